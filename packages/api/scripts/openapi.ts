@@ -1,0 +1,64 @@
+/**
+ * Keeps the committed OpenAPI documents equal to the declarations.
+ *
+ * `node packages/api/scripts/openapi.ts --write` writes them; without the flag they are compared, and the first
+ * difference ends the process with code 1.
+ */
+import * as fs from "node:fs"
+import { fileURLToPath } from "node:url"
+import { openApiDocument, webhookBodies } from "../src/OpenApiDocument.ts"
+import { OperatorApi } from "../src/OperatorApi.ts"
+import { PaymentsApi } from "../src/PaymentsApi.ts"
+
+/** The committed files, each with what its text has to be. */
+export const documents = [
+  { file: new URL("../openapi.json", import.meta.url), document: openApiDocument(PaymentsApi, webhookBodies) },
+  { file: new URL("../operator-openapi.json", import.meta.url), document: openApiDocument(OperatorApi) }
+].map(({ document, file }) => ({ file, text: `${JSON.stringify(document, null, 2)}\n` }))
+
+/** Where two JSON values first differ, as a path from their root. */
+export const firstDifference = (left: unknown, right: unknown, path = "#"): string | undefined => {
+  if (Object.is(left, right)) return undefined
+  if (!isContainer(left) || !isContainer(right) || Array.isArray(left) !== Array.isArray(right)) return path
+  const keys = new Set([...Object.keys(left), ...Object.keys(right)])
+  for (const key of keys) {
+    const inner = `${path}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`
+    if (!Object.hasOwn(left, key) || !Object.hasOwn(right, key)) return inner
+    const found = firstDifference(Reflect.get(left, key), Reflect.get(right, key), inner)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+const isContainer = (value: unknown): value is object => typeof value === "object" && value !== null
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** What is wrong with a committed file, or `undefined`. */
+const complaint = (file: URL, text: string): string | undefined => {
+  const committed = fs.existsSync(file) ? fs.readFileSync(file, "utf8") : undefined
+  if (committed === text) return undefined
+  const name = fileURLToPath(file)
+  if (committed === undefined) return `${name} is missing`
+  const path = firstDifference(parsed(committed), parsed(text))
+  return path === undefined ? `${name} differs in its layout` : `${name} differs at ${path}`
+}
+
+const main = (write: boolean): number => {
+  if (write) {
+    for (const { file, text } of documents) fs.writeFileSync(file, text)
+    return 0
+  }
+  const found = documents.map(({ file, text }) => complaint(file, text)).find((told) => told !== undefined)
+  if (found === undefined) return 0
+  process.stdout.write(`${found}\nRun: node packages/api/scripts/openapi.ts --write\n`)
+  return 1
+}
+
+if (import.meta.main) process.exitCode = main(process.argv.includes("--write"))

@@ -1,0 +1,134 @@
+/**
+ * The error bodies of the API: `{ code, message, details?, charge_id? }`, one class for each code.
+ *
+ * Guarantees: status and default message come from `domain/ErrorCode`; the wire carries exactly these
+ * keys. Services do not raise these: they fail with errors of their own, which the handlers of a group
+ * translate once.
+ *
+ * Source: payments-api-v1.md "Errors".
+ */
+import { type ErrorCode, errorCodes } from "@pix-payments/domain/ErrorCode"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+const body = <C extends ErrorCode>(code: C) => ({
+  code: Schema.tag(code),
+  message: Schema.String.pipe(Schema.withConstructorDefault(Effect.succeed(errorCodes[code].message))),
+  details: Schema.optionalKey(Schema.Array(Schema.String))
+})
+
+const status = (code: ErrorCode) => ({ httpApiStatus: errorCodes[code].status })
+
+export class Unauthorized extends Schema.Error<Unauthorized>("Unauthorized")(
+  body("UNAUTHORIZED"),
+  status("UNAUTHORIZED")
+) {}
+
+export class InsufficientScope extends Schema.Error<InsufficientScope>("InsufficientScope")(
+  body("INSUFFICIENT_SCOPE"),
+  status("INSUFFICIENT_SCOPE")
+) {}
+
+export class IdempotencyKeyRequired extends Schema.Error<IdempotencyKeyRequired>("IdempotencyKeyRequired")(
+  body("IDEMPOTENCY_KEY_REQUIRED"),
+  status("IDEMPOTENCY_KEY_REQUIRED")
+) {}
+
+export class ValidationError extends Schema.Error<ValidationError>("ValidationError")(
+  body("VALIDATION_ERROR"),
+  status("VALIDATION_ERROR")
+) {}
+
+export class InvalidDocument extends Schema.Error<InvalidDocument>("InvalidDocument")(
+  body("INVALID_DOCUMENT"),
+  status("INVALID_DOCUMENT")
+) {}
+
+export class MethodNotSupported extends Schema.Error<MethodNotSupported>("MethodNotSupported")(
+  body("METHOD_NOT_SUPPORTED"),
+  status("METHOD_NOT_SUPPORTED")
+) {}
+
+export class AmountBelowMinimum extends Schema.Error<AmountBelowMinimum>("AmountBelowMinimum")(
+  body("AMOUNT_BELOW_MINIMUM"),
+  status("AMOUNT_BELOW_MINIMUM")
+) {}
+
+export class InsufficientBalance extends Schema.Error<InsufficientBalance>("InsufficientBalance")(
+  body("INSUFFICIENT_BALANCE"),
+  status("INSUFFICIENT_BALANCE")
+) {}
+
+export class AccountInactive extends Schema.Error<AccountInactive>("AccountInactive")(
+  body("ACCOUNT_INACTIVE"),
+  status("ACCOUNT_INACTIVE")
+) {}
+
+export class AccountRestricted extends Schema.Error<AccountRestricted>("AccountRestricted")(
+  body("ACCOUNT_RESTRICTED"),
+  status("ACCOUNT_RESTRICTED")
+) {}
+
+export class ChargeNotFound extends Schema.Error<ChargeNotFound>("ChargeNotFound")(
+  body("CHARGE_NOT_FOUND"),
+  status("CHARGE_NOT_FOUND")
+) {}
+
+export class PayoutNotFound extends Schema.Error<PayoutNotFound>("PayoutNotFound")(
+  body("PAYOUT_NOT_FOUND"),
+  status("PAYOUT_NOT_FOUND")
+) {}
+
+export class WebhookNotFound extends Schema.Error<WebhookNotFound>("WebhookNotFound")(
+  body("WEBHOOK_NOT_FOUND"),
+  status("WEBHOOK_NOT_FOUND")
+) {}
+
+export class InvalidWebhookUrl extends Schema.Error<InvalidWebhookUrl>("InvalidWebhookUrl")(
+  body("INVALID_WEBHOOK_URL"),
+  status("INVALID_WEBHOOK_URL")
+) {}
+
+export class InvalidWebhookEvent extends Schema.Error<InvalidWebhookEvent>("InvalidWebhookEvent")(
+  body("INVALID_WEBHOOK_EVENT"),
+  status("INVALID_WEBHOOK_EVENT")
+) {}
+
+/** `charge_id` points to the charge stored as `failed`; `message` passes on the acquirer's reason. */
+export class AcquirerRejected extends Schema.Error<AcquirerRejected>("AcquirerRejected")(
+  { ...body("ACQUIRER_REJECTED"), charge_id: Schema.String.annotate({ format: "uuid" }) },
+  status("ACQUIRER_REJECTED")
+) {}
+
+export class NotFound extends Schema.Error<NotFound>("NotFound")(body("NOT_FOUND"), status("NOT_FOUND")) {}
+
+export class MethodNotAllowed extends Schema.Error<MethodNotAllowed>("MethodNotAllowed")(
+  body("METHOD_NOT_ALLOWED"),
+  status("METHOD_NOT_ALLOWED")
+) {}
+
+export class InvalidState extends Schema.Error<InvalidState>("InvalidState")(
+  body("INVALID_STATE"),
+  status("INVALID_STATE")
+) {}
+
+export class PayloadTooLarge extends Schema.Error<PayloadTooLarge>("PayloadTooLarge")(
+  body("PAYLOAD_TOO_LARGE"),
+  status("PAYLOAD_TOO_LARGE")
+) {}
+
+export class RateLimited extends Schema.Error<RateLimited>("RateLimited")(
+  body("RATE_LIMITED"),
+  status("RATE_LIMITED")
+) {}
+
+export class InternalError extends Schema.Error<InternalError>("InternalError")(
+  body("INTERNAL_ERROR"),
+  status("INTERNAL_ERROR")
+) {}
+
+export class ServiceUnavailable extends Schema.Error<ServiceUnavailable>("ServiceUnavailable")(
+  body("SERVICE_UNAVAILABLE"),
+  status("SERVICE_UNAVAILABLE")
+) {}
+

@@ -1,0 +1,34 @@
+/**
+ * The company that a key belongs to.
+ *
+ * Source: payments-api-v1.md "account"; decisions.md "Values", "Finer points" (defaults of a new account).
+ */
+import * as Schema from "effect/Schema"
+import { DocumentType } from "./Document.ts"
+import { Instant } from "./Instant.ts"
+import { open } from "./OpenEnum.ts"
+
+export const AccountStatus = Schema.Literals(["active", "inactive"])
+export type AccountStatus = typeof AccountStatus.Type
+
+export const OnboardingStatus = Schema.Literals(["pending", "in_review", "completed", "rejected"])
+export type OnboardingStatus = typeof OnboardingStatus.Type
+
+/** An account as `GET /v1/account` shows it. */
+export const Account = Schema.Struct({
+  id: Schema.String.annotate({ format: "uuid" }),
+  object: Schema.Literal("account"),
+  name: Schema.String.annotate({ description: "Trade name." }),
+  legal_name: Schema.String,
+  document: Schema.String.annotate({ description: "CPF or CNPJ, without mask." }),
+  document_type: open(DocumentType),
+  phone: Schema.String,
+  status: open(AccountStatus),
+  onboarding_status: open(OnboardingStatus),
+  auto_payout_enabled: Schema.Boolean,
+  created_at: Instant
+}).annotate({ identifier: "Account" })
+export type Account = typeof Account.Type
+
+/** The default of the central bank's API Pix. */
+export const DEFAULT_EXPIRES_IN_SECONDS = 86_400

@@ -1,0 +1,37 @@
+/**
+ * The payer of a charge.
+ *
+ * Source: payments-api-v1.md "charge", "POST /v1/charges"; decisions.md "Values" (lengths).
+ */
+import * as Schema from "effect/Schema"
+import { Document } from "./Document.ts"
+import { nullable } from "./Request.ts"
+import { isPrintable, text } from "./Text.ts"
+
+export const Email = Schema.String.check(
+  Schema.isMaxCodePoints(254),
+  Schema.makeFilter((value) => isPrintable(value) && emailPattern.test(value), {
+    expected: "a valid e-mail address",
+    toJsonSchema: () => [{ format: "email" }, true]
+  })
+).annotate({ format: "email" })
+
+/** A payer as a caller sends it. */
+export const CustomerInput = Schema.Struct({
+  name: text(1, 200),
+  email: Email,
+  document: Document.annotate({ description: "CPF or CNPJ, with or without mask." }),
+  phone: nullable(text(0, 32))
+})
+
+/** A payer as the service shows it: the document without mask. */
+export const Customer = Schema.Struct({
+  name: Schema.String,
+  email: Schema.String,
+  document: Schema.String
+}).annotate({ identifier: "Customer" })
+export type Customer = typeof Customer.Type
+
+// The pattern of HTML's e-mail input, with a dot required in the domain.
+const emailPattern =
+  /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)+$/

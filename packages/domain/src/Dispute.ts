@@ -1,0 +1,55 @@
+/**
+ * A MED (Mecanismo Especial de Devolução) against a Pix charge.
+ *
+ * Source: payments-api-v1.md "dispute data", "Dispute `status`"; decisions.md "Disputes".
+ */
+import * as Schema from "effect/Schema"
+import { Cents } from "./Cents.ts"
+import { Instant } from "./Instant.ts"
+import { open } from "./OpenEnum.ts"
+
+export const DisputeStatus = Schema.Literals(["open", "under_review", "won", "lost"])
+export type DisputeStatus = typeof DisputeStatus.Type
+
+/** A dispute as its events and the operator surface show it. */
+export const Dispute = Schema.Struct({
+  object: Schema.Literal("dispute"),
+  id: Schema.String.annotate({ format: "uuid" }),
+  charge_id: Schema.String.annotate({ format: "uuid" }),
+  status: open(DisputeStatus),
+  amount: Cents.annotate({ description: "Blocked amount in cents." }),
+  currency: Schema.Literal("BRL"),
+  reason: Schema.NullOr(Schema.String),
+  reference: Schema.NullOr(Schema.String).annotate({ description: "The charge's." }),
+  opened_at: Schema.NullOr(Instant),
+  defense_deadline_at: Schema.NullOr(Instant),
+  resolved_at: Schema.NullOr(Instant),
+  arrived_resolved: Schema.Boolean,
+  message: Schema.optionalKey(Schema.String),
+  sequence: Schema.Int
+}).annotate({ identifier: "Dispute" })
+export type Dispute = typeof Dispute.Type
+
+/** The time for a defense where the acquirer names none. */
+export const DEFENSE_PERIOD_MS = 7 * 24 * 60 * 60 * 1000
+
+/** What can happen to a dispute after it is opened. */
+export type DisputeReport = "defended" | "won" | "lost"
+
+export interface DisputeTransition {
+  readonly report: DisputeReport
+  readonly from: ReadonlyArray<DisputeStatus>
+  readonly to: DisputeStatus
+  readonly events: ReadonlyArray<string>
+}
+
+/** Every transition there is. `lost` is final even after a `won`. */
+export const disputeTransitions: ReadonlyArray<DisputeTransition> = [
+  { report: "defended", from: ["open"], to: "under_review", events: [] },
+  { report: "won", from: ["open", "under_review"], to: "won", events: ["won"] },
+  { report: "lost", from: ["open", "under_review", "won"], to: "lost", events: ["lost"] }
+]
+
+/** The transition that a report makes from a state, or `undefined` where it changes nothing. */
+export const disputeTransition = (report: DisputeReport, from: DisputeStatus): DisputeTransition | undefined =>
+  disputeTransitions.find((transition) => transition.report === report && transition.from.includes(from))

@@ -1,0 +1,110 @@
+/**
+ * CPF and CNPJ.
+ *
+ * Guarantees: a `Document` is 11 digits (CPF) or 12 characters `[0-9A-Z]` and 2 digits (CNPJ), without mask, in
+ * upper case, with right check digits; it is never a CPF of one repeated digit, nor the CNPJ of zeros alone, which
+ * pass the arithmetic.
+ *
+ * Source: decisions.md "Values" and "Finer points"; IN RFB 2.229/2024 (alphanumeric CNPJ).
+ */
+import * as Schema from "effect/Schema"
+import * as SchemaTransformation from "effect/SchemaTransformation"
+import { failsWith } from "./ErrorCode.ts"
+import { isPrintable } from "./Text.ts"
+
+export const DocumentType = Schema.Literals(["cpf", "cnpj"])
+export type DocumentType = typeof DocumentType.Type
+
+export interface ParsedDocument {
+  readonly type: DocumentType
+  readonly value: string
+}
+
+/** The document without mask and in upper case, or `undefined` when it is none. */
+export const parseDocument = (input: string): ParsedDocument | undefined => {
+  const bare = stripMask(input)
+  if (cpfShape.test(bare)) {
+    return !repeated.test(bare) && hasCheckDigits(bare, CPF_WEIGHTS) ? { type: "cpf", value: bare } : undefined
+  }
+  // The shape is tested before the case is changed: upper-casing turns some letters outside ASCII into ASCII ones.
+  if (cnpjShape.test(bare)) {
+    const value = bare.toUpperCase()
+    return value !== ZERO_CNPJ && hasCheckDigits(value, CNPJ_WEIGHTS) ? { type: "cnpj", value } : undefined
+  }
+  return undefined
+}
+
+/** The text without `.`, `-`, `/` and spaces. */
+export const stripMask = (input: string): string => input.replace(mask, "")
+
+const isNormalised = (value: string): boolean => parseDocument(value)?.value === value
+
+/** A document without mask, as it is stored and returned. */
+const NormalisedDocument = Schema.String.check(
+  Schema.makeFilter(isNormalised, {
+    expected: "a CPF or CNPJ without mask",
+    ...failsWith("INVALID_DOCUMENT"),
+    // What generated test values are taken from: random text practically never passes.
+    arbitraryConstraint: {
+      patterns: [{ source: "^(?:52998224725|11144477735|12ABC34501DE35|11222333000181)$", flags: "" }]
+    }
+  })
+).pipe(Schema.brand("Document"))
+
+/**
+ * Any spelling of a document, decoded to the normalised one. A wrong document of any length fails as
+ * `INVALID_DOCUMENT`; control characters are no text at all and fail as `VALIDATION_ERROR`, alone.
+ */
+export const Document = Schema.String.check(
+  Schema.makeFilter(isPrintable, { expected: "text without control characters" }, true),
+  Schema.makeFilter((input: string) => parseDocument(input) !== undefined, {
+    expected: "a CPF or CNPJ",
+    ...failsWith("INVALID_DOCUMENT"),
+    toJsonSchema: () => [{ description: "CPF or CNPJ, with or without mask." }, true]
+  })
+).pipe(
+  Schema.decodeTo(
+    NormalisedDocument,
+    SchemaTransformation.transform({
+      decode: (input) => parseDocument(input)?.value ?? input,
+      encode: (document) => document
+    })
+  )
+)
+export type Document = typeof Document.Type
+
+export const documentType = (document: Document): DocumentType => (document.length === 11 ? "cpf" : "cnpj")
+
+/** The document with its mask, as people write it: `529.982.247-25`, `12.ABC.345/01DE-35`. */
+export const maskDocument = (document: Document): string =>
+  documentType(document) === "cpf"
+    ? document.replace(/^(.{3})(.{3})(.{3})(.{2})$/, "$1.$2.$3-$4")
+    : document.replace(/^(.{2})(.{3})(.{3})(.{4})(.{2})$/, "$1.$2.$3/$4-$5")
+
+const mask = /[.\-/ ]/g
+const cpfShape = /^[0-9]{11}$/
+const cnpjShape = /^[0-9A-Za-z]{12}[0-9]{2}$/
+const repeated = /^(.)\1*$/
+const ZERO_CNPJ = "0".repeat(14)
+
+// Weights run from the right: 2 to 11 for a CPF, 2 to 9 and round again for a CNPJ.
+const CPF_WEIGHTS = 10
+const CNPJ_WEIGHTS = 8
+
+const hasCheckDigits = (value: string, weights: number): boolean => {
+  const base = value.length - 2
+  return (
+    checkDigit(value, base, weights) === value.charCodeAt(base) - 48 &&
+    checkDigit(value, base + 1, weights) === value.charCodeAt(base + 1) - 48
+  )
+}
+
+/** Modulo 11 over the first `length` characters, each worth its ASCII code minus 48 (so A is 17, not 10). */
+const checkDigit = (value: string, length: number, weights: number): number => {
+  let sum = 0
+  for (let index = 0; index < length; index++) {
+    sum += (value.charCodeAt(index) - 48) * (2 + ((length - 1 - index) % weights))
+  }
+  const remainder = sum % 11
+  return remainder < 2 ? 0 : 11 - remainder
+}

@@ -1,0 +1,67 @@
+/**
+ * The error codes of the contract: each with its HTTP status and its default message, as data.
+ *
+ * Guarantees: a code is declared here once. The wire errors of `api`, the checks of the request
+ * schemas (by the annotation `code`) and the order in which several failures of one request are
+ * answered all come from this table.
+ *
+ * Source: payments-api-v1.md "Errors"; decisions.md "Answers".
+ */
+
+export const errorCodes = {
+  UNAUTHORIZED: { status: 401, message: "The API key is missing or not accepted." },
+  INSUFFICIENT_SCOPE: { status: 403, message: "The API key lacks a required scope." },
+  IDEMPOTENCY_KEY_REQUIRED: { status: 400, message: "The Idempotency-Key header is required." },
+  VALIDATION_ERROR: { status: 400, message: "The request is invalid." },
+  METHOD_NOT_SUPPORTED: { status: 400, message: "The payment method is not available: v1 supports pix." },
+  AMOUNT_BELOW_MINIMUM: { status: 400, message: "The amount is below the minimum of this operation." },
+  INVALID_DOCUMENT: { status: 400, message: "The CPF or CNPJ is invalid." },
+  INVALID_WEBHOOK_EVENT: { status: 422, message: "An event name is not in the catalog." },
+  INVALID_WEBHOOK_URL: { status: 422, message: "The webhook URL must be http or https and public." },
+  ACCOUNT_INACTIVE: { status: 400, message: "The account is inactive." },
+  ACCOUNT_RESTRICTED: { status: 400, message: "The account has not completed its onboarding." },
+  INSUFFICIENT_BALANCE: { status: 400, message: "The available balance is lower than amount plus fee." },
+  ACQUIRER_REJECTED: { status: 422, message: "The acquirer refused the charge." },
+  CHARGE_NOT_FOUND: { status: 404, message: "The charge does not exist." },
+  PAYOUT_NOT_FOUND: { status: 404, message: "The payout does not exist." },
+  WEBHOOK_NOT_FOUND: { status: 404, message: "The webhook endpoint does not exist." },
+  NOT_FOUND: { status: 404, message: "Nothing is found at this address." },
+  METHOD_NOT_ALLOWED: { status: 405, message: "This address does not take that verb." },
+  INVALID_STATE: { status: 409, message: "The present state does not allow this." },
+  PAYLOAD_TOO_LARGE: { status: 413, message: "The body is larger than 256 KiB." },
+  RATE_LIMITED: { status: 429, message: "Too many requests." },
+  INTERNAL_ERROR: {
+    status: 500,
+    message: "An unexpected failure. The call may be repeated with the same idempotency key."
+  },
+  SERVICE_UNAVAILABLE: { status: 503, message: "The service is overloaded or restarting. Try again shortly." }
+} as const satisfies Record<string, { readonly status: number; readonly message: string }>
+
+export type ErrorCode = keyof typeof errorCodes
+
+/**
+ * The codes that a request's own content can raise, in the order in which they are answered when
+ * several apply: all bad fields at once first, then one rule after the other.
+ */
+export const requestCodes = [
+  "VALIDATION_ERROR",
+  "METHOD_NOT_SUPPORTED",
+  "AMOUNT_BELOW_MINIMUM",
+  "INVALID_DOCUMENT",
+  "INVALID_WEBHOOK_EVENT",
+  "INVALID_WEBHOOK_URL"
+] as const satisfies ReadonlyArray<ErrorCode>
+
+export type RequestCode = (typeof requestCodes)[number]
+
+/**
+ * Names the code of a check: `Schema.makeFilter(isDocument, failsWith("INVALID_DOCUMENT"))`.
+ * A failed check without one is a `VALIDATION_ERROR`.
+ */
+export const failsWith = (code: RequestCode): { readonly code: RequestCode } => ({ code })
+
+/** The code that the annotations of a failed check name. */
+export const codeOf = (annotations: { readonly [key: string]: unknown } | undefined): RequestCode => {
+  const code = annotations?.["code"]
+  return requestCodes.find((known) => known === code) ?? "VALIDATION_ERROR"
+}

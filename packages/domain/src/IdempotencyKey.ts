@@ -1,0 +1,15 @@
+/**
+ * The key that makes a creation repeatable: 8 to 255 visible ASCII characters (`!` to `~`).
+ *
+ * Its scope is (application, kind of resource), and it is remembered for as long as the resource is.
+ *
+ * Source: payments-api-v1.md "Idempotency"; decisions.md "Values", "Finer points" (empty counts as missing).
+ */
+import * as Schema from "effect/Schema"
+
+export const IdempotencyKey = Schema.String.check(
+  Schema.isPattern(/^[!-~]{8,255}$/u, { expected: "8 to 255 visible ASCII characters" })
+).annotate({ identifier: "IdempotencyKey", description: "8 to 255 visible ASCII characters, unique per operation." })
+
+/** True for a header value that is a key. */
+export const isIdempotencyKey = Schema.is(IdempotencyKey)

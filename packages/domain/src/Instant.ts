@@ -1,0 +1,57 @@
+/**
+ * Instants on the wire: ISO 8601 in UTC with milliseconds (`2026-11-21T12:00:00.000Z`).
+ *
+ * Guarantees: what the service writes is always the 24 character form; what it reads must carry an
+ * offset or `Z` and name a real instant, and is compared without losing sub-millisecond digits.
+ *
+ * Source: payments-api-v1.md "Conventions"; decisions.md "Values" and "Finer points".
+ */
+import * as Option from "effect/Option"
+import * as DateTime from "effect/DateTime"
+import * as Schema from "effect/Schema"
+
+/** An instant as the service writes it. */
+export const Instant = Schema.String.annotate({
+  identifier: "Instant",
+  description: "ISO 8601 in UTC with milliseconds.",
+  format: "date-time"
+})
+
+/** The wire form of a time in epoch milliseconds. */
+export const formatInstant = (epochMs: number): string => DateTime.formatIso(DateTime.makeUnsafe(epochMs))
+
+/**
+ * Epoch milliseconds of an ISO 8601 instant with an offset or `Z`, fractions included (`…00.0005Z` gives
+ * `.5`), or `undefined` where the text names no instant.
+ */
+export const parseInstant = (text: string): number | undefined => {
+  const match = instantPattern.exec(text)
+  if (match === null) return undefined
+  const [, date, time = "00:00:00", fraction = "", offset = "Z"] = match
+  const seconds = time.length === 5 ? `${time}:00` : time
+  const parsed = DateTime.make(`${date}T${seconds}Z`)
+  if (Option.isNone(parsed)) return undefined
+  const localMs = DateTime.toEpochMillis(parsed.value)
+  if (DateTime.formatIso(parsed.value).slice(0, 19) !== `${date}T${seconds}`) return undefined
+  const offsetMs = parseOffset(offset)
+  if (offsetMs === undefined) return undefined
+  return localMs - offsetMs + (fraction === "" ? 0 : Number(`0.${fraction}`) * 1000)
+}
+
+/** An instant as a caller may send it. */
+export const InstantInput = Schema.String.check(
+  Schema.makeFilter((value) => parseInstant(value) !== undefined, {
+    expected: "an ISO 8601 instant with an offset or Z",
+    toJsonSchema: () => [{ format: "date-time" }, true]
+  })
+).annotate({ format: "date-time", description: "ISO 8601 with an offset or `Z`." })
+
+const instantPattern = /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}(?::\d{2})?)(?:[.,](\d{1,9}))?([Zz]|[+-]\d{2}:?\d{2})$/
+
+const parseOffset = (offset: string): number | undefined => {
+  if (offset === "Z" || offset === "z") return 0
+  const hours = Number(offset.slice(1, 3))
+  const minutes = Number(offset.slice(-2))
+  if (hours > 23 || minutes > 59) return undefined
+  return (offset.startsWith("-") ? -1 : 1) * (hours * 60 + minutes) * 60_000
+}

@@ -1,0 +1,46 @@
+/**
+ * The list envelope, and the query that every list takes.
+ *
+ * Source: payments-api-v1.md "List envelope", "Pagination".
+ */
+import * as Schema from "effect/Schema"
+
+export const defaultLimit = 20
+
+/** `{ object: "list", data, has_more }` of some resource. */
+export const listOf = <S extends Schema.Constraint>(item: S) =>
+  Schema.Struct({
+    object: Schema.Literal("list"),
+    data: Schema.Array(item),
+    has_more: Schema.Boolean.annotate({ description: "True while more items exist after this page." })
+  })
+
+/** A page of a list whose items are already in their wire form. */
+export interface Page<A> {
+  readonly object: "list"
+  readonly data: ReadonlyArray<A>
+  readonly has_more: boolean
+}
+
+/** Cuts a page out of up to `limit + 1` items read. */
+export const pageOf = <A>(itemsRead: ReadonlyArray<A>, limit: number): Page<A> => ({
+  object: "list",
+  data: itemsRead.length > limit ? itemsRead.slice(0, limit) : itemsRead,
+  has_more: itemsRead.length > limit
+})
+
+export const Limit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })).annotate({
+  description: "Page size, 1 to 100; 20 when absent.",
+  default: defaultLimit
+})
+
+export const StartingAfter = Schema.String.check(Schema.isUUID()).annotate({
+  description: "The id of the last item of the previous page.",
+  format: "uuid"
+})
+
+/** The query fields of a list without filters of its own. */
+export const listQuery = {
+  limit: Schema.optionalKey(Limit),
+  starting_after: Schema.optionalKey(StartingAfter)
+}

@@ -1,0 +1,128 @@
+/**
+ * Money out: the payout, its states and what moves it.
+ *
+ * Guarantees: the transition table below is the only place that says what moves a payout and which events
+ * tell of it. In events a payout is called `payment`.
+ *
+ * Source: payments-api-v1.md "payout", "Payout `status`", "POST /v1/payouts"; decisions.md "Payouts".
+ */
+import * as Schema from "effect/Schema"
+import { Cents } from "./Cents.ts"
+import { amountFrom, pixOnly } from "./Charge.ts"
+import { Document } from "./Document.ts"
+import { Instant, InstantInput } from "./Instant.ts"
+import { listQuery } from "./List.ts"
+import { open } from "./OpenEnum.ts"
+import { parsePixKey, PixKeyType } from "./PixKey.ts"
+import { WebhookUrl } from "./PublicUrl.ts"
+import { decoder, nullable, type Violation } from "./Request.ts"
+import { isPrintable, text } from "./Text.ts"
+
+export const PayoutStatus = Schema.Literals(["pending", "processing", "completed", "failed", "canceled"])
+export type PayoutStatus = typeof PayoutStatus.Type
+
+/** `pix` is what `/v1` creates; operators may also ask for `ted`. */
+export const PayoutMethod = Schema.Literals(["pix", "ted"])
+export type PayoutMethod = typeof PayoutMethod.Type
+
+export const Recipient = Schema.Struct({
+  name: Schema.NullOr(Schema.String),
+  document: Schema.NullOr(Schema.String),
+  pix_key_type: open(PixKeyType),
+  pix_key: Schema.String
+}).annotate({ identifier: "Recipient" })
+
+/** A payout as the API shows it. */
+export const Payout = Schema.Struct({
+  id: Schema.String.annotate({ format: "uuid" }),
+  object: Schema.Literal("payout"),
+  status: open(PayoutStatus),
+  method: open(PayoutMethod),
+  amount: Cents.annotate({ description: "Cents, without the fee." }),
+  fee: Cents.annotate({ description: "Cents; leaves the balance together with the amount." }),
+  currency: Schema.Literal("BRL"),
+  description: Schema.NullOr(Schema.String),
+  reference: Schema.NullOr(Schema.String),
+  recipient: Recipient,
+  end_to_end_id: Schema.NullOr(Schema.String),
+  failure_reason: Schema.NullOr(Schema.String),
+  webhook_url: Schema.NullOr(Schema.String),
+  processed_at: Schema.NullOr(Instant),
+  created_at: Instant,
+  sequence: Schema.Int.annotate({
+    description: "Grows with each state change: drop an event that carries a lower one."
+  })
+}).annotate({ identifier: "Payout" })
+export type Payout = typeof Payout.Type
+
+export const MINIMUM_PAYOUT_CENTS = 500
+
+/** What `POST /v1/payouts` takes. */
+export const CreatePayout = Schema.Struct({
+  amount: amountFrom(MINIMUM_PAYOUT_CENTS),
+  pix_key_type: PixKeyType,
+  pix_key: text(1, 255),
+  method: nullable(pixOnly()),
+  recipient_name: nullable(text(1, 200)),
+  recipient_document: nullable(Document),
+  description: nullable(text(0, 140)),
+  reference: nullable(text(0, 255)),
+  webhook_url: nullable(WebhookUrl),
+  webhook_secret: nullable(text(0, 255))
+}).annotate({ identifier: "CreatePayout" })
+export type CreatePayout = typeof CreatePayout.Type
+
+/** A malformed key is a bad field; a CPF or CNPJ key with bad check digits is a bad document. */
+const pixKeyRule = (body: Readonly<Record<string, unknown>>): ReadonlyArray<Violation> => {
+  const { pix_key: key, pix_key_type: type } = body
+  if (!Schema.is(PixKeyType)(type) || typeof key !== "string" || !isPrintable(key)) return []
+  switch (parsePixKey(type, key)._tag) {
+    case "Valid":
+      return []
+    case "Malformed":
+      return [{ code: "VALIDATION_ERROR", path: ["pix_key"] }]
+    case "InvalidDocument":
+      return [{ code: "INVALID_DOCUMENT", path: ["pix_key"] }]
+  }
+}
+
+export const decodeCreatePayout = decoder(CreatePayout, pixKeyRule)
+
+/** The query of `GET /v1/payouts`. */
+export const payoutQuery = {
+  ...listQuery,
+  status: Schema.optionalKey(PayoutStatus),
+  method: Schema.optionalKey(PayoutMethod),
+  created_after: Schema.optionalKey(InstantInput),
+  created_before: Schema.optionalKey(InstantInput)
+}
+
+/** What can happen to a payout after it is stored. */
+export type PayoutReport = "approved" | "canceled" | "completed" | "failed"
+
+export interface PayoutTransition {
+  readonly report: PayoutReport
+  readonly from: ReadonlyArray<PayoutStatus>
+  readonly to: PayoutStatus
+  readonly events: ReadonlyArray<string>
+}
+
+/** Every transition there is. What is not listed is recorded and ignored. */
+export const payoutTransitions: ReadonlyArray<PayoutTransition> = [
+  { report: "approved", from: ["pending"], to: "processing", events: ["processing"] },
+  { report: "canceled", from: ["pending"], to: "canceled", events: ["canceled"] },
+  { report: "completed", from: ["processing"], to: "completed", events: ["completed"] },
+  { report: "failed", from: ["processing"], to: "failed", events: ["failed"] }
+]
+
+/** The transition that a report makes from a state, or `undefined` where it changes nothing. */
+export const payoutTransition = (report: PayoutReport, from: PayoutStatus): PayoutTransition | undefined =>
+  payoutTransitions.find((transition) => transition.report === report && transition.from.includes(from))
+
+/** The state and the events of a new payout, by the account's `auto_payout_enabled`. */
+export const initialPayout = (
+  autoPayoutEnabled: boolean
+): { readonly status: PayoutStatus; readonly events: ReadonlyArray<string> } =>
+  autoPayoutEnabled
+    ? { status: "processing", events: ["created", "processing"] }
+    : { status: "pending", events: ["created"] }

@@ -1,0 +1,21 @@
+/**
+ * Text as the service takes it: bounded in code points, well formed, and free of control characters
+ * other than line breaks and tabs (NUL is never storable).
+ *
+ * Source: decisions.md "Finer points" (lengths count code points).
+ */
+import * as Schema from "effect/Schema"
+
+/** A string of `minimum` to `maximum` code points without control characters. */
+export const text = (minimum: number, maximum: number) =>
+  Schema.String.check(
+    minimum > 0 ? Schema.isBetweenCodePoints(minimum, maximum) : Schema.isMaxCodePoints(maximum),
+    printable
+  )
+
+/** True for text that can be stored, shown and signed: no control characters, no lone surrogate. */
+export const isPrintable = (value: string): boolean => !control.test(value) && value.isWellFormed()
+
+const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/
+
+const printable = Schema.makeFilter(isPrintable, { expected: "text without control characters" })

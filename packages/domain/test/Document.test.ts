@@ -1,0 +1,129 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import type * as SchemaIssue from "effect/SchemaIssue"
+import { Document, documentType, maskDocument, parseDocument } from "../src/Document.ts"
+import { codeOf } from "../src/ErrorCode.ts"
+import { vectors } from "./vectors.ts"
+
+/** The codes of all failed checks, as the server reads them off the issue. */
+const codesOf = (issue: SchemaIssue.Issue): ReadonlyArray<string> => {
+  switch (issue._tag) {
+    case "Filter":
+      return [codeOf(issue.filter.annotations)]
+    case "Encoding":
+    case "Pointer":
+      return codesOf(issue.issue)
+    case "Composite":
+      return issue.issues.flatMap(codesOf)
+    default:
+      return [issue._tag]
+  }
+}
+
+const decode = (input: unknown): string | ReadonlyArray<string> => {
+  const result = Schema.decodeUnknownResult(Document)(input, { errors: "all" })
+  return Result.isSuccess(result) ? result.success : codesOf(result.failure.issue)
+}
+
+const digits = (count: number) => Schema.String.check(Schema.isPattern(new RegExp(`^[0-9]{${count}}$`)))
+const CnpjBase = Schema.String.check(Schema.isPattern(/^[0-9A-Z]{12}$/))
+
+/** The one pair of check digits that the base takes, found by trying all hundred. */
+const completions = (base: string): ReadonlyArray<string> =>
+  Array.from({ length: 100 }, (_, pair) => base + String(pair).padStart(2, "0")).filter(
+    (whole) => parseDocument(whole) !== undefined
+  )
+
+const Whole = Arbitrary.map(Arbitrary.schema(CnpjBase), (base) => completions(base)[0] ?? "11222333000181")
+
+describe("parseDocument", () => {
+  for (const { input, type, value } of vectors.documents.valid) {
+    it(`takes ${JSON.stringify(input)}: stored without mask, upper-cased`, () => {
+      assert.deepStrictEqual(parseDocument(input), { type, value })
+    })
+  }
+
+  for (const { input, why } of vectors.documents.invalid) {
+    it(`refuses ${JSON.stringify(input)}: ${why}`, () => {
+      assert.isUndefined(parseDocument(input))
+    })
+  }
+
+  it.prop("every CNPJ base takes exactly one pair of check digits", [CnpjBase], ([base]) => {
+    assert.strictEqual(completions(base).length, base === "0".repeat(12) ? 0 : 1)
+  })
+
+  it.prop("every CPF base takes exactly one pair of check digits", [digits(9)], ([base]) => {
+    assert.strictEqual(completions(base).length, /^(.)\1*$/.test(base) ? 0 : 1)
+  })
+
+  it.prop(
+    "check digits detect every change of one character to another class modulo 11, unless both are 0",
+    [
+      Whole,
+      Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 11 })),
+      Schema.String.check(Schema.isPattern(/^[0-9A-Z]$/))
+    ],
+    ([whole, at, character]) => {
+      const changed = whole.slice(0, at) + character + whole.slice(at + 1)
+      const same = (whole.charCodeAt(at) - character.charCodeAt(0)) % 11 === 0
+      // Remainders 0 and 1 both make the digit 0: a change that moves both sums between them cannot be seen.
+      if (!same && !whole.endsWith("00")) assert.isUndefined(parseDocument(changed), `${whole} -> ${changed}`)
+    }
+  )
+
+  it.prop(
+    "masks are `.`, `-`, `/` and spaces, wherever they stand",
+    [Whole, Schema.Array(Schema.Literals([".", "-", "/", " "]))],
+    ([whole, marks]) => {
+      const masked = Array.from(whole, (character, index) => character + (marks[index] ?? "")).join("")
+      assert.strictEqual(parseDocument(masked.toLowerCase())?.value, whole)
+    }
+  )
+})
+
+describe("Document", () => {
+  for (const { input, value, type, masked } of vectors.documents.valid) {
+    it(`decodes ${JSON.stringify(input)} and shows it as ${masked}`, () => {
+      const document = Schema.decodeSync(Document)(input)
+      assert.strictEqual(document, value)
+      assert.strictEqual(documentType(document), type)
+      assert.strictEqual(maskDocument(document), masked)
+      assert.strictEqual(parseDocument(masked)?.value, value)
+    })
+  }
+
+  for (const { input, why } of vectors.documents.invalid) {
+    it(`a failing check names INVALID_DOCUMENT, on the text as sent: ${why} (${JSON.stringify(input)})`, () => {
+      assert.deepStrictEqual(decode(input), ["INVALID_DOCUMENT"])
+    })
+  }
+
+  it("a wrong value of any length is INVALID_DOCUMENT", () => {
+    for (const input of ["1", "x".repeat(300), "🙂", "529.982.247-25\n"]) {
+      assert.deepStrictEqual(decode(input), ["INVALID_DOCUMENT"], input)
+    }
+  })
+
+  it("control characters are VALIDATION_ERROR, and that alone", () => {
+    for (const input of ["52998224725\u0000", "529\u0007982", "\ud800"]) {
+      assert.deepStrictEqual(decode(input), ["VALIDATION_ERROR"])
+    }
+  })
+
+  it("what is no string is no document", () => {
+    for (const input of [52998224725, null, undefined, {}]) assert.deepStrictEqual(decode(input), ["InvalidType"])
+  })
+
+  it("only normalised text can be made a Document without decoding", () => {
+    assert.strictEqual(Document.make("52998224725"), "52998224725")
+    assert.throws(() => Document.make("529.982.247-25"))
+    assert.throws(() => Document.make("52998224726"))
+  })
+
+  it.prop("a document decodes from what it encodes to", [Document], ([document]) => {
+    assert.strictEqual(Schema.decodeSync(Document)(Schema.encodeSync(Document)(document)), document)
+  })
+})

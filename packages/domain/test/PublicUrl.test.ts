@@ -1,0 +1,429 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { codeOf } from "../src/ErrorCode.ts"
+import { isPublicAddress, judgeUrl, normalizeUrl, parseNetworks, WebhookUrl } from "../src/PublicUrl.ts"
+
+const networks = (setting: string) => Result.getOrThrow(parseNetworks(setting))
+const reason = (text: string, allowed = ""): string | undefined => {
+  const verdict = judgeUrl(text, networks(allowed))
+  return verdict._tag === "Refused" ? verdict.reason : undefined
+}
+const host = (text: string, allowed = ""): string | undefined => {
+  const verdict = judgeUrl(text, networks(allowed))
+  if (verdict._tag === "Refused") return undefined
+  return verdict.host._tag === "Name" ? `name ${verdict.host.name}` : `address ${verdict.host.address}`
+}
+
+/** Both ends of each range, and the public neighbours outside. */
+const ranges4: ReadonlyArray<readonly [name: string, ends: ReadonlyArray<string>, outside: ReadonlyArray<string>]> = [
+  ["0/8 this network", ["0.0.0.0", "0.255.255.255"], ["1.0.0.0"]],
+  ["10/8 private", ["10.0.0.0", "10.255.255.255"], ["9.255.255.255", "11.0.0.0"]],
+  ["100.64/10 carrier-grade NAT", ["100.64.0.0", "100.127.255.255"], ["100.63.255.255", "100.128.0.0"]],
+  ["127/8 loopback", ["127.0.0.0", "127.0.0.1", "127.255.255.255"], ["126.255.255.255", "128.0.0.0"]],
+  ["169.254/16 link-local", ["169.254.0.0", "169.254.255.255"], ["169.253.255.255", "169.255.0.0"]],
+  ["172.16/12 private", ["172.16.0.0", "172.31.255.255"], ["172.15.255.255", "172.32.0.0"]],
+  ["192.0.0/24 protocol assignments", ["192.0.0.0", "192.0.0.255"], ["191.255.255.255", "192.0.1.0"]],
+  ["192.0.2/24 documentation", ["192.0.2.0", "192.0.2.255"], ["192.0.1.255", "192.0.3.0"]],
+  ["192.88.99/24 6to4 relay", ["192.88.99.0", "192.88.99.255"], ["192.88.98.255", "192.88.100.0"]],
+  ["192.168/16 private", ["192.168.0.0", "192.168.255.255"], ["192.167.255.255", "192.169.0.0"]],
+  ["198.18/15 benchmarking", ["198.18.0.0", "198.19.255.255"], ["198.17.255.255", "198.20.0.0"]],
+  ["198.51.100/24 documentation", ["198.51.100.0", "198.51.100.255"], ["198.51.99.255", "198.51.101.0"]],
+  ["203.0.113/24 documentation", ["203.0.113.0", "203.0.113.255"], ["203.0.112.255", "203.0.114.0"]],
+  ["224/4 multicast", ["224.0.0.0", "239.255.255.255"], ["223.255.255.255"]],
+  ["240/4 reserved and broadcast", ["240.0.0.0", "255.255.255.255"], []],
+  ["metadata services", ["169.254.169.254", "100.100.100.200", "169.254.170.2", "168.63.129.16"], ["168.63.129.15"]]
+]
+
+const ranges6: ReadonlyArray<readonly [name: string, inside: ReadonlyArray<string>, outside: ReadonlyArray<string>]> = [
+  ["unspecified and loopback", ["::", "::1"], []],
+  ["IPv4-compatible ::/96", ["::127.0.0.1", "::8.8.8.8"], []],
+  ["IPv4-mapped, by the embedded IPv4", ["::ffff:127.0.0.1", "::ffff:7f00:1", "::ffff:10.1.2.3"], ["::ffff:8.8.8.8"]],
+  ["SIIT ::ffff:0:0:0/96", ["::ffff:0:127.0.0.1", "::ffff:0:8.8.8.8"], []],
+  ["NAT64 64:ff9b::/96, by the embedded IPv4", ["64:ff9b::7f00:1", "64:ff9b::10.0.0.1"], ["64:ff9b::8.8.8.8"]],
+  ["rest of 64:ff9b::/32", ["64:ff9b:1::1", "64:ff9b:1::8.8.8.8", "64:ff9b:0:1::808:808"], []],
+  ["100::/64 discard", ["100::", "100::ffff:ffff:ffff:ffff"], []],
+  ["2001::/23 Teredo, ORCHID", ["2001::1", "2001:10::1", "2001:20::1", "2001:1ff:ffff::1"], ["2001:200::1"]],
+  ["2001:db8::/32 documentation", ["2001:db8::", "2001:db8:ffff::1"], ["2001:db7::1", "2001:db9::1"]],
+  ["2002::/16 6to4", ["2002:7f00:1::1", "2002:808:808::1"], ["2003::1"]],
+  ["3fff::/20 documentation", ["3fff::1", "3fff:fff:ffff::1"], ["3fff:1000::1"]],
+  ["5f00::/16 segment routing", ["5f00::1"], []],
+  ["fc00::/7 unique-local", ["fc00::1", "fd00:ec2::254", "fdff:ffff::1"], []],
+  ["fe80::/10 link-local", ["fe80::1", "febf::1"], []],
+  ["fec0::/10 site-local", ["fec0::1", "feff::1"], []],
+  ["ff00::/8 multicast", ["ff00::1", "ff02::1", "ffff::1"], []],
+  ["outside the assigned space", ["200::1", "400::1", "1fff::1", "4000::1", "8000::1"], ["2000::1", "2a00:1450::1"]],
+  ["ISATAP endings", ["2a00:1450::5efe:127.0.0.1", "2a00:1450::200:5efe:8.8.8.8"], ["2a00:1450::5eff:7f00:1"]]
+]
+
+describe("isPublicAddress", () => {
+  for (const [name, inside, outside] of [...ranges4, ...ranges6]) {
+    it(`refuses ${name}, and nothing beside it`, () => {
+      for (const ip of inside) assert.isFalse(isPublicAddress(ip, []), ip)
+      for (const ip of outside) assert.isTrue(isPublicAddress(ip, []), ip)
+    })
+  }
+
+  it("takes well-known public addresses", () => {
+    for (const ip of ["1.1.1.1", "8.8.8.8", "200.160.2.3", "2606:4700:4700::1111", "2001:4860:4860::8888"]) {
+      assert.isTrue(isPublicAddress(ip, []), ip)
+    }
+  })
+
+  it("IPv6 zone ids, and what is no address, are refused", () => {
+    for (const ip of [
+      "2606:4700::1%eth0",
+      "fe80::1%1",
+      "",
+      "localhost",
+      "8.8.8",
+      "08.8.8.8",
+      "8.8.8.8/32",
+      "[::1]",
+      " 8.8.8.8"
+    ]) {
+      assert.isFalse(isPublicAddress(ip, networks("0.0.0.0/0,::/0")), ip)
+    }
+  })
+
+  it("WEBHOOK_ALLOWED_NETWORKS lets an installation deliver inside its own network, and only there", () => {
+    const allowed = networks("10.0.0.0/8, ::1/128,127.0.0.1/32")
+    for (const ip of [
+      "10.0.0.0",
+      "10.255.255.255",
+      "127.0.0.1",
+      "::1",
+      "::ffff:10.1.2.3",
+      "64:ff9b::10.1.2.3",
+      "8.8.8.8"
+    ]) {
+      assert.isTrue(isPublicAddress(ip, allowed), ip)
+    }
+    for (const ip of ["11.0.0.0.0", "127.0.0.2", "::2", "192.168.0.1", "::ffff:127.0.0.2"]) {
+      assert.isFalse(isPublicAddress(ip, allowed), ip)
+    }
+  })
+})
+
+const loopback = [
+  "http://2130706433",
+  "http://0x7f000001",
+  "http://017700000001",
+  "http://0x7f.1",
+  "http://127.1",
+  "http://0177.0.0.1",
+  "http://①②⑦.⓪.⓪.①",
+  "http://127。0。0。1",
+  "http:127.0.0.1",
+  "http:///127.0.0.1",
+  "http://127.0.0.1.",
+  "http://127.0.0.1:8080/hook?x=1",
+  "HTTP://127.0.0.1",
+  "http://0/",
+  "http://0.0.0.0",
+  "http://127%2e0.0.1",
+  "http://127.0.0\t.1",
+  "http://127.0.\n0.1",
+  "  http://127.0.0.1  ",
+  "http:\\\\127.0.0.1\\",
+  "http://[::ffff:127.0.0.1]/",
+  "http://[::ffff:7f00:1]/",
+  "http://[::127.0.0.1]/",
+  "http://[::1]/",
+  "http://[0:0:0:0:0:0:0:1]/",
+  "http://[::]/",
+  "http://[64:ff9b::127.0.0.1]/",
+  "http://[2002:7f00:1::]/",
+  "http://[fe80::1]/",
+  "http://[fd00:ec2::254]/",
+  "http://169.254.169.254/latest/meta-data/",
+  "http://100.100.100.200/",
+  "http://169.254.170.2/"
+]
+
+describe("judgeUrl", () => {
+  for (const text of loopback) {
+    it(`not, in any spelling, an address outside the global unicast space: ${JSON.stringify(text)}`, () => {
+      assert.strictEqual(reason(text), "private-address")
+    })
+  }
+
+  it("no user info", () => {
+    for (const text of [
+      "http://user:pw@example.com@127.0.0.1/",
+      "http://user@example.com",
+      "http://:pw@example.com",
+      "https://a:b@example.com/"
+    ]) {
+      assert.strictEqual(reason(text), "has-user-info", text)
+    }
+  })
+
+  it("example.com\\@127.0.0.1 is a path of example.com, as WHATWG reads it", () => {
+    assert.strictEqual(host("http://example.com\\@127.0.0.1/"), "name example.com")
+  })
+
+  it("scheme http or https", () => {
+    for (const text of [
+      "ftp://example.com",
+      "file:///etc/passwd",
+      "gopher://example.com",
+      "javascript:alert(1)",
+      "ws://example.com",
+      "data:,x"
+    ]) {
+      assert.strictEqual(reason(text), "scheme-not-http", text)
+    }
+    assert.strictEqual(host("http://example.com"), "name example.com")
+    assert.strictEqual(host("https://example.com"), "name example.com")
+  })
+
+  it("a text that is no URL is refused", () => {
+    for (const text of [
+      "",
+      "example.com",
+      "/hook",
+      "http://",
+      "http://[fe80::1%25eth0]/",
+      "http://1.2.3.4.5",
+      "http://256.256.256.256",
+      "http://4294967296",
+      "http://a b.com",
+      "http://[::1",
+      "http://example.com:99999"
+    ]) {
+      assert.strictEqual(reason(text), "not-a-url", text)
+    }
+  })
+
+  it("port 0 is refused", () => {
+    assert.strictEqual(reason("http://host:0/"), "port-zero")
+    assert.strictEqual(reason("http://8.8.8.8:00000/"), "port-zero")
+    assert.strictEqual(host("http://host:8080/"), "name host")
+  })
+
+  it("the host is not `localhost` or below `.localhost`, `.local`, `.internal`", () => {
+    for (const name of [
+      "localhost",
+      "localhost.",
+      "LOCALHOST",
+      "ｌocalhost",
+      "loc\tal\nhost",
+      "a.localhost",
+      "a.b.localhost.",
+      "printer.local",
+      "metadata.google.internal",
+      "METADATA.google.Internal."
+    ]) {
+      assert.strictEqual(reason(`http://${name}/`), "private-name", name)
+    }
+  })
+
+  it("names that only look alike pass", () => {
+    for (const name of [
+      "localhost.com",
+      "mylocalhost",
+      "local.example",
+      "internal.example",
+      "notlocal",
+      "xinternal",
+      "127.0.0.1.nip.io"
+    ]) {
+      assert.strictEqual(host(`http://${name}/`), `name ${name}`, name)
+    }
+  })
+
+  it("the dot of an absolute name is stripped; names with an empty part are refused", () => {
+    assert.strictEqual(host("https://Example.COM./hook"), "name example.com")
+    for (const name of [".", "a..", "a..b", "127.0.0.1..", ".a"])
+      assert.strictEqual(reason(`http://${name}/`), "malformed-name", name)
+  })
+
+  it("allowed networks judge addresses, names included once resolved (`localhost` too)", () => {
+    const allowed = "127.0.0.0/8,::1/128"
+    assert.strictEqual(host("http://localhost:9000/", allowed), "name localhost")
+    assert.strictEqual(host("http://receiver.internal./", allowed), "name receiver.internal")
+    assert.strictEqual(host("http://2130706433/", allowed), "address 127.0.0.1")
+    assert.strictEqual(host("http://[::1]:9000/", allowed), "address ::1")
+    assert.strictEqual(host("http://[::ffff:127.0.0.1]/", allowed), "address ::ffff:7f00:1")
+    assert.strictEqual(reason("http://10.0.0.1/", allowed), "private-address")
+    assert.strictEqual(reason("http://u@localhost/", allowed), "has-user-info")
+  })
+
+  it("public addresses pass, and the URL comes back as parsed", () => {
+    assert.strictEqual(host("https://8.8.8.8/hook"), "address 8.8.8.8")
+    assert.strictEqual(host("https://[2606:4700:4700::1111]/"), "address 2606:4700:4700::1111")
+    const verdict = judgeUrl("HTTPS://Example.com:443/a/../b", [])
+    assert.strictEqual(verdict._tag === "Ok" ? verdict.url.href : "", "https://example.com/b")
+  })
+
+  const octet = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
+  const any = octet(0, 255)
+  const Private = Schema.Union([
+    Schema.Tuple([Schema.Literals([0, 10, 127]), any, any, any]),
+    Schema.Tuple([Schema.Literal(172), octet(16, 31), any, any]),
+    Schema.Tuple([Schema.Literal(192), Schema.Literal(168), any, any]),
+    Schema.Tuple([Schema.Literal(169), Schema.Literal(254), any, any]),
+    Schema.Tuple([Schema.Literal(100), octet(64, 127), any, any]),
+    Schema.Tuple([octet(224, 255), any, any, any])
+  ])
+
+  /** The spellings that WHATWG reads as one IPv4 address, and the IPv6 forms that carry it. */
+  const spellings = (a: number, b: number, c: number, d: number): ReadonlyArray<string> => {
+    const whole = ((a * 256 + b) * 256 + c) * 256 + d
+    const hex = (value: number): string => `0x${value.toString(16)}`
+    const octal = (value: number): string => `0${value.toString(8)}`
+    const dotted = [a, b, c, d].join(".")
+    const high = (a * 256 + b).toString(16)
+    const low = (c * 256 + d).toString(16)
+    return [
+      dotted,
+      `${dotted}.`,
+      [a, b, c, d].map(hex).join("."),
+      [a, b, c, d].map(octal).join("."),
+      [a, hex(b), octal(c), d].join("."),
+      String(whole),
+      hex(whole),
+      hex(whole).toUpperCase().replace("0X", "0x"),
+      octal(whole),
+      `${a}.${(b * 256 + c) * 256 + d}`,
+      `${a}.${b}.${c * 256 + d}`,
+      `${hex(a)}.${octal((b * 256 + c) * 256 + d)}`,
+      dotted.replaceAll(".", "。"),
+      dotted.replaceAll(".", "%2e"),
+      dotted.replace(/[0-9]/g, (digit) => String.fromCodePoint(0xff10 + Number(digit))),
+      `[::ffff:${dotted}]`,
+      `[::ffff:${high}:${low}]`,
+      `[0:0:0:0:0:ffff:${high}:${low}]`,
+      `[::${dotted}]`,
+      `[::ffff:0:${dotted}]`,
+      `[64:ff9b::${dotted}]`,
+      `[2002:${high}:${low}::1]`,
+      `[2a00:1450::5efe:${high}:${low}]`
+    ]
+  }
+
+  it.prop("every private IPv4 address in every spelling is refused", [Private], ([[a, b, c, d]]) => {
+    for (const spelling of spellings(a, b, c, d)) {
+      assert.strictEqual(reason(`http://${spelling}/`), "private-address", spelling)
+      assert.strictEqual(reason(`https://${spelling}:8443/hook`), "private-address", spelling)
+    }
+  })
+
+  it.prop(
+    "every spelling of an address is the same address",
+    [Schema.Tuple([any, any, any, any])],
+    ([[a, b, c, d]]) => {
+      const dotted = [a, b, c, d].join(".")
+      const judged = host(`http://${dotted}/`, "0.0.0.0/0")
+      assert.strictEqual(judged, `address ${dotted}`)
+      for (const spelling of spellings(a, b, c, d).filter((text) => !text.startsWith("["))) {
+        assert.strictEqual(host(`http://${spelling}/`, "0.0.0.0/0"), judged, spelling)
+      }
+    }
+  )
+
+  it.prop("never throws, and never lets through what isPublicAddress refuses", [Schema.String], ([text]) => {
+    for (const whole of [text, `http://${text}`, `https://${text}/`]) {
+      const verdict = judgeUrl(whole, [])
+      if (verdict._tag === "Ok" && verdict.host._tag === "Address")
+        assert.isTrue(isPublicAddress(verdict.host.address, []))
+    }
+  })
+})
+
+describe("parseNetworks", () => {
+  it("a CIDR list, empty by default", () => {
+    assert.deepStrictEqual(networks(""), [])
+    assert.deepStrictEqual(networks(" "), [])
+    assert.deepStrictEqual(networks("10.0.0.0/8,::1/128"), [
+      { cidr: "10.0.0.0/8", family: 4, first: 0x0a000000n, last: 0x0affffffn },
+      { cidr: "::1/128", family: 6, first: 1n, last: 1n }
+    ])
+  })
+
+  it("a malformed network is named in the message", () => {
+    for (const cidr of [
+      "10.0.0.1/8",
+      "10.0.0.0",
+      "10.0.0.0/33",
+      "10.0.0/8",
+      "::/129",
+      "fe80::%eth0/64",
+      "x",
+      "10.0.0.0/8/8",
+      "10.0.0.0/-1"
+    ]) {
+      const parsed = parseNetworks(`127.0.0.0/8,${cidr}`)
+      assert.isTrue(Result.isFailure(parsed), cidr)
+      assert.include(Result.isFailure(parsed) ? parsed.failure : "", `"${cidr}" is not a network`)
+    }
+  })
+})
+
+describe("normalizeUrl", () => {
+  it("Equal URLs compare after WHATWG normalisation", () => {
+    const same = [
+      "https://example.com/hook",
+      "HTTPS://EXAMPLE.com:443/hook",
+      "https://example.com/a/../hook",
+      " https://example.com/hook ",
+      "https:example.com/hook",
+      "https://ex%61mple.com/hook"
+    ]
+    for (const text of same) assert.strictEqual(normalizeUrl(text), "https://example.com/hook", text)
+  })
+
+  it("what differs to the receiver differs here", () => {
+    const base = normalizeUrl("https://example.com/hook")
+    for (const text of [
+      "http://example.com/hook",
+      "https://example.com/hook/",
+      "https://example.com/Hook",
+      "https://example.com:8443/hook",
+      "https://example.com/hook?a=1"
+    ]) {
+      assert.notStrictEqual(normalizeUrl(text), base, text)
+    }
+  })
+
+  it("text that is no URL equals only itself", () => assert.strictEqual(normalizeUrl("no url"), "no url"))
+
+  it.prop("is its own normal form", [WebhookUrl], ([text]) => {
+    assert.strictEqual(normalizeUrl(normalizeUrl(text)), normalizeUrl(text))
+  })
+})
+
+describe("WebhookUrl", () => {
+  const codes = (text: unknown): ReadonlyArray<string> => {
+    const result = Schema.decodeUnknownResult(WebhookUrl)(text, { errors: "all" })
+    if (Result.isSuccess(result)) return []
+    const { issue } = result.failure
+    const issues = issue._tag === "Composite" ? issue.issues : [issue]
+    return issues.map((each) => (each._tag === "Filter" ? codeOf(each.filter.annotations) : each._tag))
+  }
+
+  it("up to 2048 characters; longer is VALIDATION_ERROR alone", () => {
+    const base = "https://example.com/"
+    assert.deepStrictEqual(codes(base.padEnd(2048, "a")), [])
+    assert.deepStrictEqual(codes(base.padEnd(2049, "a")), ["VALIDATION_ERROR"])
+    assert.deepStrictEqual(codes("x".repeat(2049)), ["VALIDATION_ERROR"])
+    assert.deepStrictEqual(codes(base + "🙂".repeat(2028)), [], "lengths count code points")
+  })
+
+  it("control characters are VALIDATION_ERROR", () => {
+    assert.deepStrictEqual(codes("https://example.com/\u0000"), ["VALIDATION_ERROR"])
+  })
+
+  it("a webhook_url that is no URL is INVALID_WEBHOOK_URL", () => {
+    for (const text of ["", "no url", "ftp://example.com", "https://u:p@example.com", "http://host:0/"]) {
+      assert.deepStrictEqual(codes(text), ["INVALID_WEBHOOK_URL"], text)
+    }
+  })
+
+  it("whether the address is public depends on a setting and is not judged here", () => {
+    for (const text of ["http://localhost:9000/hook", "http://127.0.0.1/", "https://example.com"]) {
+      assert.deepStrictEqual(codes(text), [], text)
+    }
+  })
+})

@@ -1,0 +1,80 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { sign, verify } from "../src/Signature.ts"
+import { vectors } from "./vectors.ts"
+
+const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+describe("sign", () => {
+  for (const { name, secret, body, header } of vectors.signatures.valid) {
+    it(`X-Webhook-Signature is sha256=<lower hex of the HMAC of the raw body>: ${name}`, async () => {
+      assert.strictEqual(await sign(secret, utf8(body)), header)
+    })
+  }
+
+  it("the empty secret is the HMAC key of no bytes, and never an exception in the sender", async () => {
+    const { body, header } =
+      vectors.signatures.refused.find(({ reason }) => reason === "empty-secret") ?? assert.fail("no such vector")
+    assert.strictEqual(await sign("", utf8(body)), header)
+  })
+})
+
+describe("verify", () => {
+  for (const { name, secret, body, header } of vectors.signatures.valid) {
+    it(`takes ${name}`, async () => {
+      assert.deepStrictEqual(await verify({ body: utf8(body), header, secrets: [secret] }), { _tag: "Valid" })
+    })
+  }
+
+  for (const { name, secrets, body, header, reason } of vectors.signatures.refused) {
+    it(`refuses ${name}: ${reason}`, async () => {
+      const verdict: unknown = await verify({ body: utf8(body), header: header ?? undefined, secrets })
+      assert.deepStrictEqual(verdict, { _tag: "Refused", reason })
+    })
+  }
+
+  it("one valid secret passes, wherever it stands in the list", async () => {
+    const { body, header, secret } = vectors.signatures.valid[0] ?? assert.fail("no such vector")
+    for (const secrets of [
+      [secret, "next"],
+      ["next", secret],
+      ["", "next", secret]
+    ]) {
+      assert.deepStrictEqual(await verify({ body: utf8(body), header, secrets }), { _tag: "Valid" })
+    }
+  })
+
+  it("verifies the bytes of a view, not of the buffer behind it", async () => {
+    const { body, header, secret } = vectors.signatures.valid[0] ?? assert.fail("no such vector")
+    const view = utf8(`xx${body}yy`).subarray(2, 2 + utf8(body).length)
+    assert.deepStrictEqual(await verify({ body: view, header, secrets: [secret] }), { _tag: "Valid" })
+    assert.strictEqual(await sign(secret, view), header)
+  })
+
+  it("bytes that are no UTF-8 are signed as they are", async () => {
+    const body = Uint8Array.of(0xff, 0xfe, 0x00, 0x80)
+    const header = await sign("s", body)
+    assert.deepStrictEqual(await verify({ body, header, secrets: ["s"] }), { _tag: "Valid" })
+    assert.notStrictEqual(await sign("s", utf8(new TextDecoder().decode(body))), header)
+  })
+
+  const Secret = Schema.String.check(Schema.isPattern(/^[!-~]{1,40}$/))
+
+  it.effect.prop(
+    "what one side signs the other verifies, and no other secret does",
+    [Secret, Secret, Schema.String],
+    ([secret, other, body]) =>
+      Effect.promise(async () => {
+        const header = await sign(secret, utf8(body))
+        assert.match(header, /^sha256=[0-9a-f]{64}$/)
+        assert.deepStrictEqual(await verify({ body: utf8(body), header, secrets: [secret] }), { _tag: "Valid" })
+        if (other !== secret) {
+          assert.deepStrictEqual(await verify({ body: utf8(body), header, secrets: [other] }), {
+            _tag: "Refused",
+            reason: "mismatch"
+          })
+        }
+      })
+  )
+})

@@ -1,0 +1,102 @@
+/**
+ * What a person reads when the service starts, or cannot: on a terminal in lines of their own, elsewhere as
+ * one log line.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import { hasProperty } from "effect/Predicate"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { DemoAccount } from "./Demo.ts"
+import { Listening } from "./http/Listening.ts"
+import { OperatorToken } from "./http/OperatorToken.ts"
+import { Settings } from "./Settings.ts"
+import { DatabaseLocation } from "./sql/Database.ts"
+
+/** Where it listens; a token that was made just now is told, this once. */
+export const plain = Effect.gen(function* () {
+  const listening = yield* Listening
+  const settings = yield* Settings
+  const { known } = yield* OperatorToken
+  const database = yield* DatabaseLocation
+  yield* Effect.annotateLogs(Effect.logInfo("the service is ready"), {
+    public: listening.public,
+    operator: listening.operator,
+    database: database.embeddedIn === undefined ? "DATABASE_URL" : `embedded in ${database.embeddedIn}`
+  })
+  if (Option.isNone(settings.operatorToken) && Option.isSome(known)) {
+    yield* Effect.sync(() => process.stdout.write(`Operator token, shown this once: ${Redacted.value(known.value)}\n`))
+  }
+})
+
+/** The first hour of a newcomer: everything that is needed for the first call. */
+export const demo = Effect.gen(function* () {
+  const listening = yield* Listening
+  const account = yield* DemoAccount
+  const { known } = yield* OperatorToken
+  const database = yield* DatabaseLocation
+  const operatorToken = Option.match(known, { onNone: () => "", onSome: Redacted.value })
+  if (!process.stdout.isTTY) {
+    return yield* Effect.annotateLogs(Effect.logInfo("the service is ready"), {
+      public: listening.public,
+      docs: `${listening.public}/docs`,
+      operator: listening.operator,
+      database: database.embeddedIn === undefined ? "DATABASE_URL" : `embedded in ${database.embeddedIn}`,
+      demo_account: account.name,
+      demo_api_key: account.apiKey,
+      operator_token: operatorToken,
+      credentials: account.keptIn,
+      try: curl(listening.public, account.apiKey, " ")
+    })
+  }
+  const bold = (text: string) => `\u001b[1m${text}\u001b[22m`
+  const dim = (text: string) => `\u001b[2m${text}\u001b[22m`
+  const lines = [
+    "",
+    bold("Pix payments is ready"),
+    "",
+    `  API            ${listening.public}/v1`,
+    `  Reference      ${listening.public}/docs`,
+    `  Operator       ${listening.operator}/operator/v1`,
+    `  Database       ${database.embeddedIn === undefined ? "DATABASE_URL" : `embedded PostgreSQL 18 in ${database.embeddedIn}`}`,
+    "",
+    `  Demo account   ${account.name}`,
+    `  API key        ${account.apiKey}`,
+    `  Operator token ${operatorToken}`,
+    dim(`                 (kept in ${account.keptIn})`),
+    "",
+    bold("Create a charge:"),
+    "",
+    curl(listening.public, account.apiKey, " \\\n  "),
+    "",
+    `Or see it whole, in another terminal: ${bold("npm run demo")}`,
+    ""
+  ]
+  yield* Effect.sync(() => process.stdout.write(`${lines.join("\n")}\n`))
+})
+
+/** One sentence on why the service cannot start, without a stack where the fault is the setting's. */
+export const reasonOf = (cause: Cause.Cause<unknown>): string => {
+  const error = Cause.squash(cause)
+  if (hasProperty(error, "_tag") && error._tag === "ConfigError") return `A setting is wrong: ${messageOf(error)}`
+  if (hasProperty(error, "_tag") && hasProperty(error, "message")) return `The service cannot start: ${messageOf(error)}`
+  return `The service cannot start: ${Cause.pretty(cause)}`
+}
+
+const messageOf = (error: object): string => (hasProperty(error, "message") ? String(error.message) : String(error))
+
+const curl = (base: string, key: string, separator: string): string => {
+  const body = {
+    amount: 1990,
+    customer: { name: "Ana Souza", email: "ana@example.com", document: "529.982.247-25" },
+    description: "Pedido 1001",
+    reference: "pedido-1001"
+  }
+  return [
+    `curl ${base}/v1/charges`,
+    `-H 'x-api-key: ${key}'`,
+    `-H 'Idempotency-Key: pedido-1001'`,
+    `-H 'Content-Type: application/json'`,
+    `-d '${JSON.stringify(body)}'`
+  ].join(separator)
+}

@@ -1,0 +1,103 @@
+/**
+ * Webhook secrets at rest: sealed with AES-256-GCM under a key from settings.
+ *
+ * Guarantees: a sealed text names the key that sealed it, so that a key is rotated by putting the new one in
+ * front of the list; a process that lacks the key of this database does not start.
+ *
+ * `SECRETS_KEYS` is a comma separated list of 32 byte keys in base64: the first seals, all open. Unset, a key
+ * is made on the first start and kept in `<DATA_DIR>/secrets.key`, readable by its owner alone.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { SqlClient } from "effect/sql/SqlClient"
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto"
+import { mkdir, readFile, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { Settings } from "./Settings.ts"
+
+export class SecretsError extends Schema.TaggedError<SecretsError>()("SecretsError", { message: Schema.String }) {}
+
+export class Secrets extends Context.Service<
+  Secrets,
+  {
+    readonly seal: (secret: string) => string
+    readonly open: (sealed: string) => Redacted.Redacted<string>
+  }
+>()("@pix-payments/server/Secrets") {
+  static readonly layer = Layer.effect(
+    Secrets,
+    Effect.gen(function* () {
+      const settings = yield* Settings
+      const text = Option.isSome(settings.secretsKeys)
+        ? Redacted.value(settings.secretsKeys.value)
+        : yield* keptKey(settings.dataDir)
+      const keys = yield* parseKeys(text)
+      yield* checkAgainstDatabase(keys)
+      return Secrets.of({ seal: (secret) => seal(keys, secret), open: (sealed) => open(keys, sealed) })
+    })
+  )
+}
+
+interface Key {
+  readonly id: string
+  readonly bytes: Buffer
+}
+
+const seal = ([key]: readonly [Key, ...Array<Key>], secret: string): string => {
+  const nonce = randomBytes(12)
+  const cipher = createCipheriv("aes-256-gcm", key.bytes, nonce)
+  const sealed = Buffer.concat([nonce, cipher.update(secret, "utf8"), cipher.final(), cipher.getAuthTag()])
+  return `${key.id}.${sealed.toString("base64")}`
+}
+
+const open = (keys: ReadonlyArray<Key>, sealed: string): Redacted.Redacted<string> => {
+  const [id, encoded = ""] = sealed.split(".")
+  const key = keys.find((candidate) => candidate.id === id)
+  if (key === undefined) throw new Error("a stored secret was sealed with a key that SECRETS_KEYS does not hold")
+  const bytes = Buffer.from(encoded, "base64")
+  const decipher = createDecipheriv("aes-256-gcm", key.bytes, bytes.subarray(0, 12))
+  decipher.setAuthTag(bytes.subarray(-16))
+  return Redacted.make(Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()]).toString("utf8"))
+}
+
+const parseKeys = Effect.fnUntraced(function* (text: string) {
+  const [first, ...others] = text.split(",").map((part) => Buffer.from(part.trim(), "base64"))
+  if (first === undefined || [first, ...others].some((bytes) => bytes.length !== 32)) {
+    return yield* new SecretsError({ message: "SECRETS_KEYS must be a comma separated list of 32 byte keys in base64." })
+  }
+  return [keyOf(first), ...others.map(keyOf)] as const satisfies readonly [Key, ...Array<Key>]
+})
+
+const keyOf = (bytes: Buffer): Key => ({ id: createHash("sha256").update(bytes).digest("hex").slice(0, 8), bytes })
+
+const keptKey = (dataDir: string) => {
+  const path = join(dataDir, "secrets.key")
+  return Effect.tryPromise({
+    try: async () => {
+      await mkdir(dataDir, { recursive: true })
+      // Two processes that start at once agree on the file that one of them made.
+      await writeFile(path, randomBytes(32).toString("base64"), { flag: "wx", mode: 0o600 }).catch((error) => {
+        if (error.code !== "EEXIST") throw error
+      })
+      return readFile(path, "utf8")
+    },
+    catch: () => new SecretsError({ message: `The key file ${path} cannot be read or made. Set SECRETS_KEYS or DATA_DIR.` })
+  })
+}
+
+/** The database remembers which key its first secret could be sealed with. */
+const checkAgainstDatabase = Effect.fnUntraced(function* (keys: readonly [Key, ...Array<Key>]) {
+  const sql = yield* SqlClient
+  yield* sql`INSERT INTO installation (name, value) VALUES ('secrets_key', ${keys[0].id}) ON CONFLICT DO NOTHING`
+  const [row] = yield* sql<{ value: string }>`SELECT value FROM installation WHERE name = 'secrets_key'`
+  if (row === undefined || !keys.some((key) => key.id === row.value)) {
+    return yield* new SecretsError({
+      message:
+        "This database's webhook secrets are sealed with another key than this process has. Set SECRETS_KEYS to the key of the first start (there: <DATA_DIR>/secrets.key)."
+    })
+  }
+})

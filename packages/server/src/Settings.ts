@@ -1,0 +1,91 @@
+/**
+ * Every setting of the service, read once through `Config`. All are optional.
+ *
+ * Source: operator-api.md "Settings".
+ */
+import { type Network, parseNetworks } from "@pix-payments/domain/PublicUrl"
+import { parseRetryDelays, retryDelaysMs } from "@pix-payments/domain/RetryCurve"
+import * as Config from "effect/Config"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type * as Redacted from "effect/Redacted"
+import type * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as SchemaIssue from "effect/SchemaIssue"
+
+export interface SettingsShape {
+  readonly host: string
+  readonly port: number
+  readonly operatorHost: string
+  readonly operatorPort: number
+  /** Unset: generated on the first start and printed once. */
+  readonly operatorToken: Option.Option<Redacted.Redacted<string>>
+  /** Unset: an embedded PostgreSQL under `dataDir`. */
+  readonly databaseUrl: Option.Option<Redacted.Redacted<string>>
+  readonly databaseConnections: number
+  readonly dataDir: string
+  /** Keys that seal webhook secrets at rest; the first seals, all open. Unset: generated under `dataDir`. */
+  readonly secretsKeys: Option.Option<Redacted.Redacted<string>>
+  readonly acquirer: "simulator"
+  /** How long a creation waits for the acquirer's certainty before it answers `processing`. */
+  readonly acquirerTimeoutMs: number
+  readonly simulatorSettleMs: number
+  readonly simulatorLatencyMs: number
+  readonly webhookRetryDelaysMs: ReadonlyArray<number>
+  readonly webhookTimeoutMs: number
+  readonly webhookAllowedNetworks: ReadonlyArray<Network>
+  readonly rateLimitPerMinute: Option.Option<number>
+  readonly processes: number
+  readonly logLevel: "debug" | "info" | "warn" | "error" | "none"
+  readonly logFormat: Option.Option<"pretty" | "json">
+  readonly otlpEndpoint: Option.Option<string>
+}
+
+const atLeast = (minimum: number, name: string) =>
+  Config.schema(Schema.Int.check(Schema.isGreaterThanOrEqualTo(minimum)), name)
+
+// 0 asks the system for a free port.
+const port = (name: string) => Config.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65_535 })), name)
+
+const parsed = <A>(name: string, parse: (text: string) => Result.Result<A, string>): Config.Config<A> =>
+  Config.mapEffect(Config.String(name), (text) =>
+    Effect.mapError(
+      Effect.fromResult(parse(text)),
+      (message) => new Config.ConfigError(new Schema.SchemaError(new SchemaIssue.InvalidValue({ message: `${name}: ${message}` })))
+    )
+  )
+
+const config: Config.Config<SettingsShape> = Config.all({
+  host: Config.String("HOST").pipe(Config.withDefault("127.0.0.1")),
+  port: port("PORT").pipe(Config.withDefault(3000)),
+  operatorHost: Config.String("OPERATOR_HOST").pipe(Config.withDefault("127.0.0.1")),
+  operatorPort: port("OPERATOR_PORT").pipe(Config.withDefault(3001)),
+  operatorToken: Config.option(Config.Redacted("OPERATOR_TOKEN")),
+  databaseUrl: Config.option(Config.Redacted("DATABASE_URL")),
+  databaseConnections: atLeast(1, "DATABASE_CONNECTIONS").pipe(Config.withDefault(16)),
+  dataDir: Config.String("DATA_DIR").pipe(Config.withDefault(".data")),
+  secretsKeys: Config.option(Config.Redacted("SECRETS_KEYS")),
+  acquirer: Config.Literals(["simulator"], "ACQUIRER").pipe(Config.withDefault("simulator" as const)),
+  acquirerTimeoutMs: atLeast(1, "ACQUIRER_TIMEOUT_MS").pipe(Config.withDefault(5000)),
+  simulatorSettleMs: atLeast(0, "SIMULATOR_SETTLE_MS").pipe(Config.withDefault(1000)),
+  simulatorLatencyMs: atLeast(0, "SIMULATOR_LATENCY_MS").pipe(Config.withDefault(0)),
+  webhookRetryDelaysMs: parsed("WEBHOOK_RETRY_DELAYS", parseRetryDelays).pipe(Config.withDefault(retryDelaysMs)),
+  webhookTimeoutMs: atLeast(1, "WEBHOOK_TIMEOUT_MS").pipe(Config.withDefault(10_000)),
+  webhookAllowedNetworks: parsed("WEBHOOK_ALLOWED_NETWORKS", parseNetworks).pipe(
+    Config.withDefault([] as ReadonlyArray<Network>)
+  ),
+  rateLimitPerMinute: Config.option(atLeast(1, "RATE_LIMIT_PER_MINUTE")),
+  processes: atLeast(1, "PROCESSES").pipe(Config.withDefault(1)),
+  logLevel: Config.Literals(["debug", "info", "warn", "error", "none"], "LOG_LEVEL").pipe(
+    Config.withDefault("info" as const)
+  ),
+  logFormat: Config.option(Config.Literals(["pretty", "json"], "LOG_FORMAT")),
+  otlpEndpoint: Config.option(Config.String("OTEL_EXPORTER_OTLP_ENDPOINT"))
+})
+
+export class Settings extends Context.Service<Settings, SettingsShape>()("@pix-payments/server/Settings") {
+  /** Read from the environment; fails with every malformed variable named. */
+  static readonly layer = Layer.effect(Settings, Effect.map(config, Settings.of))
+}

@@ -1,0 +1,192 @@
+/**
+ * Accounts and their settings, and the applications of an account.
+ *
+ * Guarantees: an account is made together with its ledger accounts, in one commit.
+ *
+ * Source: payments-api-v1.md "account"; operator-api.md; decisions.md "Finer points" (defaults).
+ */
+import { type AccountStatus, DEFAULT_EXPIRES_IN_SECONDS, type OnboardingStatus } from "@pix-payments/domain/Account"
+import type { DocumentType } from "@pix-payments/domain/Document"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { NotFoundError, type UnknownCursor } from "../Errors.ts"
+import { Ids } from "../Ids.ts"
+import { type Page, readPage } from "../sql/Paging.ts"
+import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+
+export interface AccountSettings {
+  readonly name: string
+  readonly legal_name: string
+  readonly phone: string
+  readonly status: AccountStatus
+  readonly onboarding_status: OnboardingStatus
+  readonly auto_payout_enabled: boolean
+  readonly payout_fee: { readonly fixed: number; readonly basis_points: number }
+  readonly default_expires_in: number
+  readonly release_delay: number
+}
+
+export interface NewAccount extends Partial<AccountSettings> {
+  readonly name: string
+  readonly legal_name: string
+  readonly phone: string
+  readonly document: string
+  readonly document_type: DocumentType
+}
+
+export interface AccountRow {
+  readonly id: string
+  readonly name: string
+  readonly legal_name: string
+  readonly document: string
+  readonly document_type: DocumentType
+  readonly phone: string
+  readonly status: AccountStatus
+  readonly onboarding_status: OnboardingStatus
+  readonly auto_payout_enabled: boolean
+  readonly payout_fee_fixed: bigint
+  readonly payout_fee_basis_points: number
+  readonly default_expires_in: number
+  readonly release_delay: number
+  readonly created_at: Date
+  readonly available: bigint
+  readonly pending: bigint
+}
+
+export interface ApplicationRow {
+  readonly id: string
+  readonly account_id: string
+  readonly name: string
+  readonly active: boolean
+  readonly created_at: Date
+}
+
+export class Accounts extends Context.Service<
+  Accounts,
+  {
+    readonly create: (input: NewAccount) => Effect.Effect<AccountRow, Unavailable>
+    readonly get: (id: string) => Effect.Effect<AccountRow, NotFoundError | Unavailable>
+    readonly list: (page: Page) => Effect.Effect<ReadonlyArray<AccountRow>, UnknownCursor | Unavailable>
+    readonly update: (
+      id: string,
+      changes: Partial<AccountSettings>
+    ) => Effect.Effect<AccountRow, NotFoundError | Unavailable>
+    readonly createApplication: (
+      accountId: string,
+      name: string
+    ) => Effect.Effect<ApplicationRow, NotFoundError | Unavailable>
+    readonly listApplications: (
+      accountId: string,
+      page: Page
+    ) => Effect.Effect<ReadonlyArray<ApplicationRow>, NotFoundError | UnknownCursor | Unavailable>
+    readonly getApplication: (id: string) => Effect.Effect<ApplicationRow, NotFoundError | Unavailable>
+    readonly updateApplication: (
+      id: string,
+      changes: { readonly name?: string | undefined; readonly active?: boolean | undefined }
+    ) => Effect.Effect<ApplicationRow, NotFoundError | Unavailable>
+  }
+>()("@pix-payments/server/Accounts") {
+  static readonly layer = Layer.effect(
+    Accounts,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const ids = yield* Ids
+      const withClient = Effect.provideService(SqlClient, sql)
+
+      const get = Effect.fn("Accounts.get")(function* (id: string) {
+        const [row] = yield* sql.unsafe<AccountRow>(`SELECT ${columns} FROM accounts a WHERE a.id = $1::uuid`, [id])
+        return row ?? (yield* new NotFoundError())
+      }, orUnavailable)
+
+      return Accounts.of({
+        get,
+
+        create: Effect.fn("Accounts.create")(function* (input) {
+          const { epochMs, id } = ids.next()
+          yield* sql.withTransaction(
+            Effect.gen(function* () {
+              yield* sql`
+                INSERT INTO accounts (id, name, legal_name, document, document_type, phone, status,
+                  onboarding_status, auto_payout_enabled, payout_fee_fixed, payout_fee_basis_points,
+                  default_expires_in, release_delay, created_at)
+                VALUES (${id}::uuid, ${input.name}, ${input.legal_name}, ${input.document}, ${input.document_type},
+                  ${input.phone}, ${input.status ?? "active"}, ${input.onboarding_status ?? "completed"},
+                  ${input.auto_payout_enabled ?? true}::boolean, ${input.payout_fee?.fixed ?? 0}::bigint,
+                  ${input.payout_fee?.basis_points ?? 0}::integer,
+                  ${input.default_expires_in ?? DEFAULT_EXPIRES_IN_SECONDS}::integer,
+                  ${input.release_delay ?? 0}::integer, to_timestamp(${epochMs}::double precision / 1000))`
+              yield* sql`
+                INSERT INTO ledger_accounts (owner_id, kind)
+                SELECT ${id}::uuid, unnest(ARRAY['available', 'pending', 'blocked', 'payouts_in_transit'])`
+            })
+          )
+          return yield* Effect.catchTag(get(id), "NotFoundError", Effect.die)
+        }, orUnavailable),
+
+        list: Effect.fn("Accounts.list")(function* (page) {
+          return yield* readPage<AccountRow>({ table: "accounts a", columns, scope: [], filters: [], page })
+        }, withClient, orUnavailable),
+
+        update: Effect.fn("Accounts.update")(function* (id, changes) {
+          yield* sql`
+            UPDATE accounts SET
+              name = coalesce(${changes.name ?? null}::text, name),
+              legal_name = coalesce(${changes.legal_name ?? null}::text, legal_name),
+              phone = coalesce(${changes.phone ?? null}::text, phone),
+              status = coalesce(${changes.status ?? null}::text, status),
+              onboarding_status = coalesce(${changes.onboarding_status ?? null}::text, onboarding_status),
+              auto_payout_enabled = coalesce(${changes.auto_payout_enabled ?? null}::boolean, auto_payout_enabled),
+              payout_fee_fixed = coalesce(${changes.payout_fee?.fixed ?? null}::bigint, payout_fee_fixed),
+              payout_fee_basis_points =
+                coalesce(${changes.payout_fee?.basis_points ?? null}::integer, payout_fee_basis_points),
+              default_expires_in = coalesce(${changes.default_expires_in ?? null}::integer, default_expires_in),
+              release_delay = coalesce(${changes.release_delay ?? null}::integer, release_delay)
+            WHERE id = ${id}::uuid`
+          return yield* get(id)
+        }, orUnavailable),
+
+        createApplication: Effect.fn("Accounts.createApplication")(function* (accountId, name) {
+          const { epochMs, id } = ids.next()
+          const [row] = yield* sql<ApplicationRow>`
+            INSERT INTO applications (id, account_id, name, active, created_at)
+            SELECT ${id}::uuid, a.id, ${name}::text, true, to_timestamp(${epochMs}::double precision / 1000)
+            FROM accounts a WHERE a.id = ${accountId}::uuid RETURNING *`
+          return row ?? (yield* new NotFoundError())
+        }, orUnavailable),
+
+        listApplications: Effect.fn("Accounts.listApplications")(function* (accountId, page) {
+          yield* get(accountId)
+          return yield* readPage<ApplicationRow>({
+            table: "applications",
+            columns: "id, account_id, name, active, created_at",
+            scope: [sql`account_id = ${accountId}::uuid`],
+            filters: [],
+            page
+          })
+        }, withClient, orUnavailable),
+
+        getApplication: Effect.fn("Accounts.getApplication")(function* (id) {
+          const [row] = yield* sql<ApplicationRow>`SELECT * FROM applications WHERE id = ${id}::uuid`
+          return row ?? (yield* new NotFoundError())
+        }, orUnavailable),
+
+        updateApplication: Effect.fn("Accounts.updateApplication")(function* (id, changes) {
+          const [row] = yield* sql<ApplicationRow>`
+            UPDATE applications SET name = coalesce(${changes.name ?? null}::text, name),
+              active = coalesce(${changes.active ?? null}::boolean, active)
+            WHERE id = ${id}::uuid RETURNING *`
+          return row ?? (yield* new NotFoundError())
+        }, orUnavailable)
+      })
+    })
+  )
+}
+
+const balanceOf = (kind: string) =>
+  `(SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.id AND l.kind = '${kind}') AS ${kind}`
+
+const columns = `a.id, a.name, a.legal_name, a.document, a.document_type, a.phone, a.status, a.onboarding_status,
+  a.auto_payout_enabled, a.payout_fee_fixed, a.payout_fee_basis_points, a.default_expires_in, a.release_delay,
+  a.created_at, ${balanceOf("available")}, ${balanceOf("pending")}`

@@ -1,0 +1,154 @@
+/**
+ * API keys: made once, shown once, kept as a SHA-256.
+ *
+ * Guarantees: `authenticate` looks the key up for every request (the look-ups of concurrent requests are one
+ * statement), so that a revocation, an expiry or a deactivated application holds from the next request on, in
+ * every process. Nothing is trusted from a cache.
+ *
+ * Source: payments-api-v1.md "Authentication".
+ */
+import type { Caller } from "@pix-payments/api/Security"
+import type { Scope } from "@pix-payments/domain/Scope"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { createHash, randomBytes } from "node:crypto"
+import { Ids } from "../Ids.ts"
+import * as Batching from "../sql/Batching.ts"
+import { type Page, readPage } from "../sql/Paging.ts"
+import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { NotFoundError, UnknownCursor } from "../Errors.ts"
+
+export interface ApiKeyRow {
+  readonly id: string
+  readonly application_id: string
+  readonly name: string
+  readonly prefix: string
+  readonly scopes: ReadonlyArray<string>
+  readonly expires_at: Date | null
+  readonly revoked_at: Date | null
+  readonly last_used_at: Date | null
+  readonly created_at: Date
+}
+
+export class ApiKeys extends Context.Service<
+  ApiKeys,
+  {
+    /** Who calls with this key; `undefined` for a key that is not accepted, whatever the reason. */
+    readonly authenticate: (key: string) => Effect.Effect<Caller | undefined, Unavailable>
+    /** Makes a key; the complete key is in this answer and nowhere else. */
+    readonly create: (input: {
+      readonly applicationId: string
+      readonly name: string
+      readonly scopes: ReadonlyArray<Scope>
+      readonly expiresAtMs: number | undefined
+    }) => Effect.Effect<ApiKeyRow & { readonly key: string }, NotFoundError | Unavailable>
+    readonly list: (
+      applicationId: string,
+      page: Page
+    ) => Effect.Effect<ReadonlyArray<ApiKeyRow>, NotFoundError | UnknownCursor | Unavailable>
+    /** Revokes a key; a second time changes nothing. */
+    readonly revoke: (id: string) => Effect.Effect<ApiKeyRow, NotFoundError | Unavailable>
+  }
+>()("@pix-payments/server/ApiKeys") {
+  static readonly layer = Layer.effect(
+    ApiKeys,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const ids = yield* Ids
+
+      const authenticate = yield* Batching.make<string, Caller | undefined>({
+        maxBatch: 500,
+        run: (hashes) =>
+          Effect.map(sql.unsafe<CallerRow>(findCallers, [hashes.join(",")]), (rows) => {
+            if (rows.length === 1 && hashes.length === 1) return [toCaller(rows[0]!)]
+            const byHash = new Map(rows.map((row) => [row.hash, toCaller(row)]))
+            return hashes.map((hash) => byHash.get(hash))
+          })
+      })
+
+      return ApiKeys.of({
+        authenticate: (key) => (key.length > MAX_KEY_LENGTH ? Effect.undefined : authenticate(hashOf(key))),
+
+        create: Effect.fn("ApiKeys.create")(function* (input) {
+          const { epochMs, id } = ids.next()
+          const key = `pix_${randomBytes(32).toString("base64url")}`
+          const rows = yield* sql<ApiKeyRow>`
+            INSERT INTO api_keys (id, application_id, name, prefix, hash, scopes, expires_at, created_at)
+            SELECT ${id}::uuid, a.id, ${input.name}::text, ${key.slice(0, 12)}::text, ${hashOf(key)}::text,
+              string_to_array(${input.scopes.join(",")}::text, ','),
+              to_timestamp(${input.expiresAtMs ?? null}::double precision / 1000),
+              to_timestamp(${epochMs}::double precision / 1000)
+            FROM applications a WHERE a.id = ${input.applicationId}::uuid
+            RETURNING ${sql.literal(columns)}`
+          const row = rows[0]
+          if (row === undefined) return yield* new NotFoundError()
+          return { ...row, key }
+        }, orUnavailable),
+
+        list: Effect.fn("ApiKeys.list")(function* (applicationId, page) {
+          const application = yield* sql`SELECT 1 FROM applications WHERE id = ${applicationId}::uuid`
+          if (application.length === 0) return yield* new NotFoundError()
+          return yield* readPage<ApiKeyRow>({
+            table: "api_keys",
+            columns,
+            scope: [sql`application_id = ${applicationId}::uuid`],
+            filters: [],
+            page
+          })
+        }, Effect.provideService(SqlClient, sql), orUnavailable),
+
+        revoke: Effect.fn("ApiKeys.revoke")(function* (id) {
+          const rows = yield* sql<ApiKeyRow>`UPDATE api_keys SET revoked_at = coalesce(revoked_at, now())
+            WHERE id = ${id}::uuid RETURNING ${sql.literal(columns)}`
+          return rows[0] ?? (yield* new NotFoundError())
+        }, orUnavailable)
+      })
+    })
+  )
+}
+
+/** What is kept of a key. */
+export const hashOf = (key: string): string => createHash("sha256").update(key).digest("hex")
+
+const MAX_KEY_LENGTH = 512
+
+const columns = "id, application_id, name, prefix, scopes, expires_at, revoked_at, last_used_at, created_at"
+
+// Hashes are hexadecimal, so that a comma can part them.
+const findCallers = `
+  SELECT k.hash, k.id AS key_id, k.scopes, p.id AS application_id, a.id AS account_id, a.name, a.document,
+    a.status, a.onboarding_status, a.default_expires_in
+  FROM api_keys k
+  JOIN applications p ON p.id = k.application_id
+  JOIN accounts a ON a.id = p.account_id
+  WHERE k.hash = ANY (string_to_array($1, ','))
+    AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now()) AND p.active`
+
+interface CallerRow {
+  readonly hash: string
+  readonly key_id: string
+  readonly scopes: Caller["scopes"]
+  readonly application_id: string
+  readonly account_id: string
+  readonly name: string
+  readonly document: string
+  readonly status: Caller["account"]["status"]
+  readonly onboarding_status: Caller["account"]["onboardingStatus"]
+  readonly default_expires_in: number
+}
+
+const toCaller = (row: CallerRow): Caller => ({
+  keyId: row.key_id,
+  scopes: row.scopes,
+  applicationId: row.application_id,
+  account: {
+    id: row.account_id,
+    name: row.name,
+    document: row.document,
+    status: row.status,
+    onboardingStatus: row.onboarding_status,
+    defaultExpiresInSeconds: row.default_expires_in
+  }
+})

@@ -1,0 +1,334 @@
+/**
+ * What happens to one charge.
+ *
+ * Guarantees:
+ * - a charge is stored before the acquirer is called, and no acquirer call happens inside a transaction;
+ * - one key, one charge: a repeat is answered with the charge as it is now, whatever its body says;
+ * - an unclear answer of the acquirer is never a refusal: the charge stays `processing`, and `Recovery` asks
+ *   again with the same txid until it is `pending` or `failed`;
+ * - a report that the transition table does not know from the present state changes nothing.
+ *
+ * Source: payments-api-v1.md "POST /v1/charges"; decisions.md "Answers", "Charges".
+ */
+import type { Caller } from "@pix-payments/api/Security"
+import type { Cents } from "@pix-payments/domain/Cents"
+import {
+  type Charge,
+  type ChargeReport,
+  chargeStatusAt,
+  chargeTransition,
+  type CreateCharge,
+  decodeCreateCharge
+} from "@pix-payments/domain/Charge"
+import { formatInstant } from "@pix-payments/domain/Instant"
+import { txidFromId } from "@pix-payments/domain/Txid"
+import { isUuid } from "@pix-payments/domain/Uuid"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+import { Accounts } from "../accounts/Accounts.ts"
+import { Acquirer } from "../acquirer/Acquirer.ts"
+import { NotFoundError, RequestRefused, UnknownCursor } from "../Errors.ts"
+import { tell } from "../events/Outbox.ts"
+import { Ids } from "../Ids.ts"
+import { INSTALLATION, type Transfer } from "../ledger/Ledger.ts"
+import { Secrets } from "../Secrets.ts"
+import { Settings } from "../Settings.ts"
+import type { Page } from "../sql/Paging.ts"
+import { Unavailable } from "../sql/Unavailable.ts"
+import { PublicAddress } from "../webhooks/PublicAddress.ts"
+import { type ChargeFilters, ChargeStore, type StoredCharge } from "./ChargeStore.ts"
+
+/** The acquirer said no; the charge is kept as `failed`. */
+export class ChargeRejected extends Data.TaggedError("ChargeRejected")<{
+  readonly chargeId: string
+  readonly reason: string
+}> {}
+
+export class AccountInactiveError extends Data.TaggedError("AccountInactiveError")<{}> {}
+
+export interface Created {
+  readonly charge: StoredCharge
+  /** True when the key was known. */
+  readonly replayed: boolean
+}
+
+/** What a report adds to the charge that it moves. */
+export interface ReportFacts {
+  readonly endToEndId?: string | undefined
+  readonly reason?: string | undefined
+}
+
+export class Charges extends Context.Service<
+  Charges,
+  {
+    /** Creates a charge of the caller's from a request body as it came. */
+    readonly create: (
+      caller: Caller,
+      key: string,
+      body: unknown
+    ) => Effect.Effect<Created, RequestRefused | AccountInactiveError | ChargeRejected | Unavailable>
+    /** A charge of an account that was created through the API. */
+    readonly get: (accountId: string, id: string) => Effect.Effect<StoredCharge, NotFoundError | Unavailable>
+    readonly list: (
+      accountId: string | undefined,
+      filters: ChargeFilters,
+      page: Page
+    ) => Effect.Effect<ReadonlyArray<StoredCharge>, UnknownCursor | Unavailable>
+    /** A charge of any account and origin. */
+    readonly find: (id: string) => Effect.Effect<StoredCharge, NotFoundError | Unavailable>
+    /**
+     * Moves a charge as the transition table says; `undefined` where it changes nothing. A charge in
+     * `processing` is settled with the acquirer first.
+     */
+    readonly report: (
+      id: string,
+      report: ChargeReport,
+      facts: ReportFacts
+    ) => Effect.Effect<StoredCharge | undefined, NotFoundError | Unavailable>
+    /** Asks the acquirer again for charges that were left in `processing`; how many were looked at. */
+    readonly recover: Effect.Effect<number, Unavailable>
+  }
+>()("@pix-payments/server/Charges") {
+  static readonly layer = Layer.effect(
+    Charges,
+    Effect.gen(function* () {
+      const store = yield* ChargeStore
+      const acquirer = yield* Acquirer
+      const accounts = yield* Accounts
+      const addresses = yield* PublicAddress
+      const secrets = yield* Secrets
+      const ids = yield* Ids
+      const { acquirerTimeoutMs } = yield* Settings
+
+      const replay = (caller: Caller, key: string) =>
+        Effect.map(store.findByKey(caller.applicationId, "api", key), (charge): Created | undefined =>
+          charge === undefined ? undefined : { charge, replayed: true }
+        )
+
+      /** A known key is replayed whatever else is wrong with the call. */
+      const unlessReplay = <E>(caller: Caller, key: string, error: E) =>
+        Effect.flatMap(replay(caller, key), (known): Effect.Effect<Created, E> =>
+          known === undefined ? Effect.fail(error) : Effect.succeed(known)
+        )
+
+      const apply = Effect.fnUntraced(function* (charge: StoredCharge, report: ChargeReport, facts: Partial<StoredCharge>) {
+        const now = yield* Clock.currentTimeMillis
+        const status = chargeStatusAt(charge.status, charge.expiresAtMs, now)
+        const transition = chargeTransition(report, status)
+        if (transition === undefined) return { moved: undefined, known: true }
+        const moved: StoredCharge = { ...charge, ...facts, status: transition.to, sequence: charge.sequence + 1 }
+        const done = yield* store.change({
+          charge: moved,
+          told: tell(`charge.${charge.method}`, transition.events, changedBy(moved, now), ids.next),
+          transfers: transfersOf(moved, report, ids)
+        })
+        return done ? { moved, known: true } : { moved: undefined, known: false }
+      })
+
+      /** Asks the acquirer to emit, and settles what it says. The charge comes back as it then is. */
+      const emit = Effect.fnUntraced(function* (charge: StoredCharge, merchant: { name: string; document: string }) {
+        const answer = yield* acquirer
+          .emit({
+            txid: txidFromId(charge.id),
+            amount: charge.amount,
+            expiresAtMs: charge.expiresAtMs ?? charge.createdAtMs,
+            payer: charge.customer ?? { name: "", email: "", document: "" },
+            merchant,
+            description: charge.description
+          })
+          .pipe(
+            Effect.map((emitted) => ({ report: "emitted" as const, facts: emitted })),
+            Effect.catchTags({
+              AcquirerRefused: ({ reason }) =>
+                Effect.succeed({ report: "refused" as const, facts: { failureReason: reason } }),
+              AcquirerUnclear: () => Effect.undefined
+            })
+          )
+        if (answer === undefined) return charge
+        const { moved } = yield* apply(charge, answer.report, answer.facts)
+        // Somebody else settled it first: what they found is the truth.
+        return moved ?? (yield* store.find(charge.id)) ?? charge
+      })
+
+      const emitForAccount = (charge: StoredCharge) =>
+        accounts.get(charge.accountId).pipe(
+          Effect.flatMap((account) => emit(charge, account)),
+          Effect.catchTag("NotFoundError", Effect.die)
+        )
+
+      const report = Effect.fn("Charges.report")(function* (id: string, kind: ChargeReport, facts: ReportFacts) {
+        while (true) {
+          let charge = yield* store.find(id)
+          if (charge === undefined) return yield* new NotFoundError()
+          // What happens to a Pix proves that it was emitted: settle that first. Money that arrived is never refused.
+          if (charge.status === "processing") charge = yield* emitForAccount(charge)
+          if (charge.status === "processing") return yield* new Unavailable({ reason: "too-slow" })
+          const result = yield* apply(charge, kind, yield* factsOf(kind, facts))
+          // Lost to a concurrent change: decide again on the charge as it is now.
+          if (result.known) return result.moved
+        }
+      })
+
+      return Charges.of({
+        create: Effect.fnUntraced(function* (caller, key, body) {
+          const decoded = decodeCreateCharge(body)
+          if (Result.isFailure(decoded)) return yield* unlessReplay(caller, key, new RequestRefused(decoded.failure))
+          const request = decoded.success
+          if (typeof request.webhook_url === "string" && !(yield* addresses.mayReceive(request.webhook_url))) {
+            const refusal = { code: "INVALID_WEBHOOK_URL", details: ["webhook_url"] } as const
+            return yield* unlessReplay(caller, key, new RequestRefused(refusal))
+          }
+          if (caller.account.status !== "active") return yield* unlessReplay(caller, key, new AccountInactiveError())
+
+          const { epochMs, id } = ids.next()
+          const charge = newCharge(id, epochMs, caller, key, request, secrets.seal)
+          const { existing } = yield* store.insert(charge, epochMs + acquirerTimeoutMs + RECOVERY_MARGIN_MS)
+          if (existing !== undefined) return { charge: existing, replayed: true }
+
+          const settled = yield* emit(charge, caller.account)
+          if (settled.status === "failed") {
+            return yield* new ChargeRejected({ chargeId: id, reason: settled.failureReason ?? "" })
+          }
+          return { charge: settled, replayed: false }
+        }),
+
+        get: (accountId, id) =>
+          isUuid(id)
+            ? Effect.flatMap(store.find(id), (charge) =>
+                charge !== undefined && charge.accountId === accountId && charge.origin === "api"
+                  ? Effect.succeed(charge)
+                  : Effect.fail(new NotFoundError())
+              )
+            : Effect.fail(new NotFoundError()),
+
+        list: Effect.fnUntraced(function* (accountId, filters, page) {
+          const now = yield* Clock.currentTimeMillis
+          return yield* store.list(accountId, filters, page, now)
+        }),
+
+        find: Effect.fn("Charges.find")(function* (id) {
+          const charge = isUuid(id) ? yield* store.find(id) : undefined
+          return charge ?? (yield* new NotFoundError())
+        }),
+
+        report,
+
+        recover: Effect.gen(function* () {
+          const stuck = yield* store.claimStuck(50, acquirerTimeoutMs + RECOVERY_MARGIN_MS)
+          yield* Effect.forEach(stuck, emitForAccount, { concurrency: 8, discard: true })
+          return stuck.length
+        })
+      })
+    })
+  )
+}
+
+/** A charge as the API shows it at an instant. */
+export const toCharge = (charge: StoredCharge, nowMs: number): Charge => ({
+  id: charge.id,
+  object: "charge",
+  status: chargeStatusAt(charge.status, charge.expiresAtMs, nowMs),
+  // The column's CHECK holds what the brand says.
+  amount: charge.amount as Cents,
+  currency: "BRL",
+  method: charge.method,
+  description: charge.description,
+  reference: charge.reference,
+  customer:
+    charge.customer === null
+      ? null
+      : { name: charge.customer.name, email: charge.customer.email, document: charge.customer.document },
+  pix: { br_code: charge.brCode, end_to_end_id: charge.endToEndId },
+  receiver: charge.receiver,
+  webhook_url: charge.webhookUrl,
+  expires_at: charge.expiresAtMs === null ? null : formatInstant(charge.expiresAtMs),
+  paid_at: charge.paidAtMs === null ? null : formatInstant(charge.paidAtMs),
+  failure_reason: charge.failureReason,
+  created_at: formatInstant(charge.createdAtMs),
+  sequence: charge.sequence
+})
+
+// Beyond the time that a creation itself waits, so that recovery does not run into it.
+const RECOVERY_MARGIN_MS = 1000
+
+const newCharge = (
+  id: string,
+  createdAtMs: number,
+  caller: Caller,
+  key: string,
+  request: CreateCharge,
+  seal: (secret: string) => string
+): StoredCharge => ({
+  id,
+  accountId: caller.account.id,
+  applicationId: caller.applicationId,
+  origin: "api",
+  idempotencyKey: key,
+  status: "processing",
+  method: "pix",
+  amount: request.amount,
+  description: request.description ?? null,
+  reference: request.reference ?? null,
+  customer: {
+    name: request.customer.name,
+    email: request.customer.email,
+    document: request.customer.document,
+    phone: request.customer.phone ?? null
+  },
+  webhookUrl: request.webhook_url ?? null,
+  // An empty secret signs nothing.
+  sealedWebhookSecret: request.webhook_secret ? seal(request.webhook_secret) : null,
+  brCode: null,
+  endToEndId: null,
+  receiver: null,
+  expiresAtMs: createdAtMs + (request.expires_in ?? caller.account.defaultExpiresInSeconds) * 1000,
+  paidAtMs: null,
+  failureReason: null,
+  createdAtMs,
+  sequence: 1
+})
+
+const factsOf = (report: ChargeReport, facts: ReportFacts): Effect.Effect<Partial<StoredCharge>> => {
+  switch (report) {
+    case "paid":
+      return Effect.map(Clock.currentTimeMillis, (now) => ({ paidAtMs: now, endToEndId: facts.endToEndId ?? null }))
+    case "failed":
+      return Effect.succeed({ failureReason: facts.reason ?? "refused by the provider" })
+    default:
+      return Effect.succeed({})
+  }
+}
+
+const changedBy = (charge: StoredCharge, nowMs: number) => ({
+  id: charge.id,
+  accountId: charge.accountId,
+  applicationId: charge.applicationId,
+  status: charge.status,
+  sequence: charge.sequence,
+  webhookUrl: charge.webhookUrl,
+  sealedWebhookSecret: charge.sealedWebhookSecret,
+  data: toCharge(charge, nowMs)
+})
+
+/** The money that a report moves. */
+const transfersOf = (charge: StoredCharge, report: ChargeReport, ids: Ids["Service"]): ReadonlyArray<Transfer> => {
+  if (report !== "paid") return []
+  const { epochMs, id } = ids.next()
+  return [
+    {
+      id,
+      debit_owner_id: INSTALLATION,
+      debit_kind: "acquirer",
+      credit_owner_id: charge.accountId,
+      credit_kind: "available",
+      amount: charge.amount,
+      resource_id: charge.id,
+      reason: "charge.paid",
+      created_at: formatInstant(epochMs)
+    }
+  ]
+}

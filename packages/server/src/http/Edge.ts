@@ -1,0 +1,139 @@
+/**
+ * What every request of a listener goes through, whatever route it finds or misses.
+ *
+ * Guarantees: every answer carries `X-Request-Id` (the caller's, when it sent a sane one); an unknown route is
+ * `NOT_FOUND`, a known one with another verb `METHOD_NOT_ALLOWED` with `Allow`; what nobody expected is logged
+ * with the request id and answered `INTERNAL_ERROR`, and no stack or SQL reaches a caller; every request is
+ * logged with key, route, status and duration.
+ *
+ * Source: decisions.md "Answers"; payments-api-v1.md "Limits".
+ */
+import { type ErrorCode, errorCodes } from "@pix-payments/domain/ErrorCode"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as HttpApi from "effect/http-api/HttpApi"
+import type * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpRouter from "effect/http/HttpRouter"
+import { HttpServerError } from "effect/http/HttpServerError"
+import { HttpServerRequest } from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import * as Layer from "effect/Layer"
+import { randomUUID } from "node:crypto"
+import { RequestLog } from "./RequestLog.ts"
+
+/** What is known of a request while it is under way; the guards fill it in. */
+export interface RequestInfo {
+  readonly requestId: string
+  /** The route's pattern, so that ids do not part what belongs together. */
+  route: string
+  keyId: string | null
+  accountId: string | null
+}
+
+export const CurrentRequest = Context.Reference<RequestInfo>("@pix-payments/server/CurrentRequest", {
+  defaultValue: () => ({ requestId: "", route: "unknown", keyId: null, accountId: null })
+})
+
+/** The error body of a code, where no handler is there to fail with it. */
+export const errorResponse = (
+  code: ErrorCode,
+  options: { readonly details?: ReadonlyArray<string>; readonly headers?: Record<string, string> } = {}
+): HttpServerResponse.HttpServerResponse => {
+  const { message, status } = errorCodes[code]
+  const body = options.details === undefined ? { code, message } : { code, message, details: options.details }
+  return HttpServerResponse.text(JSON.stringify(body), {
+    status,
+    contentType: "application/json",
+    headers: code === "SERVICE_UNAVAILABLE" ? { "retry-after": "1", ...options.headers } : options.headers
+  })
+}
+
+/** A verb and a path that a listener knows. */
+export interface KnownPath {
+  readonly method: string
+  readonly matches: RegExp
+}
+
+/** Every path of an API. */
+export const pathsOf = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>
+): ReadonlyArray<KnownPath> => {
+  const paths: Array<KnownPath> = []
+  HttpApi.reflect(api, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint }) => paths.push({ method: endpoint.method, matches: matcher(endpoint.path) })
+  })
+  return paths
+}
+
+/** A page that is no part of an API. */
+export const page = (path: string): KnownPath => ({ method: "GET", matches: matcher(path) })
+
+/** The middleware of a listener that serves these paths. */
+export const layer = (known: ReadonlyArray<KnownPath>) =>
+  HttpRouter.middleware(
+    Effect.gen(function* () {
+      const log = yield* RequestLog
+
+      return (app: Effect.Effect<HttpServerResponse.HttpServerResponse, unknown>) =>
+        Effect.withFiber<HttpServerResponse.HttpServerResponse, unknown>((fiber) => {
+          const request = Context.getUnsafe(fiber.context, HttpServerRequest)
+          const info: RequestInfo = {
+            requestId: requestIdOf(request.headers["x-request-id"]),
+            route: "unknown",
+            keyId: null,
+            accountId: null
+          }
+          const startedAt = performance.now()
+          const finish = (response: HttpServerResponse.HttpServerResponse) => {
+            log.write(info, request.method, response.status, performance.now() - startedAt)
+            return HttpServerResponse.setHeader(response, "x-request-id", info.requestId)
+          }
+          return Effect.matchCauseEffect(Effect.provideService(app, CurrentRequest, info), {
+            onSuccess: (response) => Effect.succeed(finish(response)),
+            onFailure: (cause) => {
+              if (Cause.hasInterruptsOnly(cause)) {
+                log.write(info, request.method, CLIENT_CLOSED, performance.now() - startedAt)
+                return Effect.failCause(cause)
+              }
+              if (isRouteNotFound(cause)) return Effect.succeed(finish(missing(known, request)))
+              return Effect.as(
+                Effect.annotateLogs(Effect.logError("a request failed unexpectedly", cause), {
+                  request_id: info.requestId,
+                  route: info.route
+                }),
+                finish(errorResponse("INTERNAL_ERROR"))
+              )
+            }
+          })
+        })
+    }),
+    { global: true }
+  )
+
+const matcher = (path: string): RegExp => {
+  const pattern = path.replace(/\/$/, "").replace(/[.]/g, "\\.").replace(/:[A-Za-z]+/g, "[^/]+")
+  return new RegExp(`^${pattern}/?$`)
+}
+
+const missing = (known: ReadonlyArray<KnownPath>, request: HttpServerRequest) => {
+  const path = request.url.split("?", 1)[0] ?? ""
+  const verbs = new Set(known.filter(({ matches }) => matches.test(path)).map(({ method }) => method))
+  if (verbs.size === 0) return errorResponse("NOT_FOUND")
+  return errorResponse("METHOD_NOT_ALLOWED", { headers: { allow: [...verbs].join(", ") } })
+}
+
+const isRouteNotFound = (cause: Cause.Cause<unknown>): boolean => {
+  const error = Cause.squash(cause)
+  return error instanceof HttpServerError && error.reason._tag === "RouteNotFound"
+}
+
+const requestIdOf = (sent: string | undefined): string =>
+  sent !== undefined && /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/.test(sent) ? sent : randomUUID()
+
+// nginx's status for a caller that went away before the answer.
+const CLIENT_CLOSED = 499
+
+/** The layer of a listener without the request log of `/v1`. */
+export const withoutLog = Layer.succeed(RequestLog, RequestLog.of({ write: () => {} }))

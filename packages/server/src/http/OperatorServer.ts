@@ -1,0 +1,53 @@
+/**
+ * The operator listener: `/operator/v1`, health and metrics.
+ */
+import { openApiDocument } from "@pix-payments/api/OpenApiDocument"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import { MaxBodySize } from "effect/http/HttpIncomingMessage"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as Layer from "effect/Layer"
+import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
+import * as Health from "../operations/Health.ts"
+import { Settings } from "../Settings.ts"
+import * as Authentication from "./Authentication.ts"
+import * as Edge from "./Edge.ts"
+import { jsonResponse } from "./Json.ts"
+import * as Listener from "./Listener.ts"
+import * as AccountsHandlers from "./operator/AccountsHandlers.ts"
+import * as ChargesHandlers from "./operator/ChargesHandlers.ts"
+import * as LogsHandlers from "./operator/LogsHandlers.ts"
+import { ServedOperatorApi } from "./operator/ServedOperatorApi.ts"
+import { MAX_BODY } from "./PublicServer.ts"
+import * as RequestErrors from "./RequestErrors.ts"
+
+const document = openApiDocument(ServedOperatorApi)
+
+const routes = Layer.mergeAll(
+  HttpApiBuilder.layer(ServedOperatorApi).pipe(
+    Layer.provide([AccountsHandlers.layer, ChargesHandlers.layer, LogsHandlers.layer]),
+    Layer.provide([Authentication.operatorLayer, RequestErrors.layer])
+  ),
+  HttpRouter.add("GET", "/operator/openapi.json", Effect.succeed(jsonResponse(document, 200))),
+  Health.routes,
+  PrometheusMetrics.layerHttp({ path: "/metrics", prefix: "pix_payments" }),
+  Edge.layer([
+    ...Edge.pathsOf(ServedOperatorApi),
+    ...["/operator/openapi.json", "/health/live", "/health/ready", "/metrics"].map(Edge.page)
+  ])
+)
+
+export const layer = Layer.unwrap(
+  Effect.map(Settings, ({ operatorHost, operatorPort }) =>
+    HttpRouter.serve(routes, {
+      disableLogger: true,
+      disableListenLog: true,
+      routerConfig: { maxParamLength: 16_384 }
+    }).pipe(
+      Layer.provide(Listener.layer("operator", { host: operatorHost, port: operatorPort })),
+      // The request log is of /v1.
+      Layer.provide(Edge.withoutLog),
+      Layer.provide(Layer.succeed(MaxBodySize, MAX_BODY))
+    )
+  )
+)

@@ -1,0 +1,10 @@
+/**
+ * The part of `/v1` that this server routes. What is not here is neither routed nor in its `/openapi.json`.
+ */
+import { AccountGroup, ChargesGroup, PaymentsApi } from "@pix-payments/api/PaymentsApi"
+import * as HttpApi from "effect/http-api/HttpApi"
+
+export class ServedApi extends HttpApi.make("payments")
+  .add(ChargesGroup)
+  .add(AccountGroup)
+  .annotateMerge(PaymentsApi.annotations) {}

@@ -1,0 +1,52 @@
+/**
+ * From the domain errors of the services to the error bodies of the contract: one place for all groups.
+ */
+import {
+  AccountInactive,
+  AcquirerRejected,
+  AmountBelowMinimum,
+  ChargeNotFound,
+  InvalidDocument,
+  InvalidState,
+  InvalidWebhookEvent,
+  InvalidWebhookUrl,
+  MethodNotSupported,
+  NotFound,
+  ServiceUnavailable,
+  ValidationError
+} from "@pix-payments/api/WireErrors"
+import type { Refusal } from "@pix-payments/domain/Request"
+import * as Effect from "effect/Effect"
+import type { ChargeRejected } from "../charges/Charges.ts"
+
+/**
+ * What a request that breaks its own rules is answered with. `codes` are those that the request's schema can
+ * raise; the endpoint declares their errors.
+ */
+export const refusedAs =
+  <C extends keyof typeof requestErrors>(...codes: ReadonlyArray<C>) =>
+  ({ code, details }: Refusal): Effect.Effect<never, InstanceType<(typeof requestErrors)[C]>> => {
+    const known = codes.find((candidate) => candidate === code)
+    if (known === undefined) return Effect.die(new Error(`a request was refused with ${code}, which it cannot be`))
+    const error = new requestErrors[known](details === undefined ? {} : { details })
+    return Effect.fail(error as InstanceType<(typeof requestErrors)[C]>)
+  }
+
+const requestErrors = {
+  VALIDATION_ERROR: ValidationError,
+  METHOD_NOT_SUPPORTED: MethodNotSupported,
+  AMOUNT_BELOW_MINIMUM: AmountBelowMinimum,
+  INVALID_DOCUMENT: InvalidDocument,
+  INVALID_WEBHOOK_EVENT: InvalidWebhookEvent,
+  INVALID_WEBHOOK_URL: InvalidWebhookUrl
+} as const
+
+export const rejected = ({ chargeId, reason }: ChargeRejected) =>
+  new AcquirerRejected(reason === "" ? { charge_id: chargeId } : { charge_id: chargeId, message: reason })
+
+export const accountInactive = () => new AccountInactive({})
+export const chargeNotFound = () => new ChargeNotFound({})
+export const notFound = () => new NotFound({})
+export const invalidState = () => new InvalidState({})
+export const unknownCursor = () => new ValidationError({ details: ["starting_after"] })
+export const serviceUnavailable = () => new ServiceUnavailable({})

@@ -1,0 +1,88 @@
+/**
+ * The request log and the audit log, for operators.
+ */
+import { AuditGroup, RequestsGroup } from "@pix-payments/api/OperatorApi"
+import { pageOf } from "@pix-payments/domain/List"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { Audit } from "../../operations/Audit.ts"
+import { readPage } from "../../sql/Paging.ts"
+import { orUnavailable } from "../../sql/Unavailable.ts"
+import { serviceUnavailable, unknownCursor } from "../WireTranslation.ts"
+import { pageFrom } from "./Requests.ts"
+import { ServedOperatorApi } from "./ServedOperatorApi.ts"
+
+const requestsLayer = HttpApiBuilder.group(
+  ServedOperatorApi,
+  RequestsGroup.identifier,
+  Effect.fn(function* (handlers) {
+    const sql = yield* SqlClient
+
+    return handlers.handle("list", ({ query }) =>
+      Effect.gen(function* () {
+        const page = pageFrom(query)
+        const rows = yield* readPage<RequestRow>({
+          table: "requests",
+          columns: "id, request_id, key_id, route, status, duration_us, at",
+          scope: [],
+          filters: [
+            ...(query.key_id === undefined ? [] : [sql`key_id = ${query.key_id}::uuid`]),
+            ...(query.route === undefined ? [] : [sql`route = ${query.route}`]),
+            ...(query.status === undefined ? [] : [sql`status = ${query.status}::integer`])
+          ],
+          page
+        })
+        return pageOf(
+          rows.map((row) => ({
+            id: row.id,
+            object: "request" as const,
+            request_id: row.request_id,
+            key_id: row.key_id,
+            route: row.route,
+            status: row.status,
+            duration_ms: Math.round(row.duration_us / 1000),
+            created_at: row.at.toISOString()
+          })),
+          page.limit
+        )
+      }).pipe(
+        Effect.provideService(SqlClient, sql),
+        orUnavailable,
+        Effect.catchTags({ UnknownCursor: unknownCursor, Unavailable: serviceUnavailable })
+      )
+    )
+  })
+)
+
+const auditLayer = HttpApiBuilder.group(
+  ServedOperatorApi,
+  AuditGroup.identifier,
+  Effect.fn(function* (handlers) {
+    const audit = yield* Audit
+
+    return handlers.handle("list", ({ query }) =>
+      Effect.gen(function* () {
+        const page = pageFrom(query)
+        const rows = yield* audit.list(page)
+        return pageOf(
+          rows.map(({ at, ...row }) => ({ ...row, object: "audit_entry" as const, created_at: at.toISOString() })),
+          page.limit
+        )
+      }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor, Unavailable: serviceUnavailable }))
+    )
+  })
+)
+
+export const layer = Layer.mergeAll(requestsLayer, auditLayer)
+
+interface RequestRow {
+  readonly id: string
+  readonly request_id: string
+  readonly key_id: string | null
+  readonly route: string
+  readonly status: number
+  readonly duration_us: number
+  readonly at: Date
+}

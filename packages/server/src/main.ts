@@ -1,0 +1,62 @@
+/**
+ * The process: settings, the service, and a graceful end.
+ *
+ * `--demo` (what `npm start` says) adds a demo account, keeps its credentials, and lets webhooks go to
+ * loopback unless `WEBHOOK_ALLOWED_NETWORKS` says otherwise.
+ */
+import "effect/schema/SchemaJITCompiler/enable"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as Cause from "effect/Cause"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Banner from "./Banner.ts"
+import { DemoAccount, demoOperatorToken } from "./Demo.ts"
+import * as Telemetry from "./operations/Telemetry.ts"
+import * as Service from "./Service.ts"
+import { Settings } from "./Settings.ts"
+import { DatabaseLocation } from "./sql/Database.ts"
+
+const isDemo = process.argv.includes("--demo")
+
+const environment = Effect.gen(function* () {
+  const set = Object.fromEntries(Object.entries(process.env).flatMap(([name, value]) => (value ? [[name, value]] : [])))
+  if (!isDemo) return set
+  const { DATA_DIR: dataDir = ".data", OPERATOR_TOKEN: token } = set
+  return {
+    WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8,::1/128",
+    OPERATOR_TOKEN: token ?? (yield* demoOperatorToken(dataDir)),
+    ...set
+  }
+})
+
+const settings = Layer.unwrap(
+  Effect.map(environment, (env) =>
+    Settings.layer.pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env }))))
+  )
+)
+
+const demo = Layer.unwrap(
+  Effect.map(Settings, ({ dataDir }) => Layer.effectDiscard(Banner.demo).pipe(Layer.provide(DemoAccount.layer(dataDir))))
+)
+
+const running = Layer.effectDiscard(isDemo ? Effect.void : Banner.plain).pipe(
+  Layer.merge(isDemo ? demo : Layer.empty),
+  Layer.provide(Service.layer),
+  Layer.provide(DatabaseLocation.layer),
+  Layer.provide(Telemetry.layer),
+  Layer.provide(settings)
+)
+
+Layer.launch(running).pipe(
+  Effect.tapCause((cause) =>
+    Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.sync(() => process.stderr.write(`${Banner.reasonOf(cause)}\n`))
+  ),
+  (program) =>
+    NodeRuntime.runMain(program, {
+      disableErrorReporting: true,
+      teardown: (exit, onExit) =>
+        onExit(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)
+    })
+)

@@ -1,0 +1,70 @@
+/**
+ * Who changed what: every state-changing call of an operator.
+ *
+ * Guarantees: where the change is SQL of the calling fiber, the entry is in the same commit.
+ *
+ * Source: operator-api.md.
+ */
+import { CurrentOperator } from "@pix-payments/api/Security"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import type { UnknownCursor } from "../Errors.ts"
+import { CurrentRequest } from "../http/Edge.ts"
+import { Ids } from "../Ids.ts"
+import { type Page, readPage } from "../sql/Paging.ts"
+import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+
+export interface AuditRow {
+  readonly id: string
+  readonly operator: string
+  readonly action: string
+  readonly resource_id: string | null
+  readonly request_id: string
+  readonly at: Date
+}
+
+export class Audit extends Context.Service<
+  Audit,
+  {
+    /** Does a change and notes it. `action` is the operation's name, such as `keys.revoke`. */
+    readonly around: (
+      action: string
+    ) => <A extends { readonly id: string }, E, R>(
+      change: Effect.Effect<A, E, R>
+    ) => Effect.Effect<A, Exclude<E, SqlError> | Unavailable, R | CurrentOperator>
+    readonly list: (page: Page) => Effect.Effect<ReadonlyArray<AuditRow>, UnknownCursor | Unavailable>
+  }
+>()("@pix-payments/server/Audit") {
+  static readonly layer = Layer.effect(
+    Audit,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const ids = yield* Ids
+
+      return Audit.of({
+        around: (action) => (change) =>
+          Effect.gen(function* () {
+            const operator = yield* CurrentOperator
+            const request = yield* CurrentRequest
+            const changed = yield* change
+            const { epochMs, id } = ids.next()
+            yield* sql`INSERT INTO audit (id, operator, action, resource_id, request_id, at)
+              VALUES (${id}::uuid, ${operator.name}, ${action}, ${changed.id}::uuid, ${request.requestId},
+                to_timestamp(${epochMs}::double precision / 1000))`
+            return changed
+          }).pipe(sql.withTransaction, orUnavailable),
+        list: (page) =>
+          readPage<AuditRow>({
+            table: "audit",
+            columns: "id, operator, action, resource_id, request_id, at",
+            scope: [],
+            filters: [],
+            page
+          }).pipe(Effect.provideService(SqlClient, sql), orUnavailable)
+      })
+    })
+  )
+}

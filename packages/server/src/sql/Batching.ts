@@ -1,0 +1,79 @@
+/**
+ * Joins a service that does one thing to a store that writes many: what concurrent callers ask for while the
+ * previous batch is under way becomes the next batch.
+ *
+ * Guarantees:
+ * - one batch in flight, and no timer: a lone caller waits for nobody;
+ * - a member whose caller went away is still done;
+ * - a statement that fails because of one member is tried again in halves, so that the others are done;
+ * - bounded: beyond `maxWaiting` members a caller is told `Unavailable` at once.
+ *
+ * Measured (guides of this project): a plain queue costs a few microseconds a member, a `RequestResolver`
+ * 18 to 31 more. Nobody outside this module and the stores knows that batches exist.
+ */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { SqlError } from "effect/sql/SqlError"
+import { isPassing, Unavailable } from "./Unavailable.ts"
+
+export interface Options<A, B> {
+  /** Most members of one statement. */
+  readonly maxBatch: number
+  /** Most members that wait for their turn. */
+  readonly maxWaiting?: number
+  /** Does all members in one commit, and answers each in order. */
+  readonly run: (members: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, SqlError>
+}
+
+/** Makes the function that does one member. Its batches run with the services of the caller of `make`. */
+export const make = <A, B>(options: Options<A, B>): Effect.Effect<(member: A) => Effect.Effect<B, Unavailable>> =>
+  Effect.map(Effect.context(), (context) => {
+    const runFork = Effect.runForkWith(context)
+    const maxWaiting = options.maxWaiting ?? 10_000
+    let waiting: Array<Waiting<A, B>> = []
+    let inFlight = false
+
+    const flush = () => {
+      const batch = waiting.length <= options.maxBatch ? waiting : waiting.slice(0, options.maxBatch)
+      waiting = batch === waiting ? [] : waiting.slice(options.maxBatch)
+      inFlight = true
+      runFork(settle(options.run, batch)).addObserver(() => {
+        inFlight = false
+        if (waiting.length > 0) flush()
+      })
+    }
+
+    return (member) =>
+      Effect.callback((resume) => {
+        if (waiting.length >= maxWaiting) {
+          resume(new Unavailable({ reason: "queue-full" }))
+          return
+        }
+        waiting.push({ member, resume })
+        if (!inFlight) flush()
+      })
+  })
+
+interface Waiting<A, B> {
+  readonly member: A
+  readonly resume: (result: Effect.Effect<B, Unavailable>) => void
+}
+
+const settle = <A, B>(run: Options<A, B>["run"], batch: ReadonlyArray<Waiting<A, B>>): Effect.Effect<void> =>
+  Effect.flatMap(Effect.exit(Effect.suspend(() => run(batch.map(({ member }) => member)))), (exit) => {
+    if (Exit.isSuccess(exit)) {
+      for (let i = 0; i < batch.length; i++) batch[i]!.resume(Effect.succeed(exit.value[i]!))
+      return Effect.void
+    }
+    const passing = Exit.findErrorOption(exit)
+    if (passing._tag === "Some" && isPassing(passing.value)) {
+      for (const { resume } of batch) resume(new Unavailable({ reason: "database-away" }))
+      return Effect.void
+    }
+    if (batch.length === 1) {
+      batch[0]!.resume(Effect.orDie(Effect.failCause(exit.cause)))
+      return Effect.void
+    }
+    const half = batch.length >> 1
+    return Effect.andThen(settle(run, batch.slice(0, half)), settle(run, batch.slice(half)))
+  })

@@ -1,0 +1,67 @@
+/**
+ * One PostgreSQL for a whole test run, and an empty database for each test that asks.
+ *
+ * The default export is a vitest `globalSetup`: it starts the embedded server in a temporary folder, provides its
+ * URL to the workers as `databaseUrl`, and stops the server and removes the folder at the end of the run.
+ */
+import * as PgConnection from "@effect/sql-pg/PgConnection"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Redacted from "effect/Redacted"
+import * as Scope from "effect/Scope"
+import type { SqlError } from "effect/sql/SqlError"
+import { randomUUID } from "node:crypto"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { inject } from "vitest"
+import type { TestProject } from "vitest/node"
+import * as EmbeddedPostgres from "../../src/sql/EmbeddedPostgres.ts"
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    /** Of the server of this run, with its password. */
+    readonly databaseUrl: string
+  }
+}
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const scope = Scope.makeUnsafe()
+  const close = () => Effect.runPromise(Scope.close(scope, Exit.void))
+  await temporaryFolder.pipe(
+    Effect.flatMap((dataDir) => EmbeddedPostgres.start({ dataDir })),
+    Effect.tap(({ url }) => Effect.sync(() => project.provide("databaseUrl", Redacted.value(url)))),
+    Effect.onError(() => Effect.promise(close)),
+    Scope.provide(scope),
+    Effect.runPromise
+  )
+  return close
+}
+
+/** An empty database of its own, dropped with the scope, whoever is still connected. */
+export const createDatabase = (
+  name = `test_${randomUUID().replaceAll("-", "")}`
+): Effect.Effect<Redacted.Redacted<string>, SqlError, Scope.Scope> =>
+  Effect.acquireRelease(Effect.as(onServer(`CREATE DATABASE ${quoted(name)}`), urlOf(name)), () =>
+    Effect.orDie(onServer(`DROP DATABASE IF EXISTS ${quoted(name)} WITH (FORCE)`))
+  )
+
+/** A new folder under the system's temporary one, removed with the scope. */
+export const temporaryFolder: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "pix-payments-test-"))),
+  (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
+)
+
+const onServer = (statement: string) =>
+  PgConnection.make({ url: urlOf("postgres") }).pipe(
+    Effect.flatMap((connection) => connection.query(statement, [], false)),
+    Effect.scoped
+  )
+
+const urlOf = (name: string): Redacted.Redacted<string> => {
+  const url = new URL(inject("databaseUrl"))
+  url.pathname = `/${encodeURIComponent(name)}`
+  return Redacted.make(url.href)
+}
+
+const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
