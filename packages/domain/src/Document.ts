@@ -1,7 +1,7 @@
 /**
  * CPF and CNPJ.
  *
- * Guarantees: a `Document` is 11 digits (CPF) or 12 characters `[0-9A-Z]` and 2 digits (CNPJ), without mask, in
+ * Guarantees: a decoded `Document` is 11 digits (CPF) or 12 characters `[0-9A-Z]` and 2 digits (CNPJ), without mask, in
  * upper case, with right check digits; it is never a CPF of one repeated digit, nor the CNPJ of zeros alone, which
  * pass the arithmetic.
  *
@@ -37,46 +37,38 @@ export const parseDocument = (input: string): ParsedDocument | undefined => {
 /** The text without `.`, `-`, `/` and spaces. */
 export const stripMask = (input: string): string => input.replace(mask, "")
 
-const isNormalised = (value: string): boolean => parseDocument(value)?.value === value
-
-/** A document without mask, as it is stored and returned. */
-const NormalisedDocument = Schema.String.check(
-  Schema.makeFilter(isNormalised, {
-    expected: "a CPF or CNPJ without mask",
+const DocumentText = Schema.String.check(
+  Schema.makeFilter(isPrintable, { expected: "text without control characters" }, true),
+  Schema.makeFilter((input: string) => parseDocument(input) !== undefined, {
+    expected: "a CPF or CNPJ",
     ...failsWith("INVALID_DOCUMENT"),
+    toJsonSchema: () => [{ description: "CPF or CNPJ, with or without mask." }, true],
     // What generated test values are taken from: random text practically never passes.
     arbitraryConstraint: {
       patterns: [{ source: "^(?:52998224725|11144477735|12ABC34501DE35|11222333000181)$", flags: "" }]
     }
   })
-).pipe(Schema.brand("Document"))
+)
 
 /**
- * Any spelling of a document, decoded to the normalised one. A wrong document of any length fails as
- * `INVALID_DOCUMENT`; control characters are no text at all and fail as `VALIDATION_ERROR`, alone.
+ * Any spelling of a document, decoded to the one without mask; what a client sends may keep its mask. A wrong
+ * document of any length fails as `INVALID_DOCUMENT`; control characters are no text at all and fail as
+ * `VALIDATION_ERROR`, alone.
  */
-export const Document = Schema.String.check(
-  Schema.makeFilter(isPrintable, { expected: "text without control characters" }, true),
-  Schema.makeFilter((input: string) => parseDocument(input) !== undefined, {
-    expected: "a CPF or CNPJ",
-    ...failsWith("INVALID_DOCUMENT"),
-    toJsonSchema: () => [{ description: "CPF or CNPJ, with or without mask." }, true]
-  })
-).pipe(
+export const Document = DocumentText.pipe(
   Schema.decodeTo(
-    NormalisedDocument,
+    DocumentText,
     SchemaTransformation.transform({
       decode: (input) => parseDocument(input)?.value ?? input,
       encode: (document) => document
     })
   )
 )
-export type Document = typeof Document.Type
 
-export const documentType = (document: Document): DocumentType => (document.length === 11 ? "cpf" : "cnpj")
+export const documentType = (document: string): DocumentType => (document.length === 11 ? "cpf" : "cnpj")
 
 /** The document with its mask, as people write it: `529.982.247-25`, `12.ABC.345/01DE-35`. */
-export const maskDocument = (document: Document): string =>
+export const maskDocument = (document: string): string =>
   documentType(document) === "cpf"
     ? document.replace(/^(.{3})(.{3})(.{3})(.{2})$/, "$1.$2.$3-$4")
     : document.replace(/^(.{2})(.{3})(.{3})(.{4})(.{2})$/, "$1.$2.$3/$4-$5")
