@@ -66,7 +66,10 @@ export const EventCatalogEntry = Schema.Struct({
 export type EventCatalogEntry = typeof EventCatalogEntry.Type
 
 export const eventCatalog: ReadonlyArray<EventCatalogEntry & { readonly event: EventName }> = catalog.map(
-  ([event, dispatched, description]) => ({ event, ...partsOf(event), description, dispatched })
+  ([event, dispatched, description]) => {
+    const { action, method, resource } = partsOf(event)
+    return { event, resource, method, action, description, dispatched }
+  }
 )
 
 const byName: ReadonlyMap<string, EventCatalogEntry & { readonly event: EventName }> = new Map(

@@ -55,8 +55,11 @@ export const start: (options: {
   function* (options) {
     const binaries = yield* locateBinaries
     const folder = yield* openFolder(Path.resolve(options.dataDir))
-    const owner = yield* chooseOwner(folder)
-    yield* checkReachable(owner, [folder.path, Path.dirname(binaries.postgres)])
+    const owner = yield* ableToReach(
+      yield* chooseOwner(folder),
+      [folder.path, Path.dirname(binaries.postgres)],
+      binaries
+    )
     yield* lock(folder)
     const password = yield* ensureCluster(folder, owner, binaries.initdb)
     yield* stopLeftover(folder)
@@ -106,6 +109,8 @@ interface Owner {
   readonly name: string
   readonly uid: number
   readonly gid: number
+  /** Whether it runs with the right to walk through folders that are closed to it, such as a 0700 home. */
+  readonly passes: boolean
 }
 
 interface Server {
@@ -184,7 +189,7 @@ const chooseOwner = Effect.fnUntraced(function* (folder: Folder) {
     return undefined
   }
   if (cluster !== undefined && cluster.uid !== 0) {
-    return { name: `with id ${cluster.uid}`, uid: cluster.uid, gid: cluster.gid } satisfies Owner
+    return { name: `with id ${cluster.uid}`, uid: cluster.uid, gid: cluster.gid, passes: false } satisfies Owner
   }
   const accounts = yield* io("Cannot read /etc/passwd", () => Fs.readFile("/etc/passwd", "utf8"))
   const found = ["postgres", "_postgres", "nobody"]
@@ -200,7 +205,8 @@ const chooseOwner = Effect.fnUntraced(function* (folder: Folder) {
   const owner: Owner = {
     name: found[0].slice(0, found[0].indexOf(":")),
     uid: Number(found[1]) >>> 0,
-    gid: Number(found[2]) >>> 0
+    gid: Number(found[2]) >>> 0,
+    passes: false
   }
   if (cluster !== undefined && (yield* readIfPresent(Path.join(folder.cluster, "PG_VERSION"))) !== undefined) {
     return yield* failure(
@@ -211,27 +217,46 @@ const chooseOwner = Effect.fnUntraced(function* (folder: Folder) {
   return owner
 })
 
-/** As root, PostgreSQL runs as another user, who must be able to walk to its files. */
-const checkReachable = Effect.fnUntraced(function* (owner: Owner | undefined, targets: ReadonlyArray<string>) {
-  if (owner === undefined) return
+/**
+ * As root, PostgreSQL runs as another user, who must be able to walk to its files. Where a folder on the way is
+ * closed (a checkout under a 0700 home), Linux can lend it that one right.
+ */
+const ableToReach = Effect.fnUntraced(function* (
+  owner: Owner | undefined,
+  targets: ReadonlyArray<string>,
+  binaries: Binaries
+) {
+  if (owner === undefined) return undefined
   for (const target of targets) {
     for (const folder of between(Path.parse(target).root, target)) {
       const { mode, uid, gid } = yield* io(`Cannot look at ${folder}`, () => Fs.stat(folder))
       const bit = uid === owner.uid ? 0o100 : gid === owner.gid ? 0o010 : 0o001
-      if ((mode & bit) === 0) {
-        return yield* failure(
-          `PostgreSQL refuses to run as root, and the user ${owner.name} that it would run as cannot enter ` +
-            `${folder}, on the way to ${target}. ` +
-            (target === targets[0]
-              ? `Set DATA_DIR to a folder that every user can reach, such as /var/lib/pix-payments`
-              : `Move the program out of ${folder}`) +
-            `, or let others pass (chmod o+x ${folder}), or run as an ordinary user, or set DATABASE_URL to a ` +
-            "PostgreSQL server of yours."
-        )
-      }
+      if ((mode & bit) !== 0) continue
+      const lent = { ...owner, passes: true }
+      if (yield* canRun(lent, binaries.postgres)) return lent
+      return yield* failure(
+        `PostgreSQL refuses to run as root, and the user ${owner.name} that it would run as cannot enter ` +
+          `${folder}, on the way to ${target}. ` +
+          (target === targets[0]
+            ? `Set DATA_DIR to a folder that every user can reach, such as /var/lib/pix-payments`
+            : `Move the program out of ${folder}`) +
+          `, or let others pass (chmod o+x ${folder}), or run as an ordinary user, or set DATABASE_URL to a ` +
+          "PostgreSQL server of yours."
+      )
     }
   }
+  return owner
 })
+
+const canRun = (owner: Owner, postgres: string): Effect.Effect<boolean> => {
+  const { file, options, rights } = runAs(owner, postgres)
+  return Effect.promise(() =>
+    promisify(execFile)(file, [...rights, "--version"], { ...options, env: environment }).then(
+      () => true,
+      () => false
+    )
+  )
+}
 
 // ---- one service at a time ----
 
@@ -359,9 +384,15 @@ const makeCluster = Effect.fnUntraced(function* (folder: Folder, owner: Owner | 
     "--builtin-locale=C.UTF-8",
     "--no-instructions"
   ]
+  const as = runAs(owner, initdb)
   yield* Effect.tryPromise({
     try: (signal) =>
-      promisify(execFile)(initdb, options, { ...identityOf(owner), env: environment, cwd: folder.path, signal }),
+      promisify(execFile)(as.file, [...as.rights, ...options], {
+        ...as.options,
+        env: environment,
+        cwd: folder.path,
+        signal
+      }),
     catch: (cause) =>
       failure(`Cannot make a database in ${folder.path}: ${tail(initdbReason(cause))}. Set ${elsewhere}`)
   })
@@ -460,17 +491,15 @@ const spawnServer = (folder: Folder, owner: Owner | undefined, postgres: string,
     (log) =>
       io(`Cannot run ${postgres}`, async (): Promise<Server> => {
         const { size } = await log.stat()
-        const child = spawn(
-          postgres,
-          ["-D", folder.cluster, "-p", `${port}`, ...Object.entries(settings).flatMap(([k, v]) => ["-c", `${k}=${v}`])],
-          {
-            ...identityOf(owner),
-            env: environment,
-            cwd: folder.path,
-            detached: true,
-            stdio: ["ignore", log.fd, log.fd]
-          }
-        )
+        const as = runAs(owner, postgres)
+        const given = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])
+        const child = spawn(as.file, [...as.rights, "-D", folder.cluster, "-p", `${port}`, ...given], {
+          ...as.options,
+          env: environment,
+          cwd: folder.path,
+          detached: true,
+          stdio: ["ignore", log.fd, log.fd]
+        })
         const exited = Deferred.makeUnsafe<void>()
         child.once("exit", () => Deferred.doneUnsafe(exited, Effect.void))
         await once(child, "spawn")
@@ -558,7 +587,22 @@ const freePort = io("There is no free port on 127.0.0.1", async () => {
 /** Nothing of ours, secrets least of all, is passed on. */
 const environment = { PATH: process.env["PATH"], LC_ALL: "C", TZ: "UTC" }
 
-const identityOf = (owner: Owner | undefined) => (owner === undefined ? {} : { uid: owner.uid, gid: owner.gid })
+/** How a program is run as the owner: the file to execute, what comes before its own arguments, and as whom. */
+const runAs = (owner: Owner | undefined, program: string) => {
+  if (owner === undefined) return { file: program, rights: [], options: {} }
+  if (!owner.passes) return { file: program, rights: [], options: { uid: owner.uid, gid: owner.gid } }
+  const rights = [
+    `--reuid=${owner.uid}`,
+    `--regid=${owner.gid}`,
+    "--clear-groups",
+    // Reading and walking past closed doors, nothing else; without the fix-up, access(2) would not know of it.
+    "--securebits=+no_setuid_fixup",
+    "--inh-caps=+dac_read_search",
+    "--ambient-caps=+dac_read_search",
+    program
+  ]
+  return { file: "setpriv", rights, options: {} }
+}
 
 const isRoot = () => process.geteuid?.() === 0
 

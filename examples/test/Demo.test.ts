@@ -1,0 +1,95 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtemp, rm } from "node:fs/promises"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { promisify } from "node:util"
+
+const root = join(import.meta.dirname, "../..")
+
+const freePort = async () => {
+  const server = createServer()
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const address = server.address()
+  server.close()
+  await once(server, "close")
+  return typeof address === "object" && address !== null ? address.port : 0
+}
+
+/** `npm start` without npm: the service as a newcomer runs it, in a folder of its own. */
+const service = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const folder = await mkdtemp(join(tmpdir(), "pix-demo-"))
+    const [port, operatorPort] = [await freePort(), await freePort()]
+    const child = spawn(process.execPath, [join(root, "packages/server/src/main.ts"), "--demo"], {
+      env: {
+        ...process.env,
+        DATA_DIR: join(folder, "data"),
+        PORT: String(port),
+        OPERATOR_PORT: String(operatorPort),
+        LOG_FORMAT: "json"
+      },
+      stdio: ["ignore", "pipe", "inherit"]
+    })
+    return { child, folder, printed: await readyLine(child), port, operatorPort }
+  }),
+  ({ child, folder }) =>
+    Effect.promise(async () => {
+      if (child.exitCode === null) {
+        child.kill("SIGTERM")
+        await once(child, "exit")
+      }
+      await rm(folder, { recursive: true, force: true })
+    })
+)
+
+const readyLine = async (child: ChildProcess): Promise<string> => {
+  let text = ""
+  for await (const chunk of child.stdout ?? []) {
+    text += chunk
+    if (text.includes("the service is ready") && text.includes("\n")) return text
+  }
+  throw new Error(`the service did not start: ${text}`)
+}
+
+const run = promisify(execFile)
+
+describe("the first hour of a newcomer", () => {
+  it.live(
+    "the printed call creates a charge as it stands, and the demo does the main job",
+    () =>
+      Effect.gen(function* () {
+        const { folder, operatorPort, port, printed } = yield* service
+        const { annotations } = JSON.parse(printed)
+        assert.match(annotations.docs, /\/docs$/)
+        assert.match(annotations.demo_api_key, /^pix_/)
+
+        const called = yield* Effect.promise(() => run("bash", ["-c", `${annotations.try} --silent`]))
+        assert.strictEqual(JSON.parse(called.stdout).status, "pending")
+
+        const demo = yield* Effect.promise(() =>
+          run(process.execPath, [join(root, "examples/demo.ts")], {
+            env: {
+              ...process.env,
+              DEMO_CREDENTIALS: join(folder, "data/demo.json"),
+              PAYMENTS_URL: `http://127.0.0.1:${port}`,
+              OPERATOR_URL: `http://127.0.0.1:${operatorPort}`
+            }
+          })
+        )
+        for (const line of [
+          /charge\.pix\.created +signature verified/,
+          /charge\.pix\.emitted +signature verified/,
+          /charge\.pix\.paid +signature verified/,
+          / paid +paid_at .* end_to_end_id E0/
+        ]) {
+          assert.match(demo.stdout, line)
+        }
+      }).pipe(Effect.scoped),
+    60_000
+  )
+})

@@ -1,0 +1,130 @@
+/**
+ * Receivers of webhooks on loopback that keep everything they are sent, and a bounded wait for what comes of itself.
+ */
+import type { Network } from "@pix-payments/domain/PublicUrl"
+import { parseNetworks } from "@pix-payments/domain/PublicUrl"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type * as Scope from "effect/Scope"
+import { once } from "node:events"
+import * as Http from "node:http"
+import * as Net from "node:net"
+
+/** A delivery as it came over the wire. */
+export interface Received {
+  readonly method: string
+  readonly path: string
+  readonly headers: Http.IncomingHttpHeaders
+  /** Names as they were written. */
+  readonly names: ReadonlyArray<string>
+  readonly bytes: Buffer
+  readonly body: Envelope
+}
+
+/** The envelope of a charge's event, as far as the tests look into it. */
+export interface Envelope {
+  readonly id: string
+  readonly event: string
+  readonly created_at: string
+  readonly sequence: number
+  readonly data: { readonly id: string; readonly status: string; readonly reference: string | null }
+}
+
+export interface Receiver {
+  readonly url: string
+  readonly received: Array<Received>
+}
+
+/** Answers each delivery with `answer`, or 200. */
+export const receiver = (
+  answer: (received: Received, response: Http.ServerResponse) => void = (_, response) => response.end("ok")
+): Effect.Effect<Receiver, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const received: Array<Received> = []
+      const server = Http.createServer((request, response) => {
+        const chunks: Array<Buffer> = []
+        request.on("data", (chunk: Buffer) => chunks.push(chunk))
+        request.on("end", () => {
+          const bytes = Buffer.concat(chunks)
+          const one: Received = {
+            method: request.method ?? "",
+            path: request.url ?? "",
+            headers: request.headers,
+            names: request.rawHeaders.filter((_, index) => index % 2 === 0),
+            bytes,
+            body: JSON.parse(bytes.toString())
+          }
+          received.push(one)
+          answer(one, response)
+        })
+        // A sender that stops listening is its own affair.
+        request.on("error", () => {})
+        response.on("error", () => {})
+      })
+      server.listen(0, "127.0.0.1")
+      await once(server, "listening")
+      return { url: `http://127.0.0.1:${portOf(server)}`, received, server }
+    }),
+    ({ server }) =>
+      Effect.promise(() => {
+        server.closeAllConnections()
+        return new Promise<void>((resolve) => server.close(() => resolve()))
+      })
+  )
+
+/** A peer that speaks whatever `talk` makes it speak, once the first bytes of a request are there. */
+export const peer = (talk: (socket: Net.Socket) => void): Effect.Effect<{ readonly url: string }, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const sockets = new Set<Net.Socket>()
+      const server = Net.createServer((socket) => {
+        sockets.add(socket)
+        socket.on("error", () => {})
+        socket.on("close", () => sockets.delete(socket))
+        socket.once("data", () => talk(socket))
+      })
+      server.listen(0, "127.0.0.1")
+      await once(server, "listening")
+      return { url: `http://127.0.0.1:${portOf(server)}`, server, sockets }
+    }),
+    ({ server, sockets }) =>
+      Effect.promise(() => {
+        for (const socket of sockets) socket.destroy()
+        return new Promise<void>((resolve) => server.close(() => resolve()))
+      })
+  )
+
+/** A port on which nobody listens. */
+export const closedPort: Effect.Effect<number> = Effect.promise(async () => {
+  const server = Net.createServer().listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const port = portOf(server)
+  server.close()
+  await once(server, "close")
+  return port
+})
+
+/** Looks again and again until what is looked for is there; dies with what it saw last when it never is. */
+export const eventually = <A, E, R>(
+  look: Effect.Effect<A, E, R>,
+  isThere: (seen: A) => boolean,
+  withinMs = 20_000
+): Effect.Effect<A, E, R> =>
+  Effect.gen(function* () {
+    const end = performance.now() + withinMs
+    while (true) {
+      const seen = yield* look
+      if (isThere(seen)) return seen
+      if (performance.now() > end) return yield* Effect.die(new Error(`never came; last seen: ${JSON.stringify(seen)}`))
+      yield* Effect.sleep("20 millis")
+    }
+  })
+
+/** Lets a service deliver to this machine. */
+export const loopback: ReadonlyArray<Network> = Result.getOrThrow(parseNetworks("127.0.0.0/8,::1/128"))
+
+const portOf = (server: Net.Server): number => {
+  const address = server.address()
+  return typeof address === "object" && address !== null ? address.port : 0
+}
