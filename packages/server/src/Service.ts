@@ -27,11 +27,12 @@ import { PublicAddress } from "./webhooks/PublicAddress.ts"
 import * as WebhookScheduler from "./webhooks/WebhookScheduler.ts"
 import { WebhookSender } from "./webhooks/WebhookSender.ts"
 
-const foundation = Layer.mergeAll(Ids.layer, Nudge.layer, Metrics.layer, PublicAddress.layer, Listening.layer).pipe(
+const foundation = Layer.mergeAll(Ids.layer, Nudge.layer, Metrics.layer, PublicAddress.layer).pipe(
   Layer.provideMerge(Database.layer)
 )
 
-const stores = Layer.mergeAll(
+/** The migrated database and what keeps things in it, without listeners or loops. */
+export const storesLayer = Layer.mergeAll(
   Accounts.layer,
   ApiKeys.layer,
   ChargeStore.layer,
@@ -46,7 +47,8 @@ const services = SimulatorReports.layer.pipe(
   Layer.provideMerge(AcquirerReports.layer),
   Layer.provideMerge(Charges.layer),
   Layer.provideMerge(Simulator.layer),
-  Layer.provideMerge(stores)
+  Layer.provideMerge(storesLayer),
+  Layer.provideMerge(Listening.layer)
 )
 
 /** Charges left in `processing`, and what the simulated acquirer has to tell. */

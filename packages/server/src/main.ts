@@ -14,6 +14,7 @@ import * as Layer from "effect/Layer"
 import * as Banner from "./Banner.ts"
 import { DemoAccount, demoOperatorToken } from "./Demo.ts"
 import * as Telemetry from "./operations/Telemetry.ts"
+import * as Processes from "./Processes.ts"
 import * as Service from "./Service.ts"
 import { Settings } from "./Settings.ts"
 import { DatabaseLocation } from "./sql/Database.ts"
@@ -37,17 +38,24 @@ const settings = Layer.unwrap(
   )
 )
 
-const demo = Layer.unwrap(
-  Effect.map(Settings, ({ dataDir }) => Layer.effectDiscard(Banner.demo).pipe(Layer.provide(DemoAccount.layer(dataDir))))
-)
+/** What the first process tells, whoever serves. */
+const told = isDemo
+  ? Layer.unwrap(
+      Effect.map(Settings, ({ dataDir }) =>
+        Layer.effectDiscard(Banner.demo).pipe(Layer.provide(DemoAccount.layer(dataDir)))
+      )
+    )
+  : Layer.effectDiscard(Banner.plain)
 
-const running = Layer.effectDiscard(isDemo ? Effect.void : Banner.plain).pipe(
-  Layer.merge(isDemo ? demo : Layer.empty),
-  Layer.provide(Service.layer),
-  Layer.provide(DatabaseLocation.layer),
-  Layer.provide(Telemetry.layer),
-  Layer.provide(settings)
-)
+const alone = told.pipe(Layer.provide(Service.layer))
+
+const supervisor = told.pipe(Layer.provide(Processes.layer), Layer.provide(Service.storesLayer))
+
+const worker = Layer.effectDiscard(Processes.report).pipe(Layer.provide(Service.layer))
+
+const running = Layer.unwrap(
+  Effect.map(Settings, ({ processes }) => (Processes.isWorker ? worker : processes > 1 ? supervisor : alone))
+).pipe(Layer.provide(DatabaseLocation.layer), Layer.provide(Telemetry.layer), Layer.provide(settings))
 
 Layer.launch(running).pipe(
   Effect.tapCause((cause) =>
