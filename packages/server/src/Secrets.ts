@@ -15,7 +15,7 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto"
-import { mkdir, readFile, writeFile } from "node:fs/promises"
+import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { Settings } from "./Settings.ts"
 
@@ -79,10 +79,16 @@ const keptKey = (dataDir: string) => {
   return Effect.tryPromise({
     try: async () => {
       await mkdir(dataDir, { recursive: true })
-      // Two processes that start at once agree on the file that one of them made.
-      await writeFile(path, randomBytes(32).toString("base64"), { flag: "wx", mode: 0o600 }).catch((error) => {
+      const kept = await readFile(path, "utf8").catch(() => undefined)
+      if (kept !== undefined) return kept
+      // Two processes that start at once agree on the file that one of them made: linking is atomic, so that it
+      // is there complete or not at all.
+      const draft = `${path}.${randomBytes(6).toString("hex")}`
+      await writeFile(draft, randomBytes(32).toString("base64"), { flag: "wx", mode: 0o600, flush: true })
+      await link(draft, path).catch((error) => {
         if (error.code !== "EEXIST") throw error
       })
+      await rm(draft)
       return readFile(path, "utf8")
     },
     catch: () => new SecretsError({ message: `The key file ${path} cannot be read or made. Set SECRETS_KEYS or DATA_DIR.` })

@@ -12,6 +12,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
+import { isSqlError } from "effect/sql/SqlError"
 import { Charges } from "../charges/Charges.ts"
 import { Ids } from "../Ids.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
@@ -63,6 +64,11 @@ const applyTo = (
   if (id === undefined) return Effect.succeed("unknown")
   return charges.report(id, report, { endToEndId, reason }).pipe(
     Effect.map((moved): Outcome => (moved === undefined ? "ignored" : "applied")),
-    Effect.catchTag("NotFoundError", () => Effect.succeed<Outcome>("unknown"))
+    Effect.catchTag("NotFoundError", () => Effect.succeed<Outcome>("unknown")),
+    Effect.catchDefect((defect) => (isSettledAlready(defect) ? Effect.succeed<Outcome>("ignored") : Effect.die(defect)))
   )
 }
+
+/** The settlement has paid another charge: the unique index stopped a second credit. */
+const isSettledAlready = (defect: unknown): boolean =>
+  isSqlError(defect) && defect.reason._tag === "UniqueViolation" && defect.reason.constraint === "charges_settlement"

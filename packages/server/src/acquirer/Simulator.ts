@@ -51,7 +51,10 @@ export const layer = Layer.effect(
         case "refuse@simulator.test":
           return Effect.fail(new AcquirerRefused({ reason: "simulated refusal" }))
         case "slow@simulator.test":
-          return bounded(Effect.delay(emit(emission), "2 seconds"))
+          return Effect.gen(function* () {
+            const isFirst = yield* firstTime(emission)
+            return yield* isFirst ? bounded(Effect.delay(emit(emission), "2 seconds")) : emit(emission)
+          })
         case "timeout@simulator.test":
           return Effect.gen(function* () {
             return (yield* firstTime(emission)) ? yield* bounded(Effect.never) : yield* emit(emission)

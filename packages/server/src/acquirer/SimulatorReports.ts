@@ -63,7 +63,10 @@ export class SimulatorReports extends Context.Service<
               ORDER BY due_at LIMIT 100 FOR UPDATE SKIP LOCKED
             )
             RETURNING id, txid, report, end_to_end_id, reason`
-          yield* Effect.forEach(due, tellOne, { concurrency: 8, discard: true })
+          // One that cannot be told now holds up no other: its lease runs out and it is told again.
+          const tellApart = (row: DueRow) =>
+            Effect.catchCause(tellOne(row), (cause) => Effect.logWarning("a simulated report could not be told", cause))
+          yield* Effect.forEach(due, tellApart, { concurrency: 8, discard: true })
           return due.length
         }).pipe(orUnavailable)
       })

@@ -34,7 +34,7 @@ import { Acquirer } from "../acquirer/Acquirer.ts"
 import { NotFoundError, RequestRefused, UnknownCursor } from "../Errors.ts"
 import { tell } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
-import { INSTALLATION, type Transfer } from "../ledger/Ledger.ts"
+import { type Transfer, transfer } from "../ledger/Ledger.ts"
 import { Secrets } from "../Secrets.ts"
 import { Settings } from "../Settings.ts"
 import type { Page } from "../sql/Paging.ts"
@@ -219,7 +219,12 @@ export class Charges extends Context.Service<
 
         recover: Effect.gen(function* () {
           const stuck = yield* store.claimStuck(50, acquirerTimeoutMs + RECOVERY_MARGIN_MS)
-          yield* Effect.forEach(stuck, emitForAccount, { concurrency: 8, discard: true })
+          // One that cannot be settled now holds up no other: its lease runs out and it is asked for again.
+          const recoverOne = (charge: StoredCharge) =>
+            Effect.catchCause(emitForAccount(charge), (cause) =>
+              Effect.annotateLogs(Effect.logWarning("a charge could not be recovered", cause), { charge_id: charge.id })
+            )
+          yield* Effect.forEach(stuck, recoverOne, { concurrency: 8, discard: true })
           return stuck.length
         })
       })
@@ -315,20 +320,14 @@ const changedBy = (charge: StoredCharge, nowMs: number) => ({
 })
 
 /** The money that a report moves. */
-const transfersOf = (charge: StoredCharge, report: ChargeReport, ids: Ids["Service"]): ReadonlyArray<Transfer> => {
-  if (report !== "paid") return []
-  const { epochMs, id } = ids.next()
-  return [
-    {
-      id,
-      debit_owner_id: INSTALLATION,
-      debit_kind: "acquirer",
-      credit_owner_id: charge.accountId,
-      credit_kind: "available",
-      amount: charge.amount,
-      resource_id: charge.id,
-      reason: "charge.paid",
-      created_at: formatInstant(epochMs)
-    }
-  ]
-}
+const transfersOf = (charge: StoredCharge, report: ChargeReport, ids: Ids["Service"]): ReadonlyArray<Transfer> =>
+  report === "paid"
+    ? transfer(ids, {
+        accountId: charge.accountId,
+        debit: "acquirer",
+        credit: "available",
+        amount: charge.amount,
+        resourceId: charge.id,
+        reason: "charge.paid"
+      })
+    : []

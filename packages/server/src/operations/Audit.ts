@@ -1,7 +1,8 @@
 /**
  * Who changed what: every state-changing call of an operator.
  *
- * Guarantees: where the change is SQL of the calling fiber, the entry is in the same commit.
+ * Guarantees: where the change is SQL of the calling fiber, the entry is in the same commit. A change that goes
+ * through a batch, or to the acquirer, is noted after it: nobody waits for those with a transaction open.
  *
  * Source: operator-api.md.
  */
@@ -26,15 +27,17 @@ export interface AuditRow {
   readonly at: Date
 }
 
+type Noting = <A extends { readonly id: string }, E, R>(
+  change: Effect.Effect<A, E, R>
+) => Effect.Effect<A, Exclude<E, SqlError> | Unavailable, R | CurrentOperator>
+
 export class Audit extends Context.Service<
   Audit,
   {
-    /** Does a change and notes it. `action` is the operation's name, such as `keys.revoke`. */
-    readonly around: (
-      action: string
-    ) => <A extends { readonly id: string }, E, R>(
-      change: Effect.Effect<A, E, R>
-    ) => Effect.Effect<A, Exclude<E, SqlError> | Unavailable, R | CurrentOperator>
+    /** Does a change and notes it, in one commit. `action` is the operation's name, such as `keys.revoke`. */
+    readonly around: (action: string) => Noting
+    /** Does a change that commits by itself, and notes it then. */
+    readonly after: (action: string) => Noting
     readonly list: (page: Page) => Effect.Effect<ReadonlyArray<AuditRow>, UnknownCursor | Unavailable>
   }
 >()("@pix-payments/server/Audit") {
@@ -44,18 +47,19 @@ export class Audit extends Context.Service<
       const sql = yield* SqlClient
       const ids = yield* Ids
 
+      const note = Effect.fnUntraced(function* (action: string, resourceId: string) {
+        const operator = yield* CurrentOperator
+        const request = yield* CurrentRequest
+        const { epochMs, id } = ids.next()
+        yield* sql`INSERT INTO audit (id, operator, action, resource_id, request_id, at)
+          VALUES (${id}::uuid, ${operator.name}, ${action}, ${resourceId}::uuid, ${request.requestId},
+            to_timestamp(${epochMs}::double precision / 1000))`
+      })
+
       return Audit.of({
         around: (action) => (change) =>
-          Effect.gen(function* () {
-            const operator = yield* CurrentOperator
-            const request = yield* CurrentRequest
-            const changed = yield* change
-            const { epochMs, id } = ids.next()
-            yield* sql`INSERT INTO audit (id, operator, action, resource_id, request_id, at)
-              VALUES (${id}::uuid, ${operator.name}, ${action}, ${changed.id}::uuid, ${request.requestId},
-                to_timestamp(${epochMs}::double precision / 1000))`
-            return changed
-          }).pipe(sql.withTransaction, orUnavailable),
+          Effect.tap(change, ({ id }) => note(action, id)).pipe(sql.withTransaction, orUnavailable),
+        after: (action) => (change) => orUnavailable(Effect.tap(change, ({ id }) => note(action, id))),
         list: (page) =>
           readPage<AuditRow>({
             table: "audit",

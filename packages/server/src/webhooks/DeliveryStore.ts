@@ -22,6 +22,8 @@ export interface Claimed {
   readonly id: string
   readonly event: string
   readonly url: string
+  /** The origin of the URL, by which deliveries that share a receiver are counted. */
+  readonly destination: string
   readonly sealedSecret: string | null
   readonly attemptsMade: number
   readonly body: string
@@ -78,7 +80,13 @@ export interface DeliveryFilters {
 export class DeliveryStore extends Context.Service<
   DeliveryStore,
   {
-    readonly claim: (limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<Claimed>, Unavailable>
+    /** Claims what is due, `perDestination` at the most for each destination and none for those in `except`. */
+    readonly claim: (options: {
+      readonly limit: number
+      readonly leaseMs: number
+      readonly perDestination: number
+      readonly except: ReadonlyArray<string>
+    }) => Effect.Effect<ReadonlyArray<Claimed>, Unavailable>
     readonly record: (recorded: Recorded) => Effect.Effect<void, Unavailable>
     /** Gives leases back, so that another process may take the deliveries at once. */
     readonly release: (ids: ReadonlyArray<string>) => Effect.Effect<void, Unavailable>
@@ -101,13 +109,14 @@ export class DeliveryStore extends Context.Service<
       })
 
       return DeliveryStore.of({
-        claim: (limit, leaseMs) =>
-          sql.unsafe<ClaimedRow>(claimMany, [limit, leaseMs]).pipe(
+        claim: ({ except, leaseMs, limit, perDestination }) =>
+          sql.unsafe<ClaimedRow>(claimMany, [limit, leaseMs, JSON.stringify(except), perDestination]).pipe(
             Effect.map((rows) =>
               rows.map((row) => ({
                 id: row.id,
                 event: row.event,
                 url: row.url,
+                destination: row.destination,
                 sealedSecret: row.secret,
                 attemptsMade: row.attempts_made,
                 body: deliveryBody(row.id, row.body)
@@ -159,6 +168,7 @@ interface ClaimedRow {
   readonly id: string
   readonly event: string
   readonly url: string
+  readonly destination: string
   readonly secret: string | null
   readonly attempts_made: number
   readonly body: string
@@ -166,16 +176,23 @@ interface ClaimedRow {
 
 const columns = "id, event, resource_id, endpoint_id, url, status, attempts_made, due_at, created_at"
 
+const destination = "coalesce(substring(url from '^[^:]*:[/\\\\]*[^/\\\\?#]*'), '')"
+
 const claimMany = `
   WITH due AS (
-    SELECT id FROM deliveries WHERE status IN ('scheduled', 'delivering') AND due_at <= now()
+    SELECT id, due_at, ${destination} AS destination FROM deliveries
+    WHERE status IN ('scheduled', 'delivering') AND due_at <= now()
+      AND ${destination} NOT IN (SELECT json_array_elements_text($3::json))
     ORDER BY due_at LIMIT $1::integer FOR UPDATE SKIP LOCKED
+  ),
+  chosen AS (
+    SELECT id, destination, row_number() OVER (PARTITION BY destination ORDER BY due_at) AS place FROM due
   )
   UPDATE deliveries d SET status = 'delivering',
     due_at = now() + $2::double precision * interval '1 millisecond'
-  FROM due, events e
-  WHERE d.id = due.id AND e.id = d.event_id
-  RETURNING d.id, d.event, d.url, d.secret, d.attempts_made, e.body`
+  FROM chosen c, events e
+  WHERE d.id = c.id AND c.place <= $4::integer AND e.id = d.event_id
+  RETURNING d.id, d.event, d.url, c.destination, d.secret, d.attempts_made, e.body`
 
 const recordMany = `
   WITH input AS (

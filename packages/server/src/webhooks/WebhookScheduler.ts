@@ -1,8 +1,9 @@
 /**
  * Sends what is due, and says when a failed delivery is due again.
  *
- * Guarantees: deliveries go out in parallel, bounded in number; the retry curve is kept in rows, so that a
- * restart loses none; what a stopping process has claimed and not sent is given back.
+ * Guarantees: deliveries go out in parallel, bounded in number and for each destination, so that one that hangs
+ * does not hold up the others; the retry curve is kept in rows, so that a restart loses none; what a stopping
+ * process has claimed and not sent is given back.
  *
  * Rows are the truth and are polled; `Nudge` wakes the poll at a commit of this process.
  *
@@ -15,9 +16,10 @@ import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
 import { Nudge } from "../events/Nudge.ts"
 import { forever } from "../Loops.ts"
+import { Metrics } from "../operations/Metrics.ts"
 import { Settings } from "../Settings.ts"
 import { type Attempt, type Claimed, DeliveryStore, type Recorded } from "./DeliveryStore.ts"
-import { isSuccess, WebhookSender } from "./WebhookSender.ts"
+import { DESTINATION_LIMIT, isSuccess, WebhookSender } from "./WebhookSender.ts"
 
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -25,51 +27,85 @@ export const layer = Layer.effectDiscard(
     const sender = yield* WebhookSender
     const settings = yield* Settings
     const nudge = yield* Nudge
+    const metrics = yield* Metrics
     const leaseMs = settings.webhookTimeoutMs + LEASE_MARGIN_MS
-    const underWay = new Set<string>()
+    const underWay = makeUnderWay(nudge.openUnsafe)
+
+    // Runs last: what the interrupted attempts below held.
+    yield* Effect.addFinalizer(() =>
+      Effect.suspend(() => (underWay.ids.size === 0 ? Effect.void : Effect.ignore(store.release([...underWay.ids]))))
+    )
     const sending = yield* FiberSet.make<void>()
 
     const deliver = (delivery: Claimed) =>
       Effect.gen(function* () {
         const attempt = yield* sender.send(delivery)
         const jitter = yield* Random.next
-        yield* store.record(recorded(delivery, attempt, settings.webhookRetryDelaysMs, jitter))
-        underWay.delete(delivery.id)
-      }).pipe(
-        // Not recorded: the lease runs out and the same bytes are sent again.
-        Effect.catchCause((cause) => Effect.logWarning("a delivery attempt could not be recorded", cause)),
-        Effect.ensuring(
-          Effect.sync(() => {
-            if (underWay.size >= CONCURRENCY - 1) nudge.openUnsafe()
-          })
+        const outcome = recorded(delivery, attempt, settings.webhookRetryDelaysMs, jitter)
+        metrics.attempt(outcome.outcome.status === "delivered" ? "delivered" : "failed", attempt.durationMs)
+        yield* Effect.uninterruptible(
+          store.record(outcome).pipe(
+            // Not recorded: the lease runs out and the same bytes are sent again.
+            Effect.catchCause((cause) => Effect.logWarning("a delivery attempt could not be recorded", cause)),
+            Effect.andThen(Effect.sync(() => underWay.remove(delivery)))
+          )
         )
-      )
+      })
 
     const round = Effect.gen(function* () {
       yield* nudge.close
-      const room = CONCURRENCY - underWay.size
+      const room = CONCURRENCY - underWay.ids.size
       if (room <= 0) return 0
-      const claimed = yield* store.claim(Math.min(room, CLAIM_LIMIT), leaseMs)
+      const claimed = yield* store.claim({
+        limit: Math.min(room, CLAIM_LIMIT),
+        leaseMs,
+        perDestination: DESTINATION_LIMIT,
+        except: [...underWay.full]
+      })
       for (const delivery of claimed) {
-        underWay.add(delivery.id)
+        underWay.add(delivery)
         yield* FiberSet.run(sending, deliver(delivery))
       }
       return claimed.length
-    })
+      // What is claimed is known of, so that a stopping process can give it back.
+    }).pipe(Effect.uninterruptible)
 
-    yield* Effect.addFinalizer(() =>
-      Effect.suspend(() => (underWay.size === 0 ? Effect.void : Effect.ignore(store.release([...underWay]))))
-    )
     yield* Effect.forkScoped(
       forever("webhook deliveries", round, Effect.raceFirst(nudge.await, Effect.sleep(POLL_MS)))
     )
   })
 )
 
-const CONCURRENCY = 256
+const CONCURRENCY = 1024
 const CLAIM_LIMIT = 100
 const POLL_MS = 500
 const LEASE_MARGIN_MS = 20_000
+
+/** What this process has claimed and not recorded, by destination. `wake` is called when a bound has eased. */
+const makeUnderWay = (wake: () => void) => {
+  const ids = new Set<string>()
+  const byDestination = new Map<string, number>()
+  // Claimed for again once half has gone, so that a claim is worth its statement.
+  const full = new Set<string>()
+  return {
+    ids,
+    full,
+    add: ({ destination, id }: Claimed) => {
+      ids.add(id)
+      const count = (byDestination.get(destination) ?? 0) + 1
+      byDestination.set(destination, count)
+      if (count >= DESTINATION_LIMIT) full.add(destination)
+    },
+    remove: ({ destination, id }: Claimed) => {
+      if (!ids.delete(id)) return
+      const count = (byDestination.get(destination) ?? 1) - 1
+      if (count === 0) byDestination.delete(destination)
+      else byDestination.set(destination, count)
+      if (count <= DESTINATION_LIMIT / 2 && full.delete(destination)) wake()
+      if (ids.size === CONCURRENCY - CLAIM_LIMIT) wake()
+    }
+  }
+}
 
 /** What becomes of a delivery after an attempt. */
 const recorded = (

@@ -43,7 +43,8 @@ export class WebhookSender extends Context.Service<
               headersTimeout: webhookTimeoutMs,
               bodyTimeout: webhookTimeoutMs,
               maxHeaderSize: 16_384,
-              connections: 32,
+              // A claim may come while almost as many as its limit are under way: none waits for a connection.
+              connections: 2 * DESTINATION_LIMIT,
               keepAliveTimeout: 10_000,
               pipelining: 1
             })
@@ -92,6 +93,9 @@ export class WebhookSender extends Context.Service<
   )
 }
 
+/** Most deliveries that are claimed at once for one destination, which is an origin. */
+export const DESTINATION_LIMIT = 50
+
 /** Any 2xx is a success. */
 export const isSuccess = (statusCode: number | null): boolean =>
   statusCode !== null && statusCode >= 200 && statusCode < 300
@@ -112,11 +116,21 @@ const headersOf = (delivery: Claimed, secrets: Secrets["Service"]): Record<strin
     "X-Webhook-Delivery": delivery.id
   }
   if (delivery.sealedSecret !== null) {
-    const secret = Redacted.value(secrets.open(delivery.sealedSecret))
+    const secret = Redacted.value(openSecret(secrets, delivery.sealedSecret))
     headers["X-Webhook-Signature"] = `sha256=${createHmac("sha256", secret).update(delivery.body).digest("hex")}`
   }
   return headers
 }
+
+const openSecret = (secrets: Secrets["Service"], sealed: string): Redacted.Redacted<string> => {
+  try {
+    return secrets.open(sealed)
+  } catch (cause) {
+    throw new SecretNotOpened("the secret cannot be opened", { cause })
+  }
+}
+
+class SecretNotOpened extends Error {}
 
 const readFirst = async (body: Undici.Dispatcher.ResponseData["body"]): Promise<string> => {
   const chunks: Array<Buffer> = []
@@ -136,6 +150,8 @@ const KEPT_RESPONSE_BYTES = 1024
 const reasonOf = (cause: unknown): string => {
   if (!(cause instanceof Error)) return "unknown"
   if (cause instanceof ForbiddenAddress || cause.cause instanceof ForbiddenAddress) return "forbidden address"
+  if (cause instanceof SecretNotOpened) return cause.message
+  if (cause.name === "HTTPParserError") return hasCode(cause, "HPE_HEADER_OVERFLOW") ? "headers too large" : "not HTTP"
   const code = "code" in cause && typeof cause.code === "string" ? cause.code : cause.name
   return reasons[code] ?? `connection error (${code})`
 }
@@ -149,8 +165,7 @@ const reasons: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: "timeout",
   UND_ERR_HEADERS_TIMEOUT: "timeout",
   UND_ERR_BODY_TIMEOUT: "timeout",
-  UND_ERR_HEADERS_OVERFLOW: "headers too large",
-  HPE_INVALID_CONSTANT: "not HTTP",
-  HPE_INVALID_HEADER_TOKEN: "not HTTP",
-  HPE_HEADER_OVERFLOW: "headers too large"
+  UND_ERR_HEADERS_OVERFLOW: "headers too large"
 }
+
+const hasCode = (error: Error, code: string): boolean => "code" in error && error.code === code

@@ -124,7 +124,7 @@ const simulatorLayer = HttpApiBuilder.group(
           yield* charges.find(params.id)
           const input = yield* decodeBody(request, decodeSimulatePay)
           const paid = yield* tell(params.id, "paid", { endToEndId: input.end_to_end_id ?? undefined }).pipe(
-            audit.around("simulatorCharges.pay")
+            audit.after("simulatorCharges.pay")
           )
           return jsonResponse(paid, 200)
         }).pipe(
@@ -138,7 +138,7 @@ const simulatorLayer = HttpApiBuilder.group(
       )
       .handle("fail", ({ params }) =>
         tell(params.id, "failed", {}).pipe(
-          audit.around("simulatorCharges.fail"),
+          audit.after("simulatorCharges.fail"),
           Effect.catchTags({
             NotFoundError: notFound,
             InvalidStateError: invalidState,

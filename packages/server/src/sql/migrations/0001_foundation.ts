@@ -14,6 +14,8 @@ const oneOf = (column: string, values: ReadonlyArray<string>) =>
 
 const storedChargeStates = ChargeStatus.literals.filter((status) => status !== "expired")
 
+const ledgerKinds = ["available", "pending", "blocked", "payouts_in_transit", "acquirer", "fees"]
+
 const statements = [
   `CREATE TABLE installation (
     name text PRIMARY KEY,
@@ -152,28 +154,25 @@ const statements = [
 
   `CREATE TABLE ledger_accounts (
     owner_id uuid NOT NULL,
-    kind text NOT NULL ${oneOf("kind", ["available", "pending", "blocked", "payouts_in_transit", "acquirer", "fees"])},
+    kind text NOT NULL ${oneOf("kind", ledgerKinds)},
     balance bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (owner_id, kind)
   )`,
-  // A transfer is one row with two ends, so that it cannot be unbalanced.
+  // A transfer is one row with two ends, so that it cannot be unbalanced. The ends `acquirer` and `fees` are the
+  // installation's ledger accounts, the others those of the account.
   `CREATE TABLE ledger_transfers (
     id uuid PRIMARY KEY,
-    debit_owner_id uuid NOT NULL,
-    debit_kind text NOT NULL,
-    credit_owner_id uuid NOT NULL,
-    credit_kind text NOT NULL,
+    account_id uuid NOT NULL,
+    debit text NOT NULL ${oneOf("debit", ledgerKinds)},
+    credit text NOT NULL ${oneOf("credit", ledgerKinds)},
     amount bigint NOT NULL CHECK (amount > 0),
     resource_id uuid NOT NULL,
     reason text NOT NULL,
     created_at timestamptz NOT NULL,
-    FOREIGN KEY (debit_owner_id, debit_kind) REFERENCES ledger_accounts,
-    FOREIGN KEY (credit_owner_id, credit_kind) REFERENCES ledger_accounts,
-    CHECK ((debit_owner_id, debit_kind) <> (credit_owner_id, credit_kind))
+    CHECK (debit <> credit)
   )`,
   `CREATE INDEX ledger_transfers_of_resource ON ledger_transfers (resource_id)`,
-  `CREATE INDEX ledger_transfers_of_debit ON ledger_transfers (debit_owner_id, id)`,
-  `CREATE INDEX ledger_transfers_of_credit ON ledger_transfers (credit_owner_id, id)`,
+  `CREATE INDEX ledger_transfers_of_account ON ledger_transfers (account_id, id)`,
   `CREATE FUNCTION ledger_is_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       RAISE EXCEPTION 'ledger transfers cannot be changed or deleted';
