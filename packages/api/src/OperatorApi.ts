@@ -524,4 +524,6 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(SimulatorReturnsGroup)
   .add(SimulatorDisputesGroup)
   .add(SimulatorPayoutsGroup)
-  .annotateMerge(about) {}
+  .annotateMerge(about)
+  // As of a body, all bad fields at once.
+  .annotate(HttpApi.QueryParseOptions, { errors: "all" }) {}

@@ -55,6 +55,10 @@ export const OperatorAccount = Schema.Struct({
   payout_fee: PayoutFee,
   default_expires_in: Schema.Int.annotate({ description: "Seconds that a charge without `expires_in` lives." }),
   release_delay: Count.annotate({ description: "Seconds between a payment and its release to `available`." }),
+  payout_duplicate_window: Count.annotate({
+    description:
+      "Seconds in which a payout with the same recipient key and amount, but another idempotency key, waits for approval; 0 is off."
+  }),
   balance: Balance
 }).annotate({ identifier: "OperatorAccount" })
 export type OperatorAccount = typeof OperatorAccount.Type
@@ -279,6 +283,7 @@ export type Stats = typeof Stats.Type
 const Name = text(1, 200)
 const Phone = text(1, 32)
 const ExpiresIn = Schema.Int.check(Schema.isBetween({ minimum: 60, maximum: 604_800 }))
+const DuplicateWindow = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 86_400 }))
 const ReleaseDelay = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 31_536_000 }))
 
 /** What `POST /accounts` takes. */
@@ -292,7 +297,8 @@ export const CreateAccount = Schema.Struct({
   auto_payout_enabled: nullable(Schema.Boolean),
   payout_fee: nullable(PayoutFee),
   default_expires_in: nullable(ExpiresIn),
-  release_delay: nullable(ReleaseDelay)
+  release_delay: nullable(ReleaseDelay),
+  payout_duplicate_window: nullable(DuplicateWindow)
 }).annotate({ identifier: "CreateAccount" })
 export type CreateAccount = typeof CreateAccount.Type
 
@@ -306,7 +312,8 @@ export const UpdateAccount = Schema.Struct({
   auto_payout_enabled: Schema.optionalKey(Schema.Boolean),
   payout_fee: Schema.optionalKey(PayoutFee),
   default_expires_in: Schema.optionalKey(ExpiresIn),
-  release_delay: Schema.optionalKey(ReleaseDelay)
+  release_delay: Schema.optionalKey(ReleaseDelay),
+  payout_duplicate_window: Schema.optionalKey(DuplicateWindow)
 }).annotate({ identifier: "UpdateAccount" })
 export type UpdateAccount = typeof UpdateAccount.Type
 

@@ -12,11 +12,7 @@ import { EventCatalogEntry } from "@pix-payments/domain/EventCatalog"
 import { IdempotencyKey } from "@pix-payments/domain/IdempotencyKey"
 import { listOf } from "@pix-payments/domain/List"
 import { CreatePayout, Payout, payoutQuery } from "@pix-payments/domain/Payout"
-import {
-  CreateWebhookEndpoint,
-  UpdateWebhookEndpoint,
-  WebhookEndpoint
-} from "@pix-payments/domain/WebhookEndpoint"
+import { CreateWebhookEndpoint, UpdateWebhookEndpoint, WebhookEndpoint } from "@pix-payments/domain/WebhookEndpoint"
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
@@ -190,4 +186,6 @@ export class PaymentsApi extends HttpApi.make("payments")
   .add(BalanceGroup)
   .add(AccountGroup)
   .add(WebhooksGroup)
-  .annotateMerge(about) {}
+  .annotateMerge(about)
+  // As of a body, all bad fields at once.
+  .annotate(HttpApi.QueryParseOptions, { errors: "all" }) {}

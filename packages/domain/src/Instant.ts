@@ -2,7 +2,7 @@
  * Instants on the wire: ISO 8601 in UTC with milliseconds (`2026-11-21T12:00:00.000Z`).
  *
  * Guarantees: what the service writes is always the 24 character form; what it reads must carry an
- * offset or `Z` and name a real instant, and is compared without losing sub-millisecond digits.
+ * offset or `Z` and name a real instant, and is never taken for a whole millisecond that it lies beside.
  *
  * Source: payments-api-v1.md "Conventions"; decisions.md "Values" and "Finer points".
  */
@@ -21,8 +21,8 @@ export const Instant = Schema.String.annotate({
 export const formatInstant = (epochMs: number): string => DateTime.formatIso(DateTime.makeUnsafe(epochMs))
 
 /**
- * Epoch milliseconds of an ISO 8601 instant with an offset or `Z`, fractions included (`…00.0005Z` gives
- * `.5`), or `undefined` where the text names no instant.
+ * Epoch milliseconds of an ISO 8601 instant with an offset or `Z`, or `undefined` where the text names no instant.
+ * What lies between two milliseconds is given as half way, since a number cannot hold it exactly.
  */
 export const parseInstant = (text: string): number | undefined => {
   const match = instantPattern.exec(text)
@@ -35,7 +35,8 @@ export const parseInstant = (text: string): number | undefined => {
   if (DateTime.formatIso(parsed.value).slice(0, 19) !== `${date}T${seconds}`) return undefined
   const offsetMs = parseOffset(offset)
   if (offsetMs === undefined) return undefined
-  return localMs - offsetMs + (fraction === "" ? 0 : Number(`0.${fraction}`) * 1000)
+  const ms = Number(fraction.slice(0, 3).padEnd(3, "0"))
+  return localMs - offsetMs + ms + (/[1-9]/.test(fraction.slice(3)) ? 0.5 : 0)
 }
 
 /** An instant as a caller may send it. */

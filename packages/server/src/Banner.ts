@@ -3,10 +3,13 @@
  * one log line.
  */
 import * as Cause from "effect/Cause"
+import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
+import { ServeError } from "effect/http/HttpServerError"
 import { hasProperty } from "effect/Predicate"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { DemoAccount } from "./Demo.ts"
 import { Listening } from "./http/Listening.ts"
 import { OperatorToken } from "./http/OperatorToken.ts"
@@ -78,12 +81,34 @@ export const demo = Effect.gen(function* () {
 /** One sentence on why the service cannot start, without a stack where the fault is the setting's. */
 export const reasonOf = (cause: Cause.Cause<unknown>): string => {
   const error = Cause.squash(cause)
-  if (hasProperty(error, "_tag") && error._tag === "ConfigError") return `A setting is wrong: ${messageOf(error)}`
+  if (error instanceof Config.ConfigError) return `A setting is wrong: ${settingOf(error)}.`
+  if (isSqlError(error)) return `The service cannot start: ${databaseReasonOf(error)}`
+  if (error instanceof ServeError) return `The service cannot start: it cannot listen (${messageOf(error.cause)}).`
   if (hasProperty(error, "_tag") && hasProperty(error, "message")) return `The service cannot start: ${messageOf(error)}`
   return `The service cannot start: ${Cause.pretty(cause)}`
 }
 
-const messageOf = (error: object): string => (hasProperty(error, "message") ? String(error.message) : String(error))
+/** `PORT: Expected …`, from the lines in which a schema tells it. */
+const settingOf = ({ cause }: Config.ConfigError): string =>
+  messageOf(cause)
+    .replace(/^SchemaError\(([^]*)\)$/, "$1")
+    .replace(/^(.*)\n\s+at \["(\w+)"\]$/gm, "$2: $1")
+    .replaceAll("\n", "; ")
+
+const databaseReasonOf = (error: SqlError): string => {
+  const reason = messageOf(error.reason.cause)
+  switch (error.reason._tag) {
+    case "ConnectionError":
+      return `the database of DATABASE_URL does not answer (${reason}).`
+    case "AuthenticationError":
+      return `the database of DATABASE_URL refuses the user or the password (${reason}).`
+    default:
+      return `the database of DATABASE_URL cannot be used: ${messageOf(error)} (${reason}).`
+  }
+}
+
+const messageOf = (error: unknown): string =>
+  hasProperty(error, "message") && error.message !== "" ? String(error.message) : String(error)
 
 const curl = (base: string, key: string, separator: string): string => {
   const body = {

@@ -10,6 +10,9 @@ export class NotFoundError extends Data.TaggedError("NotFoundError")<{}> {}
 /** The present state does not allow this. */
 export class InvalidStateError extends Data.TaggedError("InvalidStateError")<{ readonly status: string }> {}
 
+/** The account is inactive. */
+export class AccountInactiveError extends Data.TaggedError("AccountInactiveError")<{}> {}
+
 /** `starting_after` names nothing in this list's scope. */
 export class UnknownCursor extends Data.TaggedError("UnknownCursor")<{}> {}
 

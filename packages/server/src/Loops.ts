@@ -4,7 +4,6 @@
  * Guarantees: a round that fails, or dies, is logged and tried again later with growing pauses; nothing that
  * waits lives here, only in rows, so that any process may do any round.
  */
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 
@@ -21,9 +20,8 @@ export const forever = <E, R, R2>(
       if (Exit.isSuccess(exit)) {
         failures = 0
         if (exit.value === 0) yield* idle
-      } else if (Cause.hasInterrupts(exit.cause)) {
-        return yield* Effect.interrupt
       } else {
+        // An interruption that is seen here is that of something the round waited for: its own ends the loop.
         failures++
         yield* Effect.logWarning(`${name}: a round failed and is tried again`, exit.cause)
         yield* Effect.sleep(Math.min(250 * 2 ** failures, 10_000))

@@ -1,6 +1,7 @@
 /**
  * The whole service as one layer: what a process runs, and what the tests run.
  */
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Accounts } from "./accounts/Accounts.ts"
@@ -10,6 +11,8 @@ import * as Simulator from "./acquirer/Simulator.ts"
 import { SimulatorReports } from "./acquirer/SimulatorReports.ts"
 import { Charges } from "./charges/Charges.ts"
 import { ChargeStore } from "./charges/ChargeStore.ts"
+import { Disputes } from "./disputes/Disputes.ts"
+import { DisputeStore } from "./disputes/DisputeStore.ts"
 import { EventHistory } from "./events/EventHistory.ts"
 import { Nudge } from "./events/Nudge.ts"
 import { Listening } from "./http/Listening.ts"
@@ -17,11 +20,16 @@ import * as OperatorServer from "./http/OperatorServer.ts"
 import { OperatorToken } from "./http/OperatorToken.ts"
 import * as PublicServer from "./http/PublicServer.ts"
 import { Ids } from "./Ids.ts"
+import { LedgerReports } from "./ledger/LedgerReports.ts"
+import { Releases } from "./ledger/Releases.ts"
 import { forever } from "./Loops.ts"
 import { Audit } from "./operations/Audit.ts"
 import { Metrics } from "./operations/Metrics.ts"
+import { Payouts } from "./payouts/Payouts.ts"
+import { PayoutStore } from "./payouts/PayoutStore.ts"
 import { Secrets } from "./Secrets.ts"
 import * as Database from "./sql/Database.ts"
+import type { Unavailable } from "./sql/Unavailable.ts"
 import { DeliveryStore } from "./webhooks/DeliveryStore.ts"
 import { PublicAddress } from "./webhooks/PublicAddress.ts"
 import * as WebhookScheduler from "./webhooks/WebhookScheduler.ts"
@@ -36,6 +44,10 @@ export const storesLayer = Layer.mergeAll(
   Accounts.layer,
   ApiKeys.layer,
   ChargeStore.layer,
+  PayoutStore.layer,
+  DisputeStore.layer,
+  LedgerReports.layer,
+  Releases.layer,
   DeliveryStore.layer,
   EventHistory.layer,
   Audit.layer,
@@ -45,24 +57,21 @@ export const storesLayer = Layer.mergeAll(
 
 const services = SimulatorReports.layer.pipe(
   Layer.provideMerge(AcquirerReports.layer),
-  Layer.provideMerge(Charges.layer),
+  Layer.provideMerge(Layer.mergeAll(Charges.layer, Payouts.layer, Disputes.layer)),
   Layer.provideMerge(Simulator.layer),
   Layer.provideMerge(storesLayer),
   Layer.provideMerge(Listening.layer)
 )
 
-/** Charges left in `processing`, and what the simulated acquirer has to tell. */
+const looping = <R>(name: string, round: Effect.Effect<number, Unavailable, R>, idle: Duration.Input) =>
+  Layer.effectDiscard(Effect.forkScoped(forever(name, round, Effect.sleep(idle))))
+
+/** What goes on by itself, in every process: rows say what is due. */
 const loops = Layer.mergeAll(
-  Layer.effectDiscard(
-    Effect.flatMap(Charges, ({ recover }) =>
-      Effect.forkScoped(forever("charge recovery", recover, Effect.sleep("1 second")))
-    )
-  ),
-  Layer.effectDiscard(
-    Effect.flatMap(SimulatorReports, ({ tellDue }) =>
-      Effect.forkScoped(forever("simulator reports", tellDue, Effect.sleep("200 millis")))
-    )
-  ),
+  looping("charge recovery", Charges.use(({ recover }) => recover), "1 second"),
+  looping("payout hand-over", Payouts.use(({ handOver }) => handOver), "100 millis"),
+  looping("releases", Releases.use(({ releaseDue }) => releaseDue), "1 second"),
+  looping("simulator reports", SimulatorReports.use(({ tellDue }) => tellDue), "200 millis"),
   WebhookScheduler.layer.pipe(Layer.provide(WebhookSender.layer))
 )
 

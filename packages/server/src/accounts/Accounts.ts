@@ -26,6 +26,7 @@ export interface AccountSettings {
   readonly payout_fee: { readonly fixed: number; readonly basis_points: number }
   readonly default_expires_in: number
   readonly release_delay: number
+  readonly payout_duplicate_window: number
 }
 
 export interface NewAccount extends Partial<AccountSettings> {
@@ -50,6 +51,7 @@ export interface AccountRow {
   readonly payout_fee_basis_points: number
   readonly default_expires_in: number
   readonly release_delay: number
+  readonly payout_duplicate_window: number
   readonly created_at: Date
   readonly available: bigint
   readonly pending: bigint
@@ -110,13 +112,13 @@ export class Accounts extends Context.Service<
               yield* sql`
                 INSERT INTO accounts (id, name, legal_name, document, document_type, phone, status,
                   onboarding_status, auto_payout_enabled, payout_fee_fixed, payout_fee_basis_points,
-                  default_expires_in, release_delay, created_at)
+                  default_expires_in, release_delay, payout_duplicate_window, created_at)
                 VALUES (${id}::uuid, ${input.name}, ${input.legal_name}, ${input.document}, ${input.document_type},
                   ${input.phone}, ${input.status ?? "active"}, ${input.onboarding_status ?? "completed"},
                   ${input.auto_payout_enabled ?? true}::boolean, ${input.payout_fee?.fixed ?? 0}::bigint,
                   ${input.payout_fee?.basis_points ?? 0}::integer,
                   ${input.default_expires_in ?? DEFAULT_EXPIRES_IN_SECONDS}::integer,
-                  ${input.release_delay ?? 0}::integer, to_timestamp(${epochMs}::double precision / 1000))`
+                  ${input.release_delay ?? 0}::integer, ${input.payout_duplicate_window ?? 0}::integer, to_timestamp(${epochMs}::double precision / 1000))`
               yield* sql`
                 INSERT INTO ledger_accounts (owner_id, kind)
                 SELECT ${id}::uuid, unnest(ARRAY['available', 'pending', 'blocked', 'payouts_in_transit'])`
@@ -142,7 +144,9 @@ export class Accounts extends Context.Service<
               payout_fee_basis_points =
                 coalesce(${changes.payout_fee?.basis_points ?? null}::integer, payout_fee_basis_points),
               default_expires_in = coalesce(${changes.default_expires_in ?? null}::integer, default_expires_in),
-              release_delay = coalesce(${changes.release_delay ?? null}::integer, release_delay)
+              release_delay = coalesce(${changes.release_delay ?? null}::integer, release_delay),
+              payout_duplicate_window =
+                coalesce(${changes.payout_duplicate_window ?? null}::integer, payout_duplicate_window)
             WHERE id = ${id}::uuid`
           return yield* get(id)
         }, orUnavailable),
@@ -188,5 +192,5 @@ const balanceOf = (kind: string) =>
   `(SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.id AND l.kind = '${kind}') AS ${kind}`
 
 const columns = `a.id, a.name, a.legal_name, a.document, a.document_type, a.phone, a.status, a.onboarding_status,
-  a.auto_payout_enabled, a.payout_fee_fixed, a.payout_fee_basis_points, a.default_expires_in, a.release_delay,
+  a.auto_payout_enabled, a.payout_fee_fixed, a.payout_fee_basis_points, a.default_expires_in, a.release_delay, a.payout_duplicate_window,
   a.created_at, ${balanceOf("available")}, ${balanceOf("pending")}`

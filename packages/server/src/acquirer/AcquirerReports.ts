@@ -4,27 +4,46 @@
  * Guarantees: every report is recorded with what became of it; a repeated, late or out-of-order report changes
  * nothing; one settlement (end-to-end id) pays one charge.
  *
- * Source: design.md "The way through"; decisions.md "Charges".
+ * Source: design.md "The way through"; decisions.md "Charges", "Payouts", "Disputes".
  */
-import type { ChargeReport } from "@pix-payments/domain/Charge"
 import { idFromTxid } from "@pix-payments/domain/Txid"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError } from "effect/sql/SqlError"
 import { Charges } from "../charges/Charges.ts"
+import { Disputes } from "../disputes/Disputes.ts"
+import type { NotFoundError } from "../Errors.ts"
 import { Ids } from "../Ids.ts"
+import { Payouts } from "../payouts/Payouts.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
-export interface AcquirerReport {
-  readonly txid: string
-  readonly report: Extract<ChargeReport, "paid" | "failed">
-  readonly endToEndId: string | undefined
-  readonly reason: string | undefined
-}
+const Txid = { txid: Schema.String }
+const Dispute = { disputeId: Schema.String }
+const Payout = { payoutId: Schema.String }
 
-/** `applied`, or why it changed nothing: the state did not allow it, or we know no such charge. */
+export const AcquirerReport = Schema.Union([
+  Schema.TaggedStruct("charge.paid", { ...Txid, endToEndId: Schema.optionalKey(Schema.String) }),
+  Schema.TaggedStruct("charge.failed", { ...Txid, reason: Schema.optionalKey(Schema.String) }),
+  Schema.TaggedStruct("charge.refunded", Txid),
+  Schema.TaggedStruct("med.opened", {
+    ...Txid,
+    reason: Schema.String,
+    defenseDeadlineAtMs: Schema.optionalKey(Schema.Finite)
+  }),
+  // The institution returned the Pix, and no MED had been opened.
+  Schema.TaggedStruct("charge.returned", { ...Txid, as: Schema.Literals(["refunded", "charged_back"]) }),
+  Schema.TaggedStruct("med.message", { ...Dispute, text: Schema.String }),
+  Schema.TaggedStruct("med.won", Dispute),
+  Schema.TaggedStruct("med.lost", Dispute),
+  Schema.TaggedStruct("payout.completed", { ...Payout, endToEndId: Schema.optionalKey(Schema.String) }),
+  Schema.TaggedStruct("payout.failed", { ...Payout, reason: Schema.String })
+])
+export type AcquirerReport = typeof AcquirerReport.Type
+
+/** `applied`, or why it changed nothing: the state did not allow it, or it names nothing that we know. */
 export type Outcome = "applied" | "ignored" | "unknown"
 
 export class AcquirerReports extends Context.Service<
@@ -38,17 +57,54 @@ export class AcquirerReports extends Context.Service<
     AcquirerReports,
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const charges = yield* Charges
       const ids = yield* Ids
+      const charges = yield* Charges
+      const payouts = yield* Payouts
+      const disputes = yield* Disputes
+
+      /** What the report moves: `undefined` where it changes nothing. */
+      const apply = (report: AcquirerReport): Effect.Effect<unknown, NotFoundError | Unavailable> => {
+        switch (report._tag) {
+          case "charge.paid":
+            return charges.report(chargeIdOf(report), "paid", { endToEndId: report.endToEndId })
+          case "charge.failed":
+            return charges.report(chargeIdOf(report), "failed", { reason: report.reason })
+          case "charge.refunded":
+            return disputes.returned(chargeIdOf(report), { as: "refunded", withoutNotice: false })
+          case "charge.returned":
+            return disputes.returned(chargeIdOf(report), { as: report.as, withoutNotice: true })
+          case "med.opened":
+            return disputes.open(chargeIdOf(report), {
+              reason: report.reason,
+              defenseDeadlineAtMs: report.defenseDeadlineAtMs
+            })
+          case "med.message":
+            return disputes.reply(report.disputeId, report.text)
+          case "med.won":
+            return disputes.resolve(report.disputeId, "won")
+          case "med.lost":
+            return disputes.resolve(report.disputeId, "lost")
+          case "payout.completed":
+            return payouts.report(report.payoutId, "completed", { endToEndId: report.endToEndId })
+          case "payout.failed":
+            return payouts.report(report.payoutId, "failed", { reason: report.reason })
+        }
+      }
 
       return AcquirerReports.of({
         receive: Effect.fn("AcquirerReports.receive")(function* (report) {
-          const outcome = yield* applyTo(charges, report)
+          const outcome = yield* apply(report).pipe(
+            Effect.map((moved): Outcome => (moved === undefined ? "ignored" : "applied")),
+            Effect.catchTag("NotFoundError", () => Effect.succeed<Outcome>("unknown")),
+            Effect.catchDefect((defect) =>
+              isSettledAlready(defect) ? Effect.succeed<Outcome>("ignored") : Effect.die(defect)
+            )
+          )
           const { epochMs, id } = ids.next()
           yield* orUnavailable(sql`
-            INSERT INTO acquirer_reports (id, txid, report, end_to_end_id, reason, outcome, received_at)
-            VALUES (${id}::uuid, ${report.txid}, ${report.report}, ${report.endToEndId ?? null},
-              ${report.reason ?? null}, ${outcome}, to_timestamp(${epochMs}::double precision / 1000))`)
+            INSERT INTO acquirer_reports (id, subject, report, outcome, received_at)
+            VALUES (${id}::uuid, ${subjectOf(report)}, ${JSON.stringify(report)}::json, ${outcome},
+              to_timestamp(${epochMs}::double precision / 1000))`)
           return outcome
         })
       })
@@ -56,19 +112,15 @@ export class AcquirerReports extends Context.Service<
   )
 }
 
-const applyTo = (
-  charges: Charges["Service"],
-  { endToEndId, reason, report, txid }: AcquirerReport
-): Effect.Effect<Outcome, Unavailable> => {
-  const id = idFromTxid(txid)
-  if (id === undefined) return Effect.succeed("unknown")
-  return charges.report(id, report, { endToEndId, reason }).pipe(
-    Effect.map((moved): Outcome => (moved === undefined ? "ignored" : "applied")),
-    Effect.catchTag("NotFoundError", () => Effect.succeed<Outcome>("unknown")),
-    Effect.catchDefect((defect) => (isSettledAlready(defect) ? Effect.succeed<Outcome>("ignored") : Effect.die(defect)))
-  )
-}
-
 /** The settlement has paid another charge: the unique index stopped a second credit. */
 const isSettledAlready = (defect: unknown): boolean =>
   isSqlError(defect) && defect.reason._tag === "UniqueViolation" && defect.reason.constraint === "charges_settlement"
+
+/** What a report is about, as the acquirer names it. */
+const subjectOf = (report: AcquirerReport): string =>
+  "txid" in report ? report.txid : "disputeId" in report ? report.disputeId : report.payoutId
+
+// A text that is no txid of ours names no charge: the services answer so.
+const chargeIdOf = ({ txid }: { readonly txid: string }): string => idFromTxid(txid) ?? NO_CHARGE
+
+const NO_CHARGE = "00000000-0000-0000-0000-000000000000"

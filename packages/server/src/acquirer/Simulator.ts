@@ -8,6 +8,7 @@
  * Source: operator-api.md "The simulated acquirer".
  */
 import { buildBrCode } from "@pix-payments/domain/BrCode"
+import { makeEndToEndId } from "@pix-payments/domain/EndToEndId"
 import type { Receiver } from "@pix-payments/domain/Charge"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -17,8 +18,18 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { Ids } from "../Ids.ts"
 import { Settings } from "../Settings.ts"
-import { Acquirer, AcquirerRefused, AcquirerUnclear, type Emission, type Emitted } from "./Acquirer.ts"
-import { dueReport } from "./SimulatorReports.ts"
+import * as Batching from "../sql/Batching.ts"
+import type { Unavailable } from "../sql/Unavailable.ts"
+import {
+  Acquirer,
+  AcquirerRefused,
+  AcquirerUnclear,
+  type Emission,
+  type Emitted,
+  type PayoutOrder,
+  type PayoutProgress
+} from "./Acquirer.ts"
+import { dueReport, SIMULATOR_ISPB } from "./SimulatorReports.ts"
 
 export const layer = Layer.effect(
   Acquirer,
@@ -62,7 +73,7 @@ export const layer = Layer.effect(
         case "pay@simulator.test":
           return Effect.gen(function* () {
             const now = yield* Clock.currentTimeMillis
-            const payment = dueReport(ids, { txid: emission.txid, report: "paid", dueAtMs: now + simulatorSettleMs })
+            const payment = dueReport(ids, { _tag: "charge.paid", txid: emission.txid }, now + simulatorSettleMs)
             yield* firstTime(emission, payment)
             return yield* emit(emission)
           })
@@ -71,14 +82,98 @@ export const layer = Layer.effect(
       }
     }
 
+    const late = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E | AcquirerUnclear> =>
+      simulatorLatencyMs === 0 ? effect : bounded(Effect.delay(effect, simulatorLatencyMs))
+
+    /** Takes payouts, each once; true for the first call with an id. */
+    const take = yield* Batching.make<PayoutOrder, boolean>({
+      maxBatch: 500,
+      run: (orders) =>
+        Effect.map(
+          sql.unsafe<{ readonly payout_id: string }>(takePayouts, [
+            JSON.stringify(orders.map(({ amount, id, pixKey }) => ({ payout_id: id, amount, pix_key: pixKey }))),
+            simulatorSettleMs
+          ]),
+          (rows) => {
+            const taken = new Set(rows.map(({ payout_id }) => payout_id))
+            return orders.map(({ id }) => taken.has(id))
+          }
+        )
+    })
+
+    const outcome = yield* Batching.make<string, PayoutProgress>({
+      maxBatch: 500,
+      run: (payoutIds) =>
+        Effect.map(sql.unsafe<TakenRow>(findPayouts, [payoutIds.join(",")]), (rows) => {
+          const byId = new Map(rows.map((row) => [row.payout_id, row]))
+          return payoutIds.map((id) => progressOf(byId.get(id)))
+        })
+    })
+
+    const keptOr = Effect.mapError(
+      (_: Unavailable) => new AcquirerUnclear({ reason: "the simulator cannot keep what it was told" })
+    )
+
+    const send = Effect.fnUntraced(function* (order: PayoutOrder) {
+      const first = yield* keptOr(take(order))
+      if (first && order.pixKey === "timeout@simulator.test") return yield* bounded(Effect.never)
+      return yield* keptOr(outcome(order.id))
+    })
+
     return Acquirer.of({
-      emit: (emission) =>
-        simulatorLatencyMs === 0 ? answer(emission) : bounded(Effect.delay(answer(emission), simulatorLatencyMs))
+      emit: (emission) => late(answer(emission)),
+      cancel: () => late(Effect.void),
+      refund: (txid) =>
+        late(
+          Effect.gen(function* () {
+            const now = yield* Clock.currentTimeMillis
+            yield* dueReport(ids, { _tag: "charge.refunded", txid }, now)
+          }).pipe(
+            Effect.provideService(SqlClient, sql),
+            Effect.mapError(() => new AcquirerUnclear({ reason: "the simulator cannot keep what it was told" }))
+          )
+        ),
+      send: (order) => late(send(order)),
+      outcome: (payoutId) => late(keptOr(outcome(payoutId)))
     })
   })
 )
 
+interface TakenRow {
+  readonly payout_id: string
+  readonly failed: boolean
+  readonly reason: string | null
+  readonly end_to_end_id: string | null
+}
+
+// What it takes completes by itself when it is due, unless its key says that it fails, or waits to be told.
+const takePayouts = `
+  INSERT INTO simulator_payouts (payout_id, amount, pix_key, fails, settles_at)
+  SELECT p.payout_id, p.amount, p.pix_key, p.pix_key = 'fail@simulator.test',
+    CASE WHEN p.pix_key <> 'hold@simulator.test' THEN now() + $2::double precision * interval '1 millisecond' END
+  FROM json_to_recordset($1::json) AS p(payout_id uuid, amount bigint, pix_key text)
+  ON CONFLICT DO NOTHING RETURNING payout_id`
+
+const findPayouts = `
+  SELECT payout_id, fails AS failed, reason, end_to_end_id FROM simulator_payouts
+  WHERE payout_id = ANY (string_to_array($1, ',')::uuid[]) AND settles_at <= now()`
+
+const progressOf = (settled: TakenRow | undefined): PayoutProgress => {
+  if (settled === undefined) return { _tag: "Accepted" }
+  if (settled.failed) return { _tag: "Failed", reason: settled.reason ?? "simulated failure" }
+  return { _tag: "Completed", endToEndId: settled.end_to_end_id ?? endToEndIdOf(settled.payout_id) }
+}
+
+/** The same for ever: the id's own digits make the suffix, and its time the stamp. */
+const endToEndIdOf = (payoutId: string): string => {
+  const digits = payoutId.replaceAll("-", "")
+  return makeEndToEndId({ ispb: SIMULATOR_ISPB, atMs: Number.parseInt(digits.slice(0, 12), 16), suffix: digits.slice(-11) })
+}
+
 const emit = (emission: Emission): Effect.Effect<Emitted, AcquirerRefused> =>
+  emission.method === "pix" ? emitPix(emission) : Effect.succeed({ brCode: null, receiver: receiverOf(emission) })
+
+const emitPix = (emission: Emission): Effect.Effect<Emitted, AcquirerRefused> =>
   Result.match(
     buildBrCode({
       payloadUrl: `pix.simulator.test/qr/v2/${emission.txid}`,
@@ -99,7 +194,7 @@ const receiverOf = ({ merchant }: Emission): Receiver => ({
   pix_key: merchant.document,
   pix_key_type: merchant.document.length === 11 ? "cpf" : "cnpj",
   institution_name: "Simulated Acquirer",
-  institution_ispb: "00000000",
+  institution_ispb: SIMULATOR_ISPB,
   branch: "0001",
   account: "1",
   account_type: "payment"

@@ -9,22 +9,18 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import { randomBytes } from "node:crypto"
 import { Ids } from "../Ids.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
-import { type AcquirerReport, AcquirerReports, type Outcome } from "./AcquirerReports.ts"
+import { AcquirerReport, AcquirerReports, type Outcome } from "./AcquirerReports.ts"
 
 export class SimulatorReports extends Context.Service<
   SimulatorReports,
   {
     /** Tells something now. */
-    readonly tell: (report: {
-      readonly txid: string
-      readonly report: AcquirerReport["report"]
-      readonly endToEndId?: string | undefined
-      readonly reason?: string | undefined
-    }) => Effect.Effect<Outcome, Unavailable>
+    readonly tell: (report: AcquirerReport) => Effect.Effect<Outcome, Unavailable>
     /** Tells what is due; how many reports that was. */
     readonly tellDue: Effect.Effect<number, Unavailable>
   }
@@ -37,23 +33,22 @@ export class SimulatorReports extends Context.Service<
       const reports = yield* AcquirerReports
 
       const tellOne = Effect.fnUntraced(function* (row: DueRow) {
-        const outcome = yield* reports.receive({
-          txid: row.txid,
-          report: row.report,
-          endToEndId: row.end_to_end_id ?? undefined,
-          reason: row.reason ?? undefined
-        })
+        const outcome = yield* reports.receive(yield* Effect.orDie(decodeReport(row.report)))
         yield* sql`UPDATE simulator_reports SET reported_at = now() WHERE id = ${row.id}::uuid`
         return outcome
       }, orUnavailable)
 
       return SimulatorReports.of({
-        tell: Effect.fn("SimulatorReports.tell")(function* (report) {
-          const now = yield* Clock.currentTimeMillis
-          // Leased to this call: the loop takes it up only if this process dies.
-          const row = yield* dueReport(ids, { ...report, dueAtMs: now + LEASE_MS })
-          return yield* tellOne(row)
-        }, Effect.provideService(SqlClient, sql), orUnavailable),
+        tell: Effect.fn("SimulatorReports.tell")(
+          function* (report) {
+            const now = yield* Clock.currentTimeMillis
+            if ("payoutId" in report) yield* settlePayout(report)
+            // Leased to this call: the loop takes it up only if this process dies.
+            return yield* tellOne(yield* dueReport(ids, report, now + LEASE_MS))
+          },
+          Effect.provideService(SqlClient, sql),
+          orUnavailable
+        ),
 
         tellDue: Effect.gen(function* () {
           const due = yield* sql<DueRow>`
@@ -62,11 +57,8 @@ export class SimulatorReports extends Context.Service<
               SELECT id FROM simulator_reports WHERE reported_at IS NULL AND due_at <= now()
               ORDER BY due_at LIMIT 100 FOR UPDATE SKIP LOCKED
             )
-            RETURNING id, txid, report, end_to_end_id, reason`
-          // One that cannot be told now holds up no other: its lease runs out and it is told again.
-          const tellApart = (row: DueRow) =>
-            Effect.catchCause(tellOne(row), (cause) => Effect.logWarning("a simulated report could not be told", cause))
-          yield* Effect.forEach(due, tellApart, { concurrency: 8, discard: true })
+            RETURNING id, report`
+          yield* Effect.forEach(due, tellOne, { concurrency: 8, discard: true })
           return due.length
         }).pipe(orUnavailable)
       })
@@ -74,42 +66,44 @@ export class SimulatorReports extends Context.Service<
   )
 }
 
-/** Writes down something to be told at an instant. */
-export const dueReport = Effect.fnUntraced(function* (
-  ids: Ids["Service"],
-  report: {
-    readonly txid: string
-    readonly report: AcquirerReport["report"]
-    readonly endToEndId?: string | undefined
-    readonly reason?: string | undefined
-    readonly dueAtMs: number
-  }
+/** What is told of a payout is what asking for its outcome finds, also where it is sent only later. */
+const settlePayout = Effect.fnUntraced(function* (
+  report: Extract<AcquirerReport, { readonly payoutId: string }>
 ) {
   const sql = yield* SqlClient
+  const fails = report._tag === "payout.failed"
+  yield* sql`
+    INSERT INTO simulator_payouts (payout_id, amount, pix_key, fails, reason, settles_at)
+    VALUES (${report.payoutId}::uuid, 0, '', ${fails}::boolean, ${fails ? report.reason : null}, now())
+    ON CONFLICT (payout_id) DO UPDATE SET fails = excluded.fails, reason = excluded.reason, settles_at = now()
+      WHERE simulator_payouts.settles_at IS NULL OR simulator_payouts.settles_at > now()`
+})
+
+/** Writes down something to be told at an instant. A payment without an end-to-end id is given one. */
+export const dueReport = Effect.fnUntraced(function* (ids: Ids["Service"], report: AcquirerReport, dueAtMs: number) {
+  const sql = yield* SqlClient
   const { epochMs, id } = ids.next()
-  const row: DueRow = {
-    id,
-    txid: report.txid,
-    report: report.report,
-    end_to_end_id:
-      report.endToEndId ??
-      (report.report === "paid"
-        ? makeEndToEndId({ ispb: "00000000", atMs: epochMs, suffix: suffixFromBytes(randomBytes(SUFFIX_BYTES)) })
-        : null),
-    reason: report.reason ?? null
-  }
-  yield* sql`INSERT INTO simulator_reports (id, txid, report, end_to_end_id, reason, due_at)
-    VALUES (${row.id}::uuid, ${row.txid}, ${row.report}, ${row.end_to_end_id}, ${row.reason},
-      ${formatInstant(report.dueAtMs)}::timestamptz)`
+  const told =
+    report._tag === "charge.paid" && report.endToEndId === undefined
+      ? { ...report, endToEndId: newEndToEndId(epochMs) }
+      : report
+  yield* sql`INSERT INTO simulator_reports (id, report, due_at)
+    VALUES (${id}::uuid, ${JSON.stringify(told)}::json, ${formatInstant(dueAtMs)}::timestamptz)`
+  const row: DueRow = { id, report: told }
   return row
 })
 
+/** A settlement identifier of the simulated institution. */
+export const newEndToEndId = (atMs: number): string =>
+  makeEndToEndId({ ispb: SIMULATOR_ISPB, atMs, suffix: suffixFromBytes(randomBytes(SUFFIX_BYTES)) })
+
+export const SIMULATOR_ISPB = "00000000"
+
 interface DueRow {
   readonly id: string
-  readonly txid: string
-  readonly report: AcquirerReport["report"]
-  readonly end_to_end_id: string | null
-  readonly reason: string | null
+  readonly report: unknown
 }
+
+const decodeReport = Schema.decodeUnknownEffect(AcquirerReport)
 
 const LEASE_MS = 10_000

@@ -22,6 +22,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
 import type { UnknownCursor } from "../Errors.ts"
 import { Nudge } from "../events/Nudge.ts"
@@ -66,6 +67,8 @@ export interface ChargeChange {
   readonly charge: StoredCharge
   readonly told: Told
   readonly transfers: ReadonlyArray<Transfer>
+  /** When the money of a payment that went to `pending` is to be released. */
+  readonly releaseAtMs?: number | undefined
 }
 
 export interface ChargeFilters {
@@ -89,6 +92,10 @@ export class ChargeStore extends Context.Service<
     ) => Effect.Effect<{ readonly existing: StoredCharge | undefined }, Unavailable>
     /** Does a change; false when the charge has moved on since it was decided. */
     readonly change: (change: ChargeChange) => Effect.Effect<boolean, Unavailable>
+    /** The same within the caller's transaction, on a charge that it has locked. */
+    readonly changeInTransaction: (change: ChargeChange) => Effect.Effect<void, SqlError>
+    /** Locks a charge for the caller's transaction. */
+    readonly lock: (id: string) => Effect.Effect<StoredCharge | undefined, SqlError>
     readonly find: (id: string) => Effect.Effect<StoredCharge | undefined, Unavailable>
     readonly findByKey: (
       applicationId: string,
@@ -159,6 +166,18 @@ export class ChargeStore extends Context.Service<
       return ChargeStore.of({
         insert: (charge, recoverAtMs) => insert({ charge, recoverAtMs }),
         change,
+        changeInTransaction: (only) =>
+          Effect.gen(function* () {
+            const done = yield* sql.unsafe(...changeMany([only]))
+            if (done.length !== 1) {
+              return yield* Effect.die(new Error(`charge ${only.charge.id} is not as its lock found it`))
+            }
+            if (only.told.deliveries.length > 0) yield* sql.afterCommit(Effect.sync(() => nudge.openUnsafe()))
+          }),
+        lock: (id) =>
+          Effect.map(sql.unsafe<ChargeRow>(`${selectCharge} WHERE id = $1::uuid FOR UPDATE`, [id]), ([row]) =>
+            row === undefined ? undefined : toStored(row)
+          ),
         find: (id) => find(id.toLowerCase()),
         findByKey: (applicationId, origin, idempotencyKey) =>
           orUnavailable(findByKey({ applicationId, origin, idempotencyKey })),
@@ -266,7 +285,15 @@ const changed = `
 
 const changeStates = `${changed} SELECT id FROM changed`
 
-const changeStatesAndMoveMoney = `${changed}, ${transferCtes("$4")} SELECT id FROM changed`
+const changeStatesAndMoveMoney = `${changed},
+  ${transferCtes("$4")},
+  held AS (
+    INSERT INTO releases (charge_id, account_id, amount, due_at)
+    SELECT r.charge_id, r.account_id, r.amount, r.due_at
+    FROM json_to_recordset($5::json) AS r(charge_id uuid, account_id uuid, amount bigint, due_at timestamptz)
+    WHERE r.charge_id IN (SELECT id FROM changed)
+  )
+  SELECT id FROM changed`
 
 const changeMany = (changes: ReadonlyArray<ChargeChange>): [string, ReadonlyArray<string>] => {
   const parameters = [
@@ -288,8 +315,20 @@ const changeMany = (changes: ReadonlyArray<ChargeChange>): [string, ReadonlyArra
   const transfers = changes.flatMap((change) => change.transfers)
   return transfers.length === 0
     ? [changeStates, parameters]
-    : [changeStatesAndMoveMoney, [...parameters, JSON.stringify(transfers)]]
+    : [changeStatesAndMoveMoney, [...parameters, JSON.stringify(transfers), JSON.stringify(changes.flatMap(releaseOf))]]
 }
+
+const releaseOf = ({ charge, releaseAtMs }: ChargeChange) =>
+  releaseAtMs === undefined
+    ? []
+    : [
+        {
+          charge_id: charge.id,
+          account_id: charge.accountId,
+          amount: charge.amount,
+          due_at: formatInstant(releaseAtMs)
+        }
+      ]
 
 const claimMany = `
   UPDATE charges SET recover_at = now() + $2::double precision * interval '1 millisecond'

@@ -10,6 +10,7 @@
  *
  * Source: payments-api-v1.md "POST /v1/charges"; decisions.md "Answers", "Charges".
  */
+import type { CreateCheckoutCharge } from "@pix-payments/api/OperatorResources"
 import type { Caller } from "@pix-payments/api/Security"
 import type { Cents } from "@pix-payments/domain/Cents"
 import {
@@ -31,8 +32,8 @@ import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import { Accounts } from "../accounts/Accounts.ts"
 import { Acquirer } from "../acquirer/Acquirer.ts"
-import { NotFoundError, RequestRefused, UnknownCursor } from "../Errors.ts"
-import { tell } from "../events/Outbox.ts"
+import { AccountInactiveError, InvalidStateError, NotFoundError, RequestRefused, type UnknownCursor } from "../Errors.ts"
+import { type Changed, tell } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
 import { type Transfer, transfer } from "../ledger/Ledger.ts"
 import { Secrets } from "../Secrets.ts"
@@ -47,8 +48,6 @@ export class ChargeRejected extends Data.TaggedError("ChargeRejected")<{
   readonly chargeId: string
   readonly reason: string
 }> {}
-
-export class AccountInactiveError extends Data.TaggedError("AccountInactiveError")<{}> {}
 
 export interface Created {
   readonly charge: StoredCharge
@@ -71,6 +70,17 @@ export class Charges extends Context.Service<
       key: string,
       body: unknown
     ) => Effect.Effect<Created, RequestRefused | AccountInactiveError | ChargeRejected | Unavailable>
+    /** Creates a charge of the hosted checkout; the key is optional. */
+    readonly createForCheckout: (
+      application: { readonly id: string; readonly accountId: string },
+      key: string | undefined,
+      request: CreateCheckoutCharge
+    ) => Effect.Effect<
+      Created,
+      RequestRefused | AccountInactiveError | ChargeRejected | NotFoundError | Unavailable
+    >
+    /** An operator cancels a charge that waits to be paid. */
+    readonly cancel: (id: string) => Effect.Effect<StoredCharge, NotFoundError | InvalidStateError | Unavailable>
     /** A charge of an account that was created through the API. */
     readonly get: (accountId: string, id: string) => Effect.Effect<StoredCharge, NotFoundError | Unavailable>
     readonly list: (
@@ -104,15 +114,20 @@ export class Charges extends Context.Service<
       const ids = yield* Ids
       const { acquirerTimeoutMs } = yield* Settings
 
-      const replay = (caller: Caller, key: string) =>
-        Effect.map(store.findByKey(caller.applicationId, "api", key), (charge): Created | undefined =>
-          charge === undefined ? undefined : { charge, replayed: true }
-        )
-
       /** A known key is replayed whatever else is wrong with the call. */
-      const unlessReplay = <E>(caller: Caller, key: string, error: E) =>
-        Effect.flatMap(replay(caller, key), (known): Effect.Effect<Created, E> =>
-          known === undefined ? Effect.fail(error) : Effect.succeed(known)
+      const unlessReplay = <E>(owner: Owner, error: E) =>
+        owner.idempotencyKey === null
+          ? Effect.fail(error)
+          : Effect.flatMap(
+              store.findByKey(owner.applicationId, owner.origin, owner.idempotencyKey),
+              (charge): Effect.Effect<Created, E> =>
+                charge === undefined ? Effect.fail(error) : Effect.succeed({ charge, replayed: true })
+            )
+
+      const releaseDelayMs = (accountId: string) =>
+        accounts.get(accountId).pipe(
+          Effect.map(({ release_delay }) => release_delay * 1000),
+          Effect.catchTag("NotFoundError", Effect.die)
         )
 
       const apply = Effect.fnUntraced(function* (charge: StoredCharge, report: ChargeReport, facts: Partial<StoredCharge>) {
@@ -121,10 +136,13 @@ export class Charges extends Context.Service<
         const transition = chargeTransition(report, status)
         if (transition === undefined) return { moved: undefined, known: true }
         const moved: StoredCharge = { ...charge, ...facts, status: transition.to, sequence: charge.sequence + 1 }
+        // The account's delay is asked for when money comes in, and only then.
+        const delayMs = report === "paid" ? yield* releaseDelayMs(charge.accountId) : 0
         const done = yield* store.change({
           charge: moved,
-          told: tell(`charge.${charge.method}`, transition.events, changedBy(moved, now), ids.next),
-          transfers: transfersOf(moved, report, ids)
+          told: tell(`charge.${charge.method}`, transition.events, changedCharge(moved, now), ids.next),
+          transfers: report === "paid" ? payment(moved, delayMs > 0 ? "pending" : "available", ids) : [],
+          releaseAtMs: delayMs > 0 ? now + delayMs : undefined
         })
         return done ? { moved, known: true } : { moved: undefined, known: false }
       })
@@ -133,6 +151,7 @@ export class Charges extends Context.Service<
       const emit = Effect.fnUntraced(function* (charge: StoredCharge, merchant: { name: string; document: string }) {
         const answer = yield* acquirer
           .emit({
+            method: charge.method,
             txid: txidFromId(charge.id),
             amount: charge.amount,
             expiresAtMs: charge.expiresAtMs ?? charge.createdAtMs,
@@ -173,27 +192,69 @@ export class Charges extends Context.Service<
         }
       })
 
+      const find = Effect.fn("Charges.find")(function* (id: string) {
+        const charge = isUuid(id) ? yield* store.find(id) : undefined
+        return charge ?? (yield* new NotFoundError())
+      })
+
+      const create = Effect.fnUntraced(function* (owner: Owner, merchant: Merchant, request: ChargeRequest) {
+        if (typeof request.webhook_url === "string" && !(yield* addresses.mayReceive(request.webhook_url))) {
+          const refusal = { code: "INVALID_WEBHOOK_URL", details: ["webhook_url"] } as const
+          return yield* unlessReplay(owner, new RequestRefused(refusal))
+        }
+        if (merchant.status !== "active") return yield* unlessReplay(owner, new AccountInactiveError())
+
+        const { epochMs, id } = ids.next()
+        const charge = newCharge(id, epochMs, owner, merchant, request, secrets.seal)
+        const { existing } = yield* store.insert(charge, epochMs + acquirerTimeoutMs + RECOVERY_MARGIN_MS)
+        if (existing !== undefined) return { charge: existing, replayed: true }
+
+        const settled = yield* emit(charge, merchant)
+        if (settled.status === "failed") {
+          return yield* new ChargeRejected({ chargeId: id, reason: settled.failureReason ?? "" })
+        }
+        return { charge: settled, replayed: false }
+      })
+
       return Charges.of({
         create: Effect.fnUntraced(function* (caller, key, body) {
+          const owner: Owner = {
+            accountId: caller.account.id,
+            applicationId: caller.applicationId,
+            origin: "api",
+            idempotencyKey: key
+          }
           const decoded = decodeCreateCharge(body)
-          if (Result.isFailure(decoded)) return yield* unlessReplay(caller, key, new RequestRefused(decoded.failure))
-          const request = decoded.success
-          if (typeof request.webhook_url === "string" && !(yield* addresses.mayReceive(request.webhook_url))) {
-            const refusal = { code: "INVALID_WEBHOOK_URL", details: ["webhook_url"] } as const
-            return yield* unlessReplay(caller, key, new RequestRefused(refusal))
-          }
-          if (caller.account.status !== "active") return yield* unlessReplay(caller, key, new AccountInactiveError())
+          if (Result.isFailure(decoded)) return yield* unlessReplay(owner, new RequestRefused(decoded.failure))
+          return yield* create(owner, caller.account, decoded.success)
+        }),
 
-          const { epochMs, id } = ids.next()
-          const charge = newCharge(id, epochMs, caller, key, request, secrets.seal)
-          const { existing } = yield* store.insert(charge, epochMs + acquirerTimeoutMs + RECOVERY_MARGIN_MS)
-          if (existing !== undefined) return { charge: existing, replayed: true }
-
-          const settled = yield* emit(charge, caller.account)
-          if (settled.status === "failed") {
-            return yield* new ChargeRejected({ chargeId: id, reason: settled.failureReason ?? "" })
+        createForCheckout: Effect.fn("Charges.createForCheckout")(function* (application, key, request) {
+          const account = yield* accounts.get(application.accountId)
+          const owner: Owner = {
+            accountId: account.id,
+            applicationId: application.id,
+            origin: "checkout",
+            idempotencyKey: key ?? null
           }
-          return { charge: settled, replayed: false }
+          const merchant = { ...account, defaultExpiresInSeconds: account.default_expires_in }
+          return yield* create(owner, merchant, request)
+        }),
+
+        cancel: Effect.fn("Charges.cancel")(function* (id) {
+          const charge = yield* find(id)
+          const now = yield* Clock.currentTimeMillis
+          const status = chargeStatusAt(charge.status, charge.expiresAtMs, now)
+          if (chargeTransition("canceled", status) === undefined) return yield* new InvalidStateError({ status })
+          // The acquirer first: a Pix that it still takes money for is not canceled.
+          yield* acquirer.cancel(txidFromId(charge.id)).pipe(
+            Effect.catchTags({
+              AcquirerRefused: () => Effect.fail(new InvalidStateError({ status })),
+              AcquirerUnclear: () => Effect.fail(new Unavailable({ reason: "too-slow" }))
+            })
+          )
+          const canceled = yield* report(id, "canceled", {})
+          return canceled ?? (yield* new InvalidStateError({ status: (yield* find(id)).status }))
         }),
 
         get: (accountId, id) =>
@@ -210,10 +271,7 @@ export class Charges extends Context.Service<
           return yield* store.list(accountId, filters, page, now)
         }),
 
-        find: Effect.fn("Charges.find")(function* (id) {
-          const charge = isUuid(id) ? yield* store.find(id) : undefined
-          return charge ?? (yield* new NotFoundError())
-        }),
+        find,
 
         report,
 
@@ -257,24 +315,49 @@ export const toCharge = (charge: StoredCharge, nowMs: number): Charge => ({
   sequence: charge.sequence
 })
 
+/** A charge after a change, as far as its events need to know it. */
+export const changedCharge = (charge: StoredCharge, nowMs: number): Changed => ({
+  id: charge.id,
+  accountId: charge.accountId,
+  applicationId: charge.applicationId,
+  status: charge.status,
+  sequence: charge.sequence,
+  webhookUrl: charge.webhookUrl,
+  sealedWebhookSecret: charge.sealedWebhookSecret,
+  data: toCharge(charge, nowMs)
+})
+
 // Beyond the time that a creation itself waits, so that recovery does not run into it.
 const RECOVERY_MARGIN_MS = 1000
+
+interface Owner {
+  readonly accountId: string
+  readonly applicationId: string
+  readonly origin: StoredCharge["origin"]
+  readonly idempotencyKey: string | null
+}
+
+interface Merchant {
+  readonly name: string
+  readonly document: string
+  readonly status: string
+  readonly defaultExpiresInSeconds: number
+}
+
+type ChargeRequest = CreateCharge | CreateCheckoutCharge
 
 const newCharge = (
   id: string,
   createdAtMs: number,
-  caller: Caller,
-  key: string,
-  request: CreateCharge,
+  owner: Owner,
+  merchant: Merchant,
+  request: ChargeRequest,
   seal: (secret: string) => string
 ): StoredCharge => ({
   id,
-  accountId: caller.account.id,
-  applicationId: caller.applicationId,
-  origin: "api",
-  idempotencyKey: key,
+  ...owner,
   status: "processing",
-  method: "pix",
+  method: request.method === "boleto" || request.method === "card" ? request.method : "pix",
   amount: request.amount,
   description: request.description ?? null,
   reference: request.reference ?? null,
@@ -290,7 +373,7 @@ const newCharge = (
   brCode: null,
   endToEndId: null,
   receiver: null,
-  expiresAtMs: createdAtMs + (request.expires_in ?? caller.account.defaultExpiresInSeconds) * 1000,
+  expiresAtMs: createdAtMs + (request.expires_in ?? merchant.defaultExpiresInSeconds) * 1000,
   paidAtMs: null,
   failureReason: null,
   createdAtMs,
@@ -308,26 +391,12 @@ const factsOf = (report: ChargeReport, facts: ReportFacts): Effect.Effect<Partia
   }
 }
 
-const changedBy = (charge: StoredCharge, nowMs: number) => ({
-  id: charge.id,
-  accountId: charge.accountId,
-  applicationId: charge.applicationId,
-  status: charge.status,
-  sequence: charge.sequence,
-  webhookUrl: charge.webhookUrl,
-  sealedWebhookSecret: charge.sealedWebhookSecret,
-  data: toCharge(charge, nowMs)
-})
-
-/** The money that a report moves. */
-const transfersOf = (charge: StoredCharge, report: ChargeReport, ids: Ids["Service"]): ReadonlyArray<Transfer> =>
-  report === "paid"
-    ? transfer(ids, {
-        accountId: charge.accountId,
-        debit: "acquirer",
-        credit: "available",
-        amount: charge.amount,
-        resourceId: charge.id,
-        reason: "charge.paid"
-      })
-    : []
+const payment = (charge: StoredCharge, credit: "available" | "pending", ids: Ids["Service"]): ReadonlyArray<Transfer> =>
+  transfer(ids, {
+    accountId: charge.accountId,
+    debit: "acquirer",
+    credit,
+    amount: charge.amount,
+    resourceId: charge.id,
+    reason: "charge.paid"
+  })

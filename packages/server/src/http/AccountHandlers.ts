@@ -1,16 +1,18 @@
 /**
- * `GET /v1/account`.
+ * `GET /v1/account` and `GET /v1/balance`.
  */
-import { AccountGroup } from "@pix-payments/api/PaymentsApi"
+import { AccountGroup, BalanceGroup } from "@pix-payments/api/PaymentsApi"
 import { CurrentCaller } from "@pix-payments/api/Security"
 import type { Account } from "@pix-payments/domain/Account"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Layer from "effect/Layer"
 import { type AccountRow, Accounts } from "../accounts/Accounts.ts"
+import { LedgerReports } from "../ledger/LedgerReports.ts"
 import { ServedApi } from "./ServedApi.ts"
 import { serviceUnavailable } from "./WireTranslation.ts"
 
-export const layer = HttpApiBuilder.group(
+const accountLayer = HttpApiBuilder.group(
   ServedApi,
   AccountGroup.identifier,
   Effect.fn(function* (handlers) {
@@ -27,6 +29,23 @@ export const layer = HttpApiBuilder.group(
     )
   })
 )
+
+const balanceLayer = HttpApiBuilder.group(
+  ServedApi,
+  BalanceGroup.identifier,
+  Effect.fn(function* (handlers) {
+    const ledger = yield* LedgerReports
+
+    return handlers.handle("retrieve", () =>
+      Effect.gen(function* () {
+        const { account } = yield* CurrentCaller
+        return yield* ledger.balanceOf(account.id)
+      }).pipe(Effect.catchTags({ Unavailable: serviceUnavailable }))
+    )
+  })
+)
+
+export const layer = Layer.mergeAll(accountLayer, balanceLayer)
 
 /** An account as `/v1` shows it. */
 export const toAccount = (row: AccountRow): Account => ({

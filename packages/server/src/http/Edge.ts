@@ -1,10 +1,10 @@
 /**
  * What every request of a listener goes through, whatever route it finds or misses.
  *
- * Guarantees: every answer carries `X-Request-Id` (the caller's, when it sent a sane one); an unknown route is
- * `NOT_FOUND`, a known one with another verb `METHOD_NOT_ALLOWED` with `Allow`; what nobody expected is logged
- * with the request id and answered `INTERNAL_ERROR`, and no stack or SQL reaches a caller; every request is
- * logged with key, route, status and duration.
+ * Guarantees: every answer carries `X-Request-Id` (the caller's, when it sent a sane one), and every 503
+ * `Retry-After`; an unknown route is `NOT_FOUND`, a known one with another verb `METHOD_NOT_ALLOWED` with `Allow`;
+ * what nobody expected is logged with the request id and answered `INTERNAL_ERROR`, and no stack or SQL reaches a
+ * caller; every request is logged with key, route, status and duration.
  *
  * Source: decisions.md "Answers"; payments-api-v1.md "Limits".
  */
@@ -45,7 +45,7 @@ export const errorResponse = (
   return HttpServerResponse.text(JSON.stringify(body), {
     status,
     contentType: "application/json",
-    headers: code === "SERVICE_UNAVAILABLE" ? { "retry-after": "1", ...options.headers } : options.headers
+    headers: options.headers
   })
 }
 
@@ -88,7 +88,8 @@ export const layer = (known: ReadonlyArray<KnownPath>) =>
           const startedAt = performance.now()
           const finish = (response: HttpServerResponse.HttpServerResponse) => {
             log.write(info, request.method, response.status, performance.now() - startedAt)
-            return HttpServerResponse.setHeader(response, "x-request-id", info.requestId)
+            const told = HttpServerResponse.setHeader(response, "x-request-id", info.requestId)
+            return told.status === 503 ? HttpServerResponse.setHeader(told, "retry-after", "1") : told
           }
           return Effect.matchCauseEffect(Effect.provideService(app, CurrentRequest, info), {
             onSuccess: (response) => Effect.succeed(finish(response)),
@@ -113,7 +114,10 @@ export const layer = (known: ReadonlyArray<KnownPath>) =>
   )
 
 const matcher = (path: string): RegExp => {
-  const pattern = path.replace(/\/$/, "").replace(/[.]/g, "\\.").replace(/:[A-Za-z]+/g, "[^/]+")
+  const pattern = path
+    .replace(/\/$/, "")
+    .replace(/[.]/g, "\\.")
+    .replace(/:[A-Za-z]+/g, "[^/]+")
   return new RegExp(`^${pattern}/?$`)
 }
 

@@ -1,15 +1,23 @@
 /**
  * An HTTP listener, bounded: headers, requests and idle connections have their time, and what is not HTTP is
  * answered in the contract's error body.
+ *
+ * Guarantees: once told to close, connections end with the answers that are under way, and none is waited for
+ * longer than the longest request may take; a path is what is written in it: upper and lower case differ, a doubled slash is none of ours, and
+ * escapes that name no text are taken as they stand, so that an id that is one is an unknown id.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { errorCodes } from "@pix-payments/domain/ErrorCode"
 import * as Effect from "effect/Effect"
 import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
+import { randomUUID } from "node:crypto"
 import { createServer } from "node:http"
 import type { Socket } from "node:net"
 import { Listening } from "./Listening.ts"
+
+/** How the routes of a listener are found. */
+export const routing = { maxParamLength: 16_384, caseSensitive: true, ignoreDuplicateSlashes: false } as const
 
 /** The server of one listener; where it listens is told to `Listening`. */
 export const layer = (name: "public" | "operator", options: { readonly host: string; readonly port: number }) =>
@@ -28,16 +36,41 @@ const makeServer = () => {
     keepAliveTimeout: 65_000,
     connectionsCheckingInterval: 5_000
   })
+  const { close } = server
+  server.close = (callback) => {
+    // What is busy now is not kept alive afterwards.
+    server.keepAliveTimeout = 1
+    server.keepAliveTimeoutBuffer = 0
+    setTimeout(() => server.closeAllConnections(), LONGEST_REQUEST_MS).unref()
+    return close.call(server, callback)
+  }
+  // Before anything routes by it.
+  server.on("request", (request) => {
+    if (request.url !== undefined) request.url = withReadableEscapes(request.url)
+  })
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
     const { message } = errorCodes.VALIDATION_ERROR
     const body = JSON.stringify({ code: "VALIDATION_ERROR", message })
     socket.end(
       `HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: application/json\r\n` +
-        `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+        `x-request-id: ${randomUUID()}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
     )
   })
   return server
+}
+
+const LONGEST_REQUEST_MS = 12_000
+
+/** The URL with its path's percent signs escaped, where they do not decode to text. */
+const withReadableEscapes = (url: string): string => {
+  const [path = "", ...query] = url.split("?")
+  try {
+    decodeURIComponent(path)
+    return url
+  } catch {
+    return [path.replaceAll("%", "%25"), ...query].join("?")
+  }
 }
 
 const hostOf = (host: string): string => (host.includes(":") ? `[${host}]` : host)

@@ -16,7 +16,11 @@ import { jsonResponse } from "./Json.ts"
 import * as Listener from "./Listener.ts"
 import * as AccountsHandlers from "./operator/AccountsHandlers.ts"
 import * as ChargesHandlers from "./operator/ChargesHandlers.ts"
+import * as DisputesHandlers from "./operator/DisputesHandlers.ts"
+import * as LedgerHandlers from "./operator/LedgerHandlers.ts"
 import * as LogsHandlers from "./operator/LogsHandlers.ts"
+import * as PayoutsHandlers from "./operator/PayoutsHandlers.ts"
+import * as SimulatorHandlers from "./operator/SimulatorHandlers.ts"
 import { ServedOperatorApi } from "./operator/ServedOperatorApi.ts"
 import { MAX_BODY } from "./PublicServer.ts"
 import * as RequestErrors from "./RequestErrors.ts"
@@ -25,7 +29,15 @@ const document = openApiDocument(ServedOperatorApi)
 
 const routes = Layer.mergeAll(
   HttpApiBuilder.layer(ServedOperatorApi).pipe(
-    Layer.provide([AccountsHandlers.layer, ChargesHandlers.layer, LogsHandlers.layer]),
+    Layer.provide([
+      AccountsHandlers.layer,
+      ChargesHandlers.layer,
+      PayoutsHandlers.layer,
+      DisputesHandlers.layer,
+      LedgerHandlers.layer,
+      LogsHandlers.layer,
+      SimulatorHandlers.layer
+    ]),
     Layer.provide([Authentication.operatorLayer, RequestErrors.layer])
   ),
   HttpRouter.add("GET", "/operator/openapi.json", Effect.succeed(jsonResponse(document, 200))),
@@ -42,7 +54,7 @@ export const layer = Layer.unwrap(
     HttpRouter.serve(routes, {
       disableLogger: true,
       disableListenLog: true,
-      routerConfig: { maxParamLength: 16_384 }
+      routerConfig: Listener.routing
     }).pipe(
       Layer.provide(Listener.layer("operator", { host: operatorHost, port: operatorPort })),
       // The request log is of /v1.

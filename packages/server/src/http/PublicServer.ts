@@ -18,6 +18,7 @@ import * as Edge from "./Edge.ts"
 import { jsonResponse } from "./Json.ts"
 import * as KeyRateLimit from "./KeyRateLimit.ts"
 import * as Listener from "./Listener.ts"
+import * as PayoutHandlers from "./PayoutHandlers.ts"
 import * as RequestErrors from "./RequestErrors.ts"
 import * as RequestLog from "./RequestLog.ts"
 import { ServedApi } from "./ServedApi.ts"
@@ -32,7 +33,7 @@ const documentedApi = ServedApi.annotate(OpenApi.Transform, () => document)
 
 const routes = Layer.mergeAll(
   HttpApiBuilder.layer(ServedApi).pipe(
-    Layer.provide([ChargeHandlers.layer, AccountHandlers.layer]),
+    Layer.provide([ChargeHandlers.layer, PayoutHandlers.layer, AccountHandlers.layer]),
     Layer.provide([Authentication.layer, RequestErrors.layer])
   ),
   HttpRouter.add("GET", "/openapi.json", Effect.succeed(jsonResponse(document, 200))),
@@ -45,7 +46,7 @@ export const layer = Layer.unwrap(
     HttpRouter.serve(routes, {
       disableLogger: true,
       disableListenLog: true,
-      routerConfig: { maxParamLength: 16_384 }
+      routerConfig: Listener.routing
     }).pipe(
       Layer.provide([Listener.layer("public", { host, port }), KeyRateLimit.KeyRateLimit.layer]),
       Layer.provide(RequestLog.RequestLog.layer),

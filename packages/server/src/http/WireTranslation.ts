@@ -3,15 +3,18 @@
  */
 import {
   AccountInactive,
+  AccountRestricted,
   AcquirerRejected,
   AmountBelowMinimum,
   ChargeNotFound,
+  InsufficientBalance,
   InvalidDocument,
   InvalidState,
   InvalidWebhookEvent,
   InvalidWebhookUrl,
   MethodNotSupported,
   NotFound,
+  PayoutNotFound,
   ServiceUnavailable,
   ValidationError
 } from "@pix-payments/api/WireErrors"
@@ -45,6 +48,9 @@ export const rejected = ({ chargeId, reason }: ChargeRejected) =>
   new AcquirerRejected(reason === "" ? { charge_id: chargeId } : { charge_id: chargeId, message: reason })
 
 export const accountInactive = () => new AccountInactive({})
+export const accountRestricted = () => new AccountRestricted({})
+export const insufficientBalance = () => new InsufficientBalance({})
+export const payoutNotFound = () => new PayoutNotFound({})
 export const chargeNotFound = () => new ChargeNotFound({})
 export const notFound = () => new NotFound({})
 export const invalidState = () => new InvalidState({})

@@ -9,6 +9,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { jsonResponse } from "../http/Json.ts"
 import * as Migrations from "../sql/Migrations.ts"
+import { orUnavailableWithin } from "../sql/Unavailable.ts"
 
 const live = HttpRouter.add("GET", "/health/live", Effect.succeed(jsonResponse({ status: "ok" }, 200)))
 
@@ -19,7 +20,7 @@ const ready = HttpRouter.use((router) =>
       "/health/ready",
       Migrations.areApplied.pipe(
         Effect.provideService(SqlClient, sql),
-        Effect.timeout("2 seconds"),
+        (check) => orUnavailableWithin(check, 2000),
         Effect.map((applied) => ({ database: true, migrations: applied })),
         Effect.catch(() => Effect.succeed({ database: false, migrations: false })),
         Effect.map((checks) => {

@@ -3,10 +3,11 @@
  * previous batch is under way becomes the next batch.
  *
  * Guarantees:
- * - one batch in flight, and no timer: a lone caller waits for nobody;
+ * - one batch in flight, and no waiting for more: a lone caller waits for nobody;
  * - a member whose caller went away is still done;
  * - a statement that fails because of one member is tried again in halves, so that the others are done;
- * - bounded: beyond `maxWaiting` members a caller is told `Unavailable` at once.
+ * - bounded: beyond `maxWaiting` members a caller is told `Unavailable` at once, and so is everybody while the
+ *   database is silent.
  *
  * Measured (guides of this project): a plain queue costs a few microseconds a member, a `RequestResolver`
  * 18 to 31 more. Nobody outside this module and the stores knows that batches exist.
@@ -14,7 +15,7 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { SqlError } from "effect/sql/SqlError"
-import { isPassing, Unavailable } from "./Unavailable.ts"
+import { isPassing, PATIENCE_MS, Unavailable } from "./Unavailable.ts"
 
 export interface Options<A, B> {
   /** Most members of one statement. */
@@ -32,21 +33,32 @@ export const make = <A, B>(options: Options<A, B>): Effect.Effect<(member: A) =>
     const maxWaiting = options.maxWaiting ?? 10_000
     let waiting: Array<Waiting<A, B>> = []
     let inFlight = false
+    let isSilent = false
 
     const flush = () => {
       const batch = waiting.length <= options.maxBatch ? waiting : waiting.slice(0, options.maxBatch)
       waiting = batch === waiting ? [] : waiting.slice(options.maxBatch)
       inFlight = true
-      runFork(settle(options.run, batch)).addObserver(() => {
+      const fiber = runFork(settle(options.run, batch))
+      const timer = setTimeout(() => {
+        isSilent = true
+        const all = [...batch, ...waiting]
+        waiting = []
+        for (const { resume } of all) resume(new Unavailable({ reason: "too-slow" }))
+        fiber.interruptUnsafe()
+      }, PATIENCE_MS)
+      fiber.addObserver(() => {
+        clearTimeout(timer)
         inFlight = false
+        isSilent = false
         if (waiting.length > 0) flush()
       })
     }
 
     return (member) =>
       Effect.callback((resume) => {
-        if (waiting.length >= maxWaiting) {
-          resume(new Unavailable({ reason: "queue-full" }))
+        if (isSilent || waiting.length >= maxWaiting) {
+          resume(new Unavailable({ reason: isSilent ? "too-slow" : "queue-full" }))
           return
         }
         waiting.push({ member, resume })

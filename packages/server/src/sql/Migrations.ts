@@ -8,9 +8,11 @@ import * as Effect from "effect/Effect"
 import * as Migrator from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
 import foundation from "./migrations/0001_foundation.ts"
+import money from "./migrations/0002_money.ts"
 
 export const migrations = {
-  "0001_foundation": foundation
+  "0001_foundation": foundation,
+  "0002_money": money
 }
 
 /** Brings the schema up to date. */

@@ -4,6 +4,7 @@
  * What fails with it may or may not have been done; repeating the call with the same idempotency key is safe.
  */
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import { hasProperty } from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import type { SqlError } from "effect/sql/SqlError"
@@ -20,10 +21,45 @@ export const isPassing = (error: SqlError): boolean => {
   return typeof code === "string" && (code.startsWith("57P") || code.startsWith("53"))
 }
 
-/** Passing faults become `Unavailable`, all others defects: no caller can mend a wrong statement. */
+/**
+ * How long anybody waits for the database. It ends statements after five seconds by itself: beyond that it is silent.
+ */
+export const PATIENCE_MS = 6000
+
+/** Passing faults become `Unavailable`, and so does a silence; all others defects: no caller can mend a wrong statement. */
 export const orUnavailable = <A, E, R>(effect: Effect.Effect<A, E | SqlError, R>) =>
+  orUnavailableWithin(effect, PATIENCE_MS)
+
+/** The same for what may take longer, or less. */
+export const orUnavailableWithin = <A, E, R>(effect: Effect.Effect<A, E | SqlError, R>, patienceMs: number) =>
   Effect.catchIf(
-    effect,
+    within(effect, patienceMs),
     (error): error is SqlError & E => hasProperty(error, "_tag") && error._tag === "SqlError",
     (error: SqlError) => (isPassing(error) ? new Unavailable({ reason: "database-away" }) : Effect.die(error))
   ) as Effect.Effect<A, Exclude<E, SqlError> | Unavailable, R>
+
+/**
+ * A time-out that does not wait for the interruption, which a silent database does not answer either. A caller
+ * that is interrupted waits for it as ever, so that a transaction's statements stay one after the other.
+ */
+const within = <A, E, R>(effect: Effect.Effect<A, E, R>, patienceMs: number): Effect.Effect<A, E | Unavailable, R> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(Effect.forkDetach(Effect.interruptible(effect), { startImmediately: true }), (fiber) =>
+      restore(
+        Effect.callback<A, E | Unavailable>((resume) => {
+          const timer = setTimeout(() => {
+            resume(new Unavailable({ reason: "too-slow" }))
+            fiber.interruptUnsafe()
+          }, patienceMs)
+          const stop = fiber.addObserver((exit) => {
+            clearTimeout(timer)
+            resume(exit)
+          })
+          return Effect.sync(() => {
+            clearTimeout(timer)
+            stop()
+          })
+        })
+      ).pipe(Effect.onInterrupt(() => Fiber.interrupt(fiber)))
+    )
+  )

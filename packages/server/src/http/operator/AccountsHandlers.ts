@@ -166,6 +166,7 @@ const toOperatorAccount = (row: AccountRow): OperatorAccount => ({
   payout_fee: { fixed: Number(row.payout_fee_fixed), basis_points: row.payout_fee_basis_points },
   default_expires_in: row.default_expires_in,
   release_delay: row.release_delay,
+  payout_duplicate_window: row.payout_duplicate_window,
   balance: {
     object: "balance",
     currency: "BRL",

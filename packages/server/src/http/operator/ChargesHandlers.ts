@@ -1,24 +1,30 @@
 /**
- * Every charge and delivery, and what the simulated acquirer is told about charges, for operators.
+ * Every charge and delivery, what operators do with charges, and the charges of the checkout.
  */
-import { ChargesGroup, DeliveriesGroup, SimulatorChargesGroup } from "@pix-payments/api/OperatorApi"
-import { decodeSimulatePay, type Delivery, type OperatorCharge } from "@pix-payments/api/OperatorResources"
+import { ChargeActionsGroup, ChargesGroup, CheckoutChargesGroup, DeliveriesGroup } from "@pix-payments/api/OperatorApi"
+import { decodeCreateCheckoutCharge, type Delivery, type OperatorCharge } from "@pix-payments/api/OperatorResources"
 import { pageOf } from "@pix-payments/domain/List"
-import { txidFromId } from "@pix-payments/domain/Txid"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
-import type { AcquirerReport } from "../../acquirer/AcquirerReports.ts"
-import { SimulatorReports } from "../../acquirer/SimulatorReports.ts"
+import { Accounts } from "../../accounts/Accounts.ts"
 import { Charges, toCharge } from "../../charges/Charges.ts"
 import type { StoredCharge } from "../../charges/ChargeStore.ts"
-import { InvalidStateError } from "../../Errors.ts"
+import { Disputes } from "../../disputes/Disputes.ts"
 import { EventHistory } from "../../events/EventHistory.ts"
 import { Audit } from "../../operations/Audit.ts"
 import { type DeliveryRow, DeliveryStore } from "../../webhooks/DeliveryStore.ts"
 import { jsonResponse } from "../Json.ts"
-import { invalidState, notFound, refusedAs, serviceUnavailable, unknownCursor } from "../WireTranslation.ts"
+import {
+  accountInactive,
+  invalidState,
+  notFound,
+  refusedAs,
+  rejected,
+  serviceUnavailable,
+  unknownCursor
+} from "../WireTranslation.ts"
 import { decodeBody, knownId, pageFrom } from "./Requests.ts"
 import { ServedOperatorApi } from "./ServedOperatorApi.ts"
 
@@ -98,60 +104,81 @@ const deliveriesLayer = HttpApiBuilder.group(
   })
 )
 
-const simulatorLayer = HttpApiBuilder.group(
+const actionsLayer = HttpApiBuilder.group(
   ServedOperatorApi,
-  SimulatorChargesGroup.identifier,
+  ChargeActionsGroup.identifier,
   Effect.fn(function* (handlers) {
     const charges = yield* Charges
-    const simulator = yield* SimulatorReports
+    const disputes = yield* Disputes
     const audit = yield* Audit
-
-    /** Tells a report of a charge; one that changes nothing is the operator's mistake. */
-    const tell = Effect.fnUntraced(function* (
-      id: string,
-      report: AcquirerReport["report"],
-      facts: { readonly endToEndId?: string | undefined; readonly reason?: string | undefined }
-    ) {
-      const charge = yield* charges.find(id)
-      const outcome = yield* simulator.tell({ txid: txidFromId(charge.id), report, ...facts })
-      if (outcome !== "applied") return yield* new InvalidStateError({ status: charge.status })
-      return toOperatorCharge(yield* charges.find(id), yield* Clock.currentTimeMillis)
-    })
+    const failures = { NotFoundError: notFound, InvalidStateError: invalidState, Unavailable: serviceUnavailable }
 
     return handlers
-      .handleRaw("pay", ({ params, request }) =>
+      .handle("cancel", ({ params }) =>
         Effect.gen(function* () {
-          yield* charges.find(params.id)
-          const input = yield* decodeBody(request, decodeSimulatePay)
-          const paid = yield* tell(params.id, "paid", { endToEndId: input.end_to_end_id ?? undefined }).pipe(
-            audit.after("simulatorCharges.pay")
-          )
-          return jsonResponse(paid, 200)
-        }).pipe(
-          Effect.catchTags({
-            RequestRefused: refusedAs("VALIDATION_ERROR"),
-            NotFoundError: notFound,
-            InvalidStateError: invalidState,
-            Unavailable: serviceUnavailable
-          })
-        )
+          const charge = yield* charges.cancel(params.id).pipe(audit.after("chargeActions.cancel"))
+          return toOperatorCharge(charge, yield* Clock.currentTimeMillis)
+        }).pipe(Effect.catchTags(failures))
       )
-      .handle("fail", ({ params }) =>
-        tell(params.id, "failed", {}).pipe(
-          audit.after("simulatorCharges.fail"),
-          Effect.catchTags({
-            NotFoundError: notFound,
-            InvalidStateError: invalidState,
-            Unavailable: serviceUnavailable
-          })
-        )
+      .handle("refund", ({ params }) =>
+        Effect.gen(function* () {
+          const charge = yield* disputes.refund(params.id).pipe(audit.after("chargeActions.refund"))
+          return toOperatorCharge(charge, yield* Clock.currentTimeMillis)
+        }).pipe(Effect.catchTags(failures))
       )
   })
 )
 
-export const layer = Layer.mergeAll(chargesLayer, deliveriesLayer, simulatorLayer)
+const checkoutLayer = HttpApiBuilder.group(
+  ServedOperatorApi,
+  CheckoutChargesGroup.identifier,
+  Effect.fn(function* (handlers) {
+    const charges = yield* Charges
+    const accounts = yield* Accounts
+    const audit = yield* Audit
 
-const toOperatorCharge = (charge: StoredCharge, nowMs: number): OperatorCharge => ({
+    return handlers.handleRaw(
+      "create",
+      ({ headers, params, request }) =>
+        Effect.gen(function* () {
+          const application = yield* accounts.getApplication(yield* knownId(params.id))
+          const input = yield* decodeBody(request, decodeCreateCheckoutCharge)
+          const owner = { id: application.id, accountId: application.account_id }
+          const { charge, replayed } = yield* charges
+            .createForCheckout(owner, headers["idempotency-key"], input)
+            .pipe(
+              Effect.map((created) => ({ ...created, id: created.charge.id })),
+              audit.after("checkoutCharges.create")
+            )
+          const now = yield* Clock.currentTimeMillis
+          return jsonResponse(
+            toOperatorCharge(charge, now),
+            201,
+            replayed ? { "idempotent-replayed": "true" } : undefined
+          )
+        }).pipe(
+          Effect.catchTags({
+            RequestRefused: refusedAs(
+              "VALIDATION_ERROR",
+              "AMOUNT_BELOW_MINIMUM",
+              "INVALID_DOCUMENT",
+              "INVALID_WEBHOOK_URL"
+            ),
+            NotFoundError: notFound,
+            AccountInactiveError: accountInactive,
+            ChargeRejected: rejected,
+            Unavailable: serviceUnavailable
+          })
+        ),
+      { uninterruptible: true }
+    )
+  })
+)
+
+export const layer = Layer.mergeAll(chargesLayer, deliveriesLayer, actionsLayer, checkoutLayer)
+
+/** A charge as operators see it. */
+export const toOperatorCharge = (charge: StoredCharge, nowMs: number): OperatorCharge => ({
   ...toCharge(charge, nowMs),
   account_id: charge.accountId,
   application_id: charge.applicationId,

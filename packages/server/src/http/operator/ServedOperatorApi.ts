@@ -5,12 +5,22 @@ import {
   AccountsGroup,
   ApplicationsGroup,
   AuditGroup,
+  ChargeActionsGroup,
   ChargesGroup,
+  CheckoutChargesGroup,
   DeliveriesGroup,
+  DisputeActionsGroup,
+  DisputesGroup,
   KeysGroup,
+  LedgerGroup,
   OperatorApi,
+  PayoutActionsGroup,
+  PayoutsGroup,
   RequestsGroup,
-  SimulatorChargesGroup
+  SimulatorChargesGroup,
+  SimulatorDisputesGroup,
+  SimulatorPayoutsGroup,
+  SimulatorReturnsGroup
 } from "@pix-payments/api/OperatorApi"
 import * as HttpApi from "effect/http-api/HttpApi"
 
@@ -19,8 +29,18 @@ export class ServedOperatorApi extends HttpApi.make("operator")
   .add(ApplicationsGroup)
   .add(KeysGroup)
   .add(ChargesGroup)
+  .add(ChargeActionsGroup)
+  .add(CheckoutChargesGroup)
+  .add(PayoutsGroup)
+  .add(PayoutActionsGroup)
+  .add(DisputesGroup)
+  .add(DisputeActionsGroup)
   .add(DeliveriesGroup)
   .add(RequestsGroup)
   .add(AuditGroup)
+  .add(LedgerGroup)
   .add(SimulatorChargesGroup)
+  .add(SimulatorReturnsGroup)
+  .add(SimulatorDisputesGroup)
+  .add(SimulatorPayoutsGroup)
   .annotateMerge(OperatorApi.annotations) {}

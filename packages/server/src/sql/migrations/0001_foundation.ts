@@ -9,7 +9,7 @@ import { AccountStatus, OnboardingStatus } from "@pix-payments/domain/Account"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 
-const oneOf = (column: string, values: ReadonlyArray<string>) =>
+export const oneOf = (column: string, values: ReadonlyArray<string>) =>
   `CHECK (${column} IN (${values.map((value) => `'${value}'`).join(", ")}))`
 
 const storedChargeStates = ChargeStatus.literals.filter((status) => status !== "expired")
@@ -100,14 +100,12 @@ const statements = [
 
   `CREATE TABLE acquirer_reports (
     id uuid PRIMARY KEY,
-    txid text NOT NULL,
-    report text NOT NULL,
-    end_to_end_id text,
-    reason text,
+    subject text NOT NULL,
+    report json NOT NULL,
     outcome text NOT NULL ${oneOf("outcome", ["applied", "ignored", "unknown"])},
     received_at timestamptz NOT NULL
   )`,
-  `CREATE INDEX acquirer_reports_of_txid ON acquirer_reports (txid)`,
+  `CREATE INDEX acquirer_reports_of_subject ON acquirer_reports (subject)`,
 
   `CREATE TABLE events (
     id uuid PRIMARY KEY,
@@ -210,10 +208,7 @@ const statements = [
   )`,
   `CREATE TABLE simulator_reports (
     id uuid PRIMARY KEY,
-    txid text NOT NULL,
-    report text NOT NULL,
-    end_to_end_id text,
-    reason text,
+    report json NOT NULL,
     due_at timestamptz NOT NULL,
     reported_at timestamptz
   )`,

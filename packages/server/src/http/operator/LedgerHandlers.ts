@@ -1,0 +1,67 @@
+/**
+ * The ledger, for operators: entries, and whether all of it adds up.
+ */
+import { LedgerGroup } from "@pix-payments/api/OperatorApi"
+import type { LedgerEntry } from "@pix-payments/api/OperatorResources"
+import type { Cents } from "@pix-payments/domain/Cents"
+import { pageOf } from "@pix-payments/domain/List"
+import * as Effect from "effect/Effect"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import type { LedgerKind } from "../../ledger/Ledger.ts"
+import { LedgerReports, type TransferRow } from "../../ledger/LedgerReports.ts"
+import { serviceUnavailable, unknownCursor } from "../WireTranslation.ts"
+import { pageFrom } from "./Requests.ts"
+import { ServedOperatorApi } from "./ServedOperatorApi.ts"
+
+export const layer = HttpApiBuilder.group(
+  ServedOperatorApi,
+  LedgerGroup.identifier,
+  Effect.fn(function* (handlers) {
+    const ledger = yield* LedgerReports
+
+    return handlers
+      .handle("entries", ({ query }) =>
+        Effect.gen(function* () {
+          const page = pageFrom(query)
+          const rows = yield* ledger.entries({ accountId: query.account_id, resourceId: query.resource_id }, page)
+          return pageOf(rows.map(toEntry), page.limit)
+        }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor, Unavailable: serviceUnavailable }))
+      )
+      .handle("verify", () =>
+        ledger.verify.pipe(
+          Effect.map((verified) => {
+            const accounts = verified.map(({ accountId, computed, kept, kind }) => ({
+              account: { account_id: accountId, name: kind },
+              kept,
+              computed
+            }))
+            const differences = accounts.filter(({ computed, kept }) => computed !== kept)
+            return {
+              object: "ledger_verification" as const,
+              consistent: differences.length === 0,
+              accounts,
+              differences
+            }
+          }),
+          Effect.catchTags({ Unavailable: serviceUnavailable })
+        )
+      )
+  })
+)
+
+const toEntry = (row: TransferRow): LedgerEntry => ({
+  id: row.id,
+  object: "ledger_entry",
+  reason: row.reason,
+  resource_id: row.resource_id,
+  from: endOf(row, row.debit),
+  to: endOf(row, row.credit),
+  // The column's CHECK holds what the brand says.
+  amount: Number(row.amount) as Cents,
+  created_at: row.created_at.toISOString()
+})
+
+const endOf = (row: TransferRow, kind: LedgerKind) => ({
+  account_id: kind === "acquirer" || kind === "fees" ? null : row.account_id,
+  name: kind
+})

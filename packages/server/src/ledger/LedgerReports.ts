@@ -1,0 +1,137 @@
+/**
+ * What the ledger says: balances, entries, and whether all of it adds up.
+ *
+ * Guarantees: `verify` recomputes every ledger account from its transfers alone and names each one whose kept
+ * balance differs, ledger accounts that no account has included.
+ *
+ * Source: operator-api.md (`/ledger/verify`); decisions.md "Balance and ledger".
+ */
+import type { Balance } from "@pix-payments/domain/Balance"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { UnknownCursor } from "../Errors.ts"
+import * as Batching from "../sql/Batching.ts"
+import { wholeTables } from "../sql/Database.ts"
+import { type Page, readPage } from "../sql/Paging.ts"
+import { orUnavailable, orUnavailableWithin, type Unavailable } from "../sql/Unavailable.ts"
+import { INSTALLATION, type LedgerKind } from "./Ledger.ts"
+
+export interface TransferRow {
+  readonly id: string
+  readonly account_id: string
+  readonly debit: LedgerKind
+  readonly credit: LedgerKind
+  readonly amount: bigint
+  readonly resource_id: string
+  readonly reason: string
+  readonly created_at: Date
+}
+
+/** A ledger account as it is kept and as its transfers add up. `accountId` null: the installation's. */
+export interface Verified {
+  readonly accountId: string | null
+  readonly kind: LedgerKind
+  readonly kept: number
+  readonly computed: number
+}
+
+export class LedgerReports extends Context.Service<
+  LedgerReports,
+  {
+    readonly balanceOf: (accountId: string) => Effect.Effect<Balance, Unavailable>
+    readonly entries: (
+      filters: { readonly accountId?: string | undefined; readonly resourceId?: string | undefined },
+      page: Page
+    ) => Effect.Effect<ReadonlyArray<TransferRow>, UnknownCursor | Unavailable>
+    readonly verify: Effect.Effect<ReadonlyArray<Verified>, Unavailable>
+  }
+>()("@pix-payments/server/LedgerReports") {
+  static readonly layer = Layer.effect(
+    LedgerReports,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+
+      const balanceOf = yield* Batching.make<string, Balance>({
+        maxBatch: 500,
+        run: (accountIds) =>
+          Effect.map(sql.unsafe<BalanceRow>(findBalances, [[...new Set(accountIds)].join(",")]), (rows) => {
+            const byAccount = new Map(rows.map((row) => [row.owner_id, toBalance(row)]))
+            return accountIds.map((id) => byAccount.get(id) ?? toBalance({ available: 0n, pending: 0n }))
+          })
+      })
+
+      return LedgerReports.of({
+        balanceOf,
+        entries: (filters, page) =>
+          readPage<TransferRow>({
+            table: "ledger_transfers",
+            columns: "id, account_id, debit, credit, amount, resource_id, reason, created_at",
+            scope: [],
+            filters: [
+              ...(filters.accountId === undefined ? [] : [sql`account_id = ${filters.accountId}::uuid`]),
+              ...(filters.resourceId === undefined ? [] : [sql`resource_id = ${filters.resourceId}::uuid`])
+            ],
+            page
+          }).pipe(Effect.provideService(SqlClient, sql), orUnavailable),
+        verify: wholeTables(sql.unsafe<VerifiedRow>(recompute)).pipe(
+          Effect.map((rows) =>
+            rows.map((row) => ({
+              accountId: row.owner_id === INSTALLATION ? null : row.owner_id,
+              kind: row.kind,
+              kept: Number(row.kept),
+              computed: Number(row.computed)
+            }))
+          ),
+          Effect.provideService(SqlClient, sql),
+          // As long as the statement may take, and a little.
+          (report) => orUnavailableWithin(report, 65_000)
+        )
+      })
+    })
+  )
+}
+
+interface BalanceRow {
+  readonly owner_id: string
+  readonly available: bigint
+  readonly pending: bigint
+}
+
+interface VerifiedRow {
+  readonly owner_id: string
+  readonly kind: LedgerKind
+  readonly kept: bigint
+  readonly computed: bigint
+}
+
+const findBalances = `
+  SELECT a.owner_id, a.balance AS available, p.balance AS pending
+  FROM ledger_accounts a JOIN ledger_accounts p ON p.owner_id = a.owner_id AND p.kind = 'pending'
+  WHERE a.owner_id = ANY (string_to_array($1, ',')::uuid[]) AND a.kind = 'available'`
+
+// One statement, one snapshot: what is written meanwhile is in both sides or in neither.
+const recompute = `
+  WITH ends AS (
+    SELECT account_id, credit AS kind, amount FROM ledger_transfers
+    UNION ALL
+    SELECT account_id, debit, -amount FROM ledger_transfers
+  ),
+  computed AS (
+    SELECT CASE WHEN kind IN ('acquirer', 'fees') THEN '${INSTALLATION}'::uuid ELSE account_id END AS owner_id, kind,
+      sum(amount)::bigint AS computed
+    FROM ends GROUP BY 1, 2
+  )
+  SELECT coalesce(k.owner_id, c.owner_id) AS owner_id, coalesce(k.kind, c.kind) AS kind,
+    coalesce(k.balance, 0) AS kept, coalesce(c.computed, 0) AS computed
+  FROM ledger_accounts k FULL JOIN computed c ON c.owner_id = k.owner_id AND c.kind = k.kind
+  ORDER BY 1, 2`
+
+const toBalance = ({ available, pending }: Pick<BalanceRow, "available" | "pending">): Balance => ({
+  object: "balance",
+  currency: "BRL",
+  available: Number(available),
+  pending: Number(pending),
+  total: Number(available + pending)
+})

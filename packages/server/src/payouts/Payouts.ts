@@ -1,0 +1,376 @@
+/**
+ * What happens to one payout.
+ *
+ * Guarantees:
+ * - amount and fee leave `available` in the commit that stores the payout, and come back on `failed` and
+ *   `canceled` in the commit that says so;
+ * - a payout is handed to the acquirer after its commit, under its own id as the acquirer's idempotency key, so
+ *   that no retry sends a second Pix;
+ * - an unclear answer is never a refusal: the payout stays `processing` and its outcome is asked for until known;
+ * - one key, one payout: a repeat is answered with the payout as it is now, whatever its body says.
+ *
+ * Source: payments-api-v1.md "POST /v1/payouts", "Payout `status`"; decisions.md "Payouts".
+ */
+import type { Caller } from "@pix-payments/api/Security"
+import type { CreateDashboardPayout } from "@pix-payments/api/OperatorResources"
+import type { Cents } from "@pix-payments/domain/Cents"
+import { formatInstant } from "@pix-payments/domain/Instant"
+import {
+  type CreatePayout,
+  decodeCreatePayout,
+  type Payout,
+  type PayoutReport,
+  payoutTransition
+} from "@pix-payments/domain/Payout"
+import { parsePixKey } from "@pix-payments/domain/PixKey"
+import { isUuid } from "@pix-payments/domain/Uuid"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+import { Acquirer } from "../acquirer/Acquirer.ts"
+import { AccountInactiveError, InvalidStateError, NotFoundError, RequestRefused, type UnknownCursor } from "../Errors.ts"
+import { type Changed, tell } from "../events/Outbox.ts"
+import { Ids } from "../Ids.ts"
+import { type LedgerKind, transfer } from "../ledger/Ledger.ts"
+import { Secrets } from "../Secrets.ts"
+import { Settings } from "../Settings.ts"
+import type { Page } from "../sql/Paging.ts"
+import type { Unavailable } from "../sql/Unavailable.ts"
+import { PublicAddress } from "../webhooks/PublicAddress.ts"
+import {
+  type Decision,
+  type HandOver,
+  type PayoutFilters,
+  PayoutStore,
+  type RequestedPayout,
+  type StoredPayout
+} from "./PayoutStore.ts"
+
+export class AccountRestrictedError extends Data.TaggedError("AccountRestrictedError")<{}> {}
+
+export class InsufficientBalanceError extends Data.TaggedError("InsufficientBalanceError")<{}> {}
+
+export interface CreatedPayout {
+  readonly payout: StoredPayout
+  /** True when the key was known. */
+  readonly replayed: boolean
+}
+
+type CreationError =
+  | RequestRefused
+  | AccountInactiveError
+  | AccountRestrictedError
+  | InsufficientBalanceError
+  | Unavailable
+
+export class Payouts extends Context.Service<
+  Payouts,
+  {
+    /** Creates a payout of the caller's from a request body as it came. */
+    readonly create: (caller: Caller, key: string, body: unknown) => Effect.Effect<CreatedPayout, CreationError>
+    /** Creates a payout that an operator asks for; the key is optional. */
+    readonly createForOperator: (
+      accountId: string,
+      key: string | undefined,
+      request: CreateDashboardPayout
+    ) => Effect.Effect<CreatedPayout, CreationError>
+    readonly get: (accountId: string, id: string) => Effect.Effect<StoredPayout, NotFoundError | Unavailable>
+    /** A payout of any account. */
+    readonly find: (id: string) => Effect.Effect<StoredPayout, NotFoundError | Unavailable>
+    readonly list: (
+      accountId: string | undefined,
+      filters: PayoutFilters,
+      page: Page
+    ) => Effect.Effect<ReadonlyArray<StoredPayout>, UnknownCursor | Unavailable>
+    /** An operator releases or rejects a pending payout; of two at once one wins. */
+    readonly decide: (
+      id: string,
+      decision: "approved" | "canceled"
+    ) => Effect.Effect<StoredPayout, NotFoundError | InvalidStateError | Unavailable>
+    /** Moves a payout as the acquirer says; `undefined` where it changes nothing. */
+    readonly report: (
+      id: string,
+      report: PayoutReport,
+      facts: PayoutFacts
+    ) => Effect.Effect<StoredPayout | undefined, NotFoundError | Unavailable>
+    /** Hands over what is due and asks for outcomes; how many payouts that were. */
+    readonly handOver: Effect.Effect<number, Unavailable>
+  }
+>()("@pix-payments/server/Payouts") {
+  static readonly layer = Layer.effect(
+    Payouts,
+    Effect.gen(function* () {
+      const store = yield* PayoutStore
+      const acquirer = yield* Acquirer
+      const addresses = yield* PublicAddress
+      const secrets = yield* Secrets
+      const ids = yield* Ids
+      const { acquirerTimeoutMs } = yield* Settings
+
+      /** A known key is replayed whatever else is wrong with the call. */
+      const unlessReplay = <E>(scopeId: string, origin: StoredPayout["origin"], key: string | undefined, error: E) =>
+        key === undefined
+          ? Effect.fail(error)
+          : Effect.flatMap(store.findByKey(scopeId, origin, key), (payout): Effect.Effect<CreatedPayout, E> =>
+              payout === undefined ? Effect.fail(error) : Effect.succeed({ payout, replayed: true })
+            )
+
+      const create = Effect.fnUntraced(function* (
+        owner: Pick<StoredPayout, "accountId" | "applicationId" | "origin">,
+        key: string | undefined,
+        request: CreatePayout | CreateDashboardPayout
+      ) {
+        const scopeId = owner.applicationId ?? owner.accountId
+        if (typeof request.webhook_url === "string" && !(yield* addresses.mayReceive(request.webhook_url))) {
+          const refusal = { code: "INVALID_WEBHOOK_URL", details: ["webhook_url"] } as const
+          return yield* unlessReplay(scopeId, owner.origin, key, new RequestRefused(refusal))
+        }
+        const { epochMs, id } = ids.next()
+        const decision = yield* store.create({
+          requested: requestedPayout(id, epochMs, owner, key, request, secrets.seal),
+          consequences: (payout, events) => ({
+            told: tell(`payment.${payout.method}`, events, changedBy(payout), ids.next),
+            transfers: transfer(ids, {
+              accountId: payout.accountId,
+              debit: "available",
+              credit: "payouts_in_transit",
+              amount: payout.amount + payout.fee,
+              resourceId: payout.id,
+              reason: "payout.created"
+            })
+          })
+        })
+        return yield* answerOf(decision)
+      })
+
+      const apply = Effect.fnUntraced(function* (payout: StoredPayout, report: PayoutReport, facts: PayoutFacts) {
+        const transition = payoutTransition(report, payout.status)
+        if (transition === undefined) return { moved: undefined, known: true }
+        const moved: StoredPayout = {
+          ...payout,
+          status: transition.to,
+          sequence: payout.sequence + 1,
+          endToEndId: report === "completed" ? (facts.endToEndId ?? null) : payout.endToEndId,
+          failureReason: report === "failed" ? (facts.reason ?? "refused by the provider") : payout.failureReason,
+          // An outcome proves that it was handed over.
+          processedAtMs:
+            payout.processedAtMs ??
+            (report === "completed" || report === "failed" ? yield* Clock.currentTimeMillis : null)
+        }
+        const done = yield* store.change({
+          payout: moved,
+          told: tell(`payment.${payout.method}`, transition.events, changedBy(moved), ids.next),
+          transfers: movements[report].flatMap(({ credit, what }) =>
+            transfer(ids, {
+              accountId: moved.accountId,
+              debit: "payouts_in_transit",
+              credit,
+              amount: what(moved),
+              resourceId: moved.id,
+              reason: `payout.${report}`
+            })
+          )
+        })
+        return { moved: done ? moved : undefined, known: done }
+      })
+
+      const find = Effect.fnUntraced(function* (id: string) {
+        const payout = isUuid(id) ? yield* store.find(id) : undefined
+        return payout ?? (yield* new NotFoundError())
+      })
+
+      const report = Effect.fn("Payouts.report")(function* (id: string, kind: PayoutReport, facts: PayoutFacts) {
+        while (true) {
+          const result = yield* apply(yield* find(id), kind, facts)
+          // Lost to a concurrent change: decide again on the payout as it is now.
+          if (result.known) return result.moved
+        }
+      })
+
+      const handOverOne = Effect.fnUntraced(function* ({ handOvers, payout }: HandOver) {
+        const asked = payout.processedAtMs === null ? acquirer.send(orderOf(payout)) : acquirer.outcome(payout.id)
+        const answer = yield* Effect.catchTag(asked, "AcquirerUnclear", () => Effect.succeed({ _tag: "Unclear" } as const))
+        switch (answer._tag) {
+          case "Completed":
+            return yield* Effect.asVoid(report(payout.id, "completed", { endToEndId: answer.endToEndId }))
+          case "Failed":
+            return yield* Effect.asVoid(report(payout.id, "failed", { reason: answer.reason }))
+          case "Accepted":
+          case "Unclear":
+            return yield* store.handedOver({
+              id: payout.id,
+              processedAtMs: answer._tag === "Accepted" ? yield* Clock.currentTimeMillis : null,
+              askAgainInMs: Math.min(FIRST_ASK_MS * 2 ** handOvers, LAST_ASK_MS)
+            })
+        }
+      })
+
+      return Payouts.of({
+        create: Effect.fnUntraced(function* (caller, key, body) {
+          const decoded = decodeCreatePayout(body)
+          if (Result.isFailure(decoded)) {
+            return yield* unlessReplay(caller.applicationId, "api", key, new RequestRefused(decoded.failure))
+          }
+          const owner = { accountId: caller.account.id, applicationId: caller.applicationId, origin: "api" } as const
+          return yield* create(owner, key, decoded.success)
+        }),
+
+        createForOperator: (accountId, key, request) =>
+          create({ accountId, applicationId: null, origin: "dashboard" }, key, request),
+
+        get: (accountId, id) =>
+          Effect.filterOrFail(
+            find(id),
+            (payout) => payout.accountId === accountId,
+            () => new NotFoundError()
+          ),
+
+        find,
+        list: store.list,
+
+        decide: Effect.fn("Payouts.decide")(function* (id, decision) {
+          const moved = yield* report(id, decision, {})
+          if (moved !== undefined) return moved
+          return yield* new InvalidStateError({ status: (yield* find(id)).status })
+        }),
+
+        report,
+
+        handOver: Effect.gen(function* () {
+          const due = yield* store.claim(HAND_OVER_BATCH, acquirerTimeoutMs + LEASE_MARGIN_MS)
+          yield* Effect.forEach(
+            due,
+            (payout) => Effect.catchTag(handOverOne(payout), "NotFoundError", Effect.die),
+            { concurrency: HAND_OVER_BATCH, discard: true }
+          )
+          return due.length
+        })
+      })
+    })
+  )
+}
+
+/** A payout as the API shows it. */
+export const toPayout = (payout: StoredPayout): Payout => ({
+  id: payout.id,
+  object: "payout",
+  status: payout.status,
+  method: payout.method,
+  // The columns' CHECKs hold what the brand says.
+  amount: payout.amount as Cents,
+  fee: payout.fee as Cents,
+  currency: "BRL",
+  description: payout.description,
+  reference: payout.reference,
+  recipient: {
+    name: payout.recipientName,
+    document: payout.recipientDocument,
+    pix_key_type: payout.pixKeyType,
+    pix_key: payout.pixKey
+  },
+  end_to_end_id: payout.endToEndId,
+  failure_reason: payout.failureReason,
+  webhook_url: payout.webhookUrl,
+  processed_at: payout.processedAtMs === null ? null : formatInstant(payout.processedAtMs),
+  created_at: formatInstant(payout.createdAtMs),
+  sequence: payout.sequence
+})
+
+/** What a report adds to the payout that it moves. */
+export interface PayoutFacts {
+  readonly endToEndId?: string | undefined
+  readonly reason?: string | undefined
+}
+
+const HAND_OVER_BATCH = 200
+const LEASE_MARGIN_MS = 10_000
+const FIRST_ASK_MS = 1000
+const LAST_ASK_MS = 60_000
+
+/** Where the money in transit goes. */
+const movements: Record<
+  PayoutReport,
+  ReadonlyArray<{ readonly credit: LedgerKind; readonly what: (payout: StoredPayout) => number }>
+> = {
+  approved: [],
+  completed: [
+    { credit: "acquirer", what: ({ amount }) => amount },
+    { credit: "fees", what: ({ fee }) => fee }
+  ],
+  failed: [{ credit: "available", what: ({ amount, fee }) => amount + fee }],
+  canceled: [{ credit: "available", what: ({ amount, fee }) => amount + fee }]
+}
+
+const answerOf = (
+  decision: Decision
+): Effect.Effect<CreatedPayout, AccountInactiveError | AccountRestrictedError | InsufficientBalanceError> => {
+  switch (decision._tag) {
+    case "Created":
+      return Effect.succeed({ payout: decision.payout, replayed: false })
+    case "Replayed":
+      return Effect.succeed({ payout: decision.payout, replayed: true })
+    case "AccountInactive":
+      return Effect.fail(new AccountInactiveError())
+    case "AccountRestricted":
+      return Effect.fail(new AccountRestrictedError())
+    case "InsufficientBalance":
+      return Effect.fail(new InsufficientBalanceError())
+  }
+}
+
+const requestedPayout = (
+  id: string,
+  createdAtMs: number,
+  owner: Pick<StoredPayout, "accountId" | "applicationId" | "origin">,
+  key: string | undefined,
+  request: CreatePayout | CreateDashboardPayout,
+  seal: (secret: string) => string
+): RequestedPayout => {
+  const pixKey = parsePixKey(request.pix_key_type, request.pix_key)
+  return {
+    id,
+    ...owner,
+    idempotencyKey: key ?? null,
+    method: request.method === "ted" ? "ted" : "pix",
+    amount: request.amount,
+    description: request.description ?? null,
+    reference: request.reference ?? null,
+    recipientName: request.recipient_name ?? null,
+    recipientDocument: request.recipient_document ?? null,
+    pixKeyType: request.pix_key_type,
+    pixKey: pixKey._tag === "Valid" ? pixKey.value : request.pix_key,
+    webhookUrl: request.webhook_url ?? null,
+    // An empty secret signs nothing.
+    sealedWebhookSecret: request.webhook_secret ? seal(request.webhook_secret) : null,
+    endToEndId: null,
+    failureReason: null,
+    processedAtMs: null,
+    createdAtMs,
+    sequence: 1
+  }
+}
+
+const orderOf = (payout: StoredPayout) => ({
+  id: payout.id,
+  amount: payout.amount,
+  method: payout.method,
+  pixKeyType: payout.pixKeyType,
+  pixKey: payout.pixKey,
+  recipientName: payout.recipientName,
+  recipientDocument: payout.recipientDocument,
+  description: payout.description
+})
+
+const changedBy = (payout: StoredPayout): Changed => ({
+  id: payout.id,
+  accountId: payout.accountId,
+  applicationId: payout.applicationId,
+  status: payout.status,
+  sequence: payout.sequence,
+  webhookUrl: payout.webhookUrl,
+  sealedWebhookSecret: payout.sealedWebhookSecret,
+  data: { ...toPayout(payout), object: "payment" }
+})
