@@ -27,7 +27,9 @@ const say = (line = "") => Effect.sync(() => process.stdout.write(`${line}\n`))
 const step = (title: string) => say(`\n${title}`)
 
 const credentials = Effect.promise(async () => {
-  const kept = JSON.parse(await readFile(process.env["DEMO_CREDENTIALS"] ?? ".data/demo.json", "utf8").catch(() => "{}"))
+  const kept = JSON.parse(
+    await readFile(process.env["DEMO_CREDENTIALS"] ?? ".data/demo.json", "utf8").catch(() => "{}")
+  )
   return {
     baseUrl: process.env["PAYMENTS_URL"] ?? "http://127.0.0.1:3000",
     operatorUrl: process.env["OPERATOR_URL"] ?? "http://127.0.0.1:3001",

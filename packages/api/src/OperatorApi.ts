@@ -37,10 +37,13 @@ import {
   OperatorChargeDetail,
   OperatorDispute,
   OperatorPayout,
+  OperatorWebhookEndpoint,
   optionalIdempotencyKey,
   payoutsQuery,
   RequestLogEntry,
   requestsQuery,
+  ResendFailed,
+  Resent,
   SimulateFailure,
   SimulateInfraction,
   SimulatePay,
@@ -340,9 +343,28 @@ export class DeliveryActionsGroup extends HttpApiGroup.make("deliveryActions")
       .annotate(
         OpenApi.Description,
         "One attempt at once under the same delivery id; if it fails, the retry curve starts again. Refused while one is in flight, when it was canceled, and when its endpoint is deleted."
-      )
+      ),
+    HttpApiEndpoint.post("resendFailed", "/resend", {
+      payload: ResendFailed,
+      success: Resent.pipe(HttpApiSchema.status(202)),
+      error: ValidationError
+    })
+      .annotate(OpenApi.Summary, "Send all failed deliveries of an endpoint or a resource again")
+      .annotate(OpenApi.Description, "Those assembled since an instant; each makes one attempt at once.")
   )
   .prefix("/operator/v1/deliveries")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors) {}
+
+export class WebhookEndpointsGroup extends HttpApiGroup.make("webhookEndpoints")
+  .add(
+    HttpApiEndpoint.get("list", "/applications/:id/webhooks", {
+      params: byId,
+      success: listOf(OperatorWebhookEndpoint),
+      error: NotFound
+    }).annotate(OpenApi.Summary, "List an application's webhook endpoints with their health")
+  )
+  .prefix("/operator/v1")
   .middleware(OperatorAuthentication)
   .middleware(RequestErrors) {}
 
@@ -516,6 +538,7 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(DisputeActionsGroup)
   .add(DeliveriesGroup)
   .add(DeliveryActionsGroup)
+  .add(WebhookEndpointsGroup)
   .add(RequestsGroup)
   .add(AuditGroup)
   .add(LedgerGroup)

@@ -30,6 +30,7 @@ import {
 import { decoder, nullable, type Violation } from "@pix-payments/domain/Request"
 import { Scope } from "@pix-payments/domain/Scope"
 import { text } from "@pix-payments/domain/Text"
+import { WebhookEndpoint } from "@pix-payments/domain/WebhookEndpoint"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -125,6 +126,25 @@ export const Delivery = Schema.Struct({
   created_at: Instant
 }).annotate({ identifier: "Delivery" })
 export type Delivery = typeof Delivery.Type
+
+/** A registered endpoint and how deliveries to it fare. */
+export const OperatorWebhookEndpoint = Schema.Struct({
+  ...WebhookEndpoint.fields,
+  consecutive_failures: Count,
+  success_rate: Schema.NullOr(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))).annotateKey({
+    description: "Attempts answered 2xx among all attempts; null before the first."
+  }),
+  last_success_at: Schema.NullOr(Instant),
+  last_failure_at: Schema.NullOr(Instant)
+}).annotate({ identifier: "OperatorWebhookEndpoint" })
+export type OperatorWebhookEndpoint = typeof OperatorWebhookEndpoint.Type
+
+/** How many deliveries were scheduled again. */
+export const Resent = Schema.Struct({
+  object: Schema.Literal("resend"),
+  deliveries: Count
+}).annotate({ identifier: "Resent" })
+export type Resent = typeof Resent.Type
 
 /** One attempt: either the receiver's answer or the error that kept it from us. */
 export const DeliveryAttempt = Schema.Struct({
@@ -351,6 +371,14 @@ export const CreateDashboardPayout = Schema.Struct({
 export type CreateDashboardPayout = typeof CreateDashboardPayout.Type
 
 /** A defense, or a message in a dispute. */
+/** Which failed deliveries are sent again: of an endpoint, of a resource, or of an endpoint about a resource. */
+export const ResendFailed = Schema.Struct({
+  endpoint_id: nullable(Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" })),
+  resource_id: nullable(Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" })),
+  since: InstantInput
+}).annotate({ identifier: "ResendFailed" })
+export type ResendFailed = typeof ResendFailed.Type
+
 export const TextBody = Schema.Struct({ text: text(1, 4000) }).annotate({ identifier: "TextBody" })
 export type TextBody = typeof TextBody.Type
 
@@ -389,6 +417,14 @@ export const decodeUpdateApplication = decoder(UpdateApplication)
 export const decodeCreateApiKey = decoder(CreateApiKey)
 export const decodeCreateCheckoutCharge = decoder(CreateCheckoutCharge)
 export const decodeCreateDashboardPayout = decoder(CreateDashboardPayout, pixKeyRule)
+export const decodeResendFailed = decoder(ResendFailed, ({ endpoint_id, resource_id }) =>
+  typeof endpoint_id === "string" || typeof resource_id === "string"
+    ? []
+    : [
+        { code: "VALIDATION_ERROR", path: ["endpoint_id"] },
+        { code: "VALIDATION_ERROR", path: ["resource_id"] }
+      ]
+)
 export const decodeTextBody = decoder(TextBody)
 export const decodeSimulateInfraction = decoder(SimulateInfraction)
 export const decodeSimulateReturn = decoder(SimulateReturn)

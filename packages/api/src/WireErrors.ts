@@ -131,4 +131,3 @@ export class ServiceUnavailable extends Schema.Error<ServiceUnavailable>("Servic
   body("SERVICE_UNAVAILABLE"),
   status("SERVICE_UNAVAILABLE")
 ) {}
-

@@ -84,7 +84,8 @@ export const reasonOf = (cause: Cause.Cause<unknown>): string => {
   if (error instanceof Config.ConfigError) return `A setting is wrong: ${settingOf(error)}.`
   if (isSqlError(error)) return `The service cannot start: ${databaseReasonOf(error)}`
   if (error instanceof ServeError) return `The service cannot start: it cannot listen (${messageOf(error.cause)}).`
-  if (hasProperty(error, "_tag") && hasProperty(error, "message")) return `The service cannot start: ${messageOf(error)}`
+  if (hasProperty(error, "_tag") && hasProperty(error, "message"))
+    return `The service cannot start: ${messageOf(error)}`
   return `The service cannot start: ${Cause.pretty(cause)}`
 }
 

@@ -67,7 +67,9 @@ const open = (keys: ReadonlyArray<Key>, sealed: string): Redacted.Redacted<strin
 const parseKeys = Effect.fnUntraced(function* (text: string) {
   const [first, ...others] = text.split(",").map((part) => Buffer.from(part.trim(), "base64"))
   if (first === undefined || [first, ...others].some((bytes) => bytes.length !== 32)) {
-    return yield* new SecretsError({ message: "SECRETS_KEYS must be a comma separated list of 32 byte keys in base64." })
+    return yield* new SecretsError({
+      message: "SECRETS_KEYS must be a comma separated list of 32 byte keys in base64."
+    })
   }
   return [keyOf(first), ...others.map(keyOf)] as const satisfies readonly [Key, ...Array<Key>]
 })
@@ -91,7 +93,8 @@ const keptKey = (dataDir: string) => {
       await rm(draft)
       return readFile(path, "utf8")
     },
-    catch: () => new SecretsError({ message: `The key file ${path} cannot be read or made. Set SECRETS_KEYS or DATA_DIR.` })
+    catch: () =>
+      new SecretsError({ message: `The key file ${path} cannot be read or made. Set SECRETS_KEYS or DATA_DIR.` })
   })
 }
 

@@ -25,6 +25,7 @@ import { Releases } from "./ledger/Releases.ts"
 import { forever } from "./Loops.ts"
 import { Audit } from "./operations/Audit.ts"
 import { Metrics } from "./operations/Metrics.ts"
+import { Stats } from "./operations/Stats.ts"
 import { Payouts } from "./payouts/Payouts.ts"
 import { PayoutStore } from "./payouts/PayoutStore.ts"
 import { Secrets } from "./Secrets.ts"
@@ -32,6 +33,7 @@ import * as Database from "./sql/Database.ts"
 import type { Unavailable } from "./sql/Unavailable.ts"
 import { DeliveryStore } from "./webhooks/DeliveryStore.ts"
 import { PublicAddress } from "./webhooks/PublicAddress.ts"
+import { WebhookEndpoints } from "./webhooks/WebhookEndpoints.ts"
 import * as WebhookScheduler from "./webhooks/WebhookScheduler.ts"
 import { WebhookSender } from "./webhooks/WebhookSender.ts"
 
@@ -51,11 +53,12 @@ export const storesLayer = Layer.mergeAll(
   DeliveryStore.layer,
   EventHistory.layer,
   Audit.layer,
+  Stats.layer,
   Secrets.layer,
   OperatorToken.layer
 ).pipe(Layer.provideMerge(foundation))
 
-const services = SimulatorReports.layer.pipe(
+const services = Layer.mergeAll(SimulatorReports.layer, WebhookEndpoints.layer).pipe(
   Layer.provideMerge(AcquirerReports.layer),
   Layer.provideMerge(Layer.mergeAll(Charges.layer, Payouts.layer, Disputes.layer)),
   Layer.provideMerge(Simulator.layer),
@@ -68,10 +71,26 @@ const looping = <R>(name: string, round: Effect.Effect<number, Unavailable, R>, 
 
 /** What goes on by itself, in every process: rows say what is due. */
 const loops = Layer.mergeAll(
-  looping("charge recovery", Charges.use(({ recover }) => recover), "1 second"),
-  looping("payout hand-over", Payouts.use(({ handOver }) => handOver), "100 millis"),
-  looping("releases", Releases.use(({ releaseDue }) => releaseDue), "1 second"),
-  looping("simulator reports", SimulatorReports.use(({ tellDue }) => tellDue), "200 millis"),
+  looping(
+    "charge recovery",
+    Charges.use(({ recover }) => recover),
+    "1 second"
+  ),
+  looping(
+    "payout hand-over",
+    Payouts.use(({ handOver }) => handOver),
+    "100 millis"
+  ),
+  looping(
+    "releases",
+    Releases.use(({ releaseDue }) => releaseDue),
+    "1 second"
+  ),
+  looping(
+    "simulator reports",
+    SimulatorReports.use(({ tellDue }) => tellDue),
+    "200 millis"
+  ),
   WebhookScheduler.layer.pipe(Layer.provide(WebhookSender.layer))
 )
 

@@ -53,7 +53,8 @@ const parsed = <A>(name: string, parse: (text: string) => Result.Result<A, strin
   Config.mapEffect(Config.String(name), (text) =>
     Effect.mapError(
       Effect.fromResult(parse(text)),
-      (message) => new Config.ConfigError(new Schema.SchemaError(new SchemaIssue.InvalidValue({ message: `${name}: ${message}` })))
+      (message) =>
+        new Config.ConfigError(new Schema.SchemaError(new SchemaIssue.InvalidValue({ message: `${name}: ${message}` })))
     )
   )
 

@@ -59,12 +59,13 @@ const running = Layer.unwrap(
 
 Layer.launch(running).pipe(
   Effect.tapCause((cause) =>
-    Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.sync(() => process.stderr.write(`${Banner.reasonOf(cause)}\n`))
+    Cause.hasInterruptsOnly(cause)
+      ? Effect.void
+      : Effect.sync(() => process.stderr.write(`${Banner.reasonOf(cause)}\n`))
   ),
   (program) =>
     NodeRuntime.runMain(program, {
       disableErrorReporting: true,
-      teardown: (exit, onExit) =>
-        onExit(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)
+      teardown: (exit, onExit) => onExit(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)
     })
 )

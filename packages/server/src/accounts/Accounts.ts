@@ -127,9 +127,13 @@ export class Accounts extends Context.Service<
           return yield* Effect.catchTag(get(id), "NotFoundError", Effect.die)
         }, orUnavailable),
 
-        list: Effect.fn("Accounts.list")(function* (page) {
-          return yield* readPage<AccountRow>({ table: "accounts a", columns, scope: [], filters: [], page })
-        }, withClient, orUnavailable),
+        list: Effect.fn("Accounts.list")(
+          function* (page) {
+            return yield* readPage<AccountRow>({ table: "accounts a", columns, scope: [], filters: [], page })
+          },
+          withClient,
+          orUnavailable
+        ),
 
         update: Effect.fn("Accounts.update")(function* (id, changes) {
           yield* sql`
@@ -160,16 +164,20 @@ export class Accounts extends Context.Service<
           return row ?? (yield* new NotFoundError())
         }, orUnavailable),
 
-        listApplications: Effect.fn("Accounts.listApplications")(function* (accountId, page) {
-          yield* get(accountId)
-          return yield* readPage<ApplicationRow>({
-            table: "applications",
-            columns: "id, account_id, name, active, created_at",
-            scope: [sql`account_id = ${accountId}::uuid`],
-            filters: [],
-            page
-          })
-        }, withClient, orUnavailable),
+        listApplications: Effect.fn("Accounts.listApplications")(
+          function* (accountId, page) {
+            yield* get(accountId)
+            return yield* readPage<ApplicationRow>({
+              table: "applications",
+              columns: "id, account_id, name, active, created_at",
+              scope: [sql`account_id = ${accountId}::uuid`],
+              filters: [],
+              page
+            })
+          },
+          withClient,
+          orUnavailable
+        ),
 
         getApplication: Effect.fn("Accounts.getApplication")(function* (id) {
           const [row] = yield* sql<ApplicationRow>`SELECT * FROM applications WHERE id = ${id}::uuid`

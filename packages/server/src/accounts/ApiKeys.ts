@@ -87,17 +87,21 @@ export class ApiKeys extends Context.Service<
           return { ...row, key }
         }, orUnavailable),
 
-        list: Effect.fn("ApiKeys.list")(function* (applicationId, page) {
-          const application = yield* sql`SELECT 1 FROM applications WHERE id = ${applicationId}::uuid`
-          if (application.length === 0) return yield* new NotFoundError()
-          return yield* readPage<ApiKeyRow>({
-            table: "api_keys",
-            columns,
-            scope: [sql`application_id = ${applicationId}::uuid`],
-            filters: [],
-            page
-          })
-        }, Effect.provideService(SqlClient, sql), orUnavailable),
+        list: Effect.fn("ApiKeys.list")(
+          function* (applicationId, page) {
+            const application = yield* sql`SELECT 1 FROM applications WHERE id = ${applicationId}::uuid`
+            if (application.length === 0) return yield* new NotFoundError()
+            return yield* readPage<ApiKeyRow>({
+              table: "api_keys",
+              columns,
+              scope: [sql`application_id = ${applicationId}::uuid`],
+              filters: [],
+              page
+            })
+          },
+          Effect.provideService(SqlClient, sql),
+          orUnavailable
+        ),
 
         revoke: Effect.fn("ApiKeys.revoke")(function* (id) {
           const rows = yield* sql<ApiKeyRow>`UPDATE api_keys SET revoked_at = coalesce(revoked_at, now())

@@ -19,7 +19,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { Ids } from "../Ids.ts"
 import { Settings } from "../Settings.ts"
 import * as Batching from "../sql/Batching.ts"
-import type { Unavailable } from "../sql/Unavailable.ts"
+import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import {
   Acquirer,
   AcquirerRefused,
@@ -54,6 +54,7 @@ export const layer = Layer.effect(
       }).pipe(
         sql.withTransaction,
         Effect.provideService(SqlClient, sql),
+        orUnavailable,
         Effect.mapError(() => new AcquirerUnclear({ reason: "the simulator cannot keep what it was told" }))
       )
 
@@ -167,7 +168,11 @@ const progressOf = (settled: TakenRow | undefined): PayoutProgress => {
 /** The same for ever: the id's own digits make the suffix, and its time the stamp. */
 const endToEndIdOf = (payoutId: string): string => {
   const digits = payoutId.replaceAll("-", "")
-  return makeEndToEndId({ ispb: SIMULATOR_ISPB, atMs: Number.parseInt(digits.slice(0, 12), 16), suffix: digits.slice(-11) })
+  return makeEndToEndId({
+    ispb: SIMULATOR_ISPB,
+    atMs: Number.parseInt(digits.slice(0, 12), 16),
+    suffix: digits.slice(-11)
+  })
 }
 
 const emit = (emission: Emission): Effect.Effect<Emitted, AcquirerRefused> =>

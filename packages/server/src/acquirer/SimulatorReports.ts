@@ -34,42 +34,42 @@ export class SimulatorReports extends Context.Service<
 
       const tellOne = Effect.fnUntraced(function* (row: DueRow) {
         const outcome = yield* reports.receive(yield* Effect.orDie(decodeReport(row.report)))
-        yield* sql`UPDATE simulator_reports SET reported_at = now() WHERE id = ${row.id}::uuid`
+        yield* orUnavailable(sql`UPDATE simulator_reports SET reported_at = now() WHERE id = ${row.id}::uuid`)
         return outcome
-      }, orUnavailable)
+      })
 
       return SimulatorReports.of({
         tell: Effect.fn("SimulatorReports.tell")(
           function* (report) {
             const now = yield* Clock.currentTimeMillis
-            if ("payoutId" in report) yield* settlePayout(report)
+            if ("payoutId" in report) yield* orUnavailable(settlePayout(report))
             // Leased to this call: the loop takes it up only if this process dies.
-            return yield* tellOne(yield* dueReport(ids, report, now + LEASE_MS))
+            return yield* tellOne(yield* orUnavailable(dueReport(ids, report, now + LEASE_MS)))
           },
-          Effect.provideService(SqlClient, sql),
-          orUnavailable
+          Effect.provideService(SqlClient, sql)
         ),
 
         tellDue: Effect.gen(function* () {
-          const due = yield* sql<DueRow>`
+          const due = yield* orUnavailable(sql<DueRow>`
             UPDATE simulator_reports SET due_at = now() + ${LEASE_MS}::double precision * interval '1 millisecond'
             WHERE id IN (
               SELECT id FROM simulator_reports WHERE reported_at IS NULL AND due_at <= now()
               ORDER BY due_at LIMIT 100 FOR UPDATE SKIP LOCKED
             )
-            RETURNING id, report`
-          yield* Effect.forEach(due, tellOne, { concurrency: 8, discard: true })
+            RETURNING id, report`)
+          // One that cannot be told now holds up no other: its lease runs out and it is told again.
+          const tellApart = (row: DueRow) =>
+            Effect.catchCause(tellOne(row), (cause) => Effect.logWarning("a simulated report could not be told", cause))
+          yield* Effect.forEach(due, tellApart, { concurrency: 8, discard: true })
           return due.length
-        }).pipe(orUnavailable)
+        })
       })
     })
   )
 }
 
 /** What is told of a payout is what asking for its outcome finds, also where it is sent only later. */
-const settlePayout = Effect.fnUntraced(function* (
-  report: Extract<AcquirerReport, { readonly payoutId: string }>
-) {
+const settlePayout = Effect.fnUntraced(function* (report: Extract<AcquirerReport, { readonly payoutId: string }>) {
   const sql = yield* SqlClient
   const fails = report._tag === "payout.failed"
   yield* sql`

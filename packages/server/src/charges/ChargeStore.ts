@@ -10,12 +10,7 @@
  * Measured: see bench/RESULTS.md ("create charge"); one statement for a batch costs PostgreSQL a sixth of one
  * for each charge.
  */
-import {
-  type ChargeMethod,
-  type ChargeStatus,
-  chargeTransitions,
-  type Receiver
-} from "@pix-payments/domain/Charge"
+import { type ChargeMethod, type ChargeStatus, chargeTransitions, type Receiver } from "@pix-payments/domain/Charge"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
@@ -25,8 +20,8 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
 import type { UnknownCursor } from "../Errors.ts"
-import { Nudge } from "../events/Nudge.ts"
-import { type Told, tellingCtes } from "../events/Outbox.ts"
+import { type ChangedRow, Nudge } from "../events/Nudge.ts"
+import { ADDRESSED, type Told, tellingCtes } from "../events/Outbox.ts"
 import { type Transfer, transferCtes } from "../ledger/Ledger.ts"
 import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
@@ -143,8 +138,8 @@ export class ChargeStore extends Context.Service<
       const change = yield* Batching.make<ChargeChange, boolean>({
         maxBatch: 200,
         run: (changes) =>
-          Effect.map(sql.unsafe<{ readonly id: string }>(...changeMany(changes)), (done) => {
-            if (changes.some(({ told }) => told.deliveries.length > 0)) nudge.openUnsafe()
+          Effect.map(sql.unsafe<ChangedRow>(...changeMany(changes)), (done) => {
+            nudge.afterCommit(done)
             if (done.length === changes.length) return changes.map(() => true)
             const ids = new Set(done.map(({ id }) => id))
             return changes.map(({ charge }) => ids.has(charge.id))
@@ -168,11 +163,11 @@ export class ChargeStore extends Context.Service<
         change,
         changeInTransaction: (only) =>
           Effect.gen(function* () {
-            const done = yield* sql.unsafe(...changeMany([only]))
+            const done = yield* sql.unsafe<ChangedRow>(...changeMany([only]))
             if (done.length !== 1) {
               return yield* Effect.die(new Error(`charge ${only.charge.id} is not as its lock found it`))
             }
-            if (only.told.deliveries.length > 0) yield* sql.afterCommit(Effect.sync(() => nudge.openUnsafe()))
+            yield* sql.afterCommit(Effect.sync(() => nudge.afterCommit(done)))
           }),
         lock: (id) =>
           Effect.map(sql.unsafe<ChargeRow>(`${selectCharge} WHERE id = $1::uuid FOR UPDATE`, [id]), ([row]) =>
@@ -283,7 +278,7 @@ const changed = `
   ),
   ${tellingCtes({ events: "$2", deliveries: "$3" })}`
 
-const changeStates = `${changed} SELECT id FROM changed`
+const changeStates = `${changed} SELECT id, ${ADDRESSED} FROM changed`
 
 const changeStatesAndMoveMoney = `${changed},
   ${transferCtes("$4")},
@@ -293,7 +288,7 @@ const changeStatesAndMoveMoney = `${changed},
     FROM json_to_recordset($5::json) AS r(charge_id uuid, account_id uuid, amount bigint, due_at timestamptz)
     WHERE r.charge_id IN (SELECT id FROM changed)
   )
-  SELECT id FROM changed`
+  SELECT id, ${ADDRESSED} FROM changed`
 
 const changeMany = (changes: ReadonlyArray<ChargeChange>): [string, ReadonlyArray<string>] => {
   const parameters = [

@@ -32,7 +32,13 @@ import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import { Accounts } from "../accounts/Accounts.ts"
 import { Acquirer } from "../acquirer/Acquirer.ts"
-import { AccountInactiveError, InvalidStateError, NotFoundError, RequestRefused, type UnknownCursor } from "../Errors.ts"
+import {
+  AccountInactiveError,
+  InvalidStateError,
+  NotFoundError,
+  RequestRefused,
+  type UnknownCursor
+} from "../Errors.ts"
 import { type Changed, tell } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
 import { type Transfer, transfer } from "../ledger/Ledger.ts"
@@ -75,10 +81,7 @@ export class Charges extends Context.Service<
       application: { readonly id: string; readonly accountId: string },
       key: string | undefined,
       request: CreateCheckoutCharge
-    ) => Effect.Effect<
-      Created,
-      RequestRefused | AccountInactiveError | ChargeRejected | NotFoundError | Unavailable
-    >
+    ) => Effect.Effect<Created, RequestRefused | AccountInactiveError | ChargeRejected | NotFoundError | Unavailable>
     /** An operator cancels a charge that waits to be paid. */
     readonly cancel: (id: string) => Effect.Effect<StoredCharge, NotFoundError | InvalidStateError | Unavailable>
     /** A charge of an account that was created through the API. */
@@ -130,7 +133,11 @@ export class Charges extends Context.Service<
           Effect.catchTag("NotFoundError", Effect.die)
         )
 
-      const apply = Effect.fnUntraced(function* (charge: StoredCharge, report: ChargeReport, facts: Partial<StoredCharge>) {
+      const apply = Effect.fnUntraced(function* (
+        charge: StoredCharge,
+        report: ChargeReport,
+        facts: Partial<StoredCharge>
+      ) {
         const now = yield* Clock.currentTimeMillis
         const status = chargeStatusAt(charge.status, charge.expiresAtMs, now)
         const transition = chargeTransition(report, status)

@@ -12,7 +12,8 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { UnknownCursor } from "../Errors.ts"
-import { type Told, tellingCtes } from "../events/Outbox.ts"
+import { type ChangedRow, Nudge } from "../events/Nudge.ts"
+import { ADDRESSED, type Told, tellingCtes } from "../events/Outbox.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
@@ -65,19 +66,23 @@ export class DisputeStore extends Context.Service<
     DisputeStore,
     Effect.gen(function* () {
       const sql = yield* SqlClient
+      const nudge = yield* Nudge
+
+      const nudged = (written: Effect.Effect<ReadonlyArray<ChangedRow>, SqlError>) =>
+        Effect.flatMap(written, (done) => sql.afterCommit(Effect.sync(() => nudge.afterCommit(done))))
 
       return DisputeStore.of({
         put: (dispute, told) =>
-          Effect.asVoid(
-            sql.unsafe(putOne, [
+          nudged(
+            sql.unsafe<ChangedRow>(putOne, [
               JSON.stringify([toRow(dispute)]),
               JSON.stringify(told.events),
               JSON.stringify(told.deliveries)
             ])
           ),
         addMessage: (dispute, message, told) =>
-          Effect.asVoid(
-            sql.unsafe(addOne, [
+          nudged(
+            sql.unsafe<ChangedRow>(addOne, [
               JSON.stringify([
                 {
                   id: message.id,
@@ -182,7 +187,7 @@ const putOne = `
     RETURNING id
   ),
   ${telling}
-  SELECT count(*) FROM changed`
+  SELECT id, ${ADDRESSED} FROM changed`
 
 const addOne = `
   WITH changed AS (
@@ -192,7 +197,7 @@ const addOne = `
     RETURNING dispute_id AS id
   ),
   ${telling}
-  SELECT count(*) FROM changed`
+  SELECT id, ${ADDRESSED} FROM changed`
 
 const instantOrNull = (epochMs: number | null): string | null => (epochMs === null ? null : formatInstant(epochMs))
 

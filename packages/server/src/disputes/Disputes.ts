@@ -53,9 +53,7 @@ export class Disputes extends Context.Service<
       }
     ) => Effect.Effect<StoredCharge | undefined, NotFoundError | Unavailable>
     /** An operator returns a paid charge's value; sent to the acquirer. */
-    readonly refund: (
-      chargeId: string
-    ) => Effect.Effect<StoredCharge, NotFoundError | InvalidStateError | Unavailable>
+    readonly refund: (chargeId: string) => Effect.Effect<StoredCharge, NotFoundError | InvalidStateError | Unavailable>
     /** An operator files the defense of an open dispute. */
     readonly defend: (
       disputeId: string,
@@ -188,7 +186,8 @@ export class Disputes extends Context.Service<
         text: string
       ) {
         const { epochMs, id } = ids.next()
-        const told = author === "platform" ? tell("dispute.pix", ["message"], changedBy(dispute, text), ids.next) : NOTHING
+        const told =
+          author === "platform" ? tell("dispute.pix", ["message"], changedBy(dispute, text), ids.next) : NOTHING
         yield* store.addMessage(dispute, { id, author, text, atMs: epochMs }, told)
       })
 

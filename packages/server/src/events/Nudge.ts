@@ -1,10 +1,83 @@
 /**
- * Wakes whoever delivers events, at the commit that made some due. Only a nudge: rows are the truth.
+ * Wakes whoever delivers events, at the commit that made some due, in this process and in the others.
+ *
+ * Only a nudge: rows are the truth and are polled. Others are told through NOTIFY, once for all commits of a few
+ * milliseconds, for a NOTIFY makes each commit wait for the one before it.
  */
+import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
+import * as Queue from "effect/Queue"
 
-export class Nudge extends Context.Service<Nudge, Latch.Latch>()("@pix-payments/server/Nudge") {
-  static readonly layer = Layer.sync(Nudge, () => Latch.makeUnsafe(false))
+/** What a statement of `tellingCtes` selects: a changed resource, and how many deliveries all of them made. */
+export interface ChangedRow {
+  readonly id: string
+  readonly addressed: number
 }
+
+export class Nudge extends Context.Service<
+  Nudge,
+  {
+    /** Looks at what a committed statement gave back, and wakes the deliverers where there is something to do. */
+    readonly afterCommit: (rows: ReadonlyArray<ChangedRow>) => void
+    /** Wakes the deliverers of this process. */
+    readonly wake: () => void
+    /** Waits for the next nudge since `rest`. */
+    readonly await: Effect.Effect<void>
+    /** From here on, wait again. */
+    readonly rest: Effect.Effect<void>
+  }
+>()("@pix-payments/server/Nudge") {
+  static readonly layer = Layer.effect(
+    Nudge,
+    Effect.gen(function* () {
+      const client = yield* PgClient.PgClient
+      const here = Latch.makeUnsafe(false)
+      const elsewhere = Latch.makeUnsafe(false)
+
+      const tellOthers = Effect.gen(function* () {
+        yield* elsewhere.await
+        yield* elsewhere.close
+        yield* client.notify(CHANNEL, process.pid.toString())
+        yield* Effect.sleep("10 millis")
+      }).pipe(
+        Effect.catch(() => Effect.sleep("1 second")),
+        Effect.forever
+      )
+
+      const hearOthers = Effect.scoped(
+        Effect.gen(function* () {
+          const notifications = yield* client.listen(CHANNEL)
+          while (true) {
+            const { payload } = yield* Queue.take(notifications)
+            if (payload !== process.pid.toString()) yield* here.open
+          }
+        })
+      ).pipe(
+        // The connection is gone: polling carries on until it is back.
+        Effect.catch(() => Effect.sleep("1 second")),
+        Effect.forever
+      )
+
+      yield* Effect.forkScoped(tellOthers)
+      yield* Effect.forkScoped(hearOthers)
+
+      return Nudge.of({
+        afterCommit: (rows) => {
+          if ((rows[0]?.addressed ?? 0) === 0) return
+          here.openUnsafe()
+          elsewhere.openUnsafe()
+        },
+        wake: () => {
+          here.openUnsafe()
+        },
+        await: here.await,
+        rest: Effect.asVoid(here.close)
+      })
+    })
+  )
+}
+
+const CHANNEL = "pix_payments_deliveries"

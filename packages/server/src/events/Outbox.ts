@@ -10,6 +10,7 @@
 import { eventBody } from "@pix-payments/domain/Event"
 import { findEvent } from "@pix-payments/domain/EventCatalog"
 import { formatInstant } from "@pix-payments/domain/Instant"
+import { normalizeUrl } from "@pix-payments/domain/PublicUrl"
 import type { Generated } from "@pix-payments/domain/Uuid"
 
 /** A resource after a change, as far as its events need to know it. */
@@ -31,6 +32,8 @@ export interface EventRow {
   readonly account_id: string
   readonly application_id: string | null
   readonly name: string
+  /** False for what is kept as history and told to nobody. */
+  readonly dispatched: boolean
   readonly status: string
   readonly sequence: number
   readonly body: string
@@ -43,11 +46,15 @@ export interface DeliveryRow {
   readonly event: string
   readonly resource_id: string
   readonly account_id: string
+  readonly application_id: string | null
   readonly url: string
+  readonly normalized_url: string
+  readonly destination: string
   readonly secret: string | null
   readonly created_at: string
 }
 
+/** An event, and its delivery to the resource's own address where it has one. */
 export interface Told {
   readonly events: ReadonlyArray<EventRow>
   readonly deliveries: ReadonlyArray<DeliveryRow>
@@ -73,6 +80,7 @@ export const tell = (kind: string, actions: ReadonlyArray<string>, changed: Chan
       account_id: changed.accountId,
       application_id: changed.applicationId,
       name: entry.event,
+      dispatched: entry.dispatched,
       status: changed.status,
       sequence: changed.sequence,
       body: eventBody({ name: entry.event, createdAt, sequence: changed.sequence, dataJson }),
@@ -85,7 +93,10 @@ export const tell = (kind: string, actions: ReadonlyArray<string>, changed: Chan
       event: entry.event,
       resource_id: changed.id,
       account_id: changed.accountId,
+      application_id: changed.applicationId,
       url: changed.webhookUrl,
+      normalized_url: normalizeUrl(changed.webhookUrl),
+      destination: destinationOf(changed.webhookUrl),
       secret: changed.sealedWebhookSecret,
       created_at: createdAt
     })
@@ -94,23 +105,56 @@ export const tell = (kind: string, actions: ReadonlyArray<string>, changed: Chan
 }
 
 /**
- * The part of a statement that writes them: CTEs that follow one called `changed`, which returns the `id` of
- * each resource whose change was done. `$events` and `$deliveries` are the numbers of the JSON parameters.
+ * The part of a statement that writes them and fans them out: CTEs that follow one called `changed`, which returns
+ * the `id` of each resource whose change was done. `told` are the events, `addressed` the deliveries.
+ *
+ * Who is told is decided here, in the commit of the change: every endpoint of the application that is subscribed
+ * now (of the account's applications, for what an operator asked for without one), and the resource's own address
+ * unless an equal endpoint is among them.
  */
 export const tellingCtes = (parameters: { readonly events: string; readonly deliveries: string }): string => `
-  told AS (
-    INSERT INTO events (id, resource_id, account_id, application_id, name, status, sequence, body, created_at)
-    SELECT e.id, e.resource_id, e.account_id, e.application_id, e.name, e.status, e.sequence, e.body, e.created_at
-    FROM json_to_recordset(${parameters.events}::json) AS e(id uuid, resource_id uuid, account_id uuid,
-      application_id uuid, name text, status text, sequence integer, body text, created_at timestamptz)
+  happened AS MATERIALIZED (
+    SELECT e.* FROM json_to_recordset(${parameters.events}::json) AS e(id uuid, resource_id uuid, account_id uuid,
+      application_id uuid, name text, dispatched boolean, status text, sequence integer, body text,
+      created_at timestamptz)
     WHERE e.resource_id IN (SELECT id FROM changed)
   ),
+  told AS (
+    INSERT INTO events (id, resource_id, account_id, application_id, name, status, sequence, body, created_at)
+    SELECT id, resource_id, account_id, application_id, name, status, sequence, body, created_at FROM happened
+  ),
   addressed AS (
-    INSERT INTO deliveries (id, event_id, event, resource_id, account_id, url, secret, status, due_at, created_at)
-    SELECT d.id, d.event_id, d.event, d.resource_id, d.account_id, d.url, d.secret, 'scheduled', now(), d.created_at
-    FROM json_to_recordset(${parameters.deliveries}::json) AS d(id uuid, event_id uuid, event text,
-      resource_id uuid, account_id uuid, url text, secret text, created_at timestamptz)
-    WHERE d.resource_id IN (SELECT id FROM changed)
+    INSERT INTO deliveries (id, event_id, event, resource_id, account_id, endpoint_id, url, destination, secret, status,
+      due_at, created_at)
+    SELECT uuidv7(), e.id, e.name, e.resource_id, e.account_id, w.id, w.url, w.destination, NULL, 'scheduled',
+      now(), e.created_at
+    FROM happened e JOIN webhook_endpoints w
+      ON w.application_id = e.application_id AND w.deleted_at IS NULL AND e.name = ANY (w.events)
+    WHERE e.dispatched
+    UNION ALL
+    SELECT uuidv7(), e.id, e.name, e.resource_id, e.account_id, w.id, w.url, w.destination, NULL, 'scheduled',
+      now(), e.created_at
+    FROM happened e JOIN webhook_endpoints w
+      ON w.account_id = e.account_id AND w.deleted_at IS NULL AND e.name = ANY (w.events)
+    WHERE e.dispatched AND e.application_id IS NULL
+    UNION ALL
+    SELECT d.id, d.event_id, d.event, d.resource_id, d.account_id, NULL, d.url, d.destination, d.secret,
+      'scheduled', now(), d.created_at
+    FROM json_to_recordset(${parameters.deliveries}::json) AS d(id uuid, event_id uuid, event text, resource_id uuid,
+      account_id uuid, application_id uuid, url text, normalized_url text, destination text,
+      secret text, created_at timestamptz)
+    WHERE d.resource_id IN (SELECT id FROM changed) AND NOT EXISTS (
+      SELECT 1 FROM webhook_endpoints w
+      WHERE w.deleted_at IS NULL AND w.normalized_url = d.normalized_url AND d.event = ANY (w.events)
+        AND (w.application_id = d.application_id OR (d.application_id IS NULL AND w.account_id = d.account_id))
+    )
+    RETURNING id
   )`
+
+/** What a statement selects beside the ids that it changed: whether anything is to be delivered. */
+export const ADDRESSED = "(SELECT count(*)::integer FROM addressed) AS addressed"
+
+/** Whose receiver a URL is: deliveries to one origin share it. */
+export const destinationOf = (url: string): string => URL.parse(url)?.origin ?? url
 
 const nothing: Told = { events: [], deliveries: [] }

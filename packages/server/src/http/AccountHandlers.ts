@@ -1,7 +1,7 @@
 /**
  * `GET /v1/account` and `GET /v1/balance`.
  */
-import { AccountGroup, BalanceGroup } from "@pix-payments/api/PaymentsApi"
+import { AccountGroup, BalanceGroup, PaymentsApi } from "@pix-payments/api/PaymentsApi"
 import { CurrentCaller } from "@pix-payments/api/Security"
 import type { Account } from "@pix-payments/domain/Account"
 import * as Effect from "effect/Effect"
@@ -9,11 +9,10 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
 import { type AccountRow, Accounts } from "../accounts/Accounts.ts"
 import { LedgerReports } from "../ledger/LedgerReports.ts"
-import { ServedApi } from "./ServedApi.ts"
 import { serviceUnavailable } from "./WireTranslation.ts"
 
 const accountLayer = HttpApiBuilder.group(
-  ServedApi,
+  PaymentsApi,
   AccountGroup.identifier,
   Effect.fn(function* (handlers) {
     const accounts = yield* Accounts
@@ -31,7 +30,7 @@ const accountLayer = HttpApiBuilder.group(
 )
 
 const balanceLayer = HttpApiBuilder.group(
-  ServedApi,
+  PaymentsApi,
   BalanceGroup.identifier,
   Effect.fn(function* (handlers) {
     const ledger = yield* LedgerReports

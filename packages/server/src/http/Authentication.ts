@@ -6,7 +6,13 @@
  *
  * Source: payments-api-v1.md "Authentication"; decisions.md "Answers" (order of checks), "Finer points" (413).
  */
-import { Authentication, CurrentCaller, OperatorAuthentication, CurrentOperator, RequiredScopes } from "@pix-payments/api/Security"
+import {
+  Authentication,
+  CurrentCaller,
+  OperatorAuthentication,
+  CurrentOperator,
+  RequiredScopes
+} from "@pix-payments/api/Security"
 import { InsufficientScope, PayloadTooLarge, Unauthorized } from "@pix-payments/api/WireErrors"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -30,14 +36,15 @@ export const layer = Layer.effect(
         const info = yield* CurrentRequest
         info.route = routeOf(endpoint)
         const key = Redacted.value(credential)
-        const caller = key === "" ? undefined : yield* Effect.catchTag(keys.authenticate(key), "Unavailable", () => unavailable)
+        const caller =
+          key === "" ? undefined : yield* Effect.catchTag(keys.authenticate(key), "Unavailable", () => unavailable)
         if (caller === undefined) return yield* new Unauthorized({})
         if (caller === "unavailable") return errorResponse("SERVICE_UNAVAILABLE")
         info.keyId = caller.keyId
         info.accountId = caller.account.id
+        if (endpoint.payload.size > 0) yield* readBody
         const waitSeconds = yield* limit.take(caller.keyId)
         if (waitSeconds > 0) return errorResponse("RATE_LIMITED", { headers: { "retry-after": String(waitSeconds) } })
-        if (endpoint.payload.size > 0) yield* readBody
         const required = scopesOf(endpoint)
         if (!required.every((scope) => caller.scopes.includes(scope))) {
           return yield* new InsufficientScope({ details: required })

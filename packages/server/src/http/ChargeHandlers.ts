@@ -4,7 +4,7 @@
  * A charge is sent as the text that it is: the type of `toCharge` says what the response schema would check
  * (measured: encoding through the schema costs 12 µs a request).
  */
-import { ChargesGroup } from "@pix-payments/api/PaymentsApi"
+import { ChargesGroup, PaymentsApi } from "@pix-payments/api/PaymentsApi"
 import { CurrentCaller } from "@pix-payments/api/Security"
 import { parseInstant } from "@pix-payments/domain/Instant"
 import { defaultLimit, pageOf } from "@pix-payments/domain/List"
@@ -14,7 +14,6 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Charges, toCharge } from "../charges/Charges.ts"
 import type { StoredCharge } from "../charges/ChargeStore.ts"
 import { jsonBody, jsonResponse } from "./Json.ts"
-import { ServedApi } from "./ServedApi.ts"
 import {
   accountInactive,
   chargeNotFound,
@@ -25,7 +24,7 @@ import {
 } from "./WireTranslation.ts"
 
 export const layer = HttpApiBuilder.group(
-  ServedApi,
+  PaymentsApi,
   ChargesGroup.identifier,
   Effect.fn(function* (handlers) {
     const charges = yield* Charges
@@ -72,7 +71,13 @@ export const layer = HttpApiBuilder.group(
             { limit, startingAfter: query.starting_after }
           )
           const now = yield* Clock.currentTimeMillis
-          return jsonResponse(pageOf(read.map((charge) => toCharge(charge, now)), limit), 200)
+          return jsonResponse(
+            pageOf(
+              read.map((charge) => toCharge(charge, now)),
+              limit
+            ),
+            200
+          )
         }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor, Unavailable: serviceUnavailable }))
       )
   })

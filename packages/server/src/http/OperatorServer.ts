@@ -1,6 +1,7 @@
 /**
  * The operator listener: `/operator/v1`, health and metrics.
  */
+import { OperatorApi } from "@pix-payments/api/OperatorApi"
 import { openApiDocument } from "@pix-payments/api/OpenApiDocument"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
@@ -16,24 +17,25 @@ import { jsonResponse } from "./Json.ts"
 import * as Listener from "./Listener.ts"
 import * as AccountsHandlers from "./operator/AccountsHandlers.ts"
 import * as ChargesHandlers from "./operator/ChargesHandlers.ts"
+import * as DeliveriesHandlers from "./operator/DeliveriesHandlers.ts"
 import * as DisputesHandlers from "./operator/DisputesHandlers.ts"
 import * as LedgerHandlers from "./operator/LedgerHandlers.ts"
 import * as LogsHandlers from "./operator/LogsHandlers.ts"
 import * as PayoutsHandlers from "./operator/PayoutsHandlers.ts"
 import * as SimulatorHandlers from "./operator/SimulatorHandlers.ts"
-import { ServedOperatorApi } from "./operator/ServedOperatorApi.ts"
 import { MAX_BODY } from "./PublicServer.ts"
 import * as RequestErrors from "./RequestErrors.ts"
 
-const document = openApiDocument(ServedOperatorApi)
+const document = openApiDocument(OperatorApi)
 
 const routes = Layer.mergeAll(
-  HttpApiBuilder.layer(ServedOperatorApi).pipe(
+  HttpApiBuilder.layer(OperatorApi).pipe(
     Layer.provide([
       AccountsHandlers.layer,
       ChargesHandlers.layer,
       PayoutsHandlers.layer,
       DisputesHandlers.layer,
+      DeliveriesHandlers.layer,
       LedgerHandlers.layer,
       LogsHandlers.layer,
       SimulatorHandlers.layer
@@ -44,7 +46,7 @@ const routes = Layer.mergeAll(
   Health.routes,
   PrometheusMetrics.layerHttp({ path: "/metrics", prefix: "pix_payments" }),
   Edge.layer([
-    ...Edge.pathsOf(ServedOperatorApi),
+    ...Edge.pathsOf(OperatorApi),
     ...["/operator/openapi.json", "/health/live", "/health/ready", "/metrics"].map(Edge.page)
   ])
 )

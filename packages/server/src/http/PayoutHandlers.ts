@@ -1,7 +1,7 @@
 /**
  * The payouts of `/v1`: from a request to the service and back.
  */
-import { PayoutsGroup } from "@pix-payments/api/PaymentsApi"
+import { PaymentsApi, PayoutsGroup } from "@pix-payments/api/PaymentsApi"
 import { CurrentCaller } from "@pix-payments/api/Security"
 import { parseInstant } from "@pix-payments/domain/Instant"
 import { defaultLimit, pageOf } from "@pix-payments/domain/List"
@@ -9,7 +9,6 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Payouts, toPayout } from "../payouts/Payouts.ts"
 import { jsonBody, jsonResponse } from "./Json.ts"
-import { ServedApi } from "./ServedApi.ts"
 import {
   accountInactive,
   accountRestricted,
@@ -21,7 +20,7 @@ import {
 } from "./WireTranslation.ts"
 
 export const layer = HttpApiBuilder.group(
-  ServedApi,
+  PaymentsApi,
   PayoutsGroup.identifier,
   Effect.fn(function* (handlers) {
     const payouts = yield* Payouts

@@ -2,6 +2,7 @@
  * The public listener: `/v1`, its OpenAPI document and its reference page.
  */
 import { openApiDocument, webhookBodies } from "@pix-payments/api/OpenApiDocument"
+import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
 import * as ByteSize from "effect/ByteSize"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
@@ -21,24 +22,24 @@ import * as Listener from "./Listener.ts"
 import * as PayoutHandlers from "./PayoutHandlers.ts"
 import * as RequestErrors from "./RequestErrors.ts"
 import * as RequestLog from "./RequestLog.ts"
-import { ServedApi } from "./ServedApi.ts"
+import * as WebhookHandlers from "./WebhookHandlers.ts"
 
 /** 256 KiB, for every request body of both listeners. */
 export const MAX_BODY = ByteSize.kibibytes(256)
 
-const document = openApiDocument(ServedApi, webhookBodies)
+const document = openApiDocument(PaymentsApi, webhookBodies)
 
 // The page shows the same document as /openapi.json.
-const documentedApi = ServedApi.annotate(OpenApi.Transform, () => document)
+const documentedApi = PaymentsApi.annotate(OpenApi.Transform, () => document)
 
 const routes = Layer.mergeAll(
-  HttpApiBuilder.layer(ServedApi).pipe(
-    Layer.provide([ChargeHandlers.layer, PayoutHandlers.layer, AccountHandlers.layer]),
+  HttpApiBuilder.layer(PaymentsApi).pipe(
+    Layer.provide([ChargeHandlers.layer, PayoutHandlers.layer, AccountHandlers.layer, WebhookHandlers.layer]),
     Layer.provide([Authentication.layer, RequestErrors.layer])
   ),
   HttpRouter.add("GET", "/openapi.json", Effect.succeed(jsonResponse(document, 200))),
   HttpApiScalar.layer(documentedApi, { path: "/docs", scalar: { withDefaultFonts: false } }),
-  Edge.layer([...Edge.pathsOf(ServedApi), Edge.page("/openapi.json"), Edge.page("/docs")])
+  Edge.layer([...Edge.pathsOf(PaymentsApi), Edge.page("/openapi.json"), Edge.page("/docs")])
 )
 
 export const layer = Layer.unwrap(

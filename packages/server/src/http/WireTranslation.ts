@@ -16,7 +16,8 @@ import {
   NotFound,
   PayoutNotFound,
   ServiceUnavailable,
-  ValidationError
+  ValidationError,
+  WebhookNotFound
 } from "@pix-payments/api/WireErrors"
 import type { Refusal } from "@pix-payments/domain/Request"
 import * as Effect from "effect/Effect"
@@ -51,6 +52,7 @@ export const accountInactive = () => new AccountInactive({})
 export const accountRestricted = () => new AccountRestricted({})
 export const insufficientBalance = () => new InsufficientBalance({})
 export const payoutNotFound = () => new PayoutNotFound({})
+export const webhookNotFound = () => new WebhookNotFound({})
 export const chargeNotFound = () => new ChargeNotFound({})
 export const notFound = () => new NotFound({})
 export const invalidState = () => new InvalidState({})

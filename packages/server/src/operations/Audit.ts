@@ -27,17 +27,21 @@ export interface AuditRow {
   readonly at: Date
 }
 
-type Noting = <A extends { readonly id: string }, E, R>(
-  change: Effect.Effect<A, E, R>
-) => Effect.Effect<A, Exclude<E, SqlError> | Unavailable, R | CurrentOperator>
-
 export class Audit extends Context.Service<
   Audit,
   {
     /** Does a change and notes it, in one commit. `action` is the operation's name, such as `keys.revoke`. */
-    readonly around: (action: string) => Noting
+    readonly around: (
+      action: string
+    ) => <A extends { readonly id: string }, E, R>(
+      change: Effect.Effect<A, E, R>
+    ) => Effect.Effect<A, Exclude<E, SqlError> | Unavailable, R | CurrentOperator>
     /** Does a change that commits by itself, and notes it then. */
-    readonly after: (action: string) => Noting
+    readonly after: (
+      action: string
+    ) => <A extends { readonly id: string }, E, R>(
+      change: Effect.Effect<A, E, R>
+    ) => Effect.Effect<A, E | Unavailable, R | CurrentOperator>
     readonly list: (page: Page) => Effect.Effect<ReadonlyArray<AuditRow>, UnknownCursor | Unavailable>
   }
 >()("@pix-payments/server/Audit") {
@@ -59,7 +63,7 @@ export class Audit extends Context.Service<
       return Audit.of({
         around: (action) => (change) =>
           Effect.tap(change, ({ id }) => note(action, id)).pipe(sql.withTransaction, orUnavailable),
-        after: (action) => (change) => orUnavailable(Effect.tap(change, ({ id }) => note(action, id))),
+        after: (action) => (change) => Effect.tap(change, ({ id }) => orUnavailable(note(action, id))),
         list: (page) =>
           readPage<AuditRow>({
             table: "audit",

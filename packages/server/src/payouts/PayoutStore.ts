@@ -14,12 +14,7 @@
  */
 import { payoutFee } from "@pix-payments/domain/Cents"
 import { formatInstant } from "@pix-payments/domain/Instant"
-import {
-  initialPayout,
-  type PayoutMethod,
-  type PayoutStatus,
-  payoutTransitions
-} from "@pix-payments/domain/Payout"
+import { initialPayout, type PayoutMethod, type PayoutStatus, payoutTransitions } from "@pix-payments/domain/Payout"
 import type { PixKeyType } from "@pix-payments/domain/PixKey"
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
@@ -28,8 +23,8 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import type { UnknownCursor } from "../Errors.ts"
-import { Nudge } from "../events/Nudge.ts"
-import { type Told, tellingCtes } from "../events/Outbox.ts"
+import { type ChangedRow, Nudge } from "../events/Nudge.ts"
+import { ADDRESSED, type Told, tellingCtes } from "../events/Outbox.ts"
 import { type Transfer, transferCtes } from "../ledger/Ledger.ts"
 import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
@@ -133,10 +128,6 @@ export class PayoutStore extends Context.Service<
       const sql = yield* SqlClient
       const nudge = yield* Nudge
 
-      const wakeFor = (told: ReadonlyArray<Told>) => {
-        if (told.some(({ deliveries }) => deliveries.length > 0)) nudge.openUnsafe()
-      }
-
       const decideAll = Effect.fnUntraced(function* (members: ReadonlyArray<NewPayout>) {
         const accountIds = [...new Set(members.map(({ requested }) => requested.accountId))]
         const accounts = yield* sql.unsafe<AccountRow>(lockAccounts, [accountIds.join(",")])
@@ -167,14 +158,15 @@ export class PayoutStore extends Context.Service<
           return { _tag: "Created", payout }
         })
         if (written.length > 0) {
-          yield* sql.unsafe(insertMany, [
+          const done = yield* sql.unsafe<ChangedRow>(insertMany, [
             JSON.stringify(written.map(({ payout }) => toRow(payout))),
             JSON.stringify(written.flatMap(({ told }) => told.events)),
             JSON.stringify(written.flatMap(({ told }) => told.deliveries)),
             JSON.stringify(written.flatMap(({ transfers }) => transfers))
           ])
+          yield* sql.afterCommit(Effect.sync(() => nudge.afterCommit(done)))
         }
-        return { decisions, written }
+        return decisions
       })
 
       const knownKeys = Effect.fnUntraced(function* (members: ReadonlyArray<NewPayout>) {
@@ -229,18 +221,14 @@ export class PayoutStore extends Context.Service<
 
       const create = yield* Batching.make<NewPayout, Decision>({
         maxBatch: 200,
-        run: (members) =>
-          Effect.map(sql.withTransaction(decideAll(members)), ({ decisions, written }) => {
-            wakeFor(written.map(({ told }) => told))
-            return decisions
-          })
+        run: (members) => sql.withTransaction(decideAll(members))
       })
 
       const change = yield* Batching.make<PayoutChange, boolean>({
         maxBatch: 200,
         run: (changes) =>
-          Effect.map(sql.unsafe<{ readonly id: string }>(...changeMany(changes)), (done) => {
-            wakeFor(changes.map(({ told }) => told))
+          Effect.map(sql.unsafe<ChangedRow>(...changeMany(changes)), (done) => {
+            nudge.afterCommit(done)
             if (done.length === changes.length) return changes.map(() => true)
             const ids = new Set(done.map(({ id }) => id))
             return changes.map(({ payout }) => ids.has(payout.id))
@@ -282,9 +270,7 @@ export class PayoutStore extends Context.Service<
         find: (id) => find(id.toLowerCase()),
         findByKey: (scopeId, origin, key) =>
           sql
-            .unsafe<PayoutRow>(findKnown, [
-              JSON.stringify([{ scope_id: scopeId, origin, idempotency_key: key }])
-            ])
+            .unsafe<PayoutRow>(findKnown, [JSON.stringify([{ scope_id: scopeId, origin, idempotency_key: key }])])
             .pipe(
               Effect.map(([row]) => (row === undefined ? undefined : toStored(row))),
               orUnavailable
@@ -407,7 +393,7 @@ const insertMany = `
   ),
   ${tellingCtes({ events: "$2", deliveries: "$3" })},
   ${transferCtes("$4")}
-  SELECT count(*) FROM changed`
+  SELECT id, ${ADDRESSED} FROM changed`
 
 // The guard of every change: the pairs of states that the transition table of domain allows.
 const allowedMoves = [
@@ -426,7 +412,7 @@ const changed = `
   ),
   ${tellingCtes({ events: "$2", deliveries: "$3" })},
   ${transferCtes("$4")}
-  SELECT id FROM changed`
+  SELECT id, ${ADDRESSED} FROM changed`
 
 const changeMany = (changes: ReadonlyArray<PayoutChange>): [string, ReadonlyArray<string>] => [
   changed,

@@ -31,7 +31,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import { Acquirer } from "../acquirer/Acquirer.ts"
-import { AccountInactiveError, InvalidStateError, NotFoundError, RequestRefused, type UnknownCursor } from "../Errors.ts"
+import {
+  AccountInactiveError,
+  InvalidStateError,
+  NotFoundError,
+  RequestRefused,
+  type UnknownCursor
+} from "../Errors.ts"
 import { type Changed, tell } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
 import { type LedgerKind, transfer } from "../ledger/Ledger.ts"
@@ -192,7 +198,9 @@ export class Payouts extends Context.Service<
 
       const handOverOne = Effect.fnUntraced(function* ({ handOvers, payout }: HandOver) {
         const asked = payout.processedAtMs === null ? acquirer.send(orderOf(payout)) : acquirer.outcome(payout.id)
-        const answer = yield* Effect.catchTag(asked, "AcquirerUnclear", () => Effect.succeed({ _tag: "Unclear" } as const))
+        const answer = yield* Effect.catchTag(asked, "AcquirerUnclear", () =>
+          Effect.succeed({ _tag: "Unclear" } as const)
+        )
         switch (answer._tag) {
           case "Completed":
             return yield* Effect.asVoid(report(payout.id, "completed", { endToEndId: answer.endToEndId }))
@@ -241,11 +249,10 @@ export class Payouts extends Context.Service<
 
         handOver: Effect.gen(function* () {
           const due = yield* store.claim(HAND_OVER_BATCH, acquirerTimeoutMs + LEASE_MARGIN_MS)
-          yield* Effect.forEach(
-            due,
-            (payout) => Effect.catchTag(handOverOne(payout), "NotFoundError", Effect.die),
-            { concurrency: HAND_OVER_BATCH, discard: true }
-          )
+          yield* Effect.forEach(due, (payout) => Effect.catchTag(handOverOne(payout), "NotFoundError", Effect.die), {
+            concurrency: HAND_OVER_BATCH,
+            discard: true
+          })
           return due.length
         })
       })

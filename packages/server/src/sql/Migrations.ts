@@ -5,20 +5,30 @@
  * Ids have no gaps, which a test checks: a step with an id below the newest applied one would never run.
  */
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import * as Migrator from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
 import foundation from "./migrations/0001_foundation.ts"
 import money from "./migrations/0002_money.ts"
+import webhookEndpoints from "./migrations/0003_webhook_endpoints.ts"
 
 export const migrations = {
   "0001_foundation": foundation,
-  "0002_money": money
+  "0002_money": money,
+  "0003_webhook_endpoints": webhookEndpoints
 }
+
+/** The database server is too old. */
+export class DatabaseTooOld extends Schema.TaggedError<DatabaseTooOld>()("DatabaseTooOld", { message: Schema.String }) {}
 
 /** Brings the schema up to date. */
 export const run = Effect.scoped(
   Effect.gen(function* () {
     const sql = yield* SqlClient
+    const [server] = yield* sql<{ version: string }>`SELECT current_setting('server_version_num') AS version`
+    if (Number(server?.version) < OLDEST_SERVER) {
+      return yield* new DatabaseTooOld({ message: "The database of DATABASE_URL is not PostgreSQL 18 or later." })
+    }
     const connection = yield* sql.reserve
     // Waiting for another process's migrations may take longer than a statement otherwise may.
     yield* connection.executeRaw("SET statement_timeout = 0", [])
@@ -40,6 +50,9 @@ export const areApplied = Effect.map(
   Effect.flatMap(SqlClient, (sql) => sql<{ count: bigint }>`SELECT count(*) AS count FROM effect_sql_migrations`),
   ([row]) => row !== undefined && Number(row.count) >= Object.keys(migrations).length
 )
+
+// uuidv7() is the server's own since then.
+const OLDEST_SERVER = 180_000
 
 // "pix" in ASCII, as a number of this service's own.
 const MIGRATION_LOCK = 7_366_008

@@ -1,10 +1,17 @@
 /**
  * Deliveries in PostgreSQL: claimed in batches, recorded in batches.
  *
- * Guarantees: a claim is a lease: while a delivery is under way `due_at` is the lease's end, so that what a
- * dead process held becomes due again by itself; an outcome is recorded only by the holder of the attempt it
- * belongs to; attempts and the next due time are in one commit. Claiming reads one index over what is due,
- * whose cost does not grow with what waits.
+ * Guarantees:
+ * - a claim is a lease: while a delivery is under way `due_at` is the lease's end, so that what a dead process held
+ *   becomes due again by itself;
+ * - an outcome is recorded only by the holder of the attempt it belongs to; attempt, health and the next due time are
+ *   one commit;
+ * - first attempts are claimed destination by destination, in turn, and apart from retries: neither a backlog at one
+ *   receiver nor the retries of others stand before them;
+ * - what is due to a paused endpoint is put aside at its claim, what is due to a deleted one is canceled; URL and
+ *   secret of an endpoint are those at the claim.
+ *
+ * Claiming reads indexes over what is due; its cost does not grow with what waits.
  */
 import { deliveryBody } from "@pix-payments/domain/Event"
 import { formatInstant } from "@pix-payments/domain/Instant"
@@ -12,7 +19,8 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import type { UnknownCursor } from "../Errors.ts"
+import { InvalidStateError, NotFoundError, type UnknownCursor } from "../Errors.ts"
+import { Nudge } from "../events/Nudge.ts"
 import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
@@ -21,11 +29,14 @@ import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 export interface Claimed {
   readonly id: string
   readonly event: string
+  readonly endpointId: string | null
   readonly url: string
   /** The origin of the URL, by which deliveries that share a receiver are counted. */
   readonly destination: string
   readonly sealedSecret: string | null
   readonly attemptsMade: number
+  /** How many of them came before the curve began again, at a resend. */
+  readonly curveFrom: number
   readonly body: string
 }
 
@@ -77,19 +88,35 @@ export interface DeliveryFilters {
   readonly event?: string | undefined
 }
 
+export interface Claim {
+  readonly limit: number
+  readonly leaseMs: number
+  /** Most that are claimed for one destination. */
+  readonly perDestination: number
+  /** Destinations that have as much under way as they may. */
+  readonly except: ReadonlyArray<string>
+}
+
 export class DeliveryStore extends Context.Service<
   DeliveryStore,
   {
-    /** Claims what is due, `perDestination` at the most for each destination and none for those in `except`. */
-    readonly claim: (options: {
-      readonly limit: number
-      readonly leaseMs: number
-      readonly perDestination: number
-      readonly except: ReadonlyArray<string>
-    }) => Effect.Effect<ReadonlyArray<Claimed>, Unavailable>
+    /** First attempts, from the destination after `after` on. */
+    readonly claimFirst: (
+      claim: Claim & { readonly after: string }
+    ) => Effect.Effect<ReadonlyArray<Claimed>, Unavailable>
+    /** Retries, oldest due first. */
+    readonly claimRepeated: (claim: Claim) => Effect.Effect<ReadonlyArray<Claimed>, Unavailable>
     readonly record: (recorded: Recorded) => Effect.Effect<void, Unavailable>
     /** Gives leases back, so that another process may take the deliveries at once. */
     readonly release: (ids: ReadonlyArray<string>) => Effect.Effect<void, Unavailable>
+    /** Sends a delivery again, at once; the curve begins again. */
+    readonly resend: (id: string) => Effect.Effect<DeliveryRow, NotFoundError | InvalidStateError | Unavailable>
+    /** Sends all failed deliveries of an endpoint or a resource again; how many those were. */
+    readonly resendFailed: (of: {
+      readonly endpointId: string | undefined
+      readonly resourceId: string | undefined
+      readonly sinceMs: number
+    }) => Effect.Effect<number, Unavailable>
     readonly find: (id: string) => Effect.Effect<DeliveryRow | undefined, Unavailable>
     readonly attemptsOf: (id: string) => Effect.Effect<ReadonlyArray<AttemptRow>, Unavailable>
     readonly list: (
@@ -102,28 +129,40 @@ export class DeliveryStore extends Context.Service<
     DeliveryStore,
     Effect.gen(function* () {
       const sql = yield* SqlClient
+      const nudge = yield* Nudge
 
       const record = yield* Batching.make<Recorded, void>({
         maxBatch: 200,
-        run: (all) => Effect.as(sql.unsafe(recordMany, [JSON.stringify(all.map(toRecord))]), all.map(() => undefined))
+        run: (all) =>
+          Effect.as(
+            sql.unsafe(recordMany, [JSON.stringify(all.map(toRecord)), JSON.stringify(healthOf(all))]),
+            all.map(() => undefined)
+          )
       })
 
-      return DeliveryStore.of({
-        claim: ({ except, leaseMs, limit, perDestination }) =>
-          sql.unsafe<ClaimedRow>(claimMany, [limit, leaseMs, JSON.stringify(except), perDestination]).pipe(
-            Effect.map((rows) =>
-              rows.map((row) => ({
-                id: row.id,
-                event: row.event,
-                url: row.url,
-                destination: row.destination,
-                sealedSecret: row.secret,
-                attemptsMade: row.attempts_made,
-                body: deliveryBody(row.id, row.body)
-              }))
-            ),
+      const find = (id: string) =>
+        sql.unsafe<DeliveryRow>(`SELECT ${columns} FROM deliveries WHERE id = $1::uuid`, [id]).pipe(
+          Effect.map(([row]) => row),
+          orUnavailable
+        )
+
+      const claimed = (statement: string, claim: Claim, ...more: ReadonlyArray<string>) =>
+        sql
+          .unsafe<ClaimedRow>(statement, [
+            claim.limit,
+            claim.leaseMs,
+            claim.perDestination,
+            JSON.stringify(claim.except),
+            ...more
+          ])
+          .pipe(
+            Effect.map((rows) => rows.filter(({ status }) => status === "delivering").map(toClaimed)),
             orUnavailable
-          ),
+          )
+
+      return DeliveryStore.of({
+        claimFirst: (claim) => claimed(claimFirst, claim, claim.after),
+        claimRepeated: (claim) => claimed(claimRepeated, claim),
         record,
         release: (ids) =>
           sql
@@ -133,11 +172,27 @@ export class DeliveryStore extends Context.Service<
               [ids.join(",")]
             )
             .pipe(Effect.asVoid, orUnavailable),
-        find: (id) =>
-          sql.unsafe<DeliveryRow>(`SELECT ${columns} FROM deliveries WHERE id = $1::uuid`, [id]).pipe(
-            Effect.map(([row]) => row),
-            orUnavailable
-          ),
+
+        resend: Effect.fn("DeliveryStore.resend")(function* (id) {
+          const [row] = yield* orUnavailable(sql.unsafe<DeliveryRow>(resendWhere("d.id = $1::uuid"), [id]))
+          if (row === undefined) {
+            const known = yield* find(id)
+            if (known === undefined) return yield* new NotFoundError()
+            return yield* new InvalidStateError({ status: known.status })
+          }
+          nudge.wake()
+          return row
+        }),
+
+        resendFailed: Effect.fn("DeliveryStore.resendFailed")(function* (of) {
+          const rows = yield* orUnavailable(
+            sql.unsafe(resendWhere(failedOf), [of.endpointId ?? null, of.resourceId ?? null, formatInstant(of.sinceMs)])
+          )
+          if (rows.length > 0) nudge.wake()
+          return rows.length
+        }),
+
+        find,
         attemptsOf: (id) =>
           orUnavailable(
             sql.unsafe<AttemptRow>(
@@ -166,33 +221,87 @@ export class DeliveryStore extends Context.Service<
 
 interface ClaimedRow {
   readonly id: string
+  readonly status: DeliveryRow["status"]
   readonly event: string
+  readonly endpoint_id: string | null
   readonly url: string
   readonly destination: string
   readonly secret: string | null
   readonly attempts_made: number
+  readonly curve_from: number
   readonly body: string
 }
 
+const toClaimed = (row: ClaimedRow): Claimed => ({
+  id: row.id,
+  event: row.event,
+  endpointId: row.endpoint_id,
+  url: row.url,
+  destination: row.destination,
+  sealedSecret: row.secret,
+  attemptsMade: row.attempts_made,
+  curveFrom: row.curve_from,
+  body: deliveryBody(row.id, row.body)
+})
+
 const columns = "id, event, resource_id, endpoint_id, url, status, attempts_made, due_at, created_at"
 
-const destination = "coalesce(substring(url from '^[^:]*:[/\\\\]*[^/\\\\?#]*'), '')"
+const first = "status IN ('scheduled', 'delivering') AND attempts_made = 0"
+const repeated = "status IN ('scheduled', 'delivering') AND attempts_made > 0"
 
-const claimMany = `
-  WITH due AS (
-    SELECT id, due_at, ${destination} AS destination FROM deliveries
-    WHERE status IN ('scheduled', 'delivering') AND due_at <= now()
-      AND ${destination} NOT IN (SELECT json_array_elements_text($3::json))
+// Locked against a change of the endpoint until the claim is committed: a delivery put aside for a pause is seen by
+// the statement that ends the pause.
+const judged = `
+  ends AS MATERIALIZED (
+    SELECT id, url, secret, active, deleted_at FROM webhook_endpoints
+    WHERE id IN (SELECT endpoint_id FROM due WHERE endpoint_id IS NOT NULL) FOR SHARE
+  )
+  UPDATE deliveries d SET
+    status = CASE WHEN w.deleted_at IS NOT NULL THEN 'canceled' WHEN NOT w.active THEN 'scheduled' ELSE 'delivering' END,
+    due_at = CASE WHEN w.deleted_at IS NULL AND coalesce(w.active, true)
+      THEN now() + $2::double precision * interval '1 millisecond' END,
+    held_due_at = CASE WHEN w.deleted_at IS NULL AND NOT w.active THEN d.due_at END
+  FROM due c LEFT JOIN ends w ON w.id = c.endpoint_id, events e
+  WHERE d.id = c.id AND e.id = d.event_id
+  RETURNING d.id, d.status, d.event, d.endpoint_id, coalesce(w.url, d.url) AS url, d.destination,
+    CASE WHEN d.endpoint_id IS NULL THEN d.secret ELSE w.secret END AS secret, d.attempts_made, d.curve_from, e.body`
+
+// Steps from one destination that has first attempts to the next, and takes what is due at each.
+const claimFirst = `
+  WITH RECURSIVE busy AS (
+    (SELECT destination FROM deliveries WHERE ${first} AND destination > $5 ORDER BY destination LIMIT 1)
+    UNION ALL
+    SELECT (
+      SELECT n.destination FROM deliveries n WHERE ${first} AND n.destination > b.destination
+      ORDER BY n.destination LIMIT 1
+    )
+    FROM busy b WHERE b.destination IS NOT NULL
+  ),
+  due AS MATERIALIZED (
+    SELECT t.id, t.endpoint_id
+    FROM busy b CROSS JOIN LATERAL (
+      SELECT id, endpoint_id FROM deliveries
+      WHERE ${first} AND destination = b.destination AND due_at <= now()
+      ORDER BY due_at LIMIT $3::integer FOR UPDATE SKIP LOCKED
+    ) t
+    WHERE b.destination NOT IN (SELECT json_array_elements_text($4::json))
+    LIMIT $1::integer
+  ),
+  ${judged}`
+
+const claimRepeated = `
+  WITH ready AS MATERIALIZED (
+    SELECT id, endpoint_id, destination, due_at FROM deliveries
+    WHERE ${repeated} AND due_at <= now() AND destination NOT IN (SELECT json_array_elements_text($4::json))
     ORDER BY due_at LIMIT $1::integer FOR UPDATE SKIP LOCKED
   ),
-  chosen AS (
-    SELECT id, destination, row_number() OVER (PARTITION BY destination ORDER BY due_at) AS place FROM due
-  )
-  UPDATE deliveries d SET status = 'delivering',
-    due_at = now() + $2::double precision * interval '1 millisecond'
-  FROM chosen c, events e
-  WHERE d.id = c.id AND c.place <= $4::integer AND e.id = d.event_id
-  RETURNING d.id, d.event, d.url, c.destination, d.secret, d.attempts_made, e.body`
+  due AS MATERIALIZED (
+    SELECT id, endpoint_id FROM (
+      SELECT id, endpoint_id, row_number() OVER (PARTITION BY destination ORDER BY due_at) AS place FROM ready
+    ) placed
+    WHERE place <= $3::integer
+  ),
+  ${judged}`
 
 const recordMany = `
   WITH input AS (
@@ -205,9 +314,33 @@ const recordMany = `
       due_at = CASE WHEN i.status = 'scheduled' THEN now() + i.delay_ms * interval '1 millisecond' END
     FROM input i
     WHERE d.id = i.delivery_id AND d.status = 'delivering' AND d.attempts_made = i.attempts_made
+  ),
+  counted AS (
+    INSERT INTO webhook_endpoint_health AS h (endpoint_id, consecutive_failures, successes, failures, last_success_at,
+      last_failure_at)
+    SELECT endpoint_id, consecutive_failures, successes, failures, last_success_at, last_failure_at
+    FROM json_to_recordset($2::json) AS i(endpoint_id uuid, consecutive_failures integer, successes bigint,
+      failures bigint, last_success_at timestamptz, last_failure_at timestamptz)
+    ORDER BY endpoint_id
+    ON CONFLICT (endpoint_id) DO UPDATE SET
+      consecutive_failures = excluded.consecutive_failures
+        + CASE WHEN excluded.successes = 0 THEN h.consecutive_failures ELSE 0 END,
+      successes = h.successes + excluded.successes, failures = h.failures + excluded.failures,
+      last_success_at = greatest(h.last_success_at, excluded.last_success_at),
+      last_failure_at = greatest(h.last_failure_at, excluded.last_failure_at)
   )
   INSERT INTO delivery_attempts (id, delivery_id, at, duration_ms, address, status_code, error, response_body)
   SELECT attempt_id, delivery_id, at, duration_ms, address, status_code, error, response_body FROM input`
+
+const resendWhere = (condition: string): string => `
+  UPDATE deliveries d SET status = 'scheduled', due_at = now(), held_due_at = NULL, curve_from = d.attempts_made
+  WHERE ${condition} AND d.status IN ('scheduled', 'delivered', 'failed') AND NOT EXISTS (
+    SELECT 1 FROM webhook_endpoints w WHERE w.id = d.endpoint_id AND w.deleted_at IS NOT NULL
+  )
+  RETURNING ${columns}`
+
+const failedOf = `d.status = 'failed' AND d.created_at >= $3::timestamptz
+  AND ($1::uuid IS NULL OR d.endpoint_id = $1::uuid) AND ($2::uuid IS NULL OR d.resource_id = $2::uuid)`
 
 const toRecord = ({ attempt, delivery, outcome }: Recorded) => ({
   delivery_id: delivery.id,
@@ -222,3 +355,39 @@ const toRecord = ({ attempt, delivery, outcome }: Recorded) => ({
   error: attempt.error,
   response_body: attempt.responseBody
 })
+
+/** What a batch of outcomes, in the order of the attempts, says of each registered endpoint. */
+const healthOf = (all: ReadonlyArray<Recorded>) => {
+  const byEndpoint = new Map<string, Health>()
+  for (const { attempt, delivery, outcome } of all) {
+    if (delivery.endpointId === null) continue
+    const health = byEndpoint.get(delivery.endpointId) ?? {
+      endpoint_id: delivery.endpointId,
+      consecutive_failures: 0,
+      successes: 0,
+      failures: 0,
+      last_success_at: null,
+      last_failure_at: null
+    }
+    byEndpoint.set(delivery.endpointId, health)
+    if (outcome.status === "delivered") {
+      health.successes += 1
+      health.consecutive_failures = 0
+      health.last_success_at = formatInstant(attempt.atMs)
+    } else {
+      health.failures += 1
+      health.consecutive_failures += 1
+      health.last_failure_at = formatInstant(attempt.atMs)
+    }
+  }
+  return [...byEndpoint.values()]
+}
+
+interface Health {
+  readonly endpoint_id: string
+  consecutive_failures: number
+  successes: number
+  failures: number
+  last_success_at: string | null
+  last_failure_at: string | null
+}

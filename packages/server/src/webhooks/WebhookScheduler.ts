@@ -2,23 +2,25 @@
  * Sends what is due, and says when a failed delivery is due again.
  *
  * Guarantees: deliveries go out in parallel, bounded in number and for each destination, so that one that hangs
- * does not hold up the others; the retry curve is kept in rows, so that a restart loses none; what a stopping
- * process has claimed and not sent is given back.
+ * does not hold up the others; first attempts have places of their own and never wait behind retries; the retry curve
+ * is kept in rows, so that a restart loses none; what a stopping process has claimed and not sent is given back.
  *
- * Rows are the truth and are polled; `Nudge` wakes the poll at a commit of this process.
+ * Rows are the truth and are polled; `Nudge` wakes the poll at a commit.
  *
  * Source: payments-api-v1.md "Delivery"; decisions.md "Webhooks".
  */
 import { nextAttemptDelayMs } from "@pix-payments/domain/RetryCurve"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
+import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
 import { Nudge } from "../events/Nudge.ts"
 import { forever } from "../Loops.ts"
 import { Metrics } from "../operations/Metrics.ts"
 import { Settings } from "../Settings.ts"
-import { type Attempt, type Claimed, DeliveryStore, type Recorded } from "./DeliveryStore.ts"
+import type { Unavailable } from "../sql/Unavailable.ts"
+import { type Attempt, type Claim, type Claimed, DeliveryStore, type Recorded } from "./DeliveryStore.ts"
 import { DESTINATION_LIMIT, isSuccess, WebhookSender } from "./WebhookSender.ts"
 
 export const layer = Layer.effectDiscard(
@@ -29,60 +31,85 @@ export const layer = Layer.effectDiscard(
     const nudge = yield* Nudge
     const metrics = yield* Metrics
     const leaseMs = settings.webhookTimeoutMs + LEASE_MARGIN_MS
-    const underWay = makeUnderWay(nudge.openUnsafe)
 
-    // Runs last: what the interrupted attempts below held.
-    yield* Effect.addFinalizer(() =>
-      Effect.suspend(() => (underWay.ids.size === 0 ? Effect.void : Effect.ignore(store.release([...underWay.ids]))))
-    )
-    const sending = yield* FiberSet.make<void>()
+    /** A share of the places, with what is claimed for it. */
+    const lane = Effect.fnUntraced(function* (
+      name: string,
+      places: number,
+      claim: (claim: Claim) => Effect.Effect<ReadonlyArray<Claimed>, Unavailable>,
+      nudged: { readonly rest: Effect.Effect<void>; readonly await: Effect.Effect<void> }
+    ) {
+      const eased = Latch.makeUnsafe(false)
+      const underWay = makeUnderWay(places, () => void eased.openUnsafe())
 
-    const deliver = (delivery: Claimed) =>
-      Effect.gen(function* () {
-        const attempt = yield* sender.send(delivery)
-        const jitter = yield* Random.next
-        const outcome = recorded(delivery, attempt, settings.webhookRetryDelaysMs, jitter)
-        metrics.attempt(outcome.outcome.status === "delivered" ? "delivered" : "failed", attempt.durationMs)
-        yield* Effect.uninterruptible(
-          store.record(outcome).pipe(
-            // Not recorded: the lease runs out and the same bytes are sent again.
-            Effect.catchCause((cause) => Effect.logWarning("a delivery attempt could not be recorded", cause)),
-            Effect.andThen(Effect.sync(() => underWay.remove(delivery)))
+      // Runs last: what the interrupted attempts below held.
+      yield* Effect.addFinalizer(() =>
+        Effect.suspend(() => (underWay.ids.size === 0 ? Effect.void : Effect.ignore(store.release([...underWay.ids]))))
+      )
+      const sending = yield* FiberSet.make<void>()
+
+      const deliver = (delivery: Claimed) =>
+        Effect.gen(function* () {
+          const attempt = yield* sender.send(delivery)
+          const jitter = yield* Random.next
+          const outcome = recorded(delivery, attempt, settings.webhookRetryDelaysMs, jitter)
+          metrics.attempt(outcome.outcome.status === "delivered" ? "delivered" : "failed", attempt.durationMs)
+          yield* Effect.uninterruptible(
+            store.record(outcome).pipe(
+              // Not recorded: the lease runs out and the same bytes are sent again.
+              Effect.catchCause((cause) => Effect.logWarning("a delivery attempt could not be recorded", cause)),
+              Effect.andThen(Effect.sync(() => underWay.remove(delivery)))
+            )
           )
-        )
+        })
+
+      const round = Effect.gen(function* () {
+        yield* nudged.rest
+        yield* eased.close
+        const room = places - underWay.ids.size
+        if (room <= 0) return 0
+        const claimed = yield* claim({
+          limit: Math.min(room, CLAIM_LIMIT),
+          leaseMs,
+          perDestination: DESTINATION_LIMIT,
+          except: [...underWay.full]
+        })
+        for (const delivery of claimed) {
+          underWay.add(delivery)
+          yield* FiberSet.run(sending, deliver(delivery))
+        }
+        return claimed.length
+        // What is claimed is known of, so that a stopping process can give it back.
+      }).pipe(Effect.uninterruptible)
+
+      const idle = Effect.raceAllFirst([nudged.await, eased.await, Effect.sleep(POLL_MS)])
+      yield* Effect.forkScoped(forever(name, round, idle))
+    })
+
+    /** Every destination in turn: a claim begins behind the last one that was served. */
+    let served = ""
+    const claimFirst = (claim: Claim) =>
+      Effect.gen(function* () {
+        const after = served
+        const ahead = yield* store.claimFirst({ ...claim, after })
+        served = ahead.at(-1)?.destination ?? ""
+        if (after === "" || ahead.length > 0) return ahead
+        return yield* store.claimFirst({ ...claim, after: "" })
       })
 
-    const round = Effect.gen(function* () {
-      yield* nudge.close
-      const room = CONCURRENCY - underWay.ids.size
-      if (room <= 0) return 0
-      const claimed = yield* store.claim({
-        limit: Math.min(room, CLAIM_LIMIT),
-        leaseMs,
-        perDestination: DESTINATION_LIMIT,
-        except: [...underWay.full]
-      })
-      for (const delivery of claimed) {
-        underWay.add(delivery)
-        yield* FiberSet.run(sending, deliver(delivery))
-      }
-      return claimed.length
-      // What is claimed is known of, so that a stopping process can give it back.
-    }).pipe(Effect.uninterruptible)
-
-    yield* Effect.forkScoped(
-      forever("webhook deliveries", round, Effect.raceFirst(nudge.await, Effect.sleep(POLL_MS)))
-    )
+    yield* lane("first attempts", FIRST_PLACES, claimFirst, nudge)
+    yield* lane("retries", RETRY_PLACES, store.claimRepeated, { rest: Effect.void, await: Effect.never })
   })
 )
 
-const CONCURRENCY = 1024
+const FIRST_PLACES = 768
+const RETRY_PLACES = 256
 const CLAIM_LIMIT = 100
 const POLL_MS = 500
 const LEASE_MARGIN_MS = 20_000
 
-/** What this process has claimed and not recorded, by destination. `wake` is called when a bound has eased. */
-const makeUnderWay = (wake: () => void) => {
+/** What a lane has claimed and not recorded, by destination. `eased` is called when a bound has room again. */
+const makeUnderWay = (places: number, eased: () => void) => {
   const ids = new Set<string>()
   const byDestination = new Map<string, number>()
   // Claimed for again once half has gone, so that a claim is worth its statement.
@@ -101,23 +128,18 @@ const makeUnderWay = (wake: () => void) => {
       const count = (byDestination.get(destination) ?? 1) - 1
       if (count === 0) byDestination.delete(destination)
       else byDestination.set(destination, count)
-      if (count <= DESTINATION_LIMIT / 2 && full.delete(destination)) wake()
-      if (ids.size === CONCURRENCY - CLAIM_LIMIT) wake()
+      if (count <= DESTINATION_LIMIT / 2 && full.delete(destination)) eased()
+      if (ids.size === places - CLAIM_LIMIT) eased()
     }
   }
 }
 
 /** What becomes of a delivery after an attempt. */
-const recorded = (
-  delivery: Claimed,
-  attempt: Attempt,
-  delaysMs: ReadonlyArray<number>,
-  jitter: number
-): Recorded => {
+const recorded = (delivery: Claimed, attempt: Attempt, delaysMs: ReadonlyArray<number>, jitter: number): Recorded => {
   if (isSuccess(attempt.statusCode) && attempt.error === null) {
     return { delivery, attempt, outcome: { status: "delivered" } }
   }
-  const delayMs = nextAttemptDelayMs(delivery.attemptsMade + 1, delaysMs, jitter)
+  const delayMs = nextAttemptDelayMs(delivery.attemptsMade - delivery.curveFrom + 1, delaysMs, jitter)
   return {
     delivery,
     attempt,

@@ -17,6 +17,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { createHmac } from "node:crypto"
+import { subscribe, unsubscribe } from "node:diagnostics_channel"
 import { Ids } from "../Ids.ts"
 import { Secrets } from "../Secrets.ts"
 import { Settings } from "../Settings.ts"
@@ -43,14 +44,16 @@ export class WebhookSender extends Context.Service<
               headersTimeout: webhookTimeoutMs,
               bodyTimeout: webhookTimeoutMs,
               maxHeaderSize: 16_384,
-              // A claim may come while almost as many as its limit are under way: none waits for a connection.
-              connections: 2 * DESTINATION_LIMIT,
+              // In each lane a claim may come while almost as many as its limit are under way: none waits for a connection.
+              connections: 4 * DESTINATION_LIMIT,
               keepAliveTimeout: 10_000,
               pipelining: 1
             })
         ),
         (dispatcher) => Effect.promise(() => dispatcher.destroy())
       )
+
+      const connected = yield* connectedAddresses
 
       const attempt = async (delivery: Claimed, signal: AbortSignal): Promise<Answer> => {
         if (addresses.isForbiddenLiteral(delivery.url)) throw new ForbiddenAddress("the host of the URL")
@@ -59,7 +62,7 @@ export class WebhookSender extends Context.Service<
           origin: url.origin,
           path: url.pathname + url.search,
           method: "POST",
-          headers: headersOf(delivery, secrets),
+          headers: headersOf(delivery, secrets, clock.currentTimeMillisUnsafe()),
           body: delivery.body,
           signal
         })
@@ -74,13 +77,13 @@ export class WebhookSender extends Context.Service<
               id: ids.next().id,
               atMs: startedAtMs,
               durationMs: Math.max(0, clock.currentTimeMillisUnsafe() - startedAtMs),
-              address: null,
+              address: connected.take(delivery.id),
               statusCode: answer.statusCode ?? null,
               error,
               responseBody: answer.responseBody ?? null
             })
             return Effect.tryPromise((signal) => attempt(delivery, signal)).pipe(
-              Effect.map((answer) => finished(answer, isSuccess(answer.statusCode) ? null : `status ${answer.statusCode}`)),
+              Effect.map((answer) => finished(answer, errorOf(answer.statusCode))),
               Effect.timeoutOrElse({
                 duration: webhookTimeoutMs,
                 orElse: () => Effect.sync(() => finished({}, "timeout"))
@@ -100,12 +103,16 @@ export const DESTINATION_LIMIT = 50
 export const isSuccess = (statusCode: number | null): boolean =>
   statusCode !== null && statusCode >= 200 && statusCode < 300
 
+/** A status that is no success, as it is shown to people. */
+const errorOf = (statusCode: number): string | null =>
+  isSuccess(statusCode) ? null : statusCode === 410 ? "410 Gone" : `status ${statusCode}`
+
 interface Answer {
   readonly statusCode: number
   readonly responseBody: string
 }
 
-const headersOf = (delivery: Claimed, secrets: Secrets["Service"]): Record<string, string> => {
+const headersOf = (delivery: Claimed, secrets: Secrets["Service"], nowMs: number): Record<string, string> => {
   const { method, resource } = partsOf(delivery.event)
   const headers: Record<string, string> = {
     "content-type": "application/json",
@@ -115,11 +122,56 @@ const headersOf = (delivery: Claimed, secrets: Secrets["Service"]): Record<strin
     "X-Webhook-Method": method,
     "X-Webhook-Delivery": delivery.id
   }
-  if (delivery.sealedSecret !== null) {
-    const secret = Redacted.value(openSecret(secrets, delivery.sealedSecret))
-    headers["X-Webhook-Signature"] = `sha256=${createHmac("sha256", secret).update(delivery.body).digest("hex")}`
+  if (delivery.sealedSecret === null) return headers
+  const secret = Redacted.value(openSecret(secrets, delivery.sealedSecret))
+  headers["X-Webhook-Signature"] = `sha256=${createHmac("sha256", secret).update(delivery.body).digest("hex")}`
+  return { ...headers, ...standardHeaders(delivery, secret, Math.floor(nowMs / 1000)) }
+}
+
+/**
+ * The headers of Standard Webhooks beside the contract's: they sign the time of the attempt as well. A secret of that
+ * ecosystem is `whsec_` and base64; any other is its UTF-8 bytes.
+ */
+const standardHeaders = (delivery: Claimed, secret: string, seconds: number): Record<string, string> => {
+  const key = secret.startsWith("whsec_") ? Buffer.from(secret.slice("whsec_".length), "base64") : secret
+  const signature = createHmac("sha256", key).update(`${delivery.id}.${seconds}.${delivery.body}`).digest("base64")
+  return {
+    "webhook-id": delivery.id,
+    "webhook-timestamp": String(seconds),
+    "webhook-signature": `v1,${signature}`
   }
-  return headers
+}
+
+/** Which address each delivery's connection went to, read where undici writes the request to its socket. */
+const connectedAddresses = Effect.gen(function* () {
+  const byDelivery = new Map<string, string>()
+  const listen = (message: unknown) => {
+    const { request, socket } = message as SentHeaders
+    const id = deliveryIdOf(request.headers)
+    if (id !== undefined && socket.remoteAddress !== undefined) byDelivery.set(id, socket.remoteAddress)
+  }
+  yield* Effect.acquireRelease(
+    Effect.sync(() => subscribe("undici:client:sendHeaders", listen)),
+    () => Effect.sync(() => unsubscribe("undici:client:sendHeaders", listen))
+  )
+  return {
+    take: (deliveryId: string): string | null => {
+      const address = byDelivery.get(deliveryId)
+      byDelivery.delete(deliveryId)
+      return address ?? null
+    }
+  }
+})
+
+interface SentHeaders {
+  readonly request: { readonly headers: ReadonlyArray<string> | string }
+  readonly socket: { readonly remoteAddress?: string }
+}
+
+const deliveryIdOf = (headers: ReadonlyArray<string> | string): string | undefined => {
+  if (typeof headers === "string") return /X-Webhook-Delivery: (\S+)/.exec(headers)?.[1]
+  const at = headers.indexOf("X-Webhook-Delivery")
+  return at < 0 ? undefined : headers[at + 1]
 }
 
 const openSecret = (secrets: Secrets["Service"], sealed: string): Redacted.Redacted<string> => {

@@ -1,7 +1,7 @@
 /**
  * Accounts, applications and keys, for operators.
  */
-import { AccountsGroup, ApplicationsGroup, KeysGroup } from "@pix-payments/api/OperatorApi"
+import { AccountsGroup, ApplicationsGroup, KeysGroup, OperatorApi } from "@pix-payments/api/OperatorApi"
 import {
   type ApiKey,
   type Application,
@@ -24,13 +24,12 @@ import { type ApiKeyRow, ApiKeys } from "../../accounts/ApiKeys.ts"
 import { RequestRefused } from "../../Errors.ts"
 import { Audit } from "../../operations/Audit.ts"
 import { toAccount } from "../AccountHandlers.ts"
-import { jsonResponse } from "../Json.ts"
+import { decodeBody, jsonResponse } from "../Json.ts"
 import { notFound, refusedAs, serviceUnavailable, unknownCursor } from "../WireTranslation.ts"
-import { decodeBody, knownId, pageFrom } from "./Requests.ts"
-import { ServedOperatorApi } from "./ServedOperatorApi.ts"
+import { knownId, pageFrom } from "./Requests.ts"
 
 const accountsLayer = HttpApiBuilder.group(
-  ServedOperatorApi,
+  OperatorApi,
   AccountsGroup.identifier,
   Effect.fn(function* (handlers) {
     const accounts = yield* Accounts
@@ -44,7 +43,12 @@ const accountsLayer = HttpApiBuilder.group(
             .create(withoutNulls({ ...input, document_type: documentType(input.document) }))
             .pipe(audit.around("accounts.create"))
           return jsonResponse(toOperatorAccount(row), 201)
-        }).pipe(Effect.catchTags({ RequestRefused: refusedAs("VALIDATION_ERROR", "INVALID_DOCUMENT"), Unavailable: serviceUnavailable }))
+        }).pipe(
+          Effect.catchTags({
+            RequestRefused: refusedAs("VALIDATION_ERROR", "INVALID_DOCUMENT"),
+            Unavailable: serviceUnavailable
+          })
+        )
       )
       .handle("list", ({ query }) =>
         Effect.gen(function* () {
@@ -65,15 +69,13 @@ const accountsLayer = HttpApiBuilder.group(
           const changes = yield* decodeBody(request, decodeUpdateAccount)
           const row = yield* accounts.update(id, withoutNulls(changes)).pipe(audit.around("accounts.update"))
           return jsonResponse(toOperatorAccount(row), 200)
-        }).pipe(
-          Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound, Unavailable: serviceUnavailable })
-        )
+        }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound, Unavailable: serviceUnavailable }))
       )
   })
 )
 
 const applicationsLayer = HttpApiBuilder.group(
-  ServedOperatorApi,
+  OperatorApi,
   ApplicationsGroup.identifier,
   Effect.fn(function* (handlers) {
     const accounts = yield* Accounts
@@ -86,9 +88,7 @@ const applicationsLayer = HttpApiBuilder.group(
           const { name } = yield* decodeBody(request, decodeCreateApplication)
           const row = yield* accounts.createApplication(id, name).pipe(audit.around("applications.create"))
           return jsonResponse(toApplication(row), 201)
-        }).pipe(
-          Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound, Unavailable: serviceUnavailable })
-        )
+        }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound, Unavailable: serviceUnavailable }))
       )
       .handle("list", ({ params, query }) =>
         Effect.gen(function* () {
@@ -108,15 +108,13 @@ const applicationsLayer = HttpApiBuilder.group(
             .updateApplication(id, withoutNulls(changes))
             .pipe(audit.around("applications.update"))
           return jsonResponse(toApplication(row), 200)
-        }).pipe(
-          Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound, Unavailable: serviceUnavailable })
-        )
+        }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound, Unavailable: serviceUnavailable }))
       )
   })
 )
 
 const keysLayer = HttpApiBuilder.group(
-  ServedOperatorApi,
+  OperatorApi,
   KeysGroup.identifier,
   Effect.fn(function* (handlers) {
     const accounts = yield* Accounts
@@ -133,12 +131,15 @@ const keysLayer = HttpApiBuilder.group(
             return yield* new RequestRefused({ code: "VALIDATION_ERROR", details: ["expires_at"] })
           }
           const made = yield* keys
-            .create({ applicationId: application.id, name: input.name, scopes: [...new Set(input.scopes)], expiresAtMs })
+            .create({
+              applicationId: application.id,
+              name: input.name,
+              scopes: [...new Set(input.scopes)],
+              expiresAtMs
+            })
             .pipe(audit.around("keys.create"))
           return jsonResponse({ ...toApiKey(made), key: made.key }, 201)
-        }).pipe(
-          Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound, Unavailable: serviceUnavailable })
-        )
+        }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound, Unavailable: serviceUnavailable }))
       )
       .handle("list", ({ params, query }) =>
         Effect.gen(function* () {

@@ -1,8 +1,8 @@
 /**
- * Every charge and delivery, what operators do with charges, and the charges of the checkout.
+ * Every charge, what operators do with charges, and the charges of the checkout.
  */
-import { ChargeActionsGroup, ChargesGroup, CheckoutChargesGroup, DeliveriesGroup } from "@pix-payments/api/OperatorApi"
-import { decodeCreateCheckoutCharge, type Delivery, type OperatorCharge } from "@pix-payments/api/OperatorResources"
+import { ChargeActionsGroup, ChargesGroup, CheckoutChargesGroup, OperatorApi } from "@pix-payments/api/OperatorApi"
+import { decodeCreateCheckoutCharge, type OperatorCharge } from "@pix-payments/api/OperatorResources"
 import { pageOf } from "@pix-payments/domain/List"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -14,8 +14,8 @@ import type { StoredCharge } from "../../charges/ChargeStore.ts"
 import { Disputes } from "../../disputes/Disputes.ts"
 import { EventHistory } from "../../events/EventHistory.ts"
 import { Audit } from "../../operations/Audit.ts"
-import { type DeliveryRow, DeliveryStore } from "../../webhooks/DeliveryStore.ts"
-import { jsonResponse } from "../Json.ts"
+import { DeliveryStore } from "../../webhooks/DeliveryStore.ts"
+import { decodeBody, jsonResponse } from "../Json.ts"
 import {
   accountInactive,
   invalidState,
@@ -25,11 +25,11 @@ import {
   serviceUnavailable,
   unknownCursor
 } from "../WireTranslation.ts"
-import { decodeBody, knownId, pageFrom } from "./Requests.ts"
-import { ServedOperatorApi } from "./ServedOperatorApi.ts"
+import { toDelivery } from "./DeliveriesHandlers.ts"
+import { knownId, pageFrom } from "./Requests.ts"
 
 const chargesLayer = HttpApiBuilder.group(
-  ServedOperatorApi,
+  OperatorApi,
   ChargesGroup.identifier,
   Effect.fn(function* (handlers) {
     const charges = yield* Charges
@@ -68,44 +68,8 @@ const chargesLayer = HttpApiBuilder.group(
   })
 )
 
-const deliveriesLayer = HttpApiBuilder.group(
-  ServedOperatorApi,
-  DeliveriesGroup.identifier,
-  Effect.fn(function* (handlers) {
-    const deliveries = yield* DeliveryStore
-
-    return handlers
-      .handle("list", ({ query }) =>
-        Effect.gen(function* () {
-          const page = pageFrom(query)
-          const rows = yield* deliveries.list(
-            {
-              status: query.status,
-              resourceId: query.resource_id,
-              endpointId: query.endpoint_id,
-              event: query.event
-            },
-            page
-          )
-          return pageOf(rows.map(toDelivery), page.limit)
-        }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor, Unavailable: serviceUnavailable }))
-      )
-      .handle("retrieve", ({ params }) =>
-        Effect.gen(function* () {
-          const delivery = yield* deliveries.find(yield* knownId(params.id))
-          if (delivery === undefined) return yield* notFound()
-          const attempts = yield* deliveries.attemptsOf(delivery.id)
-          return {
-            ...toDelivery(delivery),
-            attempts: attempts.map((attempt) => ({ ...attempt, at: attempt.at.toISOString() }))
-          }
-        }).pipe(Effect.catchTags({ NotFoundError: notFound, Unavailable: serviceUnavailable }))
-      )
-  })
-)
-
 const actionsLayer = HttpApiBuilder.group(
-  ServedOperatorApi,
+  OperatorApi,
   ChargeActionsGroup.identifier,
   Effect.fn(function* (handlers) {
     const charges = yield* Charges
@@ -130,7 +94,7 @@ const actionsLayer = HttpApiBuilder.group(
 )
 
 const checkoutLayer = HttpApiBuilder.group(
-  ServedOperatorApi,
+  OperatorApi,
   CheckoutChargesGroup.identifier,
   Effect.fn(function* (handlers) {
     const charges = yield* Charges
@@ -144,12 +108,10 @@ const checkoutLayer = HttpApiBuilder.group(
           const application = yield* accounts.getApplication(yield* knownId(params.id))
           const input = yield* decodeBody(request, decodeCreateCheckoutCharge)
           const owner = { id: application.id, accountId: application.account_id }
-          const { charge, replayed } = yield* charges
-            .createForCheckout(owner, headers["idempotency-key"], input)
-            .pipe(
-              Effect.map((created) => ({ ...created, id: created.charge.id })),
-              audit.after("checkoutCharges.create")
-            )
+          const { charge, replayed } = yield* charges.createForCheckout(owner, headers["idempotency-key"], input).pipe(
+            Effect.map((created) => ({ ...created, id: created.charge.id })),
+            audit.after("checkoutCharges.create")
+          )
           const now = yield* Clock.currentTimeMillis
           return jsonResponse(
             toOperatorCharge(charge, now),
@@ -175,7 +137,7 @@ const checkoutLayer = HttpApiBuilder.group(
   })
 )
 
-export const layer = Layer.mergeAll(chargesLayer, deliveriesLayer, actionsLayer, checkoutLayer)
+export const layer = Layer.mergeAll(chargesLayer, actionsLayer, checkoutLayer)
 
 /** A charge as operators see it. */
 export const toOperatorCharge = (charge: StoredCharge, nowMs: number): OperatorCharge => ({
@@ -183,17 +145,4 @@ export const toOperatorCharge = (charge: StoredCharge, nowMs: number): OperatorC
   account_id: charge.accountId,
   application_id: charge.applicationId,
   origin: charge.origin
-})
-
-const toDelivery = (row: DeliveryRow): Delivery => ({
-  id: row.id,
-  object: "delivery",
-  status: row.status,
-  event: row.event,
-  resource_id: row.resource_id,
-  endpoint_id: row.endpoint_id,
-  url: row.url,
-  attempts_made: row.attempts_made,
-  next_attempt_at: row.status === "scheduled" ? (row.due_at?.toISOString() ?? null) : null,
-  created_at: row.created_at.toISOString()
 })

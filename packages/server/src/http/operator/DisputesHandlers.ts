@@ -1,7 +1,7 @@
 /**
  * Disputes, and what operators say in them.
  */
-import { DisputeActionsGroup, DisputesGroup } from "@pix-payments/api/OperatorApi"
+import { DisputeActionsGroup, DisputesGroup, OperatorApi } from "@pix-payments/api/OperatorApi"
 import { decodeTextBody, type OperatorDispute } from "@pix-payments/api/OperatorResources"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import { pageOf } from "@pix-payments/domain/List"
@@ -11,13 +11,12 @@ import * as Layer from "effect/Layer"
 import { Disputes, toDispute } from "../../disputes/Disputes.ts"
 import { type DisputeMessage, DisputeStore, type StoredDispute } from "../../disputes/DisputeStore.ts"
 import { Audit } from "../../operations/Audit.ts"
-import { jsonResponse } from "../Json.ts"
+import { decodeBody, jsonResponse } from "../Json.ts"
 import { invalidState, notFound, refusedAs, serviceUnavailable, unknownCursor } from "../WireTranslation.ts"
-import { decodeBody, pageFrom } from "./Requests.ts"
-import { ServedOperatorApi } from "./ServedOperatorApi.ts"
+import { pageFrom } from "./Requests.ts"
 
 const disputesLayer = HttpApiBuilder.group(
-  ServedOperatorApi,
+  OperatorApi,
   DisputesGroup.identifier,
   Effect.fn(function* (handlers) {
     const disputes = yield* Disputes
@@ -36,18 +35,16 @@ const disputesLayer = HttpApiBuilder.group(
         }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor, Unavailable: serviceUnavailable }))
       )
       .handle("retrieve", ({ params }) =>
-        disputes
-          .find(params.id)
-          .pipe(
-            Effect.flatMap((dispute) => withMessages(store, dispute)),
-            Effect.catchTags({ NotFoundError: notFound, Unavailable: serviceUnavailable })
-          )
+        disputes.find(params.id).pipe(
+          Effect.flatMap((dispute) => withMessages(store, dispute)),
+          Effect.catchTags({ NotFoundError: notFound, Unavailable: serviceUnavailable })
+        )
       )
   })
 )
 
 const actionsLayer = HttpApiBuilder.group(
-  ServedOperatorApi,
+  OperatorApi,
   DisputeActionsGroup.identifier,
   Effect.fn(function* (handlers) {
     const disputes = yield* Disputes

@@ -1,20 +1,21 @@
 /**
- * The ledger, for operators: entries, and whether all of it adds up.
+ * The ledger and the figures, for operators: entries, whether all of it adds up, and how much there is.
  */
-import { LedgerGroup } from "@pix-payments/api/OperatorApi"
+import { LedgerGroup, OperatorApi, StatsGroup } from "@pix-payments/api/OperatorApi"
 import type { LedgerEntry } from "@pix-payments/api/OperatorResources"
 import type { Cents } from "@pix-payments/domain/Cents"
 import { pageOf } from "@pix-payments/domain/List"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Layer from "effect/Layer"
 import type { LedgerKind } from "../../ledger/Ledger.ts"
 import { LedgerReports, type TransferRow } from "../../ledger/LedgerReports.ts"
+import { Stats } from "../../operations/Stats.ts"
 import { serviceUnavailable, unknownCursor } from "../WireTranslation.ts"
 import { pageFrom } from "./Requests.ts"
-import { ServedOperatorApi } from "./ServedOperatorApi.ts"
 
-export const layer = HttpApiBuilder.group(
-  ServedOperatorApi,
+const ledgerLayer = HttpApiBuilder.group(
+  OperatorApi,
   LedgerGroup.identifier,
   Effect.fn(function* (handlers) {
     const ledger = yield* LedgerReports
@@ -48,6 +49,20 @@ export const layer = HttpApiBuilder.group(
       )
   })
 )
+
+const statsLayer = HttpApiBuilder.group(
+  OperatorApi,
+  StatsGroup.identifier,
+  Effect.fn(function* (handlers) {
+    const stats = yield* Stats
+
+    return handlers.handle("retrieve", ({ query }) =>
+      stats.read(query.account_id).pipe(Effect.catchTags({ Unavailable: serviceUnavailable }))
+    )
+  })
+)
+
+export const layer = Layer.mergeAll(ledgerLayer, statsLayer)
 
 const toEntry = (row: TransferRow): LedgerEntry => ({
   id: row.id,

@@ -1,7 +1,7 @@
 /**
  * The request log and the audit log, for operators.
  */
-import { AuditGroup, RequestsGroup } from "@pix-payments/api/OperatorApi"
+import { AuditGroup, OperatorApi, RequestsGroup } from "@pix-payments/api/OperatorApi"
 import { pageOf } from "@pix-payments/domain/List"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
@@ -12,10 +12,9 @@ import { readPage } from "../../sql/Paging.ts"
 import { orUnavailable } from "../../sql/Unavailable.ts"
 import { serviceUnavailable, unknownCursor } from "../WireTranslation.ts"
 import { pageFrom } from "./Requests.ts"
-import { ServedOperatorApi } from "./ServedOperatorApi.ts"
 
 const requestsLayer = HttpApiBuilder.group(
-  ServedOperatorApi,
+  OperatorApi,
   RequestsGroup.identifier,
   Effect.fn(function* (handlers) {
     const sql = yield* SqlClient
@@ -57,7 +56,7 @@ const requestsLayer = HttpApiBuilder.group(
 )
 
 const auditLayer = HttpApiBuilder.group(
-  ServedOperatorApi,
+  OperatorApi,
   AuditGroup.identifier,
   Effect.fn(function* (handlers) {
     const audit = yield* Audit

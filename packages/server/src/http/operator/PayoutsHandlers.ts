@@ -1,7 +1,7 @@
 /**
  * Every payout, and what operators do with payouts.
  */
-import { PayoutActionsGroup, PayoutsGroup } from "@pix-payments/api/OperatorApi"
+import { OperatorApi, PayoutActionsGroup, PayoutsGroup } from "@pix-payments/api/OperatorApi"
 import { decodeCreateDashboardPayout, type OperatorPayout } from "@pix-payments/api/OperatorResources"
 import { pageOf } from "@pix-payments/domain/List"
 import * as Effect from "effect/Effect"
@@ -11,7 +11,7 @@ import { Accounts } from "../../accounts/Accounts.ts"
 import { Audit } from "../../operations/Audit.ts"
 import { Payouts, toPayout } from "../../payouts/Payouts.ts"
 import type { StoredPayout } from "../../payouts/PayoutStore.ts"
-import { jsonResponse } from "../Json.ts"
+import { decodeBody, jsonResponse } from "../Json.ts"
 import {
   accountInactive,
   accountRestricted,
@@ -22,11 +22,10 @@ import {
   serviceUnavailable,
   unknownCursor
 } from "../WireTranslation.ts"
-import { decodeBody, knownId, pageFrom } from "./Requests.ts"
-import { ServedOperatorApi } from "./ServedOperatorApi.ts"
+import { knownId, pageFrom } from "./Requests.ts"
 
 const payoutsLayer = HttpApiBuilder.group(
-  ServedOperatorApi,
+  OperatorApi,
   PayoutsGroup.identifier,
   Effect.fn(function* (handlers) {
     const payouts = yield* Payouts
@@ -51,7 +50,7 @@ const payoutsLayer = HttpApiBuilder.group(
 )
 
 const actionsLayer = HttpApiBuilder.group(
-  ServedOperatorApi,
+  OperatorApi,
   PayoutActionsGroup.identifier,
   Effect.fn(function* (handlers) {
     const payouts = yield* Payouts
@@ -64,7 +63,11 @@ const actionsLayer = HttpApiBuilder.group(
         .pipe(
           audit.after(action),
           Effect.map(toOperatorPayout),
-          Effect.catchTags({ NotFoundError: notFound, InvalidStateError: invalidState, Unavailable: serviceUnavailable })
+          Effect.catchTags({
+            NotFoundError: notFound,
+            InvalidStateError: invalidState,
+            Unavailable: serviceUnavailable
+          })
         )
 
     return handlers
@@ -80,11 +83,7 @@ const actionsLayer = HttpApiBuilder.group(
                 Effect.map((created) => ({ ...created, id: created.payout.id })),
                 audit.after("payoutActions.create")
               )
-            return jsonResponse(
-              toOperatorPayout(payout),
-              201,
-              replayed ? { "idempotent-replayed": "true" } : undefined
-            )
+            return jsonResponse(toOperatorPayout(payout), 201, replayed ? { "idempotent-replayed": "true" } : undefined)
           }).pipe(
             Effect.catchTags({
               RequestRefused: refusedAs(

@@ -3,6 +3,7 @@
  * operator's mistake, and answered so.
  */
 import {
+  OperatorApi,
   SimulatorChargesGroup,
   SimulatorDisputesGroup,
   SimulatorPayoutsGroup,
@@ -29,13 +30,11 @@ import { DisputeStore } from "../../disputes/DisputeStore.ts"
 import { InvalidStateError } from "../../Errors.ts"
 import { Audit } from "../../operations/Audit.ts"
 import { Payouts } from "../../payouts/Payouts.ts"
-import { jsonResponse } from "../Json.ts"
+import { decodeBody, jsonResponse } from "../Json.ts"
 import { invalidState, notFound, refusedAs, serviceUnavailable } from "../WireTranslation.ts"
 import { toOperatorCharge } from "./ChargesHandlers.ts"
 import { withMessages } from "./DisputesHandlers.ts"
 import { toOperatorPayout } from "./PayoutsHandlers.ts"
-import { decodeBody } from "./Requests.ts"
-import { ServedOperatorApi } from "./ServedOperatorApi.ts"
 
 const withoutBody = { NotFoundError: notFound, InvalidStateError: invalidState, Unavailable: serviceUnavailable }
 const withBody = { ...withoutBody, RequestRefused: refusedAs("VALIDATION_ERROR") }
@@ -48,7 +47,7 @@ const tell = Effect.fnUntraced(function* (report: AcquirerReport, status: string
 })
 
 const chargesLayer = HttpApiBuilder.group(
-  ServedOperatorApi,
+  OperatorApi,
   SimulatorChargesGroup.identifier,
   Effect.fn(function* (handlers) {
     const charges = yield* Charges
@@ -84,7 +83,7 @@ const chargesLayer = HttpApiBuilder.group(
 )
 
 const returnsLayer = HttpApiBuilder.group(
-  ServedOperatorApi,
+  OperatorApi,
   SimulatorReturnsGroup.identifier,
   Effect.fn(function* (handlers) {
     const charges = yield* Charges
@@ -144,7 +143,7 @@ const returnsLayer = HttpApiBuilder.group(
 )
 
 const disputesLayer = HttpApiBuilder.group(
-  ServedOperatorApi,
+  OperatorApi,
   SimulatorDisputesGroup.identifier,
   Effect.fn(function* (handlers) {
     const disputes = yield* Disputes
@@ -186,7 +185,7 @@ const disputesLayer = HttpApiBuilder.group(
 )
 
 const payoutsLayer = HttpApiBuilder.group(
-  ServedOperatorApi,
+  OperatorApi,
   SimulatorPayoutsGroup.identifier,
   Effect.fn(function* (handlers) {
     const payouts = yield* Payouts

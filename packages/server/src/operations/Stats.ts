@@ -1,0 +1,117 @@
+/**
+ * Figures for the first look at an installation, or at one account.
+ *
+ * A report over whole tables: for people and dashboards, not for every second.
+ *
+ * Source: operator-api.md (`/stats`).
+ */
+import type { Stats as StatsBody } from "@pix-payments/api/OperatorResources"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { wholeTables } from "../sql/Database.ts"
+import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+
+export class Stats extends Context.Service<
+  Stats,
+  {
+    /** Of an account, or of all. */
+    readonly read: (accountId: string | undefined) => Effect.Effect<StatsBody, Unavailable>
+  }
+>()("@pix-payments/server/Stats") {
+  static readonly layer = Layer.effect(
+    Stats,
+    Effect.map(SqlClient, (sql) =>
+      Stats.of({
+        read: (accountId) =>
+          wholeTables(
+            Effect.gen(function* () {
+              const of = [accountId ?? null]
+              return {
+                object: "stats" as const,
+                charges: byState(yield* sql.unsafe<StateRow>(chargesByState, of)),
+                payouts: byState(yield* sql.unsafe<StateRow>(inStates("payouts"), of)),
+                disputes: byState(yield* sql.unsafe<StateRow>(inStates("disputes"), of)),
+                deliveries: byState(yield* sql.unsafe<StateRow>(inStates("deliveries"), of)),
+                volume_per_day: (yield* sql.unsafe<DayRow>(volumePerDay, of)).map(toDay),
+                ...toDue(yield* sql.unsafe<DueRow>(due, of), yield* sql.unsafe<RateRow>(successRate, of))
+              }
+            })
+          ).pipe(Effect.provideService(SqlClient, sql), orUnavailable)
+      })
+    )
+  )
+}
+
+interface StateRow {
+  readonly status: string
+  readonly count: bigint
+}
+
+interface DayRow {
+  readonly date: string
+  readonly charges_paid: bigint
+  readonly charges_amount: string
+  readonly payouts_created: bigint
+  readonly payouts_amount: string
+}
+
+interface DueRow {
+  readonly count: bigint
+  readonly oldest: Date | null
+}
+
+interface RateRow {
+  readonly attempts: bigint
+  readonly successes: bigint
+}
+
+const inAccount = (column: string) => `($1::uuid IS NULL OR ${column} = $1::uuid)`
+
+const inStates = (table: string) =>
+  `SELECT status, count(*) AS count FROM ${table} WHERE ${inAccount("account_id")} GROUP BY status`
+
+const chargesByState = `
+  SELECT CASE WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END AS status,
+    count(*) AS count
+  FROM charges WHERE ${inAccount("account_id")} GROUP BY 1`
+
+const volumePerDay = `
+  WITH paid AS (
+    SELECT (paid_at AT TIME ZONE 'UTC')::date AS day, count(*) AS count, sum(amount) AS amount FROM charges
+    WHERE paid_at >= now() - interval '30 days' AND ${inAccount("account_id")} GROUP BY 1
+  ),
+  sent AS (
+    SELECT (created_at AT TIME ZONE 'UTC')::date AS day, count(*) AS count, sum(amount) AS amount FROM payouts
+    WHERE created_at >= now() - interval '30 days' AND ${inAccount("account_id")} GROUP BY 1
+  )
+  SELECT to_char(coalesce(p.day, s.day), 'YYYY-MM-DD') AS date, coalesce(p.count, 0) AS charges_paid,
+    coalesce(p.amount, 0)::text AS charges_amount, coalesce(s.count, 0) AS payouts_created,
+    coalesce(s.amount, 0)::text AS payouts_amount
+  FROM paid p FULL JOIN sent s ON s.day = p.day ORDER BY 1 DESC`
+
+const due = `
+  SELECT count(*) AS count, min(due_at) AS oldest FROM deliveries
+  WHERE status = 'scheduled' AND due_at <= now() AND ${inAccount("account_id")}`
+
+const successRate = `
+  SELECT count(*) AS attempts, count(*) FILTER (WHERE a.error IS NULL) AS successes
+  FROM delivery_attempts a JOIN deliveries d ON d.id = a.delivery_id WHERE ${inAccount("d.account_id")}`
+
+const byState = (rows: ReadonlyArray<StateRow>) =>
+  Object.fromEntries(rows.map(({ count, status }) => [status, Number(count)]))
+
+const toDay = (row: DayRow) => ({
+  date: row.date,
+  charges_paid: Number(row.charges_paid),
+  charges_amount: Number(row.charges_amount),
+  payouts_created: Number(row.payouts_created),
+  payouts_amount: Number(row.payouts_amount)
+})
+
+const toDue = ([waiting]: ReadonlyArray<DueRow>, [rate]: ReadonlyArray<RateRow>) => ({
+  deliveries_due: Number(waiting?.count ?? 0),
+  oldest_due_at: waiting?.oldest?.toISOString() ?? null,
+  success_rate: rate === undefined || rate.attempts === 0n ? null : Number(rate.successes) / Number(rate.attempts)
+})

@@ -1,0 +1,216 @@
+/**
+ * Registered endpoints: where the events of an application go, beside the `webhook_url` of each resource.
+ *
+ * Guarantees: an application sees and changes its own endpoints only; a secret is sealed at rest and never given
+ * back; pausing holds what is due and resuming lets it go; deleting cancels it, in the same commit.
+ *
+ * Source: payments-api-v1.md "GET /v1/webhooks" and following; decisions.md "Webhooks".
+ */
+import type { Caller } from "@pix-payments/api/Security"
+import { normalizeUrl } from "@pix-payments/domain/PublicUrl"
+import { isUuid } from "@pix-payments/domain/Uuid"
+import type {
+  CreateWebhookEndpoint,
+  UpdateWebhookEndpoint,
+  WebhookEndpoint
+} from "@pix-payments/domain/WebhookEndpoint"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { NotFoundError, RequestRefused } from "../Errors.ts"
+import { Nudge } from "../events/Nudge.ts"
+import { destinationOf } from "../events/Outbox.ts"
+import { Ids } from "../Ids.ts"
+import { Secrets } from "../Secrets.ts"
+import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { PublicAddress } from "./PublicAddress.ts"
+
+export interface EndpointRow {
+  readonly id: string
+  readonly url: string
+  readonly description: string | null
+  readonly events: ReadonlyArray<string>
+  readonly active: boolean
+  readonly secret: string | null
+  readonly created_at: Date
+}
+
+/** How deliveries to an endpoint fare. */
+export interface HealthRow extends EndpointRow {
+  readonly consecutive_failures: number
+  readonly successes: bigint
+  readonly failures: bigint
+  readonly last_success_at: Date | null
+  readonly last_failure_at: Date | null
+}
+
+export class WebhookEndpoints extends Context.Service<
+  WebhookEndpoints,
+  {
+    readonly list: (applicationId: string) => Effect.Effect<ReadonlyArray<EndpointRow>, Unavailable>
+    /** The same with their health, for operators. */
+    readonly listWithHealth: (applicationId: string) => Effect.Effect<ReadonlyArray<HealthRow>, Unavailable>
+    readonly find: (applicationId: string, id: string) => Effect.Effect<EndpointRow, NotFoundError | Unavailable>
+    readonly create: (
+      caller: Caller,
+      input: CreateWebhookEndpoint
+    ) => Effect.Effect<EndpointRow, RequestRefused | Unavailable>
+    readonly update: (
+      applicationId: string,
+      id: string,
+      changes: UpdateWebhookEndpoint
+    ) => Effect.Effect<EndpointRow, NotFoundError | RequestRefused | Unavailable>
+    readonly remove: (applicationId: string, id: string) => Effect.Effect<void, NotFoundError | Unavailable>
+  }
+>()("@pix-payments/server/WebhookEndpoints") {
+  static readonly layer = Layer.effect(
+    WebhookEndpoints,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const ids = yield* Ids
+      const secrets = yield* Secrets
+      const addresses = yield* PublicAddress
+      const nudge = yield* Nudge
+
+      const checkAddress = (url: string | undefined) =>
+        url === undefined
+          ? Effect.void
+          : Effect.flatMap(addresses.mayReceive(url), (may) =>
+              may ? Effect.void : Effect.fail(new RequestRefused({ code: "INVALID_WEBHOOK_URL", details: ["url"] }))
+            )
+
+      const find = Effect.fn("WebhookEndpoints.find")(function* (applicationId: string, id: string) {
+        const [row] = isUuid(id)
+          ? yield* sql.unsafe<EndpointRow>(`SELECT ${columns} FROM webhook_endpoints WHERE ${own}`, [id, applicationId])
+          : []
+        return row ?? (yield* new NotFoundError())
+      }, orUnavailable)
+
+      return WebhookEndpoints.of({
+        find,
+
+        list: (applicationId) =>
+          orUnavailable(
+            sql.unsafe<EndpointRow>(
+              `SELECT ${columns} FROM webhook_endpoints
+               WHERE application_id = $1::uuid AND deleted_at IS NULL ORDER BY id DESC`,
+              [applicationId]
+            )
+          ),
+
+        listWithHealth: (applicationId) => orUnavailable(sql.unsafe<HealthRow>(selectHealth, [applicationId])),
+
+        create: Effect.fn("WebhookEndpoints.create")(function* (caller, input) {
+          yield* checkAddress(input.url)
+          const { epochMs, id } = ids.next()
+          const rows = yield* sql.unsafe<EndpointRow>(insertOne, [
+            id,
+            caller.account.id,
+            caller.applicationId,
+            input.url,
+            normalizeUrl(input.url),
+            destinationOf(input.url),
+            input.description ?? null,
+            JSON.stringify([...new Set(input.events)]),
+            typeof input.secret === "string" ? secrets.seal(input.secret) : null,
+            epochMs
+          ])
+          return rows[0] ?? (yield* Effect.die(new Error("an endpoint was not stored")))
+        }, orUnavailable),
+
+        update: Effect.fn("WebhookEndpoints.update")(function* (applicationId, id, changes) {
+          yield* checkAddress(changes.url)
+          const { description, events, secret, url } = changes
+          const rows = yield* sql.withTransaction(
+            Effect.gen(function* () {
+              const changed = yield* sql.unsafe<EndpointRow>(updateOne, [
+                id,
+                applicationId,
+                url ?? null,
+                url === undefined ? null : normalizeUrl(url),
+                url === undefined ? null : destinationOf(url),
+                description !== undefined,
+                description ?? null,
+                events === undefined ? null : JSON.stringify([...new Set(events)]),
+                secret !== undefined,
+                typeof secret === "string" ? secrets.seal(secret) : null,
+                changes.active ?? null
+              ])
+              if (url !== undefined && changed.length > 0) yield* sql.unsafe(redirect, [id, url, destinationOf(url)])
+              if (changes.active === true && changed.length > 0) yield* sql.unsafe(letGo, [id])
+              return changed
+            })
+          )
+          if (changes.active === true) nudge.wake()
+          return rows[0] ?? (yield* new NotFoundError())
+        }, orUnavailable),
+
+        remove: Effect.fn("WebhookEndpoints.remove")(function* (applicationId, id) {
+          yield* find(applicationId, id)
+          yield* sql.withTransaction(
+            Effect.gen(function* () {
+              yield* sql.unsafe(`UPDATE webhook_endpoints SET deleted_at = now() WHERE ${own}`, [id, applicationId])
+              yield* sql.unsafe(
+                `UPDATE deliveries SET status = 'canceled', due_at = NULL, held_due_at = NULL
+                 WHERE endpoint_id = $1::uuid AND status = 'scheduled'`,
+                [id]
+              )
+            })
+          )
+        }, orUnavailable)
+      })
+    })
+  )
+}
+
+/** An endpoint as the API shows it. */
+export const toWebhookEndpoint = (row: EndpointRow): WebhookEndpoint => ({
+  id: row.id,
+  object: "webhook",
+  url: row.url,
+  description: row.description,
+  events: row.events,
+  active: row.active,
+  has_secret: row.secret !== null,
+  created_at: row.created_at.toISOString()
+})
+
+const columns = "id, url, description, events, active, secret, created_at"
+
+const own = "id = $1::uuid AND application_id = $2::uuid AND deleted_at IS NULL"
+
+const selectHealth = `
+  SELECT ${columns
+    .split(", ")
+    .map((column) => `w.${column}`)
+    .join(", ")}, coalesce(h.consecutive_failures, 0) AS consecutive_failures,
+    coalesce(h.successes, 0) AS successes, coalesce(h.failures, 0) AS failures, h.last_success_at, h.last_failure_at
+  FROM webhook_endpoints w LEFT JOIN webhook_endpoint_health h ON h.endpoint_id = w.id
+  WHERE w.application_id = $1::uuid AND w.deleted_at IS NULL ORDER BY w.id DESC`
+
+const insertOne = `
+  INSERT INTO webhook_endpoints (id, account_id, application_id, url, normalized_url, destination, description, events,
+    active, secret, created_at)
+  VALUES ($1::uuid, $2::uuid, $3::uuid, $4, $5, $6, $7, ARRAY(SELECT json_array_elements_text($8::json)), true, $9,
+    to_timestamp($10::double precision / 1000))
+  RETURNING ${columns}`
+
+const updateOne = `
+  UPDATE webhook_endpoints SET
+    url = coalesce($3, url), normalized_url = coalesce($4, normalized_url), destination = coalesce($5, destination),
+    description = CASE WHEN $6::boolean THEN $7 ELSE description END,
+    events = CASE WHEN $8::text IS NULL THEN events ELSE ARRAY(SELECT json_array_elements_text($8::text::json)) END,
+    secret = CASE WHEN $9::boolean THEN $10 ELSE secret END,
+    active = coalesce($11::boolean, active)
+  WHERE ${own}
+  RETURNING ${columns}`
+
+/** What is still due goes where the endpoint now is. */
+const redirect = `
+  UPDATE deliveries SET url = $2, destination = $3 WHERE endpoint_id = $1::uuid AND status = 'scheduled'`
+
+/** What waited for the endpoint is due as it was. */
+const letGo = `
+  UPDATE deliveries SET due_at = held_due_at, held_due_at = NULL
+  WHERE endpoint_id = $1::uuid AND held_due_at IS NOT NULL`

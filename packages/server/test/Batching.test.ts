@@ -1,0 +1,170 @@
+/** One function that does one thing, and one statement that does many: what joins them keeps its word. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import { ConnectionError, ConstraintError, SqlError } from "effect/sql/SqlError"
+import * as Batching from "../src/sql/Batching.ts"
+
+describe("Batching", () => {
+  it.live("does a lone member at once, alone", () =>
+    Effect.gen(function* () {
+      const store = yield* makeStore()
+      assert.strictEqual(yield* store.one(7), "done 7")
+      assert.deepStrictEqual(store.batches, [[7]])
+    })
+  )
+
+  it.live("has one batch in flight: what comes meanwhile is the next one, in order", () =>
+    Effect.gen(function* () {
+      const store = yield* makeStore({ maxBatch: 4 })
+      const release = store.hold()
+      const fibers = yield* Effect.forEach([1, 2, 3, 4, 5, 6, 7], (member) => begin(store.one(member)))
+      assert.deepStrictEqual(store.batches, [[1]])
+      release()
+      const answers = yield* Effect.forEach(fibers, Fiber.join)
+      assert.deepStrictEqual(
+        answers,
+        [1, 2, 3, 4, 5, 6, 7].map((member) => `done ${member}`)
+      )
+      assert.deepStrictEqual(store.batches, [[1], [2, 3, 4, 5], [6, 7]])
+      assert.strictEqual(store.mostAtOnce(), 1)
+    })
+  )
+
+  it.live("does the others when one member cannot be done, in halves, and dies for that one alone", () =>
+    Effect.gen(function* () {
+      const store = yield* makeStore({ poison: 5 })
+      const release = store.hold()
+      const fibers = yield* Effect.forEach([0, 1, 2, 3, 4, 5, 6, 7, 8], (member) => begin(store.one(member)))
+      release()
+      const exits = yield* Effect.forEach(fibers, Fiber.await)
+      for (const [member, exit] of exits.entries()) {
+        if (member !== 5) assert.deepStrictEqual(exit, Exit.succeed(`done ${member}`))
+        else assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
+      }
+      assert.deepStrictEqual(store.batches, [
+        [0],
+        [1, 2, 3, 4, 5, 6, 7, 8],
+        [1, 2, 3, 4],
+        [5, 6, 7, 8],
+        [5, 6],
+        [5],
+        [6],
+        [7, 8]
+      ])
+      assert.deepStrictEqual(store.done.toSorted(), [0, 1, 2, 3, 4, 6, 7, 8])
+      assert.strictEqual(yield* store.one(9), "done 9")
+    })
+  )
+
+  it.live("tells everybody in a batch that the database is away, and tries nothing again", () =>
+    Effect.gen(function* () {
+      const store = yield* makeStore({ isAway: true })
+      const release = store.hold()
+      const fibers = yield* Effect.forEach([1, 2, 3], (member) => begin(store.one(member)))
+      release()
+      for (const fiber of fibers) {
+        const error = yield* Effect.flip(Fiber.join(fiber))
+        assert.deepInclude(error, { _tag: "Unavailable", reason: "database-away" })
+      }
+      assert.deepStrictEqual(store.batches, [[1], [2, 3]])
+    })
+  )
+
+  it.live("takes no more members than may wait", () =>
+    Effect.gen(function* () {
+      const store = yield* makeStore({ maxWaiting: 2 })
+      const release = store.hold()
+      const fibers = yield* Effect.forEach([1, 2, 3], (member) => begin(store.one(member)))
+      const error = yield* Effect.flip(store.one(4))
+      assert.deepInclude(error, { _tag: "Unavailable", reason: "queue-full" })
+      release()
+      assert.deepStrictEqual(yield* Effect.forEach(fibers, Fiber.join), ["done 1", "done 2", "done 3"])
+      assert.deepStrictEqual(store.done, [1, 2, 3])
+      assert.strictEqual(yield* store.one(5), "done 5")
+    })
+  )
+
+  it.live("does what a caller has asked for, gone or not", () =>
+    Effect.gen(function* () {
+      const store = yield* makeStore()
+      const release = store.hold()
+      const [inFlight, waiting] = [yield* begin(store.one(1)), yield* begin(store.one(2))]
+      yield* Fiber.interrupt(inFlight)
+      yield* Fiber.interrupt(waiting)
+      release()
+      assert.strictEqual(yield* store.one(3), "done 3")
+      assert.deepStrictEqual(store.done, [1, 2, 3])
+    })
+  )
+
+  it.live("goes on after a statement that dies", () =>
+    Effect.gen(function* () {
+      let isFirst = true
+      const one = yield* Batching.make<number, number>({
+        maxBatch: 10,
+        run: (members) => {
+          if (!isFirst) return Effect.succeed(members)
+          isFirst = false
+          throw new Error("a mistake of ours")
+        }
+      })
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(one(1))))
+      assert.strictEqual(yield* one(2), 2)
+    })
+  )
+})
+
+const begin = <A, E>(effect: Effect.Effect<A, E>) => Effect.forkChild(effect, { startImmediately: true })
+
+/** A store that keeps what it was asked to do; `hold` makes its next batch wait for the release. */
+const makeStore = (
+  options: {
+    readonly maxBatch?: number
+    readonly maxWaiting?: number
+    readonly poison?: number
+    readonly isAway?: boolean
+  } = {}
+) =>
+  Effect.gen(function* () {
+    const batches: Array<ReadonlyArray<number>> = []
+    const done: Array<number> = []
+    let gate: Deferred.Deferred<void> | undefined
+    let atOnce = 0
+    let most = 0
+    const one = yield* Batching.make<number, string>({
+      maxBatch: options.maxBatch ?? 100,
+      ...(options.maxWaiting === undefined ? {} : { maxWaiting: options.maxWaiting }),
+      run: (members) =>
+        Effect.gen(function* () {
+          batches.push(members)
+          most = Math.max(most, ++atOnce)
+          const held = gate
+          gate = undefined
+          if (held !== undefined) yield* Deferred.await(held)
+          yield* Effect.yieldNow
+          atOnce--
+          const cause = new Error("told by the test")
+          if (options.isAway === true) return yield* new SqlError({ reason: new ConnectionError({ cause }) })
+          if (members.some((member) => member === options.poison)) {
+            return yield* new SqlError({ reason: new ConstraintError({ cause }) })
+          }
+          done.push(...members)
+          return members.map((member) => `done ${member}`)
+        })
+    })
+    return {
+      one,
+      batches,
+      done,
+      mostAtOnce: () => most,
+      hold: () => {
+        const held = Deferred.makeUnsafe<void>()
+        gate = held
+        return () => Deferred.doneUnsafe(held, Effect.void)
+      }
+    }
+  })

@@ -1,0 +1,78 @@
+/** The service as a process of its own, which can be killed. */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { type ChildProcess, spawn } from "node:child_process"
+import { join } from "node:path"
+
+export interface ServiceProcess {
+  readonly publicUrl: string
+  readonly operatorUrl: string
+  readonly signal: (signal: NodeJS.Signals) => void
+  /** Its exit code, or the signal that ended it. */
+  readonly ended: Effect.Effect<number | NodeJS.Signals>
+  /** What it has written so far, to either stream. */
+  readonly written: () => string
+}
+
+/** Starts the service and waits until it is ready. It does not outlive the scope. */
+export const startProcess = (
+  env: Readonly<Record<string, string>>,
+  ...args: ReadonlyArray<string>
+): Effect.Effect<ServiceProcess, never, Scope.Scope> =>
+  Effect.flatMap(spawned(env, args), ({ child, ended, written }) =>
+    Effect.promise(
+      () =>
+        new Promise<ServiceProcess>((resolve, reject) => {
+          const look = () => {
+            const line = written()
+              .split("\n")
+              .find((candidate) => candidate.includes("the service is ready"))
+            const [, publicUrl] = /"public":"([^"]+)"/.exec(line ?? "") ?? []
+            const [, operatorUrl] = /"operator":"([^"]+)"/.exec(line ?? "") ?? []
+            if (publicUrl === undefined || operatorUrl === undefined) return
+            const signal = (name: NodeJS.Signals) => void child.kill(name)
+            resolve({ publicUrl, operatorUrl, signal, ended: Effect.promise(() => ended), written })
+          }
+          child.stdout?.on("data", look)
+          void ended.then(() => reject(new Error(`the service did not start: ${written()}`)))
+        })
+    )
+  )
+
+/** Starts the service where it cannot start: how it ends, and what it says. */
+export const failedStart = (
+  env: Readonly<Record<string, string>>,
+  ...args: ReadonlyArray<string>
+): Effect.Effect<{ readonly code: number | NodeJS.Signals; readonly written: string }> =>
+  Effect.scoped(
+    Effect.flatMap(spawned(env, args), ({ ended, written }) =>
+      Effect.promise(async () => ({ code: await ended, written: written() }))
+    )
+  )
+
+const spawned = (env: Readonly<Record<string, string>>, args: ReadonlyArray<string>) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const child = spawn(process.execPath, [main, ...args], {
+        env: { PATH: process.env["PATH"], PORT: "0", OPERATOR_PORT: "0", ...env },
+        stdio: ["ignore", "pipe", "pipe"]
+      })
+      let text = ""
+      const keep = (chunk: Buffer) => {
+        text += chunk.toString()
+      }
+      child.stdout.on("data", keep)
+      child.stderr.on("data", keep)
+      return { child: child as ChildProcess, ended: endOf(child), written: () => text }
+    }),
+    ({ child, ended }) =>
+      Effect.promise(() => {
+        if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL")
+        return ended
+      })
+  )
+
+const endOf = (child: ChildProcess): Promise<number | NodeJS.Signals> =>
+  new Promise((resolve) => child.once("close", (code, signal) => resolve(code ?? signal ?? 0)))
+
+const main = join(import.meta.dirname, "../../src/main.ts")
