@@ -131,7 +131,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
         assert.strictEqual(body.status, "pending")
       }
       const code = yield* Effect.timeoutOrElse(service.ended, {
-        duration: "15 seconds",
+        duration: "8 seconds",
         orElse: () => Effect.succeed("did not end" as const)
       })
       assert.strictEqual(code, 0, service.written())

@@ -111,9 +111,8 @@ export const layer = Layer.effect(
         })
     })
 
-    const keptOr = Effect.mapError(
-      (_: Unavailable) => new AcquirerUnclear({ reason: "the simulator cannot keep what it was told" })
-    )
+    const keptOr = <A>(effect: Effect.Effect<A, Unavailable>) =>
+      Effect.mapError(effect, () => new AcquirerUnclear({ reason: "the simulator cannot keep what it was told" }))
 
     const send = Effect.fnUntraced(function* (order: PayoutOrder) {
       const first = yield* keptOr(take(order))

@@ -19,7 +19,9 @@ export const migrations = {
 }
 
 /** The database server is too old. */
-export class DatabaseTooOld extends Schema.TaggedError<DatabaseTooOld>()("DatabaseTooOld", { message: Schema.String }) {}
+export class DatabaseTooOld extends Schema.TaggedError<DatabaseTooOld>()("DatabaseTooOld", {
+  message: Schema.String
+}) {}
 
 /** Brings the schema up to date. */
 export const run = Effect.scoped(

@@ -58,17 +58,15 @@ const actionsLayer = HttpApiBuilder.group(
     const audit = yield* Audit
 
     const decide = (id: string, decision: "approved" | "canceled", action: string) =>
-      payouts
-        .decide(id, decision)
-        .pipe(
-          audit.after(action),
-          Effect.map(toOperatorPayout),
-          Effect.catchTags({
-            NotFoundError: notFound,
-            InvalidStateError: invalidState,
-            Unavailable: serviceUnavailable
-          })
-        )
+      payouts.decide(id, decision).pipe(
+        audit.after(action),
+        Effect.map(toOperatorPayout),
+        Effect.catchTags({
+          NotFoundError: notFound,
+          InvalidStateError: invalidState,
+          Unavailable: serviceUnavailable
+        })
+      )
 
     return handlers
       .handleRaw(
