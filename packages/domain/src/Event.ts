@@ -1,9 +1,8 @@
 /**
  * The event envelope: what a webhook receiver gets, to the byte.
  *
- * Guarantees: a body is assembled from an event once, in the transaction that changes the resource, as
- * `{"id":"<delivery id>",` followed by bytes that every delivery of the event shares. Any repeat is the
- * same bytes.
+ * Guarantees: a body is a function of its delivery's id and of what the transaction that changed the resource
+ * stored, so that any repeat is the same bytes.
  *
  * Source: payments-api-v1.md "event envelope", "Delivery"; decisions.md "Webhooks".
  */
@@ -42,20 +41,19 @@ export const DisputeEvent = envelopeOf(Dispute).annotate({ identifier: "DisputeE
 export const WebhookEvent = Schema.Union([ChargeEvent, PaymentEvent, DisputeEvent])
 export type WebhookEvent = typeof WebhookEvent.Type
 
-/** The part of a body that all deliveries of one event share: everything behind the delivery's id. */
-export const eventBody = (event: {
-  readonly name: EventName
+/** The body of one delivery: always the same bytes for the same delivery. */
+export const deliveryBody = (delivery: {
+  readonly deliveryId: string
+  readonly name: string
   readonly createdAt: string
   readonly sequence: number
   /** The resource in its wire form, as JSON text. */
   readonly dataJson: string
 }): string => {
-  const { action, method, resource } = partsOf(event.name)
+  const { action, method, resource } = partsOf(delivery.name)
   return (
-    `"object":"event","event":"${event.name}","resource":"${resource}","method":"${method}","action":"${action}",` +
-    `"created_at":"${event.createdAt}","sequence":${event.sequence},"data":${event.dataJson}}`
+    `{"id":"${delivery.deliveryId}","object":"event","event":"${delivery.name}","resource":"${resource}",` +
+    `"method":"${method}","action":"${action}","created_at":"${delivery.createdAt}",` +
+    `"sequence":${delivery.sequence},"data":${delivery.dataJson}}`
   )
 }
-
-/** The body of one delivery. */
-export const deliveryBody = (deliveryId: string, body: string): string => `{"id":"${deliveryId}",${body}`

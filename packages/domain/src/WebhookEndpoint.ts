@@ -24,6 +24,8 @@ export const WebhookEndpoint = Schema.Struct({
 }).annotate({ identifier: "WebhookEndpoint" })
 export type WebhookEndpoint = typeof WebhookEndpoint.Type
 
+const MAX_NAMES = 64
+
 const SubscribedEvents = Schema.Array(
   Schema.String.check(
     Schema.makeFilter(isEventName, {
@@ -32,7 +34,13 @@ const SubscribedEvents = Schema.Array(
       toJsonSchema: () => ({ enum: [...eventNames] })
     })
   )
-).check(Schema.isBetweenLength(1, 64))
+).check(
+  Schema.isMinLength(1),
+  Schema.makeFilter((names) => new Set(names).size <= MAX_NAMES, {
+    expected: `at most ${MAX_NAMES} different names`,
+    toJsonSchema: () => ({})
+  })
+)
 
 const Secret = text(8, 255)
 

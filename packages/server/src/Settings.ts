@@ -65,7 +65,8 @@ const config: Config.Config<SettingsShape> = Config.all({
   operatorPort: port("OPERATOR_PORT").pipe(Config.withDefault(3001)),
   operatorToken: Config.option(Config.Redacted("OPERATOR_TOKEN")),
   databaseUrl: Config.option(Config.Redacted("DATABASE_URL")),
-  databaseConnections: atLeast(1, "DATABASE_CONNECTIONS").pipe(Config.withDefault(16)),
+  // Migrations hold a lock on one and work on another; one listens.
+  databaseConnections: atLeast(3, "DATABASE_CONNECTIONS").pipe(Config.withDefault(16)),
   dataDir: Config.String("DATA_DIR").pipe(Config.withDefault(".data")),
   secretsKeys: Config.option(Config.Redacted("SECRETS_KEYS")),
   acquirer: Config.Literals(["simulator"], "ACQUIRER").pipe(Config.withDefault("simulator" as const)),

@@ -171,6 +171,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
             /^A setting is wrong: .*WEBHOOK_ALLOWED_NETWORKS: "10.0.0.0\/99" is not/s
           ],
           [{ WEBHOOK_TIMEOUT_MS: "0" }, /^A setting is wrong: .*WEBHOOK_TIMEOUT_MS/s],
+          [{ DATABASE_CONNECTIONS: "2" }, /^A setting is wrong: .*DATABASE_CONNECTIONS/s],
           [{ RATE_LIMIT_PER_MINUTE: "-1" }, /^A setting is wrong: .*RATE_LIMIT_PER_MINUTE/s],
           [{ LOG_LEVEL: "loud" }, /^A setting is wrong: .*LOG_LEVEL/s],
           [{ SECRETS_KEYS: "c2hvcnQ=" }, /^The service cannot start: SECRETS_KEYS must be/],

@@ -66,15 +66,17 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
         const { key } = yield* makeCaller()
         const sql = yield* SqlClient
         const customer = { email: "timeout@simulator.test" }
-        const created = yield* Effect.forEach(Array.from({ length: 12 }), () => create({ key, customer }), {
-          concurrency: 12
+        const created = yield* Effect.forEach(Array.from({ length: 24 }), () => create({ key, customer }), {
+          concurrency: 24
         })
-        const [poisoned, ...others] = created.map(({ body }) => body.id)
-        // Its account is nowhere, and it comes first in every round.
-        yield* sql`UPDATE charges SET account_id = ${poisoned}::uuid, recover_at = now() - interval '1 hour'
-          WHERE id = ${poisoned}::uuid`
-        for (const id of others) yield* reaching(key, id, "pending")
-        yield* sql`DELETE FROM charges WHERE id = ${poisoned}::uuid`
+        const ids = created.map(({ body }) => body.id)
+        const poisoned = ids.slice(4)
+        // Their account is nowhere, and they come first.
+        yield* sql`UPDATE charges SET account_id = CASE WHEN ${sql.in("id", poisoned)} THEN id ELSE account_id END,
+          recover_at = now() - CASE WHEN ${sql.in("id", poisoned)} THEN interval '1 hour' ELSE '0' END
+          WHERE ${sql.in("id", ids)}`
+        for (const id of ids.slice(0, 4)) yield* reaching(key, id, "pending")
+        yield* sql`DELETE FROM charges WHERE ${sql.in("id", poisoned)}`
       })
     )
 

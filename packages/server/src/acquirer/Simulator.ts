@@ -8,7 +8,6 @@
  * Source: operator-api.md "The simulated acquirer".
  */
 import { buildBrCode } from "@pix-payments/domain/BrCode"
-import { makeEndToEndId } from "@pix-payments/domain/EndToEndId"
 import type { Receiver } from "@pix-payments/domain/Charge"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -29,7 +28,7 @@ import {
   type PayoutOrder,
   type PayoutProgress
 } from "./Acquirer.ts"
-import { dueReport, SIMULATOR_ISPB } from "./SimulatorReports.ts"
+import { dueReport, payoutEndToEndId, SIMULATOR_ISPB } from "./SimulatorReports.ts"
 
 export const layer = Layer.effect(
   Acquirer,
@@ -161,17 +160,7 @@ const findPayouts = `
 const progressOf = (settled: TakenRow | undefined): PayoutProgress => {
   if (settled === undefined) return { _tag: "Accepted" }
   if (settled.failed) return { _tag: "Failed", reason: settled.reason ?? "simulated failure" }
-  return { _tag: "Completed", endToEndId: settled.end_to_end_id ?? endToEndIdOf(settled.payout_id) }
-}
-
-/** The same for ever: the id's own digits make the suffix, and its time the stamp. */
-const endToEndIdOf = (payoutId: string): string => {
-  const digits = payoutId.replaceAll("-", "")
-  return makeEndToEndId({
-    ispb: SIMULATOR_ISPB,
-    atMs: Number.parseInt(digits.slice(0, 12), 16),
-    suffix: digits.slice(-11)
-  })
+  return { _tag: "Completed", endToEndId: settled.end_to_end_id ?? payoutEndToEndId(settled.payout_id) }
 }
 
 const emit = (emission: Emission): Effect.Effect<Emitted, AcquirerRefused> =>

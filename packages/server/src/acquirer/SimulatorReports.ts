@@ -79,19 +79,32 @@ const settlePayout = Effect.fnUntraced(function* (report: Extract<AcquirerReport
       WHERE simulator_payouts.settles_at IS NULL OR simulator_payouts.settles_at > now()`
 })
 
-/** Writes down something to be told at an instant. A payment without an end-to-end id is given one. */
+/** Writes down something to be told at an instant. What settles without an end-to-end id is given one. */
 export const dueReport = Effect.fnUntraced(function* (ids: Ids["Service"], report: AcquirerReport, dueAtMs: number) {
   const sql = yield* SqlClient
   const { epochMs, id } = ids.next()
-  const told =
-    report._tag === "charge.paid" && report.endToEndId === undefined
-      ? { ...report, endToEndId: newEndToEndId(epochMs) }
-      : report
+  const told = settlementOf(report, epochMs)
   yield* sql`INSERT INTO simulator_reports (id, report, due_at)
     VALUES (${id}::uuid, ${JSON.stringify(told)}::json, ${formatInstant(dueAtMs)}::timestamptz)`
   const row: DueRow = { id, report: told }
   return row
 })
+
+const settlementOf = (report: AcquirerReport, atMs: number): AcquirerReport => {
+  if (report._tag === "charge.paid") return { endToEndId: newEndToEndId(atMs), ...report }
+  if (report._tag === "payout.completed") return { endToEndId: payoutEndToEndId(report.payoutId), ...report }
+  return report
+}
+
+/** A payout's settlement identifier, the same for ever: the id's own digits make the suffix, and its time the stamp. */
+export const payoutEndToEndId = (payoutId: string): string => {
+  const digits = payoutId.replaceAll("-", "")
+  return makeEndToEndId({
+    ispb: SIMULATOR_ISPB,
+    atMs: Number.parseInt(digits.slice(0, 12), 16),
+    suffix: digits.slice(-11)
+  })
+}
 
 /** A settlement identifier of the simulated institution. */
 export const newEndToEndId = (atMs: number): string =>

@@ -137,13 +137,16 @@ export class ChargeStore extends Context.Service<
 
       const change = yield* Batching.make<ChargeChange, boolean>({
         maxBatch: 200,
-        run: (changes) =>
-          Effect.map(sql.unsafe<ChangedRow>(...changeMany(changes)), (done) => {
+        run: (changes) => {
+          // Of several changes of one charge only the first can be done: the others were decided on a state that it ends.
+          const firsts = new Map<string, ChargeChange>()
+          for (const each of changes) if (!firsts.has(each.charge.id)) firsts.set(each.charge.id, each)
+          return Effect.map(sql.unsafe<ChangedRow>(...changeMany([...firsts.values()])), (done) => {
             nudge.afterCommit(done)
-            if (done.length === changes.length) return changes.map(() => true)
             const ids = new Set(done.map(({ id }) => id))
-            return changes.map(({ charge }) => ids.has(charge.id))
+            return changes.map((each) => firsts.get(each.charge.id) === each && ids.has(each.charge.id))
           })
+        }
       })
 
       const find = yield* Batching.make<string, StoredCharge | undefined>({
@@ -276,16 +279,16 @@ const changed = `
     WHERE c.id = i.id AND c.sequence = i.sequence - 1 AND c.status || '>' || i.status IN (${allowedMoves})
     RETURNING c.id
   ),
-  ${tellingCtes({ events: "$2", deliveries: "$3" })}`
+  ${tellingCtes("$2")}`
 
 const changeStates = `${changed} SELECT id, ${ADDRESSED} FROM changed`
 
 const changeStatesAndMoveMoney = `${changed},
-  ${transferCtes("$4")},
+  ${transferCtes("$3")},
   held AS (
     INSERT INTO releases (charge_id, account_id, amount, due_at)
     SELECT r.charge_id, r.account_id, r.amount, r.due_at
-    FROM json_to_recordset($5::json) AS r(charge_id uuid, account_id uuid, amount bigint, due_at timestamptz)
+    FROM json_to_recordset($4::json) AS r(charge_id uuid, account_id uuid, amount bigint, due_at timestamptz)
     WHERE r.charge_id IN (SELECT id FROM changed)
   )
   SELECT id, ${ADDRESSED} FROM changed`
@@ -304,8 +307,7 @@ const changeMany = (changes: ReadonlyArray<ChargeChange>): [string, ReadonlyArra
         sequence: charge.sequence
       }))
     ),
-    JSON.stringify(changes.flatMap(({ told }) => told.events)),
-    JSON.stringify(changes.flatMap(({ told }) => told.deliveries))
+    JSON.stringify(changes.map(({ told }) => told))
   ]
   const transfers = changes.flatMap((change) => change.transfers)
   return transfers.length === 0

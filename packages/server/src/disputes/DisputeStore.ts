@@ -48,7 +48,7 @@ export class DisputeStore extends Context.Service<
     readonly addMessage: (
       dispute: StoredDispute,
       message: DisputeMessage & { readonly id: string },
-      told: Told
+      told: Told | undefined
     ) => Effect.Effect<void, SqlError>
     /** Within a transaction: the disputes of a charge, locked, newest first. */
     readonly lockOfCharge: (chargeId: string) => Effect.Effect<ReadonlyArray<StoredDispute>, SqlError>
@@ -73,13 +73,7 @@ export class DisputeStore extends Context.Service<
 
       return DisputeStore.of({
         put: (dispute, told) =>
-          nudged(
-            sql.unsafe<ChangedRow>(putOne, [
-              JSON.stringify([toRow(dispute)]),
-              JSON.stringify(told.events),
-              JSON.stringify(told.deliveries)
-            ])
-          ),
+          nudged(sql.unsafe<ChangedRow>(putOne, [JSON.stringify([toRow(dispute)]), JSON.stringify([told])])),
         addMessage: (dispute, message, told) =>
           nudged(
             sql.unsafe<ChangedRow>(addOne, [
@@ -92,8 +86,7 @@ export class DisputeStore extends Context.Service<
                   at: formatInstant(message.atMs)
                 }
               ]),
-              JSON.stringify(told.events),
-              JSON.stringify(told.deliveries)
+              JSON.stringify(told === undefined ? [] : [told])
             ])
           ),
         lockOfCharge: (chargeId) =>
@@ -174,7 +167,7 @@ interface MessageRow {
 const columns = `id, charge_id, account_id, application_id, status, amount, reason, reference, opened_at,
   defense_deadline_at, resolved_at, arrived_resolved, sequence`
 
-const telling = tellingCtes({ events: "$2", deliveries: "$3" })
+const telling = tellingCtes("$2")
 
 const putOne = `
   WITH changed AS (

@@ -170,7 +170,8 @@ export class Disputes extends Context.Service<
         const back = yield* moveCharge(charge, how.as, { debit: whereItIs(charge), credit: "acquirer" })
         if (back === undefined) return undefined
         yield* endOthers(yield* store.lockOfCharge(chargeId), undefined)
-        if (how.withoutNotice && charge.status === "paid") {
+        // A MED is of Pix alone: what else comes back is told by the charge's own event.
+        if (how.withoutNotice && charge.status === "paid" && charge.method === "pix") {
           const dispute = newDispute(charge, ids, "returned without prior notice", {
             defenseDeadlineAtMs: undefined,
             arrivedResolved: true
@@ -187,7 +188,7 @@ export class Disputes extends Context.Service<
       ) {
         const { epochMs, id } = ids.next()
         const told =
-          author === "platform" ? tell("dispute.pix", ["message"], changedBy(dispute, text), ids.next) : NOTHING
+          author === "platform" ? tell("dispute.pix", ["message"], changedBy(dispute, text), ids.next) : undefined
         yield* store.addMessage(dispute, { id, author, text, atMs: epochMs }, told)
       })
 
@@ -266,8 +267,6 @@ interface Movement {
   readonly debit: LedgerKind
   readonly credit: LedgerKind
 }
-
-const NOTHING = { events: [], deliveries: [] }
 
 /** A contested charge's money is blocked; any other's is where it can be spent. */
 const whereItIs = (charge: StoredCharge): LedgerKind => (charge.status === "infraction" ? "blocked" : "available")

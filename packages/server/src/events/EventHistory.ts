@@ -1,5 +1,5 @@
 /**
- * What happened to a resource, oldest first, read from its events.
+ * What happened to a charge, oldest first, read from its changes.
  */
 import type { ChargeStatus } from "@pix-payments/domain/Charge"
 import { formatInstant } from "@pix-payments/domain/Instant"
@@ -26,16 +26,30 @@ export class EventHistory extends Context.Service<
     Effect.map(SqlClient, (sql) =>
       EventHistory.of({
         of: (chargeId, createdAtMs) =>
-          sql<{ status: ChargeStatus; name: string; created_at: Date }>`
-            SELECT status, name, created_at FROM events WHERE resource_id = ${chargeId}::uuid
+          sql<ChangeRow>`
+            SELECT status, kind, actions, created_at FROM changes WHERE resource_id = ${chargeId}::uuid
             ORDER BY sequence, id`.pipe(
             Effect.map((rows) => [
               { status: "processing" as const, event: null, at: formatInstant(createdAtMs) },
-              ...rows.map((row) => ({ status: row.status, event: row.name, at: row.created_at.toISOString() }))
+              ...rows.flatMap(toEntries)
             ]),
             orUnavailable
           )
       })
     )
   )
+}
+
+interface ChangeRow {
+  readonly status: ChargeStatus
+  readonly kind: string
+  readonly actions: ReadonlyArray<string>
+  readonly created_at: Date
+}
+
+const toEntries = ({ actions, created_at, kind, status }: ChangeRow): ReadonlyArray<HistoryEntry> => {
+  const at = created_at.toISOString()
+  return actions.length === 0
+    ? [{ status, event: null, at }]
+    : actions.map((action) => ({ status, event: `${kind}.${action}`, at }))
 }

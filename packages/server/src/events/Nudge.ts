@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
+import { randomUUID } from "node:crypto"
 
 /** What a statement of `tellingCtes` selects: a changed resource, and how many deliveries all of them made. */
 export interface ChangedRow {
@@ -36,11 +37,13 @@ export class Nudge extends Context.Service<
       const client = yield* PgClient.PgClient
       const here = Latch.makeUnsafe(false)
       const elsewhere = Latch.makeUnsafe(false)
+      // Containers share process ids.
+      const self = randomUUID()
 
       const tellOthers = Effect.gen(function* () {
         yield* elsewhere.await
         yield* elsewhere.close
-        yield* client.notify(CHANNEL, process.pid.toString())
+        yield* client.notify(CHANNEL, self)
         yield* Effect.sleep("10 millis")
       }).pipe(
         Effect.catch(() => Effect.sleep("1 second")),
@@ -52,7 +55,7 @@ export class Nudge extends Context.Service<
           const notifications = yield* client.listen(CHANNEL)
           while (true) {
             const { payload } = yield* Queue.take(notifications)
-            if (payload !== process.pid.toString()) yield* here.open
+            if (payload !== self) yield* here.open
           }
         })
       ).pipe(

@@ -160,8 +160,7 @@ export class PayoutStore extends Context.Service<
         if (written.length > 0) {
           const done = yield* sql.unsafe<ChangedRow>(insertMany, [
             JSON.stringify(written.map(({ payout }) => toRow(payout))),
-            JSON.stringify(written.flatMap(({ told }) => told.events)),
-            JSON.stringify(written.flatMap(({ told }) => told.deliveries)),
+            JSON.stringify(written.map(({ told }) => told)),
             JSON.stringify(written.flatMap(({ transfers }) => transfers))
           ])
           yield* sql.afterCommit(Effect.sync(() => nudge.afterCommit(done)))
@@ -226,13 +225,16 @@ export class PayoutStore extends Context.Service<
 
       const change = yield* Batching.make<PayoutChange, boolean>({
         maxBatch: 200,
-        run: (changes) =>
-          Effect.map(sql.unsafe<ChangedRow>(...changeMany(changes)), (done) => {
+        run: (changes) => {
+          // Of several changes of one payout only the first can be done: the others were decided on a state that it ends.
+          const firsts = new Map<string, PayoutChange>()
+          for (const each of changes) if (!firsts.has(each.payout.id)) firsts.set(each.payout.id, each)
+          return Effect.map(sql.unsafe<ChangedRow>(...changeMany([...firsts.values()])), (done) => {
             nudge.afterCommit(done)
-            if (done.length === changes.length) return changes.map(() => true)
             const ids = new Set(done.map(({ id }) => id))
-            return changes.map(({ payout }) => ids.has(payout.id))
+            return changes.map((each) => firsts.get(each.payout.id) === each && ids.has(each.payout.id))
           })
+        }
       })
 
       const find = yield* Batching.make<string, StoredPayout | undefined>({
@@ -391,8 +393,8 @@ const insertMany = `
       created_at timestamptz, sequence integer)
     RETURNING id
   ),
-  ${tellingCtes({ events: "$2", deliveries: "$3" })},
-  ${transferCtes("$4")}
+  ${tellingCtes("$2")},
+  ${transferCtes("$3")}
   SELECT id, ${ADDRESSED} FROM changed`
 
 // The guard of every change: the pairs of states that the transition table of domain allows.
@@ -410,8 +412,8 @@ const changed = `
     WHERE p.id = i.id AND p.sequence = i.sequence - 1 AND p.status || '>' || i.status IN (${allowedMoves})
     RETURNING p.id
   ),
-  ${tellingCtes({ events: "$2", deliveries: "$3" })},
-  ${transferCtes("$4")}
+  ${tellingCtes("$2")},
+  ${transferCtes("$3")}
   SELECT id, ${ADDRESSED} FROM changed`
 
 const changeMany = (changes: ReadonlyArray<PayoutChange>): [string, ReadonlyArray<string>] => [
@@ -427,8 +429,7 @@ const changeMany = (changes: ReadonlyArray<PayoutChange>): [string, ReadonlyArra
         sequence: payout.sequence
       }))
     ),
-    JSON.stringify(changes.flatMap(({ told }) => told.events)),
-    JSON.stringify(changes.flatMap(({ told }) => told.deliveries)),
+    JSON.stringify(changes.map(({ told }) => told)),
     JSON.stringify(changes.flatMap(({ transfers }) => transfers))
   ]
 ]

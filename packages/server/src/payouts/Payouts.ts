@@ -249,10 +249,14 @@ export class Payouts extends Context.Service<
 
         handOver: Effect.gen(function* () {
           const due = yield* store.claim(HAND_OVER_BATCH, acquirerTimeoutMs + LEASE_MARGIN_MS)
-          yield* Effect.forEach(due, (payout) => Effect.catchTag(handOverOne(payout), "NotFoundError", Effect.die), {
-            concurrency: HAND_OVER_BATCH,
-            discard: true
-          })
+          // One that cannot be settled now holds up no other: its lease runs out and it is handed over again.
+          const handOverApart = (each: HandOver) =>
+            Effect.catchCause(handOverOne(each), (cause) =>
+              Effect.annotateLogs(Effect.logWarning("a payout could not be handed over", cause), {
+                payout_id: each.payout.id
+              })
+            )
+          yield* Effect.forEach(due, handOverApart, { concurrency: HAND_OVER_BATCH, discard: true })
           return due.length
         })
       })

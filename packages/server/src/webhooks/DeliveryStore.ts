@@ -6,12 +6,13 @@
  *   becomes due again by itself;
  * - an outcome is recorded only by the holder of the attempt it belongs to; attempt, health and the next due time are
  *   one commit;
- * - first attempts are claimed destination by destination, in turn, and apart from retries: neither a backlog at one
- *   receiver nor the retries of others stand before them;
+ * - deliveries are claimed destination by destination, in turn, and first attempts apart from retries: neither a
+ *   backlog at one receiver nor the retries of others stand before them;
  * - what is due to a paused endpoint is put aside at its claim, what is due to a deleted one is canceled; URL and
  *   secret of an endpoint are those at the claim.
  *
- * Claiming reads indexes over what is due; its cost does not grow with what waits.
+ * Claiming steps through an index from destination to destination: its cost grows with the destinations that something
+ * waits for, not with what waits.
  */
 import { deliveryBody } from "@pix-payments/domain/Event"
 import { formatInstant } from "@pix-payments/domain/Instant"
@@ -95,17 +96,24 @@ export interface Claim {
   readonly perDestination: number
   /** Destinations that have as much under way as they may. */
   readonly except: ReadonlyArray<string>
+  /** The destination behind which it begins. */
+  readonly after: string
+}
+
+/** What a claim found due, in the order of the destinations. */
+export interface Due {
+  readonly claimed: ReadonlyArray<Claimed>
+  /** How many there were, with those that were put aside for a pause or canceled. */
+  readonly count: number
+  /** The destination of the last of them. */
+  readonly last: string | undefined
 }
 
 export class DeliveryStore extends Context.Service<
   DeliveryStore,
   {
-    /** First attempts, from the destination after `after` on. */
-    readonly claimFirst: (
-      claim: Claim & { readonly after: string }
-    ) => Effect.Effect<ReadonlyArray<Claimed>, Unavailable>
-    /** Retries, oldest due first. */
-    readonly claimRepeated: (claim: Claim) => Effect.Effect<ReadonlyArray<Claimed>, Unavailable>
+    readonly claimFirst: (claim: Claim) => Effect.Effect<Due, Unavailable>
+    readonly claimRepeated: (claim: Claim) => Effect.Effect<Due, Unavailable>
     readonly record: (recorded: Recorded) => Effect.Effect<void, Unavailable>
     /** Gives leases back, so that another process may take the deliveries at once. */
     readonly release: (ids: ReadonlyArray<string>) => Effect.Effect<void, Unavailable>
@@ -146,23 +154,27 @@ export class DeliveryStore extends Context.Service<
           orUnavailable
         )
 
-      const claimed = (statement: string, claim: Claim, ...more: ReadonlyArray<string>) =>
+      const claim = (statement: string) => (claim: Claim) =>
         sql
           .unsafe<ClaimedRow>(statement, [
             claim.limit,
             claim.leaseMs,
             claim.perDestination,
             JSON.stringify(claim.except),
-            ...more
+            claim.after
           ])
           .pipe(
-            Effect.map((rows) => rows.filter(({ status }) => status === "delivering").map(toClaimed)),
+            Effect.map((rows) => ({
+              claimed: rows.filter(({ status }) => status === "delivering").map(toClaimed),
+              count: rows.length,
+              last: rows.at(-1)?.destination
+            })),
             orUnavailable
           )
 
       return DeliveryStore.of({
-        claimFirst: (claim) => claimed(claimFirst, claim, claim.after),
-        claimRepeated: (claim) => claimed(claimRepeated, claim),
+        claimFirst: claim(claimWhere("attempts_made = 0")),
+        claimRepeated: claim(claimWhere("attempts_made > 0")),
         record,
         release: (ids) =>
           sql
@@ -229,7 +241,10 @@ interface ClaimedRow {
   readonly secret: string | null
   readonly attempts_made: number
   readonly curve_from: number
-  readonly body: string
+  readonly created_at: Date
+  readonly sequence: number
+  /** The resource, as the JSON text that was stored. */
+  readonly data: string
 }
 
 const toClaimed = (row: ClaimedRow): Claimed => ({
@@ -241,67 +256,66 @@ const toClaimed = (row: ClaimedRow): Claimed => ({
   sealedSecret: row.secret,
   attemptsMade: row.attempts_made,
   curveFrom: row.curve_from,
-  body: deliveryBody(row.id, row.body)
+  body: deliveryBody({
+    deliveryId: row.id,
+    name: row.event,
+    createdAt: row.created_at.toISOString(),
+    sequence: row.sequence,
+    dataJson: row.data
+  })
 })
 
 const columns = "id, event, resource_id, endpoint_id, url, status, attempts_made, due_at, created_at"
 
-const first = "status IN ('scheduled', 'delivering') AND attempts_made = 0"
-const repeated = "status IN ('scheduled', 'delivering') AND attempts_made > 0"
-
-// Locked against a change of the endpoint until the claim is committed: a delivery put aside for a pause is seen by
-// the statement that ends the pause.
-const judged = `
-  ends AS MATERIALIZED (
-    SELECT id, url, secret, active, deleted_at FROM webhook_endpoints
-    WHERE id IN (SELECT endpoint_id FROM due WHERE endpoint_id IS NOT NULL) FOR SHARE
-  )
-  UPDATE deliveries d SET
-    status = CASE WHEN w.deleted_at IS NOT NULL THEN 'canceled' WHEN NOT w.active THEN 'scheduled' ELSE 'delivering' END,
-    due_at = CASE WHEN w.deleted_at IS NULL AND coalesce(w.active, true)
-      THEN now() + $2::double precision * interval '1 millisecond' END,
-    held_due_at = CASE WHEN w.deleted_at IS NULL AND NOT w.active THEN d.due_at END
-  FROM due c LEFT JOIN ends w ON w.id = c.endpoint_id, events e
-  WHERE d.id = c.id AND e.id = d.event_id
-  RETURNING d.id, d.status, d.event, d.endpoint_id, coalesce(w.url, d.url) AS url, d.destination,
-    CASE WHEN d.endpoint_id IS NULL THEN d.secret ELSE w.secret END AS secret, d.attempts_made, d.curve_from, e.body`
-
-// Steps from one destination that has first attempts to the next, and takes what is due at each.
-const claimFirst = `
+/**
+ * Steps from one destination that something waits for to the next, and takes what is due at each.
+ *
+ * Endpoints are locked against a change until the claim is committed: a delivery put aside for a pause is seen by the
+ * statement that ends the pause.
+ */
+const claimWhere = (lane: string): string => `
   WITH RECURSIVE busy AS (
-    (SELECT destination FROM deliveries WHERE ${first} AND destination > $5 ORDER BY destination LIMIT 1)
+    (
+      SELECT destination FROM deliveries
+      WHERE status IN ('scheduled', 'delivering') AND ${lane} AND destination > $5 ORDER BY destination LIMIT 1
+    )
     UNION ALL
     SELECT (
-      SELECT n.destination FROM deliveries n WHERE ${first} AND n.destination > b.destination
+      SELECT n.destination FROM deliveries n
+      WHERE status IN ('scheduled', 'delivering') AND ${lane} AND n.destination > b.destination
       ORDER BY n.destination LIMIT 1
     )
     FROM busy b WHERE b.destination IS NOT NULL
   ),
   due AS MATERIALIZED (
-    SELECT t.id, t.endpoint_id
+    SELECT t.id, t.endpoint_id, b.destination
     FROM busy b CROSS JOIN LATERAL (
       SELECT id, endpoint_id FROM deliveries
-      WHERE ${first} AND destination = b.destination AND due_at <= now()
+      WHERE status IN ('scheduled', 'delivering') AND ${lane} AND destination = b.destination AND due_at <= now()
       ORDER BY due_at LIMIT $3::integer FOR UPDATE SKIP LOCKED
     ) t
     WHERE b.destination NOT IN (SELECT json_array_elements_text($4::json))
     LIMIT $1::integer
   ),
-  ${judged}`
-
-const claimRepeated = `
-  WITH ready AS MATERIALIZED (
-    SELECT id, endpoint_id, destination, due_at FROM deliveries
-    WHERE ${repeated} AND due_at <= now() AND destination NOT IN (SELECT json_array_elements_text($4::json))
-    ORDER BY due_at LIMIT $1::integer FOR UPDATE SKIP LOCKED
+  ends AS MATERIALIZED (
+    SELECT id, url, destination, secret, active, deleted_at FROM webhook_endpoints
+    WHERE id IN (SELECT endpoint_id FROM due WHERE endpoint_id IS NOT NULL) FOR SHARE
   ),
-  due AS MATERIALIZED (
-    SELECT id, endpoint_id FROM (
-      SELECT id, endpoint_id, row_number() OVER (PARTITION BY destination ORDER BY due_at) AS place FROM ready
-    ) placed
-    WHERE place <= $3::integer
-  ),
-  ${judged}`
+  taken AS (
+    UPDATE deliveries d SET
+      status = CASE WHEN w.deleted_at IS NOT NULL THEN 'canceled' WHEN NOT w.active THEN 'scheduled' ELSE 'delivering' END,
+      due_at = CASE WHEN w.deleted_at IS NULL AND coalesce(w.active, true)
+        THEN now() + $2::double precision * interval '1 millisecond' END,
+      held_due_at = CASE WHEN w.deleted_at IS NULL AND NOT w.active THEN d.due_at END,
+      url = coalesce(w.url, d.url),
+      destination = coalesce(w.destination, d.destination)
+    FROM due u LEFT JOIN ends w ON w.id = u.endpoint_id, changes c
+    WHERE d.id = u.id AND c.id = d.change_id
+    RETURNING d.id, d.status, d.event, d.endpoint_id, d.url, u.destination,
+      CASE WHEN d.endpoint_id IS NULL THEN d.secret ELSE w.secret END AS secret, d.attempts_made,
+      d.curve_from, c.created_at, c.sequence, c.data::text AS data
+  )
+  SELECT * FROM taken ORDER BY destination, id`
 
 const recordMany = `
   WITH input AS (

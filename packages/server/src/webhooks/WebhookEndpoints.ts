@@ -148,16 +148,17 @@ export class WebhookEndpoints extends Context.Service<
 
         remove: Effect.fn("WebhookEndpoints.remove")(function* (applicationId, id) {
           yield* find(applicationId, id)
-          yield* sql.withTransaction(
+          const removed = yield* sql.withTransaction(
             Effect.gen(function* () {
-              yield* sql.unsafe(`UPDATE webhook_endpoints SET deleted_at = now() WHERE ${own}`, [id, applicationId])
-              yield* sql.unsafe(
-                `UPDATE deliveries SET status = 'canceled', due_at = NULL, held_due_at = NULL
-                 WHERE endpoint_id = $1::uuid AND status = 'scheduled'`,
-                [id]
+              const rows = yield* sql.unsafe(
+                `UPDATE webhook_endpoints SET deleted_at = now() WHERE ${own} RETURNING id`,
+                [id, applicationId]
               )
+              if (rows.length > 0) yield* sql.unsafe(cancel, [id])
+              return rows.length > 0
             })
           )
+          if (!removed) return yield* new NotFoundError()
         }, orUnavailable)
       })
     })
@@ -206,11 +207,17 @@ const updateOne = `
   WHERE ${own}
   RETURNING ${columns}`
 
-/** What is still due goes where the endpoint now is. */
-const redirect = `
-  UPDATE deliveries SET url = $2, destination = $3 WHERE endpoint_id = $1::uuid AND status = 'scheduled'`
+// A claim that has locked a delivery may be waiting for the endpoint's lock, which is held here: such deliveries are
+// not waited for, but left to the claim, which then sees the endpoint as it has become.
+const scheduled = `
+  (SELECT id FROM deliveries WHERE endpoint_id = $1::uuid AND status = 'scheduled' FOR UPDATE SKIP LOCKED)`
 
-/** What waited for the endpoint is due as it was. */
+/** What is still due goes where the endpoint now is. */
+const redirect = `UPDATE deliveries SET url = $2, destination = $3 WHERE id IN ${scheduled}`
+
+const cancel = `UPDATE deliveries SET status = 'canceled', due_at = NULL, held_due_at = NULL WHERE id IN ${scheduled}`
+
+/** What waited for the endpoint is due as it was. No claim locks any of it. */
 const letGo = `
   UPDATE deliveries SET due_at = held_due_at, held_due_at = NULL
   WHERE endpoint_id = $1::uuid AND held_due_at IS NOT NULL`

@@ -20,7 +20,7 @@ import { forever } from "../Loops.ts"
 import { Metrics } from "../operations/Metrics.ts"
 import { Settings } from "../Settings.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
-import { type Attempt, type Claim, type Claimed, DeliveryStore, type Recorded } from "./DeliveryStore.ts"
+import { type Attempt, type Claim, type Claimed, DeliveryStore, type Due, type Recorded } from "./DeliveryStore.ts"
 import { DESTINATION_LIMIT, isSuccess, WebhookSender } from "./WebhookSender.ts"
 
 export const layer = Layer.effectDiscard(
@@ -30,15 +30,17 @@ export const layer = Layer.effectDiscard(
     const settings = yield* Settings
     const nudge = yield* Nudge
     const metrics = yield* Metrics
-    const leaseMs = settings.webhookTimeoutMs + LEASE_MARGIN_MS
+    const leaseMs = Math.max(LEAST_LEASE_MS, LEASE_TIMEOUTS * settings.webhookTimeoutMs)
 
     /** A share of the places, with what is claimed for it. */
     const lane = Effect.fnUntraced(function* (
       name: string,
       places: number,
-      claim: (claim: Claim) => Effect.Effect<ReadonlyArray<Claimed>, Unavailable>,
+      claim: (claim: Claim) => Effect.Effect<Due, Unavailable>,
       nudged: { readonly rest: Effect.Effect<void>; readonly await: Effect.Effect<void> }
     ) {
+      /** Where the last claim ended: every destination has its turn. */
+      let served = ""
       const eased = Latch.makeUnsafe(false)
       const underWay = makeUnderWay(places, () => void eased.openUnsafe())
 
@@ -68,17 +70,20 @@ export const layer = Layer.effectDiscard(
         yield* eased.close
         const room = places - underWay.ids.size
         if (room <= 0) return 0
-        const claimed = yield* claim({
+        const limits = {
           limit: Math.min(room, CLAIM_LIMIT),
           leaseMs,
           perDestination: DESTINATION_LIMIT,
           except: [...underWay.full]
-        })
-        for (const delivery of claimed) {
+        }
+        const ahead = yield* claim({ ...limits, after: served })
+        const due = ahead.count > 0 || served === "" ? ahead : yield* claim({ ...limits, after: "" })
+        served = due.last ?? ""
+        for (const delivery of due.claimed) {
           underWay.add(delivery)
           yield* FiberSet.run(sending, deliver(delivery))
         }
-        return claimed.length
+        return due.count
         // What is claimed is known of, so that a stopping process can give it back.
       }).pipe(Effect.uninterruptible)
 
@@ -86,18 +91,7 @@ export const layer = Layer.effectDiscard(
       yield* Effect.forkScoped(forever(name, round, idle))
     })
 
-    /** Every destination in turn: a claim begins behind the last one that was served. */
-    let served = ""
-    const claimFirst = (claim: Claim) =>
-      Effect.gen(function* () {
-        const after = served
-        const ahead = yield* store.claimFirst({ ...claim, after })
-        served = ahead.at(-1)?.destination ?? ""
-        if (after === "" || ahead.length > 0) return ahead
-        return yield* store.claimFirst({ ...claim, after: "" })
-      })
-
-    yield* lane("first attempts", FIRST_PLACES, claimFirst, nudge)
+    yield* lane("first attempts", FIRST_PLACES, store.claimFirst, nudge)
     yield* lane("retries", RETRY_PLACES, store.claimRepeated, { rest: Effect.void, await: Effect.never })
   })
 )
@@ -106,7 +100,9 @@ const FIRST_PLACES = 768
 const RETRY_PLACES = 256
 const CLAIM_LIMIT = 100
 const POLL_MS = 500
-const LEASE_MARGIN_MS = 20_000
+// A lease outlasts an attempt and its recording, with room for a process that is short of breath.
+const LEASE_TIMEOUTS = 3
+const LEAST_LEASE_MS = 5000
 
 /** What a lane has claimed and not recorded, by destination. `eased` is called when a bound has room again. */
 const makeUnderWay = (places: number, eased: () => void) => {

@@ -107,22 +107,29 @@ const statements = [
   )`,
   `CREATE INDEX acquirer_reports_of_subject ON acquirer_reports (subject)`,
 
-  `CREATE TABLE events (
+  // data is json, not jsonb: its text is part of what receivers verify.
+  `CREATE TABLE changes (
     id uuid PRIMARY KEY,
     resource_id uuid NOT NULL,
     account_id uuid NOT NULL,
     application_id uuid,
-    name text NOT NULL,
+    kind text NOT NULL,
+    actions text[] NOT NULL,
     status text NOT NULL,
     sequence integer NOT NULL,
-    body text NOT NULL,
+    data json NOT NULL,
     created_at timestamptz NOT NULL
   )`,
-  `CREATE INDEX events_of_resource ON events (resource_id, sequence)`,
+  `CREATE INDEX changes_of_resource ON changes (resource_id, sequence)`,
+  // One row for each event, for people who look.
+  `CREATE VIEW events AS
+    SELECT c.id AS change_id, c.resource_id, c.account_id, c.application_id, c.kind || '.' || a.action AS name, c.status,
+      c.sequence, c.data, c.created_at
+    FROM changes c CROSS JOIN LATERAL unnest(c.actions) AS a(action)`,
 
   `CREATE TABLE deliveries (
     id uuid PRIMARY KEY,
-    event_id uuid NOT NULL,
+    change_id uuid NOT NULL,
     event text NOT NULL,
     resource_id uuid NOT NULL,
     account_id uuid NOT NULL,

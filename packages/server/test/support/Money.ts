@@ -1,0 +1,200 @@
+/** Payouts, disputes, balances and the ledger behind them, for the tests of the money side. */
+import { deliveryBody } from "@pix-payments/domain/Event"
+import { assert } from "@effect/vitest"
+import type { Balance } from "@pix-payments/domain/Balance"
+import type { Charge } from "@pix-payments/domain/Charge"
+import type { Payout } from "@pix-payments/domain/Payout"
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { created } from "./Charges.ts"
+import { eventually } from "./Receiver.ts"
+import { type Fields, newKey, TestService } from "./Service.ts"
+
+/** A payout that is accepted, where there is money for it. */
+export const somePayout = { amount: 500, pix_key_type: "email", pix_key: "ana@example.com" }
+
+/** What the simulated acquirer does with a payout, by its key. */
+export const holding = { pix_key: "hold@simulator.test" }
+export const failing = { pix_key: "fail@simulator.test" }
+export const timingOut = { pix_key: "timeout@simulator.test" }
+
+export interface PayoutList {
+  readonly object: "list"
+  readonly data: ReadonlyArray<Payout>
+  readonly has_more: boolean
+}
+
+export interface OperatorPayout extends Payout {
+  readonly account_id: string
+  readonly application_id: string | null
+  readonly origin: string
+  readonly duplicate_of: string | null
+}
+
+/** Asks for a payout; its body is `somePayout` with these fields. */
+export const payOut = (key: string, fields: Fields = {}, idempotencyKey = newKey()) =>
+  Effect.flatMap(TestService, ({ call }) =>
+    call<Payout>("POST", "/v1/payouts", { key, idempotencyKey, body: { ...somePayout, ...fields } })
+  )
+
+/** Makes a payout. */
+export const paidOut = (key: string, fields?: Fields, idempotencyKey?: string) =>
+  Effect.map(payOut(key, fields, idempotencyKey), (answer) => {
+    assert.strictEqual(answer.status, 201, answer.text)
+    return answer.body
+  })
+
+export const retrievePayout = (key: string, id: string) =>
+  Effect.flatMap(TestService, ({ call }) => call<Payout>("GET", `/v1/payouts/${id}`, { key }))
+
+/** A payout once it has this status. */
+export const payoutReaching = (key: string, id: string, status: string) =>
+  Effect.map(
+    eventually(retrievePayout(key, id), ({ body }) => body.status === status),
+    ({ body }) => body
+  )
+
+/** A payout once the acquirer has it, though its outcome is not known. */
+export const handedOver = (key: string, id: string) =>
+  Effect.map(
+    eventually(retrievePayout(key, id), ({ body }) => body.processed_at !== null),
+    ({ body }) => body
+  )
+
+export const listedPayouts = (key: string, query = "") =>
+  Effect.flatMap(TestService, ({ call }) =>
+    Effect.map(call<PayoutList>("GET", `/v1/payouts${query}`, { key }), (answer) => {
+      assert.strictEqual(answer.status, 200, answer.text)
+      return answer.body
+    })
+  )
+
+/** An operator's call that must answer this status. */
+export const operated = <A = Fields>(method: string, path: string, body?: unknown, status = 200) =>
+  Effect.flatMap(TestService, ({ operate }) =>
+    Effect.map(operate<A>(method, `/operator/v1${path}`, body === undefined ? {} : { body }), (answer) => {
+      assert.strictEqual(answer.status, status, `${path} answers ${answer.status}: ${answer.text}`)
+      return answer.body
+    })
+  )
+
+/** Tells the simulated acquirer something that must come to something. */
+export const simulated = <A = Fields>(path: string, body?: unknown, status = 200) =>
+  operated<A>("POST", `/simulator${path}`, body, status)
+
+/** A charge of this amount that is paid. */
+export const paidCharge = (key: string, amount = 1000, fields: Fields = {}) =>
+  Effect.flatMap(created(key, { amount, ...fields }), ({ id }) => simulated<Charge>(`/charges/${id}/pay`))
+
+/** A caller whose account has this much to spend. */
+export const funded = (amount: number, account: Fields = {}) =>
+  Effect.gen(function* () {
+    const { makeCaller } = yield* TestService
+    const caller = yield* makeCaller({ account })
+    yield* paidCharge(caller.key, amount)
+    return caller
+  })
+
+export const balanceOf = (key: string) =>
+  Effect.flatMap(TestService, ({ call }) =>
+    Effect.map(call<Balance>("GET", "/v1/balance", { key }), (answer) => {
+      assert.strictEqual(answer.status, 200, answer.text)
+      return answer.body
+    })
+  )
+
+export const availableOf = (key: string) => Effect.map(balanceOf(key), ({ available }) => available)
+
+/** The kept balances of an account's ledger accounts. */
+export const keptOf = (accountId: string) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    Effect.map(
+      sql<{ kind: string; balance: bigint }>`SELECT kind, balance FROM ledger_accounts
+        WHERE owner_id = ${accountId}::uuid`,
+      (rows) => Object.fromEntries(rows.map(({ balance, kind }) => [kind, Number(balance)]))
+    )
+  )
+
+interface LedgerEnd {
+  readonly account_id: string | null
+  readonly name: string
+}
+
+interface LedgerEntry {
+  readonly object: string
+  readonly reason: string
+  readonly resource_id: string
+  readonly from: LedgerEnd
+  readonly to: LedgerEnd
+  readonly amount: number
+}
+
+/** The entries of a resource, oldest first: `reason from>to amount`. */
+export const entriesOf = (resourceId: string) =>
+  Effect.map(
+    operated<{ data: ReadonlyArray<LedgerEntry> }>("GET", `/ledger/entries?resource_id=${resourceId}&limit=100`),
+    ({ data }) => data.map(({ amount, from, reason, to }) => `${reason} ${from.name}>${to.name} ${amount}`).toReversed()
+  )
+
+interface Verification {
+  readonly object: string
+  readonly consistent: boolean
+  readonly accounts: ReadonlyArray<{ account: LedgerEnd; kept: number; computed: number }>
+  readonly differences: ReadonlyArray<{ account: LedgerEnd; kept: number; computed: number }>
+}
+
+export const verification = operated<Verification>("GET", "/ledger/verify")
+
+/** The ledger adds up: `verify` says so, and all ledger accounts together sum to zero. */
+export const assertLedgerHolds = Effect.gen(function* () {
+  const { accounts, consistent, differences } = yield* verification
+  assert.deepStrictEqual({ consistent, differences }, { consistent: true, differences: [] })
+  assert.strictEqual(
+    accounts.reduce((sum, { kept }) => sum + kept, 0),
+    0
+  )
+})
+
+/** An event as it is kept: the parts of its envelope that every delivery shares. */
+export interface KeptEvent {
+  readonly object: string
+  readonly event: string
+  readonly resource: string
+  readonly method: string
+  readonly action: string
+  readonly created_at: string
+  readonly sequence: number
+  readonly data: Fields
+}
+
+/** The events of a resource, oldest first, as their deliveries tell them. */
+export const eventsOf = (resourceId: string) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    Effect.map(
+      sql<{ name: string; created_at: Date; sequence: number; data: string }>`
+        SELECT name, created_at, sequence, data::text AS data FROM events WHERE resource_id = ${resourceId}::uuid
+        ORDER BY sequence, change_id`,
+      (rows) =>
+        rows.map(
+          ({ created_at, data, name, sequence }): KeptEvent =>
+            JSON.parse(
+              deliveryBody({ deliveryId: "", name, createdAt: created_at.toISOString(), sequence, dataJson: data })
+            )
+        )
+    )
+  )
+
+/** The same, as `name status`. */
+export const toldOf = (resourceId: string) =>
+  Effect.map(eventsOf(resourceId), (events) => events.map(({ data, event }) => `${event} ${String(data["status"])}`))
+
+/** The names of the events of a resource that are delivered, to whom: its own address or an endpoint. */
+export const deliveredOf = (resourceId: string) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    Effect.map(
+      sql<{ event: string; to: string }>`
+        SELECT event, CASE WHEN endpoint_id IS NULL THEN 'webhook_url' ELSE 'endpoint' END AS to FROM deliveries
+        WHERE resource_id = ${resourceId}::uuid ORDER BY id`,
+      (rows) => rows.map(({ event, to }) => `${event} ${to}`).toSorted()
+    )
+  )
