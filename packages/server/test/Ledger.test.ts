@@ -423,7 +423,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
             Effect.gen(function* () {
               yield* simulate(`/charges/${id}/pay`)
               if (index % 4 === 0) return
-              if (index % 4 === 1) return yield* simulate(`/charges/${id}/return`, { as: "refunded" })
+              if (index % 4 === 1) {
+                yield* simulate(`/charges/${id}/return`, { as: "refunded" })
+                return
+              }
               const { body } = yield* simulate(`/charges/${id}/infraction`, { reason: "x" })
               yield* simulate(`/disputes/${body.id}/${index % 4 === 2 ? "win" : "lose"}`)
             }),
@@ -505,7 +508,7 @@ layer(Layer.empty, { excludeTestServices: true })("Two services on one database"
         assert.strictEqual(yield* availableOf(key), before - 5100)
         yield* eventually(sql`SELECT id FROM payouts WHERE status = 'processing'`, ({ length }) => length === 0)
         assert.deepStrictEqual(
-          yield* sql`SELECT resource_id FROM events WHERE name = 'payment.pix.completed'
+          yield* sql`SELECT resource_id FROM changes WHERE kind = 'payment.pix' AND 'completed' = ANY (actions)
             GROUP BY resource_id HAVING count(*) > 1`,
           []
         )

@@ -1,50 +1,35 @@
 /**
  * `GET /v1/account` and `GET /v1/balance`.
  */
-import { AccountGroup, BalanceGroup, PaymentsApi } from "@pix-payments/api/PaymentsApi"
-import { CurrentCaller } from "@pix-payments/api/Security"
 import type { Account } from "@pix-payments/domain/Account"
 import * as Effect from "effect/Effect"
-import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import * as Layer from "effect/Layer"
 import { type AccountRow, Accounts } from "../accounts/Accounts.ts"
 import { LedgerReports } from "../ledger/LedgerReports.ts"
-import { serviceUnavailable } from "./WireTranslation.ts"
+import type { Handlers } from "./PreparedApi.ts"
 
-const accountLayer = HttpApiBuilder.group(
-  PaymentsApi,
-  AccountGroup.identifier,
-  Effect.fn(function* (handlers) {
-    const accounts = yield* Accounts
+export const accountHandlers = Effect.gen(function* () {
+  const accounts = yield* Accounts
 
-    return handlers.handle("retrieve", () =>
-      Effect.gen(function* () {
-        const caller = yield* CurrentCaller
-        return toAccount(yield* accounts.get(caller.account.id))
-      }).pipe(
+  const found: Handlers<"account"> = {
+    retrieve: ({ caller }) =>
+      accounts.get(caller.account.id).pipe(
+        Effect.map((row) => ({ status: 200, body: toAccount(row) })),
         // The key's account is there as long as the key is.
-        Effect.catchTags({ NotFoundError: Effect.die, Unavailable: serviceUnavailable })
+        Effect.catchTag("NotFoundError", Effect.die)
       )
-    )
-  })
-)
+  }
+  return found
+})
 
-const balanceLayer = HttpApiBuilder.group(
-  PaymentsApi,
-  BalanceGroup.identifier,
-  Effect.fn(function* (handlers) {
-    const ledger = yield* LedgerReports
+export const balanceHandlers = Effect.gen(function* () {
+  const ledger = yield* LedgerReports
 
-    return handlers.handle("retrieve", () =>
-      Effect.gen(function* () {
-        const { account } = yield* CurrentCaller
-        return yield* ledger.balanceOf(account.id)
-      }).pipe(Effect.catchTags({ Unavailable: serviceUnavailable }))
-    )
-  })
-)
-
-export const layer = Layer.mergeAll(accountLayer, balanceLayer)
+  const found: Handlers<"balance"> = {
+    retrieve: ({ caller }) =>
+      Effect.map(ledger.balanceOf(caller.account.id), (balance) => ({ status: 200, body: balance }))
+  }
+  return found
+})
 
 /** An account as `/v1` shows it. */
 export const toAccount = (row: AccountRow): Account => ({

@@ -1,87 +1,60 @@
 /**
  * The charges of `/v1`: from a request to the service and back.
- *
- * A charge is sent as the text that it is: the type of `toCharge` says what the response schema would check
- * (measured: encoding through the schema costs 12 µs a request).
  */
-import { ChargesGroup, PaymentsApi } from "@pix-payments/api/PaymentsApi"
-import { CurrentCaller } from "@pix-payments/api/Security"
 import { parseInstant } from "@pix-payments/domain/Instant"
 import { defaultLimit, pageOf } from "@pix-payments/domain/List"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { Charges, toCharge } from "../charges/Charges.ts"
-import type { StoredCharge } from "../charges/ChargeStore.ts"
-import { jsonBody, jsonResponse } from "./Json.ts"
-import {
-  accountInactive,
-  chargeNotFound,
-  refusedAs,
-  rejected,
-  serviceUnavailable,
-  unknownCursor
-} from "./WireTranslation.ts"
+import type { Handlers } from "./PreparedApi.ts"
+import { accountInactive, chargeNotFound, refusedAs, rejected, unknownCursor } from "./WireTranslation.ts"
 
-export const layer = HttpApiBuilder.group(
-  PaymentsApi,
-  ChargesGroup.identifier,
-  Effect.fn(function* (handlers) {
-    const charges = yield* Charges
+export const handlers = Effect.gen(function* () {
+  const charges = yield* Charges
+  const clock = yield* Clock.Clock
 
-    return handlers
-      .handleRaw(
-        "create",
-        ({ headers, request }) =>
-          Effect.gen(function* () {
-            const caller = yield* CurrentCaller
-            const body = yield* jsonBody(request)
-            const { charge, replayed } = yield* charges.create(caller, headers["idempotency-key"], body)
-            return yield* sendCharge(charge, 201, replayed ? { "idempotent-replayed": "true" } : undefined)
-          }).pipe(
-            Effect.catchTags({
-              RequestRefused: refusedCreation,
-              AccountInactiveError: accountInactive,
-              ChargeRejected: rejected,
-              Unavailable: serviceUnavailable
-            })
-          ),
-        // A caller that hangs up does not undo what it asked for.
-        { uninterruptible: true }
+  const found: Handlers<"charges"> = {
+    create: ({ body, caller, idempotencyKey }) =>
+      charges.create(caller, idempotencyKey, body).pipe(
+        Effect.map(({ charge, replayed }) => ({
+          status: 201,
+          body: toCharge(charge, clock.currentTimeMillisUnsafe()),
+          ...(replayed ? { headers: { "idempotent-replayed": "true" } } : undefined)
+        })),
+        Effect.catchTags({
+          RequestRefused: refusedCreation,
+          AccountInactiveError: accountInactive,
+          ChargeRejected: rejected
+        })
+      ),
+
+    retrieve: ({ caller, params }) =>
+      charges.get(caller.account.id, params["id"] ?? "").pipe(
+        Effect.map((charge) => ({ status: 200, body: toCharge(charge, clock.currentTimeMillisUnsafe()) })),
+        Effect.catchTags({ NotFoundError: chargeNotFound })
+      ),
+
+    list: ({ caller, query }) => {
+      const limit = query.limit ?? defaultLimit
+      const filters = {
+        origin: "api" as const,
+        status: query.status,
+        method: query.method,
+        createdAfterMs: query.created_after === undefined ? undefined : parseInstant(query.created_after),
+        createdBeforeMs: query.created_before === undefined ? undefined : parseInstant(query.created_before)
+      }
+      return charges.list(caller.account.id, filters, { limit, startingAfter: query.starting_after }).pipe(
+        Effect.map((read) => {
+          const now = clock.currentTimeMillisUnsafe()
+          const shown = read.map((charge) => toCharge(charge, now))
+          return { status: 200, body: pageOf(shown, limit) }
+        }),
+        Effect.catchTags({ UnknownCursor: unknownCursor })
       )
-      .handle("retrieve", ({ params }) =>
-        Effect.gen(function* () {
-          const { account } = yield* CurrentCaller
-          return yield* sendCharge(yield* charges.get(account.id, params.id), 200)
-        }).pipe(Effect.catchTags({ NotFoundError: chargeNotFound, Unavailable: serviceUnavailable }))
-      )
-      .handle("list", ({ query }) =>
-        Effect.gen(function* () {
-          const { account } = yield* CurrentCaller
-          const limit = query.limit ?? defaultLimit
-          const read = yield* charges.list(
-            account.id,
-            {
-              origin: "api",
-              status: query.status,
-              method: query.method,
-              createdAfterMs: query.created_after === undefined ? undefined : parseInstant(query.created_after),
-              createdBeforeMs: query.created_before === undefined ? undefined : parseInstant(query.created_before)
-            },
-            { limit, startingAfter: query.starting_after }
-          )
-          const now = yield* Clock.currentTimeMillis
-          return jsonResponse(
-            pageOf(
-              read.map((charge) => toCharge(charge, now)),
-              limit
-            ),
-            200
-          )
-        }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor, Unavailable: serviceUnavailable }))
-      )
-  })
-)
+    }
+  }
+  return found
+})
 
 const refusedCreation = refusedAs(
   "VALIDATION_ERROR",
@@ -90,6 +63,3 @@ const refusedCreation = refusedAs(
   "INVALID_DOCUMENT",
   "INVALID_WEBHOOK_URL"
 )
-
-const sendCharge = (charge: StoredCharge, status: number, headers?: Record<string, string>) =>
-  Effect.map(Clock.currentTimeMillis, (now) => jsonResponse(toCharge(charge, now), status, headers))

@@ -1,10 +1,10 @@
 /**
- * What every request of a listener goes through, whatever route it finds or misses.
+ * What every request of the operator listener goes through, whatever route it finds or misses.
  *
  * Guarantees: every answer carries `X-Request-Id` (the caller's, when it sent a sane one), and every 503
  * `Retry-After`; an unknown route is `NOT_FOUND`, a known one with another verb `METHOD_NOT_ALLOWED` with `Allow`;
  * what nobody expected is logged with the request id and answered `INTERNAL_ERROR`, and no stack or SQL reaches a
- * caller; every request is logged with key, route, status and duration.
+ * caller.
  *
  * Source: decisions.md "Answers"; payments-api-v1.md "Limits".
  */
@@ -18,18 +18,7 @@ import * as HttpRouter from "effect/http/HttpRouter"
 import { HttpServerError } from "effect/http/HttpServerError"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import * as Layer from "effect/Layer"
-import { randomUUID } from "node:crypto"
-import { RequestLog } from "./RequestLog.ts"
-
-/** What is known of a request while it is under way; the guards fill it in. */
-export interface RequestInfo {
-  readonly requestId: string
-  /** The route's pattern, so that ids do not part what belongs together. */
-  route: string
-  keyId: string | null
-  accountId: string | null
-}
+import { type RequestInfo, requestIdOf } from "./RequestInfo.ts"
 
 export const CurrentRequest = Context.Reference<RequestInfo>("@pix-payments/server/CurrentRequest", {
   defaultValue: () => ({ requestId: "", route: "unknown", keyId: null, accountId: null })
@@ -74,8 +63,6 @@ export const page = (path: string): KnownPath => ({ method: "GET", matches: matc
 export const layer = (known: ReadonlyArray<KnownPath>) =>
   HttpRouter.middleware(
     Effect.gen(function* () {
-      const log = yield* RequestLog
-
       return (app: Effect.Effect<HttpServerResponse.HttpServerResponse, unknown>) =>
         Effect.withFiber<HttpServerResponse.HttpServerResponse, unknown>((fiber) => {
           const request = Context.getUnsafe(fiber.context, HttpServerRequest)
@@ -85,19 +72,14 @@ export const layer = (known: ReadonlyArray<KnownPath>) =>
             keyId: null,
             accountId: null
           }
-          const startedAt = performance.now()
           const finish = (response: HttpServerResponse.HttpServerResponse) => {
-            log.write(info, request.method, response.status, performance.now() - startedAt)
             const told = HttpServerResponse.setHeader(response, "x-request-id", info.requestId)
             return told.status === 503 ? HttpServerResponse.setHeader(told, "retry-after", "1") : told
           }
           return Effect.matchCauseEffect(Effect.provideService(app, CurrentRequest, info), {
             onSuccess: (response) => Effect.succeed(finish(response)),
             onFailure: (cause) => {
-              if (Cause.hasInterruptsOnly(cause)) {
-                log.write(info, request.method, CLIENT_CLOSED, performance.now() - startedAt)
-                return Effect.failCause(cause)
-              }
+              if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
               if (isRouteNotFound(cause)) return Effect.succeed(finish(missing(known, request)))
               return Effect.as(
                 Effect.annotateLogs(Effect.logError("a request failed unexpectedly", cause), {
@@ -132,12 +114,3 @@ const isRouteNotFound = (cause: Cause.Cause<unknown>): boolean => {
   const error = Cause.squash(cause)
   return error instanceof HttpServerError && error.reason._tag === "RouteNotFound"
 }
-
-const requestIdOf = (sent: string | undefined): string =>
-  sent !== undefined && /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/.test(sent) ? sent : randomUUID()
-
-// nginx's status for a caller that went away before the answer.
-const CLIENT_CLOSED = 499
-
-/** The layer of a listener without the request log of `/v1`. */
-export const withoutLog = Layer.succeed(RequestLog, RequestLog.of({ write: () => {} }))

@@ -19,17 +19,18 @@ import { Listening } from "./Listening.ts"
 /** How the routes of a listener are found. */
 export const routing = { maxParamLength: 16_384, caseSensitive: true, ignoreDuplicateSlashes: false } as const
 
-/** The server of one listener; where it listens is told to `Listening`. */
-export const layer = (name: "public" | "operator", options: { readonly host: string; readonly port: number }) =>
+/** The server of the operator listener; where it listens is told to `Listening`. */
+export const layer = (options: { readonly host: string; readonly port: number }) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const listening = yield* Listening
       const { address } = yield* HttpServer.HttpServer
-      if (address._tag !== "UnixPathAddress") listening[name] = `http://${hostOf(options.host)}:${address.port}`
+      if (address._tag !== "UnixPathAddress") listening.operator = `http://${hostOf(options.host)}:${address.port}`
     })
   ).pipe(Layer.provideMerge(NodeHttpServer.layer(makeServer, { ...options, gracefulShutdownTimeout: "20 seconds" })))
 
-const makeServer = () => {
+/** A server with its bounds; see above. */
+export const makeServer = () => {
   const server = createServer({
     headersTimeout: 10_000,
     requestTimeout: 30_000,
@@ -73,4 +74,5 @@ const withReadableEscapes = (url: string): string => {
   }
 }
 
-const hostOf = (host: string): string => (host.includes(":") ? `[${host}]` : host)
+/** A host as it is written in a URL. */
+export const hostOf = (host: string): string => (host.includes(":") ? `[${host}]` : host)

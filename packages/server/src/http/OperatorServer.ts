@@ -11,7 +11,6 @@ import * as Layer from "effect/Layer"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import * as Health from "../operations/Health.ts"
 import { Settings } from "../Settings.ts"
-import * as Authentication from "./Authentication.ts"
 import * as Edge from "./Edge.ts"
 import { jsonResponse } from "./Json.ts"
 import * as Listener from "./Listener.ts"
@@ -23,7 +22,8 @@ import * as LedgerHandlers from "./operator/LedgerHandlers.ts"
 import * as LogsHandlers from "./operator/LogsHandlers.ts"
 import * as PayoutsHandlers from "./operator/PayoutsHandlers.ts"
 import * as SimulatorHandlers from "./operator/SimulatorHandlers.ts"
-import { MAX_BODY } from "./PublicServer.ts"
+import { MAX_BODY } from "./RequestBody.ts"
+import * as OperatorAuthentication from "./OperatorAuthentication.ts"
 import * as RequestErrors from "./RequestErrors.ts"
 
 const document = openApiDocument(OperatorApi)
@@ -40,7 +40,7 @@ const routes = Layer.mergeAll(
       LogsHandlers.layer,
       SimulatorHandlers.layer
     ]),
-    Layer.provide([Authentication.operatorLayer, RequestErrors.layer])
+    Layer.provide([OperatorAuthentication.layer, RequestErrors.layer])
   ),
   HttpRouter.add("GET", "/operator/openapi.json", Effect.succeed(jsonResponse(document, 200))),
   Health.routes,
@@ -58,9 +58,7 @@ export const layer = Layer.unwrap(
       disableListenLog: true,
       routerConfig: Listener.routing
     }).pipe(
-      Layer.provide(Listener.layer("operator", { host: operatorHost, port: operatorPort })),
-      // The request log is of /v1.
-      Layer.provide(Edge.withoutLog),
+      Layer.provide(Listener.layer({ host: operatorHost, port: operatorPort })),
       Layer.provide(Layer.succeed(MaxBodySize, MAX_BODY))
     )
   )

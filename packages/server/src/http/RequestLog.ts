@@ -14,7 +14,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { Ids } from "../Ids.ts"
 import { forever } from "../Loops.ts"
 import { Metrics } from "../operations/Metrics.ts"
-import type { RequestInfo } from "./Edge.ts"
+import type { RequestInfo } from "./RequestInfo.ts"
 
 export class RequestLog extends Context.Service<
   RequestLog,

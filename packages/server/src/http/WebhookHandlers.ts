@@ -1,65 +1,54 @@
 /**
  * The webhook endpoints of `/v1`, and the event catalog.
  */
-import { PaymentsApi, WebhooksGroup } from "@pix-payments/api/PaymentsApi"
-import { CurrentCaller } from "@pix-payments/api/Security"
 import { eventCatalog } from "@pix-payments/domain/EventCatalog"
+import type { Refusal } from "@pix-payments/domain/Request"
 import { decodeCreateWebhookEndpoint, decodeUpdateWebhookEndpoint } from "@pix-payments/domain/WebhookEndpoint"
 import * as Effect from "effect/Effect"
-import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Result from "effect/Result"
+import { RequestRefused } from "../Errors.ts"
 import { toWebhookEndpoint, WebhookEndpoints } from "../webhooks/WebhookEndpoints.ts"
-import { decodeBody, jsonResponse } from "./Json.ts"
-import { refusedAs, serviceUnavailable, webhookNotFound } from "./WireTranslation.ts"
+import type { Handlers } from "./PreparedApi.ts"
+import { refusedAs, webhookNotFound } from "./WireTranslation.ts"
 
-export const layer = HttpApiBuilder.group(
-  PaymentsApi,
-  WebhooksGroup.identifier,
-  Effect.fn(function* (handlers) {
-    const endpoints = yield* WebhookEndpoints
+export const handlers = Effect.gen(function* () {
+  const endpoints = yield* WebhookEndpoints
 
-    return handlers
-      .handle("list", () =>
-        Effect.gen(function* () {
-          const { applicationId } = yield* CurrentCaller
-          const rows = yield* endpoints.list(applicationId)
-          return { object: "list" as const, data: rows.map(toWebhookEndpoint), has_more: false }
-        }).pipe(Effect.catchTags({ Unavailable: serviceUnavailable }))
-      )
-      .handleRaw(
-        "create",
-        ({ request }) =>
-          Effect.gen(function* () {
-            const caller = yield* CurrentCaller
-            const row = yield* endpoints.create(caller, yield* decodeBody(request, decodeCreateWebhookEndpoint))
-            return jsonResponse(toWebhookEndpoint(row), 201)
-          }).pipe(Effect.catchTags({ RequestRefused: refusedEndpoint, Unavailable: serviceUnavailable })),
-        { uninterruptible: true }
-      )
-      .handleRaw(
-        "update",
-        ({ params, request }) =>
-          Effect.gen(function* () {
-            const { applicationId } = yield* CurrentCaller
-            yield* endpoints.find(applicationId, params.id)
-            const changes = yield* decodeBody(request, decodeUpdateWebhookEndpoint)
-            return jsonResponse(toWebhookEndpoint(yield* endpoints.update(applicationId, params.id, changes)), 200)
-          }).pipe(
-            Effect.catchTags({
-              RequestRefused: refusedEndpoint,
-              NotFoundError: webhookNotFound,
-              Unavailable: serviceUnavailable
-            })
-          ),
-        { uninterruptible: true }
-      )
-      .handle("delete", ({ params }) =>
-        Effect.gen(function* () {
-          const { applicationId } = yield* CurrentCaller
-          yield* endpoints.remove(applicationId, params.id)
-        }).pipe(Effect.catchTags({ NotFoundError: webhookNotFound, Unavailable: serviceUnavailable }))
-      )
-      .handle("events", () => Effect.succeed({ object: "list" as const, data: eventCatalog, has_more: false }))
-  })
-)
+  const found: Handlers<"webhooks"> = {
+    list: ({ caller }) =>
+      Effect.map(endpoints.list(caller.applicationId), (rows) => ({
+        status: 200,
+        body: { object: "list", data: rows.map(toWebhookEndpoint), has_more: false }
+      })),
+
+    create: ({ body, caller }) =>
+      Effect.gen(function* () {
+        const input = yield* accepted(decodeCreateWebhookEndpoint(body))
+        return { status: 201, body: toWebhookEndpoint(yield* endpoints.create(caller, input)) }
+      }).pipe(Effect.catchTags({ RequestRefused: refusedEndpoint })),
+
+    update: ({ body, caller, params }) =>
+      Effect.gen(function* () {
+        const id = params["id"] ?? ""
+        yield* endpoints.find(caller.applicationId, id)
+        const changes = yield* accepted(decodeUpdateWebhookEndpoint(body))
+        return { status: 200, body: toWebhookEndpoint(yield* endpoints.update(caller.applicationId, id, changes)) }
+      }).pipe(Effect.catchTags({ RequestRefused: refusedEndpoint, NotFoundError: webhookNotFound })),
+
+    delete: ({ caller, params }) =>
+      endpoints
+        .remove(caller.applicationId, params["id"] ?? "")
+        .pipe(Effect.as({ status: 204 }), Effect.catchTags({ NotFoundError: webhookNotFound })),
+
+    events: () => Effect.succeed({ status: 200, body: { object: "list", data: eventCatalog, has_more: false } })
+  }
+  return found
+})
 
 const refusedEndpoint = refusedAs("VALIDATION_ERROR", "INVALID_WEBHOOK_EVENT", "INVALID_WEBHOOK_URL")
+
+const accepted = <A>(decoded: Result.Result<A, Refusal>): Effect.Effect<A, RequestRefused> =>
+  Result.match(decoded, {
+    onSuccess: Effect.succeed,
+    onFailure: (refusal) => Effect.fail(new RequestRefused(refusal))
+  })

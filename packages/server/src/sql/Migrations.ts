@@ -11,13 +11,11 @@ import { SqlClient } from "effect/sql/SqlClient"
 import foundation from "./migrations/0001_foundation.ts"
 import money from "./migrations/0002_money.ts"
 import webhookEndpoints from "./migrations/0003_webhook_endpoints.ts"
-import retriesByDestination from "./migrations/0004_retries_by_destination.ts"
 
 export const migrations = {
   "0001_foundation": foundation,
   "0002_money": money,
-  "0003_webhook_endpoints": webhookEndpoints,
-  "0004_retries_by_destination": retriesByDestination
+  "0003_webhook_endpoints": webhookEndpoints
 }
 
 /** The database server is too old. */

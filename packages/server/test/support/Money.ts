@@ -155,31 +155,31 @@ export const assertLedgerHolds = Effect.gen(function* () {
   )
 })
 
-/** An event as it is kept: the parts of its envelope that every delivery shares. */
+/** An event of a resource, as its change is kept. */
 export interface KeptEvent {
-  readonly object: string
   readonly event: string
-  readonly resource: string
-  readonly method: string
-  readonly action: string
-  readonly created_at: string
   readonly sequence: number
+  readonly created_at: string
   readonly data: Fields
 }
 
-/** The events of a resource, oldest first, as their deliveries tell them. */
+/** The events of a resource, oldest first. */
 export const eventsOf = (resourceId: string) =>
   Effect.flatMap(SqlClient, (sql) =>
     Effect.map(
-      sql<{ name: string; created_at: Date; sequence: number; data: string }>`
-        SELECT name, created_at, sequence, data::text AS data FROM events WHERE resource_id = ${resourceId}::uuid
-        ORDER BY sequence, change_id`,
+      sql<{ kind: string; actions: ReadonlyArray<string>; sequence: number; data: string; created_at: Date }>`
+        SELECT kind, actions, sequence, data::text AS data, created_at FROM changes
+        WHERE resource_id = ${resourceId}::uuid ORDER BY sequence, id`,
       (rows) =>
-        rows.map(
-          ({ created_at, data, name, sequence }): KeptEvent =>
-            JSON.parse(
-              deliveryBody({ deliveryId: "", name, createdAt: created_at.toISOString(), sequence, dataJson: data })
-            )
+        rows.flatMap(({ actions, created_at, data, kind, sequence }) =>
+          actions.map(
+            (action): KeptEvent => ({
+              event: `${kind}.${action}`,
+              sequence,
+              created_at: created_at.toISOString(),
+              data: JSON.parse(data)
+            })
+          )
         )
     )
   )

@@ -1,8 +1,8 @@
 /**
  * Registered webhook endpoints, their health, and deliveries to them.
  *
- * First attempts and retries are read through an index each, so that no first attempt waits behind retries; that of
- * first attempts parts the destinations, so that one with a backlog is passed by.
+ * First attempts and retries are read through an index each, so that no first attempt waits behind retries; both part
+ * the destinations, so that one with a backlog is passed by.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -47,7 +47,7 @@ const statements = [
   `DROP INDEX deliveries_due`,
   `CREATE INDEX deliveries_first ON deliveries (destination, due_at)
     WHERE status IN ('scheduled', 'delivering') AND attempts_made = 0`,
-  `CREATE INDEX deliveries_repeated ON deliveries (due_at)
+  `CREATE INDEX deliveries_repeated ON deliveries (destination, due_at)
     WHERE status IN ('scheduled', 'delivering') AND attempts_made > 0`
 ]
 

@@ -1,0 +1,18 @@
+/**
+ * What is known of a request while it is under way, for the log and for those who look for it there.
+ */
+import { randomUUID } from "node:crypto"
+
+export interface RequestInfo {
+  readonly requestId: string
+  /** The route's template, so that ids do not part what belongs together. */
+  route: string
+  keyId: string | null
+  accountId: string | null
+}
+
+/** The id that the caller sent, when it is a sane one, or a new one. */
+export const requestIdOf = (sent: string | ReadonlyArray<string> | undefined): string =>
+  typeof sent === "string" && sane.test(sent) ? sent : randomUUID()
+
+const sane = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/

@@ -1,0 +1,480 @@
+/**
+ * What the contract and the decisions say of money, once more and as plainly as possible: accounts with four amounts,
+ * charges, payouts and disputes with a status, and what each command does to them. No database, no Effect, nothing of
+ * the service: the tests drive both with the same commands and compare.
+ */
+
+export interface ModelAccount {
+  readonly releaseDelay: boolean
+  readonly feeFixed: number
+  readonly feeBasisPoints: number
+  readonly guarded: boolean
+  auto: boolean
+  available: number
+  pending: number
+  blocked: number
+  inTransit: number
+  fees: number
+}
+
+export interface ModelCharge {
+  readonly account: number
+  readonly amount: number
+  readonly method: "pix" | "boleto" | "card"
+  status: string
+  /** Waits for its release. */
+  held: boolean
+  readonly events: Array<string>
+}
+
+export interface ModelPayout {
+  readonly account: number
+  readonly amount: number
+  readonly fee: number
+  readonly recipient: Recipient
+  readonly duplicateOf: number | undefined
+  status: string
+  /** What the simulated acquirer says when it is asked. */
+  known: "completed" | "failed" | undefined
+  readonly events: Array<string>
+}
+
+export interface ModelDispute {
+  readonly charge: number
+  readonly arrivedResolved: boolean
+  status: string
+  readonly events: Array<string>
+}
+
+export interface World {
+  readonly accounts: ReadonlyArray<ModelAccount>
+  readonly charges: Array<ModelCharge>
+  readonly payouts: Array<ModelPayout>
+  readonly disputes: Array<ModelDispute>
+  /** The charges that settlement identifiers were given to. */
+  readonly settlements: Set<number>
+}
+
+export type Payer = "ordinary" | "refuse" | "timeout"
+export type Recipient = "ordinary" | "fail" | "hold" | "timeout"
+type ChargeAction = "pay" | "fail" | "cancel" | "refund" | "refunded" | "infraction" | "return" | "expire"
+type PayoutAction = "approve" | "cancel" | "complete" | "fail"
+type DisputeAction = "won" | "lost" | "defend" | "message"
+
+export type Command =
+  | {
+      readonly kind: "create-charge"
+      readonly account: number
+      readonly amount: number
+      readonly payer: Payer
+      readonly method: ModelCharge["method"]
+    }
+  | {
+      readonly kind: "charge"
+      readonly charge: number
+      readonly action: ChargeAction
+      readonly as: "refunded" | "charged_back"
+      /** A payment claims the settlement of this charge. */
+      readonly settlement: number
+      readonly times: number
+    }
+  | {
+      readonly kind: "create-payout"
+      readonly account: number
+      readonly amount: number
+      readonly recipient: Recipient
+      /** Repeats the key of this payout. */
+      readonly repeats: number | undefined
+    }
+  | { readonly kind: "payout"; readonly payout: number; readonly action: PayoutAction; readonly times: number }
+  | { readonly kind: "dispute"; readonly dispute: number; readonly action: DisputeAction; readonly times: number }
+  | { readonly kind: "toggle-auto"; readonly account: number }
+
+/** What goes on by itself, for everybody at once. */
+export type Loop = "hand-over" | "release" | "recover" | "tell"
+
+/** Numbers below 1 that follow from a seed alone. */
+export type Random = () => number
+
+export const randomFrom = (seed: number): Random => {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+const below = (random: Random, bound: number) => Math.floor(random() * bound)
+
+const oneOf = <A>(random: Random, ...values: ReadonlyArray<A>): A => values[below(random, values.length)]!
+
+export const newWorld = (random: Random): World => ({
+  accounts: Array.from({ length: 2 }, () => ({
+    releaseDelay: random() < 0.35,
+    feeFixed: oneOf(random, 0, 0, 35),
+    feeBasisPoints: oneOf(random, 0, 99, 250),
+    guarded: random() < 0.3,
+    auto: random() < 0.6,
+    available: 0,
+    pending: 0,
+    blocked: 0,
+    inTransit: 0,
+    fees: 0
+  })),
+  charges: [],
+  payouts: [],
+  disputes: [],
+  settlements: new Set()
+})
+
+/** Any command, sensible or not; more often about what is recent. */
+export const nextCommand = (world: World, random: Random): Command => {
+  const pick = (length: number) => (random() < 0.6 ? Math.max(0, length - 1 - below(random, 3)) : below(random, length))
+  const times = random() < 0.25 ? 3 : 1
+  const account = below(random, world.accounts.length)
+  const dice = random()
+  if (world.charges.length === 0 || dice < 0.16) {
+    return {
+      kind: "create-charge",
+      account,
+      amount: oneOf(random, 1000, 2500, 4999, 10_000),
+      payer: oneOf<Payer>(random, "ordinary", "ordinary", "ordinary", "ordinary", "ordinary", "refuse", "timeout"),
+      method: oneOf(random, "pix", "pix", "pix", "pix", "pix", "boleto", "card")
+    }
+  }
+  if (dice < 0.52) {
+    const charge = pick(world.charges.length)
+    const action = oneOf<ChargeAction>(
+      random,
+      "pay",
+      "pay",
+      "pay",
+      "pay",
+      "fail",
+      "cancel",
+      "refund",
+      "refunded",
+      "infraction",
+      "infraction",
+      "infraction",
+      "return",
+      "expire"
+    )
+    return {
+      kind: "charge",
+      charge,
+      action,
+      as: oneOf(random, "refunded", "charged_back"),
+      settlement: random() < 0.1 ? below(random, world.charges.length) : charge,
+      // What an operator asks for has an answer of its own when it is asked for again.
+      times: action === "refund" ? 1 : times
+    }
+  }
+  if (dice < 0.7) {
+    const { available } = world.accounts[account]!
+    return {
+      kind: "create-payout",
+      account,
+      amount: Math.max(500, oneOf(random, 500, 500, 800, 1234, available, available + 1, Math.floor(available / 2))),
+      recipient: oneOf<Recipient>(random, "ordinary", "ordinary", "fail", "hold", "hold", "timeout"),
+      repeats: world.payouts.length > 0 && random() < 0.15 ? below(random, world.payouts.length) : undefined
+    }
+  }
+  if (dice < 0.84 && world.payouts.length > 0) {
+    const action = oneOf<PayoutAction>(random, "approve", "approve", "cancel", "complete", "fail")
+    return { kind: "payout", payout: pick(world.payouts.length), action, times }
+  }
+  if (dice < 0.97 && world.disputes.length > 0) {
+    const action = oneOf<DisputeAction>(random, "won", "won", "lost", "lost", "defend", "message")
+    return { kind: "dispute", dispute: pick(world.disputes.length), action, times: action === "message" ? 1 : times }
+  }
+  return { kind: "toggle-auto", account }
+}
+
+/** Does a command, and says what a caller is answered: each answer, in any order. */
+export const apply = (world: World, command: Command): ReadonlyArray<string> => {
+  switch (command.kind) {
+    case "create-charge":
+      return [createCharge(world, command)]
+    case "charge":
+      return repeat(command.times, () => actOnCharge(world, command))
+    case "create-payout":
+      return [createPayout(world, command)]
+    case "payout":
+      return repeat(command.times, () => actOnPayout(world, command.payout, command.action))
+    case "dispute":
+      return repeat(command.times, () => actOnDispute(world, command.dispute, command.action))
+    case "toggle-auto": {
+      const account = world.accounts[command.account]!
+      account.auto = !account.auto
+      return ["done"]
+    }
+  }
+}
+
+const repeat = (times: number, act: () => string) => Array.from({ length: times }, act).toSorted()
+
+// The catalog's gaps.
+const untold = new Set([
+  "charge.card.emitted",
+  "charge.card.infraction",
+  "charge.boleto.infraction",
+  "charge.boleto.charged_back"
+])
+
+const tellOf = (charge: ModelCharge, ...actions: ReadonlyArray<string>) => {
+  for (const action of actions) {
+    const event = `charge.${charge.method}.${action}`
+    if (!untold.has(event)) charge.events.push(event)
+  }
+}
+
+const emitted = (charge: ModelCharge) => {
+  charge.status = "pending"
+  tellOf(charge, "created", "emitted")
+}
+
+const createCharge = (world: World, command: Extract<Command, { kind: "create-charge" }>): string => {
+  const { account, amount, method, payer } = command
+  const charge: ModelCharge = { account, amount, method, status: "processing", held: false, events: [] }
+  world.charges.push(charge)
+  if (payer === "timeout") return "processing"
+  if (payer === "refuse") {
+    charge.status = "failed"
+    tellOf(charge, "failed")
+    return "ChargeRejected"
+  }
+  emitted(charge)
+  return "pending"
+}
+
+const actOnCharge = (world: World, command: Extract<Command, { kind: "charge" }>): string => {
+  const charge = world.charges[command.charge]!
+  const account = world.accounts[charge.account]!
+  switch (command.action) {
+    case "expire":
+      if (charge.status === "pending") charge.status = "expired"
+      return "done"
+    case "pay":
+      if (charge.status === "processing") emitted(charge)
+      if (charge.status !== "pending" && charge.status !== "expired") return "ignored"
+      // One settlement pays one charge.
+      if (world.settlements.has(command.settlement)) return "ignored"
+      world.settlements.add(command.settlement)
+      charge.status = "paid"
+      tellOf(charge, "paid")
+      if (account.releaseDelay) {
+        account.pending += charge.amount
+        charge.held = true
+      } else {
+        account.available += charge.amount
+      }
+      return "applied"
+    case "fail":
+      if (charge.status === "processing") emitted(charge)
+      if (charge.status !== "pending") return "ignored"
+      charge.status = "failed"
+      tellOf(charge, "failed")
+      return "applied"
+    case "cancel":
+      if (charge.status !== "pending") return "InvalidStateError"
+      charge.status = "canceled"
+      tellOf(charge, "canceled")
+      return "canceled"
+    case "refund":
+      if (charge.status !== "paid") return "InvalidStateError"
+      goesBack(world, command.charge, "refunded")
+      return "refunded"
+    case "refunded":
+      if (charge.status !== "paid" && charge.status !== "infraction") return "ignored"
+      goesBack(world, command.charge, "refunded")
+      return "applied"
+    case "infraction":
+      if (charge.status !== "paid" || charge.method !== "pix") return "ignored"
+      charge.status = "infraction"
+      tellOf(charge, "infraction")
+      account.available -= charge.amount
+      account.blocked += charge.amount
+      world.disputes.push({
+        charge: command.charge,
+        arrivedResolved: false,
+        status: "open",
+        events: ["dispute.pix.opened"]
+      })
+      return "applied"
+    case "return": {
+      if (charge.status !== "paid" && charge.status !== "infraction") return "ignored"
+      const unannounced = charge.status === "paid" && charge.method === "pix"
+      goesBack(world, command.charge, command.as)
+      if (unannounced) {
+        world.disputes.push({
+          charge: command.charge,
+          arrivedResolved: true,
+          status: "lost",
+          events: ["dispute.pix.lost"]
+        })
+      }
+      return "applied"
+    }
+  }
+}
+
+/** The money leaves for the payer, from where it is; no dispute of the charge can be decided otherwise after that. */
+const goesBack = (world: World, index: number, as: "refunded" | "charged_back") => {
+  const charge = world.charges[index]!
+  const account = world.accounts[charge.account]!
+  if (charge.status === "infraction") account.blocked -= charge.amount
+  else account.available -= charge.amount
+  charge.status = as
+  tellOf(charge, as)
+  for (const dispute of world.disputes) {
+    if (dispute.charge === index && (dispute.status === "open" || dispute.status === "under_review")) lose(dispute)
+  }
+}
+
+const lose = (dispute: ModelDispute) => {
+  dispute.status = "lost"
+  dispute.events.push("dispute.pix.lost")
+}
+
+const actOnDispute = (world: World, index: number, action: DisputeAction): string => {
+  const dispute = world.disputes[index]!
+  const charge = world.charges[dispute.charge]!
+  const account = world.accounts[charge.account]!
+  const undecided = dispute.status === "open" || dispute.status === "under_review"
+  switch (action) {
+    case "defend":
+      if (dispute.status !== "open") return "InvalidStateError"
+      dispute.status = "under_review"
+      return "under_review"
+    case "message":
+      dispute.events.push("dispute.pix.message")
+      return "applied"
+    case "won":
+      if (!undecided) return "ignored"
+      dispute.status = "won"
+      dispute.events.push("dispute.pix.won")
+      charge.status = "paid"
+      account.blocked -= charge.amount
+      account.available += charge.amount
+      return "applied"
+    case "lost":
+      if (!undecided && dispute.status !== "won") return "ignored"
+      // After a `won` the money may have gone back another way.
+      if (charge.status !== "paid" && charge.status !== "infraction") return "ignored"
+      if (dispute.status === "won") lose(dispute)
+      goesBack(world, dispute.charge, "charged_back")
+      return "applied"
+  }
+}
+
+const feeOf = (account: ModelAccount, amount: number) =>
+  account.feeFixed + Math.floor((amount * account.feeBasisPoints + 5000) / 10_000)
+
+const createPayout = (world: World, command: Extract<Command, { kind: "create-payout" }>): string => {
+  const { amount, recipient, repeats } = command
+  if (repeats !== undefined) return `replayed ${world.payouts[repeats]!.status}`
+  const account = world.accounts[command.account]!
+  const fee = feeOf(account, amount)
+  if (account.available < amount + fee) return "InsufficientBalanceError"
+  const duplicateOf = account.guarded
+    ? world.payouts.findLastIndex(
+        (other) =>
+          other.account === command.account &&
+          other.amount === amount &&
+          other.recipient === recipient &&
+          other.status !== "failed" &&
+          other.status !== "canceled"
+      )
+    : -1
+  const status = account.auto && duplicateOf === -1 ? "processing" : "pending"
+  account.available -= amount + fee
+  account.inTransit += amount + fee
+  world.payouts.push({
+    account: command.account,
+    amount,
+    fee,
+    recipient,
+    duplicateOf: duplicateOf === -1 ? undefined : duplicateOf,
+    status,
+    known: undefined,
+    events: status === "processing" ? ["payment.pix.created", "payment.pix.processing"] : ["payment.pix.created"]
+  })
+  return status
+}
+
+const actOnPayout = (world: World, index: number, action: PayoutAction): string => {
+  const payout = world.payouts[index]!
+  switch (action) {
+    case "approve":
+      if (payout.status !== "pending") return "InvalidStateError"
+      payout.status = "processing"
+      payout.events.push("payment.pix.processing")
+      return "processing"
+    case "cancel":
+      if (payout.status !== "pending") return "InvalidStateError"
+      comesBack(world, payout, "canceled")
+      return "canceled"
+    case "complete":
+    case "fail": {
+      const outcome = action === "complete" ? "completed" : "failed"
+      // The acquirer keeps to what it said first.
+      payout.known ??= outcome
+      if (payout.status !== "processing") return "ignored"
+      settle(world, payout, outcome)
+      return "applied"
+    }
+  }
+}
+
+const comesBack = (world: World, payout: ModelPayout, status: "failed" | "canceled") => {
+  const account = world.accounts[payout.account]!
+  payout.status = status
+  payout.events.push(`payment.pix.${status}`)
+  account.inTransit -= payout.amount + payout.fee
+  account.available += payout.amount + payout.fee
+}
+
+const settle = (world: World, payout: ModelPayout, outcome: "completed" | "failed") => {
+  if (outcome === "failed") {
+    comesBack(world, payout, "failed")
+    return
+  }
+  const account = world.accounts[payout.account]!
+  payout.status = "completed"
+  payout.events.push("payment.pix.completed")
+  account.inTransit -= payout.amount + payout.fee
+  account.fees += payout.fee
+}
+
+/** All that is due is done, until nothing is left to do. */
+export const applyLoop = (world: World, loop: Loop): void => {
+  switch (loop) {
+    case "hand-over":
+      for (const payout of world.payouts) {
+        if (payout.status !== "processing") continue
+        if (payout.known === undefined && payout.recipient !== "hold") {
+          payout.known = payout.recipient === "fail" ? "failed" : "completed"
+        }
+        if (payout.known !== undefined) settle(world, payout, payout.known)
+      }
+      return
+    case "release":
+      for (const charge of world.charges) {
+        if (!charge.held) continue
+        const account = world.accounts[charge.account]!
+        charge.held = false
+        account.pending -= charge.amount
+        account.available += charge.amount
+      }
+      return
+    case "recover":
+      for (const charge of world.charges) if (charge.status === "processing") emitted(charge)
+      return
+    case "tell":
+      // What an operator's refund makes the acquirer tell is known already.
+      return
+  }
+}

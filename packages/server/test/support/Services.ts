@@ -1,0 +1,39 @@
+/** The service without listeners and without what goes on by itself: its services, on a database of their own. */
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { AcquirerReports } from "../../src/acquirer/AcquirerReports.ts"
+import * as Simulator from "../../src/acquirer/Simulator.ts"
+import { SimulatorReports } from "../../src/acquirer/SimulatorReports.ts"
+import { Charges } from "../../src/charges/Charges.ts"
+import { Disputes } from "../../src/disputes/Disputes.ts"
+import * as Telemetry from "../../src/operations/Telemetry.ts"
+import { Payouts } from "../../src/payouts/Payouts.ts"
+import { storesLayer } from "../../src/Service.ts"
+import { Settings, type SettingsShape } from "../../src/Settings.ts"
+import { DatabaseLocation } from "../../src/sql/Database.ts"
+import { createDatabase, temporaryFolder } from "./Postgres.ts"
+
+export const servicesLayer = (settings: Partial<SettingsShape>) => {
+  const told = Layer.effect(
+    Settings,
+    Effect.gen(function* () {
+      return Settings.of({ ...(yield* Settings), dataDir: yield* temporaryFolder, ...settings })
+    })
+  ).pipe(
+    Layer.provide(Settings.layer),
+    Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: { LOG_LEVEL: "error" } })))
+  )
+  const database = Layer.effect(
+    DatabaseLocation,
+    Effect.map(createDatabase(), (url) => DatabaseLocation.of({ url, embeddedIn: undefined }))
+  )
+  return SimulatorReports.layer.pipe(
+    Layer.provideMerge(AcquirerReports.layer),
+    Layer.provideMerge(Layer.mergeAll(Charges.layer, Payouts.layer, Disputes.layer)),
+    Layer.provideMerge(Simulator.layer),
+    Layer.provideMerge(storesLayer),
+    Layer.provide(Telemetry.layer),
+    Layer.provideMerge(Layer.merge(told, database))
+  )
+}
