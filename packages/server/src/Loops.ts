@@ -4,6 +4,7 @@
  * Guarantees: a round that fails, or dies, is logged and tried again later with growing pauses; nothing that
  * waits lives here, only in rows, so that any process may do any round.
  */
+import { describeCause } from "./operations/Defects.ts"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 
@@ -23,7 +24,7 @@ export const forever = <E, R, R2>(
       } else {
         // An interruption that is seen here is that of something the round waited for: its own ends the loop.
         failures++
-        yield* Effect.logWarning(`${name}: a round failed and is tried again`, exit.cause)
+        yield* Effect.logWarning(`${name}: a round failed and is tried again`, describeCause(exit.cause))
         yield* Effect.sleep(Math.min(250 * 2 ** failures, 10_000))
       }
     }

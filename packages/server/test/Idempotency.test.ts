@@ -187,7 +187,8 @@ layer(TestService.layer(), { excludeTestServices: true })("Idempotency-Key", (it
           stored.map(({ amount, id }) => `${String(id)} ${String(amount)}`),
           [first]
         )
-        const emitted = yield* sql`SELECT name FROM events WHERE account_id = ${accountId}::uuid ORDER BY sequence, name`
+        const emitted =
+          yield* sql`SELECT name FROM events WHERE account_id = ${accountId}::uuid ORDER BY sequence, name`
         assert.deepStrictEqual(emitted, [{ name: "charge.pix.created" }, { name: "charge.pix.emitted" }])
       })
   )

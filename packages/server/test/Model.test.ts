@@ -34,8 +34,8 @@ import {
 import { newKey } from "./support/Service.ts"
 import { servicesLayer } from "./support/Services.ts"
 
-const STEPS = 30
-const histories = Number(process.env["MODEL_HISTORIES"] ?? 250)
+const STEPS = 40
+const histories = Number(process.env["MODEL_HISTORIES"] ?? 400)
 const onlySeed = process.env["MODEL_SEED"]
 
 const seeds =

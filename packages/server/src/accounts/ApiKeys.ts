@@ -61,7 +61,7 @@ export class ApiKeys extends Context.Service<
       const authenticate = yield* Batching.make<string, Caller | undefined>({
         maxBatch: 500,
         run: (hashes) =>
-          Effect.map(sql.unsafe<CallerRow>(findCallers, [hashes.join(",")]), (rows) => {
+          Effect.map(sql.unsafe<CallerRow>(findCallers, [[...new Set(hashes)].join(",")]), (rows) => {
             if (rows.length === 1 && hashes.length === 1) return [toCaller(rows[0]!)]
             const byHash = new Map(rows.map((row) => [row.hash, toCaller(row)]))
             return hashes.map((hash) => byHash.get(hash))

@@ -3,6 +3,7 @@
  *
  * Guarantees: a report is told until it has been heard, at least once, through `AcquirerReports`.
  */
+import { describeCause } from "../operations/Defects.ts"
 import { makeEndToEndId, SUFFIX_BYTES, suffixFromBytes } from "@pix-payments/domain/EndToEndId"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Clock from "effect/Clock"
@@ -59,7 +60,9 @@ export class SimulatorReports extends Context.Service<
             RETURNING id, report`)
           // One that cannot be told now holds up no other: its lease runs out and it is told again.
           const tellApart = (row: DueRow) =>
-            Effect.catchCause(tellOne(row), (cause) => Effect.logWarning("a simulated report could not be told", cause))
+            Effect.catchCause(tellOne(row), (cause) =>
+              Effect.logWarning("a simulated report could not be told", describeCause(cause))
+            )
           yield* Effect.forEach(due, tellApart, { concurrency: 8, discard: true })
           return due.length
         })

@@ -21,10 +21,11 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
 import type { UnknownCursor } from "../Errors.ts"
 import { type ChangedRow, Nudge } from "../events/Nudge.ts"
-import { ADDRESSED, type Told, tellingCtes } from "../events/Outbox.ts"
+import { ADDRESSED, type Told, tellingCtes, toldParameters } from "../events/Outbox.ts"
 import { type Transfer, transferCtes } from "../ledger/Ledger.ts"
 import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
+import { texts } from "../sql/Texts.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
 /** A charge as it is kept. `expired` is never kept: see `chargeStatusAt`. */
@@ -272,42 +273,45 @@ const allowedMoves = [
 const changed = `
   WITH changed AS (
     UPDATE charges c SET status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id,
-      receiver = i.receiver, paid_at = i.paid_at, failure_reason = i.failure_reason, sequence = i.sequence,
+      receiver = i.receiver::json, paid_at = i.paid_at, failure_reason = i.failure_reason, sequence = i.sequence,
       recover_at = NULL
-    FROM json_to_recordset($1::json) AS i(id uuid, status text, br_code text, end_to_end_id text, receiver json,
-      paid_at timestamptz, failure_reason text, sequence integer)
+    FROM ROWS FROM (
+      json_to_recordset($1::json) AS (id uuid, status text, end_to_end_id text, paid_at timestamptz,
+        failure_reason text, sequence integer),
+      unnest($4::text[]), unnest($5::text[])
+    ) AS i(id, status, end_to_end_id, paid_at, failure_reason, sequence, br_code, receiver)
     WHERE c.id = i.id AND c.sequence = i.sequence - 1 AND c.status || '>' || i.status IN (${allowedMoves})
     RETURNING c.id
   ),
-  ${tellingCtes("$2")}`
+  ${tellingCtes("$2", "$3")}`
 
 const changeStates = `${changed} SELECT id, ${ADDRESSED} FROM changed`
 
 const changeStatesAndMoveMoney = `${changed},
-  ${transferCtes("$3")},
+  ${transferCtes("$6")},
   held AS (
     INSERT INTO releases (charge_id, account_id, amount, due_at)
     SELECT r.charge_id, r.account_id, r.amount, r.due_at
-    FROM json_to_recordset($4::json) AS r(charge_id uuid, account_id uuid, amount bigint, due_at timestamptz)
+    FROM json_to_recordset($7::json) AS r(charge_id uuid, account_id uuid, amount bigint, due_at timestamptz)
     WHERE r.charge_id IN (SELECT id FROM changed)
   )
   SELECT id, ${ADDRESSED} FROM changed`
 
-const changeMany = (changes: ReadonlyArray<ChargeChange>): [string, ReadonlyArray<string>] => {
+const changeMany = (changes: ReadonlyArray<ChargeChange>): [string, ReadonlyArray<unknown>] => {
   const parameters = [
     JSON.stringify(
       changes.map(({ charge }) => ({
         id: charge.id,
         status: charge.status,
-        br_code: charge.brCode,
         end_to_end_id: charge.endToEndId,
-        receiver: charge.receiver,
         paid_at: instantOrNull(charge.paidAtMs),
         failure_reason: charge.failureReason,
         sequence: charge.sequence
       }))
     ),
-    JSON.stringify(changes.map(({ told }) => told))
+    ...toldParameters(changes.map(({ told }) => told)),
+    texts(changes.map(({ charge }) => charge.brCode)),
+    texts(changes.map(({ charge }) => (charge.receiver === null ? null : JSON.stringify(charge.receiver))))
   ]
   const transfers = changes.flatMap((change) => change.transfers)
   return transfers.length === 0

@@ -10,6 +10,7 @@
  *
  * Source: payments-api-v1.md "POST /v1/charges"; decisions.md "Answers", "Charges".
  */
+import { describeCause } from "../operations/Defects.ts"
 import type { CreateCheckoutCharge } from "@pix-payments/api/OperatorResources"
 import type { Caller } from "@pix-payments/api/Security"
 import type { Cents } from "@pix-payments/domain/Cents"
@@ -287,7 +288,9 @@ export class Charges extends Context.Service<
           // One that cannot be settled now holds up no other: its lease runs out and it is asked for again.
           const recoverOne = (charge: StoredCharge) =>
             Effect.catchCause(emitForAccount(charge), (cause) =>
-              Effect.annotateLogs(Effect.logWarning("a charge could not be recovered", cause), { charge_id: charge.id })
+              Effect.annotateLogs(Effect.logWarning("a charge could not be recovered", describeCause(cause)), {
+                charge_id: charge.id
+              })
             )
           yield* Effect.forEach(stuck, recoverOne, { concurrency: 8, discard: true })
           return stuck.length

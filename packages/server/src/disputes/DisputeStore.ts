@@ -13,7 +13,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { UnknownCursor } from "../Errors.ts"
 import { type ChangedRow, Nudge } from "../events/Nudge.ts"
-import { ADDRESSED, type Told, tellingCtes } from "../events/Outbox.ts"
+import { ADDRESSED, type Told, tellingCtes, toldParameters } from "../events/Outbox.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
@@ -73,7 +73,7 @@ export class DisputeStore extends Context.Service<
 
       return DisputeStore.of({
         put: (dispute, told) =>
-          nudged(sql.unsafe<ChangedRow>(putOne, [JSON.stringify([toRow(dispute)]), JSON.stringify([told])])),
+          nudged(sql.unsafe<ChangedRow>(putOne, [JSON.stringify([toRow(dispute)]), ...toldParameters([told])])),
         addMessage: (dispute, message, told) =>
           nudged(
             sql.unsafe<ChangedRow>(addOne, [
@@ -86,7 +86,7 @@ export class DisputeStore extends Context.Service<
                   at: formatInstant(message.atMs)
                 }
               ]),
-              JSON.stringify(told === undefined ? [] : [told])
+              ...toldParameters(told === undefined ? [] : [told])
             ])
           ),
         lockOfCharge: (chargeId) =>
@@ -167,7 +167,7 @@ interface MessageRow {
 const columns = `id, charge_id, account_id, application_id, status, amount, reason, reference, opened_at,
   defense_deadline_at, resolved_at, arrived_resolved, sequence`
 
-const telling = tellingCtes("$2")
+const telling = tellingCtes("$2", "$3")
 
 const putOne = `
   WITH changed AS (

@@ -5,8 +5,8 @@
  * delivery of an event, and every repeat, is made of that row and its own id alone, so that its bytes never change. An
  * event that the catalog marks as not dispatched is kept as history and delivered to nobody.
  *
- * Measured: one row for a change instead of one for each of its events, with the resource as JSON within JSON instead
- * of as text, costs the database a third less.
+ * Measured: one row for a change instead of one for each of its events, and its text in an array of its own instead of
+ * in JSON, costs the database a third less.
  *
  * Source: payments-api-v1.md "Events"; decisions.md "Webhooks".
  */
@@ -14,6 +14,7 @@ import { findEvent } from "@pix-payments/domain/EventCatalog"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import { normalizeUrl } from "@pix-payments/domain/PublicUrl"
 import type { Generated } from "@pix-payments/domain/Uuid"
+import { texts } from "../sql/Texts.ts"
 
 /** A resource after a change, as far as its events need to know it. */
 export interface Changed {
@@ -28,26 +29,29 @@ export interface Changed {
   readonly data: unknown
 }
 
-/** The row that tells of a change, and the resource's own address where it has one. */
+/** The row that tells of a change, with the resource's own address where it has one. */
 export interface Told {
-  readonly id: string
-  readonly resource_id: string
-  readonly account_id: string
-  readonly application_id: string | null
-  /** `<resource>.<method>`, the first two parts of the names of its events. */
-  readonly kind: string
-  /** The third parts, in order; none for a change that no event tells of. */
-  readonly actions: ReadonlyArray<string>
-  /** Those of them that are delivered. */
-  readonly dispatched: ReadonlyArray<string>
-  readonly status: string
-  readonly sequence: number
-  readonly data: unknown
-  readonly created_at: string
-  readonly webhook_url?: string
-  readonly normalized_url?: string
-  readonly destination?: string
-  readonly webhook_secret?: string | null
+  readonly row: {
+    readonly id: string
+    readonly resource_id: string
+    readonly account_id: string
+    readonly application_id: string | null
+    /** `<resource>.<method>`, the first two parts of the names of its events. */
+    readonly kind: string
+    /** The third parts, in order; none for a change that no event tells of. */
+    readonly actions: ReadonlyArray<string>
+    /** Those of them that are delivered. */
+    readonly dispatched: ReadonlyArray<string>
+    readonly status: string
+    readonly sequence: number
+    readonly created_at: string
+    readonly webhook_url?: string
+    readonly normalized_url?: string
+    readonly destination?: string
+    readonly webhook_secret?: string | null
+  }
+  /** The resource as JSON text: what receivers verify. */
+  readonly data: string
 }
 
 /**
@@ -58,41 +62,52 @@ export const tell = (kind: string, actions: ReadonlyArray<string>, changed: Chan
   const { epochMs, id } = next()
   const known = actions.filter((action) => findEvent(`${kind}.${action}`) !== undefined)
   return {
-    id,
-    resource_id: changed.id,
-    account_id: changed.accountId,
-    application_id: changed.applicationId,
-    kind,
-    actions: known,
-    dispatched: known.filter((action) => findEvent(`${kind}.${action}`)?.dispatched === true),
-    status: changed.status,
-    sequence: changed.sequence,
-    data: changed.data,
-    created_at: formatInstant(epochMs),
-    ...(changed.webhookUrl === null
-      ? undefined
-      : {
-          webhook_url: changed.webhookUrl,
-          normalized_url: normalizeUrl(changed.webhookUrl),
-          destination: destinationOf(changed.webhookUrl),
-          webhook_secret: changed.sealedWebhookSecret
-        })
+    row: {
+      id,
+      resource_id: changed.id,
+      account_id: changed.accountId,
+      application_id: changed.applicationId,
+      kind,
+      actions: known,
+      dispatched: known.filter((action) => findEvent(`${kind}.${action}`)?.dispatched === true),
+      status: changed.status,
+      sequence: changed.sequence,
+      created_at: formatInstant(epochMs),
+      ...(changed.webhookUrl === null
+        ? undefined
+        : {
+            webhook_url: changed.webhookUrl,
+            normalized_url: normalizeUrl(changed.webhookUrl),
+            destination: destinationOf(changed.webhookUrl),
+            webhook_secret: changed.sealedWebhookSecret
+          })
+    },
+    data: JSON.stringify(changed.data)
   }
 }
 
+/** The two parameters that hold changes: the rows as JSON, the resources as an array of texts. */
+export const toldParameters = (told: ReadonlyArray<Told>) =>
+  [JSON.stringify(told.map(({ row }) => row)), texts(told.map(({ data }) => data))] as const
+
 /**
  * The part of a statement that writes changes and fans their events out: CTEs that follow one called `changed`, which
- * returns the `id` of each resource whose change was done. `parameter` holds the `Told` rows as JSON.
+ * returns the `id` of each resource whose change was done. `rows` and `data` are the numbers of the parameters that
+ * `toldParameters` makes.
  *
  * Who is told is decided here, in the commit of the change: every endpoint of the application that is subscribed
  * now (of the account's applications, for what an operator asked for without one), and the resource's own address
  * unless an equal endpoint is among them.
  */
-export const tellingCtes = (parameter: string): string => `
+export const tellingCtes = (rows: string, data: string): string => `
   happened AS MATERIALIZED (
-    SELECT e.* FROM json_to_recordset(${parameter}::json) AS e(id uuid, resource_id uuid, account_id uuid,
-      application_id uuid, kind text, actions text[], dispatched text[], status text, sequence integer, data json,
-      created_at timestamptz, webhook_url text, normalized_url text, destination text, webhook_secret text)
+    SELECT e.* FROM ROWS FROM (
+      json_to_recordset(${rows}::json) AS (id uuid, resource_id uuid, account_id uuid, application_id uuid, kind text,
+        actions text[], dispatched text[], status text, sequence integer, created_at timestamptz, webhook_url text,
+        normalized_url text, destination text, webhook_secret text),
+      unnest(${data}::text[])
+    ) AS e(id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at,
+      webhook_url, normalized_url, destination, webhook_secret, data)
     WHERE e.resource_id = ANY (ARRAY(SELECT id FROM changed))
   ),
   told AS (

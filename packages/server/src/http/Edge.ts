@@ -8,6 +8,7 @@
  *
  * Source: decisions.md "Answers"; payments-api-v1.md "Limits".
  */
+import { describeCause } from "../operations/Defects.ts"
 import { type ErrorCode, errorCodes } from "@pix-payments/domain/ErrorCode"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -82,7 +83,7 @@ export const layer = (known: ReadonlyArray<KnownPath>) =>
               if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
               if (isRouteNotFound(cause)) return Effect.succeed(finish(missing(known, request)))
               return Effect.as(
-                Effect.annotateLogs(Effect.logError("a request failed unexpectedly", cause), {
+                Effect.annotateLogs(Effect.logError("a request failed unexpectedly", describeCause(cause)), {
                   request_id: info.requestId,
                   route: info.route
                 }),

@@ -10,6 +10,7 @@
  *
  * Source: decisions.md "Answers"; payments-api-v1.md "Limits".
  */
+import { describeCause } from "../operations/Defects.ts"
 import { openApiDocument, webhookBodies } from "@pix-payments/api/OpenApiDocument"
 import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
 import * as Cause from "effect/Cause"
@@ -106,7 +107,7 @@ export const layer = Layer.effectDiscard(
           const told = toldBy(exit.cause)
           if (told !== undefined) return finish(told)
           runFork(
-            Effect.annotateLogs(Effect.logError("a request failed unexpectedly", exit.cause), {
+            Effect.annotateLogs(Effect.logError("a request failed unexpectedly", describeCause(exit.cause)), {
               request_id: info.requestId,
               route: info.route
             })

@@ -24,7 +24,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import type { UnknownCursor } from "../Errors.ts"
 import { type ChangedRow, Nudge } from "../events/Nudge.ts"
-import { ADDRESSED, type Told, tellingCtes } from "../events/Outbox.ts"
+import { ADDRESSED, type Told, tellingCtes, toldParameters } from "../events/Outbox.ts"
 import { type Transfer, transferCtes } from "../ledger/Ledger.ts"
 import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
@@ -160,7 +160,7 @@ export class PayoutStore extends Context.Service<
         if (written.length > 0) {
           const done = yield* sql.unsafe<ChangedRow>(insertMany, [
             JSON.stringify(written.map(({ payout }) => toRow(payout))),
-            JSON.stringify(written.map(({ told }) => told)),
+            ...toldParameters(written.map(({ told }) => told)),
             JSON.stringify(written.flatMap(({ transfers }) => transfers))
           ])
           yield* sql.afterCommit(Effect.sync(() => nudge.afterCommit(done)))
@@ -393,8 +393,8 @@ const insertMany = `
       created_at timestamptz, sequence integer)
     RETURNING id
   ),
-  ${tellingCtes("$2")},
-  ${transferCtes("$3")}
+  ${tellingCtes("$2", "$3")},
+  ${transferCtes("$4")}
   SELECT id, ${ADDRESSED} FROM changed`
 
 // The guard of every change: the pairs of states that the transition table of domain allows.
@@ -412,11 +412,11 @@ const changed = `
     WHERE p.id = i.id AND p.sequence = i.sequence - 1 AND p.status || '>' || i.status IN (${allowedMoves})
     RETURNING p.id
   ),
-  ${tellingCtes("$2")},
-  ${transferCtes("$3")}
+  ${tellingCtes("$2", "$3")},
+  ${transferCtes("$4")}
   SELECT id, ${ADDRESSED} FROM changed`
 
-const changeMany = (changes: ReadonlyArray<PayoutChange>): [string, ReadonlyArray<string>] => [
+const changeMany = (changes: ReadonlyArray<PayoutChange>): [string, ReadonlyArray<unknown>] => [
   changed,
   [
     JSON.stringify(
@@ -429,7 +429,7 @@ const changeMany = (changes: ReadonlyArray<PayoutChange>): [string, ReadonlyArra
         sequence: payout.sequence
       }))
     ),
-    JSON.stringify(changes.map(({ told }) => told)),
+    ...toldParameters(changes.map(({ told }) => told)),
     JSON.stringify(changes.flatMap(({ transfers }) => transfers))
   ]
 ]

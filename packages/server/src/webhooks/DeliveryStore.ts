@@ -173,8 +173,8 @@ export class DeliveryStore extends Context.Service<
           )
 
       return DeliveryStore.of({
-        claimFirst: claim(claimWhere("attempts_made = 0")),
-        claimRepeated: claim(claimWhere("attempts_made > 0")),
+        claimFirst: claim(claimIn("attempts_made = 0")),
+        claimRepeated: claim(claimIn("attempts_made > 0")),
         record,
         release: (ids) =>
           sql
@@ -267,6 +267,10 @@ const toClaimed = (row: ClaimedRow): Claimed => ({
 
 const columns = "id, event, resource_id, endpoint_id, url, status, attempts_made, due_at, created_at"
 
+/** What its index holds: what is due some time, or under way, before or after the first attempt. */
+const claimIn = (attempts: string): string =>
+  claimWhere(`status IN ('scheduled', 'delivering') AND due_at IS NOT NULL AND ${attempts}`)
+
 /**
  * Steps from one destination that something waits for to the next, and takes what is due at each.
  *
@@ -277,12 +281,12 @@ const claimWhere = (lane: string): string => `
   WITH RECURSIVE busy AS (
     (
       SELECT destination FROM deliveries
-      WHERE status IN ('scheduled', 'delivering') AND ${lane} AND destination > $5 ORDER BY destination LIMIT 1
+      WHERE ${lane} AND destination > $5 ORDER BY destination LIMIT 1
     )
     UNION ALL
     SELECT (
       SELECT n.destination FROM deliveries n
-      WHERE status IN ('scheduled', 'delivering') AND ${lane} AND n.destination > b.destination
+      WHERE ${lane} AND n.destination > b.destination
       ORDER BY n.destination LIMIT 1
     )
     FROM busy b WHERE b.destination IS NOT NULL
@@ -291,7 +295,7 @@ const claimWhere = (lane: string): string => `
     SELECT t.id, t.endpoint_id, b.destination
     FROM busy b CROSS JOIN LATERAL (
       SELECT id, endpoint_id FROM deliveries
-      WHERE status IN ('scheduled', 'delivering') AND ${lane} AND destination = b.destination AND due_at <= now()
+      WHERE ${lane} AND destination = b.destination AND due_at <= now()
       ORDER BY due_at LIMIT $3::integer FOR UPDATE SKIP LOCKED
     ) t
     WHERE b.destination NOT IN (SELECT json_array_elements_text($4::json))
@@ -313,7 +317,7 @@ const claimWhere = (lane: string): string => `
     WHERE d.id = u.id AND c.id = d.change_id
     RETURNING d.id, d.status, d.event, d.endpoint_id, d.url, u.destination,
       CASE WHEN d.endpoint_id IS NULL THEN d.secret ELSE w.secret END AS secret, d.attempts_made,
-      d.curve_from, c.created_at, c.sequence, c.data::text AS data
+      d.curve_from, c.created_at, c.sequence, c.data
   )
   SELECT * FROM taken ORDER BY destination, id`
 

@@ -9,6 +9,7 @@
  *
  * Source: payments-api-v1.md "Delivery"; decisions.md "Webhooks".
  */
+import { describeCause } from "../operations/Defects.ts"
 import { nextAttemptDelayMs } from "@pix-payments/domain/RetryCurve"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
@@ -59,7 +60,9 @@ export const layer = Layer.effectDiscard(
           yield* Effect.uninterruptible(
             store.record(outcome).pipe(
               // Not recorded: the lease runs out and the same bytes are sent again.
-              Effect.catchCause((cause) => Effect.logWarning("a delivery attempt could not be recorded", cause)),
+              Effect.catchCause((cause) =>
+                Effect.logWarning("a delivery attempt could not be recorded", describeCause(cause))
+              ),
               Effect.andThen(Effect.sync(() => underWay.remove(delivery)))
             )
           )

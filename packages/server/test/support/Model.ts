@@ -129,13 +129,29 @@ export const newWorld = (random: Random): World => ({
   settlements: new Set()
 })
 
-/** Any command, sensible or not; more often about what is recent. */
+const open: Readonly<Record<ChargeAction, ReadonlyArray<string>>> = {
+  pay: ["processing", "pending", "expired"],
+  fail: ["processing", "pending"],
+  cancel: ["pending"],
+  refund: ["paid"],
+  refunded: ["paid", "infraction"],
+  infraction: ["paid"],
+  return: ["paid", "infraction"],
+  expire: ["pending"]
+}
+
+/** Any command, sensible or not; more often one that can be done. */
 export const nextCommand = (world: World, random: Random): Command => {
-  const pick = (length: number) => (random() < 0.6 ? Math.max(0, length - 1 - below(random, 3)) : below(random, length))
+  /** The index of one of these, mostly of one in one of these states. */
+  const pick = (all: ReadonlyArray<{ readonly status: string }>, states: ReadonlyArray<string>) => {
+    const fitting = [...all.keys()].filter((index) => states.includes(all[index]!.status))
+    return fitting.length > 0 && random() < 0.7 ? fitting[below(random, fitting.length)]! : below(random, all.length)
+  }
   const times = random() < 0.25 ? 3 : 1
   const account = below(random, world.accounts.length)
   const dice = random()
-  if (world.charges.length === 0 || dice < 0.16) {
+  if (dice < 0.02) return { kind: "toggle-auto", account }
+  if (world.charges.length < 2 || dice < 0.15) {
     return {
       kind: "create-charge",
       account,
@@ -144,53 +160,60 @@ export const nextCommand = (world: World, random: Random): Command => {
       method: oneOf(random, "pix", "pix", "pix", "pix", "pix", "boleto", "card")
     }
   }
-  if (dice < 0.52) {
-    const charge = pick(world.charges.length)
-    const action = oneOf<ChargeAction>(
-      random,
-      "pay",
-      "pay",
-      "pay",
-      "pay",
-      "fail",
-      "cancel",
-      "refund",
-      "refunded",
-      "infraction",
-      "infraction",
-      "infraction",
-      "return",
-      "expire"
-    )
+  if (dice < 0.3 && world.disputes.length > 0) {
+    const action = oneOf<DisputeAction>(random, "won", "won", "lost", "lost", "defend", "message")
     return {
-      kind: "charge",
-      charge,
+      kind: "dispute",
+      dispute: pick(world.disputes, action === "lost" ? ["open", "under_review", "won"] : ["open", "under_review"]),
       action,
-      as: oneOf(random, "refunded", "charged_back"),
-      settlement: random() < 0.1 ? below(random, world.charges.length) : charge,
-      // What an operator asks for has an answer of its own when it is asked for again.
-      times: action === "refund" ? 1 : times
+      times: action === "message" ? 1 : times
     }
   }
-  if (dice < 0.7) {
-    const { available } = world.accounts[account]!
+  if (dice < 0.42 && world.payouts.length > 0) {
+    const action = oneOf<PayoutAction>(random, "approve", "approve", "cancel", "complete", "fail")
+    const states = action === "approve" || action === "cancel" ? ["pending"] : ["processing"]
+    return { kind: "payout", payout: pick(world.payouts, states), action, times }
+  }
+  const rich = world.accounts.findIndex(({ available }) => available >= 1000)
+  if (dice < 0.65 && (rich !== -1 || random() < 0.2)) {
+    const payer = rich === -1 || random() < 0.3 ? account : rich
+    const { available } = world.accounts[payer]!
     return {
       kind: "create-payout",
-      account,
-      amount: Math.max(500, oneOf(random, 500, 500, 800, 1234, available, available + 1, Math.floor(available / 2))),
-      recipient: oneOf<Recipient>(random, "ordinary", "ordinary", "fail", "hold", "hold", "timeout"),
-      repeats: world.payouts.length > 0 && random() < 0.15 ? below(random, world.payouts.length) : undefined
+      account: payer,
+      amount: Math.max(500, oneOf(random, 500, 500, 500, 800, available, available + 1, Math.floor(available / 3))),
+      recipient: oneOf<Recipient>(random, "ordinary", "fail", "hold", "hold", "timeout"),
+      repeats: world.payouts.length > 0 && random() < 0.12 ? below(random, world.payouts.length) : undefined
     }
   }
-  if (dice < 0.84 && world.payouts.length > 0) {
-    const action = oneOf<PayoutAction>(random, "approve", "approve", "cancel", "complete", "fail")
-    return { kind: "payout", payout: pick(world.payouts.length), action, times }
+  const action =
+    rich === -1 && random() < 0.6
+      ? "pay"
+      : oneOf<ChargeAction>(
+          random,
+          "pay",
+          "pay",
+          "pay",
+          "fail",
+          "cancel",
+          "refund",
+          "refunded",
+          "infraction",
+          "infraction",
+          "infraction",
+          "return",
+          "expire"
+        )
+  const charge = pick(world.charges, open[action])
+  return {
+    kind: "charge",
+    charge,
+    action,
+    as: oneOf(random, "refunded", "charged_back"),
+    settlement: random() < 0.1 ? below(random, world.charges.length) : charge,
+    // What an operator asks for has an answer of its own when it is asked for again.
+    times: action === "refund" ? 1 : times
   }
-  if (dice < 0.97 && world.disputes.length > 0) {
-    const action = oneOf<DisputeAction>(random, "won", "won", "lost", "lost", "defend", "message")
-    return { kind: "dispute", dispute: pick(world.disputes.length), action, times: action === "message" ? 1 : times }
-  }
-  return { kind: "toggle-auto", account }
 }
 
 /** Does a command, and says what a caller is answered: each answer, in any order. */

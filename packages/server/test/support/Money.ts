@@ -1,5 +1,4 @@
 /** Payouts, disputes, balances and the ledger behind them, for the tests of the money side. */
-import { deliveryBody } from "@pix-payments/domain/Event"
 import { assert } from "@effect/vitest"
 import type { Balance } from "@pix-payments/domain/Balance"
 import type { Charge } from "@pix-payments/domain/Charge"
@@ -172,14 +171,12 @@ export const eventsOf = (resourceId: string) =>
         WHERE resource_id = ${resourceId}::uuid ORDER BY sequence, id`,
       (rows) =>
         rows.flatMap(({ actions, created_at, data, kind, sequence }) =>
-          actions.map(
-            (action): KeptEvent => ({
-              event: `${kind}.${action}`,
-              sequence,
-              created_at: created_at.toISOString(),
-              data: JSON.parse(data)
-            })
-          )
+          actions.map((action): KeptEvent => ({
+            event: `${kind}.${action}`,
+            sequence,
+            created_at: created_at.toISOString(),
+            data: JSON.parse(data)
+          }))
         )
     )
   )

@@ -107,7 +107,7 @@ const statements = [
   )`,
   `CREATE INDEX acquirer_reports_of_subject ON acquirer_reports (subject)`,
 
-  // data is json, not jsonb: its text is part of what receivers verify.
+  // data is JSON, kept as the text that receivers verify.
   `CREATE TABLE changes (
     id uuid PRIMARY KEY,
     resource_id uuid NOT NULL,
@@ -117,7 +117,7 @@ const statements = [
     actions text[] NOT NULL,
     status text NOT NULL,
     sequence integer NOT NULL,
-    data json NOT NULL,
+    data text NOT NULL,
     created_at timestamptz NOT NULL
   )`,
   `CREATE INDEX changes_of_resource ON changes (resource_id, sequence)`,

@@ -46,9 +46,9 @@ const statements = [
   `CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, id) WHERE endpoint_id IS NOT NULL`,
   `DROP INDEX deliveries_due`,
   `CREATE INDEX deliveries_first ON deliveries (destination, due_at)
-    WHERE status IN ('scheduled', 'delivering') AND attempts_made = 0`,
+    WHERE status IN ('scheduled', 'delivering') AND due_at IS NOT NULL AND attempts_made = 0`,
   `CREATE INDEX deliveries_repeated ON deliveries (destination, due_at)
-    WHERE status IN ('scheduled', 'delivering') AND attempts_made > 0`
+    WHERE status IN ('scheduled', 'delivering') AND due_at IS NOT NULL AND attempts_made > 0`
 ]
 
 export default Effect.gen(function* () {
