@@ -18,7 +18,17 @@ export const Instant = Schema.String.annotate({
 })
 
 /** The wire form of a time in epoch milliseconds. */
-export const formatInstant = (epochMs: number): string => DateTime.formatIso(DateTime.makeUnsafe(epochMs))
+export const formatInstant = (epochMs: number): string => {
+  // The day is the same for long stretches of calls; only the time of day is written anew.
+  const day = Math.floor(epochMs / DAY_MS)
+  if (day !== lastDay) {
+    lastDate = DateTime.formatIso(DateTime.makeUnsafe(day * DAY_MS)).slice(0, -13)
+    lastDay = day
+  }
+  const ms = Math.floor(epochMs - day * DAY_MS)
+  const time = `${two(Math.floor(ms / 3_600_000))}:${two(Math.floor(ms / 60_000) % 60)}:${two(Math.floor(ms / 1000) % 60)}`
+  return `${lastDate}${time}.${String(ms % 1000).padStart(3, "0")}Z`
+}
 
 /**
  * Epoch milliseconds of an ISO 8601 instant with an offset or `Z`, or `undefined` where the text names no instant.
@@ -46,6 +56,12 @@ export const InstantInput = Schema.String.check(
     toJsonSchema: () => [{ format: "date-time" }, true]
   })
 ).annotate({ format: "date-time", description: "ISO 8601 with an offset or `Z`." })
+
+const DAY_MS = 86_400_000
+let lastDay = Number.NaN
+let lastDate = ""
+
+const two = (value: number): string => (value < 10 ? `0${value}` : String(value))
 
 const instantPattern = /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}(?::\d{2})?)(?:[.,](\d{1,9}))?([Zz]|[+-]\d{2}:?\d{2})$/
 

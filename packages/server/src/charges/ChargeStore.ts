@@ -21,11 +21,11 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
 import type { UnknownCursor } from "../Errors.ts"
 import { type ChangedRow, Nudge } from "../events/Nudge.ts"
-import { ADDRESSED, type Told, tellingCtes, toldParameters } from "../events/Outbox.ts"
+import { ADDRESSED, TOLD_WIDTH, type Told, tellingCtes, toldParameters } from "../events/Outbox.ts"
 import { type Transfer, transferCtes } from "../ledger/Ledger.ts"
 import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
-import { texts } from "../sql/Texts.ts"
+import { recordset } from "../sql/Recordset.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
 /** A charge as it is kept. `expired` is never kept: see `chargeStatusAt`. */
@@ -125,9 +125,10 @@ export class ChargeStore extends Context.Service<
         maxBatch: 200,
         run: (charges) =>
           Effect.gen(function* () {
-            const inserted = yield* sql.unsafe<{ readonly id: string }>(insertMany, [
-              JSON.stringify(charges.map(toRow))
-            ])
+            const inserted = yield* sql.unsafe<{ readonly id: string }>(
+              insertMany,
+              newRows.parameters(charges.map(toRow))
+            )
             if (inserted.length === charges.length) return charges.map(() => NEW)
             const fresh = new Set(inserted.map(({ id }) => id))
             return yield* Effect.forEach(charges, ({ charge }) =>
@@ -247,19 +248,47 @@ const selectCharge = `SELECT ${chargeColumns} FROM charges`
 
 const byKey = "WHERE application_id = $1::uuid AND origin = $2 AND idempotency_key = $3"
 
+const newRows = recordset({
+  id: "uuid",
+  account_id: "uuid",
+  application_id: "uuid",
+  origin: "text",
+  idempotency_key: "text",
+  status: "text",
+  method: "text",
+  amount: "bigint",
+  description: "text",
+  reference: "text",
+  customer_name: "text",
+  customer_email: "text",
+  customer_document: "text",
+  customer_phone: "text",
+  webhook_url: "text",
+  webhook_secret: "text",
+  expires_at: "timestamptz",
+  created_at: "timestamptz",
+  sequence: "integer",
+  recover_at: "timestamptz"
+})
+
 const insertMany = `
   INSERT INTO charges (id, account_id, application_id, origin, idempotency_key, status, method, amount, description,
     reference, customer_name, customer_email, customer_document, customer_phone, webhook_url, webhook_secret,
     expires_at, created_at, sequence, recover_at)
-  SELECT id, account_id, application_id, origin, idempotency_key, status, method, amount, description, reference,
-    customer_name, customer_email, customer_document, customer_phone, webhook_url, webhook_secret, expires_at,
-    created_at, sequence, recover_at
-  FROM json_to_recordset($1::json) AS c(id uuid, account_id uuid, application_id uuid, origin text,
-    idempotency_key text, status text, method text, amount bigint, description text, reference text,
-    customer_name text, customer_email text, customer_document text, customer_phone text, webhook_url text,
-    webhook_secret text, expires_at timestamptz, created_at timestamptz, sequence integer, recover_at timestamptz)
+  SELECT * FROM ${newRows.from(1)} AS c
   ON CONFLICT (application_id, origin, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
   RETURNING id`
+
+const changedRows = recordset({
+  id: "uuid",
+  status: "text",
+  br_code: "text",
+  end_to_end_id: "text",
+  receiver: "json",
+  paid_at: "timestamptz",
+  failure_reason: "text",
+  sequence: "integer"
+})
 
 // The guard of every change: the pairs of stored states that the transition table of domain allows.
 const allowedMoves = [
@@ -270,48 +299,48 @@ const allowedMoves = [
   )
 ].join(", ")
 
+// The numbers of the parameters behind the changed rows: what is told of them, and the money that moves with them.
+const TOLD = 1 + changedRows.width
+const MOVED = TOLD + TOLD_WIDTH
+
 const changed = `
   WITH changed AS (
     UPDATE charges c SET status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id,
-      receiver = i.receiver::json, paid_at = i.paid_at, failure_reason = i.failure_reason, sequence = i.sequence,
+      receiver = i.receiver, paid_at = i.paid_at, failure_reason = i.failure_reason, sequence = i.sequence,
       recover_at = NULL
-    FROM ROWS FROM (
-      json_to_recordset($1::json) AS (id uuid, status text, end_to_end_id text, paid_at timestamptz,
-        failure_reason text, sequence integer),
-      unnest($4::text[]), unnest($5::text[])
-    ) AS i(id, status, end_to_end_id, paid_at, failure_reason, sequence, br_code, receiver)
+    FROM ${changedRows.from(1)} AS i
     WHERE c.id = i.id AND c.sequence = i.sequence - 1 AND c.status || '>' || i.status IN (${allowedMoves})
     RETURNING c.id
   ),
-  ${tellingCtes("$2", "$3")}`
+  ${tellingCtes(TOLD)}`
 
 const changeStates = `${changed} SELECT id, ${ADDRESSED} FROM changed`
 
 const changeStatesAndMoveMoney = `${changed},
-  ${transferCtes("$6")},
+  ${transferCtes(`$${MOVED}`)},
   held AS (
     INSERT INTO releases (charge_id, account_id, amount, due_at)
     SELECT r.charge_id, r.account_id, r.amount, r.due_at
-    FROM json_to_recordset($7::json) AS r(charge_id uuid, account_id uuid, amount bigint, due_at timestamptz)
+    FROM json_to_recordset($${MOVED + 1}::json) AS r(charge_id uuid, account_id uuid, amount bigint, due_at timestamptz)
     WHERE r.charge_id IN (SELECT id FROM changed)
   )
   SELECT id, ${ADDRESSED} FROM changed`
 
 const changeMany = (changes: ReadonlyArray<ChargeChange>): [string, ReadonlyArray<unknown>] => {
   const parameters = [
-    JSON.stringify(
+    ...changedRows.parameters(
       changes.map(({ charge }) => ({
         id: charge.id,
         status: charge.status,
+        br_code: charge.brCode,
         end_to_end_id: charge.endToEndId,
+        receiver: charge.receiver === null ? null : JSON.stringify(charge.receiver),
         paid_at: instantOrNull(charge.paidAtMs),
         failure_reason: charge.failureReason,
         sequence: charge.sequence
       }))
     ),
-    ...toldParameters(changes.map(({ told }) => told)),
-    texts(changes.map(({ charge }) => charge.brCode)),
-    texts(changes.map(({ charge }) => (charge.receiver === null ? null : JSON.stringify(charge.receiver))))
+    ...toldParameters(changes.map(({ told }) => told))
   ]
   const transfers = changes.flatMap((change) => change.transfers)
   return transfers.length === 0

@@ -167,7 +167,7 @@ interface MessageRow {
 const columns = `id, charge_id, account_id, application_id, status, amount, reason, reference, opened_at,
   defense_deadline_at, resolved_at, arrived_resolved, sequence`
 
-const telling = tellingCtes("$2", "$3")
+const telling = tellingCtes(2)
 
 const putOne = `
   WITH changed AS (

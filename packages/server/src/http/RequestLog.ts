@@ -14,6 +14,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { Ids } from "../Ids.ts"
 import { forever } from "../Loops.ts"
 import { Metrics } from "../operations/Metrics.ts"
+import { recordset } from "../sql/Recordset.ts"
 import type { RequestInfo } from "./RequestInfo.ts"
 
 export class RequestLog extends Context.Service<
@@ -33,7 +34,7 @@ export class RequestLog extends Context.Service<
       const flush = Effect.suspend(() => {
         if (buffer.length === 0) return Effect.succeed(0)
         const lines = buffer.splice(0, BATCH)
-        return Effect.as(sql.unsafe(insertMany, [JSON.stringify(lines)]), lines.length).pipe(
+        return Effect.as(sql.unsafe(insertMany, logged.parameters(lines)), lines.length).pipe(
           Effect.tapCause(() =>
             Effect.sync(() => {
               buffer = [...lines, ...buffer]
@@ -92,12 +93,22 @@ interface Line {
 const BATCH = 2000
 const MOST_BUFFERED = 100_000
 
+const logged = recordset({
+  id: "uuid",
+  request_id: "text",
+  key_id: "uuid",
+  account_id: "uuid",
+  route: "text",
+  status: "integer",
+  duration_us: "integer",
+  at: "bigint"
+})
+
 const insertMany = `
   WITH lines AS (
     INSERT INTO requests (id, request_id, key_id, account_id, route, status, duration_us, at)
     SELECT id, request_id, key_id, account_id, route, status, duration_us, to_timestamp(at / 1000.0)
-    FROM json_to_recordset($1::json) AS r(id uuid, request_id text, key_id uuid, account_id uuid,
-      route text, status integer, duration_us integer, at bigint)
+    FROM ${logged.from(1)} AS r
     RETURNING key_id, at
   )
   UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, u.at)

@@ -24,7 +24,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import type { UnknownCursor } from "../Errors.ts"
 import { type ChangedRow, Nudge } from "../events/Nudge.ts"
-import { ADDRESSED, type Told, tellingCtes, toldParameters } from "../events/Outbox.ts"
+import { ADDRESSED, TOLD_WIDTH, type Told, tellingCtes, toldParameters } from "../events/Outbox.ts"
 import { type Transfer, transferCtes } from "../ledger/Ledger.ts"
 import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
@@ -393,8 +393,8 @@ const insertMany = `
       created_at timestamptz, sequence integer)
     RETURNING id
   ),
-  ${tellingCtes("$2", "$3")},
-  ${transferCtes("$4")}
+  ${tellingCtes(2)},
+  ${transferCtes(`$${2 + TOLD_WIDTH}`)}
   SELECT id, ${ADDRESSED} FROM changed`
 
 // The guard of every change: the pairs of states that the transition table of domain allows.
@@ -412,8 +412,8 @@ const changed = `
     WHERE p.id = i.id AND p.sequence = i.sequence - 1 AND p.status || '>' || i.status IN (${allowedMoves})
     RETURNING p.id
   ),
-  ${tellingCtes("$2", "$3")},
-  ${transferCtes("$4")}
+  ${tellingCtes(2)},
+  ${transferCtes(`$${2 + TOLD_WIDTH}`)}
   SELECT id, ${ADDRESSED} FROM changed`
 
 const changeMany = (changes: ReadonlyArray<PayoutChange>): [string, ReadonlyArray<unknown>] => [
