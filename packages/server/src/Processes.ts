@@ -5,6 +5,7 @@
  * started again; all end when the first one is told to end, and by themselves when it is killed. They share
  * their work through PostgreSQL alone.
  */
+import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -15,6 +16,11 @@ import { Listening } from "./http/Listening.ts"
 import { Settings } from "./Settings.ts"
 import { DatabaseLocation } from "./sql/Database.ts"
 
+/** No server process could begin to listen. */
+export class WorkersError extends Data.TaggedError("WorkersError")<{}> {
+  override readonly message = "No server process could be started; why is in the lines above."
+}
+
 /** True in a process that serves for another. */
 export const isWorker = cluster.isWorker
 
@@ -24,18 +30,24 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const { processes } = yield* Settings
     const { url } = yield* DatabaseLocation
-    const ready = yield* Deferred.make<Listening["Service"]>()
+    const ready = yield* Deferred.make<Listening["Service"], WorkersError>()
     const runFork = Effect.runForkWith(yield* Effect.context())
     const workers = new Set<Worker>()
     let ending = false
+    let served = false
 
     const start = () => {
       const worker = cluster.fork({ DATABASE_URL: Redacted.value(url) })
       workers.add(worker)
-      worker.once("message", (listening: Listening["Service"]) => Deferred.doneUnsafe(ready, Effect.succeed(listening)))
+      worker.once("message", (listening: Listening["Service"]) => {
+        served = true
+        Deferred.doneUnsafe(ready, Effect.succeed(listening))
+      })
       worker.once("exit", (code, signal) => {
         workers.delete(worker)
         if (ending) return
+        // One that never listened would not the next time either: it has said why.
+        if (code === 1 && !served) return void Deferred.doneUnsafe(ready, new WorkersError())
         runFork(
           Effect.logError(`a server process ended (${signal ?? code}) and is started again`).pipe(
             Effect.andThen(Effect.sleep("1 second")),

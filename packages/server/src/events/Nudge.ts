@@ -23,12 +23,14 @@ export class Nudge extends Context.Service<
   {
     /** Looks at what a committed statement gave back, and wakes the deliverers where there is something to do. */
     readonly afterCommit: (rows: ReadonlyArray<ChangedRow>) => void
-    /** Wakes the deliverers of this process. */
+    /** Wakes the deliverers of this process for whatever has become due, retries too. */
     readonly wake: () => void
     /** Waits for the next nudge since `rest`. */
     readonly await: Effect.Effect<void>
     /** From here on, wait again. */
     readonly rest: Effect.Effect<void>
+    /** The same for retries, which no commit of a change makes due. */
+    readonly retries: { readonly await: Effect.Effect<void>; readonly rest: Effect.Effect<void> }
   }
 >()("@pix-payments/server/Nudge") {
   static readonly layer = Layer.effect(
@@ -37,6 +39,7 @@ export class Nudge extends Context.Service<
       const client = yield* PgClient.PgClient
       const here = Latch.makeUnsafe(false)
       const elsewhere = Latch.makeUnsafe(false)
+      const retries = Latch.makeUnsafe(false)
       // Containers share process ids.
       const self = randomUUID()
 
@@ -75,9 +78,11 @@ export class Nudge extends Context.Service<
         },
         wake: () => {
           here.openUnsafe()
+          retries.openUnsafe()
         },
         await: here.await,
-        rest: Effect.asVoid(here.close)
+        rest: Effect.asVoid(here.close),
+        retries: { await: retries.await, rest: Effect.asVoid(retries.close) }
       })
     })
   )

@@ -63,7 +63,7 @@ export const page = (path: string): KnownPath => ({ method: "GET", matches: matc
 /** The middleware of a listener that serves these paths. */
 export const layer = (known: ReadonlyArray<KnownPath>) =>
   HttpRouter.middleware(
-    Effect.gen(function* () {
+    Effect.sync(() => {
       return (app: Effect.Effect<HttpServerResponse.HttpServerResponse, unknown>) =>
         Effect.withFiber<HttpServerResponse.HttpServerResponse, unknown>((fiber) => {
           const request = Context.getUnsafe(fiber.context, HttpServerRequest)

@@ -14,12 +14,14 @@ import { describeCause } from "../operations/Defects.ts"
 import { openApiDocument, webhookBodies } from "@pix-payments/api/OpenApiDocument"
 import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
 import * as Cause from "effect/Cause"
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as HttpApiScalar from "effect/http-api/HttpApiScalar"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Layer from "effect/Layer"
+import { hasProperty } from "effect/Predicate"
 import { once } from "node:events"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { ApiKeys } from "../accounts/ApiKeys.ts"
@@ -216,12 +218,27 @@ const headerOf = (request: IncomingMessage, name: string): string | undefined =>
 }
 
 const listen = (server: Server, { host, port }: { readonly host: string; readonly port: number }) =>
-  Effect.tryPromise(async () => {
-    server.listen({ host, port })
-    await once(server, "listening")
-    const address = server.address()
-    return typeof address === "object" && address !== null ? address.port : port
+  Effect.tryPromise({
+    try: async () => {
+      server.listen({ host, port })
+      await once(server, "listening")
+      const address = server.address()
+      return typeof address === "object" && address !== null ? address.port : port
+    },
+    catch: (cause) =>
+      new CannotListen({ host, port, code: hasProperty(cause, "code") ? String(cause.code) : "unknown" })
   })
+
+/** The address is taken, or is not this machine's. */
+class CannotListen extends Data.TaggedError("CannotListen")<{
+  readonly host: string
+  readonly port: number
+  readonly code: string
+}> {
+  override get message() {
+    return `${hostOf(this.host)}:${this.port} cannot be listened on (${this.code}). Set PORT or HOST to another address.`
+  }
+}
 
 const close = (server: Server) =>
   Effect.callback<void>((resume) => {

@@ -95,7 +95,7 @@ export const layer = Layer.effectDiscard(
     })
 
     yield* lane("first attempts", FIRST_PLACES, store.claimFirst, nudge)
-    yield* lane("retries", RETRY_PLACES, store.claimRepeated, { rest: Effect.void, await: Effect.never })
+    yield* lane("retries", RETRY_PLACES, store.claimRepeated, nudge.retries)
   })
 )
 

@@ -1,0 +1,67 @@
+/**
+ * The operator's command line: a client of the operator surface, derived from its declaration. It never touches the
+ * database.
+ *
+ * `ledger verify` exits with 1 and names what differs, where something does.
+ */
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { OperatorApi } from "@pix-payments/api/OperatorApi"
+import { OperatorAuthentication } from "@pix-payments/api/Security"
+import * as Command from "effect/cli/Command"
+import * as Effect from "effect/Effect"
+import * as HttpApiClient from "effect/http-api/HttpApiClient"
+import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import { demoOperatorToken } from "./Demo.ts"
+
+const operator = Effect.flatMap(
+  Effect.suspend(() => {
+    const { DATA_DIR: dataDir = ".data", OPERATOR_TOKEN: token } = process.env
+    return token === undefined ? demoOperatorToken(dataDir) : Effect.succeed(token)
+  }),
+  (token) =>
+    HttpApiClient.make(OperatorApi, { baseUrl: process.env["OPERATOR_URL"] ?? "http://127.0.0.1:3001" }).pipe(
+      Effect.provide([
+        HttpApiMiddleware.layerClient(OperatorAuthentication, ({ next, request }) =>
+          next(HttpClientRequest.setHeader(request, "x-operator-token", token))
+        ),
+        FetchHttpClient.layer
+      ])
+    )
+)
+
+const say = (line: string) => Effect.sync(() => process.stdout.write(`${line}\n`))
+
+const verify = Command.make("verify", {}, () =>
+  Effect.gen(function* () {
+    const { ledger } = yield* operator
+    const { accounts, consistent, differences } = yield* ledger.verify()
+    for (const { account, computed, kept } of differences) {
+      yield* say(`${account.account_id ?? "installation"} ${account.name}: kept ${kept}, computed ${computed}`)
+    }
+    yield* say(
+      consistent
+        ? `The ledger is consistent: ${accounts.length} ledger accounts.`
+        : `The ledger is NOT consistent: ${differences.length} of ${accounts.length} ledger accounts differ.`
+    )
+    if (!consistent) process.exitCode = 1
+  })
+)
+
+const cli = Command.make("pix-payments").pipe(
+  Command.withSubcommands([Command.make("ledger").pipe(Command.withSubcommands([verify]))])
+)
+
+Command.run(cli, { version: "0.1.0" }).pipe(
+  // @effect-diagnostics-next-line strictEffectProvide:off
+  Effect.provide(NodeServices.layer),
+  Effect.catch((error) =>
+    Effect.sync(() => {
+      process.stderr.write(`${String(error)}\n`)
+      process.exitCode = 1
+    })
+  ),
+  NodeRuntime.runMain
+)
