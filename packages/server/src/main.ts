@@ -53,8 +53,13 @@ const supervisor = told.pipe(Layer.provide(Processes.layer), Layer.provide(Servi
 
 const worker = Layer.effectDiscard(Processes.report).pipe(Layer.provide(Service.layer))
 
+type StartError = Layer.Error<typeof alone> | Layer.Error<typeof supervisor> | Layer.Error<typeof worker>
+type StartNeeds = Layer.Services<typeof alone> | Layer.Services<typeof supervisor> | Layer.Services<typeof worker>
+
 const running = Layer.unwrap(
-  Effect.map(Settings, ({ processes }) => (Processes.isWorker ? worker : processes > 1 ? supervisor : alone))
+  Effect.map(Settings, ({ processes }): Layer.Layer<never, StartError, StartNeeds> =>
+    Processes.isWorker ? worker : processes > 1 ? supervisor : alone
+  )
 ).pipe(Layer.provide(DatabaseLocation.layer), Layer.provide(Telemetry.layer), Layer.provide(settings))
 
 Layer.launch(running).pipe(

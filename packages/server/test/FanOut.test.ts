@@ -16,7 +16,6 @@ import {
   deliveryOf,
   type DeliveryRow,
   healthOf,
-  register,
   registered,
   remove,
   resend,
@@ -575,6 +574,31 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
     })
   )
 
+  it.effect("An outcome is recorded only by the holder of the attempt it belongs to", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { key } = yield* makeCaller()
+      const hanging: Array<ServerResponse> = []
+      const hooks = yield* receiver((_, response) => void hanging.push(response))
+      const charge = yield* created(key, { webhook_url: hooks.url })
+      yield* toldOf(hooks, charge.id, 2)
+      // The lease ran out, another process made the attempt, and is making the next one.
+      const sql = yield* SqlClient
+      const held = sql`SELECT id, status, attempts_made, due_at FROM deliveries
+        WHERE resource_id = ${charge.id}::uuid ORDER BY id`
+      yield* sql`UPDATE deliveries SET attempts_made = 1, due_at = now() + interval '1 hour'
+        WHERE resource_id = ${charge.id}::uuid`
+      const before = yield* held
+      for (const response of hanging) answer(response, 200)
+      yield* eventually(
+        sql`SELECT a.id FROM delivery_attempts a JOIN deliveries d ON d.id = a.delivery_id
+          WHERE d.resource_id = ${charge.id}::uuid`,
+        ({ length }) => length === 2
+      )
+      assert.deepStrictEqual(yield* held, before)
+    })
+  )
+
   it.effect("Changes of an endpoint and deliveries to it do not wait for each other", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
@@ -773,16 +797,6 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
       yield* remove(key, endpoint.id)
       assert.lengthOf(yield* healthOf(applicationId), 1)
       assertRefused(yield* operate("GET", `/operator/v1/applications/${endpoint.id}/webhooks`), "NOT_FOUND")
-    })
-  )
-
-  it.effect("A receiver is told of 422 as of any other status; a registration that is refused leaves nothing", () =>
-    Effect.gen(function* () {
-      const { makeCaller } = yield* TestService
-      const { key } = yield* makeCaller()
-      assertRefused(yield* register(key, { url: "http://10.0.0.1/" }), "INVALID_WEBHOOK_URL", ["url"])
-      const charge = yield* created(key)
-      assert.deepStrictEqual(yield* deliveriesOf(`resource_id=${charge.id}`), [])
     })
   )
 })

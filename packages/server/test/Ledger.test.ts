@@ -512,6 +512,34 @@ layer(Layer.empty, { excludeTestServices: true })("Two services on one database"
             GROUP BY resource_id HAVING count(*) > 1`,
           []
         )
+
+        // Two at a time, one at each: no batch is there to be tried again, the lock alone decides.
+        const bothAsk = (keyOfOne: string, keyOfTwo: string, fields: Fields) =>
+          Effect.forEach(
+            [
+              [one, keyOfOne],
+              [two, keyOfTwo]
+            ] as const,
+            ([service, idempotencyKey]) =>
+              service.call<{ id: string }>("POST", "/v1/payouts", {
+                key,
+                idempotencyKey,
+                body: { ...somePayout, ...holding, ...fields }
+              }),
+            { concurrency: 2 }
+          )
+        for (let round = 0; round < 25; round++) {
+          const same = newKey()
+          const [mine, yours] = yield* bothAsk(same, same, {})
+          assert.deepStrictEqual([mine!.status, yours!.status], [201, 201])
+          assert.strictEqual(mine!.body.id, yours!.body.id)
+          // Only one of two can have all that there is.
+          const rest = yield* availableOf(key)
+          const rivals = yield* bothAsk(newKey(), newKey(), { amount: rest - 10 })
+          assert.deepStrictEqual(rivals.map(({ status }) => status).toSorted(), [201, 400])
+          assert.strictEqual(yield* availableOf(key), 0)
+          yield* paidCharge(key, 5000)
+        }
         yield* assertLedgerHolds
       }).pipe(Effect.provide(first))
     }).pipe(Effect.scoped)

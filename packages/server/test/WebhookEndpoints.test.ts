@@ -290,7 +290,7 @@ layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) =
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
       const other = yield* registered(key)
-      let endpoint = yield* registered(key, { description: "first", secret: "a secret" })
+      const endpoint = yield* registered(key, { description: "first", secret: "a secret" })
       const steps: ReadonlyArray<readonly [object, object]> = [
         [{}, {}],
         [{ unknown: 1, has_secret: false, id: other.id, created_at: "2020-01-01T00:00:00Z", object: "x" }, {}],
@@ -307,7 +307,7 @@ layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) =
       ]
       for (const [body, expected] of steps) {
         const answer = yield* changed(key, endpoint.id, { ...body })
-        endpoint = { ...endpoint, ...expected }
+        Object.assign(endpoint, expected)
         assert.deepStrictEqual(answer, endpoint)
         assert.deepStrictEqual((yield* endpointsOf(key)).data, [endpoint, other])
       }

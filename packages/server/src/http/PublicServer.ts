@@ -14,7 +14,6 @@ import { describeCause } from "../operations/Defects.ts"
 import { openApiDocument, webhookBodies } from "@pix-payments/api/OpenApiDocument"
 import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
 import * as Cause from "effect/Cause"
-import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as HttpApiScalar from "effect/http-api/HttpApiScalar"
@@ -22,6 +21,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Layer from "effect/Layer"
 import { hasProperty } from "effect/Predicate"
+import * as Schema from "effect/Schema"
 import { once } from "node:events"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { ApiKeys } from "../accounts/ApiKeys.ts"
@@ -225,20 +225,16 @@ const listen = (server: Server, { host, port }: { readonly host: string; readonl
       const address = server.address()
       return typeof address === "object" && address !== null ? address.port : port
     },
-    catch: (cause) =>
-      new CannotListen({ host, port, code: hasProperty(cause, "code") ? String(cause.code) : "unknown" })
+    catch: (cause) => {
+      const why = hasProperty(cause, "code") ? ` (${String(cause.code)})` : ""
+      return new CannotListen({
+        message: `${hostOf(host)}:${port} cannot be listened on${why}. Set PORT or HOST to another address.`
+      })
+    }
   })
 
 /** The address is taken, or is not this machine's. */
-class CannotListen extends Data.TaggedError("CannotListen")<{
-  readonly host: string
-  readonly port: number
-  readonly code: string
-}> {
-  override get message() {
-    return `${hostOf(this.host)}:${this.port} cannot be listened on (${this.code}). Set PORT or HOST to another address.`
-  }
-}
+export class CannotListen extends Schema.TaggedError<CannotListen>()("CannotListen", { message: Schema.String }) {}
 
 const close = (server: Server) =>
   Effect.callback<void>((resume) => {

@@ -41,6 +41,7 @@ import {
 import { type Changed, tell } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
 import { type LedgerKind, transfer } from "../ledger/Ledger.ts"
+import { describeCause } from "../operations/Defects.ts"
 import { Secrets } from "../Secrets.ts"
 import { Settings } from "../Settings.ts"
 import type { Page } from "../sql/Paging.ts"
@@ -252,7 +253,7 @@ export class Payouts extends Context.Service<
           // One that cannot be settled now holds up no other: its lease runs out and it is handed over again.
           const handOverApart = (each: HandOver) =>
             Effect.catchCause(handOverOne(each), (cause) =>
-              Effect.annotateLogs(Effect.logWarning("a payout could not be handed over", cause), {
+              Effect.annotateLogs(Effect.logWarning("a payout could not be handed over", describeCause(cause)), {
                 payout_id: each.payout.id
               })
             )
