@@ -1,6 +1,5 @@
 /** Every movement's entries, what the database itself refuses, and what cannot be spent twice. */
 import { assert, layer } from "@effect/vitest"
-import type { Charge } from "@pix-payments/domain/Charge"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -202,27 +201,35 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
     })
   )
 
-  it.effect("many equal reports of one charge at once move its money once", () =>
+  it.effect("many equal reports of many charges at once move the money of each once", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { accountId, key } = yield* makeCaller()
-      const outcomesOf = (path: string, body?: Fields) =>
-        Effect.map(
-          Effect.forEach(Array.from({ length: 20 }), () => operate<Charge>("POST", `/operator/v1${path}`, { body }), {
-            concurrency: "unbounded"
-          }),
-          (answers) => answers.map(({ status }) => status).toSorted()
+      const made = yield* Effect.forEach(Array.from({ length: 20 }), () => created(key, { amount: 1000 }), {
+        concurrency: 20
+      })
+      /** Each report of each charge five times, all together: how often each was done. */
+      const outcomesOf = (action: string, body?: Fields) =>
+        Effect.forEach(
+          made,
+          ({ id }) =>
+            Effect.map(
+              Effect.forEach(
+                Array.from({ length: 5 }),
+                () => operate("POST", `/operator/v1/simulator/charges/${id}/${action}`, { body }),
+                { concurrency: "unbounded" }
+              ),
+              (answers) => answers.map(({ status }) => status).toSorted()
+            ),
+          { concurrency: "unbounded" }
         )
-      const once = (status: number) => [status, ...Array.from({ length: 19 }, () => 409)]
-      for (let round = 0; round < 3; round++) {
-        const { id } = yield* created(key, { amount: 1000 })
-        assert.deepStrictEqual(yield* outcomesOf(`/simulator/charges/${id}/pay`), once(200))
-        assert.strictEqual(yield* availableOf(key), 1000)
-        assert.deepStrictEqual(yield* outcomesOf(`/simulator/charges/${id}/infraction`, { reason: "x" }), once(201))
-        assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 1000 })
-        assert.deepStrictEqual(yield* outcomesOf(`/simulator/charges/${id}/refund`), once(200))
-        assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 0 })
-      }
+      const once = (status: number) => made.map(() => [status, 409, 409, 409, 409])
+      assert.deepStrictEqual(yield* outcomesOf("pay"), once(200))
+      assert.deepInclude(yield* keptOf(accountId), { available: 20_000, blocked: 0 })
+      assert.deepStrictEqual(yield* outcomesOf("infraction", { reason: "x" }), once(201))
+      assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 20_000 })
+      assert.deepStrictEqual(yield* outcomesOf("refund"), once(200))
+      assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 0 })
       yield* assertLedgerHolds
     })
   )

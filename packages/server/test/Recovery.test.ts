@@ -209,10 +209,9 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
         assert.strictEqual((yield* reaching(key, b!, "pending")).pix.end_to_end_id, null)
 
         // At the same moment: one of them.
-        const rivals = yield* Effect.all(
-          [c, d].map((id) => pay(id, "E99999010202611210800BBBBBBBBBBB")),
-          { concurrency: 2 }
-        )
+        const rivals = yield* Effect.forEach([c, d], (id) => pay(id, "E99999010202611210800BBBBBBBBBBB"), {
+          concurrency: 2
+        })
         assert.deepStrictEqual(rivals.map(({ status }) => status).toSorted(), [200, 409])
 
         // What the acquirer tells by itself: of the second one nothing comes, and the loop goes on to the third.

@@ -43,9 +43,11 @@ export class SimulatorReports extends Context.Service<
         tell: Effect.fn("SimulatorReports.tell")(
           function* (report) {
             const now = yield* Clock.currentTimeMillis
-            if ("payoutId" in report) yield* orUnavailable(settlePayout(report))
             // Leased to this call: the loop takes it up only if this process dies.
-            return yield* tellOne(yield* orUnavailable(dueReport(ids, report, now + LEASE_MS)))
+            const outcome = yield* tellOne(yield* orUnavailable(dueReport(ids, report, now + LEASE_MS)))
+            // After it is told: whoever asks for the outcome meanwhile does not find what nobody has reported.
+            if ("payoutId" in report) yield* orUnavailable(settlePayout(report))
+            return outcome
           },
           Effect.provideService(SqlClient, sql)
         ),

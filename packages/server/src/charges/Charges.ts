@@ -267,10 +267,10 @@ export class Charges extends Context.Service<
 
         get: (accountId, id) =>
           isUuid(id)
-            ? Effect.flatMap(store.find(id), (charge) =>
-                charge !== undefined && charge.accountId === accountId && charge.origin === "api"
-                  ? Effect.succeed(charge)
-                  : Effect.fail(new NotFoundError())
+            ? Effect.filterOrFail(
+                store.find(id),
+                (charge): charge is StoredCharge => charge?.accountId === accountId && charge.origin === "api",
+                () => new NotFoundError()
               )
             : Effect.fail(new NotFoundError()),
 

@@ -115,8 +115,10 @@ export class Disputes extends Context.Service<
       })
 
       const lockCharge = (id: string) =>
-        Effect.flatMap(charges.lock(id), (charge) =>
-          charge === undefined ? Effect.fail(new NotFoundError()) : Effect.succeed(charge)
+        Effect.filterOrFail(
+          charges.lock(id),
+          (charge) => charge !== undefined,
+          () => new NotFoundError()
         )
 
       const atomically = <A, E, R>(effect: Effect.Effect<A, E, R>) => orUnavailable(sql.withTransaction(effect))

@@ -22,7 +22,7 @@ const ready = HttpRouter.use((router) =>
         Effect.provideService(SqlClient, sql),
         (check) => orUnavailableWithin(check, 2000),
         Effect.map((applied) => ({ database: true, migrations: applied })),
-        Effect.catch(() => Effect.succeed({ database: false, migrations: false })),
+        Effect.orElseSucceed(() => ({ database: false, migrations: false })),
         Effect.map((checks) => {
           const ok = checks.database && checks.migrations
           return jsonResponse({ status: ok ? "ok" : "unavailable", ...checks }, ok ? 200 : 503)
