@@ -4,7 +4,7 @@
  * the service: the tests drive both with the same commands and compare.
  */
 
-export interface ModelAccount {
+interface ModelAccount {
   readonly releaseDelay: boolean
   readonly feeFixed: number
   readonly feeBasisPoints: number
@@ -17,7 +17,7 @@ export interface ModelAccount {
   fees: number
 }
 
-export interface ModelCharge {
+interface ModelCharge {
   readonly account: number
   readonly amount: number
   readonly method: "pix" | "boleto" | "card"
@@ -27,7 +27,7 @@ export interface ModelCharge {
   readonly events: Array<string>
 }
 
-export interface ModelPayout {
+interface ModelPayout {
   readonly account: number
   readonly amount: number
   readonly fee: number
@@ -39,7 +39,7 @@ export interface ModelPayout {
   readonly events: Array<string>
 }
 
-export interface ModelDispute {
+interface ModelDispute {
   readonly charge: number
   readonly arrivedResolved: boolean
   status: string
@@ -55,7 +55,7 @@ export interface World {
   readonly settlements: Set<number>
 }
 
-export type Payer = "ordinary" | "refuse" | "timeout"
+type Payer = "ordinary" | "refuse" | "timeout"
 export type Recipient = "ordinary" | "fail" | "hold" | "timeout"
 type ChargeAction = "pay" | "fail" | "cancel" | "refund" | "refunded" | "infraction" | "return" | "expire"
 type PayoutAction = "approve" | "cancel" | "complete" | "fail"
