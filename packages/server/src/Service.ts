@@ -26,6 +26,7 @@ import { forever } from "./Loops.ts"
 import { Audit } from "./operations/Audit.ts"
 import { Metrics } from "./operations/Metrics.ts"
 import { Stats } from "./operations/Stats.ts"
+import * as HandOver from "./payouts/HandOver.ts"
 import { Payouts } from "./payouts/Payouts.ts"
 import { PayoutStore } from "./payouts/PayoutStore.ts"
 import { Secrets } from "./Secrets.ts"
@@ -76,11 +77,7 @@ const loops = Layer.mergeAll(
     Charges.use(({ recover }) => recover),
     "1 second"
   ),
-  looping(
-    "payout hand-over",
-    Payouts.use(({ handOver }) => handOver),
-    "100 millis"
-  ),
+  HandOver.layer,
   looping(
     "releases",
     Releases.use(({ releaseDue }) => releaseDue),

@@ -103,8 +103,11 @@ export class Payouts extends Context.Service<
       report: PayoutReport,
       facts: PayoutFacts
     ) => Effect.Effect<StoredPayout | undefined, NotFoundError | Unavailable>
-    /** Hands over what is due and asks for outcomes; how many payouts that were. */
-    readonly handOver: Effect.Effect<number, Unavailable>
+    /**
+     * Takes up to `limit` payouts that are to be handed to the acquirer, or asked about: each as the work that does it
+     * and that leaves it to a later one where it cannot.
+     */
+    readonly takeDue: (limit: number) => Effect.Effect<ReadonlyArray<Effect.Effect<void>>, Unavailable>
   }
 >()("@pix-payments/server/Payouts") {
   static readonly layer = Layer.effect(
@@ -248,18 +251,17 @@ export class Payouts extends Context.Service<
 
         report,
 
-        handOver: Effect.gen(function* () {
-          const due = yield* store.claim(HAND_OVER_BATCH, acquirerTimeoutMs + LEASE_MARGIN_MS)
-          // One that cannot be settled now holds up no other: its lease runs out and it is handed over again.
-          const handOverApart = (each: HandOver) =>
-            Effect.catchCause(handOverOne(each), (cause) =>
-              Effect.annotateLogs(Effect.logWarning("a payout could not be handed over", describeCause(cause)), {
-                payout_id: each.payout.id
-              })
+        takeDue: (limit) =>
+          Effect.map(store.claim(limit, acquirerTimeoutMs + LEASE_MARGIN_MS), (due) =>
+            due.map((each) =>
+              // Its lease runs out and it is handed over again.
+              Effect.catchCause(handOverOne(each), (cause) =>
+                Effect.annotateLogs(Effect.logWarning("a payout could not be handed over", describeCause(cause)), {
+                  payout_id: each.payout.id
+                })
+              )
             )
-          yield* Effect.forEach(due, handOverApart, { concurrency: HAND_OVER_BATCH, discard: true })
-          return due.length
-        })
+          )
       })
     })
   )
@@ -297,7 +299,6 @@ export interface PayoutFacts {
   readonly reason?: string | undefined
 }
 
-const HAND_OVER_BATCH = 200
 const LEASE_MARGIN_MS = 10_000
 const FIRST_ASK_MS = 1000
 const LAST_ASK_MS = 60_000

@@ -22,7 +22,7 @@ export interface Received {
 }
 
 /** The envelope of a charge's event, as far as the tests look into it. */
-export interface Envelope {
+interface Envelope {
   readonly id: string
   readonly event: string
   readonly created_at: string
