@@ -1,0 +1,189 @@
+/**
+ * Who is measured: our service, and peers of the same semantics. A contender says how it is started on an empty
+ * database; to add one, write it here and name it in `contenders`.
+ *
+ * All run on the same PostgreSQL server, each in a database of its own, on loopback, with the same Node.
+ */
+import { DatabaseLocation, layer as migratedDatabase } from "@pix-payments/server/sql/Database"
+import { Settings } from "@pix-payments/server/Settings"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import { randomBytes } from "node:crypto"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { Client } from "pg"
+import { account, insertAccount, scopes } from "./Accounts.ts"
+import type { Target } from "./Jobs.ts"
+import { BenchError, type Child, freePort, node, ready } from "./Processes.ts"
+
+export interface Place {
+  /** An empty database. */
+  readonly databaseUrl: string
+  /** A folder of its own. */
+  readonly folder: string
+  /** Further arguments of `node`: a profiler, say. */
+  readonly nodeArgs: ReadonlyArray<string>
+}
+
+/** A contender that answers. */
+interface Running extends Target {
+  readonly pid: number
+}
+
+/** Starts our server; the settings beside where it is are the default ones. */
+const ourServer = Effect.fnUntraced(function* (
+  { databaseUrl, folder, nodeArgs }: Place,
+  settings: Readonly<Record<string, string>> = {}
+) {
+  const port = yield* freePort
+  const operatorPort = yield* freePort
+  const token = randomBytes(24).toString("hex")
+  const main = fileURLToPath(new URL("../../packages/server/src/main.ts", import.meta.url))
+  const child = yield* node("our server", [...nodeArgs, main], {
+    DATABASE_URL: databaseUrl,
+    DATA_DIR: join(folder, "data"),
+    PORT: String(port),
+    OPERATOR_PORT: String(operatorPort),
+    OPERATOR_TOKEN: token,
+    LOG_LEVEL: "error",
+    ...settings
+  })
+  yield* ready("our server", child, `http://127.0.0.1:${operatorPort}/health/ready`)
+  return { child, port, operatorPort, token }
+})
+
+export interface Contender {
+  readonly name: string
+  readonly description: string
+  readonly start: (place: Place) => Effect.Effect<Running, BenchError, Scope.Scope>
+}
+
+const pixPayments: Contender = {
+  name: "pix-payments",
+  description: "packages/server/src/main.ts with its default settings",
+  start: Effect.fnUntraced(function* (place) {
+    const { child, operatorPort, port, token } = yield* ourServer(place)
+    const create = (path: string, body: object) =>
+      Effect.tryPromise({
+        try: async () => {
+          const answer = await fetch(`http://127.0.0.1:${operatorPort}/operator/v1${path}`, {
+            method: "POST",
+            headers: { "x-operator-token": token, "content-type": "application/json" },
+            body: JSON.stringify(body)
+          })
+          const text = await answer.text()
+          if (answer.status !== 201) throw new Error(`${answer.status} ${text}`)
+          return JSON.parse(text) as { readonly id: string; readonly key?: string }
+        },
+        catch: (cause) => new BenchError({ message: `our server refuses POST ${path}: ${String(cause)}` })
+      })
+    const made = yield* create("/accounts", account)
+    const application = yield* create(`/accounts/${made.id}/applications`, { name: "bench" })
+    const { key } = yield* create(`/applications/${application.id}/keys`, { name: "bench", scopes })
+    if (key === undefined) return yield* new BenchError({ message: "our server answers a key without its text" })
+    return { pid: child.pid, port, apiKey: key }
+  })
+}
+
+/** A peer in `peers/`: a program that reads PORT and DATABASE_URL, on the schema of our migrations. */
+const peer = (name: string, file: string, description: string): Contender => ({
+  name,
+  description,
+  start: Effect.fnUntraced(function* ({ databaseUrl, nodeArgs }) {
+    yield* migrate(databaseUrl)
+    // The same account, application and key that our server is asked for.
+    const { apiKey } = yield* withDatabase(databaseUrl, (database) => insertAccount(database))
+    const port = yield* freePort
+    const main = fileURLToPath(new URL(`../peers/${file}`, import.meta.url))
+    const child = yield* node(name, [...nodeArgs, main], { DATABASE_URL: databaseUrl, PORT: String(port) })
+    yield* ready(name, child, `http://127.0.0.1:${port}/health/ready`)
+    return { pid: child.pid, port, apiKey }
+  })
+})
+
+/** The first one is what the ratios are to. */
+export const contenders: readonly [Contender, ...Array<Contender>] = [
+  peer("fastify+pg", "fastify-pg.ts", "Fastify 5 and pg, statement by statement, pool of 20 (peers/fastify-pg.ts)"),
+  pixPayments
+]
+
+/** Who sends webhooks. */
+export interface Deliverer {
+  readonly name: string
+  readonly description: string
+  /** What it gets of the deliveries of a turn: as much as it takes to be measured. */
+  readonly share: number
+  /** What it sends comes from rows: it has a database. */
+  readonly reads: "rows" | "orders"
+  readonly start: (place: Place) => Effect.Effect<Child, BenchError, Scope.Scope>
+}
+
+/** The first one is what the ratios are to. */
+export const deliverers: readonly [Deliverer, ...Array<Deliverer>] = [
+  {
+    name: "one at a time",
+    description: "a loop with fetch and pg: one row, one POST, one record (peers/one-at-a-time.ts)",
+    share: 0.1,
+    reads: "rows",
+    start: Effect.fnUntraced(function* ({ databaseUrl, nodeArgs }) {
+      yield* migrate(databaseUrl)
+      // What its claim reads; ours it does not need.
+      yield* withDatabase(databaseUrl, (database) =>
+        database.query(`DROP INDEX deliveries_first, deliveries_repeated;
+          CREATE INDEX deliveries_due ON deliveries (due_at) WHERE status IN ('scheduled', 'delivering')`)
+      )
+      const main = fileURLToPath(new URL("../peers/one-at-a-time.ts", import.meta.url))
+      return yield* node("one at a time", [...nodeArgs, main], { DATABASE_URL: databaseUrl })
+    })
+  },
+  {
+    name: "pix-payments",
+    description: "packages/server/src/main.ts with its default settings, loopback allowed",
+    share: 1,
+    reads: "rows",
+    start: (place) => Effect.map(ourServer(place, { WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8" }), ({ child }) => child)
+  },
+  {
+    name: "plain undici",
+    description: "the limit: the same POSTs, 64 at once over one undici Pool, no database (peers/plain-undici.ts)",
+    // It is through with as many as the others in a quarter of a second.
+    share: 5,
+    reads: "orders",
+    start: ({ nodeArgs }) => {
+      const main = fileURLToPath(new URL("../peers/plain-undici.ts", import.meta.url))
+      return node("plain undici", [...nodeArgs, main], {}, "ipc")
+    }
+  }
+]
+
+const migrate = (databaseUrl: string) =>
+  Layer.build(
+    migratedDatabase.pipe(
+      Layer.provide(
+        Layer.succeed(DatabaseLocation, DatabaseLocation.of({ url: Redacted.make(databaseUrl), embeddedIn: undefined }))
+      ),
+      Layer.provide(Settings.layer),
+      Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({})))
+    )
+  ).pipe(
+    Effect.scoped,
+    Effect.mapError((error) => new BenchError({ message: `the migrations fail: ${error.message}` }))
+  )
+
+/** Does something with a connection of the bench's own. */
+export const withDatabase = <A>(databaseUrl: string, use: (database: Client) => Promise<A>) =>
+  Effect.tryPromise({
+    try: async () => {
+      const database = new Client({ connectionString: databaseUrl })
+      await database.connect()
+      try {
+        return await use(database)
+      } finally {
+        await database.end()
+      }
+    },
+    catch: (cause) => new BenchError({ message: `the database refuses: ${String(cause)}` })
+  })

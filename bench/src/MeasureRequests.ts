@@ -1,0 +1,155 @@
+/**
+ * Measures a job of requests: contenders in turns, each asked by the load generator.
+ */
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import { fileURLToPath } from "node:url"
+import { type Contender, withDatabase } from "./Contenders.ts"
+import type { LoadJob } from "./Jobs.ts"
+import type { Lab } from "./Lab.ts"
+import type { LoadOrder, LoadResult } from "./load.ts"
+import { disturbance } from "./Lab.ts"
+import type { Measured, Pace } from "./Measured.ts"
+import { ask, BenchError, node } from "./Processes.ts"
+import { spreadOf, type Turn } from "./Report.ts"
+
+/** One job, from empty databases to checked figures. */
+export const measureLoad = Effect.fnUntraced(function* (
+  job: LoadJob,
+  contenders: ReadonlyArray<Contender>,
+  pace: Pace,
+  lab: Lab
+) {
+  const loader = yield* node("the load generator", [fileURLToPath(new URL("load.ts", import.meta.url))], {}, "ipc")
+  const connections = pace.connections ?? (pace.quick ? job.quickConnections : job.connections)
+
+  const started = yield* Effect.forEach(
+    contenders,
+    (contender, index) =>
+      Effect.gen(function* () {
+        const place = yield* lab.place(`${job.name}-${index}`, pace.nodeArgs(contender.name))
+        const running = yield* contender.start(place)
+        const { databaseUrl } = place
+        const prepared = yield* withDatabase(databaseUrl, (database) => job.prepare(running, database))
+        return { name: contender.name, databaseUrl, running, prepared, answered: 0 }
+      }),
+    { concurrency: "unbounded" }
+  )
+  yield* lab.checkpoint
+
+  /** Waits for what the answers leave to be done: a part of their cost, and nothing for the next turn to bear. */
+  const settle = (databaseUrl: string) =>
+    Effect.gen(function* () {
+      const startedAt = performance.now()
+      // The request log is written soon after.
+      yield* Effect.sleep(pace.quick ? "100 millis" : "400 millis")
+      const { settled } = job
+      if (settled === undefined || pace.quick) return 0
+      yield* withDatabase(databaseUrl, settled).pipe(
+        Effect.repeat({ until: (isSettled) => isSettled, schedule: Schedule.spaced("100 millis") }),
+        Effect.timeoutOrElse({
+          duration: "5 minutes",
+          orElse: () =>
+            Effect.fail(new BenchError({ message: `${job.name}: what requests leave behind is never done` }))
+        })
+      )
+      return (performance.now() - startedAt) / 1000
+    })
+
+  const turn = Effect.fnUntraced(function* (
+    contender: (typeof started)[number],
+    round: number,
+    at: number,
+    seconds: number
+  ) {
+    const { databaseUrl, prepared, running } = contender
+    const used = lab.count(running.pid, [loader.pid])
+    const run = `${process.pid}-${round}-${at}`
+    const target = { port: running.port, apiKey: running.apiKey }
+    const order: LoadOrder = { job: job.name, target, prepared, run, connections: at, seconds }
+    const result = yield* ask<LoadResult>("the load generator", loader, order, seconds + 60)
+    const settleSeconds = yield* settle(databaseUrl)
+    const cost = used()
+    if (cost.hasEnded) return yield* new BenchError({ message: `${contender.name} has ended` })
+    contender.answered += result.answered
+    const each = (micros: number | undefined) => micros && micros / Math.max(1, result.answered)
+    return {
+      contender: contender.name,
+      at,
+      round,
+      answered: result.answered,
+      perSecond: result.inTime / result.seconds,
+      errors: result.errors,
+      complaints: result.complaints,
+      latencies: result.latencies,
+      serverMicros: each(cost.serverMicros),
+      postgresMicros: each(cost.postgresMicros),
+      helperMicros: cost.helperMicros / Math.max(1, result.answered),
+      elsewhereMicros: cost.elsewhereMicros,
+      seconds: cost.seconds,
+      settleSeconds
+    } satisfies Turn & { readonly settleSeconds: number }
+  })
+
+  const warmups = yield* Effect.forEach(started, (contender) =>
+    turn(contender, 0, Math.min(64, Math.max(...connections)), pace.warmup)
+  )
+  // From here on tables only grow; plans and autovacuum start from what is there.
+  yield* Effect.forEach(started, ({ databaseUrl }) =>
+    withDatabase(databaseUrl, (database) => database.query("ANALYZE"))
+  )
+
+  const turns: Array<Effect.Success<ReturnType<typeof turn>>> = []
+  for (const at of connections) {
+    for (let round = 1; round <= pace.rounds; round++) {
+      // Each one goes first as often as the others.
+      const order = started.map((_, index) => started[(index + round) % started.length]!)
+      for (const contender of order) turns.push(yield* turn(contender, round, at, pace.seconds))
+    }
+  }
+
+  const wrong = yield* Effect.forEach(
+    started,
+    ({ answered, databaseUrl, name }) =>
+      Effect.map(settledCheck(job, databaseUrl, answered), (sentences) =>
+        sentences.map((sentence) => `${name}: ${sentence}`)
+      ),
+    { concurrency: "unbounded" }
+  )
+  const settling =
+    job.settled === undefined || pace.quick
+      ? []
+      : [
+          `Seconds from the last answer until all work behind was done, median (min..max): ${started
+            .map(({ name }) => {
+              const own = turns.filter(({ contender }) => contender === name)
+              return `${name} ${spreadOf(
+                own.map(({ settleSeconds }) => settleSeconds),
+                1
+              )}`
+            })
+            .join(", ")}.`
+        ]
+  return {
+    job: job.name,
+    title: job.title,
+    words: { at: "connections", unit: "req", baseline: started[0]?.name ?? "" },
+    turns,
+    notes: settling,
+    counted: Object.fromEntries(started.map(({ answered, name }) => [name, answered])),
+    complaints: [...warmups, ...turns].flatMap((each) =>
+      each.complaints.map((complaint) => `${each.contender}: ${complaint}`)
+    ),
+    wrong: wrong.flat(),
+    elsewhere: disturbance(turns)
+  } satisfies Measured
+})
+
+/** The work beside the requests may lag a little behind the last answer. */
+const settledCheck = (job: LoadJob, databaseUrl: string, answered: number) =>
+  withDatabase(databaseUrl, (database) => job.check(database, answered)).pipe(
+    Effect.repeat({
+      until: (sentences) => sentences.length === 0,
+      schedule: Schedule.max([Schedule.spaced("300 millis"), Schedule.recurs(20)])
+    })
+  )

@@ -1,0 +1,36 @@
+/**
+ * What a measurement is given, and what it gives.
+ */
+import type { Turn, Words } from "./Report.ts"
+
+export interface Pace {
+  readonly quick: boolean
+  readonly rounds: number
+  /** The length of a turn of requests. */
+  readonly seconds: number
+  readonly warmup: number
+  /** Undefined: the job's own. */
+  readonly connections: ReadonlyArray<number> | undefined
+  /** Deliveries of one turn. */
+  readonly deliveries: number
+  /** Deliveries that wait beside them, not due; 0: none. */
+  readonly waiting: number
+  /** Further arguments of `node` for a contender: a profiler, say. */
+  readonly nodeArgs: (contender: string) => ReadonlyArray<string>
+}
+
+export interface Measured {
+  readonly job: string
+  readonly title: string
+  readonly words: Words
+  readonly turns: ReadonlyArray<Turn>
+  /** What the table does not say: sentences. */
+  readonly notes: ReadonlyArray<string>
+  /** Right answers, or deliveries, of each contender. */
+  readonly counted: Readonly<Record<string, number>>
+  readonly complaints: ReadonlyArray<string>
+  /** What is stored and should not be, or the other way round. */
+  readonly wrong: ReadonlyArray<string>
+  /** The share of the processors that others used. */
+  readonly elsewhere: number
+}

@@ -1,0 +1,254 @@
+/**
+ * A peer is worth comparing with when it does the same: every contender answers these requests alike.
+ */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
+import { insertAccount } from "../src/Accounts.ts"
+import { contenders, withDatabase } from "../src/Contenders.ts"
+import type { Target } from "../src/Jobs.ts"
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    /** Of the PostgreSQL server of this test run. */
+    readonly databaseUrl: string
+  }
+}
+
+const body = {
+  amount: 1990,
+  customer: { name: "Maria", email: "maria@example.com", document: "529.982.247-25", phone: "+5511999999999" },
+  description: "Pedido 1",
+  reference: "pedido-1",
+  expires_in: 600
+}
+const customer = body.customer
+
+/** What is sent, and the key: `fresh` is one that nobody has used, `none` none at all. */
+const requests: ReadonlyArray<readonly [name: string, key: string, body: unknown]> = [
+  ["a charge", "first-key", body],
+  ["its replay, whatever the body says", "first-key", { amount: "nonsense" }],
+  ["the fewest fields", "fresh", { amount: 100, customer: { ...customer, phone: null } }],
+  ["an unknown field", "fresh", { ...body, unknown: { a: 1 } }],
+  ["a webhook URL and secret", "fresh", { ...body, webhook_url: "https://hooks.invalid/a", webhook_secret: "s3cret" }],
+  ["no key", "none", body],
+  ["a key too short", "short", body],
+  ["no body", "fresh", undefined],
+  ["a body that is no object", "fresh", []],
+  ["all fields wrong", "fresh", { amount: "1", customer: { name: "", email: "a@b", document: 5 }, expires_in: 59 }],
+  ["no customer", "fresh", { amount: 100 }],
+  ["a customer without fields", "fresh", { amount: 100, customer: {} }],
+  ["another method", "fresh", { ...body, method: "boleto", amount: 1 }],
+  ["an amount too small", "fresh", { ...body, amount: 99, customer: { ...customer, document: "1" } }],
+  ["a fraction of a cent", "fresh", { ...body, amount: 100.5 }],
+  ["more than EMV can carry", "fresh", { ...body, amount: 1_000_000_000_000 }],
+  ["check digits wrong", "fresh", { ...body, customer: { ...customer, document: "529.982.247-26" } }],
+  ["an alphanumeric CNPJ", "fresh", { ...body, customer: { ...customer, document: "12.abc.345/01de-35" } }],
+  ["control characters", "fresh", { ...body, description: "a\u0000b" }],
+  ["141 characters of description", "fresh", { ...body, description: "a".repeat(141) }],
+  ["140 characters outside the BMP", "fresh", { ...body, description: "😀".repeat(140) }],
+  ["a private webhook URL", "fresh", { ...body, webhook_url: "http://10.0.0.1/hook" }]
+]
+
+const payout = {
+  amount: 500,
+  pix_key_type: "email",
+  pix_key: "Someone@Example.com",
+  recipient_name: "Maria",
+  recipient_document: "529.982.247-25",
+  description: "Saque",
+  reference: "saque-1"
+}
+
+const payouts: ReadonlyArray<readonly [name: string, key: string, body: unknown]> = [
+  ["a payout", "first-payout", payout],
+  ["the fewest fields", "fresh", { amount: 500, pix_key_type: "phone", pix_key: "+5511987654321" }],
+  ["nulls", "fresh", { ...payout, method: null, recipient_name: null, recipient_document: null, description: null }],
+  [
+    "a webhook URL and secret",
+    "fresh",
+    { ...payout, webhook_url: "https://hooks.invalid/b", webhook_secret: "s3cret" }
+  ],
+  ["one that fails", "fresh", { ...payout, pix_key: "fail@simulator.test" }],
+  ["no key", "none", payout],
+  ["no body", "fresh", undefined],
+  ["a body that is no object", "fresh", []],
+  ["no fields", "fresh", {}],
+  ["an amount too small", "fresh", { ...payout, amount: 499 }],
+  ["another method", "fresh", { ...payout, method: "ted", amount: 1 }],
+  ["another type of key", "fresh", { ...payout, pix_key_type: "evp" }],
+  ["a malformed key", "fresh", { ...payout, pix_key: "nobody" }],
+  ["a CPF key with check digits wrong", "fresh", { ...payout, pix_key_type: "cpf", pix_key: "529.982.247-26" }],
+  ["an empty key", "fresh", { ...payout, pix_key: "" }],
+  ["a recipient's document that is none", "fresh", { ...payout, recipient_document: "1" }],
+  ["a private webhook URL", "fresh", { ...payout, webhook_url: "http://10.0.0.1/hook" }],
+  ["more than there is", "fresh", { ...payout, amount: 1_000_000_000 }]
+]
+
+describe("the contenders answer alike", () => {
+  const scope = Scope.makeUnsafe()
+  const running: Array<Target & { readonly name: string; readonly databaseUrl: string }> = []
+  /** The same contenders with the key of an account that has money. */
+  const funded: Array<(typeof running)[number]> = []
+  let folder = ""
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "pix-payments-bench-test-"))
+    for (const [index, contender] of contenders.entries()) {
+      const name = `bench_test_${process.pid}_${index}`
+      await Effect.runPromise(
+        withDatabase(inject("databaseUrl"), (database) => database.query(`CREATE DATABASE ${name}`))
+      )
+      const url = new URL(inject("databaseUrl"))
+      url.pathname = `/${name}`
+      const target = await Effect.runPromise(
+        Scope.provide(contender.start({ databaseUrl: url.href, folder, nodeArgs: [] }), scope)
+      )
+      const known = { ...target, name: contender.name, databaseUrl: url.href }
+      running.push(known)
+      funded.push({ ...known, apiKey: (await insert(known, { available: 1_000_000, payoutFee: 50 })).apiKey })
+    }
+  })
+
+  afterAll(async () => {
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  it.each(requests)("%s", async (name, key, sent) => {
+    const headers =
+      key === "none" ? {} : { "idempotency-key": key === "fresh" ? `key of ${name}`.replaceAll(" ", "-") : key }
+    const [first, ...others] = await Promise.all(running.map((target) => ask(target, headers, sent)))
+    for (const other of others) expect(other).toEqual(first)
+  })
+
+  it.each(payouts)("payouts: %s", async (name, key, sent) => {
+    const headers =
+      key === "none" ? {} : { "idempotency-key": key === "fresh" ? `key of ${name}`.replaceAll(" ", "-") : key }
+    const [first, ...others] = await Promise.all(funded.map((target) => ask(target, headers, sent, "payouts")))
+    for (const other of others) expect(other).toEqual(first)
+  })
+
+  it("none lets concurrent payouts take more than there is", async () => {
+    for (const target of running) {
+      const { accountId, apiKey } = await insert(target, { available: 3 * 550 + 549, payoutFee: 50 })
+      const answers = await Promise.all(
+        Array.from({ length: 12 }, (_, index) =>
+          ask({ ...target, apiKey }, { "idempotency-key": `overdraft-${index}` }, payout, "payouts")
+        )
+      )
+      expect(answers.filter(({ status }) => status === 201)).toHaveLength(3)
+      for (const { body: answer, status } of answers) {
+        if (status !== 201) expect(answer).toMatchObject({ code: "INSUFFICIENT_BALANCE" })
+      }
+      const { rows } = await query(
+        target,
+        `SELECT balance FROM ledger_accounts WHERE kind = 'available' AND owner_id = '${accountId}'`
+      )
+      expect(rows).toEqual([{ balance: "549" }])
+    }
+  })
+
+  it("brings every payout to its end, with the same rows", { timeout: 30_000 }, async () => {
+    for (const target of running) {
+      await expect
+        .poll(async () => (await query(target, "SELECT 1 FROM payouts WHERE status = 'processing'")).rowCount, {
+          timeout: 20_000,
+          interval: 200
+        })
+        .toBe(0)
+    }
+    const [first, ...others] = await Promise.all(
+      running.map(async (target) => [
+        (await query(target, payoutsLeft)).rows,
+        (await query(target, "SELECT kind, sum(balance) FROM ledger_accounts GROUP BY kind ORDER BY kind")).rows
+      ])
+    )
+    expect(first?.[0]).toHaveLength(5)
+    for (const other of others) expect(other).toEqual(first)
+
+    // A repeat is answered with the payout as it is now, whatever its body says.
+    const key = { "idempotency-key": "first-payout" }
+    const [replayed, ...alike] = await Promise.all(funded.map((target) => ask(target, key, { amount: "" }, "payouts")))
+    expect(replayed).toMatchObject({ status: 201, replayed: "true", body: { status: "completed" } })
+    for (const other of alike) expect(other).toEqual(replayed)
+  })
+
+  it("answers a missing, a wrong and an unscoped key alike", async () => {
+    for (const apiKey of ["", "pix_wrong"]) {
+      const [first, ...others] = await Promise.all(running.map((target) => ask({ ...target, apiKey }, {}, body)))
+      expect(first).toMatchObject({ status: 401 })
+      for (const other of others) expect(other).toEqual(first)
+    }
+    for (const { databaseUrl } of running) {
+      await Effect.runPromise(
+        withDatabase(databaseUrl, (database) => database.query("UPDATE api_keys SET scopes = '{}'"))
+      )
+    }
+    const [first, ...others] = await Promise.all(running.map((target) => ask(target, {}, body)))
+    expect(first).toMatchObject({ status: 403 })
+    for (const other of others) expect(other).toEqual(first)
+  })
+
+  it("leaves the same rows behind", async () => {
+    const [first, ...others] = await Promise.all(
+      running.map((target) => query(target, rowsLeft).then(({ rows }) => rows))
+    )
+    expect(first?.length).toBeGreaterThan(0)
+    for (const other of others) expect(other).toEqual(first)
+  })
+})
+
+const query = (target: { readonly databaseUrl: string }, statement: string) =>
+  Effect.runPromise(withDatabase(target.databaseUrl, (database) => database.query(statement)))
+
+const insert = (target: { readonly databaseUrl: string }, money: Parameters<typeof insertAccount>[1]) =>
+  Effect.runPromise(withDatabase(target.databaseUrl, (database) => insertAccount(database, money)))
+
+/** An answer without what differs by nature: ids, instants, and the texts that are made of them. */
+const ask = async (target: Target, headers: Record<string, string>, sent: unknown, what = "charges") => {
+  const answer = await fetch(`http://127.0.0.1:${target.port}/v1/${what}`, {
+    method: "POST",
+    headers: { "x-api-key": target.apiKey, "content-type": "application/json", ...headers },
+    body: sent === undefined ? "{" : JSON.stringify(sent)
+  })
+  const text = JSON.stringify(await answer.json())
+  return {
+    status: answer.status,
+    type: answer.headers.get("content-type")?.split(";")[0],
+    replayed: answer.headers.get("idempotent-replayed"),
+    hasRequestId: answer.headers.has("x-request-id"),
+    body: JSON.parse(
+      text
+        .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<id>")
+        .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<instant>")
+        .replace(/\/qr\/v2\/[0-9a-f]{32}/g, "<txid>")
+        .replace(/6304[0-9A-F]{4}/g, "<crc>")
+        .replace(/"E[0-9A-Z]{8}\d{12}[0-9A-Za-z]{11}"/g, '"<end-to-end id>"')
+    ) as unknown
+  }
+}
+
+const rowsLeft = `
+  SELECT c.status, c.amount, c.description, c.reference, c.customer_name, c.customer_document, c.webhook_url,
+    c.webhook_secret IS NOT NULL AS has_secret, c.sequence, c.br_code IS NOT NULL AS has_br_code, c.receiver::text,
+    c.recover_at, c.idempotency_key,
+    (SELECT array_agg(e.name || e.sequence || e.status ORDER BY e.name) FROM events e WHERE e.resource_id = c.id) AS events,
+    (SELECT array_agg(d.event || d.url || d.destination ORDER BY d.event) FROM deliveries d WHERE d.resource_id = c.id)
+      AS deliveries
+  FROM charges c ORDER BY c.idempotency_key`
+
+const payoutsLeft = `
+  SELECT p.status, p.amount, p.fee, p.description, p.reference, p.recipient_name, p.recipient_document, p.pix_key_type,
+    p.pix_key, p.webhook_url, p.webhook_secret IS NOT NULL AS has_secret, p.failure_reason, p.duplicate_of, p.sequence,
+    p.end_to_end_id IS NOT NULL AS has_end_to_end_id, p.processed_at IS NOT NULL AS was_processed, p.hand_over_at,
+    (SELECT array_agg(e.name || e.sequence || e.status ORDER BY e.name) FROM events e WHERE e.resource_id = p.id) AS events,
+    (SELECT array_agg(d.event || d.url || d.destination ORDER BY d.event) FROM deliveries d WHERE d.resource_id = p.id)
+      AS deliveries,
+    (SELECT array_agg(t.debit || '>' || t.credit || t.amount || t.reason ORDER BY t.reason, t.credit)
+      FROM ledger_transfers t WHERE t.resource_id = p.id) AS transfers
+  FROM payouts p WHERE p.idempotency_key NOT LIKE 'overdraft%' ORDER BY p.idempotency_key`
