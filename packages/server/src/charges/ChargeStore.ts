@@ -22,7 +22,7 @@ import type { Fragment } from "effect/sql/Statement"
 import type { UnknownCursor } from "../Errors.ts"
 import { type ChangedRow, Nudge } from "../events/Nudge.ts"
 import { ADDRESSED, TOLD_WIDTH, type Told, tellingCtes, toldParameters } from "../events/Outbox.ts"
-import { type Transfer, transferCtes } from "../ledger/Ledger.ts"
+import { type Transfer, transferCtes, transferParameters, TRANSFERS_WIDTH } from "../ledger/Ledger.ts"
 import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { recordset } from "../sql/Recordset.ts"
@@ -314,15 +314,17 @@ const changed = `
   ),
   ${tellingCtes(TOLD)}`
 
+const heldRows = recordset({ charge_id: "uuid", account_id: "uuid", amount: "bigint", due_at: "timestamptz" })
+
 const changeStates = `${changed} SELECT id, ${ADDRESSED} FROM changed`
 
 const changeStatesAndMoveMoney = `${changed},
-  ${transferCtes(`$${MOVED}`)},
+  ${transferCtes(MOVED)},
   held AS (
     INSERT INTO releases (charge_id, account_id, amount, due_at)
     SELECT r.charge_id, r.account_id, r.amount, r.due_at
-    FROM json_to_recordset($${MOVED + 1}::json) AS r(charge_id uuid, account_id uuid, amount bigint, due_at timestamptz)
-    WHERE r.charge_id IN (SELECT id FROM changed)
+    FROM ${heldRows.from(MOVED + TRANSFERS_WIDTH)} AS r
+    WHERE (r.charge_id IN (SELECT id FROM changed)) IS TRUE
   )
   SELECT id, ${ADDRESSED} FROM changed`
 
@@ -345,7 +347,10 @@ const changeMany = (changes: ReadonlyArray<ChargeChange>): [string, ReadonlyArra
   const transfers = changes.flatMap((change) => change.transfers)
   return transfers.length === 0
     ? [changeStates, parameters]
-    : [changeStatesAndMoveMoney, [...parameters, JSON.stringify(transfers), JSON.stringify(changes.flatMap(releaseOf))]]
+    : [
+        changeStatesAndMoveMoney,
+        [...parameters, ...transferParameters(transfers), ...heldRows.parameters(changes.flatMap(releaseOf))]
+      ]
 }
 
 const releaseOf = ({ charge, releaseAtMs }: ChargeChange) =>

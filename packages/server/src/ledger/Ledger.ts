@@ -12,6 +12,7 @@
  */
 import { formatInstant } from "@pix-payments/domain/Instant"
 import type { Ids } from "../Ids.ts"
+import { recordset } from "../sql/Recordset.ts"
 
 /** The owner of the ledger accounts that are the installation's own: `acquirer` and `fees`. */
 export const INSTALLATION = "00000000-0000-0000-0000-000000000000"
@@ -61,14 +62,34 @@ export const transfer = (
 const ownerOf = (kind: string) =>
   `CASE WHEN ${kind} IN ('acquirer', 'fees') THEN '${INSTALLATION}'::uuid ELSE account_id END`
 
-/** CTEs that write the transfers of the resources that a CTE called `changed` returns. */
-export const transferCtes = (parameter: string): string => `
+const rows = recordset({
+  id: "uuid",
+  account_id: "uuid",
+  debit: "text",
+  credit: "text",
+  amount: "bigint",
+  resource_id: "uuid",
+  reason: "text",
+  created_at: "timestamptz"
+})
+
+/** How many parameters transfers take. */
+export const TRANSFERS_WIDTH = rows.width
+
+/** The parameters that hold transfers. */
+export const transferParameters = (transfers: ReadonlyArray<Transfer>): ReadonlyArray<unknown> =>
+  rows.parameters(transfers.map((each) => ({ ...each })))
+
+/**
+ * CTEs that write the transfers of the resources that a CTE called `changed` returns. `first` is the number of the
+ * first of the parameters that `transferParameters` makes.
+ */
+export const transferCtes = (first: number): string => `
   moved AS (
     INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
     SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
-    FROM json_to_recordset(${parameter}::json) AS t(id uuid, account_id uuid, debit text, credit text,
-      amount bigint, resource_id uuid, reason text, created_at timestamptz)
-    WHERE t.resource_id IN (SELECT id FROM changed)
+    FROM ${rows.from(first)} AS t
+    WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
     RETURNING account_id, debit, credit, amount
   ),
   sums AS MATERIALIZED (

@@ -12,7 +12,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Ids } from "../Ids.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
-import { transfer, transferCtes } from "./Ledger.ts"
+import { transfer, transferCtes, transferParameters } from "./Ledger.ts"
 
 export class Releases extends Context.Service<
   Releases,
@@ -43,7 +43,10 @@ export class Releases extends Context.Service<
               reason: "charge.released"
             })
           )
-          yield* sql.unsafe(release, [due.map(({ charge_id }) => charge_id).join(","), JSON.stringify(transfers)])
+          yield* sql.unsafe(release, [
+            due.map(({ charge_id }) => charge_id).join(","),
+            ...transferParameters(transfers)
+          ])
           return due.length
         }).pipe(sql.withTransaction, orUnavailable)
       })
@@ -56,5 +59,5 @@ const release = `
     UPDATE releases SET released_at = now() WHERE charge_id = ANY (string_to_array($1, ',')::uuid[])
     RETURNING charge_id AS id
   ),
-  ${transferCtes("$2")}
+  ${transferCtes(2)}
   SELECT count(*) FROM changed`

@@ -25,9 +25,10 @@ import type { Fragment } from "effect/sql/Statement"
 import type { UnknownCursor } from "../Errors.ts"
 import { type ChangedRow, Nudge } from "../events/Nudge.ts"
 import { ADDRESSED, TOLD_WIDTH, type Told, tellingCtes, toldParameters } from "../events/Outbox.ts"
-import { type Transfer, transferCtes } from "../ledger/Ledger.ts"
+import { type Transfer, transferCtes, transferParameters } from "../ledger/Ledger.ts"
 import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
+import { recordset } from "../sql/Recordset.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
 export interface StoredPayout {
@@ -159,9 +160,9 @@ export class PayoutStore extends Context.Service<
         })
         if (written.length > 0) {
           const done = yield* sql.unsafe<ChangedRow>(insertMany, [
-            JSON.stringify(written.map(({ payout }) => toRow(payout))),
+            ...newRows.parameters(written.map(({ payout }) => toRow(payout))),
             ...toldParameters(written.map(({ told }) => told)),
-            JSON.stringify(written.flatMap(({ transfers }) => transfers))
+            ...transferParameters(written.flatMap(({ transfers }) => transfers))
           ])
           yield* sql.afterCommit(Effect.sync(() => nudge.afterCommit(done)))
         }
@@ -174,7 +175,7 @@ export class PayoutStore extends Context.Service<
             ? []
             : [{ scope_id: scopeOf(requested), origin: requested.origin, idempotency_key: requested.idempotencyKey }]
         )
-        const rows = keys.length === 0 ? [] : yield* sql.unsafe<PayoutRow>(findKnown, [JSON.stringify(keys)])
+        const rows = keys.length === 0 ? [] : yield* sql.unsafe<PayoutRow>(findKnown, keyRows.parameters(keys))
         const known = new Map<string, StoredPayout>()
         for (const row of rows) {
           const stored = toStored(row)
@@ -253,15 +254,16 @@ export class PayoutStore extends Context.Service<
         maxBatch: 500,
         run: (all) =>
           Effect.as(
-            sql.unsafe(noteHandOvers, [
-              JSON.stringify(
+            sql.unsafe(
+              noteHandOvers,
+              handedRows.parameters(
                 all.map(({ askAgainInMs, id, processedAtMs }) => ({
                   id,
                   processed_at: instantOrNull(processedAtMs),
                   delay_ms: askAgainInMs
                 }))
               )
-            ]),
+            ),
             all.map(() => undefined)
           )
       })
@@ -272,7 +274,7 @@ export class PayoutStore extends Context.Service<
         find: (id) => find(id.toLowerCase()),
         findByKey: (scopeId, origin, key) =>
           sql
-            .unsafe<PayoutRow>(findKnown, [JSON.stringify([{ scope_id: scopeId, origin, idempotency_key: key }])])
+            .unsafe<PayoutRow>(findKnown, keyRows.parameters([{ scope_id: scopeId, origin, idempotency_key: key }]))
             .pipe(
               Effect.map(([row]) => (row === undefined ? undefined : toStored(row))),
               orUnavailable
@@ -362,12 +364,14 @@ const lockAccounts = `
     a.payout_duplicate_window, l.balance AS available
   FROM locked l JOIN accounts a ON a.id = l.owner_id WHERE l.kind = 'available'`
 
+const keyRows = recordset({ scope_id: "uuid", origin: "text", idempotency_key: "text" })
+
 const findKnown = `
   SELECT ${payoutColumns
     .split(",")
     .map((column) => `p.${column.trim()}`)
     .join(", ")}
-  FROM json_to_recordset($1::json) AS k(scope_id uuid, origin text, idempotency_key text)
+  FROM ${keyRows.from(1)} AS k
   JOIN payouts p ON coalesce(p.application_id, p.account_id) = k.scope_id AND p.origin = k.origin
     AND p.idempotency_key = k.idempotency_key AND p.idempotency_key IS NOT NULL`
 
@@ -382,19 +386,41 @@ const findTwins = `
     ORDER BY p.id DESC LIMIT 1
   ) t`
 
+const newRows = recordset({
+  id: "uuid",
+  account_id: "uuid",
+  application_id: "uuid",
+  origin: "text",
+  idempotency_key: "text",
+  status: "text",
+  method: "text",
+  amount: "bigint",
+  fee: "bigint",
+  description: "text",
+  reference: "text",
+  recipient_name: "text",
+  recipient_document: "text",
+  pix_key_type: "text",
+  pix_key: "text",
+  webhook_url: "text",
+  webhook_secret: "text",
+  end_to_end_id: "text",
+  failure_reason: "text",
+  duplicate_of: "uuid",
+  processed_at: "timestamptz",
+  created_at: "timestamptz",
+  sequence: "integer"
+})
+
 const insertMany = `
   WITH changed AS (
     INSERT INTO payouts (${payoutColumns}, hand_over_at)
     SELECT ${payoutColumns}, CASE WHEN status = 'processing' THEN now() END
-    FROM json_to_recordset($1::json) AS p(id uuid, account_id uuid, application_id uuid, origin text,
-      idempotency_key text, status text, method text, amount bigint, fee bigint, description text, reference text,
-      recipient_name text, recipient_document text, pix_key_type text, pix_key text, webhook_url text,
-      webhook_secret text, end_to_end_id text, failure_reason text, duplicate_of uuid, processed_at timestamptz,
-      created_at timestamptz, sequence integer)
+    FROM ${newRows.from(1)} AS p
     RETURNING id
   ),
-  ${tellingCtes(2)},
-  ${transferCtes(`$${2 + TOLD_WIDTH}`)}
+  ${tellingCtes(1 + newRows.width)},
+  ${transferCtes(1 + newRows.width + TOLD_WIDTH)}
   SELECT id, ${ADDRESSED} FROM changed`
 
 // The guard of every change: the pairs of states that the transition table of domain allows.
@@ -402,24 +428,32 @@ const allowedMoves = [
   ...new Set(payoutTransitions.flatMap(({ from, to }) => from.map((state) => `'${state}>${to}'`)))
 ].join(", ")
 
+const changedRows = recordset({
+  id: "uuid",
+  status: "text",
+  end_to_end_id: "text",
+  failure_reason: "text",
+  processed_at: "timestamptz",
+  sequence: "integer"
+})
+
 const changed = `
   WITH changed AS (
     UPDATE payouts p SET status = i.status, end_to_end_id = i.end_to_end_id, failure_reason = i.failure_reason,
       processed_at = coalesce(p.processed_at, i.processed_at), sequence = i.sequence,
       hand_over_at = CASE WHEN i.status = 'processing' THEN now() END
-    FROM json_to_recordset($1::json) AS i(id uuid, status text, end_to_end_id text, failure_reason text,
-      processed_at timestamptz, sequence integer)
+    FROM ${changedRows.from(1)} AS i
     WHERE p.id = i.id AND p.sequence = i.sequence - 1 AND p.status || '>' || i.status IN (${allowedMoves})
     RETURNING p.id
   ),
-  ${tellingCtes(2)},
-  ${transferCtes(`$${2 + TOLD_WIDTH}`)}
+  ${tellingCtes(1 + changedRows.width)},
+  ${transferCtes(1 + changedRows.width + TOLD_WIDTH)}
   SELECT id, ${ADDRESSED} FROM changed`
 
 const changeMany = (changes: ReadonlyArray<PayoutChange>): [string, ReadonlyArray<unknown>] => [
   changed,
   [
-    JSON.stringify(
+    ...changedRows.parameters(
       changes.map(({ payout }) => ({
         id: payout.id,
         status: payout.status,
@@ -430,7 +464,7 @@ const changeMany = (changes: ReadonlyArray<PayoutChange>): [string, ReadonlyArra
       }))
     ),
     ...toldParameters(changes.map(({ told }) => told)),
-    JSON.stringify(changes.flatMap(({ transfers }) => transfers))
+    ...transferParameters(changes.flatMap(({ transfers }) => transfers))
   ]
 ]
 
@@ -442,11 +476,14 @@ const claimMany = `
   )
   RETURNING ${payoutColumns}, hand_overs`
 
+const handedRows = recordset({ id: "uuid", processed_at: "timestamptz", delay_ms: "float8" })
+
+// The status is asked for in words that fit no partial index: each row is found by its id.
 const noteHandOvers = `
   UPDATE payouts p SET processed_at = coalesce(p.processed_at, i.processed_at), hand_overs = p.hand_overs + 1,
     hand_over_at = now() + i.delay_ms * interval '1 millisecond'
-  FROM json_to_recordset($1::json) AS i(id uuid, processed_at timestamptz, delay_ms double precision)
-  WHERE p.id = i.id AND p.status = 'processing'`
+  FROM ${handedRows.from(1)} AS i
+  WHERE p.id = i.id AND p.status || '' = 'processing'`
 
 const conditions = (sql: SqlClient, filters: PayoutFilters): ReadonlyArray<Fragment> => {
   const found: Array<Fragment> = []
