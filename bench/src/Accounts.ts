@@ -16,7 +16,11 @@ export const account = {
 /** An account with an application, a key and money (cents) that came in from the acquirer. */
 export const insertAccount = async (
   database: Client,
-  { available = 0, payoutFee = 0 }: { readonly available?: number; readonly payoutFee?: number } = {}
+  {
+    available = 0,
+    payoutFee = 0,
+    autoPayout = true
+  }: { readonly available?: number; readonly payoutFee?: number; readonly autoPayout?: boolean } = {}
 ) => {
   const [accountId, applicationId, apiKey] = [
     randomUUID(),
@@ -26,8 +30,8 @@ export const insertAccount = async (
   await database.query(
     `INSERT INTO accounts (id, name, legal_name, document, document_type, phone, status, onboarding_status,
       auto_payout_enabled, payout_fee_fixed, payout_fee_basis_points, default_expires_in, release_delay, created_at)
-     VALUES ($1, $2, $3, $4, 'cnpj', $5, 'active', 'completed', true, $6, 0, 86400, 0, now())`,
-    [accountId, account.name, account.legal_name, account.document, account.phone, payoutFee]
+     VALUES ($1, $2, $3, $4, 'cnpj', $5, 'active', 'completed', $7, $6, 0, 86400, 0, now())`,
+    [accountId, account.name, account.legal_name, account.document, account.phone, payoutFee, autoPayout]
   )
   await database.query(
     `INSERT INTO ledger_accounts (owner_id, kind)

@@ -51,8 +51,10 @@ const statements = [
   `CREATE FUNCTION payouts_stay_covered() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       IF EXISTS (
-        SELECT 1 FROM ledger_accounts l
-        WHERE l.owner_id IN (SELECT account_id FROM stored) AND l.kind = 'available' AND l.balance < 0
+        SELECT 1 FROM (SELECT DISTINCT account_id FROM stored) s
+        WHERE (
+          SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = s.account_id AND l.kind = 'available'
+        ) < 0
       ) THEN
         RAISE EXCEPTION 'a payout would take the available balance below zero';
       END IF;
