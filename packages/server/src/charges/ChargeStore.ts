@@ -139,16 +139,13 @@ export class ChargeStore extends Context.Service<
 
       const change = yield* Batching.make<ChargeChange, boolean>({
         maxBatch: 200,
-        run: (changes) => {
-          // Of several changes of one charge only the first can be done: the others were decided on a state that it ends.
-          const firsts = new Map<string, ChargeChange>()
-          for (const each of changes) if (!firsts.has(each.charge.id)) firsts.set(each.charge.id, each)
-          return Effect.map(sql.unsafe<ChangedRow>(...changeMany([...firsts.values()])), (done) => {
-            nudge.afterCommit(done)
-            const ids = new Set(done.map(({ id }) => id))
-            return changes.map((each) => firsts.get(each.charge.id) === each && ids.has(each.charge.id))
-          })
-        }
+        run: Batching.firstOfEach(
+          ({ charge }) => charge.id,
+          (changes) =>
+            Effect.tap(sql.unsafe<ChangedRow>(...changeMany(changes)), (done) =>
+              Effect.sync(() => nudge.afterCommit(done))
+            )
+        )
       })
 
       const find = yield* Batching.make<string, StoredCharge | undefined>({

@@ -78,7 +78,7 @@ export const TRANSFERS_WIDTH = rows.width
 
 /** The parameters that hold transfers. */
 export const transferParameters = (transfers: ReadonlyArray<Transfer>): ReadonlyArray<unknown> =>
-  rows.parameters(transfers.map((each) => ({ ...each })))
+  rows.parameters(transfers)
 
 /**
  * CTEs that write the transfers of the resources that a CTE called `changed` returns. `first` is the number of the

@@ -1,7 +1,7 @@
 /**
  * Hands payouts to the acquirer and asks for their outcomes, in every process.
  *
- * Guarantees: a call that hangs holds up no other payout, as long as fewer than `PLACES` hang.
+ * Guarantees: a call that hangs holds up no other payout, as long as there is room among `PLACES` to take more.
  */
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"

@@ -226,16 +226,13 @@ export class PayoutStore extends Context.Service<
 
       const change = yield* Batching.make<PayoutChange, boolean>({
         maxBatch: 200,
-        run: (changes) => {
-          // Of several changes of one payout only the first can be done: the others were decided on a state that it ends.
-          const firsts = new Map<string, PayoutChange>()
-          for (const each of changes) if (!firsts.has(each.payout.id)) firsts.set(each.payout.id, each)
-          return Effect.map(sql.unsafe<ChangedRow>(...changeMany([...firsts.values()])), (done) => {
-            nudge.afterCommit(done)
-            const ids = new Set(done.map(({ id }) => id))
-            return changes.map((each) => firsts.get(each.payout.id) === each && ids.has(each.payout.id))
-          })
-        }
+        run: Batching.firstOfEach(
+          ({ payout }) => payout.id,
+          (changes) =>
+            Effect.tap(sql.unsafe<ChangedRow>(...changeMany(changes)), (done) =>
+              Effect.sync(() => nudge.afterCommit(done))
+            )
+        )
       })
 
       const find = yield* Batching.make<string, StoredPayout | undefined>({

@@ -66,6 +66,25 @@ export const make = <A, B>(options: Options<A, B>): Effect.Effect<(member: A) =>
       })
   })
 
+/**
+ * A `run` that does changes, each of the resource with the id that `idOf` gives; `write` returns the ids that it
+ * changed. Of several changes of one resource only the first is done and answered true: the others were decided on a
+ * state that it ends.
+ */
+export const firstOfEach =
+  <A>(
+    idOf: (change: A) => string,
+    write: (changes: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<{ readonly id: string }>, SqlError>
+  ): Options<A, boolean>["run"] =>
+  (changes) => {
+    const firsts = new Map<string, A>()
+    for (const each of changes) if (!firsts.has(idOf(each))) firsts.set(idOf(each), each)
+    return Effect.map(write([...firsts.values()]), (done) => {
+      const ids = new Set(done.map(({ id }) => id))
+      return changes.map((each) => firsts.get(idOf(each)) === each && ids.has(idOf(each)))
+    })
+  }
+
 interface Waiting<A, B> {
   readonly member: A
   readonly resume: (result: Effect.Effect<B, Unavailable>) => void
