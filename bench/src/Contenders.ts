@@ -33,6 +33,9 @@ interface Running extends Target {
   readonly pid: number
 }
 
+/** What `npm start` gives node. */
+const nodeFlags = ["--max-semi-space-size=64"]
+
 /** Starts our server; the settings beside where it is are the default ones. */
 const ourServer = Effect.fnUntraced(function* (
   { databaseUrl, folder, nodeArgs }: Place,
@@ -42,7 +45,7 @@ const ourServer = Effect.fnUntraced(function* (
   const operatorPort = yield* freePort
   const token = randomBytes(24).toString("hex")
   const main = fileURLToPath(new URL("../../packages/server/src/main.ts", import.meta.url))
-  const child = yield* node("our server", [...nodeArgs, main], {
+  const child = yield* node("our server", [...nodeArgs, ...nodeFlags, main], {
     DATABASE_URL: databaseUrl,
     DATA_DIR: join(folder, "data"),
     PORT: String(port),
@@ -95,7 +98,11 @@ const peer = (name: string, file: string, description: string): Contender => ({
   start: Effect.fnUntraced(function* ({ databaseUrl, nodeArgs }) {
     yield* migrate(databaseUrl)
     // The same account, application and key that our server is asked for.
-    const { apiKey } = yield* withDatabase(databaseUrl, (database) => insertAccount(database))
+    const { apiKey } = yield* withDatabase(databaseUrl, async (database) => {
+      // The room in the pages is for our updates; theirs make no use of it.
+      await database.query("ALTER TABLE charges SET (fillfactor = 100)")
+      return insertAccount(database)
+    })
     const port = yield* freePort
     const main = fileURLToPath(new URL(`../peers/${file}`, import.meta.url))
     const child = yield* node(name, [...nodeArgs, main], { DATABASE_URL: databaseUrl, PORT: String(port) })

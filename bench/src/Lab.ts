@@ -20,6 +20,8 @@ export const makeLab = Effect.fnUntraced(function* (folder: string) {
   const postmaster = Number(readFileSync(join(dataDir, "postgres", "postmaster.pid"), "utf8").split("\n")[0])
   const onServer = (statement: string) => withDatabase(adminUrl, (database) => database.query(statement))
 
+  yield* age(onServer)
+
   /** An empty database with a folder, dropped with the scope. */
   const place = Effect.fnUntraced(function* (name: string, nodeArgs: ReadonlyArray<string>) {
     yield* Effect.acquireRelease(onServer(`CREATE DATABASE "${name}"`), () =>
@@ -63,6 +65,20 @@ export const makeLab = Effect.fnUntraced(function* (folder: string) {
 
   return { place, count, checkpoint: onServer("CHECKPOINT"), machine: yield* describeMachine(adminUrl, dataDir) }
 })
+
+/**
+ * Makes the server as it is after a day: what it logs goes into files that it has, not into new ones, which it fills
+ * with zeros first (measured: 45 ms for each 16 MiB, while every commit waits).
+ */
+const age = (onServer: (statement: string) => Effect.Effect<unknown, BenchError>) =>
+  Effect.andThen(
+    Effect.forEach(
+      Array.from({ length: 64 }),
+      () => onServer("SELECT pg_logical_emit_message(false, 'age', 'x'), pg_switch_wal()"),
+      { discard: true }
+    ),
+    onServer("CHECKPOINT")
+  )
 
 export type Lab = Effect.Success<ReturnType<typeof makeLab>>
 

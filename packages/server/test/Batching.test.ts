@@ -17,11 +17,39 @@ describe("Batching", () => {
     })
   )
 
+  it.live("takes along whoever asks in the same turn of the event loop", () =>
+    Effect.gen(function* () {
+      const store = yield* makeStore()
+      const fibers = yield* Effect.forEach([1, 2, 3], (member) => begin(store.one(member)))
+      yield* Effect.forEach(fibers, Fiber.join)
+      assert.deepStrictEqual(store.batches, [[1, 2, 3]])
+    })
+  )
+
+  it.live("begins the next batch before the callers of the last one go on", () =>
+    Effect.gen(function* () {
+      const store = yield* makeStore()
+      const release = store.hold()
+      const batchesSeen: Array<number> = []
+      const fibers = yield* firstThenOthers(
+        (member) =>
+          Effect.tap(
+            store.one(member),
+            Effect.sync(() => batchesSeen.push(store.batches.length))
+          ),
+        [1, 2]
+      )
+      release()
+      yield* Effect.forEach(fibers, Fiber.join)
+      assert.deepStrictEqual(batchesSeen, [2, 2])
+    })
+  )
+
   it.live("has one batch in flight: what comes meanwhile is the next one, in order", () =>
     Effect.gen(function* () {
       const store = yield* makeStore({ maxBatch: 4 })
       const release = store.hold()
-      const fibers = yield* Effect.forEach([1, 2, 3, 4, 5, 6, 7], (member) => begin(store.one(member)))
+      const fibers = yield* firstThenOthers(store.one, [1, 2, 3, 4, 5, 6, 7])
       assert.deepStrictEqual(store.batches, [[1]])
       release()
       const answers = yield* Effect.forEach(fibers, Fiber.join)
@@ -38,7 +66,7 @@ describe("Batching", () => {
     Effect.gen(function* () {
       const store = yield* makeStore({ poison: 5 })
       const release = store.hold()
-      const fibers = yield* Effect.forEach([0, 1, 2, 3, 4, 5, 6, 7, 8], (member) => begin(store.one(member)))
+      const fibers = yield* firstThenOthers(store.one, [0, 1, 2, 3, 4, 5, 6, 7, 8])
       release()
       const exits = yield* Effect.forEach(fibers, Fiber.await)
       for (const [member, exit] of exits.entries()) {
@@ -64,7 +92,7 @@ describe("Batching", () => {
     Effect.gen(function* () {
       const store = yield* makeStore({ isAway: true })
       const release = store.hold()
-      const fibers = yield* Effect.forEach([1, 2, 3], (member) => begin(store.one(member)))
+      const fibers = yield* firstThenOthers(store.one, [1, 2, 3])
       release()
       for (const fiber of fibers) {
         const error = yield* Effect.flip(Fiber.join(fiber))
@@ -78,7 +106,7 @@ describe("Batching", () => {
     Effect.gen(function* () {
       const store = yield* makeStore({ maxWaiting: 2 })
       const release = store.hold()
-      const fibers = yield* Effect.forEach([1, 2, 3], (member) => begin(store.one(member)))
+      const fibers = yield* firstThenOthers(store.one, [1, 2, 3])
       const error = yield* Effect.flip(store.one(4))
       assert.deepInclude(error, { _tag: "Unavailable", reason: "queue-full" })
       release()
@@ -119,6 +147,16 @@ describe("Batching", () => {
 })
 
 const begin = <A, E>(effect: Effect.Effect<A, E>) => Effect.forkChild(effect, { startImmediately: true })
+
+/** The first is alone in its batch; the others come in the turn after. */
+const firstThenOthers = Effect.fnUntraced(function* <A, E>(
+  one: (member: number) => Effect.Effect<A, E>,
+  members: ReadonlyArray<number>
+) {
+  const first = yield* begin(one(members[0]!))
+  yield* Effect.promise(() => Promise.resolve())
+  return [first, ...(yield* Effect.forEach(members.slice(1), (member) => begin(one(member))))]
+})
 
 /** A store that keeps what it was asked to do; `hold` makes its next batch wait for the release. */
 const makeStore = (

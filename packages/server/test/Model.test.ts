@@ -339,7 +339,7 @@ const runLoop = Effect.fnUntraced(function* (loop: Loop) {
       yield* untilNothingIsDue(releases.releaseDue)
       return
     case "recover":
-      yield* sql`UPDATE charges SET recover_at = now() WHERE status = 'processing'`
+      yield* sql`UPDATE charge_recoveries SET due_at = now()`
       yield* untilNothingIsDue(charges.recover)
       return
     case "tell":
@@ -373,7 +373,8 @@ const assertBalances = Effect.fnUntraced(function* (all: ReadonlyArray<History>)
 const assertStates = Effect.fnUntraced(function* (all: ReadonlyArray<History>) {
   const sql = yield* SqlClient
   const charges = yield* sql<{ id: string; status: string }>`
-    SELECT id, CASE WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END AS status
+    SELECT id, CASE WHEN NOT acquirer_answered THEN 'processing'
+      WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END AS status
     FROM charges`
   const payouts = yield* sql<{ id: string; status: string; duplicate_of: string | null; handed: boolean }>`
     SELECT id, status, duplicate_of, processed_at IS NOT NULL AS handed FROM payouts`

@@ -5,7 +5,11 @@
  * - an idempotency key is claimed by the row that carries it: of two calls with one key, one inserts and the
  *   other is given the winner's row;
  * - a change is guarded by the transition table of `domain` and by the sequence it was decided on, and its
- *   events, deliveries and ledger transfers are in the same commit.
+ *   events, deliveries and ledger transfers are in the same commit;
+ * - a charge that the acquirer's answer never reaches is found again: each batch of new charges leaves a note in its
+ *   commit that names them and says when to look; who looks lets go of the note when all of them are answered.
+ *
+ * `processing` is kept as `pending` that no acquirer has answered: so the answer changes no index (see migration 0004).
  *
  * Measured: see bench/RESULTS.md ("create charge"); one statement for a batch costs PostgreSQL a sixth of one
  * for each charge.
@@ -21,6 +25,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
 import type { UnknownCursor } from "../Errors.ts"
 import { type ChangedRow, Nudge } from "../events/Nudge.ts"
+import { Ids } from "../Ids.ts"
 import { ADDRESSED, TOLD_WIDTH, type Told, tellingCtes, toldParameters } from "../events/Outbox.ts"
 import { type Transfer, transferCtes, transferParameters, TRANSFERS_WIDTH } from "../ledger/Ledger.ts"
 import * as Batching from "../sql/Batching.ts"
@@ -105,8 +110,14 @@ export class ChargeStore extends Context.Service<
       page: Page,
       nowMs: number
     ) => Effect.Effect<ReadonlyArray<StoredCharge>, UnknownCursor | Unavailable>
-    /** Takes up to `limit` charges that wait in `processing` for too long, each for `leaseMs`. */
-    readonly claimStuck: (limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<StoredCharge>, Unavailable>
+    /**
+     * Reads up to `notes` notes that are due, and takes the charges that still wait in `processing` for `leaseMs`;
+     * `looked` is 0 when there was nothing to look at.
+     */
+    readonly claimStuck: (
+      notes: number,
+      leaseMs: number
+    ) => Effect.Effect<{ readonly looked: number; readonly stuck: ReadonlyArray<StoredCharge> }, Unavailable>
   }
 >()("@pix-payments/server/ChargeStore") {
   static readonly layer = Layer.effect(
@@ -114,6 +125,7 @@ export class ChargeStore extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const nudge = yield* Nudge
+      const ids = yield* Ids
 
       const findByKey = (key: Pick<StoredCharge, "applicationId" | "origin" | "idempotencyKey">) =>
         Effect.map(
@@ -125,10 +137,10 @@ export class ChargeStore extends Context.Service<
         maxBatch: 200,
         run: (charges) =>
           Effect.gen(function* () {
-            const inserted = yield* sql.unsafe<{ readonly id: string }>(
-              insertMany,
-              newRows.parameters(charges.map(toRow))
-            )
+            const inserted = yield* sql.unsafe<{ readonly id: string }>(insertMany, [
+              ...newRows.parameters(charges.map(toRow)),
+              ...notes.parameters(notesOn(charges, ids))
+            ])
             if (inserted.length === charges.length) return charges.map(() => NEW)
             const fresh = new Set(inserted.map(({ id }) => id))
             return yield* Effect.forEach(charges, ({ charge }) =>
@@ -194,8 +206,11 @@ export class ChargeStore extends Context.Service<
             orUnavailable
           ),
         claimStuck: (limit, leaseMs) =>
-          sql.unsafe<ChargeRow>(claimMany, [limit, leaseMs]).pipe(
-            Effect.map((rows) => rows.map(toStored)),
+          sql.unsafe<StuckRow>(claimNoted, [limit, leaseMs]).pipe(
+            Effect.map((rows) => ({
+              looked: Number(rows[0]?.looked ?? 0),
+              stuck: rows.filter((row): row is StuckRow & ChargeRow => row.id !== null).map(toStored)
+            })),
             orUnavailable
           )
       })
@@ -235,11 +250,20 @@ interface ChargeRow {
   readonly failure_reason: string | null
   readonly created_at: Date
   readonly sequence: number
+  readonly acquirer_answered: boolean
 }
+
+type StuckRow = { readonly looked: bigint } & (ChargeRow | { readonly id: null })
 
 const chargeColumns = `id, account_id, application_id, origin, idempotency_key, status, method, amount, description,
   reference, customer_name, customer_email, customer_document, customer_phone, webhook_url, webhook_secret, br_code,
-  end_to_end_id, receiver, expires_at, paid_at, failure_reason, created_at, sequence`
+  end_to_end_id, receiver, expires_at, paid_at, failure_reason, created_at, sequence, acquirer_answered`
+
+/**
+ * The stored status of a row, as it is meant: a charge that no acquirer has answered is `processing`. What is kept is
+ * `pending`, so that the answer leaves the status alone.
+ */
+const shownStatus = (row: string) => `CASE WHEN ${row}.acquirer_answered THEN ${row}.status ELSE 'processing' END`
 
 const selectCharge = `SELECT ${chargeColumns} FROM charges`
 
@@ -264,15 +288,20 @@ const newRows = recordset({
   webhook_secret: "text",
   expires_at: "timestamptz",
   created_at: "timestamptz",
-  sequence: "integer",
-  recover_at: "timestamptz"
+  sequence: "integer"
 })
 
+const notes = recordset({ id: "uuid", charge_ids: "text", due_at: "timestamptz" })
+
 const insertMany = `
+  WITH noted AS (
+    INSERT INTO charge_recoveries (due_at, id, charge_ids)
+    SELECT n.due_at, n.id, string_to_array(n.charge_ids, ',')::uuid[] FROM ${notes.from(1 + newRows.width)} AS n
+  )
   INSERT INTO charges (id, account_id, application_id, origin, idempotency_key, status, method, amount, description,
     reference, customer_name, customer_email, customer_document, customer_phone, webhook_url, webhook_secret,
-    expires_at, created_at, sequence, recover_at)
-  SELECT * FROM ${newRows.from(1)} AS c
+    expires_at, created_at, sequence, acquirer_answered)
+  SELECT c.*, false FROM ${newRows.from(1)} AS c
   ON CONFLICT (application_id, origin, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
   RETURNING id`
 
@@ -304,9 +333,9 @@ const changed = `
   WITH changed AS (
     UPDATE charges c SET status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id,
       receiver = i.receiver, paid_at = i.paid_at, failure_reason = i.failure_reason, sequence = i.sequence,
-      recover_at = NULL
+      acquirer_answered = true
     FROM ${changedRows.from(1)} AS i
-    WHERE c.id = i.id AND c.sequence = i.sequence - 1 AND c.status || '>' || i.status IN (${allowedMoves})
+    WHERE c.id = i.id AND c.sequence = i.sequence - 1 AND (${shownStatus("c")}) || '>' || i.status IN (${allowedMoves})
     RETURNING c.id
   ),
   ${tellingCtes(TOLD)}`
@@ -334,7 +363,7 @@ const changeMany = (changes: ReadonlyArray<ChargeChange>): [string, ReadonlyArra
         br_code: charge.brCode,
         end_to_end_id: charge.endToEndId,
         receiver: charge.receiver === null ? null : JSON.stringify(charge.receiver),
-        paid_at: instantOrNull(charge.paidAtMs),
+        paid_at: charge.paidAtMs,
         failure_reason: charge.failureReason,
         sequence: charge.sequence
       }))
@@ -358,25 +387,69 @@ const releaseOf = ({ charge, releaseAtMs }: ChargeChange) =>
           charge_id: charge.id,
           account_id: charge.accountId,
           amount: charge.amount,
-          due_at: formatInstant(releaseAtMs)
+          due_at: releaseAtMs
         }
       ]
 
-const claimMany = `
-  UPDATE charges SET recover_at = now() + $2::double precision * interval '1 millisecond'
-  WHERE id IN (
-    SELECT id FROM charges WHERE status = 'processing' AND recover_at <= now()
-    ORDER BY recover_at LIMIT $1::integer FOR UPDATE SKIP LOCKED
+/** At most so many charges are named by one note, so that what is taken at once is bounded. */
+const NAMED_BY_A_NOTE = 50
+
+const notesOn = (charges: ReadonlyArray<NewCharge>, ids: Ids["Service"]) => {
+  const parts = Array.from({ length: Math.ceil(charges.length / NAMED_BY_A_NOTE) }, (_, index) =>
+    charges.slice(index * NAMED_BY_A_NOTE, (index + 1) * NAMED_BY_A_NOTE)
   )
-  RETURNING ${chargeColumns}`
+  return parts.map((part) => ({
+    id: ids.next().id,
+    charge_ids: part.map(({ charge }) => charge.id).join(","),
+    due_at: Math.max(...part.map(({ recoverAtMs }) => recoverAtMs))
+  }))
+}
+
+// The second half takes charges that a process of the release before this one left, as long as one may run.
+const claimNoted = `
+  WITH due AS MATERIALIZED (
+    SELECT due_at, id, charge_ids FROM charge_recoveries WHERE due_at <= now()
+    ORDER BY due_at LIMIT $1::integer FOR UPDATE SKIP LOCKED
+  ),
+  waiting AS MATERIALIZED (
+    SELECT d.id AS note, c.id FROM due d CROSS JOIN LATERAL unnest(d.charge_ids) AS named(id)
+    JOIN charges c ON c.id = named.id
+    WHERE (${shownStatus("c")}) = 'processing'
+  ),
+  finished AS (
+    DELETE FROM charge_recoveries n USING due d
+    WHERE n.due_at = d.due_at AND n.id = d.id AND (d.id IN (SELECT note FROM waiting)) IS FALSE
+  ),
+  leased AS (
+    UPDATE charge_recoveries n SET due_at = now() + $2::double precision * interval '1 millisecond'
+    FROM due d WHERE n.due_at = d.due_at AND n.id = d.id AND (d.id IN (SELECT note FROM waiting)) IS TRUE
+  ),
+  unnoted AS (
+    UPDATE charges SET recover_at = now() + $2::double precision * interval '1 millisecond'
+    WHERE id IN (
+      SELECT id FROM charges WHERE status = 'processing' AND recover_at <= now()
+      ORDER BY recover_at LIMIT $1::integer FOR UPDATE SKIP LOCKED
+    )
+    RETURNING id
+  ),
+  looked AS (SELECT (SELECT count(*) FROM due) + (SELECT count(*) FROM unnoted) AS looked)
+  SELECT l.looked, s.* FROM looked l LEFT JOIN (
+    SELECT ${chargeColumns} FROM charges WHERE id IN (SELECT id FROM waiting UNION SELECT id FROM unnoted)
+  ) s ON true`
 
 const conditions = (sql: SqlClient, filters: ChargeFilters, nowMs: number): ReadonlyArray<Fragment> => {
   const found: Array<Fragment> = []
   const now = formatInstant(nowMs)
   if (filters.status === "expired") {
-    found.push(sql`status = 'pending' AND expires_at <= ${now}::timestamptz`)
+    found.push(sql`status = 'pending' AND acquirer_answered AND expires_at <= ${now}::timestamptz`)
   } else if (filters.status === "pending") {
-    found.push(sql`status = 'pending' AND (expires_at IS NULL OR expires_at > ${now}::timestamptz)`)
+    found.push(
+      sql`status = 'pending' AND acquirer_answered AND (expires_at IS NULL OR expires_at > ${now}::timestamptz)`
+    )
+  } else if (filters.status === "processing") {
+    found.push(sql`(NOT acquirer_answered OR status = 'processing') AND id = ANY (ARRAY(
+      SELECT unnest(charge_ids) FROM charge_recoveries UNION SELECT id FROM charges WHERE status = 'processing'
+    ))`)
   } else if (filters.status !== undefined) {
     found.push(sql`status = ${filters.status}`)
   }
@@ -393,15 +466,14 @@ const conditions = (sql: SqlClient, filters: ChargeFilters, nowMs: number): Read
   return found
 }
 
-const instantOrNull = (epochMs: number | null): string | null => (epochMs === null ? null : formatInstant(epochMs))
-
-const toRow = ({ charge, recoverAtMs }: NewCharge) => ({
+const toRow = ({ charge }: NewCharge) => ({
   id: charge.id,
   account_id: charge.accountId,
   application_id: charge.applicationId,
   origin: charge.origin,
   idempotency_key: charge.idempotencyKey,
-  status: charge.status,
+  // See `shownStatus`.
+  status: charge.status === "processing" ? "pending" : charge.status,
   method: charge.method,
   amount: charge.amount,
   description: charge.description,
@@ -412,10 +484,9 @@ const toRow = ({ charge, recoverAtMs }: NewCharge) => ({
   customer_phone: charge.customer?.phone,
   webhook_url: charge.webhookUrl,
   webhook_secret: charge.sealedWebhookSecret,
-  expires_at: instantOrNull(charge.expiresAtMs),
-  created_at: formatInstant(charge.createdAtMs),
-  sequence: charge.sequence,
-  recover_at: formatInstant(recoverAtMs)
+  expires_at: charge.expiresAtMs,
+  created_at: charge.createdAtMs,
+  sequence: charge.sequence
 })
 
 const toStored = (row: ChargeRow): StoredCharge => ({
@@ -424,7 +495,7 @@ const toStored = (row: ChargeRow): StoredCharge => ({
   applicationId: row.application_id,
   origin: row.origin,
   idempotencyKey: row.idempotency_key,
-  status: row.status,
+  status: row.acquirer_answered ? row.status : "processing",
   method: row.method,
   amount: Number(row.amount),
   description: row.description,

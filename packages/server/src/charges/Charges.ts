@@ -103,7 +103,7 @@ export class Charges extends Context.Service<
       report: ChargeReport,
       facts: ReportFacts
     ) => Effect.Effect<StoredCharge | undefined, NotFoundError | Unavailable>
-    /** Asks the acquirer again for charges that were left in `processing`; how many were looked at. */
+    /** Asks the acquirer again for charges that were left in `processing`; how many notes on them were looked at. */
     readonly recover: Effect.Effect<number, Unavailable>
   }
 >()("@pix-payments/server/Charges") {
@@ -284,7 +284,7 @@ export class Charges extends Context.Service<
         report,
 
         recover: Effect.gen(function* () {
-          const stuck = yield* store.claimStuck(50, acquirerTimeoutMs + RECOVERY_MARGIN_MS)
+          const { looked, stuck } = yield* store.claimStuck(NOTES_AT_ONCE, acquirerTimeoutMs + RECOVERY_MARGIN_MS)
           // One that cannot be settled now holds up no other: its lease runs out and it is asked for again.
           const recoverOne = (charge: StoredCharge) =>
             Effect.catchCause(emitForAccount(charge), (cause) =>
@@ -292,8 +292,8 @@ export class Charges extends Context.Service<
                 charge_id: charge.id
               })
             )
-          yield* Effect.forEach(stuck, recoverOne, { concurrency: 8, discard: true })
-          return stuck.length
+          yield* Effect.forEach(stuck, recoverOne, { concurrency: 16, discard: true })
+          return looked
         })
       })
     })
@@ -339,6 +339,8 @@ export const changedCharge = (charge: StoredCharge, nowMs: number): Changed => (
 
 // Beyond the time that a creation itself waits, so that recovery does not run into it.
 const RECOVERY_MARGIN_MS = 1000
+
+const NOTES_AT_ONCE = 20
 
 interface Owner {
   readonly accountId: string

@@ -11,7 +11,6 @@
  * Source: payments-api-v1.md "Events"; decisions.md "Webhooks".
  */
 import { findEvent } from "@pix-payments/domain/EventCatalog"
-import { formatInstant } from "@pix-payments/domain/Instant"
 import { normalizeUrl } from "@pix-payments/domain/PublicUrl"
 import type { Generated } from "@pix-payments/domain/Uuid"
 import { arrayText, recordset } from "../sql/Recordset.ts"
@@ -44,7 +43,8 @@ export interface Told {
     readonly dispatched: ReadonlyArray<string>
     readonly status: string
     readonly sequence: number
-    readonly created_at: string
+    /** Epoch milliseconds. */
+    readonly created_at: number
     readonly webhook_url?: string
     readonly normalized_url?: string
     readonly destination?: string
@@ -72,7 +72,7 @@ export const tell = (kind: string, actions: ReadonlyArray<string>, changed: Chan
       dispatched: known.filter((action) => findEvent(`${kind}.${action}`)?.dispatched === true),
       status: changed.status,
       sequence: changed.sequence,
-      created_at: formatInstant(epochMs),
+      created_at: epochMs,
       ...(changed.webhookUrl === null
         ? undefined
         : {

@@ -101,13 +101,13 @@ const logged = recordset({
   route: "text",
   status: "integer",
   duration_us: "integer",
-  at: "bigint"
+  at: "timestamptz"
 })
 
 const insertMany = `
   WITH lines AS (
     INSERT INTO requests (id, request_id, key_id, account_id, route, status, duration_us, at)
-    SELECT id, request_id, key_id, account_id, route, status, duration_us, to_timestamp(at / 1000.0)
+    SELECT id, request_id, key_id, account_id, route, status, duration_us, at
     FROM ${logged.from(1)} AS r
     RETURNING key_id, at
   )

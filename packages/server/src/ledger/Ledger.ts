@@ -10,7 +10,6 @@
  *
  * Source: decisions.md "Balance and ledger".
  */
-import { formatInstant } from "@pix-payments/domain/Instant"
 import type { Ids } from "../Ids.ts"
 import { recordset } from "../sql/Recordset.ts"
 
@@ -27,7 +26,8 @@ export interface Transfer {
   readonly amount: number
   readonly resource_id: string
   readonly reason: string
-  readonly created_at: string
+  /** Epoch milliseconds. */
+  readonly created_at: number
 }
 
 /** One movement of an account's money; none where nothing moves. */
@@ -54,7 +54,7 @@ export const transfer = (
       amount: movement.amount,
       resource_id: movement.resourceId,
       reason: movement.reason,
-      created_at: formatInstant(epochMs)
+      created_at: epochMs
     }
   ]
 }

@@ -13,7 +13,6 @@
  * of once for each payout.
  */
 import { payoutFee } from "@pix-payments/domain/Cents"
-import { formatInstant } from "@pix-payments/domain/Instant"
 import { initialPayout, type PayoutMethod, type PayoutStatus, payoutTransitions } from "@pix-payments/domain/Payout"
 import type { PixKeyType } from "@pix-payments/domain/PixKey"
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
@@ -256,7 +255,7 @@ export class PayoutStore extends Context.Service<
               handedRows.parameters(
                 all.map(({ askAgainInMs, id, processedAtMs }) => ({
                   id,
-                  processed_at: instantOrNull(processedAtMs),
+                  processed_at: processedAtMs,
                   delay_ms: askAgainInMs
                 }))
               )
@@ -456,7 +455,7 @@ const changeMany = (changes: ReadonlyArray<PayoutChange>): [string, ReadonlyArra
         status: payout.status,
         end_to_end_id: payout.endToEndId,
         failure_reason: payout.failureReason,
-        processed_at: instantOrNull(payout.processedAtMs),
+        processed_at: payout.processedAtMs,
         sequence: payout.sequence
       }))
     ),
@@ -506,8 +505,6 @@ const keyOf = (
 const intentOf = (payout: Pick<StoredPayout, "accountId" | "pixKeyType" | "pixKey" | "amount">): string =>
   `${payout.accountId} ${payout.pixKeyType} ${payout.amount} ${payout.pixKey}`
 
-const instantOrNull = (epochMs: number | null): string | null => (epochMs === null ? null : formatInstant(epochMs))
-
 const toRow = (payout: StoredPayout) => ({
   id: payout.id,
   account_id: payout.accountId,
@@ -527,7 +524,7 @@ const toRow = (payout: StoredPayout) => ({
   webhook_url: payout.webhookUrl,
   webhook_secret: payout.sealedWebhookSecret,
   duplicate_of: payout.duplicateOf,
-  created_at: formatInstant(payout.createdAtMs),
+  created_at: payout.createdAtMs,
   sequence: payout.sequence
 })
 

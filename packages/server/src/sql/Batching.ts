@@ -3,7 +3,8 @@
  * previous batch is under way becomes the next batch.
  *
  * Guarantees:
- * - one batch in flight, and no waiting for more: a lone caller waits for nobody;
+ * - one batch in flight, and no waiting for more than this turn of the event loop brings: a lone caller waits for nobody;
+ * - the next batch is under way before the callers of the last one go on;
  * - a member whose caller went away is still done;
  * - a statement that fails because of one member is tried again in halves, so that the others are done;
  * - bounded: beyond `maxWaiting` members a caller is told `Unavailable` at once, and so is everybody while the
@@ -32,26 +33,37 @@ export const make = <A, B>(options: Options<A, B>): Effect.Effect<(member: A) =>
     const runFork = Effect.runForkWith(context)
     const maxWaiting = options.maxWaiting ?? 10_000
     let waiting: Array<Waiting<A, B>> = []
-    let inFlight = false
+    let state: "idle" | "about to flush" | "in flight" = "idle"
     let isSilent = false
 
     const flush = () => {
       const batch = waiting.length <= options.maxBatch ? waiting : waiting.slice(0, options.maxBatch)
       waiting = batch === waiting ? [] : waiting.slice(options.maxBatch)
-      inFlight = true
-      const fiber = runFork(settle(options.run, batch))
+      state = "in flight"
+      let isAnswered = false
+      const fiber = runFork(
+        answers(
+          options.run,
+          batch.map(({ member }) => member)
+        )
+      )
       const timer = setTimeout(() => {
         isSilent = true
+        isAnswered = true
         const all = [...batch, ...waiting]
         waiting = []
         for (const { resume } of all) resume(new Unavailable({ reason: "too-slow" }))
         fiber.interruptUnsafe()
       }, PATIENCE_MS)
-      fiber.addObserver(() => {
+      fiber.addObserver((exit) => {
         clearTimeout(timer)
-        inFlight = false
+        state = "idle"
         isSilent = false
+        // The database works on the next batch while this one's callers go on.
         if (waiting.length > 0) flush()
+        if (isAnswered) return
+        for (let i = 0; i < batch.length; i++)
+          batch[i]!.resume(Exit.isSuccess(exit) ? exit.value[i]! : Effect.failCause(exit.cause))
       })
     }
 
@@ -62,7 +74,10 @@ export const make = <A, B>(options: Options<A, B>): Effect.Effect<(member: A) =>
           return
         }
         waiting.push({ member, resume })
-        if (!inFlight) flush()
+        if (state !== "idle") return
+        // Whoever else asks in this turn of the event loop comes along.
+        state = "about to flush"
+        queueMicrotask(flush)
       })
   })
 
@@ -90,21 +105,21 @@ interface Waiting<A, B> {
   readonly resume: (result: Effect.Effect<B, Unavailable>) => void
 }
 
-const settle = <A, B>(run: Options<A, B>["run"], batch: ReadonlyArray<Waiting<A, B>>): Effect.Effect<void> =>
-  Effect.flatMap(Effect.exit(Effect.suspend(() => run(batch.map(({ member }) => member)))), (exit) => {
-    if (Exit.isSuccess(exit)) {
-      for (let i = 0; i < batch.length; i++) batch[i]!.resume(Effect.succeed(exit.value[i]!))
-      return Effect.void
-    }
+/** What each member is answered, in order. */
+const answers = <A, B>(
+  run: Options<A, B>["run"],
+  members: ReadonlyArray<A>
+): Effect.Effect<ReadonlyArray<Effect.Effect<B, Unavailable>>> =>
+  Effect.flatMap(Effect.exit(Effect.suspend(() => run(members))), (exit) => {
+    if (Exit.isSuccess(exit)) return Effect.succeed(exit.value.map(Effect.succeed))
     const passing = Exit.findErrorOption(exit)
     if (passing._tag === "Some" && isPassing(passing.value)) {
-      for (const { resume } of batch) resume(new Unavailable({ reason: "database-away" }))
-      return Effect.void
+      return Effect.succeed(members.map(() => new Unavailable({ reason: "database-away" })))
     }
-    if (batch.length === 1) {
-      batch[0]!.resume(Effect.orDie(Effect.failCause(exit.cause)))
-      return Effect.void
-    }
-    const half = batch.length >> 1
-    return Effect.andThen(settle(run, batch.slice(0, half)), settle(run, batch.slice(half)))
+    if (members.length === 1) return Effect.succeed([Effect.orDie(Effect.failCause(exit.cause))])
+    const half = members.length >> 1
+    return Effect.zipWith(answers(run, members.slice(0, half)), answers(run, members.slice(half)), (first, second) => [
+      ...first,
+      ...second
+    ])
   })

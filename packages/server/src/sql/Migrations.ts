@@ -11,11 +11,13 @@ import { SqlClient } from "effect/sql/SqlClient"
 import foundation from "./migrations/0001_foundation.ts"
 import money from "./migrations/0002_money.ts"
 import webhookEndpoints from "./migrations/0003_webhook_endpoints.ts"
+import chargeRecoveries from "./migrations/0004_charge_recoveries.ts"
 
 export const migrations = {
   "0001_foundation": foundation,
   "0002_money": money,
-  "0003_webhook_endpoints": webhookEndpoints
+  "0003_webhook_endpoints": webhookEndpoints,
+  "0004_charge_recoveries": chargeRecoveries
 }
 
 /** The database server is too old. */
