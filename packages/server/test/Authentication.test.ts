@@ -13,7 +13,7 @@ import * as Option from "effect/Option"
 import { SqlClient } from "effect/sql/SqlClient"
 import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
 import { assertRefused, created, type ErrorBody, listed, retrieve, someCharge, until } from "./support/Charges.ts"
-import { type Answer, newKey, TestService } from "./support/Service.ts"
+import { type Answer, newKey, type TestCaller, TestService } from "./support/Service.ts"
 
 interface Route {
   readonly method: string
@@ -167,6 +167,85 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
         assertRefused(yield* account(key), "UNAUTHORIZED")
       })
     )
+
+    describe("a caller who was seen before is looked at again in what is done for them", () => {
+      const somePayout = { amount: 500, pix_key_type: "email", pix_key: "someone@example.com", method: "pix" }
+
+      /** What is done for a caller who is remembered from an earlier call, each with its right answer. */
+      const remembering = Effect.fnUntraced(function* (key: string) {
+        const { call } = yield* TestService
+        const { id } = yield* created(key)
+        yield* retrieve(key, id)
+        const create = (path: string, body: unknown) => call("POST", path, { key, idempotencyKey: newKey(), body })
+        return [
+          [() => create("/v1/charges", someCharge), 201],
+          [() => create("/v1/charges", { amount: 0 }), 400],
+          [() => call("GET", `/v1/charges/${id}`, { key }), 200],
+          [() => call("GET", "/v1/charges/nothing", { key }), 404],
+          [() => create("/v1/payouts", somePayout), 400]
+        ] as const
+      })
+
+      const rowsOf = (accountId: string) =>
+        Effect.flatMap(
+          SqlClient,
+          (sql) => sql`SELECT id FROM charges WHERE account_id = ${accountId}::uuid
+            UNION ALL SELECT id FROM payouts WHERE account_id = ${accountId}::uuid`
+        )
+
+      it.effect("revoked, deactivated or expired: 401 from the next request on, and nothing is done", () =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient
+          const { operate } = yield* TestService
+          const ends = [
+            ({ keyId }: TestCaller) => operate("POST", `/operator/v1/keys/${keyId}/revoke`),
+            ({ applicationId }: TestCaller) =>
+              operate("PATCH", `/operator/v1/applications/${applicationId}`, { body: { active: false } }),
+            ({ keyId }: TestCaller) => sql`UPDATE api_keys SET expires_at = now() WHERE id = ${keyId}::uuid`
+          ]
+          for (const end of ends) {
+            const who = yield* caller
+            const calls = yield* remembering(who.key)
+            for (const [ask, status] of calls) assert.strictEqual((yield* ask()).status, status)
+            const before = yield* rowsOf(who.accountId)
+            yield* end(who)
+            for (const [ask] of calls) assertRefused(yield* ask(), "UNAUTHORIZED")
+            assert.deepStrictEqual(yield* rowsOf(who.accountId), before)
+          }
+        })
+      )
+
+      it.effect("of an account that has changed: the next request is done for the account as it is", () =>
+        Effect.gen(function* () {
+          const { operate } = yield* TestService
+          const who = yield* caller
+          const [[create]] = yield* remembering(who.key)
+          yield* create()
+          const change = (body: object) => operate("PATCH", `/operator/v1/accounts/${who.accountId}`, { body })
+          yield* change({ default_expires_in: 7200, legal_name: "Outro Nome" })
+          const { body } = yield* create()
+          const lifetimeMs = Date.parse(String(body["expires_at"])) - Date.parse(String(body["created_at"]))
+          assert.strictEqual(lifetimeMs, 7_200_000)
+          yield* change({ status: "inactive" })
+          assertRefused(yield* create(), "ACCOUNT_INACTIVE")
+        })
+      )
+
+      it.effect("with a key that has lost a scope: 403", () =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient
+          const who = yield* caller
+          const calls = yield* remembering(who.key)
+          yield* sql`UPDATE api_keys SET scopes = '{balance:read}' WHERE id = ${who.keyId}::uuid`
+          const before = yield* rowsOf(who.accountId)
+          for (const [ask] of calls) {
+            const { body, status } = yield* ask()
+            assert.deepStrictEqual([status, body["code"]], [403, "INSUFFICIENT_SCOPE"])
+          }
+          assert.deepStrictEqual(yield* rowsOf(who.accountId), before)
+        })
+      )
+    })
 
     it.effect("a key can be rotated: create the new key, switch, revoke the old one", () =>
       Effect.gen(function* () {

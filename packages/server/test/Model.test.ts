@@ -211,7 +211,7 @@ const createCharge = Effect.fnUntraced(function* (
   const body = { amount, customer: { name: "Ana", email: payers[payer], document: "52998224725" } }
   const made =
     method === "pix"
-      ? charges.create(caller, newKey(), body)
+      ? Effect.catchTag(charges.create(caller, newKey(), body), "CallerUnconfirmed", Effect.die)
       : charges.createForCheckout({ id: caller.applicationId, accountId: caller.account.id }, undefined, {
           ...body,
           method,

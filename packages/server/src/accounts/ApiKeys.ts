@@ -3,7 +3,7 @@
  *
  * Guarantees: `authenticate` looks the key up for every request (the look-ups of concurrent requests are one
  * statement), so that a revocation, an expiry or a deactivated application holds from the next request on, in
- * every process. Nothing is trusted from a cache.
+ * every process. What `recall` gives is trusted by nobody before a statement has confirmed it: see `Callers`.
  *
  * Source: payments-api-v1.md "Authentication".
  */
@@ -15,6 +15,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { createHash, randomBytes } from "node:crypto"
 import { Ids } from "../Ids.ts"
+import { isAccepted, keysAndOwners, makeMemory } from "./Callers.ts"
 import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
@@ -37,6 +38,8 @@ export class ApiKeys extends Context.Service<
   {
     /** Who calls with this key; `undefined` for a key that is not accepted, whatever the reason. */
     readonly authenticate: (key: string) => Effect.Effect<Caller | undefined, Unavailable>
+    /** Who called with this key when it was last looked up: to be confirmed by what is done for them. */
+    readonly recall: (key: string) => Caller | undefined
     /** Makes a key; the complete key is in this answer and nowhere else. */
     readonly create: (input: {
       readonly applicationId: string
@@ -58,17 +61,24 @@ export class ApiKeys extends Context.Service<
       const sql = yield* SqlClient
       const ids = yield* Ids
 
+      const memory = makeMemory(MOST_REMEMBERED)
+
       const authenticate = yield* Batching.make<string, Caller | undefined>({
         maxBatch: 500,
         run: (hashes) =>
           Effect.map(sql.unsafe<CallerRow>(findCallers, [[...new Set(hashes)].join(",")]), (rows) => {
-            if (rows.length === 1 && hashes.length === 1) return [toCaller(rows[0]!)]
             const byHash = new Map(rows.map((row) => [row.hash, toCaller(row)]))
-            return hashes.map((hash) => byHash.get(hash))
+            return hashes.map((hash) => {
+              const caller = byHash.get(hash)
+              memory.keep(hash, caller)
+              return caller
+            })
           })
       })
 
       return ApiKeys.of({
+        recall: (key) => (key.length > MAX_KEY_LENGTH ? undefined : memory.recall(hashOf(key))),
+
         authenticate: (key) => (key.length > MAX_KEY_LENGTH ? Effect.undefined : authenticate(hashOf(key))),
 
         create: Effect.fn("ApiKeys.create")(function* (input) {
@@ -118,17 +128,16 @@ export const hashOf = (key: string): string => createHash("sha256").update(key).
 
 const MAX_KEY_LENGTH = 512
 
+const MOST_REMEMBERED = 10_000
+
 const columns = "id, application_id, name, prefix, scopes, expires_at, revoked_at, last_used_at, created_at"
 
 // Hashes are hexadecimal, so that a comma can part them.
 const findCallers = `
   SELECT k.hash, k.id AS key_id, k.scopes, p.id AS application_id, a.id AS account_id, a.name, a.document,
     a.status, a.onboarding_status, a.default_expires_in
-  FROM api_keys k
-  JOIN applications p ON p.id = k.application_id
-  JOIN accounts a ON a.id = p.account_id
-  WHERE k.hash = ANY (string_to_array($1, ','))
-    AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now()) AND p.active`
+  FROM ${keysAndOwners}
+  WHERE k.hash = ANY (string_to_array($1, ',')) AND ${isAccepted}`
 
 interface CallerRow {
   readonly hash: string

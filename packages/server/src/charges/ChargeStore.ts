@@ -14,6 +14,7 @@
  * Measured: see bench/RESULTS.md ("create charge"); one statement for a batch costs PostgreSQL a sixth of one
  * for each charge.
  */
+import type { Caller } from "@pix-payments/api/Security"
 import { type ChargeMethod, type ChargeStatus, chargeTransitions, type Receiver } from "@pix-payments/domain/Charge"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
@@ -23,6 +24,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
+import { CallerUnconfirmed, callersOf, findLive, liveCte } from "../accounts/Callers.ts"
 import type { UnknownCursor } from "../Errors.ts"
 import { type ChangedRow, Nudge } from "../events/Nudge.ts"
 import { Ids } from "../Ids.ts"
@@ -86,11 +88,15 @@ export interface ChargeFilters {
 export class ChargeStore extends Context.Service<
   ChargeStore,
   {
-    /** Stores a new charge, or gives the one that its idempotency key names already. */
+    /**
+     * Stores a new charge, or gives the one that its idempotency key names already; neither where `remembered` is not
+     * who calls any more.
+     */
     readonly insert: (
       charge: StoredCharge,
-      recoverAtMs: number
-    ) => Effect.Effect<{ readonly existing: StoredCharge | undefined }, Unavailable>
+      recoverAtMs: number,
+      remembered: Caller | undefined
+    ) => Effect.Effect<{ readonly existing: StoredCharge | undefined }, CallerUnconfirmed | Unavailable>
     /** Does a change; false when the charge has moved on since it was decided. */
     readonly change: (change: ChargeChange) => Effect.Effect<boolean, Unavailable>
     /** The same within the caller's transaction, on a charge that it has locked. */
@@ -98,6 +104,11 @@ export class ChargeStore extends Context.Service<
     /** Locks a charge for the caller's transaction. */
     readonly lock: (id: string) => Effect.Effect<StoredCharge | undefined, SqlError>
     readonly find: (id: string) => Effect.Effect<StoredCharge | undefined, Unavailable>
+    /** The same for a caller who is remembered, and confirmed beside it. */
+    readonly findFor: (
+      remembered: Caller,
+      id: string
+    ) => Effect.Effect<StoredCharge | undefined, CallerUnconfirmed | Unavailable>
     readonly findByKey: (
       applicationId: string,
       origin: "api" | "checkout",
@@ -133,19 +144,24 @@ export class ChargeStore extends Context.Service<
           ([row]) => (row === undefined ? undefined : toStored(row))
         )
 
-      const insert = yield* Batching.make<NewCharge, { readonly existing: StoredCharge | undefined }>({
+      const insert = yield* Batching.make<NewCharge, Inserted>({
         maxBatch: 200,
         run: (charges) =>
           Effect.gen(function* () {
-            const inserted = yield* sql.unsafe<{ readonly id: string }>(insertMany, [
-              ...newRows.parameters(charges.map(toRow)),
-              ...notes.parameters(notesOn(charges, ids))
+            const callers = callersOf(charges, ({ remembered }) => remembered)
+            const rows = yield* sql.unsafe<{ readonly id: string | null; readonly n: number | null }>(insertMany, [
+              ...newRows.parameters(charges.map((each) => toRow(each, callers.numberOf(each)))),
+              ...notes.parameters(notesOn(charges, ids)),
+              ...callers.parameters
             ])
-            if (inserted.length === charges.length) return charges.map(() => NEW)
-            const fresh = new Set(inserted.map(({ id }) => id))
-            return yield* Effect.forEach(charges, ({ charge }) =>
-              fresh.has(charge.id) ? Effect.succeed(NEW) : Effect.map(findByKey(charge), (existing) => ({ existing }))
-            )
+            const live = new Set(rows.map(({ n }) => n))
+            const fresh = new Set(rows.map(({ id }) => id))
+            return yield* Effect.forEach(charges, (each): Effect.Effect<Inserted, SqlError> => {
+              if (fresh.has(each.charge.id)) return Effect.succeed(NEW)
+              const n = callers.numberOf(each)
+              if (n !== undefined && !live.has(n)) return Effect.succeed(UNCONFIRMED)
+              return Effect.map(findByKey(each.charge), (existing) => ({ existing }))
+            })
           })
       })
 
@@ -160,20 +176,34 @@ export class ChargeStore extends Context.Service<
         )
       })
 
+      const findMany = (ids: ReadonlyArray<string>) =>
+        Effect.map(
+          sql.unsafe<ChargeRow>(`${selectCharge} WHERE id = ANY (string_to_array($1, ',')::uuid[])`, [ids.join(",")]),
+          (rows) => new Map(rows.map((row) => [row.id, toStored(row)]))
+        )
+
       const find = yield* Batching.make<string, StoredCharge | undefined>({
         maxBatch: 500,
-        run: (ids) =>
-          Effect.map(
-            sql.unsafe<ChargeRow>(`${selectCharge} WHERE id = ANY (string_to_array($1, ',')::uuid[])`, [ids.join(",")]),
-            (rows) => {
-              const byId = new Map(rows.map((row) => [row.id, toStored(row)]))
-              return ids.map((id) => byId.get(id))
+        run: (ids) => Effect.map(findMany(ids), (byId) => ids.map((id) => byId.get(id)))
+      })
+
+      const findFor = yield* Batching.make<Asked, StoredCharge | undefined | typeof UNCONFIRMED>({
+        maxBatch: 500,
+        run: (asked) => {
+          const callers = callersOf(asked, ({ remembered }) => remembered)
+          const live = sql.unsafe<{ readonly n: number }>(findLive, callers.parameters)
+          return Effect.map(
+            Effect.all([findMany(asked.map(({ id }) => id)), live], { concurrency: 2 }),
+            ([byId, rows]) => {
+              const confirmed = new Set<number | undefined>(rows.map(({ n }) => n))
+              return asked.map((each) => (confirmed.has(callers.numberOf(each)) ? byId.get(each.id) : UNCONFIRMED))
             }
           )
+        }
       })
 
       return ChargeStore.of({
-        insert: (charge, recoverAtMs) => insert({ charge, recoverAtMs }),
+        insert: (charge, recoverAtMs, remembered) => orUnconfirmed(insert({ charge, recoverAtMs, remembered })),
         change,
         changeInTransaction: (only) =>
           Effect.gen(function* () {
@@ -188,6 +218,7 @@ export class ChargeStore extends Context.Service<
             row === undefined ? undefined : toStored(row)
           ),
         find: (id) => find(id.toLowerCase()),
+        findFor: (remembered, id) => orUnconfirmed(findFor({ remembered, id: id.toLowerCase() })),
         findByKey: (applicationId, origin, idempotencyKey) =>
           orUnavailable(findByKey({ applicationId, origin, idempotencyKey })),
         list: (accountId, filters, page, nowMs) =>
@@ -221,9 +252,26 @@ export class ChargeStore extends Context.Service<
 interface NewCharge {
   readonly charge: StoredCharge
   readonly recoverAtMs: number
+  readonly remembered: Caller | undefined
+}
+
+interface Asked {
+  readonly remembered: Caller
+  readonly id: string
 }
 
 const NEW = { existing: undefined }
+
+const UNCONFIRMED = "unconfirmed"
+
+const orUnconfirmed = <A>(answer: Effect.Effect<A | typeof UNCONFIRMED, Unavailable>) =>
+  Effect.filterOrFail(
+    answer,
+    (given): given is Exclude<A, typeof UNCONFIRMED> => given !== UNCONFIRMED,
+    () => new CallerUnconfirmed()
+  )
+
+type Inserted = { readonly existing: StoredCharge | undefined } | typeof UNCONFIRMED
 
 interface ChargeRow {
   readonly id: string
@@ -288,22 +336,33 @@ const newRows = recordset({
   webhook_secret: "text",
   expires_at: "timestamptz",
   created_at: "timestamptz",
-  sequence: "integer"
+  sequence: "integer",
+  caller: "integer"
 })
 
 const notes = recordset({ id: "uuid", charge_ids: "text", due_at: "timestamptz" })
 
+const NOTES = 1 + newRows.width
+
 const insertMany = `
-  WITH noted AS (
+  WITH ${liveCte(NOTES + notes.width)},
+  noted AS (
     INSERT INTO charge_recoveries (due_at, id, charge_ids)
-    SELECT n.due_at, n.id, string_to_array(n.charge_ids, ',')::uuid[] FROM ${notes.from(1 + newRows.width)} AS n
+    SELECT n.due_at, n.id, string_to_array(n.charge_ids, ',')::uuid[] FROM ${notes.from(NOTES)} AS n
+  ),
+  inserted AS (
+    INSERT INTO charges (id, account_id, application_id, origin, idempotency_key, status, method, amount, description,
+      reference, customer_name, customer_email, customer_document, customer_phone, webhook_url, webhook_secret,
+      expires_at, created_at, sequence, acquirer_answered)
+    SELECT id, account_id, application_id, origin, idempotency_key, status, method, amount, description,
+      reference, customer_name, customer_email, customer_document, customer_phone, webhook_url, webhook_secret,
+      expires_at, created_at, sequence, false
+    FROM ${newRows.from(1)} AS c
+    WHERE c.caller IS NULL OR (c.caller IN (SELECT n FROM live)) IS TRUE
+    ON CONFLICT (application_id, origin, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
+    RETURNING id
   )
-  INSERT INTO charges (id, account_id, application_id, origin, idempotency_key, status, method, amount, description,
-    reference, customer_name, customer_email, customer_document, customer_phone, webhook_url, webhook_secret,
-    expires_at, created_at, sequence, acquirer_answered)
-  SELECT c.*, false FROM ${newRows.from(1)} AS c
-  ON CONFLICT (application_id, origin, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
-  RETURNING id`
+  SELECT id, NULL::integer AS n FROM inserted UNION ALL SELECT NULL, n FROM live`
 
 const changedRows = recordset({
   id: "uuid",
@@ -466,7 +525,7 @@ const conditions = (sql: SqlClient, filters: ChargeFilters, nowMs: number): Read
   return found
 }
 
-const toRow = ({ charge }: NewCharge) => ({
+const toRow = ({ charge }: NewCharge, caller: number | undefined) => ({
   id: charge.id,
   account_id: charge.accountId,
   application_id: charge.applicationId,
@@ -486,7 +545,8 @@ const toRow = ({ charge }: NewCharge) => ({
   webhook_secret: charge.sealedWebhookSecret,
   expires_at: charge.expiresAtMs,
   created_at: charge.createdAtMs,
-  sequence: charge.sequence
+  sequence: charge.sequence,
+  caller
 })
 
 const toStored = (row: ChargeRow): StoredCharge => ({

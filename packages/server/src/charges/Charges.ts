@@ -32,6 +32,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import { Accounts } from "../accounts/Accounts.ts"
+import { CallerUnconfirmed } from "../accounts/Callers.ts"
 import { Acquirer } from "../acquirer/Acquirer.ts"
 import {
   AccountInactiveError,
@@ -71,12 +72,19 @@ export interface ReportFacts {
 export class Charges extends Context.Service<
   Charges,
   {
-    /** Creates a charge of the caller's from a request body as it came. */
+    /**
+     * Creates a charge of the caller's from a request body as it came. For a caller who is only remembered, nothing is
+     * done or refused before the statement that stores the charge has confirmed them.
+     */
     readonly create: (
       caller: Caller,
       key: string,
-      body: unknown
-    ) => Effect.Effect<Created, RequestRefused | AccountInactiveError | ChargeRejected | Unavailable>
+      body: unknown,
+      isRemembered?: boolean
+    ) => Effect.Effect<
+      Created,
+      RequestRefused | AccountInactiveError | ChargeRejected | CallerUnconfirmed | Unavailable
+    >
     /** Creates a charge of the hosted checkout; the key is optional. */
     readonly createForCheckout: (
       application: { readonly id: string; readonly accountId: string },
@@ -85,8 +93,12 @@ export class Charges extends Context.Service<
     ) => Effect.Effect<Created, RequestRefused | AccountInactiveError | ChargeRejected | NotFoundError | Unavailable>
     /** An operator cancels a charge that waits to be paid. */
     readonly cancel: (id: string) => Effect.Effect<StoredCharge, NotFoundError | InvalidStateError | Unavailable>
-    /** A charge of an account that was created through the API. */
-    readonly get: (accountId: string, id: string) => Effect.Effect<StoredCharge, NotFoundError | Unavailable>
+    /** A charge of the caller's account that was created through the API. */
+    readonly get: (
+      caller: Caller,
+      id: string,
+      isRemembered?: boolean
+    ) => Effect.Effect<StoredCharge, NotFoundError | CallerUnconfirmed | Unavailable>
     readonly list: (
       accountId: string | undefined,
       filters: ChargeFilters,
@@ -119,14 +131,15 @@ export class Charges extends Context.Service<
       const { acquirerTimeoutMs } = yield* Settings
 
       /** A known key is replayed whatever else is wrong with the call. */
-      const unlessReplay = <E>(owner: Owner, error: E) =>
-        owner.idempotencyKey === null
-          ? Effect.fail(error)
-          : Effect.flatMap(
-              store.findByKey(owner.applicationId, owner.origin, owner.idempotencyKey),
-              (charge): Effect.Effect<Created, E> =>
-                charge === undefined ? Effect.fail(error) : Effect.succeed({ charge, replayed: true })
-            )
+      const unlessReplay = <E>(owner: Owner, error: E): Effect.Effect<Created, E | CallerUnconfirmed | Unavailable> => {
+        if (owner.remembered !== undefined) return Effect.fail(new CallerUnconfirmed())
+        if (owner.idempotencyKey === null) return Effect.fail(error)
+        return Effect.flatMap(
+          store.findByKey(owner.applicationId, owner.origin, owner.idempotencyKey),
+          (charge): Effect.Effect<Created, E> =>
+            charge === undefined ? Effect.fail(error) : Effect.succeed({ charge, replayed: true })
+        )
+      }
 
       const releaseDelayMs = (accountId: string) =>
         accounts.get(accountId).pipe(
@@ -214,7 +227,11 @@ export class Charges extends Context.Service<
 
         const { epochMs, id } = ids.next()
         const charge = newCharge(id, epochMs, owner, merchant, request, secrets.seal)
-        const { existing } = yield* store.insert(charge, epochMs + acquirerTimeoutMs + RECOVERY_MARGIN_MS)
+        const { existing } = yield* store.insert(
+          charge,
+          epochMs + acquirerTimeoutMs + RECOVERY_MARGIN_MS,
+          owner.remembered
+        )
         if (existing !== undefined) return { charge: existing, replayed: true }
 
         const settled = yield* emit(charge, merchant)
@@ -225,12 +242,13 @@ export class Charges extends Context.Service<
       })
 
       return Charges.of({
-        create: Effect.fnUntraced(function* (caller, key, body) {
+        create: Effect.fnUntraced(function* (caller, key, body, isRemembered = false) {
           const owner: Owner = {
             accountId: caller.account.id,
             applicationId: caller.applicationId,
             origin: "api",
-            idempotencyKey: key
+            idempotencyKey: key,
+            remembered: isRemembered ? caller : undefined
           }
           const decoded = decodeCreateCharge(body)
           if (Result.isFailure(decoded)) return yield* unlessReplay(owner, new RequestRefused(decoded.failure))
@@ -243,10 +261,11 @@ export class Charges extends Context.Service<
             accountId: account.id,
             applicationId: application.id,
             origin: "checkout",
-            idempotencyKey: key ?? null
+            idempotencyKey: key ?? null,
+            remembered: undefined
           }
           const merchant = { ...account, defaultExpiresInSeconds: account.default_expires_in }
-          return yield* create(owner, merchant, request)
+          return yield* Effect.catchTag(create(owner, merchant, request), "CallerUnconfirmed", Effect.die)
         }),
 
         cancel: Effect.fn("Charges.cancel")(function* (id) {
@@ -265,14 +284,14 @@ export class Charges extends Context.Service<
           return canceled ?? (yield* new InvalidStateError({ status: (yield* find(id)).status }))
         }),
 
-        get: (accountId, id) =>
-          isUuid(id)
-            ? Effect.filterOrFail(
-                store.find(id),
-                (charge): charge is StoredCharge => charge?.accountId === accountId && charge.origin === "api",
-                () => new NotFoundError()
-              )
-            : Effect.fail(new NotFoundError()),
+        get: (caller, id, isRemembered = false) => {
+          if (!isUuid(id)) return Effect.fail(isRemembered ? new CallerUnconfirmed() : new NotFoundError())
+          return Effect.filterOrFail(
+            isRemembered ? store.findFor(caller, id) : store.find(id),
+            (charge): charge is StoredCharge => charge?.accountId === caller.account.id && charge.origin === "api",
+            () => new NotFoundError()
+          )
+        },
 
         list: Effect.fnUntraced(function* (accountId, filters, page) {
           const now = yield* Clock.currentTimeMillis
@@ -347,6 +366,8 @@ interface Owner {
   readonly applicationId: string
   readonly origin: StoredCharge["origin"]
   readonly idempotencyKey: string | null
+  /** The caller, while nobody has confirmed who it is. */
+  readonly remembered: Caller | undefined
 }
 
 interface Merchant {
@@ -367,7 +388,10 @@ const newCharge = (
   seal: (secret: string) => string
 ): StoredCharge => ({
   id,
-  ...owner,
+  accountId: owner.accountId,
+  applicationId: owner.applicationId,
+  origin: owner.origin,
+  idempotencyKey: owner.idempotencyKey,
   status: "processing",
   method: request.method === "boleto" || request.method === "card" ? request.method : "pix",
   amount: request.amount,

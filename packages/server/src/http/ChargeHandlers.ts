@@ -14,25 +14,29 @@ export const handlers = Effect.gen(function* () {
   const clock = yield* Clock.Clock
 
   const found: Handlers<"charges"> = {
-    create: ({ body, caller, idempotencyKey }) =>
-      charges.create(caller, idempotencyKey, body).pipe(
-        Effect.map(({ charge, replayed }) => ({
-          status: 201,
-          body: toCharge(charge, clock.currentTimeMillisUnsafe()),
-          ...(replayed ? { headers: { "idempotent-replayed": "true" } } : undefined)
-        })),
-        Effect.catchTags({
-          RequestRefused: refusedCreation,
-          AccountInactiveError: accountInactive,
-          ChargeRejected: rejected
-        })
-      ),
+    create: {
+      confirming: ({ body, caller, idempotencyKey, isRemembered }) =>
+        charges.create(caller, idempotencyKey, body, isRemembered).pipe(
+          Effect.map(({ charge, replayed }) => ({
+            status: 201,
+            body: toCharge(charge, clock.currentTimeMillisUnsafe()),
+            ...(replayed ? { headers: { "idempotent-replayed": "true" } } : undefined)
+          })),
+          Effect.catchTags({
+            RequestRefused: refusedCreation,
+            AccountInactiveError: accountInactive,
+            ChargeRejected: rejected
+          })
+        )
+    },
 
-    retrieve: ({ caller, params }) =>
-      charges.get(caller.account.id, params["id"] ?? "").pipe(
-        Effect.map((charge) => ({ status: 200, body: toCharge(charge, clock.currentTimeMillisUnsafe()) })),
-        Effect.catchTags({ NotFoundError: chargeNotFound })
-      ),
+    retrieve: {
+      confirming: ({ caller, isRemembered, params }) =>
+        charges.get(caller, params["id"] ?? "", isRemembered).pipe(
+          Effect.map((charge) => ({ status: 200, body: toCharge(charge, clock.currentTimeMillisUnsafe()) })),
+          Effect.catchTags({ NotFoundError: chargeNotFound })
+        )
+    },
 
     list: ({ caller, query }) => {
       const limit = query.limit ?? defaultLimit

@@ -19,20 +19,22 @@ export const handlers = Effect.gen(function* () {
   const payouts = yield* Payouts
 
   const found: Handlers<"payouts"> = {
-    create: ({ body, caller, idempotencyKey }) =>
-      payouts.create(caller, idempotencyKey, body).pipe(
-        Effect.map(({ payout, replayed }) => ({
-          status: 201,
-          body: toPayout(payout),
-          ...(replayed ? { headers: { "idempotent-replayed": "true" } } : undefined)
-        })),
-        Effect.catchTags({
-          RequestRefused: refusedCreation,
-          AccountInactiveError: accountInactive,
-          AccountRestrictedError: accountRestricted,
-          InsufficientBalanceError: insufficientBalance
-        })
-      ),
+    create: {
+      confirming: ({ body, caller, idempotencyKey, isRemembered }) =>
+        payouts.create(caller, idempotencyKey, body, isRemembered).pipe(
+          Effect.map(({ payout, replayed }) => ({
+            status: 201,
+            body: toPayout(payout),
+            ...(replayed ? { headers: { "idempotent-replayed": "true" } } : undefined)
+          })),
+          Effect.catchTags({
+            RequestRefused: refusedCreation,
+            AccountInactiveError: accountInactive,
+            AccountRestrictedError: accountRestricted,
+            InsufficientBalanceError: insufficientBalance
+          })
+        )
+    },
 
     retrieve: ({ caller, params }) =>
       payouts.get(caller.account.id, params["id"] ?? "").pipe(

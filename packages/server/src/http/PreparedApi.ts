@@ -5,6 +5,9 @@
  * that its endpoint declares (both checked by the compiler); checks come in the contract's order: key, body size, rate
  * limit, scopes, idempotency key, query.
  *
+ * A handler that is `confirming` is tried with the caller as remembered, when there is nothing else to refuse; what it
+ * cannot confirm is begun anew with the caller as looked up (see `Callers`).
+ *
  * Why not `HttpApiBuilder`: it interprets the declaration for each request. Measured on the creation of charges, the
  * same handlers behind these prepared routes cost half of the server's time (see bench/RESULTS.md).
  *
@@ -22,18 +25,21 @@ import {
 } from "@pix-payments/api/WireErrors"
 import { type ErrorCode, errorCodes } from "@pix-payments/domain/ErrorCode"
 import { isIdempotencyKey } from "@pix-payments/domain/IdempotencyKey"
-import { refusalOf, violationsOf } from "@pix-payments/domain/Request"
+import { refusalOf as refusalOfFields, violationsOf } from "@pix-payments/domain/Request"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as HttpApi from "effect/http-api/HttpApi"
 import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as Schema from "effect/Schema"
+import { CallerUnconfirmed } from "../accounts/Callers.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 
 /** What a handler is given. */
 export interface Call<Query = unknown> {
   readonly caller: Caller
+  /** True where the caller is remembered, and what is done has to confirm them: in a `confirming` handler only. */
+  readonly isRemembered: boolean
   readonly params: Readonly<Record<string, string>>
   readonly query: Query
   /** Of operations that take one. */
@@ -62,9 +68,19 @@ type Endpoints<G extends keyof Groups> = Groups[G]["endpoints"]
 
 /** The handlers of a group, one for each of its endpoints. */
 export type Handlers<G extends keyof Groups> = {
-  readonly [E in keyof Endpoints<G>]: (
-    call: Call<HttpApiEndpoint.Query<Endpoints<G>[E]>["Type"]>
-  ) => Effect.Effect<Answer, HttpApiEndpoint.Error<Endpoints<G>[E]>["Type"] | Unavailable>
+  readonly [E in keyof Endpoints<G>]:
+    | ((
+        call: Call<HttpApiEndpoint.Query<Endpoints<G>[E]>["Type"]>
+      ) => Effect.Effect<Answer, HttpApiEndpoint.Error<Endpoints<G>[E]>["Type"] | Unavailable>)
+    | Confirming<
+        HttpApiEndpoint.Query<Endpoints<G>[E]>["Type"],
+        HttpApiEndpoint.Error<Endpoints<G>[E]>["Type"] | Unavailable
+      >
+}
+
+/** A handler that may be given a caller who is only remembered, and answers nothing before they are confirmed. */
+export interface Confirming<Query, E> {
+  readonly confirming: (call: Call<Query>) => Effect.Effect<Answer, E | CallerUnconfirmed>
 }
 
 /** The handlers of all groups. */
@@ -96,6 +112,8 @@ export interface Route {
 
 export interface Guards {
   readonly authenticate: (key: string) => Effect.Effect<Caller | undefined, Unavailable>
+  /** The caller as last looked up. */
+  readonly recall: (key: string) => Caller | undefined
   /** Counts a request; the seconds to wait when it is one too many, else 0. */
   readonly take: (keyId: string) => Effect.Effect<number>
 }
@@ -127,7 +145,9 @@ export const codeAnswer = (code: ErrorCode, headers?: Readonly<Record<string, st
   errorAnswer({ code, message: errorCodes[code].message }, headers)
 
 // Each is checked against its own endpoint by `Handlers`; here they are called alike.
-type Handler = (call: Call<never>) => Effect.Effect<Answer, WireError | Unavailable>
+type Handler =
+  | ((call: Call<never>) => Effect.Effect<Answer, WireError | Unavailable>)
+  | Confirming<never, WireError | Unavailable>
 
 const prepareRoute = (endpoint: HttpApiEndpoint.Top, handler: Handler, guards: Guards): Route => {
   const required = Context.get(endpoint.annotations, RequiredScopes)
@@ -135,28 +155,23 @@ const prepareRoute = (endpoint: HttpApiEndpoint.Top, handler: Handler, guards: G
   const takesKey = endpoint.headers !== undefined
   const decodeQuery = endpoint.query === undefined ? undefined : queryDecoder(endpoint.query)
   const path = endpoint.path.replace(/\/$/, "")
+  const isConfirming = "confirming" in handler
+  const handle = isConfirming ? handler.confirming : handler
 
-  const admitted = (
-    request: ReadRequest,
-    caller: Caller,
-    waitSeconds: number
-  ): Effect.Effect<Answer, WireError | Unavailable> => {
-    if (waitSeconds > 0) {
-      return Effect.succeed(errorAnswer(new RateLimited({}), { "retry-after": String(waitSeconds) }))
-    }
-    if (!required.every((scope) => caller.scopes.includes(scope))) {
-      return Effect.fail(new InsufficientScope({ details: required }))
-    }
-    if (takesKey) {
-      if (!request.idempotencyKey) return Effect.fail(new IdempotencyKeyRequired({}))
-      if (!isIdempotencyKey(request.idempotencyKey)) {
-        return Effect.fail(new ValidationError({ details: ["Idempotency-Key"] }))
-      }
-    }
+  /** What is wrong with a request before its body is looked at. */
+  const refusalOf = (request: ReadRequest, caller: Caller) => {
+    if (!required.every((scope) => caller.scopes.includes(scope))) return new InsufficientScope({ details: required })
+    if (!takesKey) return undefined
+    if (!request.idempotencyKey) return new IdempotencyKeyRequired({})
+    return isIdempotencyKey(request.idempotencyKey) ? undefined : new ValidationError({ details: ["Idempotency-Key"] })
+  }
+
+  const admitted = (request: ReadRequest, caller: Caller, isRemembered: boolean) => {
     const query = decodeQuery === undefined ? Exit.succeed({}) : decodeQuery(request.search)
     if (Exit.isFailure(query)) return Effect.failCause(query.cause)
-    return handler({
+    return handle({
       caller,
+      isRemembered,
       params: request.params,
       // Decoded by the schema that the handler's own type comes from.
       query: query.value as never,
@@ -165,22 +180,45 @@ const prepareRoute = (endpoint: HttpApiEndpoint.Top, handler: Handler, guards: G
     })
   }
 
+  /** Answers for the caller as the key is looked up now. */
+  const lookedUp = (request: ReadRequest, key: string, accepted: (caller: Caller) => void, take: Guards["take"]) =>
+    Effect.flatMap(guards.authenticate(key), (caller): Effect.Effect<Answer, WireError | Unavailable> => {
+      if (caller === undefined) return Effect.fail(new Unauthorized({}))
+      accepted(caller)
+      if (takesBody && request.body === undefined) return Effect.fail(new PayloadTooLarge({}))
+      return Effect.flatMap(take(caller.keyId), (waitSeconds): Effect.Effect<Answer, WireError | Unavailable> => {
+        if (waitSeconds > 0) {
+          return Effect.succeed(errorAnswer(new RateLimited({}), { "retry-after": String(waitSeconds) }))
+        }
+        const refusal = refusalOf(request, caller)
+        if (refusal !== undefined) return Effect.fail(refusal)
+        return Effect.catchIf(admitted(request, caller, false), isUnconfirmed, Effect.die)
+      })
+    })
+
   return {
     method: endpoint.method,
     template: path.replace(/:([A-Za-z_]+)/g, "{$1}"),
     segments: path.split("/").slice(1),
     takesBody,
-    answer: (request, accepted) =>
-      request.key === undefined || request.key === ""
-        ? Effect.fail(new Unauthorized({}))
-        : Effect.flatMap(guards.authenticate(request.key), (caller): Effect.Effect<Answer, WireError | Unavailable> => {
-            if (caller === undefined) return Effect.fail(new Unauthorized({}))
-            accepted(caller)
-            if (takesBody && request.body === undefined) return Effect.fail(new PayloadTooLarge({}))
-            return Effect.flatMap(guards.take(caller.keyId), (waitSeconds) => admitted(request, caller, waitSeconds))
-          })
+    answer: (request, accepted) => {
+      const key = request.key
+      if (key === undefined || key === "") return Effect.fail(new Unauthorized({}))
+      const remembered = isConfirming ? guards.recall(key) : undefined
+      const isPlain = remembered === undefined || (takesBody && request.body === undefined)
+      if (isPlain || refusalOf(request, remembered) !== undefined) return lookedUp(request, key, accepted, guards.take)
+      return Effect.flatMap(guards.take(remembered.keyId), (waitSeconds) => {
+        const again = () => lookedUp(request, key, accepted, () => Effect.succeed(waitSeconds))
+        if (waitSeconds > 0) return again()
+        accepted(remembered)
+        return Effect.catchIf(admitted(request, remembered, true), isUnconfirmed, again)
+      })
+    }
   }
 }
+
+const isUnconfirmed = (error: WireError | CallerUnconfirmed | Unavailable): error is CallerUnconfirmed =>
+  error instanceof CallerUnconfirmed
 
 const queryDecoder = (schema: Schema.Top) => {
   const decode = Schema.decodeUnknownExit(
@@ -193,7 +231,7 @@ const queryDecoder = (schema: Schema.Top) => {
     const decoded = decode(fields)
     if (Exit.isSuccess(decoded)) return Exit.succeed(decoded.value)
     const violations = violationsOf(decoded.cause, fields).map(({ code, path }) => ({ code, path: path.slice(0, 1) }))
-    const { details } = refusalOf(violations, fields)
+    const { details } = refusalOfFields(violations, fields)
     return Exit.fail(new ValidationError(details === undefined ? {} : { details }))
   }
 }

@@ -63,7 +63,7 @@ export const layer = Layer.effectDiscard(
         account: yield* accountHandlers,
         webhooks: yield* WebhookHandlers.handlers
       },
-      { authenticate: keys.authenticate, take: limit.take }
+      { authenticate: keys.authenticate, recall: keys.recall, take: limit.take }
     )
     const table = makeTable<Route | Page>([...routes, ...pages])
 

@@ -12,6 +12,7 @@
  * Measured: see bench/RESULTS.md ("create payout"); on a hot account the row lock is held once for a batch instead
  * of once for each payout.
  */
+import type { Caller } from "@pix-payments/api/Security"
 import { payoutFee } from "@pix-payments/domain/Cents"
 import { initialPayout, type PayoutMethod, type PayoutStatus, payoutTransitions } from "@pix-payments/domain/Payout"
 import type { PixKeyType } from "@pix-payments/domain/PixKey"
@@ -21,6 +22,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
+import { callersOf, liveCte } from "../accounts/Callers.ts"
 import type { UnknownCursor } from "../Errors.ts"
 import { type ChangedRow, Nudge } from "../events/Nudge.ts"
 import { ADDRESSED, TOLD_WIDTH, type Told, tellingCtes, toldParameters } from "../events/Outbox.ts"
@@ -61,10 +63,12 @@ export type RequestedPayout = Omit<StoredPayout, "status" | "fee" | "duplicateOf
 
 export type Decision =
   | { readonly _tag: "Created" | "Replayed"; readonly payout: StoredPayout }
-  | { readonly _tag: "AccountInactive" | "AccountRestricted" | "InsufficientBalance" }
+  | { readonly _tag: "AccountInactive" | "AccountRestricted" | "InsufficientBalance" | "CallerUnconfirmed" }
 
 export interface NewPayout {
   readonly requested: RequestedPayout
+  /** Who asks, while nobody has confirmed it: decided only where they are as remembered. */
+  readonly remembered: Caller | undefined
   /** What is told and moved once the payout is decided. */
   readonly consequences: (
     payout: StoredPayout,
@@ -130,12 +134,17 @@ export class PayoutStore extends Context.Service<
 
       const decideAll = Effect.fnUntraced(function* (members: ReadonlyArray<NewPayout>) {
         const accountIds = [...new Set(members.map(({ requested }) => requested.accountId))]
-        const accounts = yield* sql.unsafe<AccountRow>(lockAccounts, [accountIds.join(",")])
+        const callers = callersOf(members, ({ remembered }) => remembered)
+        const accounts = yield* sql.unsafe<AccountRow>(lockAccounts, [accountIds.join(","), ...callers.parameters])
+        const live = new Set(accounts[0]?.live)
         const known = yield* knownKeys(members)
         const twins = yield* recentTwins(members, accounts)
         const ledger = new Map(accounts.map((row) => [row.id, { ...row, available: Number(row.available) }]))
         const written: Array<PayoutChange> = []
-        const decisions = members.map(({ consequences, requested }): Decision => {
+        const decisions = members.map((member): Decision => {
+          const { consequences, requested } = member
+          const caller = callers.numberOf(member)
+          if (caller !== undefined && !live.has(caller)) return { _tag: "CallerUnconfirmed" }
           const key = keyOf(requested)
           const replayed = key === undefined ? undefined : known.get(key)
           if (replayed !== undefined) return { _tag: "Replayed", payout: replayed }
@@ -307,6 +316,7 @@ interface AccountRow {
   readonly payout_fee_basis_points: number
   readonly payout_duplicate_window: number
   readonly available: bigint
+  readonly live: ReadonlyArray<number>
 }
 
 interface TwinRow {
@@ -355,9 +365,10 @@ const lockAccounts = `
     SELECT owner_id, kind, balance FROM ledger_accounts
     WHERE owner_id = ANY (string_to_array($1, ',')::uuid[]) AND kind IN ('available', 'payouts_in_transit')
     ORDER BY owner_id, kind FOR NO KEY UPDATE
-  )
+  ),
+  ${liveCte(2)}
   SELECT a.id, a.status, a.onboarding_status, a.auto_payout_enabled, a.payout_fee_fixed, a.payout_fee_basis_points,
-    a.payout_duplicate_window, l.balance AS available
+    a.payout_duplicate_window, l.balance AS available, ARRAY(SELECT n FROM live) AS live
   FROM locked l JOIN accounts a ON a.id = l.owner_id WHERE l.kind = 'available'`
 
 const keyRows = recordset({ scope_id: "uuid", origin: "text", idempotency_key: "text" })

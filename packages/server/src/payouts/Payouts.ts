@@ -30,6 +30,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
+import { CallerUnconfirmed } from "../accounts/Callers.ts"
 import { Acquirer } from "../acquirer/Acquirer.ts"
 import {
   AccountInactiveError,
@@ -76,8 +77,16 @@ type CreationError =
 export class Payouts extends Context.Service<
   Payouts,
   {
-    /** Creates a payout of the caller's from a request body as it came. */
-    readonly create: (caller: Caller, key: string, body: unknown) => Effect.Effect<CreatedPayout, CreationError>
+    /**
+     * Creates a payout of the caller's from a request body as it came. For a caller who is only remembered, nothing is
+     * done or refused before the transaction that decides the payout has confirmed them.
+     */
+    readonly create: (
+      caller: Caller,
+      key: string,
+      body: unknown,
+      isRemembered?: boolean
+    ) => Effect.Effect<CreatedPayout, CreationError | CallerUnconfirmed>
     /** Creates a payout that an operator asks for; the key is optional. */
     readonly createForOperator: (
       accountId: string,
@@ -121,25 +130,32 @@ export class Payouts extends Context.Service<
       const { acquirerTimeoutMs } = yield* Settings
 
       /** A known key is replayed whatever else is wrong with the call. */
-      const unlessReplay = <E>(scopeId: string, origin: StoredPayout["origin"], key: string | undefined, error: E) =>
-        key === undefined
-          ? Effect.fail(error)
-          : Effect.flatMap(store.findByKey(scopeId, origin, key), (payout): Effect.Effect<CreatedPayout, E> =>
-              payout === undefined ? Effect.fail(error) : Effect.succeed({ payout, replayed: true })
-            )
+      const unlessReplay = <E>(
+        { accountId, applicationId, origin, remembered }: Owner,
+        key: string | undefined,
+        error: E
+      ): Effect.Effect<CreatedPayout, E | CallerUnconfirmed | Unavailable> => {
+        if (remembered !== undefined) return Effect.fail(new CallerUnconfirmed())
+        if (key === undefined) return Effect.fail(error)
+        return Effect.flatMap(
+          store.findByKey(applicationId ?? accountId, origin, key),
+          (payout): Effect.Effect<CreatedPayout, E> =>
+            payout === undefined ? Effect.fail(error) : Effect.succeed({ payout, replayed: true })
+        )
+      }
 
       const create = Effect.fnUntraced(function* (
-        owner: Pick<StoredPayout, "accountId" | "applicationId" | "origin">,
+        owner: Owner,
         key: string | undefined,
         request: CreatePayout | CreateDashboardPayout
       ) {
-        const scopeId = owner.applicationId ?? owner.accountId
         if (typeof request.webhook_url === "string" && !(yield* addresses.mayReceive(request.webhook_url))) {
           const refusal = { code: "INVALID_WEBHOOK_URL", details: ["webhook_url"] } as const
-          return yield* unlessReplay(scopeId, owner.origin, key, new RequestRefused(refusal))
+          return yield* unlessReplay(owner, key, new RequestRefused(refusal))
         }
         const { epochMs, id } = ids.next()
         const decision = yield* store.create({
+          remembered: owner.remembered,
           requested: requestedPayout(id, epochMs, owner, key, request, secrets.seal),
           consequences: (payout, events) => ({
             told: tell(`payment.${payout.method}`, events, changedBy(payout), ids.next),
@@ -221,17 +237,22 @@ export class Payouts extends Context.Service<
       })
 
       return Payouts.of({
-        create: Effect.fnUntraced(function* (caller, key, body) {
-          const decoded = decodeCreatePayout(body)
-          if (Result.isFailure(decoded)) {
-            return yield* unlessReplay(caller.applicationId, "api", key, new RequestRefused(decoded.failure))
+        create: Effect.fnUntraced(function* (caller, key, body, isRemembered = false) {
+          const owner: Owner = {
+            accountId: caller.account.id,
+            applicationId: caller.applicationId,
+            origin: "api",
+            remembered: isRemembered ? caller : undefined
           }
-          const owner = { accountId: caller.account.id, applicationId: caller.applicationId, origin: "api" } as const
+          const decoded = decodeCreatePayout(body)
+          if (Result.isFailure(decoded)) return yield* unlessReplay(owner, key, new RequestRefused(decoded.failure))
           return yield* create(owner, key, decoded.success)
         }),
 
         createForOperator: (accountId, key, request) =>
-          create({ accountId, applicationId: null, origin: "dashboard" }, key, request),
+          create({ accountId, applicationId: null, origin: "dashboard", remembered: undefined }, key, request).pipe(
+            Effect.catchTag("CallerUnconfirmed", Effect.die)
+          ),
 
         get: (accountId, id) =>
           Effect.filterOrFail(
@@ -299,6 +320,11 @@ export interface PayoutFacts {
   readonly reason?: string | undefined
 }
 
+interface Owner extends Pick<StoredPayout, "accountId" | "applicationId" | "origin"> {
+  /** The caller, while nobody has confirmed who it is. */
+  readonly remembered: Caller | undefined
+}
+
 const LEASE_MARGIN_MS = 10_000
 const FIRST_ASK_MS = 1000
 const LAST_ASK_MS = 60_000
@@ -319,12 +345,17 @@ const movements: Record<
 
 const answerOf = (
   decision: Decision
-): Effect.Effect<CreatedPayout, AccountInactiveError | AccountRestrictedError | InsufficientBalanceError> => {
+): Effect.Effect<
+  CreatedPayout,
+  AccountInactiveError | AccountRestrictedError | InsufficientBalanceError | CallerUnconfirmed
+> => {
   switch (decision._tag) {
     case "Created":
       return Effect.succeed({ payout: decision.payout, replayed: false })
     case "Replayed":
       return Effect.succeed({ payout: decision.payout, replayed: true })
+    case "CallerUnconfirmed":
+      return Effect.fail(new CallerUnconfirmed())
     case "AccountInactive":
       return Effect.fail(new AccountInactiveError())
     case "AccountRestricted":
