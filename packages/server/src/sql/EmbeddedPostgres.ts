@@ -78,7 +78,7 @@ const majorVersion = "18"
 const settings = {
   listen_addresses: "127.0.0.1",
   unix_socket_directories: "",
-  max_connections: "60",
+  max_connections: "100",
   shared_buffers: "256MB",
   // Log files are used again instead of being made anew: making one stops every commit (measured: 45 ms).
   min_wal_size: "1GB",
