@@ -93,7 +93,11 @@ export class Types {
     const closed = members.find((member) => Array.isArray(member["enum"]))
     const isOpen = members.some((member) => member["type"] === "string" && member["enum"] === undefined)
     if (closed !== undefined && isOpen) {
-      const known = this.alias(`Known${name}`, list(closed["enum"]), `The values of \`${name}\` that this release knows.`)
+      const known = this.alias(
+        `Known${name}`,
+        list(closed["enum"]),
+        `The values of \`${name}\` that this release knows.`
+      )
       this.aliases.push(`/** Another value may be added at any time. */\nexport type ${name} = Open<${known}>\n`)
       return name
     }
@@ -138,12 +142,15 @@ export const object = (value: unknown): Json =>
 export const list = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
 
 const range = (minimum: unknown, maximum: unknown): string =>
-  minimum === undefined ? `At most ${maximum}` : maximum === undefined ? `At least ${minimum}` : `${minimum} to ${maximum}`
+  minimum === undefined
+    ? `At most ${maximum}`
+    : maximum === undefined
+      ? `At least ${minimum}`
+      : `${minimum} to ${maximum}`
 
 const titleOf = (name: string, direction: Direction): string => {
   const words = name.replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase()
   return direction === "sent" ? `What is sent to ${words}.` : `${pascal(words)}, as the API shows it.`
 }
 
-const pascal = (text: string): string =>
-  text.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
+const pascal = (text: string): string => text.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())

@@ -7,7 +7,7 @@ import { execFile } from "node:child_process"
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { promisify } from "node:util"
-import { generate } from "./Generate.ts"
+import { generate } from "./ClientSource.ts"
 
 const run = promisify(execFile)
 const client = join(import.meta.dirname, "..")

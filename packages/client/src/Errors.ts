@@ -32,7 +32,7 @@ export class PaymentsError extends Error implements CallFacts {
 
   /** The facts, for a log. */
   toJSON(): object {
-    return { name: this.name, message: this.message, ...this }
+    return { ...this, name: this.name, message: this.message }
   }
 }
 

@@ -17,8 +17,9 @@ import type {
 import type { Charge, Page } from "./generated/Resources.ts"
 import { type Route, routes } from "./generated/Routes.ts"
 import type { Hooks } from "./Hooks.ts"
+import { bareUrl, whatIsWrong, wrongConnection } from "./Limits.ts"
 import { PageCall, type PageQuery } from "./PageCall.ts"
-import { checkLimits, type Config, send } from "./Transport.ts"
+import { type Config, send } from "./Transport.ts"
 import { type ChargeCondition, type WaitOptions, waitUntil } from "./WaitUntil.ts"
 
 export interface PaymentsOptions {
@@ -102,22 +103,14 @@ export class Payments implements Operations {
 const configOf = (options: PaymentsOptions): Config => {
   const usage = (message: string) => new UsageError(message, { operation: "new Payments", attempts: 0 })
   const { apiKey, baseUrl, fetch, headers, hooks = {}, maxRetries = 2, timeoutMs = 30_000 } = options
-  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
-  // None of these says what the value is: it may be a secret in the wrong place.
-  if (!/^https?:$/.test(url?.protocol ?? "")) throw usage("baseUrl must be an http or https URL")
-  if (url?.username || url?.password || url?.search || url?.hash) {
-    throw usage("baseUrl must have no user, password, query or fragment")
-  }
-  if (typeof apiKey !== "string" || !/^[!-~]+$/.test(apiKey)) {
-    throw usage("apiKey must be visible ASCII without white space")
-  }
+  const wrong = wrongConnection(baseUrl, apiKey) ?? whatIsWrong({ timeoutMs, maxRetries, headers })
+  if (wrong !== undefined) throw usage(wrong)
   if (typeof Reflect.get(globalThis, "document") === "object" && options.dangerouslyAllowBrowser !== true) {
     throw usage("an API key moves money and must not be in a browser; see dangerouslyAllowBrowser")
   }
-  checkLimits(timeoutMs, maxRetries, usage)
   return {
     apiKey,
-    baseUrl: `${url?.origin}${url?.pathname}`.replace(/\/+$/, ""),
+    baseUrl: bareUrl(baseUrl),
     // Looked up at each call, so that what replaces it later is used.
     fetch: fetch ?? ((...parameters) => globalThis.fetch(...parameters)),
     timeoutMs,
@@ -138,7 +131,7 @@ const caller =
     const options: CreateOptions = rest[0] ?? {}
     if (route.list) {
       return new PageCall(query ?? {}, (page) =>
-        send<Page<unknown>>(config, { name, route, query: page }, options)
+        send<Page<unknown>>(config, { name, route, query: route.query && page }, options)
       )
     }
     const idempotencyKey = route.keyed ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined

@@ -7,9 +7,20 @@
  */
 import { bounded, sleep } from "./Bounded.ts"
 import type { CreateOptions, WithResponse } from "./Call.ts"
-import { AbortError, ApiError, apiError, type CallFacts, ConnectionError, PaymentsError, TimeoutError, UsageError } from "./Errors.ts"
+import {
+  AbortError,
+  ApiError,
+  apiError,
+  type CallFacts,
+  ConnectionError,
+  PaymentsError,
+  TimeoutError,
+  UsageError
+} from "./Errors.ts"
 import { type Route, version } from "./generated/Routes.ts"
 import { type AttemptInfo, type Hooks, tell } from "./Hooks.ts"
+import { isSegment, whatIsWrong } from "./Limits.ts"
+import { refusalOf } from "./Refusal.ts"
 import { backoffMs, isRetryable, MAX_RETRY_AFTER_MS, retryAfterMs } from "./Retry.ts"
 
 /** What all calls of a client share. */
@@ -35,7 +46,11 @@ export interface Operation {
 }
 
 /** Sends an operation, again where that helps. */
-export const send = async <T>(config: Config, operation: Operation, options: CreateOptions): Promise<WithResponse<T>> => {
+export const send = async <T>(
+  config: Config,
+  operation: Operation,
+  options: CreateOptions
+): Promise<WithResponse<T>> => {
   const { idempotencyKey, name, route } = operation
   const identity = { operation: name, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) }
   let facts: CallFacts = { ...identity, attempts: 0 }
@@ -44,13 +59,16 @@ export const send = async <T>(config: Config, operation: Operation, options: Cre
 
   const timeoutMs = options.timeoutMs ?? config.timeoutMs
   const maxRetries = options.maxRetries ?? config.maxRetries
-  checkLimits(timeoutMs, maxRetries, usage)
-  if (idempotencyKey !== undefined && !/^[!-~]{8,255}$/.test(idempotencyKey)) {
-    throw usage("idempotencyKey must be 8 to 255 visible ASCII characters")
-  }
-  const url = urlOf(config.baseUrl, operation, usage)
+  const extra = { ...config.headers, ...options.headers }
+  const wrong = whatIsWrong({ timeoutMs, maxRetries, idempotencyKey, headers: extra })
+  if (wrong !== undefined) throw usage(wrong)
+  if (route.id && !isSegment(operation.id)) throw usage("the id must be a string that names something")
+  const url = urlOf(config.baseUrl, operation)
   const body = operation.body === undefined ? undefined : JSON.stringify(operation.body)
-  const headers = headersOf(config, options, usage)
+  const headers = new Headers(extra)
+  headers.set("accept", "application/json")
+  headers.set("user-agent", `pix-payments-client/${version}`)
+  headers.set("x-api-key", config.apiKey)
   if (body !== undefined) headers.set("content-type", "application/json")
   if (idempotencyKey !== undefined) headers.set("idempotency-key", idempotencyKey)
   const isRepeatable = route.method !== "POST" || idempotencyKey !== undefined
@@ -116,7 +134,9 @@ export const send = async <T>(config: Config, operation: Operation, options: Cre
     } catch (cause) {
       if (cause instanceof AbortError) throw cause
       error =
-        cause instanceof PaymentsError ? cause : new ConnectionError(`${name} did not reach the service`, facts, { cause })
+        cause instanceof PaymentsError
+          ? cause
+          : new ConnectionError(`${name} did not reach the service`, facts, { cause })
     }
 
     const answered = error instanceof ApiError ? error : undefined
@@ -130,39 +150,13 @@ export const send = async <T>(config: Config, operation: Operation, options: Cre
   }
 }
 
-/** Checks what bounds a call. */
-export const checkLimits = (timeoutMs: number, maxRetries: number, usage: (message: string) => Error): void => {
-  // What a timer can count; beyond, it would fire at once.
-  if (!(timeoutMs > 0 && timeoutMs < 2 ** 31)) throw usage("timeoutMs must be above 0 and below 2^31")
-  if (!(Number.isSafeInteger(maxRetries) && maxRetries >= 0)) throw usage("maxRetries must be a whole number from 0")
-}
-
-const urlOf = (baseUrl: string, { id, query, route }: Operation, usage: (message: string) => Error): string => {
-  let path = route.path
-  if (route.id) {
-    // Dots would leave the path that they stand in, and nothing at all would name the list.
-    if (typeof id !== "string" || /^\.{0,2}$/.test(id)) throw usage("the id must be a string that names something")
-    path = path.replace("{id}", () => encodeURIComponent(id))
-  }
+const urlOf = (baseUrl: string, { id, query, route }: Operation): string => {
+  const path = route.path.replace("{id}", () => encodeURIComponent(String(id)))
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value !== undefined && value !== null) search.set(name, String(value))
   }
   return baseUrl + path + (search.size > 0 ? `?${search}` : "")
-}
-
-const headersOf = (config: Config, options: CreateOptions, usage: (message: string) => Error): Headers => {
-  let headers: Headers
-  try {
-    headers = new Headers({ ...config.headers, ...options.headers })
-  } catch {
-    // The original says what the header's value is.
-    throw usage("a header is malformed")
-  }
-  headers.set("accept", "application/json")
-  headers.set("user-agent", `pix-payments-client/${version}`)
-  headers.set("x-api-key", config.apiKey)
-  return headers
 }
 
 const parse = (text: string): unknown => {
@@ -177,18 +171,7 @@ const cutShort = (facts: CallFacts) =>
   new ConnectionError(`${facts.operation} was answered with something that is no whole JSON`, facts)
 
 const refusal = (response: Response, body: unknown, facts: CallFacts): ApiError => {
-  const { charge_id, code, details, message } = Object(body)
+  // @effect-diagnostics-next-line globalDate:off -- there is no Effect here
   const waitMs = retryAfterMs(response.headers.get("retry-after"), Date.now())
-  return apiError(
-    {
-      status: response.status,
-      code: typeof code === "string" ? code : "UNKNOWN",
-      message: typeof message === "string" ? message : `${facts.operation} was answered with status ${response.status}`,
-      details: Array.isArray(details) ? details : [],
-      ...(typeof charge_id === "string" ? { charge_id } : {}),
-      ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
-      body
-    },
-    facts
-  )
+  return apiError(refusalOf(response.status, body, waitMs, facts.operation), facts)
 }

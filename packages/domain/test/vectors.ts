@@ -17,6 +17,13 @@ const Fields = Schema.Struct({
   singleUse: Schema.Boolean
 })
 
+const Signed = Schema.Struct({
+  name: Schema.String,
+  secret: Schema.String,
+  body: Schema.String,
+  header: Schema.String
+})
+
 const Vectors = Schema.Struct({
   documents: Schema.Struct({
     valid: Schema.Array(
@@ -31,9 +38,10 @@ const Vectors = Schema.Struct({
     )
   }),
   signatures: Schema.Struct({
-    valid: Schema.Array(
-      Schema.Struct({ name: Schema.String, secret: Schema.String, body: Schema.String, header: Schema.String })
-    ),
+    /** Headers as they are made. */
+    valid: Schema.Array(Signed),
+    /** Headers that hold, but that nobody here makes. */
+    accepted: Schema.Array(Signed),
     refused: Schema.Array(
       Schema.Struct({
         name: Schema.String,

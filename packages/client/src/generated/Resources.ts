@@ -9,8 +9,11 @@
  */
 export type Open<Known extends string> = Known | (string & Record<never, never>)
 
-/** A string that is none of those that this release knows: what is left of an event's name in a `default`. */
-export type Unrecognized = string & { readonly "~unrecognized": never }
+/**
+ * A string that is none of those that this release knows: what is left of an event's name in a `default`. The ending
+ * is the type's alone, so that comparing with a known name tells the cases apart; the value has none.
+ */
+export type Unrecognized = `${string}~unrecognized`
 
 /** A page of a list, newest first. */
 export interface Page<Item> {

@@ -63,7 +63,7 @@ const resources = (schemas: Json, operations: ReadonlyArray<Operation>): string 
       return code === undefined ? [] : [[name, code] as const]
     })
   )
-  const envelopes = new Map(
+  const envelopes = new Map<string, string>(
     Object.keys(webhookBodies).map((resource) => [`${pascal(resource)}Event`, resource] as const)
   )
   const parts: Array<string> = []
@@ -108,8 +108,11 @@ const openType = `/**
  */
 export type Open<Known extends string> = Known | (string & Record<never, never>)
 
-/** A string that is none of those that this release knows: what is left of an event's name in a \`default\`. */
-export type Unrecognized = string & { readonly "~unrecognized": never }
+/**
+ * A string that is none of those that this release knows: what is left of an event's name in a \`default\`. The ending
+ * is the type's alone, so that comparing with a known name tells the cases apart; the value has none.
+ */
+export type Unrecognized = \`\${string}~unrecognized\`
 
 /** A page of a list, newest first. */
 export interface Page<Item> {
@@ -140,9 +143,12 @@ const envelope = (types: Types, name: string, schema: Json, resource: string): s
 }
 
 const events = (envelopes: ReadonlyArray<string>, schemas: Json): string => {
-  const { data: _data, event: _event, resource: _resource, ...common } = object(
-    object(schemas[envelopes[0] ?? ""])["properties"]
-  )
+  const {
+    data: _data,
+    event: _event,
+    resource: _resource,
+    ...common
+  } = object(object(schemas[envelopes[0] ?? ""])["properties"])
   const unknown = new Types().declaration(
     "UnknownEvent",
     {
@@ -194,12 +200,9 @@ ${bodies.join("\n")}
 const routes = (operations: ReadonlyArray<Operation>, version: string): string => {
   const groups = Map.groupBy(operations, ({ group }) => group)
   const table = [...groups].map(
-    ([group, members]) =>
-      `${group}: {\n${members.map((member) => `${member.name}: ${route(member)}`).join(",\n")}\n}`
+    ([group, members]) => `${group}: {\n${members.map((member) => `${member.name}: ${route(member)}`).join(",\n")}\n}`
   )
-  const final = ChargeStatus.literals.filter(
-    (status) => !chargeTransitions.some(({ from }) => from.includes(status))
-  )
+  const final = ChargeStatus.literals.filter((status) => !chargeTransitions.some(({ from }) => from.includes(status)))
   return `${header("Where each operation of `/v1` is found, and what it takes.")}
 /** One operation. */
 export interface Route {
@@ -246,9 +249,7 @@ const promiseOperations = (operations: ReadonlyArray<Operation>): string =>
     'import type { Call, CreateOptions, RequestOptions } from "../Call.ts"',
     'import type { PageCall } from "../PageCall.ts"',
     imports(operations),
-    interfaces(operations, "Operations", ({ isList, result }) =>
-      isList ? `PageCall<${result}>` : `Call<${result}>`
-    )
+    interfaces(operations, "Operations", ({ isList, result }) => (isList ? `PageCall<${result}>` : `Call<${result}>`))
   ].join("\n")
 
 const effectOperations = (operations: ReadonlyArray<Operation>): string =>
