@@ -116,7 +116,9 @@ export type Unrecognized = \`\${string}~unrecognized\`
 
 /** A page of a list, newest first. */
 export interface Page<Item> {
+  /** The kind of thing this is. */
   readonly object: "list"
+  /** The items, newest first. */
   readonly data: ReadonlyArray<Item>
   /** True while more items exist after this page. */
   readonly has_more: boolean
@@ -297,7 +299,9 @@ ${members
 }
 `
   )
-  const all = groups.map(([group]) => `readonly ${group}: ${pascal(group)}${suffix}`).join("\n")
+  const all = groups
+    .map(([group]) => `/** The operations under \`${group}\`. */\nreadonly ${group}: ${pascal(group)}${suffix}`)
+    .join("\n")
   return `${each.join("\n")}
 /** Every operation of \`/v1\`, by group and name. */
 export interface ${suffix === "Service" ? "PaymentsService" : suffix} {

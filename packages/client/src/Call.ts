@@ -9,6 +9,7 @@
 export interface ResponseInfo {
   /** HTTP status. */
   readonly status: number
+  /** The answer's headers. */
   readonly headers: Headers
   /** `X-Request-Id`: names the last attempt in the service's logs. */
   readonly requestId: string
@@ -22,7 +23,9 @@ export interface ResponseInfo {
 
 /** A result together with its response. */
 export interface WithResponse<T> {
+  /** The result. */
   readonly data: T
+  /** How it was answered. */
   readonly response: ResponseInfo
 }
 

@@ -20,9 +20,13 @@ export interface CallFacts {
 
 /** Any failure of a call. A creation that failed may still have been carried out: repeat it with `idempotencyKey`. */
 export class PaymentsError extends Error implements CallFacts {
+  /** Group and name of the operation: `charges.create`. */
   declare readonly operation: string
+  /** The key under which a creation can be repeated; only on creations. */
   declare readonly idempotencyKey?: string
+  /** `X-Request-Id` of the last attempt: names it in the service's logs. */
   declare readonly requestId?: string
+  /** How often the request was sent; 0 when it never was. */
   declare readonly attempts: number
 
   constructor(message: string, facts: CallFacts, options?: ErrorOptions) {
@@ -75,11 +79,17 @@ export interface ApiErrorFields {
 
 /** The service answered with an error. `message` is for humans; branch on `code`, best with `isCode`. */
 export class ApiError extends PaymentsError implements ApiErrorFields {
+  /** HTTP status. */
   declare readonly status: number
+  /** What to branch on. One that this release does not know is possible; `UNKNOWN` where the body names none. */
   declare readonly code: ApiErrorFields["code"]
+  /** Failed fields, required scopes or unknown events; empty where there is nothing to list. */
   declare readonly details: ReadonlyArray<string>
+  /** The charge that was stored as `failed`, where the acquirer refused it. */
   declare readonly charge_id?: string
+  /** How long the service asks to wait before another try, in milliseconds. */
   declare readonly retryAfterMs?: number
+  /** The body as it came: parsed, or its text where it is no JSON. */
   declare readonly body: unknown
 }
 

@@ -9,15 +9,19 @@ import type { PaymentsError } from "./Errors.ts"
 export interface AttemptInfo {
   /** Group and name of the operation: `charges.create`. */
   readonly operation: string
+  /** The HTTP verb. */
   readonly method: string
+  /** The whole address. */
   readonly url: string
   /** 1 for the first. */
   readonly attempt: number
   /** `X-Request-Id` of this attempt. */
   readonly requestId: string
+  /** The key of a creation. */
   readonly idempotencyKey?: string
 }
 
+/** Functions to tell. */
 export interface Hooks {
   /** Before an attempt is sent. */
   readonly onRequest?: ((attempt: AttemptInfo) => void) | undefined

@@ -10,7 +10,9 @@ import type { Page } from "./generated/Resources.ts"
 
 /** Where a page begins, and how much it holds. */
 export interface PageQuery {
+  /** Items on a page, 1 to 100. */
   readonly limit?: number | undefined
+  /** The id of the last item of the previous page. */
   readonly starting_after?: string | undefined
 }
 

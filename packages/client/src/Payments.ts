@@ -22,6 +22,7 @@ import { PageCall, type PageQuery } from "./PageCall.ts"
 import { type Config, send } from "./Transport.ts"
 import { type ChargeCondition, type WaitOptions, waitUntil } from "./WaitUntil.ts"
 
+/** Where the service is, and how it is called. */
 export interface PaymentsOptions {
   /** The service's address, what stands before `/v1`: `https://pix.example.com`. */
   readonly baseUrl: string

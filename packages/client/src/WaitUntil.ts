@@ -15,6 +15,7 @@ import { finalChargeStatuses } from "./generated/Routes.ts"
 /** A status, several of them, or any question about the charge. */
 export type ChargeCondition = ChargeStatus | ReadonlyArray<ChargeStatus> | ((charge: Charge) => boolean)
 
+/** What `waitUntil` takes. */
 export interface WaitOptions extends RequestOptions {
   /** How long to wait in all, in milliseconds; without it, until the charge is as wanted or final. */
   readonly waitMs?: number | undefined

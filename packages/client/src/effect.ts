@@ -15,6 +15,7 @@ export {
   type ConnectionFailed,
   type InvalidCall,
   PaymentsError,
+  type PaymentsErrorFields,
   type PaymentsErrorReason,
   type Refusal,
   type RefusalFields,

@@ -9,12 +9,7 @@
  *
  * @module
  */
-import {
-  sign,
-  SIGNATURE_HEADER,
-  type SignatureRefusal,
-  verify as verifySignature
-} from "@pix-payments/domain/Signature"
+import { sign, SIGNATURE_HEADER, verify as verifySignature } from "@pix-payments/domain/Signature"
 import type { WebhookEvent } from "./generated/Resources.ts"
 
 export type * from "./generated/Resources.ts"
@@ -27,7 +22,15 @@ export type * from "./generated/Resources.ts"
  * `maxAgeMs`.
  */
 export type WebhookRefusal =
-  | SignatureRefusal
+  | "missing-header"
+  | "malformed-header"
+  | "unknown-scheme"
+  | "wrong-length"
+  | "not-hex"
+  | "mismatch"
+  | "white-space-in-secret"
+  | "empty-secret"
+  | "no-secret"
   | "body-not-raw"
   | "body-not-json"
   | "body-not-event"
@@ -152,6 +155,7 @@ export interface TestDelivery {
 export const signForTest = async (delivery: {
   /** An event, or a body as it is. */
   readonly event: object | string
+  /** The secret of the receiver. */
   readonly secret: string
 }): Promise<TestDelivery> => {
   const body = typeof delivery.event === "string" ? delivery.event : JSON.stringify(delivery.event)

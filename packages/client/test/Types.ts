@@ -4,12 +4,23 @@
  * Guarantees: what a caller reads is open, so that a `switch` without a `default` does not compile; known names and codes
  * narrow; the generated types are those that the declaration decodes to.
  */
-import type { PaymentsApi } from "@pix-payments/api/PaymentsApi"
+
+import type { Account as DeclaredAccount } from "@pix-payments/domain/Account"
+import type { Balance as DeclaredBalance } from "@pix-payments/domain/Balance"
+import type { Charge as DeclaredCharge } from "@pix-payments/domain/Charge"
 import type { WebhookEvent as DeclaredEvent } from "@pix-payments/domain/Event"
-import type * as Effect from "effect/Effect"
-import type * as HttpApiClient from "effect/http-api/HttpApiClient"
-import type { PaymentsService } from "../src/generated/EffectOperations.ts"
-import { type ApiError, type Charge, isCode, type Page } from "../src/index.ts"
+import type { Payout as DeclaredPayout } from "@pix-payments/domain/Payout"
+import type { WebhookEndpoint as DeclaredEndpoint } from "@pix-payments/domain/WebhookEndpoint"
+import {
+  type Account,
+  type ApiError,
+  type Balance,
+  type Charge,
+  isCode,
+  type Page,
+  type Payout,
+  type WebhookEndpoint
+} from "../src/index.ts"
 import type { ChargeEvent, DisputeEvent, PaymentEvent, UnknownEvent, WebhookEvent } from "../src/webhooks.ts"
 
 // @ts-expect-error -- an unknown status has no answer here
@@ -85,28 +96,15 @@ export const refused = (error: unknown): string => {
 
 // The generated types are those of the declaration.
 
-type Decoded = HttpApiClient.ForApi<typeof PaymentsApi>
-
-/** What the derived client gives for an operation, and what the generated signature says. */
-type Same<Group extends keyof PaymentsService & keyof Decoded, Name extends keyof PaymentsService[Group]> = [
-  Name extends keyof Decoded[Group] ? Succeeds<Decoded[Group][Name]> : never,
-  Succeeds<PaymentsService[Group][Name]>
-]
-
-type Succeeds<Method> = Method extends (...parameters: infer _) => Effect.Effect<infer A, infer _, infer _> ? A : never
-
-type Fits<Pair extends readonly [unknown, unknown]> = [Pair[0]] extends [never]
-  ? never
-  : Pair[0] extends Pair[1]
-    ? true
-    : never
+type Fits<Declared, Generated> = Declared extends Generated ? true : never
 
 export const fits: readonly [
-  Fits<Same<"charges", "retrieve">>,
-  Fits<Same<"payouts", "retrieve">>,
-  Fits<Same<"balance", "retrieve">>,
-  Fits<Same<"account", "retrieve">>,
-  DeclaredEvent["data"] extends WebhookEvent["data"] ? true : never
-] = [true, true, true, true, true]
+  Fits<DeclaredCharge, Charge>,
+  Fits<DeclaredPayout, Payout>,
+  Fits<DeclaredBalance, Balance>,
+  Fits<DeclaredAccount, Account>,
+  Fits<DeclaredEndpoint, WebhookEndpoint>,
+  Fits<DeclaredEvent["data"], WebhookEvent["data"]>
+] = [true, true, true, true, true, true]
 
 export const page: Page<Charge> = { object: "list", data: [], has_more: false }

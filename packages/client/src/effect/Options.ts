@@ -39,6 +39,8 @@ export interface ResponseInfo {
 
 /** A result together with its response. */
 export interface WithResponse<T> {
+  /** The result. */
   readonly data: T
+  /** How it was answered. */
   readonly response: ResponseInfo
 }

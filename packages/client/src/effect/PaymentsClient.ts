@@ -2,7 +2,7 @@
  * The Effect client of `/v1`, derived from the declaration: `payments.charges.create(…)`.
  *
  * Guarantees: requests are encoded by `HttpApiClient` from `PaymentsApi` and from nothing else; results and errors are
- * the plain types that are generated from it, so that what is public depends on stable modules of `effect` alone.
+ * the plain types that are generated from it, so that of `effect`'s unstable modules nothing is public but `HttpClient`.
  */
 import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
 import { Authentication } from "@pix-payments/api/Security"

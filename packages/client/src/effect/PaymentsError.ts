@@ -10,6 +10,7 @@ import type { Charge, ErrorCode, ErrorFields } from "../generated/Resources.ts"
 
 /** What a refusal says, with the code that it is known by. */
 export interface RefusalFields<Code extends string> extends ApiErrorFields {
+  /** What to branch on. */
   readonly code: Code
   /** For humans. */
   readonly message: string
@@ -30,6 +31,7 @@ export interface ConnectionFailed {
   readonly _tag: "ConnectionFailed"
   /** For humans. */
   readonly message: string
+  /** What the transport says. */
   readonly cause?: unknown
 }
 
@@ -61,14 +63,18 @@ export interface WaitOver {
 /** Why a call failed. */
 export type PaymentsErrorReason = Refusal | UnknownRefusal | ConnectionFailed | TimedOut | InvalidCall | WaitOver
 
+/** What a `PaymentsError` carries. */
+export interface PaymentsErrorFields extends CallFacts {
+  /** Why the call failed. */
+  readonly reason: PaymentsErrorReason
+}
+
 /**
  * Any failure of a call. `Effect.catchReason("PaymentsError", "INSUFFICIENT_BALANCE", …)` handles one reason; a
  * creation that failed may still have been carried out: repeat it with `idempotencyKey`.
  */
-export class PaymentsError
-  extends Data.TaggedError("PaymentsError")<CallFacts & { readonly reason: PaymentsErrorReason }>
-  implements CallFacts
-{
+export class PaymentsError extends Data.TaggedError("PaymentsError")<PaymentsErrorFields> implements CallFacts {
+  /** What the reason says, for humans. */
   override get message(): string {
     return this.reason.message
   }

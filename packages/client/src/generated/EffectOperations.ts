@@ -168,9 +168,14 @@ export interface WebhooksService {
 
 /** Every operation of `/v1`, by group and name. */
 export interface PaymentsService {
+  /** The operations under `charges`. */
   readonly charges: ChargesService
+  /** The operations under `payouts`. */
   readonly payouts: PayoutsService
+  /** The operations under `balance`. */
   readonly balance: BalanceService
+  /** The operations under `account`. */
   readonly account: AccountService
+  /** The operations under `webhooks`. */
   readonly webhooks: WebhooksService
 }

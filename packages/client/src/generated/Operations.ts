@@ -159,9 +159,14 @@ export interface WebhooksOperations {
 
 /** Every operation of `/v1`, by group and name. */
 export interface Operations {
+  /** The operations under `charges`. */
   readonly charges: ChargesOperations
+  /** The operations under `payouts`. */
   readonly payouts: PayoutsOperations
+  /** The operations under `balance`. */
   readonly balance: BalanceOperations
+  /** The operations under `account`. */
   readonly account: AccountOperations
+  /** The operations under `webhooks`. */
   readonly webhooks: WebhooksOperations
 }

@@ -17,7 +17,9 @@ export type Unrecognized = `${string}~unrecognized`
 
 /** A page of a list, newest first. */
 export interface Page<Item> {
+  /** The kind of thing this is. */
   readonly object: "list"
+  /** The items, newest first. */
   readonly data: ReadonlyArray<Item>
   /** True while more items exist after this page. */
   readonly has_more: boolean
