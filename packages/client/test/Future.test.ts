@@ -5,7 +5,7 @@ import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { PaymentsClient, type PaymentsClientShape, type PaymentsError } from "../src/effect.ts"
+import { PaymentsClient, type PaymentsClientShape } from "../src/effect.ts"
 import { ApiError, isCode, Payments } from "../src/index.ts"
 import { signForTest, unwrap, type WebhookEvent } from "../src/webhooks.ts"
 import { someCharge } from "./support/Samples.ts"
@@ -45,10 +45,7 @@ const aRefusal = (status: number, body: unknown) =>
 const somePayout = { amount: 500, pix_key_type: "email", pix_key: "ana@example.com" } as const
 const someEndpoint = { url: "https://example.com/hooks", events: ["charge.pix.paid"] } as const
 
-const effectClient = <A>(
-  baseUrl: string,
-  use: (payments: PaymentsClientShape) => Effect.Effect<A, PaymentsError>
-): Promise<A> =>
+const effectClient = <A, E>(baseUrl: string, use: (payments: PaymentsClientShape) => Effect.Effect<A, E>): Promise<A> =>
   Effect.runPromise(
     Effect.flatMap(PaymentsClient, use).pipe(
       Effect.provide(PaymentsClient.layer({ baseUrl, apiKey: Redacted.make("pix_"), maxRetries: 0 }))

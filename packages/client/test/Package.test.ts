@@ -140,7 +140,8 @@ layer(TestService.layer(), { excludeTestServices: true })("the tarball, installe
             "tsconfig.json": strict({ module: "nodenext", lib: ["es2022"], types: ["node"] }),
             "main.mts": imports + job,
             "main.cts": `import client = require("@pix-payments/client")
-export const payments = new client.Payments({ baseUrl: "https://pix.example.com", apiKey: "pix_" })
+const payments = new client.Payments({ baseUrl: "https://pix.example.com", apiKey: "pix_" })
+export = payments
 `
           },
           ["@types/node"]

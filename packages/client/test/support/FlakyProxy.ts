@@ -1,5 +1,5 @@
 /**
- * A proxy before the service that fails about half of what goes through it, in every way that a network has: before
+ * A proxy before the service that fails a third of what goes through it, in every way that a network has: before
  * the service heard of it, and after.
  *
  * Guarantees: what goes wrong is decided by the seed and the order of the requests.
@@ -25,7 +25,7 @@ export interface FlakyProxy extends AsyncDisposable {
   readonly counts: ReadonlyMap<string, number>
 }
 
-/** Of 16 requests, about half come through. */
+/** Of three requests, two come through. */
 export const startFlakyProxy = async (target: string, seed: number): Promise<FlakyProxy> => {
   const random = randomFrom(seed)
   const counts = new Map<string, number>(troubles.map((trouble) => [trouble, 0]))
@@ -44,7 +44,7 @@ export const startFlakyProxy = async (target: string, seed: number): Promise<Fla
     )
 
   const server = Http.createServer(async (request, response) => {
-    const trouble = troubles[Math.floor(random() * troubles.length * 2)]
+    const trouble = troubles[Math.floor(random() * troubles.length * 3)]
     if (trouble !== undefined) counts.set(trouble, (counts.get(trouble) ?? 0) + 1)
     const body = await whole(request)
     const refuse = () => response.writeHead(500).end(JSON.stringify({ code: "INTERNAL_ERROR", message: "flaky" }))
