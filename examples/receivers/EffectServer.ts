@@ -15,7 +15,9 @@ import { createServer } from "node:http"
 import { once, type Receiver, type ReceiverOptions } from "./Receiver.ts"
 
 /** The delivery is not from the service. */
-class Refused extends Data.TaggedError("Refused")<{ readonly reason: WebhookSignatureError["reason"] }> {}
+class Refused extends Data.TaggedError("Refused")<{
+  readonly reason: WebhookSignatureError["reason"] | "unexpected"
+}> {}
 
 const routes = ({ onEvent, secrets }: ReceiverOptions) => {
   const tell = once(onEvent)
@@ -26,16 +28,15 @@ const routes = ({ onEvent, secrets }: ReceiverOptions) => {
       const request = yield* HttpServerRequest.HttpServerRequest
       const body = yield* request.arrayBuffer
       const event = yield* Effect.tryPromise({
-        try: () => unwrap({ body, headers: request.headers, secrets }),
-        catch: (error) => (error instanceof WebhookSignatureError ? new Refused({ reason: error.reason }) : error)
+        try: () => unwrap({ body, headers: request.headers, secrets, toleranceMs: 300_000 }),
+        catch: (error) => new Refused({ reason: error instanceof WebhookSignatureError ? error.reason : "unexpected" })
       })
       // Done in the background, so that the answer does not wait for it.
       yield* Effect.forkDetach(Effect.sync(() => tell(event)))
       return HttpServerResponse.empty({ status: 204 })
     }).pipe(
-      Effect.catchIf(
-        (error) => error instanceof Refused,
-        () => Effect.succeed(HttpServerResponse.empty({ status: 401 }))
+      Effect.catchTag("Refused", ({ reason }) =>
+        Effect.succeed(HttpServerResponse.empty({ status: reason === "unexpected" ? 500 : 401 }))
       ),
       Effect.orDie
     )

@@ -10,12 +10,14 @@ export const startFastifyReceiver = async ({ onEvent, secrets }: ReceiverOptions
   const app = Fastify({ forceCloseConnections: true })
   await app.register(async (webhooks) => {
     webhooks.removeContentTypeParser("application/json")
-    webhooks.addContentTypeParser<Buffer>("application/json", { parseAs: "buffer" }, async (_request, body) => body)
+    webhooks.addContentTypeParser<Buffer>("application/json", { parseAs: "buffer" }, (_request, body, done) =>
+      done(null, body)
+    )
     webhooks.setErrorHandler((error, _request, reply) =>
       error instanceof WebhookSignatureError ? reply.code(401).send() : reply.send(error)
     )
     webhooks.post<{ Body: Buffer }>("/webhooks", async (request, reply) => {
-      const event = await unwrap({ body: request.body, headers: request.headers, secrets })
+      const event = await unwrap({ body: request.body, headers: request.headers, secrets, toleranceMs: 300_000 })
       void reply.code(204).send()
       tell(event)
       return reply

@@ -10,7 +10,12 @@ export const startHonoReceiver = async ({ onEvent, secrets }: ReceiverOptions): 
   const tell = once(onEvent)
   const app = new Hono()
   app.post("/webhooks", async (context) => {
-    const event = await unwrap({ body: await context.req.arrayBuffer(), headers: context.req.raw.headers, secrets })
+    const event = await unwrap({
+      body: await context.req.arrayBuffer(),
+      headers: context.req.raw.headers,
+      secrets,
+      toleranceMs: 300_000
+    })
     // After the answer; on workers: `context.executionCtx.waitUntil(…)`.
     setTimeout(() => tell(event))
     return context.body(null, 204)

@@ -10,7 +10,12 @@ export const startNodeHttpReceiver = async ({ onEvent, secrets }: ReceiverOption
   const tell = once(onEvent)
   const server = createServer(async (request, response) => {
     try {
-      const event = await unwrap({ body: await rawBody(request), headers: request.headers, secrets })
+      const event = await unwrap({
+        body: await rawBody(request),
+        headers: request.headers,
+        secrets,
+        toleranceMs: 300_000
+      })
       response.writeHead(204).end()
       tell(event)
     } catch (error) {

@@ -9,7 +9,7 @@
  *
  * @module
  */
-import { sign, SIGNATURE_HEADER, verify as verifySignature } from "@pix-payments/domain/Signature"
+import { attemptRefusalOf, refusalOf, sign, signAttempt, utf8 } from "@pix-payments/domain/Signature"
 import type { WebhookEvent } from "./generated/Resources.ts"
 
 export type * from "./generated/Resources.ts"
@@ -19,7 +19,7 @@ export type * from "./generated/Resources.ts"
  * mismatch with a secret that begins or ends with white space, often a line break from a file; `empty-secret` and
  * `no-secret` are about what it was to be verified with; `body-not-raw` is a body that was parsed before,
  * `body-not-json` and `body-not-event` one that was signed but is no event; `too-old` and `in-the-future` are about
- * `maxAgeMs`.
+ * `toleranceMs`.
  */
 export type WebhookRefusal =
   | "missing-header"
@@ -44,11 +44,7 @@ export class WebhookSignatureError extends Error {
 
   /** @internal */
   constructor(reason: WebhookRefusal) {
-    super(
-      reason === "body-not-raw"
-        ? "The webhook is refused: its body was parsed already; hand over the raw bytes or the raw text"
-        : `The webhook is refused: ${reason}`
-    )
+    super(`The webhook is refused: ${reason}`)
     this.name = "WebhookSignatureError"
     this.reason = reason
   }
@@ -58,21 +54,19 @@ export class WebhookSignatureError extends Error {
 export interface Delivery {
   /** The raw request body, before any parsing. */
   readonly body: string | ArrayBuffer | ArrayBufferView
-  /** The request's headers: a `Headers`, or an object as Node has it. Only `X-Webhook-Signature` is looked at. */
+  /** The request's headers: a `Headers`, or an object as Node has it. */
   readonly headers?: Headers | Readonly<Record<string, string | ReadonlyArray<string> | undefined>> | undefined
   /** The header `X-Webhook-Signature` itself, in place of `headers`. */
   readonly signature?: string | null | undefined
   /** The secret of the resource or endpoint; the old and the new one while one replaces the other. */
   readonly secrets: string | ReadonlyArray<string>
-}
-
-/** What `unwrap` takes. */
-export interface UnwrapOptions extends Delivery {
   /**
-   * Refuses events made longer ago than this, in milliseconds, or more than five minutes ahead. Retries run for 22
-   * hours and resends longer, with the body they had: without good reason, leave it out and drop ids seen before.
+   * Refuses what was not sent within this time of now, in milliseconds; 300 000 is usual. It is told by the headers of
+   * Standard Webhooks (`webhook-id`, `webhook-timestamp`, `webhook-signature`), which sign the time of each attempt, so
+   * `headers` are needed. It keeps who has caught a delivery from sending it again later; an `id` that was seen before
+   * is still to be dropped.
    */
-  readonly maxAgeMs?: number | undefined
+  readonly toleranceMs?: number | undefined
 }
 
 /**
@@ -109,7 +103,7 @@ export const verify = async (delivery: Delivery): Promise<void> => {
  *
  * @throws {WebhookSignatureError} with the reason
  */
-export const unwrap = async (delivery: UnwrapOptions): Promise<WebhookEvent> => {
+export const unwrap = async (delivery: Delivery): Promise<WebhookEvent> => {
   const body = await verified(delivery)
   let event: WebhookEvent
   try {
@@ -117,15 +111,9 @@ export const unwrap = async (delivery: UnwrapOptions): Promise<WebhookEvent> => 
   } catch {
     throw new WebhookSignatureError("body-not-json")
   }
-  const { created_at, data, event: name, id } = Object(event)
+  const { data, event: name, id } = Object(event)
   if (typeof name !== "string" || typeof id !== "string" || Object(data) !== data) {
     throw new WebhookSignatureError("body-not-event")
-  }
-  if (delivery.maxAgeMs !== undefined) {
-    // @effect-diagnostics-next-line globalDate:off -- there is no Effect here
-    const ageMs = Date.now() - Date.parse(created_at)
-    if (ageMs < -CLOCK_SKEW_MS) throw new WebhookSignatureError("in-the-future")
-    if (!(ageMs <= delivery.maxAgeMs)) throw new WebhookSignatureError("too-old")
   }
   return event
 }
@@ -134,8 +122,10 @@ export const unwrap = async (delivery: UnwrapOptions): Promise<WebhookEvent> => 
 export interface TestDelivery {
   /** The body, byte for byte as it is signed. */
   readonly body: string
-  /** `X-Webhook-Signature` and the content type. */
-  readonly headers: { readonly "content-type": string; readonly "x-webhook-signature": string }
+  /** The content type, `X-Webhook-Signature`, and the headers that sign the time. */
+  readonly headers: Readonly<
+    Record<"content-type" | "x-webhook-signature" | "webhook-id" | "webhook-timestamp" | "webhook-signature", string>
+  >
 }
 
 /**
@@ -159,36 +149,44 @@ export const signForTest = async (delivery: {
   readonly secret: string
 }): Promise<TestDelivery> => {
   const body = typeof delivery.event === "string" ? delivery.event : JSON.stringify(delivery.event)
-  const signature = await sign(delivery.secret, new TextEncoder().encode(body))
-  return { body, headers: { "content-type": "application/json", "x-webhook-signature": signature } }
+  const bytes = utf8(body)
+  const id = `${Object(delivery.event).id ?? "test"}`
+  // @effect-diagnostics-next-line globalDate:off -- there is no Effect here
+  const timestamp = `${Math.floor(Date.now() / 1000)}`
+  return {
+    body,
+    headers: {
+      "content-type": "application/json",
+      "x-webhook-signature": await sign(delivery.secret, bytes),
+      "webhook-id": id,
+      "webhook-timestamp": timestamp,
+      "webhook-signature": await signAttempt(delivery.secret, id, timestamp, bytes)
+    }
+  }
 }
 
-const CLOCK_SKEW_MS = 300_000
-
 /** The bytes of a delivery whose signature holds. */
-const verified = async ({ body, headers, secrets, signature }: Delivery): Promise<Uint8Array> => {
+const verified = async ({ body, headers, secrets, signature, toleranceMs }: Delivery): Promise<Uint8Array> => {
   const bytes = bytesOf(body)
-  if (bytes === undefined) throw new WebhookSignatureError("body-not-raw")
-  const verdict = await verifySignature({
-    body: bytes,
-    header: signature ?? headerOf(headers),
-    secrets: typeof secrets === "string" ? [secrets] : secrets
-  })
-  if (verdict._tag === "Refused") throw new WebhookSignatureError(verdict.reason)
+  if (!bytes) throw new WebhookSignatureError("body-not-raw")
+  const read = (wanted: string): string | undefined => {
+    for (const [name, value] of headers instanceof Headers ? headers : Object.entries(headers ?? {})) {
+      if (name.toLowerCase() === wanted) return value && `${value}`
+    }
+    return undefined
+  }
+  const signed = { body: bytes, secrets: [secrets].flat() }
+  const reason =
+    (await refusalOf({ ...signed, header: signature ?? read("x-webhook-signature") })) ??
+    // @effect-diagnostics-next-line globalDate:off -- there is no Effect here
+    (toleranceMs !== undefined && (await attemptRefusalOf(signed, read, Date.now(), toleranceMs)))
+  if (reason) throw new WebhookSignatureError(reason)
   return bytes
 }
 
 // Told by their kind, not by their class: test runners and workers have several worlds.
 const bytesOf = (body: unknown): Uint8Array | undefined => {
-  if (typeof body === "string") return new TextEncoder().encode(body)
+  if (typeof body === "string") return utf8(body)
   if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength)
-  return Object.prototype.toString.call(body) === "[object ArrayBuffer]"
-    ? new Uint8Array(body as ArrayBuffer)
-    : undefined
-}
-
-const headerOf = (headers: Delivery["headers"]): string | undefined => {
-  const all = headers instanceof Headers ? Object.fromEntries(headers) : (headers ?? {})
-  const name = Object.keys(all).find((key) => key.toLowerCase() === SIGNATURE_HEADER.toLowerCase())
-  return name === undefined ? undefined : [all[name]].flat().join(",")
+  return String(body) === "[object ArrayBuffer]" ? new Uint8Array(body as ArrayBuffer) : undefined
 }

@@ -11,7 +11,7 @@ import { gzipSync } from "node:zlib"
 import { publint } from "publint"
 import { rolldown } from "rolldown"
 import { afterAll, beforeAll, it as test } from "vitest"
-import { TestService } from "../../server/test/support/Service.ts"
+import { TestService } from "@pix-payments/server/test/Service"
 import { install, oldestNode, pack, type Project } from "./support/Tarball.ts"
 
 let folder: string

@@ -1,13 +1,13 @@
-import { assert, describe, it } from "vitest"
+import { assert, describe, it, vi } from "vitest"
 import { inspect } from "node:util"
 import { runInNewContext } from "node:vm"
 import { vectors } from "../../domain/test/vectors.ts"
-import { signForTest, unwrap, type UnwrapOptions, verify, WebhookSignatureError } from "../src/webhooks.ts"
+import { signForTest, unwrap, type Delivery, verify, WebhookSignatureError } from "../src/webhooks.ts"
 import { chargeOf } from "./support/Samples.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
-const refusal = async (delivery: UnwrapOptions, receive: (delivery: UnwrapOptions) => Promise<unknown> = unwrap) => {
+const refusal = async (delivery: Delivery, receive: (delivery: Delivery) => Promise<unknown> = unwrap) => {
   try {
     await receive(delivery)
   } catch (error) {
@@ -88,7 +88,7 @@ describe("unwrap", () => {
       assert.strictEqual(await refusal({ body: parsed as unknown as string, headers, secrets: secret }), "body-not-raw")
     }
     const error = await unwrap({ body: paid as unknown as string, headers, secrets: secret }).catch(String)
-    assert.include(String(error), "parsed already")
+    assert.include(String(error), "body-not-raw")
   })
 
   it("what is signed but no event is refused by name", async () => {
@@ -107,23 +107,38 @@ describe("unwrap", () => {
     }
   })
 
-  it("age is no reason unless asked for: retries are old and honest", async () => {
-    // @effect-diagnostics-next-line globalDate:off
-    const madeAt = (agoMs: number) => new Date(Date.now() - agoMs).toISOString()
-    const received = async (created_at: string | undefined, maxAgeMs?: number) => {
-      const signed = await signForTest({ event: { ...paid, created_at }, secret })
-      return refusal({ ...signed, secrets: secret, maxAgeMs }, async (delivery) => {
-        await unwrap(delivery)
-        throw new WebhookSignatureError("accepted" as "mismatch")
-      })
+  it("age is no reason unless asked for; then the time of the attempt counts, which is signed as well", async () => {
+    vi.useFakeTimers({ now: 1_800_000_000_000 })
+    const signed = await signForTest({ event: paid, secret })
+    const after = (ms: number, delivery: Partial<Delivery> = {}) => {
+      vi.setSystemTime(1_800_000_000_000 + ms)
+      return unwrap({ ...signed, secrets: ["another", secret], toleranceMs: 300_000, ...delivery }).then(
+        () => "accepted",
+        (error: WebhookSignatureError) => error.reason
+      )
     }
-    const dayMs = 86_400_000
-    assert.strictEqual(await received(madeAt(30 * dayMs)), "accepted")
-    assert.strictEqual(await received(madeAt(dayMs / 2), dayMs), "accepted")
-    assert.strictEqual(await received(madeAt(dayMs + 60_000), dayMs), "too-old")
-    assert.strictEqual(await received(undefined, dayMs), "too-old")
-    assert.strictEqual(await received(madeAt(-60_000), dayMs), "accepted")
-    assert.strictEqual(await received(madeAt(-600_000), dayMs), "in-the-future")
+    assert.strictEqual(await after(0), "accepted")
+    assert.strictEqual(await after(300_000), "accepted")
+    assert.strictEqual(await after(300_001), "too-old")
+    assert.strictEqual(await after(30 * 86_400_000, { toleranceMs: undefined }), "accepted")
+    assert.strictEqual(await after(-300_000), "accepted")
+    assert.strictEqual(await after(-300_001), "in-the-future")
+    const { headers } = signed
+    // A time of one's own is no time that was signed; nor is another id.
+    assert.strictEqual(await after(0, { headers: { ...headers, "webhook-timestamp": "1800000001" } }), "mismatch")
+    assert.strictEqual(await after(0, { headers: { ...headers, "webhook-id": "2" } }), "mismatch")
+    assert.strictEqual(await after(0, { headers: { ...headers, "webhook-timestamp": "now" } }), "mismatch")
+    assert.strictEqual(await after(0, { headers: { ...headers, "webhook-signature": "v2,AA==" } }), "mismatch")
+    for (const name of ["webhook-id", "webhook-timestamp", "webhook-signature"]) {
+      assert.strictEqual(await after(0, { headers: { ...headers, [name]: undefined } }), "missing-header")
+    }
+    assert.strictEqual(await after(0, { secrets: "another" }), "mismatch")
+    const several = `v2,AA== v1,AAAA ${headers["webhook-signature"]}`
+    assert.strictEqual(
+      await after(0, { headers: new Headers({ ...headers, "webhook-signature": several }) }),
+      "accepted"
+    )
+    vi.useRealTimers()
   })
 
   it("a refusal says nothing of secret, signature or body", async () => {
@@ -146,6 +161,21 @@ describe("the vectors that server and client share", () => {
     async ({ body, header, secret }) => {
       await verify({ body, signature: header, secrets: secret })
       await verify({ body: bytes(body), headers: { "x-webhook-signature": header }, secrets: ["another", secret] })
+    }
+  )
+
+  it.each(vectors.attempts.valid)(
+    "signs and accepts attempts: $name",
+    async ({ body, id, secret, signature, timestamp }) => {
+      vi.useFakeTimers({ now: Number(timestamp) * 1000 })
+      const event = JSON.parse(body)
+      const signed = await signForTest({ event, secret })
+      // What has no id is signed under another one.
+      if (event.id === id) assert.strictEqual(signed.headers["webhook-signature"], signature)
+      const { headers } = await signForTest({ event: body, secret })
+      const attempt = { ...headers, "webhook-id": id, "webhook-signature": signature }
+      await verify({ body, headers: attempt, secrets: secret, toleranceMs: 1 })
+      vi.useRealTimers()
     }
   )
 

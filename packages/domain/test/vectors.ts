@@ -51,6 +51,19 @@ const Vectors = Schema.Struct({
         reason: Schema.String
       })
     )
+  }),
+  /** Signatures of Standard Webhooks, made by other code than ours. */
+  attempts: Schema.Struct({
+    valid: Schema.Array(
+      Schema.Struct({
+        name: Schema.String,
+        secret: Schema.String,
+        id: Schema.String,
+        timestamp: Schema.String,
+        body: Schema.String,
+        signature: Schema.String
+      })
+    )
   })
 })
 
