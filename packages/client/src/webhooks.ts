@@ -40,11 +40,11 @@ export type WebhookRefusal =
 /** The delivery is not from the service, or was changed on its way: answer 401. */
 export class WebhookSignatureError extends Error {
   /** Why; for a log. The sender need not know. */
-  readonly reason: WebhookRefusal
+  declare readonly reason: WebhookRefusal
 
   /** @internal */
   constructor(reason: WebhookRefusal) {
-    super(`The webhook is refused: ${reason}`)
+    super(`Webhook refused: ${reason}`)
     this.name = "WebhookSignatureError"
     this.reason = reason
   }
@@ -67,15 +67,6 @@ export interface Delivery {
    * is still to be dropped.
    */
   readonly toleranceMs?: number | undefined
-}
-
-/**
- * Verifies a delivery.
- *
- * @throws {WebhookSignatureError} with the reason
- */
-export const verify = async (delivery: Delivery): Promise<void> => {
-  await verified(delivery)
 }
 
 /**
@@ -104,7 +95,7 @@ export const verify = async (delivery: Delivery): Promise<void> => {
  * @throws {WebhookSignatureError} with the reason
  */
 export const unwrap = async (delivery: Delivery): Promise<WebhookEvent> => {
-  const body = await verified(delivery)
+  const body = await verify(delivery)
   let event: WebhookEvent
   try {
     event = JSON.parse(new TextDecoder().decode(body))
@@ -150,7 +141,7 @@ export const signForTest = async (delivery: {
 }): Promise<TestDelivery> => {
   const body = typeof delivery.event === "string" ? delivery.event : JSON.stringify(delivery.event)
   const bytes = utf8(body)
-  const id = `${Object(delivery.event).id ?? "test"}`
+  const id = `${(delivery.event as { readonly id?: unknown }).id}`
   // @effect-diagnostics-next-line globalDate:off -- there is no Effect here
   const timestamp = `${Math.floor(Date.now() / 1000)}`
   return {
@@ -165,12 +156,22 @@ export const signForTest = async (delivery: {
   }
 }
 
-/** The bytes of a delivery whose signature holds. */
-const verified = async ({ body, headers, secrets, signature, toleranceMs }: Delivery): Promise<Uint8Array> => {
+/**
+ * Verifies a delivery and gives the bytes of its body.
+ *
+ * @throws {WebhookSignatureError} with the reason
+ */
+export const verify = async ({
+  body,
+  headers = {},
+  secrets,
+  signature,
+  toleranceMs
+}: Delivery): Promise<Uint8Array> => {
   const bytes = bytesOf(body)
   if (!bytes) throw new WebhookSignatureError("body-not-raw")
   const read = (wanted: string): string | undefined => {
-    for (const [name, value] of headers instanceof Headers ? headers : Object.entries(headers ?? {})) {
+    for (const [name, value] of headers instanceof Headers ? headers : Object.entries(headers)) {
       if (name.toLowerCase() === wanted) return value && `${value}`
     }
     return undefined
@@ -187,6 +188,7 @@ const verified = async ({ body, headers, secrets, signature, toleranceMs }: Deli
 // Told by their kind, not by their class: test runners and workers have several worlds.
 const bytesOf = (body: unknown): Uint8Array | undefined => {
   if (typeof body === "string") return utf8(body)
-  if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength)
-  return String(body) === "[object ArrayBuffer]" ? new Uint8Array(body as ArrayBuffer) : undefined
+  if (!ArrayBuffer.isView(body) && String(body) !== "[object ArrayBuffer]") return undefined
+  const { buffer = body as ArrayBuffer, byteLength, byteOffset } = body as Partial<ArrayBufferView>
+  return new Uint8Array(buffer, byteOffset, byteLength)
 }
