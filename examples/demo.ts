@@ -17,10 +17,9 @@ import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Queue from "effect/Queue"
 import * as Redacted from "effect/Redacted"
-import { randomUUID } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { renderUnicodeCompact } from "uqr"
-import { startReceiver } from "./receiver.ts"
+import { startNodeHttpReceiver } from "./receivers/NodeHttp.ts"
 
 const say = (line = "") => Effect.sync(() => process.stdout.write(`${line}\n`))
 
@@ -68,8 +67,10 @@ const demo = Effect.gen(function* () {
   const events = yield* Queue.unbounded<WebhookEvent>()
   const secret = "a secret of the demo"
   const receiver = yield* Effect.acquireRelease(
-    Effect.promise(() => startReceiver(secret, (event) => Queue.offerUnsafe(events, event))),
-    ({ server }) => Effect.sync(() => server.close())
+    Effect.promise(() =>
+      startNodeHttpReceiver({ secrets: secret, onEvent: (event) => Queue.offerUnsafe(events, event) })
+    ),
+    ({ close }) => Effect.promise(close)
   )
   yield* step("1. A receiver for webhooks listens")
   yield* say(`  ${receiver.url}`)
@@ -78,15 +79,12 @@ const demo = Effect.gen(function* () {
     const payments = yield* PaymentsClient
     yield* step("2. A charge of R$ 19,90 is created")
     const charge = yield* payments.charges.create({
-      headers: { "idempotency-key": randomUUID() },
-      payload: {
-        amount: 1990,
-        customer: { name: "Ana Souza", email: "ana@example.com", document: "529.982.247-25" },
-        description: "Pedido 1001",
-        reference: "pedido-1001",
-        webhook_url: receiver.url,
-        webhook_secret: secret
-      }
+      amount: 1990,
+      customer: { name: "Ana Souza", email: "ana@example.com", document: "529.982.247-25" },
+      description: "Pedido 1001",
+      reference: "pedido-1001",
+      webhook_url: receiver.url,
+      webhook_secret: secret
     })
     yield* say(`  ${charge.id}  ${charge.status}`)
     const brCode = charge.pix.br_code ?? ""
@@ -106,7 +104,7 @@ const demo = Effect.gen(function* () {
     yield* step("6. The service tells that the money arrived")
     yield* awaitEvent(events, "charge.pix.paid")
 
-    const paid = yield* payments.charges.retrieve({ params: { id: charge.id } })
+    const paid = yield* payments.charges.retrieve(charge.id)
     yield* step("7. The charge, read again")
     yield* say(`  ${paid.id}  ${paid.status}  paid_at ${paid.paid_at}  end_to_end_id ${paid.pix.end_to_end_id}`)
     yield* say()

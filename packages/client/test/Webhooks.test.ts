@@ -1,13 +1,15 @@
-import { assert, describe, it } from "@effect/vitest"
-import { sign } from "@pix-payments/domain/Signature"
+import { assert, describe, it, vi } from "vitest"
+import { inspect } from "node:util"
+import { runInNewContext } from "node:vm"
 import { vectors } from "../../domain/test/vectors.ts"
-import { unwrap, WebhookSignatureError } from "../src/webhooks.ts"
+import { signForTest, unwrap, type Delivery, verify, WebhookSignatureError } from "../src/webhooks.ts"
+import { chargeOf } from "./support/Samples.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
-const refusal = async (delivery: Parameters<typeof unwrap>[0]) => {
+const refusal = async (delivery: Delivery, receive: (delivery: Delivery) => Promise<unknown> = unwrap) => {
   try {
-    await unwrap(delivery)
+    await receive(delivery)
   } catch (error) {
     assert.instanceOf(error, WebhookSignatureError)
     return error.reason
@@ -15,53 +17,170 @@ const refusal = async (delivery: Parameters<typeof unwrap>[0]) => {
   return assert.fail("it was accepted")
 }
 
-const body = `{"id":"1","object":"event","event":"charge.pix.paid","data":{"object":"charge","note":"ação"}}`
+const secret = "a secret of the endpoint"
+const paid = {
+  id: "1",
+  object: "event",
+  event: "charge.pix.paid",
+  resource: "charge",
+  method: "pix",
+  action: "paid",
+  created_at: "2026-11-21T12:00:00.000Z",
+  sequence: 2,
+  data: chargeOf({ status: "paid", description: "ação" })
+}
+const { body, headers } = await signForTest({ event: paid, secret })
+const signature = headers["x-webhook-signature"]
 
 describe("unwrap", () => {
   it("a delivery whose signature holds gives its event", async () => {
-    const signature = await sign("a secret", bytes(body))
-    const event = await unwrap({ body, signature, secrets: "a secret" })
-    assert.deepStrictEqual(event, JSON.parse(body))
+    const event = await unwrap({ body, headers, secrets: secret })
+    assert.deepStrictEqual<unknown>(event, paid)
+    // The name tells what the data is.
+    if (event.event !== "charge.pix.paid") return assert.fail()
+    assert.strictEqual(event.data.pix.br_code, "0002")
   })
 
-  it("the raw bytes are as good as the text", async () => {
-    const signature = await sign("a secret", bytes(body))
-    assert.strictEqual((await unwrap({ body: bytes(body), signature, secrets: "a secret" })).event, "charge.pix.paid")
+  it("takes the raw body as text, bytes, a view of bytes or a buffer, of whichever world", async () => {
+    const raw = bytes(body)
+    const view = bytes(`xx${body}yy`).subarray(2, 2 + raw.length)
+    const foreign: Uint8Array<ArrayBuffer> = runInNewContext("Uint8Array.from(bytes)", { bytes: [...raw] })
+    for (const form of [
+      body,
+      raw,
+      Buffer.from(raw),
+      view,
+      raw.buffer,
+      foreign,
+      foreign.buffer,
+      new DataView(raw.buffer)
+    ]) {
+      assert.strictEqual((await unwrap({ body: form, signature, secrets: secret })).id, "1")
+    }
+  })
+
+  it("finds the header, whoever holds the headers and however it is spelt", async () => {
+    for (const form of [
+      new Headers({ "X-Webhook-Signature": signature }),
+      { "x-webhook-signature": signature },
+      { "X-Webhook-Signature": signature, other: undefined },
+      { "x-webhook-signature": [signature] },
+      { "x-webhook-signature": [`sha256=${"0".repeat(64)}`, signature] }
+    ]) {
+      assert.strictEqual((await unwrap({ body, headers: form, secrets: secret })).id, "1")
+    }
+    assert.strictEqual(await refusal({ body, headers: {}, secrets: secret }), "missing-header")
+    assert.strictEqual(await refusal({ body, secrets: secret }), "missing-header")
+    assert.strictEqual(await refusal({ body, signature: null, secrets: secret }), "missing-header")
   })
 
   it("while a secret is rotated, the old and the new one pass", async () => {
-    for (const secret of ["old secret", "new secret"]) {
-      const signature = await sign(secret, bytes(body))
-      assert.strictEqual((await unwrap({ body, signature, secrets: ["old secret", "new secret"] })).id, "1")
+    const secrets = ["the old secret", "the new secret"]
+    for (const used of secrets) {
+      const signed = await signForTest({ event: paid, secret: used })
+      assert.strictEqual((await unwrap({ ...signed, secrets })).id, "1")
+    }
+    assert.strictEqual(await refusal({ body, headers, secrets }), "mismatch")
+  })
+
+  it("what a framework parsed already cannot be verified any more, and the message says so", async () => {
+    for (const parsed of [paid, JSON.parse("[]"), null, undefined, 1]) {
+      assert.strictEqual(await refusal({ body: parsed as unknown as string, headers, secrets: secret }), "body-not-raw")
+    }
+    const error = await unwrap({ body: paid as unknown as string, headers, secrets: secret }).catch(String)
+    assert.include(String(error), "body-not-raw")
+  })
+
+  it("what is signed but no event is refused by name", async () => {
+    for (const [event, reason] of [
+      ["not json", "body-not-json"],
+      ["", "body-not-json"],
+      ["null", "body-not-event"],
+      ["[]", "body-not-event"],
+      [{ ...paid, id: 1 }, "body-not-event"],
+      [{ ...paid, event: undefined }, "body-not-event"],
+      [{ ...paid, data: null }, "body-not-event"],
+      [{ ...paid, data: "text" }, "body-not-event"]
+    ] as const) {
+      const signed = await signForTest({ event, secret })
+      assert.strictEqual(await refusal({ ...signed, secrets: secret }), reason, JSON.stringify(event))
     }
   })
 
-  it("a receiver refuses a mismatching signature", async () => {
-    const signature = await sign("a secret", bytes(body))
-    assert.strictEqual(await refusal({ body, signature, secrets: "another secret" }), "mismatch")
-    assert.strictEqual(await refusal({ body: `${body} `, signature, secrets: "a secret" }), "mismatch")
+  it("age is no reason unless asked for; then the time of the attempt counts, which is signed as well", async () => {
+    vi.useFakeTimers({ now: 1_800_000_000_000 })
+    const signed = await signForTest({ event: paid, secret })
+    const after = (ms: number, delivery: Partial<Delivery> = {}) => {
+      vi.setSystemTime(1_800_000_000_000 + ms)
+      return unwrap({ ...signed, secrets: ["another", secret], toleranceMs: 300_000, ...delivery }).then(
+        () => "accepted",
+        (error: WebhookSignatureError) => error.reason
+      )
+    }
+    assert.strictEqual(await after(0), "accepted")
+    assert.strictEqual(await after(300_000), "accepted")
+    assert.strictEqual(await after(300_001), "too-old")
+    assert.strictEqual(await after(30 * 86_400_000, { toleranceMs: undefined }), "accepted")
+    assert.strictEqual(await after(-300_000), "accepted")
+    assert.strictEqual(await after(-300_001), "in-the-future")
+    const { headers } = signed
+    // A time of one's own is no time that was signed; nor is another id.
+    assert.strictEqual(await after(0, { headers: { ...headers, "webhook-timestamp": "1800000001" } }), "mismatch")
+    assert.strictEqual(await after(0, { headers: { ...headers, "webhook-id": "2" } }), "mismatch")
+    assert.strictEqual(await after(0, { headers: { ...headers, "webhook-timestamp": "now" } }), "mismatch")
+    assert.strictEqual(await after(0, { headers: { ...headers, "webhook-signature": "v2,AA==" } }), "mismatch")
+    for (const name of ["webhook-id", "webhook-timestamp", "webhook-signature"]) {
+      assert.strictEqual(await after(0, { headers: { ...headers, [name]: undefined } }), "missing-header")
+    }
+    assert.strictEqual(await after(0, { secrets: "another" }), "mismatch")
+    const several = `v2,AA== v1,AAAA ${headers["webhook-signature"]}`
+    assert.strictEqual(
+      await after(0, { headers: new Headers({ ...headers, "webhook-signature": several }) }),
+      "accepted"
+    )
+    vi.useRealTimers()
   })
 
-  it("each refusal has its name", async () => {
-    const signature = await sign("a secret", bytes("not json"))
-    assert.strictEqual(await refusal({ body, signature: undefined, secrets: "s" }), "missing-header")
-    assert.strictEqual(await refusal({ body, signature: null, secrets: "s" }), "missing-header")
-    assert.strictEqual(await refusal({ body, signature: "sha256=00", secrets: "s" }), "wrong-length")
-    assert.strictEqual(await refusal({ body: "not json", signature, secrets: "a secret" }), "body-not-json")
-    // What a framework parsed already cannot be verified any more.
-    const parsed: unknown = JSON.parse(body)
-    assert.strictEqual(await refusal({ body: parsed as Uint8Array, signature, secrets: "s" }), "body-not-raw")
+  it("a refusal says nothing of secret, signature or body", async () => {
+    const error: unknown = await unwrap({ body, headers, secrets: `${secret}\n` }).catch((caught: unknown) => caught)
+    assert.instanceOf(error, WebhookSignatureError)
+    assert.strictEqual(error.reason, "white-space-in-secret")
+    for (const text of [inspect(error, { depth: Infinity, showHidden: true }), JSON.stringify(error), String(error)]) {
+      for (const hidden of [secret, signature.slice(7), "charge.pix.paid"]) assert.notInclude(text, hidden)
+    }
+  })
+})
+
+describe("the vectors that server and client share", () => {
+  it.each(vectors.signatures.valid)("signs: $name", async ({ body, header, secret }) => {
+    assert.strictEqual((await signForTest({ event: body, secret })).headers["x-webhook-signature"], header)
   })
 
-  it.each(vectors.signatures.valid.filter(({ body }) => body.startsWith("{")))(
-    "accepts what the server's vectors call valid: $name",
+  it.each([...vectors.signatures.valid, ...vectors.signatures.accepted])(
+    "accepts: $name",
     async ({ body, header, secret }) => {
-      assert.deepStrictEqual(await unwrap({ body, signature: header, secrets: secret }), JSON.parse(body))
+      await verify({ body, signature: header, secrets: secret })
+      await verify({ body: bytes(body), headers: { "x-webhook-signature": header }, secrets: ["another", secret] })
     }
   )
 
-  it.each(vectors.signatures.refused)("refuses by the reason of the server's vectors: $name", async (vector) => {
-    const { body, header, reason, secrets } = vector
+  it.each(vectors.attempts.valid)(
+    "signs and accepts attempts: $name",
+    async ({ body, id, secret, signature, timestamp }) => {
+      vi.useFakeTimers({ now: Number(timestamp) * 1000 })
+      const event = JSON.parse(body)
+      const signed = await signForTest({ event, secret })
+      // What has no id is signed under another one.
+      if (event.id === id) assert.strictEqual(signed.headers["webhook-signature"], signature)
+      const { headers } = await signForTest({ event: body, secret })
+      const attempt = { ...headers, "webhook-id": id, "webhook-signature": signature }
+      await verify({ body, headers: attempt, secrets: secret, toleranceMs: 1 })
+      vi.useRealTimers()
+    }
+  )
+
+  it.each(vectors.signatures.refused)("refuses by its reason: $name", async ({ body, header, reason, secrets }) => {
+    assert.strictEqual(await refusal({ body, signature: header, secrets }, verify), reason)
     assert.strictEqual(await refusal({ body, signature: header, secrets }), reason)
   })
 })

@@ -2,13 +2,12 @@
  * The signature of a webhook delivery: `X-Webhook-Signature: sha256=<hex>`, HMAC-SHA256 of the raw body.
  *
  * Guarantees: sign and verify are one code, on both sides of the wire. The comparison takes the same time for every
- * wrong signature. Only WebCrypto is used and nothing is imported: this module goes into the client as it is, and runs
+ * wrong signature. Beside the contract's signature, which covers the body alone, an attempt carries one that covers its
+ * time too, as Standard Webhooks have it. Only WebCrypto is used and nothing is imported: this module goes into the client as it is, and runs
  * wherever `crypto.subtle` is.
  *
  * Source: payments-api-v1.md "Webhook signature"; decisions.md "Finer points" (HMAC keys are UTF-8 bytes).
  */
-
-export const SIGNATURE_HEADER = "X-Webhook-Signature"
 
 export type SignatureRefusal =
   | "missing-header"
@@ -17,8 +16,11 @@ export type SignatureRefusal =
   | "wrong-length"
   | "not-hex"
   | "mismatch"
+  | "white-space-in-secret"
   | "empty-secret"
   | "no-secret"
+  | "too-old"
+  | "in-the-future"
 
 export type SignatureVerdict =
   | { readonly _tag: "Valid" }
@@ -26,55 +28,123 @@ export type SignatureVerdict =
 
 /** The header's value for these bytes. */
 export const sign = async (secret: string, body: Uint8Array): Promise<string> => {
-  const mac = await crypto.subtle.sign("HMAC", await hmacKey(secret, "sign"), bytes(body))
-  return `${SCHEME}=${Array.from(new Uint8Array(mac), (byte) => byte.toString(16).padStart(2, "0")).join("")}`
+  // WebCrypto takes no empty key. HMAC pads keys with zeros, so one zero byte is the same key.
+  const mac = await hmac(utf8(secret || "\0"), body)
+  return `${SCHEME}=${Array.from(mac, (byte) => (byte | 256).toString(16).slice(1)).join("")}`
 }
 
-/**
- * Whether one of the secrets made this header for exactly these bytes. Several secrets are for the time in which one
- * replaces another; an empty one never passes, for anyone can sign with it.
- */
-export const verify = async (delivery: {
+/** Whether one of the secrets made this header for exactly these bytes; see `refusalOf`. */
+export const verify = async (delivery: Signed): Promise<SignatureVerdict> => {
+  const reason = await refusalOf(delivery)
+  return reason === undefined ? { _tag: "Valid" } : { _tag: "Refused", reason }
+}
+
+/** A body, and what is said of it. */
+export interface Signed {
   readonly body: Uint8Array
   readonly header: string | undefined
   readonly secrets: ReadonlyArray<string>
-}): Promise<SignatureVerdict> => {
-  if (delivery.secrets.length === 0) return refused("no-secret")
-  const secrets = delivery.secrets.filter((secret) => secret !== "")
-  if (secrets.length === 0) return refused("empty-secret")
-  const signature = parseHeader(delivery.header)
-  if (typeof signature === "string") return refused(signature)
-  for (const secret of secrets) {
-    const key = await hmacKey(secret, "verify")
-    // `subtle.verify` compares in constant time.
-    if (await crypto.subtle.verify("HMAC", key, signature, bytes(delivery.body))) return { _tag: "Valid" }
-  }
-  return refused("mismatch")
+}
+
+/**
+ * Why none of the secrets made this header for exactly these bytes, or `undefined` where one did. Several secrets are for
+ * the time in which one replaces another; an empty one never passes, for anyone can sign with it. Several signatures may
+ * stand in one header, with commas between them, as equal headers are joined: one that holds is enough.
+ */
+export const refusalOf = async ({ body, header = "", secrets }: Signed): Promise<SignatureRefusal | undefined> => {
+  if (!secrets.length) return "no-secret"
+  if (!secrets.join("")) return "empty-secret"
+  const signatures = header.split(/,\s*/)
+  const faults = signatures.map(faultOf)
+  if (faults.every(Boolean)) return faults[0]
+  if (await holds(secrets, signatures, (secret) => sign(secret, body))) return undefined
+  // A secret may begin or end so, but one that came with a line break from a file is what mostly happens.
+  return secrets.some((secret) => secret !== secret.trim()) ? "white-space-in-secret" : "mismatch"
+}
+
+/** The header `webhook-signature` of Standard Webhooks for these bytes, sent at this time in epoch seconds. */
+export const signAttempt = async (secret: string, id: string, timestamp: string, body: Uint8Array): Promise<string> => {
+  // A secret of that ecosystem is `whsec_` and base64; any other is its UTF-8 bytes.
+  const key = secret.startsWith(ECOSYSTEM_PREFIX)
+    ? bytesOfBase64(secret.slice(ECOSYSTEM_PREFIX.length))
+    : utf8(secret || "\0")
+  const mac = await hmac(key, new Uint8Array([...utf8(`${id}.${timestamp}.`), ...body]))
+  return ATTEMPT_SCHEME + btoa(String.fromCharCode(...mac))
+}
+
+/**
+ * Why an attempt was not made with one of the secrets at most `toleranceMs` before or after `nowMs`, or `undefined`.
+ * Unlike the contract's signature, which is the same in every repeat, this one cannot be kept and sent again later.
+ *
+ * @param read gives a header by its name in lower case: `webhook-id`, `webhook-timestamp`, `webhook-signature`
+ */
+export const attemptRefusalOf = async (
+  { body, secrets }: Omit<Signed, "header">,
+  read: (name: string) => string | undefined,
+  nowMs: number,
+  toleranceMs: number
+): Promise<SignatureRefusal | undefined> => {
+  const id = read("webhook-id")
+  const timestamp = read("webhook-timestamp")
+  const header = read("webhook-signature")
+  if (!id || !timestamp || !header) return "missing-header"
+  const isOurs = await holds(secrets, header.split(" "), (secret) => signAttempt(secret, id, timestamp, body))
+  if (!isOurs) return "mismatch"
+  const ageMs = nowMs - Number(timestamp) * 1000
+  if (ageMs > toleranceMs) return "too-old"
+  return ageMs < -toleranceMs ? "in-the-future" : undefined
 }
 
 const SCHEME = "sha256"
-const HEX_DIGITS = 64
+const ATTEMPT_SCHEME = "v1,"
+const ECOSYSTEM_PREFIX = "whsec_"
 
-const parseHeader = (header: string | undefined): SignatureRefusal | Uint8Array<ArrayBuffer> => {
-  if (header === undefined || header === "") return "missing-header"
-  const equals = header.indexOf("=")
-  if (equals < 1) return "malformed-header"
-  if (header.slice(0, equals) !== SCHEME) return "unknown-scheme"
-  const hex = header.slice(equals + 1)
-  if (hex.length !== HEX_DIGITS) return "wrong-length"
-  if (!/^[0-9a-fA-F]+$/.test(hex)) return "not-hex"
-  return Uint8Array.from({ length: HEX_DIGITS / 2 }, (_, index) =>
-    Number.parseInt(hex.slice(index * 2, index * 2 + 2), 16)
+/** Why this can be no signature of ours, whatever the secret. */
+const faultOf = (signature: string): SignatureRefusal | undefined => {
+  const [, scheme, hex = ""] = /^([^=]+)=(.*)/.exec(signature) ?? []
+  if (!scheme) return signature ? "malformed-header" : "missing-header"
+  if (scheme !== SCHEME) return "unknown-scheme"
+  if (hex.length !== 64) return "wrong-length"
+  return /[^0-9a-f]/.test(hex) ? "not-hex" : undefined
+}
+
+/** Whether one of the signatures is what one of the secrets makes; a secret that is no secret makes none. */
+const holds = async (
+  secrets: ReadonlyArray<string>,
+  signatures: ReadonlyArray<string>,
+  make: (secret: string) => Promise<string>
+): Promise<boolean> => {
+  let found = false
+  for (const secret of secrets) {
+    if (!secret || secret === ECOSYSTEM_PREFIX) continue
+    const expected = await make(secret)
+    for (const signature of signatures) {
+      // In the same time wherever texts of one length differ.
+      let difference = expected.length ^ signature.length
+      for (let index = 0; index < expected.length; index++) {
+        difference |= expected.charCodeAt(index) ^ signature.charCodeAt(index)
+      }
+      found ||= difference === 0
+    }
+  }
+  return found
+}
+
+/** The text's UTF-8 bytes. */
+export const utf8 = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
+
+const hmac = async (key: Uint8Array<ArrayBuffer>, content: Uint8Array): Promise<Uint8Array> => {
+  const { subtle } = crypto
+  const algorithm = { name: "HMAC", hash: "SHA-256" }
+  const imported = await subtle.importKey("raw", key, algorithm, false, ["sign"])
+  // WebCrypto takes no shared memory, and says so itself; the type of a body does not tell.
+  return new Uint8Array(await subtle.sign(algorithm.name, imported, content as Uint8Array<ArrayBuffer>))
+}
+
+/** Base64 of either alphabet; a digit too many is left out, as Node does. */
+const bytesOfBase64 = (text: string): Uint8Array<ArrayBuffer> => {
+  const digits = text.replace(/-/g, "+").replace(/_/g, "/")
+  return Uint8Array.from(atob(digits.length % 4 === 1 ? digits.slice(0, -1) : digits), (character) =>
+    character.charCodeAt(0)
   )
 }
-
-const hmacKey = (secret: string, usage: "sign" | "verify"): Promise<CryptoKey> => {
-  // WebCrypto takes no empty key. HMAC pads keys with zeros, so one zero byte is the same key.
-  const key = secret === "" ? new Uint8Array(1) : new TextEncoder().encode(secret)
-  return crypto.subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, [usage])
-}
-
-// WebCrypto takes no shared memory, and says so itself; the type of a body does not tell.
-const bytes = (body: Uint8Array): Uint8Array<ArrayBuffer> => body as Uint8Array<ArrayBuffer>
-
-const refused = (reason: SignatureRefusal): SignatureVerdict => ({ _tag: "Refused", reason })

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { sign, verify } from "../src/Signature.ts"
+import { attemptRefusalOf, sign, signAttempt, verify } from "../src/Signature.ts"
 import { vectors } from "./vectors.ts"
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
@@ -21,7 +21,7 @@ describe("sign", () => {
 })
 
 describe("verify", () => {
-  for (const { name, secret, body, header } of vectors.signatures.valid) {
+  for (const { name, secret, body, header } of [...vectors.signatures.valid, ...vectors.signatures.accepted]) {
     it(`takes ${name}`, async () => {
       assert.deepStrictEqual(await verify({ body: utf8(body), header, secrets: [secret] }), { _tag: "Valid" })
     })
@@ -77,4 +77,35 @@ describe("verify", () => {
         }
       })
   )
+})
+
+describe("attemptRefusalOf", () => {
+  for (const { body, id, name, secret, signature, timestamp } of vectors.attempts.valid) {
+    const sentMs = Number(timestamp) * 1000
+    const headers = { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature }
+    const refusal = (changed: Record<string, string> = {}, secrets = [secret], nowMs = sentMs, bytes = utf8(body)) =>
+      attemptRefusalOf({ body: bytes, secrets }, (header) => ({ ...headers, ...changed })[header], nowMs, 1)
+
+    it(`signs and takes ${name}, and no other body, time, id or secret`, async () => {
+      assert.strictEqual(await signAttempt(secret, id, timestamp, utf8(body)), signature)
+      assert.isUndefined(await refusal())
+      assert.isUndefined(await refusal({}, ["", "another", secret]))
+      assert.strictEqual(await refusal({}, [secret], sentMs, utf8(`${body} `)), "mismatch")
+      assert.strictEqual(await refusal({ "webhook-id": `${id}1` }), "mismatch")
+      assert.strictEqual(await refusal({ "webhook-timestamp": `${timestamp}0` }), "mismatch")
+      assert.strictEqual(await refusal({}, ["another"]), "mismatch")
+      assert.strictEqual(await refusal({}, [secret], sentMs + 2), "too-old")
+      assert.strictEqual(await refusal({}, [secret], sentMs - 2), "in-the-future")
+    })
+  }
+
+  it("nobody can sign with a secret that is none", async () => {
+    const body = utf8("{}")
+    const signature = await signAttempt("", "1", "1", body)
+    const headers = { "webhook-id": "1", "webhook-timestamp": "1", "webhook-signature": signature }
+    const read = (header: string) => Object.entries(headers).find(([name]) => name === header)?.[1]
+    for (const secrets of [[""], ["whsec_"], ["", "whsec_"]]) {
+      assert.strictEqual(await attemptRefusalOf({ body, secrets }, read, 1000, 1), "mismatch")
+    }
+  })
 })

@@ -17,6 +17,13 @@ const Fields = Schema.Struct({
   singleUse: Schema.Boolean
 })
 
+const Signed = Schema.Struct({
+  name: Schema.String,
+  secret: Schema.String,
+  body: Schema.String,
+  header: Schema.String
+})
+
 const Vectors = Schema.Struct({
   documents: Schema.Struct({
     valid: Schema.Array(
@@ -31,9 +38,10 @@ const Vectors = Schema.Struct({
     )
   }),
   signatures: Schema.Struct({
-    valid: Schema.Array(
-      Schema.Struct({ name: Schema.String, secret: Schema.String, body: Schema.String, header: Schema.String })
-    ),
+    /** Headers as they are made. */
+    valid: Schema.Array(Signed),
+    /** Headers that hold, but that nobody here makes. */
+    accepted: Schema.Array(Signed),
     refused: Schema.Array(
       Schema.Struct({
         name: Schema.String,
@@ -41,6 +49,19 @@ const Vectors = Schema.Struct({
         body: Schema.String,
         header: Schema.NullOr(Schema.String),
         reason: Schema.String
+      })
+    )
+  }),
+  /** Signatures of Standard Webhooks, made by other code than ours. */
+  attempts: Schema.Struct({
+    valid: Schema.Array(
+      Schema.Struct({
+        name: Schema.String,
+        secret: Schema.String,
+        id: Schema.String,
+        timestamp: Schema.String,
+        body: Schema.String,
+        signature: Schema.String
       })
     )
   })

@@ -1,0 +1,46 @@
+/**
+ * What the calls of the Effect client take, and how they tell of their answers. Interruption ends a call.
+ */
+
+/** What every call takes; what is absent is as told to the layer. */
+export interface RequestOptions {
+  /** The time that each attempt has until its whole answer is there, in milliseconds. */
+  readonly timeoutMs?: number | undefined
+  /** How often the request is sent again at most. */
+  readonly maxRetries?: number | undefined
+  /** Further headers; those of the service's own win over them. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+/** What a creation takes. */
+export interface CreateOptions extends RequestOptions {
+  /**
+   * 8 to 255 visible ASCII characters, unique per operation. Best made from what is paid for (`order-1001`), so that it
+   * outlives this process. Without one, a UUID is made each time the effect runs and kept over its retries.
+   */
+  readonly idempotencyKey?: string | undefined
+}
+
+/** How a call was answered. */
+export interface ResponseInfo {
+  /** HTTP status. */
+  readonly status: number
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  /** `X-Request-Id`: names the last attempt in the service's logs. */
+  readonly requestId: string
+  /** The key of a creation, yours or the one that was made for it. */
+  readonly idempotencyKey?: string
+  /** True where the key was known already: the resource is told as it is now. */
+  readonly replayed: boolean
+  /** How often the request was sent, 1 or more. */
+  readonly attempts: number
+}
+
+/** A result together with its response. */
+export interface WithResponse<T> {
+  /** The result. */
+  readonly data: T
+  /** How it was answered. */
+  readonly response: ResponseInfo
+}

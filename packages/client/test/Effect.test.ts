@@ -1,0 +1,315 @@
+// @effect-diagnostics strictEffectProvide:off -- each test is an application of its own
+import { assert, describe, it, layer } from "@effect/vitest"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import { inspect } from "node:util"
+import { TestService } from "@pix-payments/server/test/Service"
+import { type Charge, PaymentsClient, type PaymentsClientOptions, PaymentsError } from "../src/effect.ts"
+import { chargeOf, secretKey, someCharge } from "./support/Samples.ts"
+import { type Asked, json, startStub } from "./support/Stub.ts"
+
+/** A client of an account of its own. */
+const provided = <A, E>(program: Effect.Effect<A, E, PaymentsClient | TestService>) =>
+  Effect.gen(function* () {
+    const { makeCaller, publicUrl } = yield* TestService
+    const { key } = yield* makeCaller()
+    return yield* Effect.provide(program, PaymentsClient.layer({ baseUrl: publicUrl, apiKey: Redacted.make(key) }))
+  })
+
+layer(TestService.layer(), { excludeTestServices: true })("the Effect client over a real service", (it) => {
+  it.effect("creates, retrieves and lists: lists are streams over all pages", () =>
+    provided(
+      Effect.gen(function* () {
+        const payments = yield* PaymentsClient
+        const made: Array<string> = []
+        for (let count = 0; count < 5; count++) made.unshift((yield* payments.charges.create(someCharge)).id)
+        const charge = yield* payments.charges.retrieve(made[0]!)
+        assert.match(charge.pix.br_code ?? "", /^000201/)
+        const idsOf = <E>(stream: Stream.Stream<Charge, E>) => Stream.runCollect(Stream.map(stream, ({ id }) => id))
+        assert.deepStrictEqual(yield* idsOf(payments.charges.list({ limit: 2 })), made)
+        assert.deepStrictEqual(yield* idsOf(Stream.take(payments.charges.list({ limit: 2 }), 3)), made.slice(0, 3))
+        assert.deepStrictEqual(yield* idsOf(payments.charges.list({ status: "paid" })), [])
+        assert.strictEqual((yield* payments.balance.retrieve()).total, 0)
+        assert.strictEqual((yield* payments.account.retrieve()).object, "account")
+      })
+    )
+  )
+
+  it.effect("registers, changes and removes webhook endpoints", () =>
+    provided(
+      Effect.gen(function* () {
+        const { webhooks } = yield* PaymentsClient
+        const made = yield* webhooks.create({ url: "https://1.1.1.1/hooks", events: ["charge.pix.paid"] })
+        assert.isFalse((yield* webhooks.update(made.id, { active: false, description: undefined })).active)
+        assert.strictEqual((yield* Stream.runCollect(webhooks.list())).length, 1)
+        assert.isUndefined(yield* webhooks.delete(made.id))
+        assert.strictEqual((yield* Stream.runCollect(webhooks.events())).length, 37)
+      })
+    )
+  )
+
+  it.effect("fails with one tagged error, whose reason is the code", () =>
+    provided(
+      Effect.gen(function* () {
+        const payments = yield* PaymentsClient
+        const payout = payments.payouts.create({ amount: 500, pix_key_type: "email", pix_key: "ana@example.com" })
+        const poor = yield* payout.pipe(
+          Effect.catchReason("PaymentsError", "INSUFFICIENT_BALANCE", (reason) => Effect.succeed(reason.status))
+        )
+        assert.strictEqual(poor, 400)
+        const customer = { ...someCharge.customer, email: "refuse@simulator.test" }
+        const refused = yield* payments.charges
+          .create({ ...someCharge, customer })
+          .pipe(
+            Effect.catchReason("PaymentsError", "ACQUIRER_REJECTED", ({ charge_id }) =>
+              payments.charges.retrieve(charge_id)
+            )
+          )
+        assert.strictEqual((refused as Charge).status, "failed")
+        const invalid = yield* Effect.flip(payments.charges.create({ ...someCharge, amount: 99 }))
+        assert.instanceOf(invalid, PaymentsError)
+        assert.strictEqual(invalid.reason._tag, "AMOUNT_BELOW_MINIMUM")
+        assert.strictEqual(invalid.operation, "charges.create")
+        assert.match(invalid.idempotencyKey ?? "", /^[0-9a-f-]{36}$/)
+        assert.match(invalid.requestId ?? "", /^[0-9a-f-]{36}$/)
+        const missing = yield* Effect.flip(payments.charges.retrieve("no/such"))
+        assert.strictEqual(missing.reason._tag, "CHARGE_NOT_FOUND")
+      })
+    )
+  )
+
+  it.effect("a key is made each time the effect runs, kept over its retries, and visible in the result", () =>
+    provided(
+      Effect.gen(function* () {
+        const payments = yield* PaymentsClient
+        const create = payments.withResponse.charges.create(someCharge)
+        const [one, other] = [yield* create, yield* create]
+        assert.notStrictEqual(one.data.id, other.data.id)
+        assert.notStrictEqual(one.response.idempotencyKey, other.response.idempotencyKey)
+        const again = yield* payments.withResponse.charges.create(someCharge, {
+          idempotencyKey: one.response.idempotencyKey
+        })
+        assert.deepStrictEqual([again.data.id, again.response.replayed], [one.data.id, true])
+        assert.deepStrictEqual([one.response.status, one.response.attempts, one.response.replayed], [201, 1, false])
+        assert.strictEqual(one.response.headers["x-request-id"], one.response.requestId)
+      })
+    )
+  )
+
+  it.effect("reads its settings from Config", () =>
+    Effect.gen(function* () {
+      const { makeCaller, publicUrl } = yield* TestService
+      const { key } = yield* makeCaller()
+      const read = (env: Record<string, string>) =>
+        Effect.flatMap(PaymentsClient, ({ balance }) => balance.retrieve()).pipe(
+          Effect.provide(
+            PaymentsClient.layerConfig.pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env }))))
+          )
+        )
+      const env = { PAYMENTS_URL: publicUrl, PAYMENTS_API_KEY: key }
+      assert.strictEqual((yield* read(env)).total, 0)
+      assert.strictEqual((yield* read({ ...env, PAYMENTS_TIMEOUT: "10 seconds", PAYMENTS_MAX_RETRIES: "0" })).total, 0)
+      assert.include(String(yield* Effect.flip(read({ PAYMENTS_URL: publicUrl }))), "PAYMENTS_API_KEY")
+      const wrong = yield* Effect.flip(read({ ...env, PAYMENTS_API_KEY: `${secretKey} ` }))
+      assert.strictEqual(wrong._tag, "PaymentsError")
+      assert.notInclude(inspect(wrong, { depth: Infinity }), secretKey)
+    })
+  )
+})
+
+/** Runs over a stub that answers so, and gives what was asked of it. */
+const over = <A, E>(
+  answer: Parameters<typeof startStub>[0],
+  program: Effect.Effect<A, E, PaymentsClient>,
+  options: Partial<PaymentsClientOptions> = {}
+): Effect.Effect<{ readonly result: A; readonly asked: ReadonlyArray<Asked> }, E | PaymentsError> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const stub = yield* Effect.acquireDisposable(Effect.promise(() => startStub(answer)))
+      const client = PaymentsClient.layer({ baseUrl: stub.url, apiKey: Redacted.make(secretKey), ...options })
+      const result = yield* Effect.provide(program, client)
+      return { result, asked: stub.asked }
+    })
+  )
+
+const oops = { code: "INTERNAL_ERROR", message: "An unexpected failure." }
+
+const balance = Effect.flatMap(PaymentsClient, (payments) => payments.balance.retrieve())
+const create = Effect.flatMap(PaymentsClient, (payments) => payments.withResponse.charges.create(someCharge))
+
+/** What is due in this turn of the event loop happens. */
+const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+
+/** Lets time pass as often as anything waits for it. */
+const hurried = <A, E, R>(program: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const fiber = yield* Effect.forkChild(program)
+    while (fiber.pollUnsafe() === undefined) {
+      yield* TestClock.adjust("10 seconds")
+      yield* turn
+    }
+    return yield* Fiber.join(fiber)
+  })
+
+describe("the Effect client", () => {
+  it.effect("sends the key, a request id and the call's headers; the address may have a path", () =>
+    Effect.gen(function* () {
+      const { asked } = yield* over((response) => json(response, 200, { object: "balance" }), balance, {
+        headers: { "x-tenant": "a", "x-api-key": "b" }
+      })
+      assert.deepInclude(asked[0]?.headers, { "x-api-key": secretKey, "x-tenant": "a" })
+      assert.match(String(asked[0]?.headers["x-request-id"]), /^[0-9a-f-]{36}$/)
+    })
+  )
+
+  it.effect("tries again what may help, under the same key", () =>
+    Effect.gen(function* () {
+      const { asked, result } = yield* hurried(
+        over(
+          (response, _, count) => {
+            if (count === 1) return void response.destroy()
+            if (count === 2) return json(response, 502, "<html>")
+            if (count === 3) return void response.writeHead(201).end(`{"id":`)
+            if (count === 4) return json(response, 429, { code: "RATE_LIMITED", message: "" }, { "retry-after": "30" })
+            json(response, 201, chargeOf())
+          },
+          create,
+          { maxRetries: 4 }
+        )
+      )
+      assert.strictEqual(result.response.attempts, 5)
+      assert.strictEqual(new Set(asked.map(({ headers }) => headers["idempotency-key"])).size, 1)
+      assert.strictEqual(new Set(asked.map(({ headers }) => headers["x-request-id"])).size, 5)
+    })
+  )
+
+  it.effect("never tries again what was refused, nor an endpoint that was perhaps registered", () =>
+    Effect.gen(function* () {
+      for (const status of [400, 401, 403, 404, 409, 422, 501]) {
+        const program = Effect.flip(create)
+        const { asked } = yield* over((response) => json(response, status, { code: "NO", message: "" }), program)
+        assert.strictEqual(asked.length, 1)
+      }
+      const register = Effect.flatMap(PaymentsClient, ({ webhooks }) =>
+        Effect.flip(webhooks.create({ url: "https://1.1.1.1/", events: ["charge.pix.paid"] }))
+      )
+      const { asked } = yield* over((response) => json(response, 500, oops), register)
+      assert.strictEqual(asked.length, 1)
+    })
+  )
+
+  it.effect("gives up an attempt that has no answer in time", () =>
+    Effect.gen(function* () {
+      const { asked, result } = yield* hurried(over(() => {}, Effect.flip(balance), { maxRetries: 1 }))
+      assert.deepStrictEqual(
+        { ...result.reason },
+        { _tag: "TimedOut", message: "balance.retrieve had no answer within 30000 ms", timeoutMs: 30_000 }
+      )
+      assert.strictEqual(result.attempts, 2)
+      assert.isAtMost(asked.length, 2)
+    })
+  )
+
+  it.effect("is never redirected", () =>
+    Effect.gen(function* () {
+      const { asked, result } = yield* over(
+        (response) => response.writeHead(307, { location: "/v1/account" }).end(),
+        Effect.flip(balance)
+      )
+      assert.strictEqual(result.reason._tag, "UnknownRefusal")
+      assert.strictEqual(asked.length, 1)
+    })
+  )
+
+  it.effect("sends nothing where the call was made wrongly", () =>
+    Effect.gen(function* () {
+      const payments = yield* PaymentsClient
+      const wrong = [
+        payments.charges.retrieve(".."),
+        payments.charges.create(someCharge, { idempotencyKey: "short" }),
+        payments.charges.create({ ...someCharge, amount: "10" as unknown as number }),
+        payments.balance.retrieve({ timeoutMs: -1 })
+      ]
+      for (const call of wrong) {
+        const error = yield* Effect.flip(call as Effect.Effect<unknown, PaymentsError>)
+        assert.strictEqual(error.reason._tag, "InvalidCall")
+        assert.strictEqual(error.attempts, 0)
+      }
+    }).pipe(
+      Effect.provide(
+        PaymentsClient.layerHttpClient({ baseUrl: "http://127.0.0.1:1", apiKey: Redacted.make(secretKey) }).pipe(
+          Layer.provide(FetchHttpClient.layer),
+          Layer.provide(
+            Layer.succeed(FetchHttpClient.Fetch, () => Promise.reject(new Error("something was sent after all")))
+          )
+        )
+      )
+    )
+  )
+
+  it.effect("waits for a charge as seldom as the contract asks, by the clock", () =>
+    Effect.gen(function* () {
+      let asked = 0
+      const waiting = Effect.flatMap(PaymentsClient, ({ charges }) => charges.waitUntil("1", "paid")).pipe(
+        Effect.provide(
+          PaymentsClient.layerHttpClient({ baseUrl: "http://127.0.0.1:1", apiKey: Redacted.make(secretKey) }).pipe(
+            Layer.provide(FetchHttpClient.layer),
+            Layer.provide(
+              Layer.succeed(FetchHttpClient.Fetch, () => {
+                asked += 1
+                return Promise.resolve(Response.json(chargeOf({ status: asked < 4 ? "pending" : "paid" })))
+              })
+            )
+          )
+        )
+      )
+      const fiber = yield* Effect.forkChild(waiting)
+      const settle = Effect.repeat(turn, { times: 5 })
+      const counts: Array<number> = []
+      for (const ms of [0, 29_999, 1, 59_999, 1, 89_999, 1]) {
+        yield* TestClock.adjust(ms)
+        // The answers come over promises, which no clock moves.
+        yield* settle
+        counts.push(asked)
+      }
+      assert.deepStrictEqual(counts, [1, 1, 2, 2, 3, 3, 4])
+      assert.strictEqual((yield* Fiber.join(fiber)).status, "paid")
+    })
+  )
+
+  it.effect("shows no secret: in the client, in errors, in reasons", () =>
+    Effect.gen(function* () {
+      const params = { ...someCharge, webhook_url: "https://1.1.1.1/", webhook_secret: secretKey }
+      const program = Effect.gen(function* () {
+        const payments = yield* PaymentsClient
+        const errors: Array<unknown> = [payments]
+        for (let count = 0; count < 4; count++) {
+          errors.push(yield* Effect.flip(payments.charges.create(params, { maxRetries: 0 })))
+        }
+        errors.push(
+          yield* Effect.flip(
+            payments.charges.create({ ...params, amount: secretKey as unknown as number }, { maxRetries: 0 })
+          )
+        )
+        return errors
+      })
+      const { result } = yield* over((response, _, count) => {
+        if (count === 1) return void response.destroy()
+        if (count === 2) return json(response, 500, oops)
+        if (count === 3) return void response.writeHead(201).end("{")
+        json(response, 400, { code: "VALIDATION_ERROR", message: "no" })
+      }, program)
+      assert.strictEqual(result.length, 6)
+      for (const value of result) {
+        const texts = [inspect(value, { depth: Infinity, showHidden: true }), JSON.stringify(value), String(value)]
+        for (const text of texts) assert.notInclude(text, secretKey)
+      }
+    })
+  )
+})

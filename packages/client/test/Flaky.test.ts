@@ -1,0 +1,75 @@
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { TestService } from "@pix-payments/server/test/Service"
+import { PaymentsClient } from "../src/effect.ts"
+import { Payments } from "../src/index.ts"
+import { startFlakyProxy } from "./support/FlakyProxy.ts"
+import { someCharge } from "./support/Samples.ts"
+
+/** Runs `work` `count` times, `width` at a time. */
+const inParallel = async <A>(count: number, width: number, work: (index: number) => Promise<A>): Promise<Array<A>> => {
+  const results: Array<A> = []
+  let next = 0
+  await Promise.all(
+    Array.from({ length: width }, async () => {
+      while (next < count) {
+        const index = next++
+        results[index] = await work(index)
+      }
+    })
+  )
+  return results
+}
+
+layer(TestService.layer(), { excludeTestServices: true })("between a client and the service much goes wrong", (it) => {
+  it.effect(
+    "1,000 creations through drops, 500s, delays and half answers make exactly 1,000 charges",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller, publicUrl } = yield* TestService
+        const { key } = yield* makeCaller()
+        yield* Effect.promise(async () => {
+          await using proxy = await startFlakyProxy(publicUrl, 20_261_121)
+          const through = new Payments({ baseUrl: proxy.url, apiKey: key, timeoutMs: 1000, maxRetries: 30 })
+          const made = await inParallel(1000, 100, (index) =>
+            through.charges.create({ ...someCharge, reference: `order-${index}` }).withResponse()
+          )
+          // Every kind of trouble came, and the client had to try again.
+          for (const [trouble, times] of proxy.counts) assert.isAbove(times, 20, trouble)
+          assert.isAbove(made.filter(({ response }) => response.attempts > 1).length, 200)
+          assert.isAbove(made.filter(({ response }) => response.replayed).length, 100)
+
+          const direct = new Payments({ baseUrl: publicUrl, apiKey: key })
+          const charges = await direct.charges.list().toArray({ limit: 5000 })
+          assert.strictEqual(charges.length, 1000)
+          assert.deepStrictEqual(charges.map(({ id }) => id).toSorted(), made.map(({ data }) => data.id).toSorted())
+          // Each creation got its own charge.
+          for (const [index, { data }] of made.entries()) assert.strictEqual(data.reference, `order-${index}`)
+        })
+      }),
+    300_000
+  )
+
+  it.effect(
+    "the Effect client makes exactly as many charges as it was asked for, too",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller, publicUrl } = yield* TestService
+        const { key } = yield* makeCaller()
+        const proxy = yield* Effect.acquireDisposable(Effect.promise(() => startFlakyProxy(publicUrl, 4)))
+        const through = yield* Layer.build(
+          PaymentsClient.layer({ baseUrl: proxy.url, apiKey: Redacted.make(key), timeoutMs: 1000, maxRetries: 30 })
+        )
+        const made = yield* Effect.flatMap(PaymentsClient, ({ charges }) =>
+          Effect.forEach(Array.from({ length: 200 }), () => charges.create(someCharge), { concurrency: 50 })
+        ).pipe(Effect.provide(through))
+        const direct = new Payments({ baseUrl: publicUrl, apiKey: key })
+        const charges = yield* Effect.promise(() => direct.charges.list().toArray({ limit: 5000 }))
+        assert.deepStrictEqual(charges.map(({ id }) => id).toSorted(), made.map(({ id }) => id).toSorted())
+        assert.strictEqual(new Set(made.map(({ id }) => id)).size, 200)
+      }),
+    300_000
+  )
+})

@@ -1,0 +1,367 @@
+// @effect-diagnostics strictEffectProvide:off
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
+import { assert, describe, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { execFile } from "node:child_process"
+import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { gzipSync } from "node:zlib"
+import { publint } from "publint"
+import { rolldown } from "rolldown"
+import { afterAll, beforeAll, it as test } from "vitest"
+import { TestService } from "@pix-payments/server/test/Service"
+import { install, oldestNode, pack, type Project } from "./support/Tarball.ts"
+
+let folder: string
+let tarball: string
+/** The tarball, unpacked. */
+let unpacked: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "pix-payments-client-"))
+  tarball = await pack(folder)
+  await promisify(execFile)("tar", ["-xzf", tarball, "-C", folder])
+  unpacked = join(folder, "package")
+}, 300_000)
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const strict = (options: object) =>
+  JSON.stringify({
+    compilerOptions: {
+      strict: true,
+      noEmit: true,
+      skipLibCheck: false,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      noImplicitReturns: true,
+      verbatimModuleSyntax: true,
+      target: "es2022",
+      types: [],
+      ...options
+    },
+    include: ["*.ts", "*.mts", "*.cts"]
+  })
+
+/** What every project does: the main job, start to end. */
+const job = `
+const payments = new Payments({ baseUrl: process.env.PAYMENTS_URL ?? "", apiKey: process.env.PAYMENTS_API_KEY ?? "" })
+const run = async () => {
+  const charge = await payments.charges.create({
+    amount: 1990,
+    customer: { name: "Ana Souza", email: "ana@example.com", document: "529.982.247-25" }
+  })
+  const all = await payments.charges.list().toArray({ limit: 10 })
+  const missing = await payments.charges.retrieve("none").catch((error) => isCode(error, "CHARGE_NOT_FOUND"))
+  const delivery = await signForTest({
+    event: { id: "1", object: "event", event: "charge.pix.paid", resource: "charge", data: charge },
+    secret: "a secret"
+  })
+  const event = await unwrap({ ...delivery, secrets: ["another", "a secret"] })
+  const refused = await unwrap({ ...delivery, secrets: "another" }).catch((error) => error.reason)
+  console.log(JSON.stringify({ status: charge.status, found: all.some(({ id }) => id === charge.id), missing, event: event.event, refused }))
+}
+void run()
+`
+
+const expected = { status: "pending", found: true, missing: true, event: "charge.pix.paid", refused: "mismatch" }
+
+const imports = `import { isCode, Payments } from "@pix-payments/client"
+import { signForTest, unwrap } from "@pix-payments/client/webhooks"
+`
+const requires = `const { isCode, Payments } = require("@pix-payments/client")
+const { signForTest, unwrap } = require("@pix-payments/client/webhooks")
+`
+const declaredProcess = `declare const process: { readonly env: Readonly<Record<string, string | undefined>> }
+`
+
+const effectJob = `import { PaymentsClient } from "@pix-payments/client/effect"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+
+const program = Effect.gen(function* () {
+  const payments = yield* PaymentsClient
+  const charge = yield* payments.charges.create({
+    amount: 1990,
+    customer: { name: "Ana Souza", email: "ana@example.com", document: "529.982.247-25" }
+  })
+  const all = yield* Stream.runCollect(payments.charges.list())
+  const missing = yield* payments.charges.retrieve("none").pipe(
+    Effect.as(false),
+    Effect.catchReason("PaymentsError", "CHARGE_NOT_FOUND", () => Effect.succeed(true))
+  )
+  return { status: charge.status, found: all.some(({ id }) => id === charge.id), missing }
+})
+Effect.runPromise(Effect.provide(program, PaymentsClient.layerConfig)).then((done) => console.log(JSON.stringify(done)))
+`
+
+layer(TestService.layer(), { excludeTestServices: true })("the tarball, installed into an empty project", (it) => {
+  const made = (name: string, files: Readonly<Record<string, string>>, linked?: ReadonlyArray<string>) =>
+    Effect.promise(() => install(join(folder, name), tarball, files, linked))
+
+  /** Runs a file against the real service; what it prints. */
+  const ran = (project: Project, file: string, node?: string) =>
+    Effect.gen(function* () {
+      const { makeCaller, publicUrl } = yield* TestService
+      const { key } = yield* makeCaller()
+      const env = { PAYMENTS_URL: publicUrl, PAYMENTS_API_KEY: key }
+      return JSON.parse(yield* Effect.promise(() => project.run(file, env, node)))
+    })
+
+  const timeoutMs = 120_000
+
+  it.effect(
+    "strict TypeScript, moduleResolution bundler, with the types of a browser or worker alone",
+    () =>
+      Effect.gen(function* () {
+        const project = yield* made("bundler", {
+          "tsconfig.json": strict({
+            module: "esnext",
+            moduleResolution: "bundler",
+            lib: ["es2022", "dom", "dom.iterable"]
+          }),
+          "main.mts": imports + declaredProcess + job
+        })
+        assert.strictEqual(yield* Effect.promise(() => project.typeCheck()), "")
+        assert.deepStrictEqual(yield* ran(project, "main.mts"), expected)
+      }),
+    timeoutMs
+  )
+
+  it.effect(
+    "strict TypeScript, moduleResolution nodenext, with the types of Node alone, ESM and CommonJS",
+    () =>
+      Effect.gen(function* () {
+        const project = yield* made(
+          "nodenext",
+          {
+            "tsconfig.json": strict({ module: "nodenext", lib: ["es2022"], types: ["node"] }),
+            "main.mts": imports + job,
+            "main.cts": `import client = require("@pix-payments/client")
+const payments = new client.Payments({ baseUrl: "https://pix.example.com", apiKey: "pix_" })
+export = payments
+`
+          },
+          ["@types/node"]
+        )
+        assert.strictEqual(yield* Effect.promise(() => project.typeCheck()), "")
+        assert.deepStrictEqual(yield* ran(project, "main.mts"), expected)
+      }),
+    timeoutMs
+  )
+
+  it.effect(
+    "plain JavaScript, and CommonJS with require: under this Node and the oldest one that engines names",
+    () =>
+      Effect.gen(function* () {
+        const project = yield* made("javascript", { "main.mjs": imports + job, "main.cjs": requires + job })
+        const oldest = yield* Effect.promise(oldestNode)
+        // On Linux it is a dependency; elsewhere the registry has no such release.
+        if (process.platform === "linux") assert.isDefined(oldest.path)
+        for (const node of [process.execPath, ...(oldest.path === undefined ? [] : [oldest.path])]) {
+          const { stdout } = yield* Effect.promise(() => promisify(execFile)(node, ["--version"]))
+          if (node === oldest.path) assert.strictEqual(stdout.trim(), `v${oldest.version}`)
+          assert.deepStrictEqual(yield* ran(project, "main.mjs", node), expected, stdout)
+          assert.deepStrictEqual(yield* ran(project, "main.cjs", node), expected, stdout)
+        }
+      }),
+    timeoutMs
+  )
+
+  it.effect(
+    "with Effect beside it, which it does not bring along",
+    () =>
+      Effect.gen(function* () {
+        const project = yield* made(
+          "effect",
+          {
+            "tsconfig.json": strict({
+              module: "nodenext",
+              lib: ["es2024", "dom", "esnext.disposable"],
+              skipLibCheck: true
+            }),
+            "main.mts": effectJob
+          },
+          ["effect"]
+        )
+        assert.strictEqual(yield* Effect.promise(() => project.typeCheck()), "")
+        const { event: _event, refused: _refused, ...common } = expected
+        assert.deepStrictEqual(yield* ran(project, "main.mts"), common)
+        const installed = yield* Effect.promise(() => readdir(join(project.folder, "node_modules/@pix-payments")))
+        assert.deepStrictEqual(installed, ["client"])
+      }),
+    timeoutMs
+  )
+
+  it.effect(
+    "every example of the README and of the documentation comments compiles",
+    () =>
+      Effect.gen(function* () {
+        const texts = yield* Effect.promise(async () => {
+          const declared = (await readdir(join(unpacked, "dist"))).filter((name) => name.endsWith(".d.ts"))
+          return Promise.all(
+            ["README.md", ...declared.map((name) => `dist/${name}`)].map(async (name) => ({
+              name: name.replace(/^dist\//, ""),
+              text: (await readFile(join(unpacked, name), "utf8")).replaceAll(/^ +\* ?/gm, "")
+            }))
+          )
+        })
+        const blocks = texts.flatMap(({ name, text }) =>
+          [...text.matchAll(/^```(?:ts|typescript)\n(.*?)^```/gms)].map(([, code], index) => [
+            `${name.replaceAll(/\W/g, "-")}-${index + 1}.mts`,
+            `${code}\nexport {}\n`
+          ])
+        )
+        const languages = texts.flatMap(({ text }) =>
+          [...text.matchAll(/^```(\w+)$/gm)].map(([, language]) => language)
+        )
+        // Nothing that looks like code goes unseen.
+        assert.includeMembers(["ts", "sh"], [...new Set(languages)])
+        assert.isAtLeast(blocks.length, 11)
+        const project = yield* made(
+          "examples",
+          {
+            "tsconfig.json": strict({
+              module: "nodenext",
+              lib: ["es2024", "dom", "dom.iterable", "esnext.disposable"],
+              types: ["node"],
+              skipLibCheck: true
+            }),
+            ...Object.fromEntries(blocks)
+          },
+          ["effect", "@types/node"]
+        )
+        assert.strictEqual(yield* Effect.promise(() => project.typeCheck()), "")
+      }),
+    timeoutMs
+  )
+})
+
+describe("the package", () => {
+  test("holds what is published and nothing else", async () => {
+    const names = await readdir(unpacked, { recursive: true })
+    const unexpected = names.filter(
+      (name) => !/^(README\.md|LICENSE|package\.json|dist|dist\/[\w-]+(\.d\.ts|\.js))$/.test(name)
+    )
+    assert.deepStrictEqual(unexpected, [])
+    const manifest = JSON.parse(await readFile(join(unpacked, "package.json"), "utf8"))
+    assert.isUndefined(manifest.dependencies)
+    assert.deepStrictEqual(manifest.peerDependenciesMeta, { effect: { optional: true } })
+    assert.notProperty(manifest, "private")
+  })
+
+  test("publint has nothing to say", async () => {
+    const { messages } = await publint({ pkgDir: unpacked, pack: false, strict: true })
+    assert.deepStrictEqual(messages, [])
+  })
+
+  test("attw finds no wrong types: ESM alone, which require can load from Node 22 on", async () => {
+    const checked = await checkPackage(createPackageFromTarballData(await readFile(tarball)))
+    if (!checked.types) return assert.fail("no types")
+    assert.deepStrictEqual(
+      checked.problems.filter(({ kind }) => kind !== "CJSResolvesToESM" && kind !== "NoResolution"),
+      []
+    )
+    // Subpaths are for resolvers that know `exports`; `node10` does not.
+    for (const problem of checked.problems) {
+      if (problem.kind === "NoResolution") assert.strictEqual(problem.resolutionKind, "node10")
+      if (problem.kind === "CJSResolvesToESM") assert.strictEqual(problem.resolutionKind, "node16-cjs")
+    }
+  })
+
+  /** Everything of an entry, as a bundler leaves it. */
+  const bundled = async (entry: string) => {
+    const place = join(folder, "bundles")
+    await mkdir(place, { recursive: true })
+    const bundle = await rolldown({
+      input: join(unpacked, "dist", entry),
+      platform: "browser",
+      external: /^effect($|\/)/,
+      logLevel: "silent"
+    })
+    const { output } = await bundle.generate({ format: "esm", minify: true, codeSplitting: false } as object)
+    await bundle.close()
+    const [chunk] = output
+    return {
+      imports: chunk.imports,
+      modules: chunk.moduleIds,
+      code: chunk.code,
+      gzipped: gzipSync(chunk.code, { level: 9 }).length
+    }
+  }
+
+  test("`.` needs no effect and is at most 6 kB gzipped", async () => {
+    const { code, gzipped, imports, modules } = await bundled("index.js")
+    assert.deepStrictEqual(imports, [])
+    assert.isTrue(modules.every((module) => module.startsWith(unpacked)))
+    assert.notMatch(code, /["']effect\//)
+    assert.isAtMost(gzipped, 6000)
+    assert.isAbove(gzipped, 2000)
+  })
+
+  test("`./webhooks` needs no effect and is at most 1.5 kB gzipped", async () => {
+    const { code, gzipped, imports, modules } = await bundled("webhooks.js")
+    assert.deepStrictEqual(imports, [])
+    assert.isTrue(modules.every((module) => module.startsWith(unpacked)))
+    assert.notMatch(code, /["']effect\//)
+    assert.isAtMost(gzipped, 1500)
+    assert.isAbove(gzipped, 500)
+  })
+
+  test("`./effect` needs effect and nothing else", async () => {
+    const { imports } = await bundled("effect.js")
+    assert.isAbove(imports.length, 0)
+    assert.isTrue(imports.every((name) => name.startsWith("effect/")))
+  })
+
+  /** The declarations that an entry reaches, and what they import from elsewhere. */
+  const declarations = async (entry: string) => {
+    const files = new Map<string, string>()
+    const outside = new Set<string>()
+    const look = async (name: string): Promise<void> => {
+      if (files.has(name)) return
+      const text = await readFile(join(unpacked, "dist", name), "utf8")
+      files.set(name, text)
+      const code = text.replaceAll(/\/\*.*?\*\//gs, "")
+      for (const [, from = ""] of code.matchAll(/(?:from|import\()\s*["']([^"']+)["']/g)) {
+        if (from.startsWith("./")) await look(from.slice(2).replace(/\.js$/, ".d.ts"))
+        else outside.add(from)
+      }
+    }
+    await look(entry)
+    return { text: [...files.values()].join("\n"), outside: [...outside] }
+  }
+
+  test("no types of effect in the declarations of `.` and `./webhooks`", async () => {
+    assert.deepStrictEqual((await declarations("index.d.ts")).outside, [])
+    assert.deepStrictEqual((await declarations("webhooks.d.ts")).outside, [])
+    const effect = await declarations("effect.d.ts")
+    assert.isAbove(effect.outside.length, 0)
+    assert.isTrue(effect.outside.every((name) => name.startsWith("effect/")))
+  })
+
+  test("all that is public is documented", async () => {
+    const texts = await Promise.all(["index.d.ts", "webhooks.d.ts", "effect.d.ts"].map(declarations))
+    const undocumented = new Set<string>()
+    let seen = 0
+    for (const { text } of texts) {
+      const lines = text.split("\n")
+      for (const [index, line] of lines.entries()) {
+        const isMember = /^  (?:readonly |static |declare |get |async )*\[?["\w.]+\]?\??[:(<]/.test(line)
+        const isDeclared = /^(?:declare |export )+(?:interface|class|type|const|function) /.test(line)
+        if (!isMember && !isDeclared) continue
+        if (
+          /^declare const \w+_base/.test(line) ||
+          /^ {2}(?:then|catch|finally|constructor|\[Symbol|readonly (?:_tag|code: C;|\[Symbol))/.test(line)
+        )
+          continue
+        seen += 1
+        if (!lines[index - 1]?.trimEnd().endsWith("*/")) undocumented.add(line.trim())
+      }
+    }
+    assert.deepStrictEqual([...undocumented], [])
+    assert.isAbove(seen, 300)
+  })
+})

@@ -1,0 +1,245 @@
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { loopback } from "@pix-payments/server/test/Receiver"
+import { TestService } from "@pix-payments/server/test/Service"
+import { vectors } from "../../domain/test/vectors.ts"
+import { ApiError, AuthenticationError, isCode, NotFoundError, Payments, PermissionError } from "../src/index.ts"
+import { someCharge } from "./support/Samples.ts"
+
+/** A client of an account of its own, with money in it when asked for. */
+const clientOf = (
+  options: { readonly scopes?: ReadonlyArray<string>; readonly account?: Record<string, unknown> } = {}
+) =>
+  Effect.gen(function* () {
+    const { makeCaller, publicUrl } = yield* TestService
+    const caller = yield* makeCaller(options)
+    return { ...caller, payments: new Payments({ baseUrl: publicUrl, apiKey: caller.key }) }
+  })
+
+const failureOf = async (call: PromiseLike<unknown>): Promise<unknown> => {
+  try {
+    await call
+  } catch (error) {
+    return error
+  }
+  return assert.fail("it was accepted")
+}
+
+const pay = (id: string) =>
+  Effect.flatMap(TestService, ({ operate }) =>
+    operate("POST", `/operator/v1/simulator/charges/${id}/pay`, { body: {} })
+  )
+
+layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { excludeTestServices: true })(
+  "the Promise client over a real service",
+  (it) => {
+    it.effect("creates, retrieves and lists charges", () =>
+      Effect.gen(function* () {
+        const { payments } = yield* clientOf()
+        yield* Effect.promise(async () => {
+          const charge = await payments.charges.create({ ...someCharge, reference: "order-1" })
+          assert.strictEqual(charge.object, "charge")
+          assert.strictEqual(charge.status, "pending")
+          assert.match(charge.pix.br_code ?? "", /^000201/)
+          assert.deepStrictEqual(await payments.charges.retrieve(charge.id), charge)
+          const page = await payments.charges.list({ status: "pending" })
+          assert.deepStrictEqual(page, { object: "list", data: [charge], has_more: false })
+          assert.deepStrictEqual((await payments.charges.list({ status: "paid" })).data, [])
+        })
+      })
+    )
+
+    it.effect("reads account and balance, sends a payout, lists payouts", () =>
+      Effect.gen(function* () {
+        const { payments } = yield* clientOf({ account: { payout_fee: { fixed: 50, basis_points: 0 } } })
+        const charge = yield* Effect.promise(() => payments.charges.create({ ...someCharge, amount: 10_000 }))
+        yield* pay(charge.id)
+        yield* Effect.promise(async () => {
+          assert.strictEqual((await payments.balance.retrieve()).available, 10_000)
+          assert.strictEqual((await payments.account.retrieve()).document_type, "cnpj")
+          const payout = await payments.payouts.create({
+            amount: 500,
+            pix_key_type: "email",
+            pix_key: "ana@example.com"
+          })
+          assert.strictEqual(payout.status, "processing")
+          assert.strictEqual(payout.fee, 50)
+          assert.strictEqual((await payments.payouts.retrieve(payout.id)).id, payout.id)
+          assert.strictEqual((await payments.payouts.list({ limit: 1 })).data[0]?.id, payout.id)
+          assert.strictEqual((await payments.balance.retrieve()).available, 9450)
+        })
+      })
+    )
+
+    it.effect("registers, changes, lists and removes webhook endpoints, and lists the events", () =>
+      Effect.gen(function* () {
+        const { payments } = yield* clientOf()
+        yield* Effect.promise(async () => {
+          const made = await payments.webhooks.create({ url: "https://1.1.1.1/hooks", events: ["charge.pix.paid"] })
+          assert.isTrue(made.active)
+          const paused = await payments.webhooks.update(made.id, { active: false })
+          assert.isFalse(paused.active)
+          assert.deepStrictEqual((await payments.webhooks.list()).data, [paused])
+          assert.deepStrictEqual(await payments.webhooks.list().toArray({ limit: 5 }), [paused])
+          assert.isUndefined(await payments.webhooks.delete(made.id))
+          assert.deepStrictEqual((await payments.webhooks.list()).data, [])
+          const events = await payments.webhooks.events().toArray({ limit: 100 })
+          assert.strictEqual(events.length, 37)
+          assert.instanceOf(await failureOf(payments.webhooks.delete(made.id)), NotFoundError)
+        })
+      })
+    )
+
+    it.effect("a key told twice is one charge, told as it is now", () =>
+      Effect.gen(function* () {
+        const { payments } = yield* clientOf()
+        const options = { idempotencyKey: "order-1001" }
+        const first = yield* Effect.promise(() => payments.charges.create(someCharge, options).withResponse())
+        yield* pay(first.data.id)
+        const again = yield* Effect.promise(() => payments.charges.create(someCharge, options).withResponse())
+        assert.strictEqual(again.data.id, first.data.id)
+        assert.strictEqual(again.data.status, "paid")
+        assert.deepStrictEqual([first.response.replayed, again.response.replayed], [false, true])
+      })
+    )
+
+    it.effect("without one, each call makes its own key, known before its outcome, and visible in the result", () =>
+      Effect.gen(function* () {
+        const { payments } = yield* clientOf()
+        yield* Effect.promise(async () => {
+          const one = payments.charges.create(someCharge)
+          const other = payments.charges.create(someCharge)
+          assert.match(one.idempotencyKey ?? "", /^[0-9a-f-]{36}$/)
+          assert.notStrictEqual((await one).id, (await other).id)
+          const { response } = await one.withResponse()
+          assert.strictEqual(response.idempotencyKey, one.idempotencyKey)
+          assert.strictEqual(response.status, 201)
+          assert.strictEqual(response.attempts, 1)
+          assert.strictEqual(response.headers.get("x-request-id"), response.requestId)
+          const repeated = await payments.charges.create(someCharge, { idempotencyKey: response.idempotencyKey })
+          assert.strictEqual(repeated.id, (await one).id)
+          assert.isUndefined(payments.balance.retrieve().idempotencyKey)
+        })
+      })
+    )
+
+    it.effect("goes through all pages, each item once, newest first", () =>
+      Effect.gen(function* () {
+        const { payments } = yield* clientOf()
+        yield* Effect.promise(async () => {
+          const made: Array<string> = []
+          for (let count = 0; count < 7; count++) made.unshift((await payments.charges.create(someCharge)).id)
+          const seen: Array<string> = []
+          for await (const { id } of payments.charges.list({ limit: 3 })) seen.push(id)
+          assert.deepStrictEqual(seen, made)
+          const sizes: Array<number> = []
+          for await (const { data } of payments.charges.list({ limit: 3 }).pages()) sizes.push(data.length)
+          assert.deepStrictEqual(sizes, [3, 3, 1])
+          const ids = async (limit: number) =>
+            (await payments.charges.list({ limit: 2 }).toArray({ limit })).map(({ id }) => id)
+          assert.deepStrictEqual(await ids(5), made.slice(0, 5))
+          assert.deepStrictEqual(await ids(100), made)
+          const rest = await payments.charges.list({ starting_after: made[4]! }).toArray({ limit: 10 })
+          assert.deepStrictEqual(
+            rest.map(({ id }) => id),
+            made.slice(5)
+          )
+          for (const limit of [0, -1, 1.5, Infinity]) {
+            assert.include(String(await failureOf(payments.charges.list().toArray({ limit }))), "limit must be")
+          }
+        })
+      })
+    )
+
+    it.effect("a refusal is an error with status, code, details, request id and idempotency key", () =>
+      Effect.gen(function* () {
+        const { payments } = yield* clientOf()
+        yield* Effect.promise(async () => {
+          const call = payments.charges.create({ ...someCharge, description: "a".repeat(141), expires_in: 1 })
+          const error = await failureOf(call)
+          assert.isTrue(isCode(error, "VALIDATION_ERROR"))
+          if (!(error instanceof ApiError)) return assert.fail()
+          assert.strictEqual(error.status, 400)
+          assert.strictEqual(error.name, "InvalidRequestError")
+          assert.sameMembers([...error.details], ["description", "expires_in"])
+          assert.strictEqual(error.idempotencyKey, call.idempotencyKey)
+          assert.match(error.requestId ?? "", /^[0-9a-f-]{36}$/)
+          assert.strictEqual(error.operation, "charges.create")
+          assert.strictEqual(error.attempts, 1)
+        })
+      })
+    )
+
+    it.effect("isCode narrows: a refused charge says which one it is, and a repeat of its key gives that charge", () =>
+      Effect.gen(function* () {
+        const { payments } = yield* clientOf()
+        yield* Effect.promise(async () => {
+          const customer = { ...someCharge.customer, email: "refuse@simulator.test" }
+          const call = payments.charges.create({ ...someCharge, customer })
+          const error = await failureOf(call)
+          if (!isCode(error, "ACQUIRER_REJECTED")) return assert.fail(String(error))
+          const id: string = error.charge_id
+          const failed = await payments.charges.retrieve(id)
+          assert.strictEqual(failed.status, "failed")
+          assert.isString(failed.failure_reason)
+          const again = await payments.charges.create(someCharge, { idempotencyKey: error.idempotencyKey })
+          assert.deepStrictEqual(again, failed)
+          assert.isFalse(isCode(error, "INSUFFICIENT_BALANCE"))
+          assert.isFalse(isCode(new Error("another"), "ACQUIRER_REJECTED"))
+        })
+      })
+    )
+
+    it.effect("each status has its class", () =>
+      Effect.gen(function* () {
+        const { publicUrl } = yield* TestService
+        const { payments } = yield* clientOf({ scopes: ["charge:read", "payout:write"] })
+        yield* Effect.promise(async () => {
+          const stranger = new Payments({ baseUrl: publicUrl, apiKey: "pix_unknown" })
+          assert.instanceOf(await failureOf(stranger.balance.retrieve()), AuthenticationError)
+          const forbidden = await failureOf(payments.balance.retrieve())
+          assert.instanceOf(forbidden, PermissionError)
+          assert.deepStrictEqual(forbidden.details, ["balance:read"])
+          const missing = await failureOf(payments.charges.retrieve("no/such?charge"))
+          assert.instanceOf(missing, NotFoundError)
+          assert.isTrue(isCode(missing, "CHARGE_NOT_FOUND"))
+          const poor = payments.payouts.create({ amount: 500, pix_key_type: "email", pix_key: "ana@example.com" })
+          assert.isTrue(isCode(await failureOf(poor), "INSUFFICIENT_BALANCE"))
+        })
+      })
+    )
+
+    it.effect("documents: the service takes and refuses through the client what the vectors say", () =>
+      Effect.gen(function* () {
+        const { payments } = yield* clientOf()
+        const create = (document: string) =>
+          payments.charges.create({ ...someCharge, customer: { ...someCharge.customer, document } })
+        yield* Effect.promise(async () => {
+          for (const { input, value } of vectors.documents.valid) {
+            assert.strictEqual((await create(input)).customer?.document, value, input)
+          }
+          for (const { input, why } of vectors.documents.invalid) {
+            const error = await failureOf(create(input))
+            assert.isTrue(isCode(error, "INVALID_DOCUMENT") || isCode(error, "VALIDATION_ERROR"), why)
+          }
+        })
+      })
+    )
+
+    it.effect("waits for a charge that is as wanted already, and not for one that never will be", () =>
+      Effect.gen(function* () {
+        const { operate } = yield* TestService
+        const { payments } = yield* clientOf()
+        const paid = yield* Effect.promise(() => payments.charges.create(someCharge))
+        yield* pay(paid.id)
+        const canceled = yield* Effect.promise(() => payments.charges.create(someCharge))
+        yield* operate("POST", `/operator/v1/charges/${canceled.id}/cancel`)
+        yield* Effect.promise(async () => {
+          assert.strictEqual((await payments.charges.waitUntil(paid.id, "paid")).status, "paid")
+          const error = await failureOf(payments.charges.waitUntil(canceled.id, ["paid", "refunded"]))
+          assert.include(String(error), `The charge ${canceled.id} is canceled`)
+        })
+      })
+    )
+  }
+)

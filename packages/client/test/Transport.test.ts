@@ -1,0 +1,549 @@
+import { afterEach, assert, beforeEach, describe, it, vi } from "vitest"
+import { inspect } from "node:util"
+import {
+  AbortError,
+  ApiError,
+  ConnectionError,
+  isCode,
+  Payments,
+  PaymentsError,
+  type PaymentsOptions,
+  RateLimitError,
+  ServerError,
+  TimeoutError,
+  UsageError
+} from "../src/index.ts"
+import { backoffMs, retryAfterMs } from "../src/Retry.ts"
+import { version } from "../src/generated/Routes.ts"
+import { chargeOf, secretKey, someCharge } from "./support/Samples.ts"
+import { json, startStub } from "./support/Stub.ts"
+
+const clientOf = (baseUrl: string, options: Partial<PaymentsOptions> = {}) =>
+  new Payments({ baseUrl, apiKey: secretKey, ...options })
+
+const failureOf = async (call: PromiseLike<unknown>): Promise<PaymentsError> => {
+  try {
+    await call
+  } catch (error) {
+    if (error instanceof PaymentsError) return error
+    throw error
+  }
+  return assert.fail("it was accepted")
+}
+
+const oops = { code: "INTERNAL_ERROR", message: "An unexpected failure." }
+
+// Full jitter begins at nothing: no test waits.
+beforeEach(() => {
+  vi.spyOn(Math, "random").mockReturnValue(0)
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+describe("a request", () => {
+  it("carries the key, a request id of its own, and says who sends it", async () => {
+    await using stub = await startStub((response) => json(response, 201, chargeOf()))
+    const payments = clientOf(`${stub.url}/behind/a/proxy//`, { headers: { "x-tenant": "a", "x-api-key": "b" } })
+    await payments.charges.create(someCharge, { headers: { "x-trace": "1" } })
+    const asked = stub.asked[0]!
+    assert.strictEqual(asked.path, "/behind/a/proxy/v1/charges")
+    assert.deepInclude(asked.headers, {
+      "x-api-key": secretKey,
+      "x-tenant": "a",
+      "x-trace": "1",
+      accept: "application/json",
+      "content-type": "application/json",
+      "user-agent": `pix-payments-client/${version}`
+    })
+    assert.match(String(asked.headers["x-request-id"]), /^[0-9a-f-]{36}$/)
+    assert.deepStrictEqual(JSON.parse(asked.body), someCharge)
+  })
+
+  it("encodes ids and leaves out what a query does not say", async () => {
+    await using stub = await startStub((response) => json(response, 200, { object: "list", data: [], has_more: false }))
+    const payments = clientOf(stub.url)
+    await payments.charges.retrieve("a/b?c#d")
+    await payments.charges.list({ status: "paid", created_after: "2026-11-21T00:00:00+03:00", limit: undefined })
+    await payments.charges.list()
+    assert.deepStrictEqual(
+      stub.asked.map(({ path }) => path),
+      [
+        "/v1/charges/a%2Fb%3Fc%23d",
+        "/v1/charges?status=paid&created_after=2026-11-21T00%3A00%3A00%2B03%3A00",
+        "/v1/charges"
+      ]
+    )
+  })
+
+  it("is sent when a creation is called, and for a list when it is looked at, once each", async () => {
+    await using stub = await startStub((response, { method }) =>
+      json(response, 200, method === "POST" ? chargeOf() : { object: "list", data: [], has_more: false })
+    )
+    const payments = clientOf(stub.url)
+    const call = payments.charges.create(someCharge)
+    await Promise.all([call, call, call.withResponse(), call.finally(() => {})])
+    assert.strictEqual(stub.asked.length, 1)
+    const list = payments.charges.list()
+    await call.then()
+    assert.strictEqual(stub.asked.length, 1)
+    await Promise.all([list, list.withResponse(), list])
+    assert.strictEqual(stub.asked.length, 2)
+  })
+
+  it("is never redirected: the key is meant for one address", async () => {
+    await using elsewhere = await startStub((response) => json(response, 200, chargeOf()))
+    await using stub = await startStub((response) => {
+      response.writeHead(307, { location: `${elsewhere.url}/v1/charges/1` }).end()
+    })
+    const error = await failureOf(clientOf(stub.url).charges.retrieve("1"))
+    assert.instanceOf(error, ApiError)
+    assert.strictEqual(error.status, 307)
+    assert.strictEqual(error.code, "UNKNOWN")
+    assert.strictEqual(elsewhere.asked.length, 0)
+  })
+
+  it("is not sent where the call was made wrongly", async () => {
+    await using stub = await startStub((response) => json(response, 200, chargeOf()))
+    const payments = clientOf(stub.url)
+    for (const id of ["", ".", ".."]) assert.instanceOf(await failureOf(payments.charges.retrieve(id)), UsageError)
+    assert.instanceOf(await failureOf(payments.charges.retrieve(undefined as unknown as string)), UsageError)
+    for (const idempotencyKey of ["short", "with a space", "a".repeat(256), "line\nbreak"]) {
+      assert.instanceOf(await failureOf(payments.charges.create(someCharge, { idempotencyKey })), UsageError)
+    }
+    for (const options of [{ timeoutMs: 0 }, { timeoutMs: 2 ** 31 }, { maxRetries: -1 }, { maxRetries: 0.5 }]) {
+      assert.instanceOf(await failureOf(payments.balance.retrieve(options)), UsageError)
+    }
+    const error = await failureOf(payments.balance.retrieve({ headers: { "x-secret": "a\nsecret" } }))
+    assert.instanceOf(error, UsageError)
+    assert.notInclude(inspect(error, { depth: Infinity }), "a\nsecret")
+    assert.strictEqual(error.attempts, 0)
+    assert.strictEqual(stub.asked.length, 0)
+  })
+})
+
+describe("new Payments", () => {
+  it("refuses what cannot be used, without saying what it is", () => {
+    const refusals: ReadonlyArray<Partial<PaymentsOptions>> = [
+      { baseUrl: "pix.example.com" },
+      { baseUrl: "ftp://pix.example.com" },
+      { baseUrl: `https://user:${secretKey}@pix.example.com` },
+      { baseUrl: `https://pix.example.com?key=${secretKey}` },
+      { baseUrl: `https://pix.example.com#${secretKey}` },
+      { apiKey: "" },
+      { apiKey: `${secretKey}\n` },
+      { apiKey: `${secretKey}é` },
+      { timeoutMs: Number.NaN },
+      { maxRetries: Infinity },
+      { headers: { "a b": secretKey } }
+    ]
+    for (const options of refusals) {
+      try {
+        clientOf("https://pix.example.com", options)
+      } catch (error) {
+        assert.instanceOf(error, UsageError)
+        assert.notInclude(inspect(error, { depth: Infinity }), secretKey)
+        continue
+      }
+      assert.fail(JSON.stringify(options))
+    }
+  })
+
+  it("refuses browsers unless told otherwise", () => {
+    vi.stubGlobal("document", {})
+    assert.throws(() => clientOf("https://pix.example.com"), UsageError, /browser/)
+    clientOf("https://pix.example.com", { dangerouslyAllowBrowser: true })
+    vi.unstubAllGlobals()
+  })
+})
+
+describe("retries", () => {
+  for (const status of [500, 502, 503, 504]) {
+    it(`a ${status} is tried again under the same key, each attempt with a request id of its own`, async () => {
+      await using stub = await startStub((response, _, count) =>
+        count < 3 ? json(response, status, oops) : json(response, 201, chargeOf())
+      )
+      const call = clientOf(stub.url).charges.create(someCharge)
+      const { data, response } = await call.withResponse()
+      assert.strictEqual(data.status, "pending")
+      assert.strictEqual(response.attempts, 3)
+      const keys = stub.asked.map(({ headers }) => headers["idempotency-key"])
+      assert.deepStrictEqual(keys, [call.idempotencyKey, call.idempotencyKey, call.idempotencyKey])
+      assert.strictEqual(new Set(stub.asked.map(({ headers }) => headers["x-request-id"])).size, 3)
+    })
+  }
+
+  it("ends with the last error, which tells key, request id and number of attempts", async () => {
+    await using stub = await startStub((response, _, count) =>
+      json(response, 500, oops, { "x-request-id": `request-${count}` })
+    )
+    const call = clientOf(stub.url).charges.create(someCharge)
+    const error = await failureOf(call)
+    assert.instanceOf(error, ServerError)
+    assert.isTrue(isCode(error, "INTERNAL_ERROR"))
+    assert.strictEqual(error.attempts, 3)
+    assert.strictEqual(error.idempotencyKey, call.idempotencyKey)
+    assert.strictEqual(error.requestId, "request-3")
+  })
+
+  it("no other 4xx is tried again", async () => {
+    for (const status of [400, 401, 403, 404, 405, 408, 409, 413, 422, 425, 451, 501]) {
+      await using stub = await startStub((response) => json(response, status, { code: "NO", message: "no" }))
+      const error = await failureOf(clientOf(stub.url).charges.create(someCharge))
+      assert.instanceOf(error, ApiError)
+      assert.strictEqual(stub.asked.length, 1, String(status))
+    }
+  })
+
+  it("maxRetries is the client's, or the call's", async () => {
+    await using stub = await startStub((response) => json(response, 500, oops))
+    const payments = clientOf(stub.url, { maxRetries: 0 })
+    await failureOf(payments.balance.retrieve())
+    assert.strictEqual(stub.asked.length, 1)
+    await failureOf(payments.balance.retrieve({ maxRetries: 4 }))
+    assert.strictEqual(stub.asked.length, 6)
+  })
+
+  it("a connection that breaks, and an answer that breaks off, are tried again", async () => {
+    const broken: ReadonlyArray<Parameters<typeof startStub>[0]> = [
+      (response) => response.destroy(),
+      (response) => {
+        response.writeHead(201, { "content-length": "1000" }).write(`{"id":`)
+        response.socket?.end()
+      },
+      (response) => response.writeHead(201).end(`{"id":"0189`),
+      (response) => response.writeHead(201).end(),
+      (response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>please log in</html>")
+    ]
+    for (const answer of broken) {
+      await using stub = await startStub((response, asked, count) =>
+        count < 3 ? answer(response, asked, count) : json(response, 201, chargeOf())
+      )
+      const { response } = await clientOf(stub.url).charges.create(someCharge).withResponse()
+      assert.strictEqual(response.attempts, 3)
+      const error = await failureOf(
+        clientOf(stub.url, { fetch: () => Promise.reject(new TypeError("fetch failed")) }).balance.retrieve()
+      )
+      assert.instanceOf(error, ConnectionError)
+      assert.strictEqual((error.cause as Error).message, "fetch failed")
+      assert.strictEqual(error.attempts, 3)
+    }
+  })
+
+  it("an attempt without a whole answer in time is given up and tried again", async () => {
+    await using stub = await startStub((response, _, count) => {
+      if (count === 1) return
+      if (count === 2) return void response.writeHead(201, { "content-length": "1000" }).write("{")
+      json(response, 201, chargeOf())
+    })
+    const { response } = await clientOf(stub.url, { timeoutMs: 150 }).charges.create(someCharge).withResponse()
+    assert.strictEqual(response.attempts, 3)
+    const error = await failureOf(
+      clientOf(stub.url, { fetch: () => new Promise(() => {}), timeoutMs: 20, maxRetries: 1 }).balance.retrieve()
+    )
+    assert.instanceOf(error, TimeoutError)
+    assert.strictEqual(error.timeoutMs, 20)
+    assert.strictEqual(error.attempts, 2)
+  })
+
+  it("an endpoint that was perhaps registered is not registered again: that call has no key", async () => {
+    const params = { url: "https://1.1.1.1/hooks", events: ["charge.pix.paid"] } as const
+    for (const answer of [
+      (response: Parameters<Parameters<typeof startStub>[0]>[0]) => void response.destroy(),
+      (response: Parameters<Parameters<typeof startStub>[0]>[0]) => json(response, 500, oops),
+      (response: Parameters<Parameters<typeof startStub>[0]>[0]) => json(response, 503, { code: "?", message: "" })
+    ]) {
+      await using stub = await startStub(answer)
+      await failureOf(clientOf(stub.url).webhooks.create(params))
+      assert.strictEqual(stub.asked.length, 1)
+    }
+    // These say that nothing was done.
+    await using stub = await startStub((response, _, count) => {
+      if (count === 1) return json(response, 429, { code: "RATE_LIMITED", message: "" })
+      if (count === 2) return json(response, 503, { code: "SERVICE_UNAVAILABLE", message: "" })
+      json(response, 201, { id: "1" })
+    })
+    assert.strictEqual((await clientOf(stub.url).webhooks.create(params)).id, "1")
+  })
+
+  it("what an earlier attempt may have removed is removed; what was never there is not", async () => {
+    const gone = { code: "WEBHOOK_NOT_FOUND", message: "The webhook endpoint does not exist." }
+    await using broken = await startStub((response, _, count) =>
+      count === 1 ? void response.destroy() : json(response, 404, gone)
+    )
+    assert.isUndefined(await clientOf(broken.url).webhooks.delete("1"))
+    await using limited = await startStub((response, _, count) =>
+      count === 1 ? json(response, 429, { code: "RATE_LIMITED", message: "" }) : json(response, 404, gone)
+    )
+    assert.isTrue(isCode(await failureOf(clientOf(limited.url).webhooks.delete("1")), "WEBHOOK_NOT_FOUND"))
+    // A reading does not take it for an answer.
+    await using read = await startStub((response, _, count) =>
+      count === 1 ? void response.destroy() : json(response, 404, gone)
+    )
+    assert.isTrue(isCode(await failureOf(clientOf(read.url).webhooks.update("1", {})), "WEBHOOK_NOT_FOUND"))
+  })
+
+  /** How long the client means to wait after the first answer. */
+  const plannedDelayMs = async (status: number, headers: Record<string, string>, random = 0) => {
+    vi.spyOn(Math, "random").mockReturnValue(random)
+    await using stub = await startStub((response) => json(response, status, oops, headers))
+    const controller = new AbortController()
+    let planned: number | undefined
+    const hooks = {
+      onRetry: ({ delayMs }: { readonly delayMs: number }) => {
+        planned = delayMs
+        controller.abort()
+      }
+    }
+    const error = await failureOf(clientOf(stub.url, { hooks }).balance.retrieve({ signal: controller.signal }))
+    if (planned !== undefined) assert.instanceOf(error, AbortError)
+    return planned ?? error
+  }
+
+  it("429 and 503 are waited out as long as they ask, in seconds or until a date, a minute at most", async () => {
+    assert.strictEqual(await plannedDelayMs(429, { "retry-after": "7" }), 7000)
+    assert.strictEqual(await plannedDelayMs(503, { "retry-after": "60" }), 60_000)
+    // @effect-diagnostics-next-line globalDate:off
+    const date = new Date(Date.now() + 30_000).toUTCString()
+    const untilMs = await plannedDelayMs(429, { "retry-after": date })
+    assert.isTrue(typeof untilMs === "number" && untilMs > 20_000 && untilMs <= 30_000, String(untilMs))
+    const error = await plannedDelayMs(429, { "retry-after": "61" })
+    assert.instanceOf(error, RateLimitError)
+    assert.strictEqual(error.retryAfterMs, 61_000)
+    // Never sooner than asked, later where chance has it.
+    assert.strictEqual(await plannedDelayMs(429, { "retry-after": "0" }, 0.5), 250)
+    assert.strictEqual(await plannedDelayMs(429, {}, 0.5), 250)
+  })
+
+  it("delays are random over their whole range, which doubles up to 8 seconds", () => {
+    assert.deepStrictEqual(
+      [1, 2, 3, 4, 5, 6, 60].map((attempt) => backoffMs(attempt, 0.999_999)),
+      [499, 999, 1999, 3999, 7999, 7999, 7999]
+    )
+    assert.strictEqual(backoffMs(9, 0), 0)
+  })
+
+  it("a Retry-After that says nothing is none", () => {
+    assert.isUndefined(retryAfterMs(null, 0))
+    assert.isUndefined(retryAfterMs("", 0))
+    assert.isUndefined(retryAfterMs("soon", 0))
+    assert.strictEqual(retryAfterMs("Thu, 01 Jan 1970 00:00:00 GMT", 5000), 0)
+  })
+})
+
+describe("AbortSignal", () => {
+  it("ends a call before it is sent, while it is under way, and while it waits", async () => {
+    await using stub = await startStub((response, _, count) => {
+      if (count > 1) json(response, 500, oops)
+    })
+    const payments = clientOf(stub.url)
+    const reason = new Error("the customer left")
+    const early = await failureOf(payments.charges.create(someCharge, { signal: AbortSignal.abort(reason) }))
+    assert.instanceOf(early, AbortError)
+    assert.strictEqual(early.cause, reason)
+    assert.strictEqual(early.name, "AbortError")
+    assert.strictEqual(stub.asked.length, 0)
+
+    const controller = new AbortController()
+    const hooks = { onRequest: () => void setImmediate(() => controller.abort(reason)) }
+    const call = clientOf(stub.url, { hooks }).charges.create(someCharge, { signal: controller.signal })
+    const underWay = await failureOf(call)
+    assert.instanceOf(underWay, AbortError)
+    assert.strictEqual(underWay.idempotencyKey, call.idempotencyKey)
+    assert.strictEqual(underWay.attempts, 1)
+  })
+
+  it("leaves no listener behind", async () => {
+    await using stub = await startStub((response, _, count) =>
+      count < 3 ? json(response, 500, oops) : json(response, 200, { object: "balance" })
+    )
+    const { signal } = new AbortController()
+    const added = vi.spyOn(signal, "addEventListener")
+    const removed = vi.spyOn(signal, "removeEventListener")
+    await clientOf(stub.url).balance.retrieve({ signal })
+    assert.isAbove(added.mock.calls.length, 0)
+    assert.strictEqual(added.mock.calls.length, removed.mock.calls.length)
+  })
+})
+
+describe("hooks", () => {
+  it("tell of attempts, answers and waits, and one that fails disturbs nothing", async () => {
+    await using stub = await startStub((response, _, count) =>
+      count === 1 ? json(response, 500, oops) : json(response, 201, chargeOf(), { "x-request-id": "theirs" })
+    )
+    const told: Array<string> = []
+    const payments = clientOf(stub.url, {
+      hooks: {
+        onRequest: ({ attempt, idempotencyKey, method, operation, url }) => {
+          told.push(`${operation} ${method} ${url} ${attempt} ${idempotencyKey}`)
+          throw new Error("a hook failed")
+        },
+        onResponse: ({ attempt, requestId, status }) => {
+          told.push(`${attempt} ${status} ${requestId.length}`)
+        },
+        onRetry: ({ error }) => {
+          told.push(error.name)
+          return Promise.reject(new Error("a hook failed"))
+        }
+      }
+    })
+    await payments.charges.create(someCharge, { idempotencyKey: "order-1001" })
+    assert.deepStrictEqual(told, [
+      `charges.create POST ${stub.url}/v1/charges 1 order-1001`,
+      "1 500 36",
+      "ServerError",
+      `charges.create POST ${stub.url}/v1/charges 2 order-1001`,
+      "2 201 6"
+    ])
+  })
+})
+
+describe("secrets", () => {
+  it("are in nothing that can be printed: client, calls, errors, hooks", async () => {
+    await using stub = await startStub((response, _, count) => {
+      if (count === 1) return void response.destroy()
+      if (count === 2) return json(response, 500, oops)
+      if (count === 3) return
+      json(response, 400, { code: "VALIDATION_ERROR", message: "no", details: ["webhook_secret"] })
+    })
+    const shown: Array<unknown> = []
+    const show = (value: unknown) => void shown.push(value)
+    const hooks = { onRequest: show, onResponse: show, onRetry: show }
+    const payments = clientOf(stub.url, { hooks, timeoutMs: 100, headers: { "x-proxy-key": secretKey } })
+    shown.push(payments, payments.charges)
+    const params = { ...someCharge, webhook_url: "https://1.1.1.1/", webhook_secret: secretKey }
+    for (const options of [{ maxRetries: 0 }, { maxRetries: 0 }, { maxRetries: 0 }, {}]) {
+      const call = payments.charges.create(params, options)
+      shown.push(call, await failureOf(call))
+    }
+    shown.push(await failureOf(payments.charges.create(params, { signal: AbortSignal.abort() })))
+    assert.strictEqual(stub.asked.length, 4)
+    for (const value of shown) {
+      const texts = [
+        inspect(value, { depth: Infinity, showHidden: true, getters: true }),
+        JSON.stringify(value),
+        String(value),
+        value instanceof Error ? String(value.stack) : ""
+      ]
+      for (const text of texts) assert.notInclude(text, secretKey)
+    }
+  })
+
+  it("an error's JSON says what is needed to ask about it", async () => {
+    await using stub = await startStub((response) =>
+      json(response, 422, { code: "ACQUIRER_REJECTED", message: "Refused.", charge_id: "1" }, { "x-request-id": "r" })
+    )
+    const error = await failureOf(clientOf(stub.url).charges.create(someCharge, { idempotencyKey: "order-1001" }))
+    assert.deepStrictEqual(JSON.parse(JSON.stringify(error)), {
+      name: "InvalidRequestError",
+      message: "Refused.",
+      operation: "charges.create",
+      idempotencyKey: "order-1001",
+      requestId: "r",
+      attempts: 1,
+      status: 422,
+      code: "ACQUIRER_REJECTED",
+      details: [],
+      charge_id: "1",
+      body: { code: "ACQUIRER_REJECTED", message: "Refused.", charge_id: "1" }
+    })
+  })
+})
+
+describe("pages", () => {
+  it("end at a page that brings nothing new, whatever it says", async () => {
+    const page = { object: "list", data: [chargeOf()], has_more: true }
+    await using same = await startStub((response) => json(response, 200, page))
+    assert.strictEqual((await clientOf(same.url).charges.list().toArray({ limit: 10 })).length, 1)
+    await using empty = await startStub((response) => json(response, 200, { ...page, data: [] }))
+    assert.deepStrictEqual(await clientOf(empty.url).charges.list().toArray({ limit: 10 }), [])
+    assert.strictEqual(empty.asked.length, 1)
+  })
+
+  it("toArray asks for no more than it gives", async () => {
+    await using stub = await startStub((response) => json(response, 200, { object: "list", data: [], has_more: false }))
+    const payments = clientOf(stub.url)
+    await payments.charges.list().toArray({ limit: 3 })
+    await payments.charges.list().toArray({ limit: 300 })
+    await payments.charges.list({ limit: 7 }).toArray({ limit: 300 })
+    assert.deepStrictEqual(
+      stub.asked.map(({ path }) => path),
+      ["/v1/charges?limit=3", "/v1/charges?limit=100", "/v1/charges?limit=7"]
+    )
+  })
+
+  it("a page that fails ends the iteration with its error", async () => {
+    await using stub = await startStub((response, _, count) =>
+      count === 1
+        ? json(response, 200, { object: "list", data: [chargeOf()], has_more: true })
+        : json(response, 400, { code: "VALIDATION_ERROR", message: "no", details: ["starting_after"] })
+    )
+    const seen: Array<string> = []
+    const walk = async () => {
+      for await (const { id } of clientOf(stub.url).charges.list()) seen.push(id)
+    }
+    assert.isTrue(isCode(await failureOf(walk()), "VALIDATION_ERROR"))
+    assert.strictEqual(seen.length, 1)
+  })
+})
+
+describe("charges.waitUntil", () => {
+  /** A charge that has these statuses one after the other. */
+  const answering = (...statuses: ReadonlyArray<string>) => {
+    let asked = 0
+    const fetch = () =>
+      Promise.resolve(Response.json(chargeOf({ status: statuses[Math.min(asked++, statuses.length - 1)] ?? "" })))
+    return { fetch, asked: () => asked }
+  }
+
+  it("asks at once, then after 30 s, 60 s, 90 s: growing intervals that start at 30 seconds", async () => {
+    vi.useFakeTimers()
+    const { asked, fetch } = answering("processing", "pending", "pending", "pending", "paid")
+    const waiting = clientOf("https://pix.example.com", { fetch }).charges.waitUntil("1", "paid")
+    const counts: Array<number> = []
+    for (const ms of [0, 29_999, 1, 59_999, 1, 89_999, 1, 119_999, 1]) {
+      await vi.advanceTimersByTimeAsync(ms)
+      counts.push(asked())
+    }
+    assert.deepStrictEqual(counts, [1, 1, 2, 2, 3, 3, 4, 4, 5])
+    assert.strictEqual((await waiting).status, "paid")
+    assert.strictEqual(vi.getTimerCount(), 0)
+  })
+
+  it("waits for one of several, or for whatever a function wants", async () => {
+    const payments = clientOf("https://pix.example.com", { fetch: answering("paid").fetch })
+    assert.strictEqual((await payments.charges.waitUntil("1", ["refunded", "paid"])).status, "paid")
+    assert.strictEqual((await payments.charges.waitUntil("1", ({ sequence }) => sequence > 0)).status, "paid")
+    const future = clientOf("https://pix.example.com", { fetch: answering("partially_paid").fetch })
+    assert.strictEqual((await future.charges.waitUntil("1", "partially_paid")).status, "partially_paid")
+  })
+
+  it("gives up where it can no longer become so, and when its time is over", async () => {
+    for (const status of ["expired", "canceled", "failed", "refunded", "charged_back"]) {
+      const { asked, fetch } = answering(status)
+      const error = await failureOf(clientOf("https://pix.example.com", { fetch }).charges.waitUntil("1", "paid"))
+      assert.strictEqual(error.name, "WaitError")
+      assert.deepInclude(JSON.parse(JSON.stringify(error)), { operation: "charges.waitUntil", attempts: 1 })
+      assert.strictEqual((error as unknown as { charge: { status: string } }).charge.status, status)
+      assert.strictEqual(asked(), 1)
+    }
+    vi.useFakeTimers()
+    const { asked, fetch } = answering("pending")
+    const waiting = failureOf(
+      clientOf("https://pix.example.com", { fetch }).charges.waitUntil("1", "paid", { waitMs: 100_000 })
+    )
+    await vi.advanceTimersByTimeAsync(100_000)
+    assert.strictEqual((await waiting).message, `The charge ${chargeOf().id} was still pending after 100000 ms`)
+    assert.strictEqual(asked(), 3)
+  })
+
+  it("is ended by its signal while it waits", async () => {
+    const controller = new AbortController()
+    const { fetch } = answering("pending")
+    const hooks = { onResponse: () => void setImmediate(() => controller.abort()) }
+    const payments = clientOf("https://pix.example.com", { fetch, hooks })
+    const error = await failureOf(payments.charges.waitUntil("1", "paid", { signal: controller.signal }))
+    assert.instanceOf(error, AbortError)
+  })
+})

@@ -1,0 +1,110 @@
+/**
+ * What the compiler has to say of the public types; this module is compiled and never run.
+ *
+ * Guarantees: what a caller reads is open, so that a `switch` without a `default` does not compile; known names and codes
+ * narrow; the generated types are those that the declaration decodes to.
+ */
+
+import type { Account as DeclaredAccount } from "@pix-payments/domain/Account"
+import type { Balance as DeclaredBalance } from "@pix-payments/domain/Balance"
+import type { Charge as DeclaredCharge } from "@pix-payments/domain/Charge"
+import type { WebhookEvent as DeclaredEvent } from "@pix-payments/domain/Event"
+import type { Payout as DeclaredPayout } from "@pix-payments/domain/Payout"
+import type { WebhookEndpoint as DeclaredEndpoint } from "@pix-payments/domain/WebhookEndpoint"
+import {
+  type Account,
+  type ApiError,
+  type Balance,
+  type Charge,
+  isCode,
+  type Page,
+  type Payout,
+  type WebhookEndpoint
+} from "../src/index.ts"
+import type { ChargeEvent, DisputeEvent, PaymentEvent, UnknownEvent, WebhookEvent } from "../src/webhooks.ts"
+
+// @ts-expect-error -- an unknown status has no answer here
+export const withoutDefault = (charge: Charge): string => {
+  switch (charge.status) {
+    case "processing":
+    case "pending":
+      return "wait"
+    case "paid":
+      return "ship"
+    case "expired":
+    case "canceled":
+    case "failed":
+    case "refunded":
+    case "charged_back":
+    case "infraction":
+      return "do not ship"
+  }
+}
+
+// @ts-expect-error -- an unknown code has no answer here
+export const codeWithoutDefault = (error: ApiError): string => {
+  switch (error.code) {
+    case "INSUFFICIENT_BALANCE":
+      return "later"
+  }
+}
+
+// @ts-expect-error -- an unknown event has no answer here
+export const eventWithoutDefault = (event: WebhookEvent): string => {
+  switch (event.resource) {
+    case "charge":
+    case "payment":
+    case "dispute":
+      return "known"
+  }
+}
+
+export const withDefault = (charge: Charge): string => {
+  switch (charge.status) {
+    case "paid":
+      return "ship"
+    default:
+      return charge.status
+  }
+}
+
+// A status that a later release brings can be compared with today.
+export const fromTheFuture = (charge: Charge): boolean => charge.status === "partially_paid"
+
+export const narrowed = (event: WebhookEvent): ChargeEvent | PaymentEvent | DisputeEvent | UnknownEvent => {
+  const name: string = event.event
+  if (event.event === "charge.pix.paid") return event satisfies ChargeEvent
+  switch (event.resource) {
+    case "charge":
+      return event satisfies ChargeEvent
+    case "payment":
+      return event satisfies PaymentEvent
+    case "dispute":
+      return event satisfies DisputeEvent
+    default:
+      return event satisfies UnknownEvent & (typeof name extends string ? unknown : never)
+  }
+}
+
+export const refused = (error: unknown): string => {
+  if (isCode(error, "ACQUIRER_REJECTED")) return error.charge_id
+  // @ts-expect-error -- this code brings no charge
+  if (isCode(error, "INSUFFICIENT_BALANCE")) return error.charge_id satisfies string
+  if (isCode(error, "A_CODE_TO_COME")) return error.message
+  return ""
+}
+
+// The generated types are those of the declaration.
+
+type Fits<Declared, Generated> = Declared extends Generated ? true : never
+
+export const fits: readonly [
+  Fits<DeclaredCharge, Charge>,
+  Fits<DeclaredPayout, Payout>,
+  Fits<DeclaredBalance, Balance>,
+  Fits<DeclaredAccount, Account>,
+  Fits<DeclaredEndpoint, WebhookEndpoint>,
+  Fits<DeclaredEvent["data"], WebhookEvent["data"]>
+] = [true, true, true, true, true, true]
+
+export const page: Page<Charge> = { object: "list", data: [], has_more: false }

@@ -1,0 +1,32 @@
+/** What a service answers with, for stubs; and what is sent to it. */
+import type { Charge, CreateCharge } from "../../src/index.ts"
+
+export const someCharge: CreateCharge = {
+  amount: 1990,
+  customer: { name: "Ana Souza", email: "ana@example.com", document: "529.982.247-25" }
+}
+
+/** A charge as the service tells of it. */
+export const chargeOf = (fields: Partial<Charge> = {}): Charge => ({
+  id: "01890a5d-ac96-774b-bcce-b302099a8057",
+  object: "charge",
+  status: "pending",
+  amount: 1990,
+  currency: "BRL",
+  method: "pix",
+  description: null,
+  reference: null,
+  customer: { name: "Ana Souza", email: "ana@example.com", document: "52998224725" },
+  pix: { br_code: "0002", end_to_end_id: null },
+  receiver: null,
+  webhook_url: null,
+  expires_at: "2026-11-22T12:00:00.000Z",
+  paid_at: null,
+  failure_reason: null,
+  created_at: "2026-11-21T12:00:00.000Z",
+  sequence: 1,
+  ...fields
+})
+
+/** What stands for the API key; it must not be found anywhere. */
+export const secretKey = "pix_secret-key-that-nobody-may-see"

@@ -1,0 +1,90 @@
+/**
+ * The package as it is published, and projects that install it. The network is not needed: the tarball has no
+ * dependencies, and what a project needs beside it is linked from this workspace.
+ */
+import { execFile } from "node:child_process"
+import { mkdir, readdir, realpath, symlink, writeFile } from "node:fs/promises"
+import { createRequire } from "node:module"
+import { dirname, join } from "node:path"
+import { promisify } from "node:util"
+
+const run = promisify(execFile)
+const client = join(import.meta.dirname, "../..")
+const root = join(client, "../..")
+const require = createRequire(join(client, "package.json"))
+
+// The Node of this workspace first, whatever else the machine has.
+const path = [dirname(process.execPath), join(root, "node_modules/.bin"), process.env["PATH"]].join(":")
+
+/** Builds and packs the client; gives the tarball's path. */
+export const pack = async (folder: string): Promise<string> => {
+  const [command, ...first] = pnpm()
+  await run(command, [...first, "pack", "--pack-destination", folder], {
+    cwd: client,
+    env: { ...process.env, PATH: path }
+  })
+  const tarball = (await readdir(folder)).find((name) => name.endsWith(".tgz"))
+  if (tarball === undefined) throw new Error("nothing was packed")
+  return join(folder, tarball)
+}
+
+/** The pnpm that runs this, or the one that the workspace names. */
+const pnpm = (): readonly [string, ...ReadonlyArray<string>] => {
+  const own = process.env["npm_execpath"] ?? ""
+  if (!/pnpm[^/]*$/.test(own)) return ["npx", "--yes", "pnpm@12.21.0"]
+  return /\.[cm]?js$/.test(own) ? [process.execPath, own] : [own]
+}
+
+export interface Project {
+  readonly folder: string
+  /** Runs a file of the project with the Node of this workspace, or another. */
+  readonly run: (file: string, env: Readonly<Record<string, string>>, node?: string) => Promise<string>
+  /** The compiler's complaints. */
+  readonly typeCheck: () => Promise<string>
+}
+
+/** Makes a project of these files and installs the tarball into it. */
+export const install = async (
+  folder: string,
+  tarball: string,
+  files: Readonly<Record<string, string>>,
+  linked: ReadonlyArray<string> = []
+): Promise<Project> => {
+  for (const [name, text] of Object.entries({ "package.json": `{ "private": true }`, ...files })) {
+    await mkdir(dirname(join(folder, name)), { recursive: true })
+    await writeFile(join(folder, name), text)
+  }
+  const offline = ["--offline", "--no-audit", "--no-fund", "--ignore-scripts", "--no-package-lock"]
+  await run("npm", ["install", ...offline, tarball], { cwd: folder })
+  for (const name of linked) {
+    const target = join(folder, "node_modules", name)
+    await mkdir(dirname(target), { recursive: true })
+    await symlink(await realpath(dirname(require.resolve(`${name}/package.json`))), target)
+  }
+  return {
+    folder,
+    run: async (file, env, node = process.execPath) =>
+      (await run(node, [file], { cwd: folder, env: { PATH: path, ...env } })).stdout,
+    typeCheck: async () => {
+      try {
+        return (await run(join(client, "node_modules/.bin/tsc"), ["-p", "."], { cwd: folder, env: { PATH: path } }))
+          .stdout
+      } catch (error) {
+        return String(Object(error).stdout) + String(Object(error).stderr)
+      }
+    }
+  }
+}
+
+/** The oldest Node that the client's `engines` names, and that name; no path where it is not to be had. */
+export const oldestNode = async (): Promise<{ readonly version: string; readonly path: string | undefined }> => {
+  const engines: string = require("./package.json").engines.node
+  const version = engines.replace(/^>=/, "")
+  const place = createRequire(join(client, "test/oldest-node/package.json"))
+  try {
+    const found = place.resolve(`node-linux-${process.arch}/package.json`)
+    return { version, path: join(dirname(found), "bin/node") }
+  } catch {
+    return { version, path: undefined }
+  }
+}
