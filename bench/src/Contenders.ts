@@ -16,7 +16,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Client } from "pg"
 import { account, insertAccount, scopes } from "./Accounts.ts"
-import type { Target } from "./Jobs.ts"
+import { loadJobs, type Target } from "./Jobs.ts"
 import { BenchError, type Child, freePort, node, ready } from "./Processes.ts"
 
 export interface Place {
@@ -58,12 +58,22 @@ const ourServer = Effect.fnUntraced(function* (
 export interface Contender {
   readonly name: string
   readonly description: string
+  /** Names of the jobs of requests that it takes part in. */
+  readonly jobs: ReadonlyArray<string>
+  /** The fewest connections that it is asked over (1). */
+  readonly from?: number
+  /** What is compared with what it answers. */
+  readonly keeps: "rows and log" | "rows" | "nothing"
   readonly start: (place: Place) => Effect.Effect<Running, BenchError, Scope.Scope>
 }
+
+const all = loadJobs.map(({ name }) => name)
 
 const pixPayments: Contender = {
   name: "pix-payments",
   description: "packages/server/src/main.ts with its default settings",
+  jobs: all,
+  keeps: "rows and log",
   start: Effect.fnUntraced(function* (place) {
     const { child, operatorPort, port, token } = yield* ourServer(place)
     const create = (path: string, body: object) =>
@@ -89,9 +99,11 @@ const pixPayments: Contender = {
 }
 
 /** A peer in `peers/`: a program that reads PORT and DATABASE_URL, on the schema of our migrations. */
-const peer = (name: string, file: string, description: string): Contender => ({
+const peer = (name: string, file: string, jobs: ReadonlyArray<string>, description: string): Contender => ({
   name,
   description,
+  jobs,
+  keeps: "rows and log",
   start: Effect.fnUntraced(function* ({ databaseUrl, nodeArgs }) {
     yield* migrate(databaseUrl)
     // The same account, application and key that our server is asked for.
@@ -106,7 +118,12 @@ const peer = (name: string, file: string, description: string): Contender => ({
 
 /** The first one is what the ratios are to. */
 export const contenders: readonly [Contender, ...Array<Contender>] = [
-  peer("fastify+pg", "fastify-pg.ts", "Fastify 5 and pg, statement by statement, pool of 20 (peers/fastify-pg.ts)"),
+  peer(
+    "fastify+pg",
+    "fastify-pg.ts",
+    all,
+    "Fastify 5 and pg, statement by statement, pool of 20 (peers/fastify-pg.ts)"
+  ),
   pixPayments
 ]
 
@@ -159,7 +176,8 @@ export const deliverers: readonly [Deliverer, ...Array<Deliverer>] = [
   }
 ]
 
-const migrate = (databaseUrl: string) =>
+/** Brings a database to the schema of our server. */
+export const migrate = (databaseUrl: string) =>
   Layer.build(
     migratedDatabase.pipe(
       Layer.provide(

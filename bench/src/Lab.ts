@@ -8,28 +8,51 @@ import { closeSync, fdatasyncSync, mkdirSync, openSync, readFileSync, writeSync 
 import { createRequire } from "node:module"
 import { cpus, release, totalmem } from "node:os"
 import { join } from "node:path"
-import { type Place, withDatabase } from "./Contenders.ts"
+import { migrate, type Place, withDatabase } from "./Contenders.ts"
 import { cpuMicros, machineMicros } from "./Cpu.ts"
 import { BenchError } from "./Processes.ts"
 import { median } from "./Report.ts"
+import { seed, type Seeded } from "./Seeds.ts"
 
 export const makeLab = Effect.fnUntraced(function* (folder: string) {
   const dataDir = join(folder, "postgres")
-  const postgres = yield* Effect.mapError(startPostgres({ dataDir }), ({ message }) => new BenchError({ message }))
+  const postgres = yield* Effect.mapError(
+    startPostgres({ dataDir, maxConnections: MAX_CONNECTIONS }),
+    ({ message }) => new BenchError({ message })
+  )
   const adminUrl = Redacted.value(postgres.url)
   const postmaster = Number(readFileSync(join(dataDir, "postgres", "postmaster.pid"), "utf8").split("\n")[0])
   const onServer = (statement: string) => withDatabase(adminUrl, (database) => database.query(statement))
 
-  /** An empty database with a folder, dropped with the scope. */
-  const place = Effect.fnUntraced(function* (name: string, nodeArgs: ReadonlyArray<string>) {
-    yield* Effect.acquireRelease(onServer(`CREATE DATABASE "${name}"`), () =>
-      Effect.ignore(onServer(`DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`))
-    )
+  const urlOf = (name: string) => {
     const url = new URL(adminUrl)
     url.pathname = `/${name}`
+    return url.href
+  }
+
+  /** A database with a folder, dropped with the scope: empty, or a copy of `template`. */
+  const place = Effect.fnUntraced(function* (name: string, nodeArgs: ReadonlyArray<string>, template?: string) {
+    const copied = template === undefined ? "" : ` TEMPLATE "${template}" STRATEGY FILE_COPY`
+    yield* Effect.acquireRelease(onServer(`CREATE DATABASE "${name}"${copied}`), () =>
+      Effect.ignore(onServer(`DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`))
+    )
     const own = join(folder, name)
     mkdirSync(own)
-    return { databaseUrl: url.href, folder: own, nodeArgs } satisfies Place
+    return { databaseUrl: urlOf(name), folder: own, nodeArgs } satisfies Place
+  })
+
+  const seeds = new Map<number, Seeded>()
+
+  /** A database to copy, with so many charges in it; kept for the jobs to come. */
+  const seeded = Effect.fnUntraced(function* (charges: number) {
+    const known = seeds.get(charges)
+    if (known !== undefined) return known
+    const template = `seed-${charges}`
+    yield* onServer(`CREATE DATABASE "${template}"`)
+    yield* migrate(urlOf(template))
+    const made = yield* withDatabase(urlOf(template), (database) => seed(database, template, charges))
+    seeds.set(charges, made)
+    return made
   })
 
   /** Starts to count the CPU that a contender, the database and `helpers` use; what it gives ends the count. */
@@ -61,8 +84,17 @@ export const makeLab = Effect.fnUntraced(function* (folder: string) {
     }
   }
 
-  return { place, count, checkpoint: onServer("CHECKPOINT"), machine: yield* describeMachine(adminUrl, dataDir) }
+  return {
+    place,
+    seeded,
+    count,
+    checkpoint: onServer("CHECKPOINT"),
+    machine: yield* describeMachine(adminUrl, dataDir)
+  }
 })
+
+// Every contender of a job is up at once, some of them on several databases, each with the pool of its own choice.
+const MAX_CONNECTIONS = 400
 
 export type Lab = Effect.Success<ReturnType<typeof makeLab>>
 

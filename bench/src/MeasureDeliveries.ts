@@ -23,7 +23,7 @@ import { disturbance, type Lab } from "./Lab.ts"
 import type { Measured, Pace } from "./Measured.ts"
 import { ask, BenchError, type Child, freePort, node } from "./Processes.ts"
 import type { Received, ReceiverOrder } from "./receiver.ts"
-import { spreadOf, type Turn } from "./Report.ts"
+import { rowsOf, spreadOf, type Turn, turnsTable } from "./Report.ts"
 
 export const deliver = {
   name: "deliver",
@@ -55,7 +55,7 @@ export const measureDeliver = Effect.fnUntraced(function* (deliverers: ReadonlyA
   const turn = Effect.fnUntraced(function* (
     deliverer: (typeof started)[number],
     round: number,
-    at: number,
+    at: string,
     deliveries: number
   ) {
     const { child, databaseUrl, name, reads } = deliverer
@@ -130,14 +130,14 @@ export const measureDeliver = Effect.fnUntraced(function* (deliverers: ReadonlyA
       withDatabase(databaseUrl, (database) => insertWaiting(database, url, at))
     )
     yield* noteClaims(at)
-    yield* Effect.forEach(started, (deliverer) => turn(deliverer, 0, at, Math.ceil(pace.deliveries / 2)))
+    yield* Effect.forEach(started, (deliverer) => turn(deliverer, 0, String(at), Math.ceil(pace.deliveries / 2)))
     yield* Effect.forEach(withRows, ({ databaseUrl }) =>
       withDatabase(databaseUrl, (database) => database.query("VACUUM (ANALYZE) deliveries"))
     )
     yield* lab.checkpoint
     for (let round = 1; round <= pace.rounds; round++) {
       const order = started.map((_, index) => started[(index + round) % started.length]!)
-      for (const deliverer of order) turns.push(yield* turn(deliverer, round, at, pace.deliveries))
+      for (const deliverer of order) turns.push(yield* turn(deliverer, round, String(at), pace.deliveries))
     }
   }
 
@@ -148,10 +148,14 @@ export const measureDeliver = Effect.fnUntraced(function* (deliverers: ReadonlyA
         (await check(database, delivered, pace.waiting)).map((sentence) => `${name}: ${sentence}`)
       )
   )
+  const names = started.map(({ name }) => name)
+  const [baseline = ""] = names
+  const rows = rowsOf(turns, names, baseline)
   return {
     job: deliver.name,
     title: deliver.title,
-    words: { at: "waiting, not due", unit: "delivery", baseline: started[0]?.name ?? "" },
+    table: turnsTable(rows, { at: "waiting, not due", unit: "delivery", baseline }),
+    rows,
     turns,
     notes: [
       `${pace.deliveries} deliveries in a turn, ${started

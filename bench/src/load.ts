@@ -42,6 +42,7 @@ async function generate(order: LoadOrder): Promise<LoadResult> {
   const job = loadJobs.find(({ name }) => name === order.job)
   if (job === undefined) throw new Error(`there is no job ${order.job}`)
   const next = job.requests(order.target, order.prepared, order.run)
+  const isRight = job.isRight?.(order.prepared) ?? (() => true)
   const sockets = await Promise.all(Array.from({ length: order.connections }, () => open(order.target.port)))
 
   const latencies = makeHistogram()
@@ -55,10 +56,10 @@ async function generate(order: LoadOrder): Promise<LoadResult> {
     count.errors++
     if (complaints.length < 5) complaints.push(complaint)
   }
-  const answered = (status: string, answer: string, sentAt: number): boolean => {
+  const answered = (request: string, answer: string, sentAt: number): boolean => {
     const now = performance.now()
     record(latencies, (now - sentAt) * 1000)
-    if (status === String(job.status)) {
+    if (answer.slice(9, 12) === String(job.status) && isRight(request, answer)) {
       count.answered++
       if (now <= end) count.inTime++
     } else {
@@ -78,10 +79,11 @@ const drive = (
   job: LoadJob,
   next: () => string,
   end: number,
-  answered: (status: string, answer: string, sentAt: number) => boolean,
+  answered: (request: string, answer: string, sentAt: number) => boolean,
   complain: (complaint: string) => void
 ): Promise<void> =>
   new Promise((resolve) => {
+    let request = ""
     let received = ""
     let sentAt = 0
     let done = false
@@ -95,8 +97,9 @@ const drive = (
     }
     const timer = setTimeout(() => finish("no answer in time"), end - performance.now() + DRAIN_MS)
     const send = () => {
+      request = next()
       sentAt = performance.now()
-      socket.write(next())
+      socket.write(request)
     }
 
     socket.on("data", (chunk: Buffer) => {
@@ -109,7 +112,7 @@ const drive = (
       if (received.length < head + 4 + length) return
       const answer = received
       received = ""
-      if (answered(answer.slice(9, 12), answer, sentAt)) send()
+      if (answered(request, answer, sentAt)) send()
       else finish()
     })
     socket.on("error", (error) => finish(`connection: ${error.message}`))

@@ -24,7 +24,6 @@ import { measureLoad } from "./MeasureRequests.ts"
 import type { Measured, Pace } from "./Measured.ts"
 import { BenchError } from "./Processes.ts"
 import { topOf } from "./Profile.ts"
-import { rowsOf, tableOf } from "./Report.ts"
 
 interface Named {
   readonly name: string
@@ -40,12 +39,14 @@ interface Job extends Named {
 
 type Chosen = <A extends Named>(all: ReadonlyArray<A>) => ReadonlyArray<A>
 
+const takingPart = (job: string) => contenders.filter(({ jobs }) => jobs.includes(job))
+
 const jobs: ReadonlyArray<Job> = [
   ...loadJobs.map((job): Job => ({
     name: job.name,
     title: job.title,
-    contenders,
-    measure: (chosen, pace, lab) => measureLoad(job, chosen(contenders), pace, lab)
+    contenders: takingPart(job.name),
+    measure: (chosen, pace, lab) => measureLoad(job, chosen(takingPart(job.name)), pace, lab)
   })),
   { ...deliver, contenders: deliverers, measure: (chosen, pace, lab) => measureDeliver(chosen(deliverers), pace, lab) }
 ]
@@ -135,16 +136,14 @@ const measure = Effect.fnUntraced(function* (job: Job, options: Options, lab: La
   yield* say(`\n${job.title}`)
   const chosen: Chosen = (all) => all.filter(({ name }) => options.contenders.includes(name))
   const measured: Measured = yield* Effect.scoped(job.measure(chosen, options, lab))
-  const { complaints, counted, elsewhere, notes, turns, words, wrong } = measured
-  const rank = (name: string) => job.contenders.findIndex((contender) => contender.name === name)
-  const rows = rowsOf(turns, words.baseline).toSorted((a, b) => a.at - b.at || rank(a.contender) - rank(b.contender))
-  yield* say(`\n${tableOf(rows, words)}\n`)
+  const { complaints, counted, elsewhere, notes, table, wrong } = measured
+  yield* say(`\n${table}\n`)
   for (const note of notes) yield* say(note)
   const counts = Object.entries(counted).map(([name, count]) => `${name} ${count}`)
   yield* say(wrong.length === 0 ? `Stored is what was answered: ${counts.join(", ")}.` : `WRONG: ${wrong.join("; ")}`)
   if (elsewhere > 0.1) yield* say(`DISTURBED: other programs used ${percent(elsewhere)} of the processors.`)
   if (complaints.length > 0) yield* say(`Errors: ${complaints.slice(0, 10).join("\n  ")}`)
-  return { ...measured, rows, failed: wrong.length > 0 || complaints.length > 0 }
+  return { ...measured, failed: wrong.length > 0 || complaints.length > 0 }
 })
 
 const percent = (share: number): string => `${(100 * share).toFixed(0)} %`
@@ -168,7 +167,7 @@ const write = (options: Options, machine: Lab["machine"], figures: ReadonlyArray
     if (options.out !== undefined) {
       const all = { at, machine, rounds, seconds, warmup, deliveries, waiting, jobs: figures }
       // The rows have what is in the histograms.
-      const text = JSON.stringify(all, (key, value) => (key === "latencies" ? undefined : value), 2)
+      const text = JSON.stringify(all, (key, value) => (key === "latencies" || key === "table" ? undefined : value), 2)
       mkdirSync(dirname(options.out), { recursive: true })
       writeFileSync(options.out, `${text}\n`)
       yield* say(`Written: ${options.out}`)
@@ -198,10 +197,10 @@ ${figures.map(sectionOf).join("\n\n")}
     yield* say(`Written: ${path}`)
   })
 
-const sectionOf = ({ elsewhere, notes, rows, title, words }: Figures): string =>
+const sectionOf = ({ elsewhere, notes, table, title }: Figures): string =>
   `## ${title}
 
-${tableOf(rows, words)}
+${table}
 
 ${[...notes, `Other programs used ${percent(elsewhere)} of the processors meanwhile.`].map((note) => `- ${note}`).join("\n")}`
 

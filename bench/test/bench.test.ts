@@ -22,6 +22,21 @@ describe("bench", () => {
       "1 pix-payments",
       "8 fastify+pg",
       "8 pix-payments",
+      // get-charge
+      "10000 fastify+pg",
+      "10000 pix-payments",
+      "20000 fastify+pg",
+      "20000 pix-payments",
+      // list-first
+      "10000 fastify+pg",
+      "10000 pix-payments",
+      "20000 fastify+pg",
+      "20000 pix-payments",
+      // list-500
+      "10000 fastify+pg",
+      "10000 pix-payments",
+      "20000 fastify+pg",
+      "20000 pix-payments",
       // create-payout-hot
       "8 fastify+pg",
       "8 pix-payments",
@@ -41,7 +56,7 @@ describe("bench", () => {
     ])
     for (const row of rows) expect(row.at(-2), row.join("|")).toBe("0")
     for (const row of rows) expect(Number(row[3]), row.join("|")).toBeGreaterThan(0)
-    expect(stdout.match(/Stored is what was answered/g)).toHaveLength(6)
+    expect(stdout.match(/Stored is what was answered/g)).toHaveLength(9)
     expect(stdout).toMatch(/Claim of 50 with 400 due and 0 not due, EXPLAIN ANALYZE, ms: \d/)
   })
 
