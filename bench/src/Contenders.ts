@@ -69,6 +69,8 @@ export interface Contender {
 
 const all = loadJobs.map(({ name }) => name)
 
+const except = (...jobs: ReadonlyArray<string>) => all.filter((job) => !jobs.includes(job))
+
 const pixPayments: Contender = {
   name: "pix-payments",
   description: "packages/server/src/main.ts with its default settings",
@@ -123,6 +125,12 @@ export const contenders: readonly [Contender, ...Array<Contender>] = [
     "fastify-pg.ts",
     all,
     "Fastify 5 and pg, statement by statement, pool of 20 (peers/fastify-pg.ts)"
+  ),
+  peer(
+    "fastify+pg batched",
+    "fastify-pg-batched.ts",
+    except("complete-payout-hot", "complete-payout-16"),
+    "the same with the very batching of pix-payments, pool of 10 (peers/fastify-pg-batched.ts)"
   ),
   pixPayments
 ]

@@ -28,7 +28,7 @@ export interface Caller extends PayoutSettings {
   readonly default_expires_in: number
 }
 
-/** What a key is accepted on; `$1` is compared with the hash by whoever looks it up. */
+/** The keys that are accepted now; whoever looks one up adds its hash. */
 export const selectCaller = `SELECT k.hash, k.id AS key_id, k.scopes, p.id AS application_id, a.id AS account_id, a.name,
     a.document, a.status, a.default_expires_in, a.onboarding_status, a.auto_payout_enabled, a.payout_fee_fixed,
     a.payout_fee_basis_points, a.payout_duplicate_window
