@@ -31,6 +31,8 @@ export interface Place {
 /** A contender that answers. */
 interface Running extends Target {
   readonly pid: number
+  /** Where nothing is asked over HTTP: the program that is told what to do in place of the load generator. */
+  readonly program?: Child
 }
 
 /** Starts our server; the settings beside where it is are the default ones. */
@@ -62,7 +64,7 @@ export interface Contender {
   readonly jobs: ReadonlyArray<string>
   /** The fewest connections that it is asked over (1). */
   readonly from?: number
-  /** What is compared with what it answers. */
+  /** What is compared with what it answers; that which keeps nothing is given an empty database. */
   readonly keeps: "rows and log" | "rows" | "nothing"
   readonly start: (place: Place) => Effect.Effect<Running, BenchError, Scope.Scope>
 }
@@ -118,6 +120,37 @@ const peer = (name: string, file: string, jobs: ReadonlyArray<string>, descripti
   })
 })
 
+/** Our HTTP layer with stores in memory. */
+const httpAlone: Contender = {
+  name: "http alone",
+  description: "a limit: the HTTP layer and services of pix-payments, stores in memory (peers/http-alone.ts)",
+  jobs: ["create-charge", "get-charge"],
+  keeps: "nothing",
+  start: Effect.fnUntraced(function* ({ nodeArgs }) {
+    const port = yield* freePort
+    const main = fileURLToPath(new URL("../peers/http-alone.ts", import.meta.url))
+    const child = yield* node("http alone", [...nodeArgs, main], { PORT: String(port), LOG_LEVEL: "error" })
+    yield* ready("http alone", child, `http://127.0.0.1:${port}/openapi.json`)
+    return { pid: child.pid, port, apiKey: `pix_${randomBytes(32).toString("base64url")}` }
+  })
+}
+
+const postgresAlone: Contender = {
+  name: "postgres alone",
+  description:
+    "a limit: the same rows in batches of 50 made inside PostgreSQL, with as many commits as a batch of the service " +
+    "has, or the one query of a page; 4 connections, no HTTP, no rules (peers/postgres-alone.ts)",
+  jobs: ["create-charge", "list-first", "list-500", "create-payout-hot", "create-payout-16"],
+  from: 8,
+  keeps: "rows",
+  start: Effect.fnUntraced(function* ({ databaseUrl, nodeArgs }) {
+    yield* migrate(databaseUrl)
+    const main = fileURLToPath(new URL("../peers/postgres-alone.ts", import.meta.url))
+    const child = yield* node("postgres alone", [...nodeArgs, main], { DATABASE_URL: databaseUrl }, "ipc")
+    return { pid: child.pid, port: 0, apiKey: "", program: child }
+  })
+}
+
 /** The first one is what the ratios are to. */
 export const contenders: readonly [Contender, ...Array<Contender>] = [
   peer(
@@ -132,7 +165,9 @@ export const contenders: readonly [Contender, ...Array<Contender>] = [
     except("complete-payout-hot", "complete-payout-16"),
     "the same with the very batching of pix-payments, pool of 10 (peers/fastify-pg-batched.ts)"
   ),
-  pixPayments
+  pixPayments,
+  httpAlone,
+  postgresAlone
 ]
 
 /** Who sends webhooks. */

@@ -35,7 +35,11 @@ export const measureLoad = Effect.fnUntraced(function* (
     ({ charges, contender }, index) =>
       Effect.gen(function* () {
         const seeded = seeds.get(charges)
-        const place = yield* lab.place(`${job.name}-${index}`, pace.nodeArgs(contender.name), seeded?.template)
+        const place = yield* lab.place(
+          `${job.name}-${index}`,
+          pace.nodeArgs(contender.name),
+          contender.keeps === "nothing" ? undefined : seeded?.template
+        )
         const running = yield* contender.start(place)
         const { databaseUrl } = place
         const prepared = yield* withDatabase(databaseUrl, (database) => job.prepare(running, database, seeded))
@@ -75,7 +79,7 @@ export const measureLoad = Effect.fnUntraced(function* (
     const run = `${process.pid}-${round}-${connections}`
     const target = { port: running.port, apiKey: running.apiKey }
     const order: LoadOrder = { job: job.name, target, prepared, run, connections, seconds }
-    const result = yield* ask<LoadResult>("the load generator", loader, order, seconds + 60)
+    const result = yield* ask<LoadResult>("the load generator", running.program ?? loader, order, seconds + 60)
     const settleSeconds = yield* settle(databaseUrl)
     const cost = used()
     if (cost.hasEnded) return yield* new BenchError({ message: `${contender.name} has ended` })
@@ -137,7 +141,14 @@ export const measureLoad = Effect.fnUntraced(function* (
   const scaling =
     job.charges === undefined || small === undefined || large === undefined || more !== undefined
       ? []
-      : [scalingOf(turns, names, small, large)]
+      : [
+          scalingOf(
+            turns,
+            contenders.filter(({ keeps }) => keeps !== "nothing").map(({ name }) => name),
+            small,
+            large
+          )
+        ]
   const settling =
     job.settled === undefined || pace.quick
       ? []
