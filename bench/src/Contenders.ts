@@ -11,9 +11,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
+import { execFile } from "node:child_process"
 import { randomBytes } from "node:crypto"
-import { join } from "node:path"
+import { createRequire } from "node:module"
+import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
 import { Client } from "pg"
 import { account, insertAccount, scopes } from "./Accounts.ts"
 import { loadJobs, type Target } from "./Jobs.ts"
@@ -102,23 +105,45 @@ const pixPayments: Contender = {
   })
 }
 
-/** A peer in `peers/`: a program that reads PORT and DATABASE_URL, on the schema of our migrations. */
-const peer = (name: string, file: string, jobs: ReadonlyArray<string>, description: string): Contender => ({
-  name,
-  description,
-  jobs,
+/**
+ * A peer in `peers/`: a program that reads PORT and DATABASE_URL, on the schema of our migrations. `compile` makes it,
+ * where Node cannot run it as it stands.
+ */
+const peer = ({
+  compile,
+  main,
+  ...about
+}: Omit<Contender, "start" | "keeps"> & {
+  readonly main: string
+  readonly compile?: Effect.Effect<void, BenchError>
+}): Contender => ({
+  ...about,
   keeps: "rows and log",
   start: Effect.fnUntraced(function* ({ databaseUrl, nodeArgs }) {
+    if (compile !== undefined) yield* compile
     yield* migrate(databaseUrl)
     // The same account, application and key that our server is asked for.
     const { apiKey } = yield* withDatabase(databaseUrl, (database) => insertAccount(database))
     const port = yield* freePort
-    const main = fileURLToPath(new URL(`../peers/${file}`, import.meta.url))
-    const child = yield* node(name, [...nodeArgs, main], { DATABASE_URL: databaseUrl, PORT: String(port) })
-    yield* ready(name, child, `http://127.0.0.1:${port}/health/ready`)
+    const child = yield* node(about.name, [...nodeArgs, fileURLToPath(new URL(main, import.meta.url))], {
+      DATABASE_URL: databaseUrl,
+      PORT: String(port)
+    })
+    yield* ready(about.name, child, `http://127.0.0.1:${port}/health/ready`)
     return { pid: child.pid, port, apiKey }
   })
 })
+
+/** What `tsc` makes of a project is made once, and again when it has changed. */
+const compiled = (project: string) =>
+  Effect.tryPromise({
+    try: () => {
+      const typescript = dirname(createRequire(import.meta.url).resolve("typescript/package.json"))
+      const folder = fileURLToPath(new URL(project, import.meta.url))
+      return promisify(execFile)(process.execPath, [join(typescript, "bin/tsc"), "-b", folder])
+    },
+    catch: (cause) => new BenchError({ message: `${project} does not compile: ${String(cause)}` })
+  }).pipe(Effect.asVoid, Effect.cached, Effect.runSync)
 
 /** Our HTTP layer with stores in memory. */
 const httpAlone: Contender = {
@@ -153,18 +178,26 @@ const postgresAlone: Contender = {
 
 /** The first one is what the ratios are to. */
 export const contenders: readonly [Contender, ...Array<Contender>] = [
-  peer(
-    "fastify+pg",
-    "fastify-pg.ts",
-    all,
-    "Fastify 5 and pg, statement by statement, pool of 20 (peers/fastify-pg.ts)"
-  ),
-  peer(
-    "fastify+pg batched",
-    "fastify-pg-batched.ts",
-    except("complete-payout-hot", "complete-payout-16"),
-    "the same with the very batching of pix-payments, pool of 10 (peers/fastify-pg-batched.ts)"
-  ),
+  peer({
+    name: "fastify+pg",
+    description: "Fastify 5 and pg, statement by statement, pool of 20 (peers/fastify-pg.ts)",
+    jobs: all,
+    main: "../peers/fastify-pg.ts"
+  }),
+  peer({
+    name: "fastify+pg batched",
+    description: "the same with the very batching of pix-payments, pool of 10 (peers/fastify-pg-batched.ts)",
+    jobs: except("complete-payout-hot", "complete-payout-16"),
+    main: "../peers/fastify-pg-batched.ts"
+  }),
+  peer({
+    name: "nestjs+orm",
+    description:
+      "NestJS 11 on Express, class-validator and TypeORM as most would write it, pool of 20 (peers/nestjs-orm)",
+    jobs: except("complete-payout-hot", "complete-payout-16"),
+    main: "../.data/nestjs-orm/nestjs-orm/main.js",
+    compile: compiled("../peers/nestjs-orm")
+  }),
   pixPayments,
   httpAlone,
   postgresAlone
