@@ -125,11 +125,13 @@ export const measureDeliver = Effect.fnUntraced(function* (deliverers: ReadonlyA
         )
 
   const turns: Array<Turn> = []
-  for (const at of new Set([0, pace.waiting])) {
+  let waiting = 0
+  for (const at of pace.waiting) {
     const withRows = started.filter(({ reads }) => reads === "rows")
     yield* Effect.forEach(withRows, ({ databaseUrl }) =>
-      withDatabase(databaseUrl, (database) => insertWaiting(database, url, at))
+      withDatabase(databaseUrl, (database) => insertWaiting(database, url, at - waiting))
     )
+    waiting = at
     yield* noteClaims(at)
     yield* Effect.forEach(started, (deliverer) => turn(deliverer, 0, String(at), Math.ceil(pace.deliveries / 2)))
     yield* Effect.forEach(withRows, ({ databaseUrl }) =>
@@ -146,7 +148,7 @@ export const measureDeliver = Effect.fnUntraced(function* (deliverers: ReadonlyA
     started.filter(({ reads }) => reads === "rows"),
     ({ databaseUrl, delivered, name }) =>
       withDatabase(databaseUrl, async (database) =>
-        (await check(database, delivered, pace.waiting)).map((sentence) => `${name}: ${sentence}`)
+        (await check(database, delivered, waiting)).map((sentence) => `${name}: ${sentence}`)
       )
   )
   const names = started.map(({ name }) => name)

@@ -75,7 +75,7 @@ export const measureLoad = Effect.fnUntraced(function* (
     seconds: number
   ) {
     const { databaseUrl, prepared, running } = contender
-    const used = lab.count(running.pid, [loader.pid])
+    const used = lab.count(running.pid, [loader.pid, ...(running.helpers ?? [])])
     const run = `${process.pid}-${round}-${connections}`
     const target = { port: running.port, apiKey: running.apiKey }
     const order: LoadOrder = { job: job.name, target, prepared, run, connections, seconds }

@@ -11,8 +11,10 @@ export interface Pace {
   readonly connections: ReadonlyArray<number> | undefined
   /** Deliveries of one turn. */
   readonly deliveries: number
-  /** Deliveries that wait beside them, not due; 0: none. */
-  readonly waiting: number
+  /** Deliveries that wait beside them, not due: so many at first, then more. */
+  readonly waiting: ReadonlyArray<number>
+  /** Requests of the job about memory. */
+  readonly requests: number
   /** Further arguments of `node` for a contender: a profiler, say. */
   readonly nodeArgs: (contender: string) => ReadonlyArray<string>
 }

@@ -13,6 +13,8 @@ export interface LoadOrder {
   readonly run: string
   readonly connections: number
   readonly seconds: number
+  /** How many requests at the most; as many as there is time for, where it is not given. */
+  readonly requests?: number
 }
 
 export interface LoadResult {
@@ -41,7 +43,12 @@ const DRAIN_MS = 15_000
 async function generate(order: LoadOrder): Promise<LoadResult> {
   const job = loadJobs.find(({ name }) => name === order.job)
   if (job === undefined) throw new Error(`there is no job ${order.job}`)
-  const next = job.requests(order.target, order.prepared, order.run)
+  const make = job.requests(order.target, order.prepared, order.run)
+  let left = order.requests ?? Number.POSITIVE_INFINITY
+  const next = () => {
+    left--
+    return make()
+  }
   const isRight = job.isRight?.(order.prepared) ?? (() => true)
   const sockets = await Promise.all(Array.from({ length: order.connections }, () => open(order.target.port)))
 
@@ -65,7 +72,7 @@ async function generate(order: LoadOrder): Promise<LoadResult> {
     } else {
       complain(answer.slice(0, 500))
     }
-    return now < end
+    return now < end && left > 0
   }
 
   await Promise.all(sockets.map((socket) => drive(socket, job, next, end, answered, complain)))

@@ -10,16 +10,19 @@ import * as Cause from "effect/Cause"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type * as Scope from "effect/Scope"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { chmod, mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
-import { contenders, deliverers } from "./Contenders.ts"
+import { contenders, deliverers, fastify, pixPayments } from "./Contenders.ts"
 import { deliver, measureDeliver } from "./MeasureDeliveries.ts"
 import { loadJobs } from "./Jobs.ts"
 import { type Lab, makeLab } from "./Lab.ts"
+import { latency, measureLatency } from "./MeasureLatency.ts"
+import { measureMemory, measureStartUp, memory, startUp } from "./MeasureProcess.ts"
 import { measureLoad } from "./MeasureRequests.ts"
 import type { Measured, Pace } from "./Measured.ts"
 import { BenchError } from "./Processes.ts"
@@ -34,12 +37,14 @@ interface Job extends Named {
   readonly title: string
   readonly contenders: ReadonlyArray<Named & { readonly description: string }>
   /** `chosen` says who of them is wanted. */
-  readonly measure: (chosen: Chosen, pace: Pace, lab: Lab) => ReturnType<typeof measureLoad | typeof measureDeliver>
+  readonly measure: (chosen: Chosen, pace: Pace, lab: Lab) => Effect.Effect<Measured, BenchError, Scope.Scope>
 }
 
 type Chosen = <A extends Named>(all: ReadonlyArray<A>) => ReadonlyArray<A>
 
 const takingPart = (job: string) => contenders.filter(({ jobs }) => jobs.includes(job))
+
+const processes = [fastify, pixPayments]
 
 const jobs: ReadonlyArray<Job> = [
   ...loadJobs.map((job): Job => ({
@@ -48,7 +53,14 @@ const jobs: ReadonlyArray<Job> = [
     contenders: takingPart(job.name),
     measure: (chosen, pace, lab) => measureLoad(job, chosen(takingPart(job.name)), pace, lab)
   })),
-  { ...deliver, contenders: deliverers, measure: (chosen, pace, lab) => measureDeliver(chosen(deliverers), pace, lab) }
+  { ...deliver, contenders: deliverers, measure: (chosen, pace, lab) => measureDeliver(chosen(deliverers), pace, lab) },
+  {
+    ...latency,
+    contenders: [pixPayments],
+    measure: (_chosen, pace, lab) => measureLatency(pixPayments.name, pace, lab)
+  },
+  { ...startUp, contenders: processes, measure: (chosen, pace, lab) => measureStartUp(chosen(processes), pace, lab) },
+  { ...memory, contenders: processes, measure: (chosen, pace, lab) => measureMemory(chosen(processes), pace, lab) }
 ]
 
 const everybody = [...new Map([...contenders, ...deliverers].map((each) => [each.name, each])).values()]
@@ -61,7 +73,8 @@ const usage = `npm run bench -- [options]
   --warmup <s>         before the first round, for each contender (8)
   --connections <list> for all jobs of requests (each job's own: 1,64,256 for charges, 64 for payouts)
   --deliveries <n>     of one turn of ${deliver.name} (10000)
-  --waiting <n>        measure ${deliver.name} also with that many deliveries beside it that are not due (none)
+  --waiting <list>     how many deliveries that are not due are beside those of ${deliver.name}, in turn (10000,1000000)
+  --requests <n>       of ${memory.name}, to each contender (1000000)
   --jobs <list>        of ${namesOf(jobs)} (all)
   --contenders <list>  of ${namesOf(everybody)} (all)
   --quick              a smoke run: every job for a moment
@@ -87,6 +100,7 @@ const readOptions = (): Options => {
       connections: { type: "string" },
       deliveries: { type: "string" },
       waiting: { type: "string" },
+      requests: { type: "string" },
       jobs: { type: "string" },
       contenders: { type: "string" },
       quick: { type: "boolean", default: false },
@@ -118,7 +132,11 @@ const readOptions = (): Options => {
     warmup: positive("warmup", values.warmup ?? (quick ? "0.2" : "8")),
     connections: values.connections?.split(",").map((text) => Math.ceil(positive("connections", text))),
     deliveries: Math.ceil(positive("deliveries", values.deliveries ?? (quick ? "400" : "10000"))),
-    waiting: values.waiting === undefined ? 0 : Math.ceil(positive("waiting", values.waiting)),
+    waiting: (values.waiting ?? (quick ? "100,1000" : "10000,1000000"))
+      .split(",")
+      .map((text) => Math.ceil(positive("waiting", text)))
+      .toSorted((a, b) => a - b),
+    requests: Math.ceil(positive("requests", values.requests ?? (quick ? "2000" : "1000000"))),
     nodeArgs: (contender) =>
       profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${join(profile, contender)}`],
     jobs: chosen(values.jobs, jobs),
@@ -163,9 +181,9 @@ type Figures = Effect.Success<ReturnType<typeof measure>>
 const write = (options: Options, machine: Lab["machine"], figures: ReadonlyArray<Figures>) =>
   Effect.gen(function* () {
     const at = DateTime.formatIso(yield* DateTime.now)
-    const { deliveries, rounds, seconds, waiting, warmup } = options
+    const { deliveries, requests, rounds, seconds, waiting, warmup } = options
     if (options.out !== undefined) {
-      const all = { at, machine, rounds, seconds, warmup, deliveries, waiting, jobs: figures }
+      const all = { at, machine, rounds, seconds, warmup, deliveries, waiting, requests, jobs: figures }
       // The rows have what is in the histograms.
       const text = JSON.stringify(all, (key, value) => (key === "latencies" || key === "table" ? undefined : value), 2)
       mkdirSync(dirname(options.out), { recursive: true })

@@ -23,7 +23,6 @@ import {
   MaxLength,
   Min,
   MinLength,
-  ValidateIf,
   ValidateNested
 } from "class-validator"
 import * as Result from "effect/Result"
@@ -62,7 +61,6 @@ class CreateChargeDto {
   @IsOptional() @IsString() @IsIn(["pix"], code("METHOD_NOT_SUPPORTED")) method?: string | null
 
   @IsDefined({ context: { fields: ["name", "email", "document"] } })
-  @ValidateIf((_dto, value) => value !== undefined && value !== null)
   @IsObject()
   @ValidateNested()
   @Type(() => CustomerDto)

@@ -1,7 +1,14 @@
 /**
  * The error bodies of the contract: an exception with a code, what validation makes of it, and the filter that answers.
  */
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from "@nestjs/common"
+import {
+  type ArgumentMetadata,
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  HttpException,
+  ValidationPipe
+} from "@nestjs/common"
 import { type ErrorCode, errorCodes, requestCodes } from "@pix-payments/domain/ErrorCode"
 import type { ValidationError } from "class-validator"
 import type { Reply } from "./http.ts"
@@ -33,13 +40,27 @@ const leaves = (error: ValidationError, parent: string): ReadonlyArray<Broken> =
   if (error.children !== undefined && error.children.length > 0) {
     return error.children.flatMap((child) => leaves(child, `${path}.`))
   }
-  return Object.keys(error.constraints ?? {}).flatMap((name) => {
-    const context = error.contexts?.[name] as
-      | { readonly code?: string; readonly fields?: ReadonlyArray<string> }
-      | undefined
-    const paths = context?.fields?.map((field) => `${path}.${field}`) ?? [path]
-    return paths.map((each) => ({ code: context?.code ?? "VALIDATION_ERROR", path: each }))
-  })
+  const contexts = Object.keys(error.constraints ?? {}).map(
+    (name): Context => (error.contexts?.[name] as Context | undefined) ?? {}
+  )
+  // A missing object lists its required fields.
+  const fields = contexts.find((context) => context.fields !== undefined)?.fields
+  if (fields !== undefined) return fields.map((field) => ({ code: "VALIDATION_ERROR", path: `${path}.${field}` }))
+  return contexts.map((context) => ({ code: context.code ?? "VALIDATION_ERROR", path }))
+}
+
+/** What our decorators say of a check. */
+interface Context {
+  readonly code?: string
+  readonly fields?: ReadonlyArray<string>
+}
+
+/** The validation of every argument; a list is no body, where Nest would look at its items. */
+export class BodyPipe extends ValidationPipe {
+  override transform(value: unknown, metadata: ArgumentMetadata) {
+    if (metadata.type === "body" && Array.isArray(value)) throw new ApiException("VALIDATION_ERROR")
+    return super.transform(value, metadata)
+  }
 }
 
 @Catch()

@@ -15,12 +15,9 @@ import {
   Controller,
   Get,
   Injectable,
-  type MiddlewareConsumer,
   Module,
-  type NestModule,
   type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-  ValidationPipe
+  type OnApplicationShutdown
 } from "@nestjs/common"
 import { NestFactory } from "@nestjs/core"
 import type { NestExpressApplication } from "@nestjs/platform-express"
@@ -29,7 +26,7 @@ import { DataSource } from "typeorm"
 import { ApiKeyGuard } from "./auth.ts"
 import { ChargesController, ChargesService } from "./charges.ts"
 import { entities } from "./entities.ts"
-import { ApiExceptionFilter, refused } from "./errors.ts"
+import { ApiExceptionFilter, BodyPipe, refused } from "./errors.ts"
 import { Outbox } from "./outbox.ts"
 import { PayoutsController, PayoutsService } from "./payouts.ts"
 import { RequestLog, RequestLogMiddleware } from "./requests.ts"
@@ -96,17 +93,16 @@ class Loops implements OnApplicationBootstrap, OnApplicationShutdown {
     TypeOrmModule.forFeature(entities)
   ],
   controllers: [HealthController, ChargesController, PayoutsController],
-  providers: [ApiKeyGuard, Outbox, RequestLog, ChargesService, PayoutsService, Loops]
+  providers: [ApiKeyGuard, Outbox, RequestLog, RequestLogMiddleware, ChargesService, PayoutsService, Loops]
 })
-class AppModule implements NestModule {
-  configure(consumer: MiddlewareConsumer) {
-    consumer.apply(RequestLogMiddleware).forRoutes("{*path}")
-  }
-}
+// oxlint-disable-next-line typescript/no-extraneous-class -- a module of Nest is its decorator
+class AppModule {}
 
-const app = await NestFactory.create<NestExpressApplication>(AppModule, { logger: false })
+const app = await NestFactory.create<NestExpressApplication>(AppModule, { logger: false, bodyParser: false })
+const log = app.get(RequestLogMiddleware)
+app.use(log.use.bind(log))
 app.useBodyParser("json", { limit: 256 * 1024 })
-app.useGlobalPipes(new ValidationPipe({ transform: true, exceptionFactory: refused }))
+app.useGlobalPipes(new BodyPipe({ transform: true, exceptionFactory: refused }))
 app.useGlobalFilters(new ApiExceptionFilter())
 app.enableShutdownHooks()
 await app.listen(Number(process.env["PORT"] ?? 0), "127.0.0.1")

@@ -44,4 +44,4 @@ const by = (
   name: string,
   validate: (value: unknown, args: ValidationArguments | undefined) => boolean,
   options?: ValidationOptions
-) => ValidateBy({ name, validator: { validate } }, options)
+) => ValidateBy({ name, validator: { validate, defaultMessage: () => `${name} fails` } }, options)
