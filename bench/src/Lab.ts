@@ -14,7 +14,8 @@ import { BenchError } from "./Processes.ts"
 import { median } from "./Report.ts"
 import { seed, type Seeded } from "./Seeds.ts"
 
-export const makeLab = Effect.fnUntraced(function* (folder: string) {
+/** `drops`: databases go with the scope of whoever asked for them, and not only with the whole server. */
+export const makeLab = Effect.fnUntraced(function* (folder: string, drops: boolean) {
   const dataDir = join(folder, "postgres")
   const postgres = yield* Effect.mapError(
     startPostgres({ dataDir, maxConnections: MAX_CONNECTIONS }),
@@ -30,11 +31,13 @@ export const makeLab = Effect.fnUntraced(function* (folder: string) {
     return url.href
   }
 
-  /** A database with a folder, dropped with the scope: empty, or a copy of `template`. */
-  const place = Effect.fnUntraced(function* (name: string, nodeArgs: ReadonlyArray<string>, template?: string) {
-    const copied = template === undefined ? "" : ` TEMPLATE "${template}" STRATEGY FILE_COPY`
+  /** A database with a folder: empty, or a copy of a seeded one. */
+  const place = Effect.fnUntraced(function* (name: string, nodeArgs: ReadonlyArray<string>, seeded?: Seeded) {
+    // Of a large one the files are copied; that takes two checkpoints, which a small one is not worth.
+    const strategy = (seeded?.charges ?? 0) > 100_000 ? "FILE_COPY" : "WAL_LOG"
+    const copied = seeded === undefined ? "" : ` TEMPLATE "${seeded.template}" STRATEGY ${strategy}`
     yield* Effect.acquireRelease(onServer(`CREATE DATABASE "${name}"${copied}`), () =>
-      Effect.ignore(onServer(`DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`))
+      drops ? Effect.ignore(onServer(`DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`)) : Effect.void
     )
     const own = join(folder, name)
     mkdirSync(own)

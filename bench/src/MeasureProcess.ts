@@ -67,7 +67,8 @@ export const measureStartUp = Effect.fnUntraced(function* (contenders: ReadonlyA
 
 export const memory = {
   name: "memory",
-  title: "Resident memory, MiB: at rest, and while requests are answered: nine charges read for each that is created"
+  title:
+    "Resident memory, MiB: at rest, and while requests are answered: nineteen charges read for each that is created"
 }
 
 export const measureMemory = Effect.fnUntraced(function* (contenders: ReadonlyArray<Contender>, pace: Pace, lab: Lab) {
@@ -79,12 +80,12 @@ export const measureMemory = Effect.fnUntraced(function* (contenders: ReadonlyAr
 
   const measureOne = (contender: Contender, index: number) =>
     Effect.gen(function* () {
-      const place = yield* lab.place(`memory-${index}`, pace.nodeArgs(contender.name), seeded.template)
+      const place = yield* lab.place(`memory-${index}`, pace.nodeArgs(contender.name), seeded)
       const running = yield* contender.start(place)
       const restMiB = yield* restOf(running.pid, pace)
       const used = lab.count(running.pid, [loader.pid])
       let answered = 0
-      const ask10th = (job: string, part: number, requests: number) =>
+      const askFor = (job: string, part: number, requests: number) =>
         Effect.gen(function* () {
           const order: LoadOrder = {
             job,
@@ -102,8 +103,8 @@ export const measureMemory = Effect.fnUntraced(function* (contenders: ReadonlyAr
       const afterMiB: Array<number> = []
       for (let part = 1; part <= PARTS; part++) {
         const requests = Math.round(pace.requests / PARTS)
-        yield* ask10th("get-charge", part, Math.round(requests * 0.9))
-        yield* ask10th("create-charge", part, Math.round(requests * 0.1))
+        yield* askFor("get-charge", part, Math.round(requests * 0.95))
+        yield* askFor("create-charge", part, Math.round(requests * 0.05))
         yield* Effect.sleep(pace.quick ? "50 millis" : "500 millis")
         afterMiB.push(yield* residentOf(running.pid))
       }

@@ -3,6 +3,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
 import { fileURLToPath } from "node:url"
 import { type Contender, withDatabase } from "./Contenders.ts"
 import type { LoadJob } from "./Jobs.ts"
@@ -30,19 +31,28 @@ export const measureLoad = Effect.fnUntraced(function* (
       (charges) => Effect.map(lab.seeded(charges), (seeded) => [charges, seeded] as const)
     )
   )
-  const started = yield* Effect.forEach(
+  const places = yield* Effect.forEach(
     sizes.flatMap((charges) => contenders.map((contender) => ({ contender, charges }))),
-    ({ charges, contender }, index) =>
+    ({ charges, contender }, index) => {
+      const seeded = contender.keeps === "nothing" ? undefined : seeds.get(charges)
+      return Effect.map(lab.place(`${job.name}-${index}`, pace.nodeArgs(contender.name), seeded), (place) => ({
+        contender,
+        charges,
+        place
+      }))
+    }
+  )
+  // They end together, and before their databases.
+  const together = yield* Effect.acquireRelease(Scope.make("parallel"), Scope.close)
+  const started = yield* Effect.forEach(
+    places,
+    ({ charges, contender, place }) =>
       Effect.gen(function* () {
-        const seeded = seeds.get(charges)
-        const place = yield* lab.place(
-          `${job.name}-${index}`,
-          pace.nodeArgs(contender.name),
-          contender.keeps === "nothing" ? undefined : seeded?.template
-        )
-        const running = yield* contender.start(place)
+        const running = yield* Scope.provide(contender.start(place), together)
         const { databaseUrl } = place
-        const prepared = yield* withDatabase(databaseUrl, (database) => job.prepare(running, database, seeded))
+        const prepared = yield* withDatabase(databaseUrl, (database) =>
+          job.prepare(running, database, seeds.get(charges))
+        )
         return { ...contender, databaseUrl, running, prepared, charges, answered: 0 }
       }),
     { concurrency: 4 }
@@ -54,7 +64,7 @@ export const measureLoad = Effect.fnUntraced(function* (
     Effect.gen(function* () {
       const startedAt = performance.now()
       // The request log is written soon after.
-      yield* Effect.sleep(pace.quick ? "100 millis" : "400 millis")
+      yield* Effect.sleep(pace.quick ? "20 millis" : "400 millis")
       const { settled } = job
       if (settled === undefined || pace.quick) return 0
       yield* withDatabase(databaseUrl, settled).pipe(

@@ -68,9 +68,9 @@ const everybody = [...new Map([...contenders, ...deliverers].map((each) => [each
 const namesOf = (all: ReadonlyArray<Named>): string => all.map(({ name }) => name).join(", ")
 
 const usage = `npm run bench -- [options]
-  --rounds <n>         rounds of each job, and of each number of connections (5)
-  --seconds <s>        length of a turn of requests (3)
-  --warmup <s>         before the first round, for each contender (8)
+  --rounds <n>         rounds of each job, and of each number of connections (4)
+  --seconds <s>        length of a turn of requests (1.8)
+  --warmup <s>         before the first round, for each contender (2.5)
   --connections <list> for all jobs of requests (each job's own: 1,64,256 for charges, 64 for payouts)
   --deliveries <n>     of one turn of ${deliver.name} (10000)
   --waiting <list>     how many deliveries that are not due are beside those of ${deliver.name}, in turn (10000,1000000)
@@ -127,12 +127,12 @@ const readOptions = (): Options => {
   }
   return {
     quick,
-    rounds: Math.ceil(positive("rounds", values.rounds ?? (quick ? "1" : "5"))),
-    seconds: positive("seconds", values.seconds ?? (quick ? "0.4" : "3")),
-    warmup: positive("warmup", values.warmup ?? (quick ? "0.2" : "8")),
+    rounds: Math.ceil(positive("rounds", values.rounds ?? (quick ? "1" : "4"))),
+    seconds: positive("seconds", values.seconds ?? (quick ? "0.2" : "1.8")),
+    warmup: positive("warmup", values.warmup ?? (quick ? "0.1" : "2.5")),
     connections: values.connections?.split(",").map((text) => Math.ceil(positive("connections", text))),
     deliveries: Math.ceil(positive("deliveries", values.deliveries ?? (quick ? "400" : "10000"))),
-    waiting: (values.waiting ?? (quick ? "100,1000" : "10000,1000000"))
+    waiting: (values.waiting ?? (quick ? "100" : "10000,1000000"))
       .split(",")
       .map((text) => Math.ceil(positive("waiting", text)))
       .toSorted((a, b) => a - b),
@@ -151,6 +151,7 @@ const say = (line: string) => Effect.sync(() => void process.stdout.write(`${lin
 
 /** Measures a job, and says what came of it. */
 const measure = Effect.fnUntraced(function* (job: Job, options: Options, lab: Lab) {
+  const startedAt = performance.now()
   yield* say(`\n${job.title}`)
   const chosen: Chosen = (all) => all.filter(({ name }) => options.contenders.includes(name))
   const measured: Measured = yield* Effect.scoped(job.measure(chosen, options, lab))
@@ -158,10 +159,13 @@ const measure = Effect.fnUntraced(function* (job: Job, options: Options, lab: La
   yield* say(`\n${table}\n`)
   for (const note of notes) yield* say(note)
   const counts = Object.entries(counted).map(([name, count]) => `${name} ${count}`)
-  yield* say(wrong.length === 0 ? `Stored is what was answered: ${counts.join(", ")}.` : `WRONG: ${wrong.join("; ")}`)
+  if (wrong.length > 0) yield* say(`WRONG: ${wrong.join("; ")}`)
+  else if (counts.length > 0) yield* say(`Stored is what was answered: ${counts.join(", ")}.`)
   if (elsewhere > 0.1) yield* say(`DISTURBED: other programs used ${percent(elsewhere)} of the processors.`)
   if (complaints.length > 0) yield* say(`Errors: ${complaints.slice(0, 10).join("\n  ")}`)
-  return { ...measured, failed: wrong.length > 0 || complaints.length > 0 }
+  const tookSeconds = Math.round((performance.now() - startedAt) / 1000)
+  yield* say(`(${job.name}: ${tookSeconds} s)`)
+  return { ...measured, tookSeconds, failed: wrong.length > 0 || complaints.length > 0 }
 })
 
 const percent = (share: number): string => `${(100 * share).toFixed(0)} %`
@@ -177,6 +181,9 @@ const temporaryFolder = Effect.acquireRelease(
 )
 
 type Figures = Effect.Success<ReturnType<typeof measure>>
+
+const minutesOf = (figures: ReadonlyArray<Figures>): string =>
+  `${(figures.reduce((sum, { tookSeconds }) => sum + tookSeconds, 0) / 60).toFixed(1)} min`
 
 const write = (options: Options, machine: Lab["machine"], figures: ReadonlyArray<Figures>) =>
   Effect.gen(function* () {
@@ -201,10 +208,11 @@ const write = (options: Options, machine: Lab["machine"], figures: ReadonlyArray
 ${at}, with \`${["npm run bench --", ...process.argv.slice(2)].join(" ")}\`; how: the heading of \`bench/src/main.ts\`.
 
 - ${processor}, ${cores} cores, ${memoryGiB} GiB, ${system}; fdatasync of 8 KiB: ${fdatasyncMicros} µs (median).
-- Node ${versions.node}, PostgreSQL ${versions.postgres} (the embedded one, default settings, durable commits), effect
+- Node ${versions.node}, PostgreSQL ${versions.postgres} (the embedded one, default settings but for max_connections, durable commits), effect
   ${versions.effect}, fastify ${versions.fastify}, pg ${versions.pg}. Load generator, PostgreSQL and contender share the machine.
 - ${rounds} interleaved rounds; of requests each turn takes ${seconds} s, after ${warmup} s of warm-up. Rates and µs are
   medians of the rounds; a ratio is the median (min..max) of the ratios within one round; latencies are of all rounds.
+  It took ${minutesOf(figures)}.
 - µs is CPU time: of the contender's processes, and of PostgreSQL's.
 ${[...described].join("\n")}
 
@@ -226,7 +234,7 @@ ${[...notes, `Other programs used ${percent(elsewhere)} of the processors meanwh
 
 const bench = Effect.fnUntraced(function* (options: Options) {
   const measureAll = Effect.fnUntraced(function* (folder: string) {
-    const lab = yield* makeLab(folder)
+    const lab = yield* makeLab(folder, !options.quick)
     const figures = yield* Effect.forEach(options.jobs, (job) => measure(job, options, lab))
     return { figures, machine: lab.machine }
   })
@@ -239,6 +247,7 @@ const bench = Effect.fnUntraced(function* (options: Options) {
       yield* say(`\nSelf time of ${name}, of the time that it was busy:\n${top.join("\n")}`)
     }
   }
+  yield* say(`\nAll of it took ${minutesOf(figures)}.`)
   yield* write(options, machine, figures)
   return figures.every(({ failed }) => !failed)
 })

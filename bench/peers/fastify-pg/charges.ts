@@ -85,7 +85,7 @@ export const chargeStore = (pool: Pool): ChargeStore => ({
 })
 
 /** A page: by a statement for each set of filters, so that each keeps its plan. */
-export const listCharges = async (
+const listCharges = async (
   pool: Pool,
   accountId: string,
   query: ListQuery,

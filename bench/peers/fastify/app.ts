@@ -38,7 +38,7 @@ export const selectCaller = `SELECT k.hash, k.id AS key_id, k.scopes, p.id AS ap
   WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now()) AND p.active`
 
 /** A line of the request log. */
-export interface Line {
+interface Line {
   readonly id: string
   readonly request_id: string
   readonly key_id: string | null

@@ -323,7 +323,7 @@ const chargesSchema = {
 }
 
 /** A charge as the contract shows it. */
-export const toCharge = (row: ChargeRow) => ({
+const toCharge = (row: ChargeRow) => ({
   id: row.id,
   object: "charge",
   status: row.status === "pending" && row.expires_at !== null && +row.expires_at <= Date.now() ? "expired" : row.status,
@@ -348,7 +348,7 @@ export const toCharge = (row: ChargeRow) => ({
 
 // ---- the acquirer: in this process, immediate, as our server's simulator is; it never refuses ----
 
-export const emitPix = (charge: { readonly id: string; readonly amount: number }, merchant: Merchant) => {
+const emitPix = (charge: { readonly id: string; readonly amount: number }, merchant: Merchant) => {
   const brCode = buildBrCode({
     payloadUrl: `pix.simulator.test/qr/v2/${txidFromId(charge.id)}`,
     amount: charge.amount,
