@@ -57,7 +57,9 @@ export const measureLatency = Effect.fnUntraced(function* (name: string, pace: P
   const idle = yield* counted(pay("idle", seconds))
   // The load begins before the first payment and ends after the last.
   const [busy] = yield* counted(
-    Effect.all([Effect.delay(pay("busy", seconds), "200 millis"), load("load", seconds + 1)], { concurrency: 2 })
+    Effect.all([Effect.delay(pay("busy", seconds), "200 millis"), load("load", seconds + (pace.quick ? 0.4 : 1))], {
+      concurrency: 2
+    })
   )
 
   const all = [warmed, idle, busy]

@@ -32,7 +32,8 @@ const expectTurns = (lines: ReadonlyArray<ReadonlyArray<string>>) => {
 }
 
 describe("bench", () => {
-  it("lets every contender create charges, without errors", { timeout: 120_000 }, async () => {
+  // Side by side: most of a moment's run is starting what it runs.
+  it.concurrent("lets every contender create charges, without errors", { timeout: 120_000 }, async () => {
     const { lines, stdout } = await quick(["--jobs", "create-charge"])
     expect(namesOf(lines)).toEqual([
       "8 fastify+pg",
@@ -48,62 +49,66 @@ describe("bench", () => {
     expect(stdout).toMatch(/Stored is what was answered/)
   })
 
-  it("runs every other job: all that take part in the tables, without errors", { timeout: 120_000 }, async () => {
-    const jobs = [
-      "get-charge,list-first,list-500",
-      "create-payout-hot,create-payout-16,complete-payout-hot,complete-payout-16",
-      "deliver,paid-to-attempt,start-up,memory"
-    ]
-    const few = "fastify+pg,pix-payments,postgres alone,one at a time,plain undici"
-    const { lines, stdout } = await quick(["--jobs", jobs.join(","), "--contenders", few])
-    const turns = lines.slice(0, 21)
-    expect(namesOf(turns)).toEqual([
-      // get-charge
-      "10000 fastify+pg",
-      "10000 pix-payments",
-      // list-first
-      "10000 fastify+pg",
-      "10000 pix-payments",
-      "10000 postgres alone",
-      // list-500
-      "10000 fastify+pg",
-      "10000 pix-payments",
-      "10000 postgres alone",
-      // create-payout-hot
-      "8 fastify+pg",
-      "8 pix-payments",
-      "8 postgres alone",
-      // create-payout-16
-      "8 fastify+pg",
-      "8 pix-payments",
-      "8 postgres alone",
-      // complete-payout-hot
-      "8 fastify+pg",
-      "8 pix-payments",
-      // complete-payout-16
-      "8 fastify+pg",
-      "8 pix-payments",
-      // deliver
-      "100 one at a time",
-      "100 pix-payments",
-      "100 plain undici"
-    ])
-    expectTurns(turns)
-    expect(lines.slice(21).map((line) => line.slice(0, 2))).toEqual([
-      // paid-to-attempt
-      ["none", "pix-payments"],
-      ["create-charge over 64 connections", "pix-payments"],
-      // start-up
-      ["fastify+pg", "1"],
-      ["pix-payments", "1"],
-      // memory
-      ["fastify+pg", expect.stringMatching(/^2\d{3}$/)],
-      ["pix-payments", expect.stringMatching(/^2\d{3}$/)]
-    ])
-    for (const line of lines.slice(21)) expect(Number.parseFloat(line[2] ?? ""), line.join("|")).toBeGreaterThan(0)
-    expect(stdout.match(/Stored is what was answered/g)).toHaveLength(10)
-    expect(stdout).toMatch(/Claim of 50 with 400 due and 100 not due, EXPLAIN ANALYZE, ms: \d/)
-  })
+  it.concurrent(
+    "runs every other job: all that take part in the tables, without errors",
+    { timeout: 120_000 },
+    async () => {
+      const jobs = [
+        "get-charge,list-first,list-500",
+        "create-payout-hot,create-payout-16,complete-payout-hot,complete-payout-16",
+        "deliver,paid-to-attempt,start-up,memory"
+      ]
+      const few = "fastify+pg,pix-payments,postgres alone,one at a time,plain undici"
+      const { lines, stdout } = await quick(["--jobs", jobs.join(","), "--contenders", few])
+      const turns = lines.slice(0, 21)
+      expect(namesOf(turns)).toEqual([
+        // get-charge
+        "10000 fastify+pg",
+        "10000 pix-payments",
+        // list-first
+        "10000 fastify+pg",
+        "10000 pix-payments",
+        "10000 postgres alone",
+        // list-500
+        "10000 fastify+pg",
+        "10000 pix-payments",
+        "10000 postgres alone",
+        // create-payout-hot
+        "8 fastify+pg",
+        "8 pix-payments",
+        "8 postgres alone",
+        // create-payout-16
+        "8 fastify+pg",
+        "8 pix-payments",
+        "8 postgres alone",
+        // complete-payout-hot
+        "8 fastify+pg",
+        "8 pix-payments",
+        // complete-payout-16
+        "8 fastify+pg",
+        "8 pix-payments",
+        // deliver
+        "100 one at a time",
+        "100 pix-payments",
+        "100 plain undici"
+      ])
+      expectTurns(turns)
+      expect(lines.slice(21).map((line) => line.slice(0, 2))).toEqual([
+        // paid-to-attempt
+        ["none", "pix-payments"],
+        ["create-charge over 64 connections", "pix-payments"],
+        // start-up
+        ["fastify+pg", "1"],
+        ["pix-payments", "1"],
+        // memory
+        ["fastify+pg", expect.stringMatching(/^2\d{3}$/)],
+        ["pix-payments", expect.stringMatching(/^2\d{3}$/)]
+      ])
+      for (const line of lines.slice(21)) expect(Number.parseFloat(line[2] ?? ""), line.join("|")).toBeGreaterThan(0)
+      expect(stdout.match(/Stored is what was answered/g)).toHaveLength(10)
+      expect(stdout).toMatch(/Claim of 50 with 400 due and 100 not due, EXPLAIN ANALYZE, ms: \d/)
+    }
+  )
 
   it("says how a contender's rate moves with what is there, turn by turn of one round", () => {
     const turn = (contender: string, at: string, round: number, perSecond: number): Turn => ({
