@@ -64,7 +64,7 @@ export const measureDeliver = Effect.fnUntraced(function* (deliverers: ReadonlyA
     const begin = Effect.gen(function* () {
       if (reads === "rows")
         yield* withDatabase(databaseUrl, (database) =>
-          insertDue(database, url, count, pace.quick ? "200 millis" : "1 second")
+          insertDue(database, url, count, pace.quick ? "200 milliseconds" : "1 second")
         )
       const used = lab.count(child.pid, [receiver.pid])
       if (reads === "orders") yield* post(child, url, count)
