@@ -11,12 +11,15 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
+import { execFile } from "node:child_process"
 import { randomBytes } from "node:crypto"
-import { join } from "node:path"
+import { createRequire } from "node:module"
+import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
 import { Client } from "pg"
 import { account, insertAccount, scopes } from "./Accounts.ts"
-import type { Target } from "./Jobs.ts"
+import { loadJobs, type Target } from "./Jobs.ts"
 import { BenchError, type Child, freePort, node, ready } from "./Processes.ts"
 
 export interface Place {
@@ -26,76 +29,152 @@ export interface Place {
   readonly folder: string
   /** Further arguments of `node`: a profiler, say. */
   readonly nodeArgs: ReadonlyArray<string>
+  /** How many connections to the database it may have; each one's own choice where it is not given. */
+  readonly connections?: number
 }
 
 /** A contender that answers. */
 interface Running extends Target {
   readonly pid: number
+  /** From the start of its process until it said that it is ready. */
+  readonly startedInMs: number
+  /** Where nothing is asked over HTTP: the program that is told what to do in place of the load generator. */
+  readonly program?: Child
+  /** Processes that it has for its own needs, and that are none of its own. */
+  readonly helpers?: ReadonlyArray<number>
 }
 
 /** What `npm start` gives node. */
 const nodeFlags = ["--max-semi-space-size=64"]
 
+const poolOf = (connections: number | undefined): Readonly<Record<string, string>> =>
+  connections === undefined ? {} : { DATABASE_CONNECTIONS: String(connections) }
+
 /** Starts our server; the settings beside where it is are the default ones. */
 const ourServer = Effect.fnUntraced(function* (
-  { databaseUrl, folder, nodeArgs }: Place,
+  { connections, databaseUrl, folder, nodeArgs }: Place,
   settings: Readonly<Record<string, string>> = {}
 ) {
   const port = yield* freePort
   const operatorPort = yield* freePort
   const token = randomBytes(24).toString("hex")
   const main = fileURLToPath(new URL("../../packages/server/src/main.ts", import.meta.url))
-  const child = yield* node("our server", [...nodeArgs, ...nodeFlags, main], {
+  const environment = {
     DATABASE_URL: databaseUrl,
     DATA_DIR: join(folder, "data"),
     PORT: String(port),
     OPERATOR_PORT: String(operatorPort),
     OPERATOR_TOKEN: token,
     LOG_LEVEL: "error",
+    ...poolOf(connections),
     ...settings
+  }
+  const { child, startedInMs } = yield* started(
+    "our server",
+    node("our server", [...nodeArgs, ...nodeFlags, main], environment),
+    `http://127.0.0.1:${operatorPort}/health/ready`
+  )
+  return { child, port, operatorPort, token, startedInMs }
+})
+
+const started = (name: string, start: ReturnType<typeof node>, readyUrl: string) =>
+  Effect.gen(function* () {
+    const startedAt = performance.now()
+    const child = yield* start
+    yield* ready(name, child, readyUrl)
+    return { child, startedInMs: performance.now() - startedAt }
   })
-  yield* ready("our server", child, `http://127.0.0.1:${operatorPort}/health/ready`)
-  return { child, port, operatorPort, token }
+
+/** Our server with an account, an application and a key, which its operator API has made. */
+export const startOurs = Effect.fnUntraced(function* (place: Place, settings: Readonly<Record<string, string>> = {}) {
+  const server = yield* ourServer(place, settings)
+  const create = (path: string, body: object) =>
+    Effect.tryPromise({
+      try: async () => {
+        const answer = await fetch(`http://127.0.0.1:${server.operatorPort}/operator/v1${path}`, {
+          method: "POST",
+          headers: { "x-operator-token": server.token, "content-type": "application/json" },
+          body: JSON.stringify(body)
+        })
+        const text = await answer.text()
+        if (answer.status !== 201) throw new Error(`${answer.status} ${text}`)
+        return JSON.parse(text) as { readonly id: string; readonly key?: string }
+      },
+      catch: (cause) => new BenchError({ message: `our server refuses POST ${path}: ${String(cause)}` })
+    })
+  const made = yield* create("/accounts", account)
+  const application = yield* create(`/accounts/${made.id}/applications`, { name: "bench" })
+  const { key } = yield* create(`/applications/${application.id}/keys`, { name: "bench", scopes })
+  if (key === undefined) return yield* new BenchError({ message: "our server answers a key without its text" })
+  return { ...server, pid: server.child.pid, apiKey: key }
 })
 
 export interface Contender {
   readonly name: string
   readonly description: string
+  /** Names of the jobs of requests that it takes part in. */
+  readonly jobs: ReadonlyArray<string>
+  /** The fewest connections that it is asked over (1). */
+  readonly from?: number
+  /** What is compared with what it answers; that which keeps nothing is given an empty database. */
+  readonly keeps: "rows and log" | "rows" | "nothing"
   readonly start: (place: Place) => Effect.Effect<Running, BenchError, Scope.Scope>
 }
 
-const pixPayments: Contender = {
+const all = loadJobs.map(({ name }) => name)
+
+const except = (...jobs: ReadonlyArray<string>) => all.filter((job) => !jobs.includes(job))
+
+export const pixPayments: Contender = {
   name: "pix-payments",
   description: "packages/server/src/main.ts with its default settings",
+  jobs: all,
+  keeps: "rows and log",
+  start: (place) => startOurs(place)
+}
+
+const twoProcesses: Contender = {
+  name: "pix-payments x2",
+  description: "the same with PROCESSES=2",
+  jobs: ["create-charge", "get-charge", "create-payout-hot"],
+  from: 8,
+  keeps: "rows and log",
+  start: (place) => startOurs(place, { PROCESSES: "2" })
+}
+
+const withTelemetry: Contender = {
+  name: "pix-payments otlp",
+  description: "the same with traces and metrics on, sent to a collector on loopback that throws them away",
+  jobs: ["create-charge", "get-charge"],
+  from: 8,
+  keeps: "rows and log",
   start: Effect.fnUntraced(function* (place) {
-    const { child, operatorPort, port, token } = yield* ourServer(place)
-    const create = (path: string, body: object) =>
-      Effect.tryPromise({
-        try: async () => {
-          const answer = await fetch(`http://127.0.0.1:${operatorPort}/operator/v1${path}`, {
-            method: "POST",
-            headers: { "x-operator-token": token, "content-type": "application/json" },
-            body: JSON.stringify(body)
-          })
-          const text = await answer.text()
-          if (answer.status !== 201) throw new Error(`${answer.status} ${text}`)
-          return JSON.parse(text) as { readonly id: string; readonly key?: string }
-        },
-        catch: (cause) => new BenchError({ message: `our server refuses POST ${path}: ${String(cause)}` })
-      })
-    const made = yield* create("/accounts", account)
-    const application = yield* create(`/accounts/${made.id}/applications`, { name: "bench" })
-    const { key } = yield* create(`/applications/${application.id}/keys`, { name: "bench", scopes })
-    if (key === undefined) return yield* new BenchError({ message: "our server answers a key without its text" })
-    return { pid: child.pid, port, apiKey: key }
+    const port = yield* freePort
+    const main = fileURLToPath(new URL("collector.ts", import.meta.url))
+    const collector = yield* node("the collector", [main], { PORT: String(port) })
+    const url = `http://127.0.0.1:${port}`
+    yield* ready("the collector", collector, url)
+    const server = yield* startOurs(place, { OTEL_EXPORTER_OTLP_ENDPOINT: url })
+    return { ...server, helpers: [collector.pid] }
   })
 }
 
-/** A peer in `peers/`: a program that reads PORT and DATABASE_URL, on the schema of our migrations. */
-const peer = (name: string, file: string, description: string): Contender => ({
-  name,
-  description,
-  start: Effect.fnUntraced(function* ({ databaseUrl, nodeArgs }) {
+/**
+ * A peer in `peers/`: a program that reads PORT and DATABASE_URL, on the schema of our migrations. `compile` makes it,
+ * where Node cannot run it as it stands.
+ */
+const peer = ({
+  compile,
+  main,
+  ...about
+}: Omit<Contender, "start" | "keeps"> & {
+  readonly main: string
+  readonly compile?: Effect.Effect<void, BenchError>
+}): Contender => ({
+  ...about,
+  keeps: "rows and log",
+  start: Effect.fnUntraced(function* ({ connections, databaseUrl, nodeArgs }) {
+    if (compile !== undefined) yield* compile
     yield* migrate(databaseUrl)
     // The same account, application and key that our server is asked for.
     const { apiKey } = yield* withDatabase(databaseUrl, async (database) => {
@@ -104,17 +183,91 @@ const peer = (name: string, file: string, description: string): Contender => ({
       return insertAccount(database)
     })
     const port = yield* freePort
-    const main = fileURLToPath(new URL(`../peers/${file}`, import.meta.url))
-    const child = yield* node(name, [...nodeArgs, main], { DATABASE_URL: databaseUrl, PORT: String(port) })
-    yield* ready(name, child, `http://127.0.0.1:${port}/health/ready`)
-    return { pid: child.pid, port, apiKey }
+    const file = fileURLToPath(new URL(main, import.meta.url))
+    const environment = { DATABASE_URL: databaseUrl, PORT: String(port), ...poolOf(connections) }
+    const { child, startedInMs } = yield* started(
+      about.name,
+      node(about.name, [...nodeArgs, file], environment),
+      `http://127.0.0.1:${port}/health/ready`
+    )
+    return { pid: child.pid, port, apiKey, startedInMs }
   })
+})
+
+/** What `tsc` makes of a project is made once, and again when it has changed. */
+const compiled = (project: string) =>
+  Effect.tryPromise({
+    try: () => {
+      const typescript = dirname(createRequire(import.meta.url).resolve("typescript/package.json"))
+      const folder = fileURLToPath(new URL(project, import.meta.url))
+      return promisify(execFile)(process.execPath, [join(typescript, "bin/tsc"), "-b", folder])
+    },
+    catch: (cause) => new BenchError({ message: `${project} does not compile: ${String(cause)}` })
+  }).pipe(Effect.asVoid, Effect.cached, Effect.runSync)
+
+/** Our HTTP layer with stores in memory. */
+const httpAlone: Contender = {
+  name: "http alone",
+  description: "a limit: the HTTP layer and services of pix-payments, stores in memory (peers/http-alone.ts)",
+  jobs: ["create-charge", "get-charge"],
+  keeps: "nothing",
+  start: Effect.fnUntraced(function* ({ nodeArgs }) {
+    const port = yield* freePort
+    const main = fileURLToPath(new URL("../peers/http-alone.ts", import.meta.url))
+    const { child, startedInMs } = yield* started(
+      "http alone",
+      node("http alone", [...nodeArgs, main], { PORT: String(port), LOG_LEVEL: "error" }),
+      `http://127.0.0.1:${port}/openapi.json`
+    )
+    return { pid: child.pid, port, startedInMs, apiKey: `pix_${randomBytes(32).toString("base64url")}` }
+  })
+}
+
+const postgresAlone: Contender = {
+  name: "postgres alone",
+  description:
+    "a limit: the same rows in batches of 50 made inside PostgreSQL, with as many commits as a batch of the service " +
+    "has, or the one query of a page; 4 connections, no HTTP, no rules (peers/postgres-alone.ts)",
+  jobs: ["create-charge", "list-first", "list-500", "create-payout-hot", "create-payout-16"],
+  from: 8,
+  keeps: "rows",
+  start: Effect.fnUntraced(function* ({ databaseUrl, nodeArgs }) {
+    yield* migrate(databaseUrl)
+    const main = fileURLToPath(new URL("../peers/postgres-alone.ts", import.meta.url))
+    const child = yield* node("postgres alone", [...nodeArgs, main], { DATABASE_URL: databaseUrl }, "ipc")
+    return { pid: child.pid, port: 0, apiKey: "", startedInMs: 0, program: child }
+  })
+}
+
+export const fastify = peer({
+  name: "fastify+pg",
+  description: "Fastify 5 and pg, statement by statement, pool of 20 (peers/fastify-pg.ts)",
+  jobs: all,
+  main: "../peers/fastify-pg.ts"
 })
 
 /** The first one is what the ratios are to. */
 export const contenders: readonly [Contender, ...Array<Contender>] = [
-  peer("fastify+pg", "fastify-pg.ts", "Fastify 5 and pg, statement by statement, pool of 20 (peers/fastify-pg.ts)"),
-  pixPayments
+  fastify,
+  peer({
+    name: "fastify+pg batched",
+    description: "the same with the very batching of pix-payments, pool of 10 (peers/fastify-pg-batched.ts)",
+    jobs: except("complete-payout-hot", "complete-payout-16"),
+    main: "../peers/fastify-pg-batched.ts"
+  }),
+  peer({
+    name: "nestjs+orm",
+    description:
+      "NestJS 11 on Express, class-validator and TypeORM as most would write it, pool of 20 (peers/nestjs-orm)",
+    jobs: except("complete-payout-hot", "complete-payout-16"),
+    main: "../.data/nestjs-orm/nestjs-orm/main.js",
+    compile: compiled("../peers/nestjs-orm")
+  }),
+  pixPayments,
+  twoProcesses,
+  withTelemetry,
+  httpAlone,
+  postgresAlone
 ]
 
 /** Who sends webhooks. */
@@ -166,7 +319,8 @@ export const deliverers: readonly [Deliverer, ...Array<Deliverer>] = [
   }
 ]
 
-const migrate = (databaseUrl: string) =>
+/** Brings a database to the schema of our server. */
+export const migrate = (databaseUrl: string) =>
   Layer.build(
     migratedDatabase.pipe(
       Layer.provide(

@@ -1,5 +1,5 @@
 /**
- * CPU time of a process and all its descendants, from /proc.
+ * CPU time and memory of a process and all its descendants, from /proc.
  *
  * Of children that have ended, the time is with their parent (`cutime`, `cstime`), so that the sum only grows.
  */
@@ -7,6 +7,30 @@ import { readdirSync, readFileSync } from "node:fs"
 
 /** Microseconds of CPU that the process and its descendants have used; undefined where there is no /proc. */
 export const cpuMicros = (root: number): number | undefined => {
+  const family = familyOf(root)
+  if (family.size === 0) return undefined
+  return [...family.values()].reduce((sum, each) => sum + each, 0) * MICROS_PER_TICK
+}
+
+/** Resident memory of the process and its descendants; undefined where there is no /proc. */
+export const residentMiB = (root: number): number | undefined => {
+  const family = familyOf(root)
+  if (family.size === 0) return undefined
+  const kib = [...family.keys()].reduce((sum, pid) => sum + residentKib(pid), 0)
+  return kib / 1024
+}
+
+const residentKib = (pid: number): number => {
+  try {
+    return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0)
+  } catch {
+    // It has ended since.
+    return 0
+  }
+}
+
+/** The process and its descendants, each with the ticks that it has used; none where it, or /proc, is not there. */
+const familyOf = (root: number): ReadonlyMap<number, number> => {
   const parents = new Map<number, { readonly parent: number; readonly ticks: number }>()
   try {
     for (const name of readdirSync("/proc")) {
@@ -17,16 +41,15 @@ export const cpuMicros = (root: number): number | undefined => {
       }
     }
   } catch {
-    return undefined
+    return new Map()
   }
   const belongs = (pid: number): boolean => {
     if (pid === root) return true
     const parent = parents.get(pid)?.parent
     return parent !== undefined && parent > 1 && belongs(parent)
   }
-  let ticks = 0
-  for (const [pid, stat] of parents) if (belongs(pid)) ticks += stat.ticks
-  return parents.has(root) ? ticks * MICROS_PER_TICK : undefined
+  if (!parents.has(root)) return new Map()
+  return new Map([...parents].filter(([pid]) => belongs(pid)).map(([pid, { ticks }]) => [pid, ticks]))
 }
 
 /** Microseconds of CPU that the whole machine has used. */

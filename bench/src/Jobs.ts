@@ -7,6 +7,7 @@
  */
 import type { Client } from "pg"
 import { insertAccount } from "./Accounts.ts"
+import { chargeIdOf, type Seeded } from "./Seeds.ts"
 
 /** Where a contender listens, and the key that it takes. */
 export interface Target {
@@ -23,14 +24,23 @@ export interface LoadJob {
   /** How many connections ask at once, in turn; with `--quick`. */
   readonly connections: ReadonlyArray<number>
   readonly quickConnections: ReadonlyArray<number>
+  /** How many charges there are beforehand, each number in a database of its own: what is varied, where it is given. */
+  readonly charges?: { readonly full: ReadonlyArray<number>; readonly quick: ReadonlyArray<number> }
   /** Done once for each contender before it is warmed up; the answer (ids, say) is handed to `requests`. */
-  readonly prepare: (target: Target, database: Client) => Promise<ReadonlyArray<string>>
+  readonly prepare: (target: Target, database: Client, seeded: Seeded | undefined) => Promise<ReadonlyArray<string>>
   /** Makes the maker of requests: each call is one complete HTTP/1.1 request. `run` is unique to each round. */
   readonly requests: (target: Target, prepared: ReadonlyArray<string>, run: string) => () => string
+  /** Whether an answer with the right status is the answer to its request. */
+  readonly isRight?: (prepared: ReadonlyArray<string>) => (request: string, answer: string) => boolean
   /** Whether the work that requests leave behind is done: a part of their cost, and nothing for the next turn to bear. */
   readonly settled?: (database: Client) => Promise<boolean>
-  /** What is wrong in the database, after so many right answers: a sentence each. */
-  readonly check: (database: Client, answered: number) => Promise<ReadonlyArray<string>>
+  /** What is wrong in the database, after so many right answers: a sentence each. `logged`: requests have lines. */
+  readonly check: (
+    database: Client,
+    answered: number,
+    logged: boolean,
+    prepared: ReadonlyArray<string>
+  ) => Promise<ReadonlyArray<string>>
 }
 
 const createCharge: LoadJob = {
@@ -38,7 +48,7 @@ const createCharge: LoadJob = {
   title: "Create charge: `POST /v1/charges`, each with a fresh Idempotency-Key, durable",
   status: 201,
   connections: [1, 64, 256],
-  quickConnections: [1, 8],
+  quickConnections: [8],
   prepare: async () => [],
   requests: ({ apiKey, port }, _prepared, run) => {
     const heads = Array.from({ length: 64 }, (_, index) => {
@@ -56,7 +66,7 @@ const createCharge: LoadJob = {
       return `${head}${count++}${tail}`
     }
   },
-  check: async (database, answered) => {
+  check: async (database, answered, logged) => {
     const { rows } = await database.query<Record<string, string>>(`
       SELECT count(*) AS charges, count(*) FILTER (WHERE status = 'processing' OR NOT acquirer_answered) AS processing,
         count(*) FILTER (WHERE status = 'pending' AND br_code IS NOT NULL) AS pending,
@@ -68,7 +78,7 @@ const createCharge: LoadJob = {
       differs("charges pending with a BR code", found("pending"), "answered 201", answered),
       differs("charges left in processing", found("processing"), "allowed", 0),
       differs("events", found("events"), "twice the charges", 2 * answered),
-      differs("lines in the request log", found("requests"), "answered", answered)
+      differs("lines in the request log", found("requests"), "answered", logged ? answered : 0)
     ].filter((sentence) => sentence !== undefined)
   }
 }
@@ -112,7 +122,7 @@ const createPayout = (name: string, accounts: number, life: Life): LoadJob => ({
     const { rowCount } = await database.query("SELECT 1 FROM payouts WHERE status = 'processing' LIMIT 1")
     return rowCount === 0
   },
-  check: async (database, answered) => {
+  check: async (database, answered, logged) => {
     const { rows } = await database.query<Record<string, string>>(
       `WITH ends AS (
         SELECT account_id, credit AS kind, amount FROM ledger_transfers
@@ -148,13 +158,79 @@ const createPayout = (name: string, accounts: number, life: Life): LoadJob => ({
       differs("balances below zero", found("negative"), "allowed", 0),
       differs("sum of all ledger accounts", found("sum"), "double entry", 0),
       differs("balances that no transfers explain", found("unexplained"), "allowed", 0),
-      differs("lines in the request log", found("requests"), "answered", answered)
+      differs("lines in the request log", found("requests"), "answered", logged ? answered : 0)
     ].filter((sentence) => sentence !== undefined)
   }
 })
 
+const getRequest = (path: string, { port }: Target, apiKey: string | undefined): string =>
+  `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nx-api-key: ${apiKey}\r\n\r\n`
+
+/** A job that reads charges of an account that has many. */
+const readCharges = (job: Pick<LoadJob, "name" | "title" | "requests" | "isRight">): LoadJob => ({
+  ...job,
+  status: 200,
+  connections: [64],
+  quickConnections: [8],
+  charges: { full: [10_000, 1_000_000], quick: [10_000] },
+  prepare: async (_target, _database, seeded) => {
+    if (seeded === undefined) throw new Error(`${job.name} is about charges that are there`)
+    return [seeded.apiKey, String(seeded.charges)]
+  },
+  check: async (database, answered, logged, prepared) => {
+    const { rows } = await database.query<Record<string, string>>(`
+      SELECT count(*) AS charges, (SELECT count(*) FROM requests) AS requests,
+        (SELECT count(*) FROM requests WHERE status <> 200) AS refused
+      FROM charges`)
+    const found = (name: string) => Number(rows[0]?.[name])
+    return [
+      differs("charges", found("charges"), "as many as before", Number(prepared[1])),
+      differs("lines in the request log", found("requests"), "answered", logged ? answered : 0),
+      differs("lines of refusals", found("refused"), "answered", 0)
+    ].filter((sentence) => sentence !== undefined)
+  }
+})
+
+const getCharge = readCharges({
+  name: "get-charge",
+  title: "Get charge: `GET /v1/charges/{id}`, ids at random",
+  requests:
+    (target, [apiKey, count]) =>
+    () =>
+      getRequest(`/v1/charges/${chargeIdOf(1 + Math.floor(Math.random() * Number(count)))}`, target, apiKey),
+  isRight: () => (request, answer) => answer.includes(request.slice(GET_CHARGE.length, GET_CHARGE.length + 36))
+})
+
+const GET_CHARGE = "GET /v1/charges/"
+
+const listCharges = (name: string, page: number): LoadJob =>
+  readCharges({
+    name,
+    title: `List 20 charges, ${page === 1 ? "first page" : `page ${page} by its cursor`}: \`GET /v1/charges\``,
+    requests: (target, [apiKey, count]) => {
+      const cursor = page === 1 ? "" : `?starting_after=${chargeIdOf(newestOf(page, Number(count)) + 1)}`
+      const request = getRequest(`/v1/charges${cursor}`, target, apiKey)
+      return () => request
+    },
+    isRight: ([_apiKey, count]) => {
+      const newest = newestOf(page, Number(count))
+      const [first, last, next] = [newest, newest - 19, newest - 20].map((number) => `"id":"${chargeIdOf(number)}"`)
+      return (_request, answer) =>
+        answer.includes(first!) &&
+        answer.includes(last!) &&
+        !answer.includes(next!) &&
+        answer.endsWith(`"has_more":${newest > 20}}`)
+    }
+  })
+
+/** The number of the first charge of a page of 20, of `count` charges. */
+const newestOf = (page: number, count: number): number => count - 20 * (page - 1)
+
 export const loadJobs: ReadonlyArray<LoadJob> = [
   createCharge,
+  getCharge,
+  listCharges("list-first", 1),
+  listCharges("list-500", 500),
   createPayout("create-payout-hot", 1, "waits"),
   createPayout("create-payout-16", 16, "waits"),
   createPayout("complete-payout-hot", 1, "completes"),

@@ -8,30 +8,56 @@ import { closeSync, fdatasyncSync, mkdirSync, openSync, readFileSync, writeSync 
 import { createRequire } from "node:module"
 import { cpus, release, totalmem } from "node:os"
 import { join } from "node:path"
-import { type Place, withDatabase } from "./Contenders.ts"
+import { migrate, type Place, withDatabase } from "./Contenders.ts"
 import { cpuMicros, machineMicros } from "./Cpu.ts"
 import { BenchError } from "./Processes.ts"
 import { median } from "./Report.ts"
+import { seed, type Seeded } from "./Seeds.ts"
 
-export const makeLab = Effect.fnUntraced(function* (folder: string) {
+/** `drops`: databases go with the scope of whoever asked for them, and not only with the whole server. */
+export const makeLab = Effect.fnUntraced(function* (folder: string, drops: boolean) {
   const dataDir = join(folder, "postgres")
-  const postgres = yield* Effect.mapError(startPostgres({ dataDir }), ({ message }) => new BenchError({ message }))
+  const postgres = yield* Effect.mapError(
+    startPostgres({ dataDir, maxConnections: MAX_CONNECTIONS }),
+    ({ message }) => new BenchError({ message })
+  )
   const adminUrl = Redacted.value(postgres.url)
   const postmaster = Number(readFileSync(join(dataDir, "postgres", "postmaster.pid"), "utf8").split("\n")[0])
   const onServer = (statement: string) => withDatabase(adminUrl, (database) => database.query(statement))
 
-  yield* age(onServer)
+  if (drops) yield* age(onServer)
 
-  /** An empty database with a folder, dropped with the scope. */
-  const place = Effect.fnUntraced(function* (name: string, nodeArgs: ReadonlyArray<string>) {
-    yield* Effect.acquireRelease(onServer(`CREATE DATABASE "${name}"`), () =>
-      Effect.ignore(onServer(`DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`))
-    )
+  const urlOf = (name: string) => {
     const url = new URL(adminUrl)
     url.pathname = `/${name}`
+    return url.href
+  }
+
+  /** A database with a folder: empty, or a copy of a seeded one. */
+  const place = Effect.fnUntraced(function* (name: string, nodeArgs: ReadonlyArray<string>, seeded?: Seeded) {
+    // Of a large one the files are copied; that takes two checkpoints, which a small one is not worth.
+    const strategy = (seeded?.charges ?? 0) > 100_000 ? "FILE_COPY" : "WAL_LOG"
+    const copied = seeded === undefined ? "" : ` TEMPLATE "${seeded.template}" STRATEGY ${strategy}`
+    yield* Effect.acquireRelease(onServer(`CREATE DATABASE "${name}"${copied}`), () =>
+      drops ? Effect.ignore(onServer(`DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`)) : Effect.void
+    )
     const own = join(folder, name)
     mkdirSync(own)
-    return { databaseUrl: url.href, folder: own, nodeArgs } satisfies Place
+    return { databaseUrl: urlOf(name), folder: own, nodeArgs } satisfies Place
+  })
+
+  const seeds = new Map<number, Seeded>()
+
+  /** A database to copy, with so many charges in it; kept for the jobs to come. */
+  const seeded = Effect.fnUntraced(function* (charges: number) {
+    const known = seeds.get(charges)
+    if (known !== undefined) return known
+    const template = `seed-${charges}`
+    yield* onServer(`CREATE DATABASE "${template}"`)
+    yield* migrate(urlOf(template))
+    const made = yield* withDatabase(urlOf(template), (database) => seed(database, template, charges))
+    seeds.set(charges, made)
+    return made
   })
 
   /** Starts to count the CPU that a contender, the database and `helpers` use; what it gives ends the count. */
@@ -63,7 +89,13 @@ export const makeLab = Effect.fnUntraced(function* (folder: string) {
     }
   }
 
-  return { place, count, checkpoint: onServer("CHECKPOINT"), machine: yield* describeMachine(adminUrl, dataDir) }
+  return {
+    place,
+    seeded,
+    count,
+    checkpoint: onServer("CHECKPOINT"),
+    machine: yield* describeMachine(adminUrl, dataDir)
+  }
 })
 
 /**
@@ -79,6 +111,9 @@ const age = (onServer: (statement: string) => Effect.Effect<unknown, BenchError>
     ),
     onServer("CHECKPOINT")
   )
+
+// Every contender of a job is up at once, some of them on several databases, each with the pool of its own choice.
+const MAX_CONNECTIONS = 400
 
 export type Lab = Effect.Success<ReturnType<typeof makeLab>>
 

@@ -23,7 +23,8 @@ import { disturbance, type Lab } from "./Lab.ts"
 import type { Measured, Pace } from "./Measured.ts"
 import { ask, BenchError, type Child, freePort, node } from "./Processes.ts"
 import type { Received, ReceiverOrder } from "./receiver.ts"
-import { spreadOf, type Turn } from "./Report.ts"
+import { chargeData } from "./SampleCharge.ts"
+import { rowsOf, spreadOf, type Turn, turnsTable } from "./Report.ts"
 
 export const deliver = {
   name: "deliver",
@@ -55,13 +56,16 @@ export const measureDeliver = Effect.fnUntraced(function* (deliverers: ReadonlyA
   const turn = Effect.fnUntraced(function* (
     deliverer: (typeof started)[number],
     round: number,
-    at: number,
+    at: string,
     deliveries: number
   ) {
     const { child, databaseUrl, name, reads } = deliverer
     const count = Math.max(2, 2 * Math.round((deliveries * deliverer.share) / 2))
     const begin = Effect.gen(function* () {
-      if (reads === "rows") yield* withDatabase(databaseUrl, (database) => insertDue(database, url, count))
+      if (reads === "rows")
+        yield* withDatabase(databaseUrl, (database) =>
+          insertDue(database, url, count, pace.quick ? "200 milliseconds" : "1 second")
+        )
       const used = lab.count(child.pid, [receiver.pid])
       if (reads === "orders") yield* post(child, url, count)
       return used
@@ -124,20 +128,22 @@ export const measureDeliver = Effect.fnUntraced(function* (deliverers: ReadonlyA
         )
 
   const turns: Array<Turn> = []
-  for (const at of new Set([0, pace.waiting])) {
+  let waiting = 0
+  for (const at of pace.waiting) {
     const withRows = started.filter(({ reads }) => reads === "rows")
     yield* Effect.forEach(withRows, ({ databaseUrl }) =>
-      withDatabase(databaseUrl, (database) => insertWaiting(database, url, at))
+      withDatabase(databaseUrl, (database) => insertWaiting(database, url, at - waiting))
     )
+    waiting = at
     yield* noteClaims(at)
-    yield* Effect.forEach(started, (deliverer) => turn(deliverer, 0, at, Math.ceil(pace.deliveries / 2)))
+    yield* Effect.forEach(started, (deliverer) => turn(deliverer, 0, String(at), Math.ceil(pace.deliveries / 2)))
     yield* Effect.forEach(withRows, ({ databaseUrl }) =>
       withDatabase(databaseUrl, (database) => database.query("VACUUM (ANALYZE) deliveries"))
     )
     yield* lab.checkpoint
     for (let round = 1; round <= pace.rounds; round++) {
       const order = started.map((_, index) => started[(index + round) % started.length]!)
-      for (const deliverer of order) turns.push(yield* turn(deliverer, round, at, pace.deliveries))
+      for (const deliverer of order) turns.push(yield* turn(deliverer, round, String(at), pace.deliveries))
     }
   }
 
@@ -145,13 +151,17 @@ export const measureDeliver = Effect.fnUntraced(function* (deliverers: ReadonlyA
     started.filter(({ reads }) => reads === "rows"),
     ({ databaseUrl, delivered, name }) =>
       withDatabase(databaseUrl, async (database) =>
-        (await check(database, delivered, pace.waiting)).map((sentence) => `${name}: ${sentence}`)
+        (await check(database, delivered, waiting)).map((sentence) => `${name}: ${sentence}`)
       )
   )
+  const names = started.map(({ name }) => name)
+  const [baseline = ""] = names
+  const rows = rowsOf(turns, names, baseline)
   return {
     job: deliver.name,
     title: deliver.title,
-    words: { at: "waiting, not due", unit: "delivery", baseline: started[0]?.name ?? "" },
+    table: turnsTable(rows, { at: "waiting, not due", unit: "delivery", baseline }),
+    rows,
     turns,
     notes: [
       `${pace.deliveries} deliveries in a turn, ${started
@@ -169,46 +179,10 @@ export const measureDeliver = Effect.fnUntraced(function* (deliverers: ReadonlyA
 
 // ---- rows ----
 
-/** A charge as its events show it. */
-const chargeData = JSON.stringify({
-  id: "0199a0f0-5f3c-7c3e-9d0b-5a4b1c2d3e4f",
-  object: "charge",
-  status: "pending",
-  amount: 1990,
-  currency: "BRL",
-  method: "pix",
-  description: "Pedido 10000 na loja",
-  reference: "pedido-10000",
-  customer: { name: "Maria Oliveira da Silva", email: "cliente@example.com.br", document: "52998224725" },
-  pix: {
-    br_code:
-      "00020101021226720014br.gov.bcb.pix2550pix.simulator.test/qr/v2/0199a0f05f3c7c3e9d0b5a4b1c2d3e4f52040000530398654" +
-      "0519.905802BR5913Loja do Bench6009SAO PAULO62070503***6304ABCD",
-    end_to_end_id: null
-  },
-  receiver: {
-    name: "Loja do Bench",
-    document: "11222333000181",
-    pix_key: "11222333000181",
-    pix_key_type: "cnpj",
-    institution_name: "Simulated Acquirer",
-    institution_ispb: "00000000",
-    branch: "0001",
-    account: "1",
-    account_type: "payment"
-  },
-  webhook_url: "http://127.0.0.1/hooks/pix",
-  expires_at: "2026-01-01T01:00:00.000Z",
-  paid_at: null,
-  failure_reason: null,
-  created_at: "2026-01-01T00:00:00.000Z",
-  sequence: 2
-})
-
 const EVENTS = ["charge.pix.created", "charge.pix.emitted"]
 
 /** `count` deliveries of half as many changes, due together after `delay`. */
-const insertDue = (database: Client, url: string, count: number, delay = "1 second") =>
+const insertDue = (database: Client, url: string, count: number, delay: string) =>
   database.query(
     `WITH told AS (
       INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at)

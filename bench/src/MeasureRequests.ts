@@ -3,6 +3,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
 import { fileURLToPath } from "node:url"
 import { type Contender, withDatabase } from "./Contenders.ts"
 import type { LoadJob } from "./Jobs.ts"
@@ -11,7 +12,7 @@ import type { LoadOrder, LoadResult } from "./load.ts"
 import { disturbance } from "./Lab.ts"
 import type { Measured, Pace } from "./Measured.ts"
 import { ask, BenchError, node } from "./Processes.ts"
-import { spreadOf, type Turn } from "./Report.ts"
+import { rowsOf, scalingOf, spreadOf, type Turn, turnsTable } from "./Report.ts"
 
 /** One job, from empty databases to checked figures. */
 export const measureLoad = Effect.fnUntraced(function* (
@@ -21,19 +22,40 @@ export const measureLoad = Effect.fnUntraced(function* (
   lab: Lab
 ) {
   const loader = yield* node("the load generator", [fileURLToPath(new URL("load.ts", import.meta.url))], {}, "ipc")
-  const connections = pace.connections ?? (pace.quick ? job.quickConnections : job.connections)
+  const points = pointsOf(job, pace)
 
+  const sizes = [...new Set(points.map(({ charges }) => charges))]
+  const seeds = new Map(
+    yield* Effect.forEach(
+      sizes.filter((charges) => charges > 0),
+      (charges) => Effect.map(lab.seeded(charges), (seeded) => [charges, seeded] as const)
+    )
+  )
+  const places = yield* Effect.forEach(
+    sizes.flatMap((charges) => contenders.map((contender) => ({ contender, charges }))),
+    ({ charges, contender }, index) => {
+      const seeded = contender.keeps === "nothing" ? undefined : seeds.get(charges)
+      return Effect.map(lab.place(`${job.name}-${index}`, pace.nodeArgs(contender.name), seeded), (place) => ({
+        contender,
+        charges,
+        place
+      }))
+    }
+  )
+  // They end together, and before their databases.
+  const together = yield* Effect.acquireRelease(Scope.make("parallel"), Scope.close)
   const started = yield* Effect.forEach(
-    contenders,
-    (contender, index) =>
+    places,
+    ({ charges, contender, place }) =>
       Effect.gen(function* () {
-        const place = yield* lab.place(`${job.name}-${index}`, pace.nodeArgs(contender.name))
-        const running = yield* contender.start(place)
+        const running = yield* Scope.provide(contender.start(place), together)
         const { databaseUrl } = place
-        const prepared = yield* withDatabase(databaseUrl, (database) => job.prepare(running, database))
-        return { name: contender.name, databaseUrl, running, prepared, answered: 0 }
+        const prepared = yield* withDatabase(databaseUrl, (database) =>
+          job.prepare(running, database, seeds.get(charges))
+        )
+        return { ...contender, databaseUrl, running, prepared, charges, answered: 0 }
       }),
-    { concurrency: "unbounded" }
+    { concurrency: 4 }
   )
   yield* lab.checkpoint
 
@@ -42,7 +64,7 @@ export const measureLoad = Effect.fnUntraced(function* (
     Effect.gen(function* () {
       const startedAt = performance.now()
       // The request log is written soon after.
-      yield* Effect.sleep(pace.quick ? "100 millis" : "400 millis")
+      yield* Effect.sleep(pace.quick ? "20 millis" : "400 millis")
       const { settled } = job
       if (settled === undefined || pace.quick) return 0
       yield* withDatabase(databaseUrl, settled).pipe(
@@ -59,15 +81,15 @@ export const measureLoad = Effect.fnUntraced(function* (
   const turn = Effect.fnUntraced(function* (
     contender: (typeof started)[number],
     round: number,
-    at: number,
+    { at, connections }: Point,
     seconds: number
   ) {
     const { databaseUrl, prepared, running } = contender
-    const used = lab.count(running.pid, [loader.pid])
-    const run = `${process.pid}-${round}-${at}`
+    const used = lab.count(running.pid, [loader.pid, ...(running.helpers ?? [])])
+    const run = `${process.pid}-${round}-${connections}`
     const target = { port: running.port, apiKey: running.apiKey }
-    const order: LoadOrder = { job: job.name, target, prepared, run, connections: at, seconds }
-    const result = yield* ask<LoadResult>("the load generator", loader, order, seconds + 60)
+    const order: LoadOrder = { job: job.name, target, prepared, run, connections, seconds }
+    const result = yield* ask<LoadResult>("the load generator", running.program ?? loader, order, seconds + 60)
     const settleSeconds = yield* settle(databaseUrl)
     const cost = used()
     if (cost.hasEnded) return yield* new BenchError({ message: `${contender.name} has ended` })
@@ -92,7 +114,12 @@ export const measureLoad = Effect.fnUntraced(function* (
   })
 
   const warmups = yield* Effect.forEach(started, (contender) =>
-    turn(contender, 0, Math.min(64, Math.max(...connections)), pace.warmup)
+    turn(
+      contender,
+      0,
+      { at: "", charges: contender.charges, connections: Math.min(64, Math.max(...points.map((p) => p.connections))) },
+      pace.warmup
+    )
   )
   // From here on tables only grow; plans and autovacuum start from what is there.
   yield* Effect.forEach(started, ({ databaseUrl }) =>
@@ -100,28 +127,44 @@ export const measureLoad = Effect.fnUntraced(function* (
   )
 
   const turns: Array<Effect.Success<ReturnType<typeof turn>>> = []
-  for (const at of connections) {
-    for (let round = 1; round <= pace.rounds; round++) {
+  for (let round = 1; round <= pace.rounds; round++) {
+    for (const point of points) {
+      const present = started.filter(({ charges, from = 1 }) => charges === point.charges && point.connections >= from)
       // Each one goes first as often as the others.
-      const order = started.map((_, index) => started[(index + round) % started.length]!)
-      for (const contender of order) turns.push(yield* turn(contender, round, at, pace.seconds))
+      const order = present.map((_, index) => present[(index + round) % present.length]!)
+      for (const contender of order) turns.push(yield* turn(contender, round, point, pace.seconds))
     }
   }
 
   const wrong = yield* Effect.forEach(
     started,
-    ({ answered, databaseUrl, name }) =>
-      Effect.map(settledCheck(job, databaseUrl, answered), (sentences) =>
-        sentences.map((sentence) => `${name}: ${sentence}`)
+    (contender) =>
+      Effect.map(settledCheck(job, contender), (sentences) =>
+        sentences.map((sentence) => `${contender.name}: ${sentence}`)
       ),
     { concurrency: "unbounded" }
   )
+  const names = contenders.map(({ name }) => name)
+  const [baseline = ""] = names
+  const rows = rowsOf(turns, names, baseline)
+  const [small, large, more] = points.map(({ at }) => at)
+  const scaling =
+    job.charges === undefined || small === undefined || large === undefined || more !== undefined
+      ? []
+      : [
+          scalingOf(
+            turns,
+            contenders.filter(({ keeps }) => keeps !== "nothing").map(({ name }) => name),
+            small,
+            large
+          )
+        ]
   const settling =
     job.settled === undefined || pace.quick
       ? []
       : [
-          `Seconds from the last answer until all work behind was done, median (min..max): ${started
-            .map(({ name }) => {
+          `Seconds from the last answer until all work behind was done, median (min..max): ${names
+            .map((name) => {
               const own = turns.filter(({ contender }) => contender === name)
               return `${name} ${spreadOf(
                 own.map(({ settleSeconds }) => settleSeconds),
@@ -133,10 +176,16 @@ export const measureLoad = Effect.fnUntraced(function* (
   return {
     job: job.name,
     title: job.title,
-    words: { at: "connections", unit: "req", baseline: started[0]?.name ?? "" },
+    table: turnsTable(rows, { at: job.charges === undefined ? "connections" : "charges", unit: "req", baseline }),
+    rows,
     turns,
-    notes: settling,
-    counted: Object.fromEntries(started.map(({ answered, name }) => [name, answered])),
+    notes: [...scaling, ...settling],
+    counted: Object.fromEntries(
+      names.map((name) => [
+        name,
+        started.filter((each) => each.name === name).reduce((sum, { answered }) => sum + answered, 0)
+      ])
+    ),
     complaints: [...warmups, ...turns].flatMap((each) =>
       each.complaints.map((complaint) => `${each.contender}: ${complaint}`)
     ),
@@ -145,11 +194,45 @@ export const measureLoad = Effect.fnUntraced(function* (
   } satisfies Measured
 })
 
-/** The work beside the requests may lag a little behind the last answer. */
-const settledCheck = (job: LoadJob, databaseUrl: string, answered: number) =>
-  withDatabase(databaseUrl, (database) => job.check(database, answered)).pipe(
-    Effect.repeat({
-      until: (sentences) => sentences.length === 0,
-      schedule: Schedule.max([Schedule.spaced("300 millis"), Schedule.recurs(20)])
-    })
+/** A line of the table: how many ask, and what is there beforehand. */
+interface Point {
+  readonly at: string
+  readonly connections: number
+  readonly charges: number
+}
+
+const pointsOf = (job: LoadJob, pace: Pace): ReadonlyArray<Point> => {
+  const connections = pace.connections ?? (pace.quick ? job.quickConnections : job.connections)
+  if (job.charges === undefined) return connections.map((each) => ({ at: String(each), connections: each, charges: 0 }))
+  const sizes = pace.quick ? job.charges.quick : job.charges.full
+  return connections.flatMap((each) =>
+    sizes.map((charges) => ({
+      at: connections.length === 1 ? String(charges) : `${charges}, ${each} connections`,
+      connections: each,
+      charges
+    }))
   )
+}
+
+/** The work beside the requests may lag a little behind the last answer. */
+const settledCheck = (
+  job: LoadJob,
+  {
+    answered,
+    databaseUrl,
+    keeps,
+    prepared
+  }: Contender & {
+    readonly databaseUrl: string
+    readonly answered: number
+    readonly prepared: ReadonlyArray<string>
+  }
+) =>
+  keeps === "nothing"
+    ? Effect.succeed([])
+    : withDatabase(databaseUrl, (database) => job.check(database, answered, keeps === "rows and log", prepared)).pipe(
+        Effect.repeat({
+          until: (sentences) => sentences.length === 0,
+          schedule: Schedule.max([Schedule.spaced("300 millis"), Schedule.recurs(20)])
+        })
+      )

@@ -1,8 +1,6 @@
 /**
  * What a measurement is given, and what it gives.
  */
-import type { Turn, Words } from "./Report.ts"
-
 export interface Pace {
   readonly quick: boolean
   readonly rounds: number
@@ -13,8 +11,10 @@ export interface Pace {
   readonly connections: ReadonlyArray<number> | undefined
   /** Deliveries of one turn. */
   readonly deliveries: number
-  /** Deliveries that wait beside them, not due; 0: none. */
-  readonly waiting: number
+  /** Deliveries that wait beside them, not due: so many at first, then more. */
+  readonly waiting: ReadonlyArray<number>
+  /** Requests of the job about memory. */
+  readonly requests: number
   /** Further arguments of `node` for a contender: a profiler, say. */
   readonly nodeArgs: (contender: string) => ReadonlyArray<string>
 }
@@ -22,8 +22,10 @@ export interface Pace {
 export interface Measured {
   readonly job: string
   readonly title: string
-  readonly words: Words
-  readonly turns: ReadonlyArray<Turn>
+  /** The figures, as a table of text; the same as values; and what they come from. */
+  readonly table: string
+  readonly rows: ReadonlyArray<object>
+  readonly turns: ReadonlyArray<object>
   /** What the table does not say: sentences. */
   readonly notes: ReadonlyArray<string>
   /** Right answers, or deliveries, of each contender. */

@@ -54,7 +54,7 @@ export const ready = (name: string, child: Child, url: string) =>
       if (status === 200) return Effect.void
       return Effect.fail(hasEnded(child.process) ? "ended" : "not yet")
     }),
-    Effect.retry({ schedule: Schedule.spaced("50 millis"), while: (reason) => reason === "not yet" }),
+    Effect.retry({ schedule: Schedule.spaced("10 millis"), while: (reason) => reason === "not yet" }),
     Effect.timeout("30 seconds"),
     Effect.mapError(() => new BenchError({ message: `${name} does not start: ${child.lastWords()}` }))
   )

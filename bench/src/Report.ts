@@ -8,7 +8,7 @@ import { merge, quantile } from "./Histogram.ts"
 export interface Turn {
   readonly contender: string
   /** What is varied: connections, say. */
-  readonly at: number
+  readonly at: string
   readonly round: number
   readonly answered: number
   readonly perSecond: number
@@ -35,8 +35,9 @@ export interface Words {
   readonly baseline: string
 }
 
-interface Row {
-  readonly at: number
+/** A line of a table of turns. */
+export interface Row {
+  readonly at: string
   readonly contender: string
   readonly perSecond: number
   readonly ratio: { readonly median: number; readonly min: number; readonly max: number }
@@ -49,19 +50,23 @@ interface Row {
   readonly errors: number
 }
 
-/** A row for each `at` and contender; ratios are to `baseline`, turn by turn of one round. */
-export const rowsOf = (turns: ReadonlyArray<Turn>, baseline: string): ReadonlyArray<Row> => {
+/** A row for each `at` and contender, in the order of `contenders`; ratios are to `baseline`, of turns of one round. */
+export const rowsOf = (
+  turns: ReadonlyArray<Turn>,
+  contenders: ReadonlyArray<string>,
+  baseline: string
+): ReadonlyArray<Row> => {
   const ats = [...new Set(turns.map((turn) => turn.at))]
-  const contenders = [...new Set(turns.map((turn) => turn.contender))]
   return ats.flatMap((at) =>
-    contenders.map((contender): Row => {
+    contenders.flatMap((contender): ReadonlyArray<Row> => {
       const of = (name: string) => turns.filter((turn) => turn.at === at && turn.contender === name)
       const own = of(contender)
+      if (own.length === 0) return []
       const base = new Map(of(baseline).map((turn) => [turn.round, turn.perSecond]))
       const ratios = own.map(({ perSecond, round }) => perSecond / (base.get(round) ?? Number.NaN))
       const latencies = merge(own.map((turn) => turn.latencies))
       const isTimed = latencies.some((count) => count > 0)
-      return {
+      const row: Row = {
         at,
         contender,
         perSecond: median(own.map(({ perSecond }) => perSecond)),
@@ -73,13 +78,30 @@ export const rowsOf = (turns: ReadonlyArray<Turn>, baseline: string): ReadonlyAr
         helperMicros: median(own.map(({ helperMicros }) => helperMicros)),
         errors: own.reduce((sum, { errors }) => sum + errors, 0)
       }
+      return [row]
     })
   )
 }
 
-export const tableOf = (rows: ReadonlyArray<Row>, { at, baseline, unit }: Words): string => {
+/** How the rates of each contender at `to` are to its rates at `from`, of turns of one round: a sentence. */
+export const scalingOf = (
+  turns: ReadonlyArray<Turn>,
+  contenders: ReadonlyArray<string>,
+  from: string,
+  to: string
+): string => {
+  const told = contenders.flatMap((contender) => {
+    const of = (at: string) => turns.filter((turn) => turn.contender === contender && turn.at === at)
+    const before = new Map(of(from).map((turn) => [turn.round, turn.perSecond]))
+    const ratios = of(to).map(({ perSecond, round }) => perSecond / (before.get(round) ?? Number.NaN))
+    return ratios.length === 0 || before.size === 0 ? [] : [`${contender} ${spreadOf(ratios, 2)}`]
+  })
+  return `Rate at ${to} to rate at ${from}, median (min..max): ${told.join(", ")}.`
+}
+
+export const turnsTable = (rows: ReadonlyArray<Row>, { at, baseline, unit }: Words): string => {
   const isTimed = rows.some(({ p50Ms }) => p50Ms !== undefined)
-  const cells = [
+  return tableOf([
     [
       at,
       "contender",
@@ -91,7 +113,7 @@ export const tableOf = (rows: ReadonlyArray<Row>, { at, baseline, unit }: Words)
       "errors"
     ],
     ...rows.map((row) => [
-      String(row.at),
+      row.at,
       row.contender,
       row.perSecond.toFixed(0),
       `${row.ratio.median.toFixed(2)} (${row.ratio.min.toFixed(2)}..${row.ratio.max.toFixed(2)})`,
@@ -100,7 +122,11 @@ export const tableOf = (rows: ReadonlyArray<Row>, { at, baseline, unit }: Words)
       oneDigit(row.postgresMicros),
       String(row.errors)
     ])
-  ]
+  ])
+}
+
+/** Lines of cells as a table; the first one is its heading. */
+export const tableOf = (cells: ReadonlyArray<ReadonlyArray<string>>): string => {
   const widths = cells[0]!.map((_, column) => Math.max(...cells.map((line) => line[column]!.length)))
   const lineOf = (line: ReadonlyArray<string>) => `| ${line.map((cell, i) => cell.padEnd(widths[i]!)).join(" | ")} |`
   const rule = `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`

@@ -13,6 +13,8 @@ export interface LoadOrder {
   readonly run: string
   readonly connections: number
   readonly seconds: number
+  /** How many requests at the most; as many as there is time for, where it is not given. */
+  readonly requests?: number
 }
 
 export interface LoadResult {
@@ -41,7 +43,13 @@ const DRAIN_MS = 15_000
 async function generate(order: LoadOrder): Promise<LoadResult> {
   const job = loadJobs.find(({ name }) => name === order.job)
   if (job === undefined) throw new Error(`there is no job ${order.job}`)
-  const next = job.requests(order.target, order.prepared, order.run)
+  const make = job.requests(order.target, order.prepared, order.run)
+  let left = order.requests ?? Number.POSITIVE_INFINITY
+  const next = () => {
+    left--
+    return make()
+  }
+  const isRight = job.isRight?.(order.prepared) ?? (() => true)
   const sockets = await Promise.all(Array.from({ length: order.connections }, () => open(order.target.port)))
 
   const latencies = makeHistogram()
@@ -55,16 +63,16 @@ async function generate(order: LoadOrder): Promise<LoadResult> {
     count.errors++
     if (complaints.length < 5) complaints.push(complaint)
   }
-  const answered = (status: string, answer: string, sentAt: number): boolean => {
+  const answered = (request: string, answer: string, sentAt: number): boolean => {
     const now = performance.now()
     record(latencies, (now - sentAt) * 1000)
-    if (status === String(job.status)) {
+    if (answer.slice(9, 12) === String(job.status) && isRight(request, answer)) {
       count.answered++
       if (now <= end) count.inTime++
     } else {
       complain(answer.slice(0, 500))
     }
-    return now < end
+    return now < end && left > 0
   }
 
   await Promise.all(sockets.map((socket) => drive(socket, job, next, end, answered, complain)))
@@ -78,10 +86,11 @@ const drive = (
   job: LoadJob,
   next: () => string,
   end: number,
-  answered: (status: string, answer: string, sentAt: number) => boolean,
+  answered: (request: string, answer: string, sentAt: number) => boolean,
   complain: (complaint: string) => void
 ): Promise<void> =>
   new Promise((resolve) => {
+    let request = ""
     let received = ""
     let sentAt = 0
     let done = false
@@ -95,8 +104,9 @@ const drive = (
     }
     const timer = setTimeout(() => finish("no answer in time"), end - performance.now() + DRAIN_MS)
     const send = () => {
+      request = next()
       sentAt = performance.now()
-      socket.write(next())
+      socket.write(request)
     }
 
     socket.on("data", (chunk: Buffer) => {
@@ -109,7 +119,7 @@ const drive = (
       if (received.length < head + 4 + length) return
       const answer = received
       received = ""
-      if (answered(answer.slice(9, 12), answer, sentAt)) send()
+      if (answered(request, answer, sentAt)) send()
       else finish()
     })
     socket.on("error", (error) => finish(`connection: ${error.message}`))

@@ -10,21 +10,23 @@ import * as Cause from "effect/Cause"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type * as Scope from "effect/Scope"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { chmod, mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
-import { contenders, deliverers } from "./Contenders.ts"
+import { contenders, deliverers, fastify, pixPayments } from "./Contenders.ts"
 import { deliver, measureDeliver } from "./MeasureDeliveries.ts"
 import { loadJobs } from "./Jobs.ts"
 import { type Lab, makeLab } from "./Lab.ts"
+import { latency, measureLatency } from "./MeasureLatency.ts"
+import { measureMemory, measureStartUp, memory, startUp } from "./MeasureProcess.ts"
 import { measureLoad } from "./MeasureRequests.ts"
 import type { Measured, Pace } from "./Measured.ts"
 import { BenchError } from "./Processes.ts"
 import { topOf } from "./Profile.ts"
-import { rowsOf, tableOf } from "./Report.ts"
 
 interface Named {
   readonly name: string
@@ -35,19 +37,30 @@ interface Job extends Named {
   readonly title: string
   readonly contenders: ReadonlyArray<Named & { readonly description: string }>
   /** `chosen` says who of them is wanted. */
-  readonly measure: (chosen: Chosen, pace: Pace, lab: Lab) => ReturnType<typeof measureLoad | typeof measureDeliver>
+  readonly measure: (chosen: Chosen, pace: Pace, lab: Lab) => Effect.Effect<Measured, BenchError, Scope.Scope>
 }
 
 type Chosen = <A extends Named>(all: ReadonlyArray<A>) => ReadonlyArray<A>
+
+const takingPart = (job: string) => contenders.filter(({ jobs }) => jobs.includes(job))
+
+const processes = [fastify, pixPayments]
 
 const jobs: ReadonlyArray<Job> = [
   ...loadJobs.map((job): Job => ({
     name: job.name,
     title: job.title,
-    contenders,
-    measure: (chosen, pace, lab) => measureLoad(job, chosen(contenders), pace, lab)
+    contenders: takingPart(job.name),
+    measure: (chosen, pace, lab) => measureLoad(job, chosen(takingPart(job.name)), pace, lab)
   })),
-  { ...deliver, contenders: deliverers, measure: (chosen, pace, lab) => measureDeliver(chosen(deliverers), pace, lab) }
+  { ...deliver, contenders: deliverers, measure: (chosen, pace, lab) => measureDeliver(chosen(deliverers), pace, lab) },
+  {
+    ...latency,
+    contenders: [pixPayments],
+    measure: (_chosen, pace, lab) => measureLatency(pixPayments.name, pace, lab)
+  },
+  { ...startUp, contenders: processes, measure: (chosen, pace, lab) => measureStartUp(chosen(processes), pace, lab) },
+  { ...memory, contenders: processes, measure: (chosen, pace, lab) => measureMemory(chosen(processes), pace, lab) }
 ]
 
 const everybody = [...new Map([...contenders, ...deliverers].map((each) => [each.name, each])).values()]
@@ -55,12 +68,13 @@ const everybody = [...new Map([...contenders, ...deliverers].map((each) => [each
 const namesOf = (all: ReadonlyArray<Named>): string => all.map(({ name }) => name).join(", ")
 
 const usage = `npm run bench -- [options]
-  --rounds <n>         rounds of each job, and of each number of connections (5)
-  --seconds <s>        length of a turn of requests (3)
-  --warmup <s>         before the first round, for each contender (8)
+  --rounds <n>         rounds of each job, and of each number of connections (4)
+  --seconds <s>        length of a turn of requests (1.8)
+  --warmup <s>         before the first round, for each contender (2.5)
   --connections <list> for all jobs of requests (each job's own: 1,64,256 for charges, 64 for payouts)
   --deliveries <n>     of one turn of ${deliver.name} (10000)
-  --waiting <n>        measure ${deliver.name} also with that many deliveries beside it that are not due (none)
+  --waiting <list>     how many deliveries that are not due are beside those of ${deliver.name}, in turn (10000,1000000)
+  --requests <n>       of ${memory.name}, to each contender (1000000)
   --jobs <list>        of ${namesOf(jobs)} (all)
   --contenders <list>  of ${namesOf(everybody)} (all)
   --quick              a smoke run: every job for a moment
@@ -86,6 +100,7 @@ const readOptions = (): Options => {
       connections: { type: "string" },
       deliveries: { type: "string" },
       waiting: { type: "string" },
+      requests: { type: "string" },
       jobs: { type: "string" },
       contenders: { type: "string" },
       quick: { type: "boolean", default: false },
@@ -112,12 +127,16 @@ const readOptions = (): Options => {
   }
   return {
     quick,
-    rounds: Math.ceil(positive("rounds", values.rounds ?? (quick ? "1" : "5"))),
-    seconds: positive("seconds", values.seconds ?? (quick ? "0.4" : "3")),
-    warmup: positive("warmup", values.warmup ?? (quick ? "0.2" : "8")),
+    rounds: Math.ceil(positive("rounds", values.rounds ?? (quick ? "1" : "4"))),
+    seconds: positive("seconds", values.seconds ?? (quick ? "0.2" : "1.8")),
+    warmup: positive("warmup", values.warmup ?? (quick ? "0.1" : "2.5")),
     connections: values.connections?.split(",").map((text) => Math.ceil(positive("connections", text))),
     deliveries: Math.ceil(positive("deliveries", values.deliveries ?? (quick ? "400" : "10000"))),
-    waiting: values.waiting === undefined ? 0 : Math.ceil(positive("waiting", values.waiting)),
+    waiting: (values.waiting ?? (quick ? "100" : "10000,1000000"))
+      .split(",")
+      .map((text) => Math.ceil(positive("waiting", text)))
+      .toSorted((a, b) => a - b),
+    requests: Math.ceil(positive("requests", values.requests ?? (quick ? "2000" : "1000000"))),
     nodeArgs: (contender) =>
       profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${join(profile, contender)}`],
     jobs: chosen(values.jobs, jobs),
@@ -132,19 +151,21 @@ const say = (line: string) => Effect.sync(() => void process.stdout.write(`${lin
 
 /** Measures a job, and says what came of it. */
 const measure = Effect.fnUntraced(function* (job: Job, options: Options, lab: Lab) {
+  const startedAt = performance.now()
   yield* say(`\n${job.title}`)
   const chosen: Chosen = (all) => all.filter(({ name }) => options.contenders.includes(name))
   const measured: Measured = yield* Effect.scoped(job.measure(chosen, options, lab))
-  const { complaints, counted, elsewhere, notes, turns, words, wrong } = measured
-  const rank = (name: string) => job.contenders.findIndex((contender) => contender.name === name)
-  const rows = rowsOf(turns, words.baseline).toSorted((a, b) => a.at - b.at || rank(a.contender) - rank(b.contender))
-  yield* say(`\n${tableOf(rows, words)}\n`)
+  const { complaints, counted, elsewhere, notes, table, wrong } = measured
+  yield* say(`\n${table}\n`)
   for (const note of notes) yield* say(note)
   const counts = Object.entries(counted).map(([name, count]) => `${name} ${count}`)
-  yield* say(wrong.length === 0 ? `Stored is what was answered: ${counts.join(", ")}.` : `WRONG: ${wrong.join("; ")}`)
+  if (wrong.length > 0) yield* say(`WRONG: ${wrong.join("; ")}`)
+  else if (counts.length > 0) yield* say(`Stored is what was answered: ${counts.join(", ")}.`)
   if (elsewhere > 0.1) yield* say(`DISTURBED: other programs used ${percent(elsewhere)} of the processors.`)
   if (complaints.length > 0) yield* say(`Errors: ${complaints.slice(0, 10).join("\n  ")}`)
-  return { ...measured, rows, failed: wrong.length > 0 || complaints.length > 0 }
+  const tookSeconds = Math.round((performance.now() - startedAt) / 1000)
+  yield* say(`(${job.name}: ${tookSeconds} s)`)
+  return { ...measured, tookSeconds, failed: wrong.length > 0 || complaints.length > 0 }
 })
 
 const percent = (share: number): string => `${(100 * share).toFixed(0)} %`
@@ -161,14 +182,17 @@ const temporaryFolder = Effect.acquireRelease(
 
 type Figures = Effect.Success<ReturnType<typeof measure>>
 
+const minutesOf = (figures: ReadonlyArray<Figures>): string =>
+  `${(figures.reduce((sum, { tookSeconds }) => sum + tookSeconds, 0) / 60).toFixed(1)} min`
+
 const write = (options: Options, machine: Lab["machine"], figures: ReadonlyArray<Figures>) =>
   Effect.gen(function* () {
     const at = DateTime.formatIso(yield* DateTime.now)
-    const { deliveries, rounds, seconds, waiting, warmup } = options
+    const { deliveries, requests, rounds, seconds, waiting, warmup } = options
     if (options.out !== undefined) {
-      const all = { at, machine, rounds, seconds, warmup, deliveries, waiting, jobs: figures }
+      const all = { at, machine, rounds, seconds, warmup, deliveries, waiting, requests, jobs: figures }
       // The rows have what is in the histograms.
-      const text = JSON.stringify(all, (key, value) => (key === "latencies" ? undefined : value), 2)
+      const text = JSON.stringify(all, (key, value) => (key === "latencies" || key === "table" ? undefined : value), 2)
       mkdirSync(dirname(options.out), { recursive: true })
       writeFileSync(options.out, `${text}\n`)
       yield* say(`Written: ${options.out}`)
@@ -184,10 +208,11 @@ const write = (options: Options, machine: Lab["machine"], figures: ReadonlyArray
 ${at}, with \`${["npm run bench --", ...process.argv.slice(2)].join(" ")}\`; how: the heading of \`bench/src/main.ts\`.
 
 - ${processor}, ${cores} cores, ${memoryGiB} GiB, ${system}; fdatasync of 8 KiB: ${fdatasyncMicros} µs (median).
-- Node ${versions.node}, PostgreSQL ${versions.postgres} (the embedded one, default settings, durable commits), effect
+- Node ${versions.node}, PostgreSQL ${versions.postgres} (the embedded one, default settings but for max_connections, durable commits), effect
   ${versions.effect}, fastify ${versions.fastify}, pg ${versions.pg}. Load generator, PostgreSQL and contender share the machine.
 - ${rounds} interleaved rounds; of requests each turn takes ${seconds} s, after ${warmup} s of warm-up. Rates and µs are
   medians of the rounds; a ratio is the median (min..max) of the ratios within one round; latencies are of all rounds.
+  It took ${minutesOf(figures)}.
 - µs is CPU time: of the contender's processes, and of PostgreSQL's.
 ${[...described].join("\n")}
 
@@ -198,10 +223,10 @@ ${figures.map(sectionOf).join("\n\n")}
     yield* say(`Written: ${path}`)
   })
 
-const sectionOf = ({ elsewhere, notes, rows, title, words }: Figures): string =>
+const sectionOf = ({ elsewhere, notes, table, title }: Figures): string =>
   `## ${title}
 
-${tableOf(rows, words)}
+${table}
 
 ${[...notes, `Other programs used ${percent(elsewhere)} of the processors meanwhile.`].map((note) => `- ${note}`).join("\n")}`
 
@@ -209,7 +234,7 @@ ${[...notes, `Other programs used ${percent(elsewhere)} of the processors meanwh
 
 const bench = Effect.fnUntraced(function* (options: Options) {
   const measureAll = Effect.fnUntraced(function* (folder: string) {
-    const lab = yield* makeLab(folder)
+    const lab = yield* makeLab(folder, !options.quick)
     const figures = yield* Effect.forEach(options.jobs, (job) => measure(job, options, lab))
     return { figures, machine: lab.machine }
   })
@@ -222,6 +247,7 @@ const bench = Effect.fnUntraced(function* (options: Options) {
       yield* say(`\nSelf time of ${name}, of the time that it was busy:\n${top.join("\n")}`)
     }
   }
+  yield* say(`\nAll of it took ${minutesOf(figures)}.`)
   yield* write(options, machine, figures)
   return figures.every(({ failed }) => !failed)
 })

@@ -5,44 +5,138 @@ import { execFile } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { describe, expect, it } from "vitest"
+import { scalingOf, type Turn } from "../src/Report.ts"
 
 const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
 
+/** Runs the bench for a moment: a run that fails rejects, with what it printed. Gives the lines of its tables. */
+const quick = async (args: ReadonlyArray<string>) => {
+  const { stdout } = await promisify(execFile)(process.execPath, [main, "--quick", ...args], { timeout: 110_000 })
+  const lines = stdout
+    .split("\n")
+    .filter(
+      (line) => line.startsWith("| ") && !/^\| (connections|charges|waiting, not due|meanwhile|contender) /.test(line)
+    )
+    .map((line) => line.split("|").map((cell) => cell.trim()))
+  return { stdout, lines: lines.map((cells) => cells.slice(1, -1)) }
+}
+
+const namesOf = (lines: ReadonlyArray<ReadonlyArray<string>>) => lines.map(([at, contender]) => `${at} ${contender}`)
+
+/** Lines of turns: something was answered, and nothing wrongly. */
+const expectTurns = (lines: ReadonlyArray<ReadonlyArray<string>>) => {
+  for (const line of lines) {
+    expect(line.at(-1), line.join("|")).toBe("0")
+    expect(Number(line[2]), line.join("|")).toBeGreaterThan(0)
+  }
+}
+
 describe("bench", () => {
-  it("runs --quick: exit 0, all contenders in the tables, no errors", { timeout: 190_000 }, async () => {
-    // A run that fails rejects, with what it printed.
-    const { stdout } = await promisify(execFile)(process.execPath, [main, "--quick"], { timeout: 180_000 })
-    const rows = stdout
-      .split("\n")
-      .filter((line) => /^\| \d/.test(line))
-      .map((line) => line.split("|").map((cell) => cell.trim()))
-    expect(rows.map(([, at, contender]) => `${at} ${contender}`)).toEqual([
-      // create-charge
-      "1 fastify+pg",
-      "1 pix-payments",
+  // Side by side: most of a moment's run is starting what it runs.
+  it.concurrent("lets every contender create charges, without errors", { timeout: 120_000 }, async () => {
+    const { lines, stdout } = await quick(["--jobs", "create-charge"])
+    expect(namesOf(lines)).toEqual([
       "8 fastify+pg",
+      "8 fastify+pg batched",
+      "8 nestjs+orm",
       "8 pix-payments",
-      // create-payout-hot
-      "8 fastify+pg",
-      "8 pix-payments",
-      // create-payout-16
-      "8 fastify+pg",
-      "8 pix-payments",
-      // complete-payout-hot
-      "8 fastify+pg",
-      "8 pix-payments",
-      // complete-payout-16
-      "8 fastify+pg",
-      "8 pix-payments",
-      // deliver
-      "0 one at a time",
-      "0 pix-payments",
-      "0 plain undici"
+      "8 pix-payments x2",
+      "8 pix-payments otlp",
+      "8 http alone",
+      "8 postgres alone"
     ])
-    for (const row of rows) expect(row.at(-2), row.join("|")).toBe("0")
-    for (const row of rows) expect(Number(row[3]), row.join("|")).toBeGreaterThan(0)
-    expect(stdout.match(/Stored is what was answered/g)).toHaveLength(6)
-    expect(stdout).toMatch(/Claim of 50 with 400 due and 0 not due, EXPLAIN ANALYZE, ms: \d/)
+    expectTurns(lines)
+    expect(stdout).toMatch(/Stored is what was answered/)
+  })
+
+  it.concurrent(
+    "runs every other job: all that take part in the tables, without errors",
+    { timeout: 120_000 },
+    async () => {
+      const jobs = [
+        "get-charge,list-first,list-500",
+        "create-payout-hot,create-payout-16,complete-payout-hot,complete-payout-16",
+        "deliver,paid-to-attempt,start-up,memory"
+      ]
+      const few = "fastify+pg,pix-payments,postgres alone,one at a time,plain undici"
+      const { lines, stdout } = await quick(["--jobs", jobs.join(","), "--contenders", few])
+      const turns = lines.slice(0, 21)
+      expect(namesOf(turns)).toEqual([
+        // get-charge
+        "10000 fastify+pg",
+        "10000 pix-payments",
+        // list-first
+        "10000 fastify+pg",
+        "10000 pix-payments",
+        "10000 postgres alone",
+        // list-500
+        "10000 fastify+pg",
+        "10000 pix-payments",
+        "10000 postgres alone",
+        // create-payout-hot
+        "8 fastify+pg",
+        "8 pix-payments",
+        "8 postgres alone",
+        // create-payout-16
+        "8 fastify+pg",
+        "8 pix-payments",
+        "8 postgres alone",
+        // complete-payout-hot
+        "8 fastify+pg",
+        "8 pix-payments",
+        // complete-payout-16
+        "8 fastify+pg",
+        "8 pix-payments",
+        // deliver
+        "100 one at a time",
+        "100 pix-payments",
+        "100 plain undici"
+      ])
+      expectTurns(turns)
+      expect(lines.slice(21).map((line) => line.slice(0, 2))).toEqual([
+        // paid-to-attempt
+        ["none", "pix-payments"],
+        ["create-charge over 64 connections", "pix-payments"],
+        // start-up
+        ["fastify+pg", "1"],
+        ["pix-payments", "1"],
+        // memory
+        ["fastify+pg", expect.stringMatching(/^2\d{3}$/)],
+        ["pix-payments", expect.stringMatching(/^2\d{3}$/)]
+      ])
+      for (const line of lines.slice(21)) expect(Number.parseFloat(line[2] ?? ""), line.join("|")).toBeGreaterThan(0)
+      expect(stdout.match(/Stored is what was answered/g)).toHaveLength(10)
+      expect(stdout).toMatch(/Claim of 50 with 400 due and 100 not due, EXPLAIN ANALYZE, ms: \d/)
+    }
+  )
+
+  it("says how a contender's rate moves with what is there, turn by turn of one round", () => {
+    const turn = (contender: string, at: string, round: number, perSecond: number): Turn => ({
+      contender,
+      at,
+      round,
+      perSecond,
+      answered: 1,
+      errors: 0,
+      complaints: [],
+      latencies: [],
+      serverMicros: undefined,
+      postgresMicros: undefined,
+      helperMicros: 0,
+      elsewhereMicros: 0,
+      seconds: 1
+    })
+    const turns = [
+      turn("a", "10", 1, 100),
+      turn("a", "20", 1, 50),
+      turn("a", "10", 2, 200),
+      turn("a", "20", 2, 180),
+      turn("b", "10", 1, 10),
+      turn("b", "20", 1, 10)
+    ]
+    expect(scalingOf(turns, ["a", "b", "c"], "10", "20")).toBe(
+      "Rate at 20 to rate at 10, median (min..max): a 0.70 (0.50..0.90), b 1.00 (1.00..1.00)."
+    )
   })
 
   it("says what it takes when it is asked for something else", async () => {

@@ -98,7 +98,10 @@ describe("the contenders answer alike", () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "pix-payments-bench-test-"))
-    for (const [index, contender] of contenders.entries()) {
+    // The limits keep no promises, and our server is the same with other settings.
+    const others = new Set(["pix-payments x2", "pix-payments otlp"])
+    const peers = contenders.filter(({ keeps, name }) => keeps === "rows and log" && !others.has(name))
+    for (const [index, contender] of peers.entries()) {
       const name = `bench_test_${process.pid}_${index}`
       await Effect.runPromise(
         withDatabase(inject("databaseUrl"), (database) => database.query(`CREATE DATABASE ${name}`))
@@ -106,7 +109,7 @@ describe("the contenders answer alike", () => {
       const url = new URL(inject("databaseUrl"))
       url.pathname = `/${name}`
       const target = await Effect.runPromise(
-        Scope.provide(contender.start({ databaseUrl: url.href, folder, nodeArgs: [] }), scope)
+        Scope.provide(contender.start({ databaseUrl: url.href, folder, nodeArgs: [], connections: 8 }), scope)
       )
       const known = { ...target, name: contender.name, databaseUrl: url.href }
       running.push(known)
@@ -131,6 +134,54 @@ describe("the contenders answer alike", () => {
       key === "none" ? {} : { "idempotency-key": key === "fresh" ? `key of ${name}`.replaceAll(" ", "-") : key }
     const [first, ...others] = await Promise.all(funded.map((target) => ask(target, headers, sent, "payouts")))
     for (const other of others) expect(other).toEqual(first)
+  })
+
+  it("reads: a charge, one of nobody, and lists of every kind", async () => {
+    const [first, ...others] = await Promise.all(
+      running.map(async (target) => {
+        const { rows } = await query(target, "SELECT id FROM charges ORDER BY id DESC")
+        const ids = rows.map(({ id }) => String(id))
+        const paths = [
+          `/${ids[0]}`,
+          `/${ids[0]?.toUpperCase()}`,
+          "/0199a0f0-5f3c-7c3e-9d0b-5a4b1c2d3e4f",
+          "/nonsense",
+          "",
+          "?limit=2",
+          `?limit=2&starting_after=${ids[1]}`,
+          `?starting_after=${ids.at(-1)}`,
+          "?starting_after=0199a0f0-5f3c-7c3e-9d0b-5a4b1c2d3e4f",
+          "?status=pending&limit=3",
+          "?status=paid",
+          "?status=expired&method=pix",
+          "?method=boleto",
+          "?created_after=2026-01-01T00:00:00Z&limit=1",
+          "?created_after=2036-01-01T00:00:00Z",
+          "?created_before=2026-01-01T00:00:00-03:00",
+          "?limit=0",
+          "?limit=101",
+          "?limit=many",
+          "?limit=1&limit=2",
+          "?starting_after=1&status=gone&method=cash&created_after=now&created_before=then",
+          "?unknown=1&limit=1"
+        ]
+        return Promise.all(paths.map(async (path) => [path.slice(0, 2), await read(target, `charges${path}`)]))
+      })
+    )
+    expect(first?.map(([, answer]) => (typeof answer === "object" ? answer.status : 0))).toEqual([
+      200, 200, 404, 404, 200, 200, 200, 200, 400, 200, 200, 200, 200, 200, 200, 200, 400, 400, 400, 400, 400, 200
+    ])
+    for (const other of others) expect(other).toEqual(first)
+    // Nobody reads the charges of another account.
+    for (const target of running) {
+      const { apiKey } = await insert(target, {})
+      const { rows } = await query(target, "SELECT id FROM charges LIMIT 1")
+      expect(await read({ ...target, apiKey }, `charges/${rows[0]?.id}`)).toMatchObject({
+        status: 404,
+        body: { code: "CHARGE_NOT_FOUND" }
+      })
+      expect(await read({ ...target, apiKey }, "charges")).toMatchObject({ status: 200, body: { data: [] } })
+    }
   })
 
   it("none lets concurrent payouts take more than there is", async () => {
@@ -209,13 +260,20 @@ const query = (target: { readonly databaseUrl: string }, statement: string) =>
 const insert = (target: { readonly databaseUrl: string }, money: Parameters<typeof insertAccount>[1]) =>
   Effect.runPromise(withDatabase(target.databaseUrl, (database) => insertAccount(database, money)))
 
+const ask = async (target: Target, headers: Record<string, string>, sent: unknown, what = "charges") =>
+  shown(
+    await fetch(`http://127.0.0.1:${target.port}/v1/${what}`, {
+      method: "POST",
+      headers: { "x-api-key": target.apiKey, "content-type": "application/json", ...headers },
+      body: sent === undefined ? "{" : JSON.stringify(sent)
+    })
+  )
+
+const read = async (target: Target, what: string) =>
+  shown(await fetch(`http://127.0.0.1:${target.port}/v1/${what}`, { headers: { "x-api-key": target.apiKey } }))
+
 /** An answer without what differs by nature: ids, instants, and the texts that are made of them. */
-const ask = async (target: Target, headers: Record<string, string>, sent: unknown, what = "charges") => {
-  const answer = await fetch(`http://127.0.0.1:${target.port}/v1/${what}`, {
-    method: "POST",
-    headers: { "x-api-key": target.apiKey, "content-type": "application/json", ...headers },
-    body: sent === undefined ? "{" : JSON.stringify(sent)
-  })
+const shown = async (answer: Response) => {
   const text = JSON.stringify(await answer.json())
   return {
     status: answer.status,

@@ -47,10 +47,14 @@ interface EmbeddedPostgres {
   readonly dataDir: string
 }
 
-/** Starts the server of a data folder, on a free port unless one is given, and stops it with the scope. */
+/**
+ * Starts the server of a data folder, on a free port unless one is given, and stops it with the scope. It takes 100
+ * connections unless `maxConnections` says otherwise.
+ */
 export const start: (options: {
   readonly dataDir: string
   readonly port?: number
+  readonly maxConnections?: number
 }) => Effect.Effect<EmbeddedPostgres, EmbeddedPostgresError, Scope.Scope> = Effect.fn("EmbeddedPostgres.start")(
   function* (options) {
     const binaries = yield* locateBinaries
@@ -63,7 +67,7 @@ export const start: (options: {
     yield* lock(folder)
     const password = yield* ensureCluster(folder, owner, binaries.initdb)
     yield* stopLeftover(folder)
-    const port = yield* launch(folder, owner, binaries.postgres, password, options.port)
+    const port = yield* launch(folder, owner, binaries.postgres, password, options)
     return { url: urlOf(port, password, database), port, dataDir: folder.path }
   }
 )
@@ -456,11 +460,11 @@ const launch = (
   owner: Owner | undefined,
   postgres: string,
   password: Redacted.Redacted<string>,
-  fixedPort: number | undefined
+  { maxConnections, port: fixedPort }: { readonly port?: number; readonly maxConnections?: number }
 ) =>
   Effect.gen(function* () {
     const port = fixedPort ?? (yield* freePort)
-    const server = yield* Effect.acquireRelease(spawnServer(folder, owner, postgres, port), stopServer)
+    const server = yield* Effect.acquireRelease(spawnServer(folder, owner, postgres, port, maxConnections), stopServer)
     const stopped = Effect.flatMap(Deferred.await(server.exited), () => server.lastWords)
     yield* Effect.raceFirst(
       answers(port, password, folder, server),
@@ -488,14 +492,21 @@ const launch = (
   )
 
 /** In a session of its own, for Ctrl-C in a terminal reaches every process of the group. */
-const spawnServer = (folder: Folder, owner: Owner | undefined, postgres: string, port: number) =>
+const spawnServer = (
+  folder: Folder,
+  owner: Owner | undefined,
+  postgres: string,
+  port: number,
+  maxConnections: number | undefined
+) =>
   Effect.acquireUseRelease(
     io(`Cannot write ${folder.log}`, () => Fs.open(folder.log, "a", 0o600)),
     (log) =>
       io(`Cannot run ${postgres}`, async (): Promise<Server> => {
         const { size } = await log.stat()
         const as = runAs(owner, postgres)
-        const given = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])
+        const chosen = { ...settings, max_connections: String(maxConnections ?? settings.max_connections) }
+        const given = Object.entries(chosen).flatMap(([name, value]) => ["-c", `${name}=${value}`])
         const child = spawn(as.file, [...as.rights, "-D", folder.cluster, "-p", `${port}`, ...given], {
           ...as.options,
           env: environment,

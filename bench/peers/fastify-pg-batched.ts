@@ -1,0 +1,54 @@
+/**
+ * The same peer with the very batching of our service: what concurrent requests ask for is done in one statement, one
+ * batch of a kind in flight, no timer. It shares routes, validation and JSON with the peer that does one statement after
+ * the other (see `fastify/`), so that what our HTTP layer costs can be seen beside it.
+ *
+ * Environment: PORT, DATABASE_URL, DATABASE_CONNECTIONS (10: one batch of a kind is in flight, pages are read apart).
+ */
+import { type Caller, makePool, selectCaller, serve } from "./fastify/app.ts"
+import { batched } from "./fastify-pg-batched/batched.ts"
+import { batchedChargeStore } from "./fastify-pg-batched/charges.ts"
+import { batchedPayoutStore } from "./fastify-pg-batched/payouts.ts"
+import { rowsOf } from "./fastify-pg-batched/rows.ts"
+
+const pool = makePool(10)
+
+const findCallers = { name: "find_callers", text: `${selectCaller} AND k.hash = ANY ($1::text[])` }
+
+const lineRows = rowsOf({
+  id: "uuid",
+  request_id: "text",
+  key_id: "uuid",
+  account_id: "uuid",
+  route: "text",
+  status: "integer",
+  duration_us: "integer",
+  at: "bigint"
+})
+
+const insertRequests = {
+  name: "insert_requests",
+  text: `WITH lines AS (
+      INSERT INTO requests (id, request_id, key_id, account_id, route, status, duration_us, at)
+      SELECT id, request_id, key_id, account_id, route, status, duration_us, to_timestamp(at / 1000.0)
+      FROM ${lineRows.from(1)}
+      RETURNING key_id, at
+    )
+    UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, u.at)
+    FROM (SELECT key_id, max(at) AS at FROM lines WHERE key_id IS NOT NULL GROUP BY key_id) u
+    WHERE k.id = u.key_id`
+}
+
+await serve(pool, {
+  findCaller: batched<string, Caller | undefined>(500, async (hashes) => {
+    const { rows } = await pool.query<Caller & { readonly hash: string }>({
+      ...findCallers,
+      values: [[...new Set(hashes)]]
+    })
+    const byHash = new Map(rows.map((row) => [row.hash, row]))
+    return hashes.map((hash) => byHash.get(hash))
+  }),
+  charges: batchedChargeStore(pool),
+  payouts: batchedPayoutStore(pool),
+  writeLines: (lines) => pool.query({ ...insertRequests, values: [...lineRows.values(lines)] })
+})

@@ -1,0 +1,44 @@
+/**
+ * Joins requests into statements, as our `sql/Batching.ts` does: what is asked for while a batch is under way becomes the
+ * next batch. One in flight, no timer; a batch that fails because of one member is tried again in halves.
+ */
+
+/** Makes the function that does one member; `run` does many, and answers each in order. */
+export const batched = <A, B>(maxBatch: number, run: (members: ReadonlyArray<A>) => Promise<ReadonlyArray<B>>) => {
+  let waiting: Array<Waiting<A, B>> = []
+  let inFlight = false
+
+  const settle = async (batch: ReadonlyArray<Waiting<A, B>>): Promise<void> => {
+    try {
+      const answers = await run(batch.map(({ member }) => member))
+      for (let i = 0; i < batch.length; i++) batch[i]!.resolve(answers[i]!)
+    } catch (error) {
+      if (batch.length === 1) return batch[0]!.reject(error)
+      const half = batch.length >> 1
+      await settle(batch.slice(0, half))
+      await settle(batch.slice(half))
+    }
+  }
+
+  const flush = () => {
+    const batch = waiting.length <= maxBatch ? waiting : waiting.slice(0, maxBatch)
+    waiting = batch === waiting ? [] : waiting.slice(maxBatch)
+    inFlight = true
+    void settle(batch).finally(() => {
+      inFlight = false
+      if (waiting.length > 0) flush()
+    })
+  }
+
+  return (member: A): Promise<B> =>
+    new Promise((resolve, reject) => {
+      waiting.push({ member, resolve, reject })
+      if (!inFlight) flush()
+    })
+}
+
+interface Waiting<A, B> {
+  readonly member: A
+  readonly resolve: (answer: B) => void
+  readonly reject: (error: unknown) => void
+}

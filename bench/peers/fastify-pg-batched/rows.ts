@@ -1,0 +1,24 @@
+/**
+ * Many rows as parameters of one statement: an array for each column, cast where it arrives.
+ */
+
+export interface Rows<Column extends string> {
+  /** A table of the rows; its parameters are numbered from `first`. */
+  readonly from: (first: number) => string
+  /** How many parameters it takes. */
+  readonly width: number
+  readonly values: (rows: ReadonlyArray<Readonly<Record<Column, unknown>>>) => ReadonlyArray<ReadonlyArray<unknown>>
+}
+
+/** Rows of these columns, each with its SQL type. */
+export const rowsOf = <const Column extends string>(columns: Readonly<Record<Column, string>>): Rows<Column> => {
+  const names = Object.keys(columns).filter((name): name is Column => name in columns)
+  return {
+    width: names.length,
+    from: (first) => {
+      const arrays = names.map((name, index) => `$${first + index}::${columns[name]}[]`)
+      return `unnest(${arrays.join(", ")}) AS r(${names.join(", ")})`
+    },
+    values: (rows) => names.map((name) => rows.map((row) => row[name]))
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * The limit of what is asked over HTTP: our own listener, router, decoders, services and encoders, with stores that
+ * answer at once from memory. No database is there: what is created is kept nowhere, every key is accepted, and every
+ * charge that is asked for is found.
+ *
+ * Environment: PORT.
+ */
+import "effect/schema/SchemaJITCompiler/enable"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import type { Caller } from "@pix-payments/api/Security"
+import { allScopes } from "@pix-payments/domain/Scope"
+import { Accounts } from "@pix-payments/server/accounts/Accounts"
+import { ApiKeys, hashOf } from "@pix-payments/server/accounts/ApiKeys"
+import * as Simulator from "@pix-payments/server/acquirer/Simulator"
+import { Charges } from "@pix-payments/server/charges/Charges"
+import { ChargeStore, type StoredCharge } from "@pix-payments/server/charges/ChargeStore"
+import { Listening } from "@pix-payments/server/http/Listening"
+import * as PublicServer from "@pix-payments/server/http/PublicServer"
+import { Ids } from "@pix-payments/server/Ids"
+import { LedgerReports } from "@pix-payments/server/ledger/LedgerReports"
+import { Metrics } from "@pix-payments/server/operations/Metrics"
+import { Payouts } from "@pix-payments/server/payouts/Payouts"
+import { Secrets } from "@pix-payments/server/Secrets"
+import { Settings } from "@pix-payments/server/Settings"
+import { PublicAddress } from "@pix-payments/server/webhooks/PublicAddress"
+import { WebhookEndpoints } from "@pix-payments/server/webhooks/WebhookEndpoints"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+
+const caller: Caller = {
+  keyId: "0199a0f0-5f3c-7c3e-9d0b-000000000001",
+  scopes: allScopes,
+  applicationId: "0199a0f0-5f3c-7c3e-9d0b-000000000002",
+  account: {
+    id: "0199a0f0-5f3c-7c3e-9d0b-000000000003",
+    name: "Loja do Bench",
+    document: "11222333000181",
+    status: "active",
+    onboardingStatus: "completed",
+    defaultExpiresInSeconds: 86_400
+  }
+}
+
+/** What is found under every id. */
+const stored: Omit<StoredCharge, "id"> = {
+  accountId: caller.account.id,
+  applicationId: caller.applicationId,
+  origin: "api",
+  idempotencyKey: "a-key-of-a-charge",
+  status: "pending",
+  method: "pix",
+  amount: 1990,
+  description: "Pedido 10000 na loja",
+  reference: "pedido-10000",
+  customer: {
+    name: "Maria Oliveira da Silva",
+    email: "cliente.1@example.com.br",
+    document: "52998224725",
+    phone: "+5511987654321"
+  },
+  webhookUrl: null,
+  sealedWebhookSecret: null,
+  brCode:
+    "00020101021226720014br.gov.bcb.pix2550pix.simulator.test/qr/v2/0199a0f05f3c7c3e9d0b5a4b1c2d3e4f52040000530398654" +
+    "0519.905802BR5913Loja do Bench6009SAO PAULO62070503***6304ABCD",
+  endToEndId: null,
+  receiver: {
+    name: "Loja do Bench",
+    document: "11222333000181",
+    pix_key: "11222333000181",
+    pix_key_type: "cnpj",
+    institution_name: "Simulated Acquirer",
+    institution_ispb: "00000000",
+    branch: "0001",
+    account: "1",
+    account_type: "payment"
+  },
+  expiresAtMs: 2_082_758_400_000,
+  paidAtMs: null,
+  failureReason: null,
+  createdAtMs: 1_767_225_600_000,
+  sequence: 2
+}
+
+/** A service of which nothing is asked but what is given. */
+const only = <I, S extends object>(service: Context.Service<I, S>, given: Partial<S>): Layer.Layer<I> =>
+  Layer.succeed(service, given as S)
+
+const accepted = new Map<string, Effect.Effect<Caller>>()
+
+const memory = Layer.mergeAll(
+  // A key is hashed as ever: that is not the database's work.
+  only(ApiKeys, {
+    authenticate: (key) => {
+      const hash = hashOf(key)
+      const known = accepted.get(hash) ?? Effect.succeed(caller)
+      accepted.set(hash, known)
+      return known
+    }
+  }),
+  only(ChargeStore, {
+    insert: () => Effect.succeed({ existing: undefined }),
+    change: () => Effect.succeed(true),
+    find: (id) => Effect.succeed({ ...stored, id })
+  }),
+  only(Accounts, {}),
+  only(Payouts, {}),
+  only(LedgerReports, {}),
+  only(WebhookEndpoints, {}),
+  only(Secrets, {}),
+  // Lines of the request log are made, and go nowhere.
+  Layer.succeed(SqlClient, { unsafe: () => Effect.succeed([]) } as unknown as SqlClient)
+)
+
+const layer = PublicServer.layer.pipe(
+  Layer.provide(Charges.layer),
+  Layer.provide(Simulator.layer),
+  Layer.provide([memory, Ids.layer, Metrics.layer, PublicAddress.layer, Listening.layer]),
+  Layer.provide(Settings.layer)
+)
+
+NodeRuntime.runMain(Layer.launch(layer))

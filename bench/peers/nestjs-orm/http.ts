@@ -1,0 +1,22 @@
+/**
+ * Requests and replies of Express, as far as this peer looks at them.
+ */
+import type { ApiKey } from "./entities.ts"
+
+export interface Incoming {
+  readonly method: string
+  readonly originalUrl: string
+  readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
+  readonly route?: { readonly path?: string }
+  requestId: string
+  /** Set by the guard. */
+  key?: ApiKey
+}
+
+export interface Reply {
+  readonly statusCode: number
+  readonly status: (code: number) => Reply
+  readonly json: (body: unknown) => Reply
+  readonly setHeader: (name: string, value: string) => void
+  readonly on: (event: "finish", then: () => void) => void
+}

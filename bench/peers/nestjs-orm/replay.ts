@@ -1,0 +1,51 @@
+/**
+ * Idempotency keys: a key that is known is answered with what it names, whatever the body says.
+ */
+import {
+  type CallHandler,
+  type ExecutionContext,
+  Injectable,
+  mixin,
+  type NestInterceptor,
+  type Type
+} from "@nestjs/common"
+import { from, type Observable, of, switchMap } from "rxjs"
+import { ApiException } from "./errors.ts"
+import type { ApiKey } from "./entities.ts"
+import type { Incoming, Reply } from "./http.ts"
+
+/** A service whose resources keys name. */
+interface Replayable {
+  readonly replay: (applicationId: string, idempotencyKey: string) => Promise<object | undefined>
+}
+
+export const idempotencyKeyOf = ({ headers }: Incoming): string => {
+  const key = headers["idempotency-key"]
+  if (key === undefined || key === "") throw new ApiException("IDEMPOTENCY_KEY_REQUIRED")
+  if (typeof key !== "string" || !/^[!-~]{8,255}$/.test(key)) {
+    throw new ApiException("VALIDATION_ERROR", ["Idempotency-Key"])
+  }
+  return key
+}
+
+/** Makes the interceptor of a controller whose service knows its keys: it runs before the body is validated. */
+export const ReplayFrom = (service: Type<Replayable>): Type<NestInterceptor> => {
+  @Injectable()
+  class ReplayInterceptor implements NestInterceptor {
+    constructor(readonly resources: Replayable) {}
+
+    intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+      const request = context.switchToHttp().getRequest<Incoming & { readonly key: ApiKey }>()
+      const key = idempotencyKeyOf(request)
+      return from(this.resources.replay(request.key.application_id, key)).pipe(
+        switchMap((known) => {
+          if (known === undefined) return next.handle()
+          context.switchToHttp().getResponse<Reply>().setHeader("idempotent-replayed", "true")
+          return of(known)
+        })
+      )
+    }
+  }
+  Reflect.defineMetadata("design:paramtypes", [service], ReplayInterceptor)
+  return mixin(ReplayInterceptor)
+}

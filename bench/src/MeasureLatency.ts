@@ -1,0 +1,122 @@
+/**
+ * Measures how long a payment takes from the acquirer's report to the first attempt at its webhook: with nothing else to
+ * do, and while charges are created as fast as they can be.
+ */
+import * as Effect from "effect/Effect"
+import { fileURLToPath } from "node:url"
+import { startOurs, withDatabase } from "./Contenders.ts"
+import { differs } from "./Jobs.ts"
+import { disturbance, type Lab, type Used } from "./Lab.ts"
+import type { LoadOrder, LoadResult } from "./load.ts"
+import type { Measured, Pace } from "./Measured.ts"
+import type { Paid, PayOrder } from "./payer.ts"
+import { ask, freePort, node } from "./Processes.ts"
+import { tableOf } from "./Report.ts"
+
+export const latency = {
+  name: "paid-to-attempt",
+  title: "From the report of a payment to the first attempt at its webhook, one payment after the other"
+}
+
+const LOAD = { job: "create-charge", connections: 64 }
+
+export const measureLatency = Effect.fnUntraced(function* (name: string, pace: Pace, lab: Lab) {
+  const hooksPort = yield* freePort
+  const payer = yield* node("the payer", [program("payer.ts")], { PORT: String(hooksPort) }, "ipc")
+  const loader = yield* node("the load generator", [program("load.ts")], {}, "ipc")
+  const place = yield* lab.place("paid-to-attempt", pace.nodeArgs(name))
+  const server = yield* startOurs(place, { WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8" })
+  const turns: Array<Used> = []
+  const complaints: Array<string> = []
+  let created = 0
+
+  const pay = (run: string, seconds: number) => {
+    const { apiKey, operatorPort, port, token } = server
+    const order: PayOrder = { port, apiKey, operatorPort, token, run: `${process.pid}-${run}`, seconds }
+    return ask<Paid>("the payer", payer, order, seconds + 60)
+  }
+  const load = (run: string, seconds: number) => {
+    const order: LoadOrder = { ...LOAD, target: server, prepared: [], run: `${process.pid}-${run}`, seconds }
+    return Effect.map(ask<LoadResult>("the load generator", loader, order, seconds + 60), (result) => {
+      complaints.push(...result.complaints)
+      created += result.answered
+    })
+  }
+  const counted = <A, E, R>(turn: Effect.Effect<A, E, R>) =>
+    Effect.gen(function* () {
+      const used = lab.count(server.pid, [payer.pid, loader.pid])
+      const done = yield* turn
+      turns.push(used())
+      return done
+    })
+
+  const seconds = pace.quick ? 0.4 : 10
+  const warm = pace.quick ? 0.2 : 4
+  yield* load("warm-load", warm)
+  const warmed = yield* pay("warm-pay", warm)
+  const idle = yield* counted(pay("idle", seconds))
+  // The load begins before the first payment and ends after the last.
+  const [busy] = yield* counted(
+    Effect.all([Effect.delay(pay("busy", seconds), "200 millis"), load("load", seconds + (pace.quick ? 0.4 : 1))], {
+      concurrency: 2
+    })
+  )
+
+  const all = [warmed, idle, busy]
+  const paid = all.reduce((sum, { latenciesMs }) => sum + latenciesMs.length, 0)
+  const wrong = yield* withDatabase(place.databaseUrl, async (database) => {
+    const { rows } = await database.query<Record<string, string>>(`
+      SELECT (SELECT count(*) FROM charges) AS charges,
+        (SELECT count(*) FROM charges WHERE status = 'paid') AS paid,
+        (SELECT count(*) FROM deliveries WHERE event = 'charge.pix.paid') AS deliveries`)
+    const found = (column: string) => Number(rows[0]?.[column])
+    return [
+      differs("charges", found("charges"), "created", created + paid),
+      differs("charges paid", found("paid"), "reported", paid),
+      differs("deliveries of charge.pix.paid", found("deliveries"), "reported", paid),
+      differs(
+        "POSTs",
+        all.reduce((sum, { posts }) => sum + posts, 0),
+        "three for each payment",
+        3 * paid
+      )
+    ].filter((sentence) => sentence !== undefined)
+  })
+  const rows = [
+    { load: "none", ...summaryOf(idle.latenciesMs) },
+    { load: `${LOAD.job} over ${LOAD.connections} connections`, ...summaryOf(busy.latenciesMs) }
+  ]
+  return {
+    job: latency.name,
+    title: latency.title,
+    table: tableOf([
+      ["meanwhile", "contender", "payments", "p50 ms", "p99 ms", "most ms"],
+      ...rows.map((row) => [
+        row.load,
+        name,
+        String(row.payments),
+        row.p50Ms.toFixed(1),
+        row.p99Ms.toFixed(1),
+        row.mostMs.toFixed(1)
+      ])
+    ]),
+    rows,
+    turns,
+    notes: [
+      "From the request to the simulated acquirer's endpoint (which stores the report, and what it does to the charge) " +
+        "to the arrival of the POST, in one process and so on one clock."
+    ],
+    counted: { [name]: paid },
+    complaints,
+    wrong,
+    elsewhere: disturbance(turns)
+  } satisfies Measured
+})
+
+const program = (file: string): string => fileURLToPath(new URL(file, import.meta.url))
+
+const summaryOf = (latenciesMs: ReadonlyArray<number>) => {
+  const sorted = latenciesMs.toSorted((a, b) => a - b)
+  const at = (share: number) => sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN
+  return { payments: sorted.length, p50Ms: at(0.5), p99Ms: at(0.99), mostMs: at(1) }
+}

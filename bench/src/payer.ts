@@ -1,0 +1,114 @@
+/**
+ * Creates charges, has them paid, and receives their webhooks: a process of its own, so that one clock tells how long it
+ * takes from the acquirer's report to the first attempt.
+ *
+ * One charge after the other: it is created, its first webhooks come, its payment is reported, and `charge.pix.paid` comes.
+ */
+import { Agent, createServer, request } from "node:http"
+
+export interface PayOrder {
+  readonly port: number
+  readonly apiKey: string
+  readonly operatorPort: number
+  readonly token: string
+  /** Begins the idempotency keys. */
+  readonly run: string
+  readonly seconds: number
+}
+
+export interface Paid {
+  /** From the moment that the report is sent to the arrival of the POST, each in milliseconds. */
+  readonly latenciesMs: ReadonlyArray<number>
+  /** POSTs that came, of which every payment has three. */
+  readonly posts: number
+}
+
+const hooks = `http://127.0.0.1:${process.env["PORT"]}/hooks/pix`
+
+/** When each event of each charge came. */
+const arrivals = new Map<string, number>()
+const awaited = new Map<string, () => void>()
+let posts = 0
+
+createServer((incoming, response) => {
+  const at = performance.now()
+  const chunks: Array<Buffer> = []
+  incoming.on("data", (chunk: Buffer) => chunks.push(chunk))
+  incoming.on("end", () => {
+    response.writeHead(200, { "content-length": "0" }).end()
+    posts += 1
+    const { data } = JSON.parse(Buffer.concat(chunks).toString("utf8")) as { readonly data: { readonly id: string } }
+    const name = `${data.id} ${String(incoming.headers["x-webhook-event"])}`
+    arrivals.set(name, at)
+    awaited.get(name)?.()
+  })
+}).listen(Number(process.env["PORT"]), "127.0.0.1")
+
+const arrival = (id: string, event: string): Promise<number> =>
+  new Promise((resolve) => {
+    const name = `${id} ${event}`
+    const look = () => {
+      const at = arrivals.get(name)
+      if (at !== undefined) resolve(at)
+    }
+    awaited.set(name, look)
+    look()
+  })
+
+const agent = new Agent({ keepAlive: true })
+
+const post = (port: number, path: string, headers: Readonly<Record<string, string>>, body: object): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const text = JSON.stringify(body)
+    const sent = request(
+      {
+        agent,
+        host: "127.0.0.1",
+        port,
+        path,
+        method: "POST",
+        headers: { ...headers, "content-type": "application/json", "content-length": Buffer.byteLength(text) }
+      },
+      (response) => {
+        let received = ""
+        response.setEncoding("utf8")
+        response.on("data", (chunk: string) => (received += chunk))
+        response.on("end", () =>
+          (response.statusCode ?? 500) < 300 ? resolve(received) : reject(new Error(`${path}: ${received}`))
+        )
+      }
+    )
+    sent.on("error", reject)
+    sent.end(text)
+  })
+
+const charge = {
+  amount: 1990,
+  customer: { name: "Maria Oliveira da Silva", email: "cliente@example.com.br", document: "52998224725" },
+  webhook_url: hooks
+}
+
+const payOne = async ({ apiKey, operatorPort, port, token }: PayOrder, key: string): Promise<number> => {
+  const created = await post(port, "/v1/charges", { "x-api-key": apiKey, "idempotency-key": key }, charge)
+  const { id } = JSON.parse(created) as { readonly id: string }
+  await Promise.all([arrival(id, "charge.pix.created"), arrival(id, "charge.pix.emitted")])
+  const reportedAt = performance.now()
+  await post(operatorPort, `/operator/v1/simulator/charges/${id}/pay`, { "x-operator-token": token }, {})
+  return (await arrival(id, "charge.pix.paid")) - reportedAt
+}
+
+const payAll = async (order: PayOrder): Promise<Paid> => {
+  posts = 0
+  const latenciesMs: Array<number> = []
+  const end = performance.now() + order.seconds * 1000
+  while (performance.now() < end) latenciesMs.push(await payOne(order, `${order.run}-${latenciesMs.length}`))
+  arrivals.clear()
+  awaited.clear()
+  return { latenciesMs, posts }
+}
+
+process.on("message", (order: PayOrder) => {
+  void payAll(order).then((paid) => process.send?.(paid))
+})
+process.on("disconnect", () => process.exit(0))
+process.on("SIGINT", () => {})
