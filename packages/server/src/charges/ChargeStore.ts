@@ -63,8 +63,8 @@ export interface ChargeChange {
   readonly charge: StoredCharge
   readonly told: Told
   readonly transfers: ReadonlyArray<Transfer>
-  /** When the money of a payment that went to `pending` is to be released. */
-  readonly releaseAtMs?: number | undefined
+  /** How long the money of a payment that went to `pending` is held. */
+  readonly releaseInMs?: number | undefined
 }
 
 export interface ChargeFilters {
@@ -84,7 +84,7 @@ export class ChargeStore extends Context.Service<
     /** Stores a new charge, or gives the one that its idempotency key names already. */
     readonly insert: (
       charge: StoredCharge,
-      recoverAtMs: number
+      recoverInMs: number
     ) => Effect.Effect<{ readonly existing: StoredCharge | undefined }, Unavailable>
     /** Does a change; false when the charge has moved on since it was decided. */
     readonly change: (change: ChargeChange) => Effect.Effect<boolean, Unavailable>
@@ -161,7 +161,7 @@ export class ChargeStore extends Context.Service<
       })
 
       return ChargeStore.of({
-        insert: (charge, recoverAtMs) => insert({ charge, recoverAtMs }),
+        insert: (charge, recoverInMs) => insert({ charge, recoverInMs }),
         change,
         changeInTransaction: (only) =>
           Effect.gen(function* () {
@@ -205,7 +205,7 @@ export class ChargeStore extends Context.Service<
 
 interface NewCharge {
   readonly charge: StoredCharge
-  readonly recoverAtMs: number
+  readonly recoverInMs: number
 }
 
 const NEW = { existing: undefined }
@@ -265,14 +265,18 @@ const newRows = recordset({
   expires_at: "timestamptz",
   created_at: "timestamptz",
   sequence: "integer",
-  recover_at: "timestamptz"
+  recover_in_ms: "float8"
 })
 
+// What is waited for is counted on the database's clock, which asks for it: a process's may be wrong by hours.
 const insertMany = `
   INSERT INTO charges (id, account_id, application_id, origin, idempotency_key, status, method, amount, description,
     reference, customer_name, customer_email, customer_document, customer_phone, webhook_url, webhook_secret,
     expires_at, created_at, sequence, recover_at)
-  SELECT * FROM ${newRows.from(1)} AS c
+  SELECT id, account_id, application_id, origin, idempotency_key, status, method, amount, description, reference,
+    customer_name, customer_email, customer_document, customer_phone, webhook_url, webhook_secret, expires_at, created_at,
+    sequence, now() + recover_in_ms * interval '1 millisecond'
+  FROM ${newRows.from(1)} AS c
   ON CONFLICT (application_id, origin, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
   RETURNING id`
 
@@ -311,7 +315,7 @@ const changed = `
   ),
   ${tellingCtes(TOLD)}`
 
-const heldRows = recordset({ charge_id: "uuid", account_id: "uuid", amount: "bigint", due_at: "timestamptz" })
+const heldRows = recordset({ charge_id: "uuid", account_id: "uuid", amount: "bigint", due_in_ms: "float8" })
 
 const changeStates = `${changed} SELECT id, ${ADDRESSED} FROM changed`
 
@@ -319,7 +323,7 @@ const changeStatesAndMoveMoney = `${changed},
   ${transferCtes(MOVED)},
   held AS (
     INSERT INTO releases (charge_id, account_id, amount, due_at)
-    SELECT r.charge_id, r.account_id, r.amount, r.due_at
+    SELECT r.charge_id, r.account_id, r.amount, now() + r.due_in_ms * interval '1 millisecond'
     FROM ${heldRows.from(MOVED + TRANSFERS_WIDTH)} AS r
     WHERE (r.charge_id IN (SELECT id FROM changed)) IS TRUE
   )
@@ -350,15 +354,15 @@ const changeMany = (changes: ReadonlyArray<ChargeChange>): [string, ReadonlyArra
       ]
 }
 
-const releaseOf = ({ charge, releaseAtMs }: ChargeChange) =>
-  releaseAtMs === undefined
+const releaseOf = ({ charge, releaseInMs }: ChargeChange) =>
+  releaseInMs === undefined
     ? []
     : [
         {
           charge_id: charge.id,
           account_id: charge.accountId,
           amount: charge.amount,
-          due_at: formatInstant(releaseAtMs)
+          due_in_ms: releaseInMs
         }
       ]
 
@@ -395,7 +399,7 @@ const conditions = (sql: SqlClient, filters: ChargeFilters, nowMs: number): Read
 
 const instantOrNull = (epochMs: number | null): string | null => (epochMs === null ? null : formatInstant(epochMs))
 
-const toRow = ({ charge, recoverAtMs }: NewCharge) => ({
+const toRow = ({ charge, recoverInMs }: NewCharge) => ({
   id: charge.id,
   account_id: charge.accountId,
   application_id: charge.applicationId,
@@ -415,7 +419,7 @@ const toRow = ({ charge, recoverAtMs }: NewCharge) => ({
   expires_at: instantOrNull(charge.expiresAtMs),
   created_at: formatInstant(charge.createdAtMs),
   sequence: charge.sequence,
-  recover_at: formatInstant(recoverAtMs)
+  recover_in_ms: recoverInMs
 })
 
 const toStored = (row: ChargeRow): StoredCharge => ({
