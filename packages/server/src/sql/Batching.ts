@@ -15,7 +15,7 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { SqlError } from "effect/sql/SqlError"
-import { isPassing, PATIENCE_MS, Unavailable } from "./Unavailable.ts"
+import { faultOf, isPassing, PATIENCE_MS, Unavailable } from "./Unavailable.ts"
 
 export interface Options<A, B> {
   /** Most members of one statement. */
@@ -96,8 +96,8 @@ const settle = <A, B>(run: Options<A, B>["run"], batch: ReadonlyArray<Waiting<A,
       for (let i = 0; i < batch.length; i++) batch[i]!.resume(Effect.succeed(exit.value[i]!))
       return Effect.void
     }
-    const passing = Exit.findErrorOption(exit)
-    if (passing._tag === "Some" && isPassing(passing.value)) {
+    const fault = faultOf(exit.cause)
+    if (fault !== undefined && isPassing(fault)) {
       for (const { resume } of batch) resume(new Unavailable({ reason: "database-away" }))
       return Effect.void
     }
