@@ -200,7 +200,8 @@ export const makeCallers = (options: {
           machine.note(process, `-> ${name}: ${Exit.isSuccess(exit) ? exit.value : errorOf(exit)?._tag}`)
           if (Exit.isSuccess(exit)) return named(operation, exit.value)
           const error = errorOf(exit)
-          if (error?._tag === "ChargeRejected") return named(operation, (error as { readonly chargeId?: string }).chargeId)
+          if (error?._tag === "ChargeRejected")
+            return named(operation, (error as { readonly chargeId?: string }).chargeId)
           if (error?._tag === "InsufficientBalanceError") operation.isSettled = true
           else if (error !== undefined && error._tag !== "Unavailable") broken.push(`${name} fails with ${error._tag}`)
         })
@@ -230,9 +231,15 @@ export const makeCallers = (options: {
 
   const cancel = (process: ServerProcess, id: string) => {
     cancels.add(id)
-    operate(process, `cancel charge ${id}`, Charges.use((charges) => charges.cancel(id)), ["InvalidStateError"], (exit) => {
-      if (errorOf(exit)?._tag !== "Unavailable") cancels.delete(id)
-    })
+    operate(
+      process,
+      `cancel charge ${id}`,
+      Charges.use((charges) => charges.cancel(id)),
+      ["InvalidStateError"],
+      (exit) => {
+        if (errorOf(exit)?._tag !== "Unavailable") cancels.delete(id)
+      }
+    )
   }
 
   /** Tells the service the next thing of a Pix or a payout; it is told again until it is heard. */
@@ -240,14 +247,20 @@ export const makeCallers = (options: {
     const next = subject.reports[0]
     if (next === undefined || isTelling(subject)) return
     telling.set(subject, process)
-    operate(process, `report ${next._tag}`, AcquirerReports.use(({ receive }) => receive(next)), [], (exit) => {
-      telling.delete(subject)
-      if (Exit.isFailure(exit)) return
-      machine.note(process, `   ${exit.value}`)
-      if (exit.value === "unknown") broken.push(`${next._tag} names nothing that the service knows`)
-      subject.reports.shift()
-      heard.push(next)
-    })
+    operate(
+      process,
+      `report ${next._tag}`,
+      AcquirerReports.use(({ receive }) => receive(next)),
+      [],
+      (exit) => {
+        telling.delete(subject)
+        if (Exit.isFailure(exit)) return
+        machine.note(process, `   ${exit.value}`)
+        if (exit.value === "unknown") broken.push(`${next._tag} names nothing that the service knows`)
+        subject.reports.shift()
+        heard.push(next)
+      }
+    )
   }
 
   /** A copy of a report, ahead of its turn or long after it; MEDs and messages have no name to know a copy by. */
@@ -257,7 +270,12 @@ export const makeCallers = (options: {
     if (copies.length === 0) return
     const copy = machine.pick(copies)
     machine.count("a report comes twice, late or early")
-    operate(process, `copy of report ${copy._tag}`, AcquirerReports.use(({ receive }) => receive(copy)), [])
+    operate(
+      process,
+      `copy of report ${copy._tag}`,
+      AcquirerReports.use(({ receive }) => receive(copy)),
+      []
+    )
   }
 
   /** The dispute that the service made of a MED. */
@@ -357,9 +375,14 @@ export const makeCallers = (options: {
       { events: someEvents() },
       { secret: `another secret ${machine.below(9)}` }
     ])
-    request(process, `change an endpoint ${JSON.stringify(body)}`, { method: "PATCH", path, key, body }, ({ status }) => {
-      if (status !== 200 && status !== 404 && status !== 503) broken.push(`a change is answered with ${status}`)
-    })
+    request(
+      process,
+      `change an endpoint ${JSON.stringify(body)}`,
+      { method: "PATCH", path, key, body },
+      ({ status }) => {
+        if (status !== 200 && status !== 404 && status !== 503) broken.push(`a change is answered with ${status}`)
+      }
+    )
   }
 
   const someEvents = () => {
@@ -370,7 +393,9 @@ export const makeCallers = (options: {
   const actAsOperator = (process: ServerProcess) => {
     const charge = known("charge").length === 0 ? undefined : machine.pick(known("charge"))
     const payout = known("payout").length === 0 ? undefined : machine.pick(known("payout"))
-    const dispute = [...books.pixes.values()].find(({ dispute: id }) => id !== undefined && machine.random() < 0.5)?.dispute
+    const dispute = [...books.pixes.values()].find(
+      ({ dispute: id }) => id !== undefined && machine.random() < 0.5
+    )?.dispute
     switch (machine.below(9)) {
       case 0:
         if (charge?.id !== undefined) cancel(process, charge.id)
@@ -378,7 +403,12 @@ export const makeCallers = (options: {
       case 1: {
         const id = charge?.id
         if (id === undefined) return
-        return operate(process, `refund ${id}`, Disputes.use(({ refund }) => refund(id)), ["InvalidStateError"])
+        return operate(
+          process,
+          `refund ${id}`,
+          Disputes.use(({ refund }) => refund(id)),
+          ["InvalidStateError"]
+        )
       }
       case 2:
       case 3: {
@@ -390,7 +420,12 @@ export const makeCallers = (options: {
       }
       case 4:
         if (dispute === undefined) return
-        return operate(process, "defend", Disputes.use(({ defend }) => defend(dispute, "?")), ["InvalidStateError"])
+        return operate(
+          process,
+          "defend",
+          Disputes.use(({ defend }) => defend(dispute, "?")),
+          ["InvalidStateError"]
+        )
       case 5: {
         const merchant = machine.pick(merchants)
         const update = { auto_payout_enabled: machine.random() < 0.5 }

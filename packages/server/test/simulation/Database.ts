@@ -146,8 +146,8 @@ export interface Server {
   readonly clientsOf: (process: Running) => Layer.Layer<SqlClient.SqlClient | PgClient.PgClient>
   /** PostgreSQL goes away for a time: nothing is reached, and what was open is rolled back. */
   readonly goAway: (forMs: number) => Promise<void>
-  /** A process is dead: what it had open is rolled back. */
-  readonly died: (process: Running) => Promise<void>
+  /** Rolls back what a dead process had open. */
+  readonly reap: () => Promise<void>
   /** Looks in from outside, between two statements of the service; undefined while a transaction is open. */
   readonly isQuiet: () => boolean
 }
@@ -169,8 +169,10 @@ export const makeServer = (machine: Machine, database: Database): Server => {
   let open: Session | undefined
   let toldMs: number | undefined
   let awayUntilMs = 0
-  const listeners: Array<{ readonly process: Running; readonly queue: Queue.Queue<PgConnection.Notification, SqlError> }> =
-    []
+  const listeners: Array<{
+    readonly process: Running
+    readonly queue: Queue.Queue<PgConnection.Notification, SqlError>
+  }> = []
 
   /** Does a statement as PostgreSQL would. */
   const execute = async ({ process, session, sql, params }: Statement) => {
@@ -283,8 +285,8 @@ export const makeServer = (machine: Machine, database: Database): Server => {
       await machine.settle()
     },
 
-    died: async (process) => {
-      if (open?.process === process) await lose(open)
+    reap: async () => {
+      if (open?.process.alive === false) await lose(open)
     },
 
     clientsOf: (process) =>
@@ -363,7 +365,8 @@ const labelOf = (sql: string): string => {
   if (known !== undefined) return known
   const flat = sql.replace(/\s+/g, " ").trim()
   const [, verb, table] = /(INSERT INTO|UPDATE|DELETE FROM|FROM) ([a-z_]+)/.exec(flat) ?? []
-  const label = verb === undefined ? flat.slice(0, 60) : `${flat.split(" ")[0]} ${verb} ${table}`.replace(/^(\w+) \1/, "$1")
+  const label =
+    verb === undefined ? flat.slice(0, 60) : `${flat.split(" ")[0]} ${verb} ${table}`.replace(/^(\w+) \1/, "$1")
   labels.set(sql, label)
   return label
 }

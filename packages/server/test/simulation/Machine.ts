@@ -175,7 +175,8 @@ export const makeMachine = (random: Random, startMs: number): Machine => {
     take,
     after,
     settle,
-    nextWakeMs: () => sleepers.reduce<number | undefined>((least, { atMs }) => Math.min(least ?? atMs, atMs), undefined),
+    nextWakeMs: () =>
+      sleepers.reduce<number | undefined>((least, { atMs }) => Math.min(least ?? atMs, atMs), undefined),
     advanceTo: async (atMs) => {
       now = Math.max(now, atMs)
       const due = sleepers.filter((sleeper) => sleeper.atMs <= now)
@@ -225,9 +226,7 @@ const immediate = () => new Promise<void>((resolve) => void setImmediate(resolve
 
 /** The machine whose processes set timers now. */
 const virtualTimers: {
-  current:
-    | { readonly running: () => Running | undefined; readonly after: Machine["after"] }
-    | undefined
+  current: { readonly running: () => Running | undefined; readonly after: Machine["after"] } | undefined
 } = { current: undefined }
 
 /**

@@ -68,14 +68,15 @@ export const makeReceivers = (machine: Machine): Receivers => {
                     )
                   )
                 }
-                const timeout = () =>
-                  machine.after(process, WEBHOOK_TIMEOUT_MS, () => answer(null, "timeout"))
+                const timeout = () => machine.after(process, WEBHOOK_TIMEOUT_MS, () => answer(null, "timeout"))
                 const step = machine.park({
                   process,
                   what: `deliver ${delivery.event}`,
                   take: () => {
-                    if (machine.fault("a receiver refuses the connection", 0.06)) return answer(null, "connection refused")
-                    if (machine.fault("a receiver resets before it reads", 0.03)) return answer(null, "connection reset")
+                    if (machine.fault("a receiver refuses the connection", 0.06))
+                      return answer(null, "connection refused")
+                    if (machine.fault("a receiver resets before it reads", 0.03))
+                      return answer(null, "connection reset")
                     if (machine.fault("a receiver never reads", 0.03)) return void timeout()
                     const one = reach(delivery)
                     if (machine.fault("a receiver fails", 0.08)) {

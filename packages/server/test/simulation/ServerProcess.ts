@@ -45,10 +45,9 @@ export interface Request {
   readonly body?: unknown
 }
 
-export class Routes extends Context.Service<
-  Routes,
-  { readonly answer: (request: Request) => Effect.Effect<Answer> }
->()("@pix-payments/server/test/simulation/Routes") {}
+export class Routes extends Context.Service<Routes, { readonly answer: (request: Request) => Effect.Effect<Answer> }>()(
+  "@pix-payments/server/test/simulation/Routes"
+) {}
 
 /** What a process can be asked for. */
 export type Services = Layer.Success<ReturnType<typeof wholeService>>
@@ -59,7 +58,7 @@ export interface ServerProcess extends Running {
   /** Runs something with its services; told how it ends, unless the process dies first. */
   readonly do: <A, E>(effect: Effect.Effect<A, E, Services>, ended: (exit: Exit.Exit<A, E>) => void) => void
   /** `kill -9`. */
-  readonly kill: () => Promise<void>
+  readonly kill: () => void
   /** SIGTERM. */
   readonly stop: () => void
 }
@@ -73,7 +72,7 @@ export interface Edges {
 }
 
 export const startProcess = (edges: Edges, name: string): ServerProcess => {
-  const { machine, server } = edges
+  const { machine } = edges
   let state: ReturnType<ServerProcess["state"]> = "starting"
   let services: Context.Context<Services> | undefined
   const scope = Scope.makeUnsafe()
@@ -89,11 +88,10 @@ export const startProcess = (edges: Edges, name: string): ServerProcess => {
         watch(Effect.runForkWith(context)(effect), ended)
       })
     },
-    kill: async () => {
+    kill: () => {
       machine.note(process, "is killed")
       state = "dead"
       machine.kill(process)
-      await server.died(process)
     },
     stop: () => {
       machine.note(process, "is told to end")
@@ -208,8 +206,10 @@ const makeRoutes = Effect.gen(function* () {
         body: found.route.takesBody ? JSON.stringify(body ?? {}) : ""
       }
       return Effect.catchCause(
-        Effect.catch(found.route.answer(request, () => {}), (error) =>
-          Effect.succeed(error instanceof Unavailable ? codeAnswer("SERVICE_UNAVAILABLE") : errorAnswer(error))
+        Effect.catch(
+          found.route.answer(request, () => {}),
+          (error) =>
+            Effect.succeed(error instanceof Unavailable ? codeAnswer("SERVICE_UNAVAILABLE") : errorAnswer(error))
         ),
         (cause) => Effect.as(Effect.logError(describeCause(cause)), codeAnswer("INTERNAL_ERROR"))
       )

@@ -40,7 +40,14 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
   ])
   const edges = { machine, server, books, receivers, retryDelaysMs }
   const callers = makeCallers({ machine, server, database, books, receivers })
-  const invariants = makeInvariants({ database, books, callers, receivers, attemptsInAll: retryDelaysMs.length + 1 })
+  const invariants = makeInvariants({
+    database,
+    books,
+    callers,
+    receivers,
+    attemptsInAll: retryDelaysMs.length + 1,
+    wereClocksWrong: () => machine.counts.has("a clock is set")
+  })
   const processes: Array<ServerProcess> = []
   let started = 0
 
@@ -51,9 +58,14 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
   const living = () => processes.filter((process) => process.alive)
   const serving = () => processes.filter((process) => process.state() === "ready")
 
+  const settle = async () => {
+    await machine.settle()
+    await server.reap()
+  }
+
   /** Takes one step, or lets time pass until there is one. */
   const goOn = async (atMostMs: number) => {
-    await machine.settle()
+    await settle()
     const ready = machine.ready()
     if (ready.length > 0) {
       machine.count("steps")
@@ -75,7 +87,7 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     if (dice < 0.45) {
       if (living().length === 0) return
       machine.count("kills")
-      await machine.pick(living()).kill()
+      machine.pick(living()).kill()
     } else if (dice < 0.55) {
       if (serving().length === 0) return
       machine.count("orderly ends")
@@ -105,7 +117,7 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     const isTwo = random() < 0.5
     for (let done = 0, steps = 0; done < actions && broken.length === 0 && steps < 4000; steps++) {
       if (living().length < (isTwo ? 2 : 1) && random() < 0.2) start()
-      await machine.settle()
+      await settle()
       const dice = random()
       const ready = machine.ready()
       if (ready.length > 0 && dice < 0.8) {
@@ -165,10 +177,15 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
   } catch (error) {
     broken.push(`the simulation itself fails: ${error instanceof Error ? error.stack : String(error)}`)
   } finally {
-    for (const process of living()) await process.kill()
+    for (const process of living()) process.kill()
+    await server.reap()
   }
   return { seed, broken, history: machine.history, counts: machine.counts }
 }
+
+/** What a failing seed says: what broke, how to see it again, and all that happened. */
+export const told = ({ broken, history, seed }: Outcome): string =>
+  `${broken.join("\n")}\n\nSIMULATION_SEED=${seed} replays it. Its history:\n${history.join("\n")}`
 
 let timersAreVirtual = false
 
