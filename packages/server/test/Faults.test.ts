@@ -147,7 +147,7 @@ layer(Layer.empty, { excludeTestServices: true })(`Under load (FAULT_SEED=${seed
         const url = yield* createDatabase()
         const hour = 3_600_000
         const stepsMs = Array.from({ length: rounds + 1 }, (_, index) =>
-          index === rounds ? 0 : Math.round((random() < 0.5 ? -1 : 1) * (1 + random() * 5) * hour)
+          index === rounds ? 0 : Math.round((index % 2 === 0 ? 1 : -1) * (1 + random() * 5) * hour)
         )
         const service = yield* startProcess({
           ...(yield* environmentOf(url)),

@@ -37,7 +37,7 @@ export interface Merchant {
 }
 
 /** What a caller wants to be done once. */
-export interface Operation {
+interface Operation {
   readonly name: string
   readonly kind: "charge" | "payout"
   readonly merchant: Merchant

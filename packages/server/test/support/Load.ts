@@ -66,7 +66,7 @@ export const startLoad = (target: Target, receiver: Receiver, callers = 8) =>
     const operations: Array<Operation> = []
     const wrong: Array<string> = []
     const statuses = new Map<number, number>()
-    let isOver = false
+    const over = new AbortController()
 
     const operate = async (method: string, path: string, body?: unknown, status = 200) => {
       const token = { "x-operator-token": OPERATOR_TOKEN }
@@ -121,7 +121,7 @@ export const startLoad = (target: Target, receiver: Receiver, callers = 8) =>
     }
 
     const caller = async (index: number) => {
-      for (let i = index; !isOver; i++) {
+      for (let i = index; !over.signal.aborted; i++) {
         const operation = newOperation(i, receiver.url)
         operations.push(operation)
         await settle(operation)
@@ -210,7 +210,7 @@ export const startLoad = (target: Target, receiver: Receiver, callers = 8) =>
     return {
       answered: () => operations.filter(({ id }) => id !== undefined).length,
       stop: Effect.promise(async () => {
-        isOver = true
+        over.abort()
         await calling
       }),
       assertNothingLost
