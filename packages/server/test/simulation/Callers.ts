@@ -60,6 +60,8 @@ export interface Callers {
   readonly act: (process: ServerProcess) => void | Promise<void>
   /** What is left of it after the storm; false when nothing is. */
   readonly finish: (process: ServerProcess) => Promise<boolean>
+  /** Whoever was refused, and asked again without being answered, asks once more. */
+  readonly askAgain: () => void
   /** Reads back what was answered: a resource that was told of is there for ever. */
   readonly readBack: (process: ServerProcess) => void
 }
@@ -539,6 +541,10 @@ export const makeCallers = (options: {
         }
       }
       return unsettled.length > 0 || told.length > 0 || cancels.size > 0
+    },
+
+    askAgain: () => {
+      for (const each of operations) if (each.id === undefined) each.isSettled = false
     },
 
     readBack: (process) => {

@@ -144,6 +144,7 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     machine.storm(false)
     machine.note(undefined, "the storm is over")
     for (const process of processes) process.skewMs = 0
+    callers.askAgain()
     let left: ReadonlyArray<string> = []
     for (let round = 0; round < QUIET_ROUNDS && broken.length === 0; round++) {
       if (living().length === 0) start()
