@@ -174,6 +174,7 @@ const holds = (load: Load, url: Redacted.Redacted<string>, service: ServiceProce
     yield* load.stop
     yield* letLeasesRunOut(url)
     yield* load.assertNothingLost
+    if (process.env["FAULT_ROUNDS"] !== undefined) process.stdout.write(`${load.summary()}\n`)
     service.signal("SIGTERM")
     assert.strictEqual(yield* service.ended, 0, service.written())
   })

@@ -18,6 +18,8 @@ export interface Target {
 export interface Load {
   /** How many operations are answered so far. */
   readonly answered: () => number
+  /** What was done and answered, in a line. */
+  readonly summary: () => string
   /** No new operations; done when all that were begun are answered. The faults must be over. */
   readonly stop: Effect.Effect<void>
   /** Everything that was answered is there, once, whole, told of and accounted for. */
@@ -66,6 +68,7 @@ export const startLoad = (target: Target, receiver: Receiver, callers = 8) =>
     const operations: Array<Operation> = []
     const wrong: Array<string> = []
     const statuses = new Map<number, number>()
+    const startedAt = performance.now()
     const over = new AbortController()
 
     const operate = async (method: string, path: string, body?: unknown, status = 200) => {
@@ -208,6 +211,11 @@ export const startLoad = (target: Target, receiver: Receiver, callers = 8) =>
     })
 
     return {
+      summary: () => {
+        const seconds = Math.round((performance.now() - startedAt) / 1000)
+        const answers = [...statuses].toSorted(([a], [b]) => a - b).map(([status, count]) => `${count} x ${status}`)
+        return `${operations.length} operations in ${seconds} s, ${answers.join(", ")}, ${receiver.received.length} deliveries`
+      },
       answered: () => operations.filter(({ id }) => id !== undefined).length,
       stop: Effect.promise(async () => {
         over.abort()
