@@ -22,6 +22,8 @@ export interface Invariants {
   readonly waiting: () => Promise<ReadonlyArray<string>>
   /** Looks at all of it, when nothing is left to happen. */
   readonly atTheEnd: () => Promise<ReadonlyArray<string>>
+  /** The states that resources came to, and how often each. */
+  readonly reached: () => ReadonlyMap<string, number>
 }
 
 export const makeInvariants = (options: {
@@ -37,6 +39,7 @@ export const makeInvariants = (options: {
   const { query } = database
   const model = new Map<string, number>()
   const moved = new Map<string, Array<string>>()
+  const reached = new Map<string, number>()
   let seen = 0
 
   const move = (owner: string, kind: string, amount: number) =>
@@ -95,6 +98,8 @@ export const makeInvariants = (options: {
         const states = moved.get(row.id) ?? []
         moved.set(row.id, [...states, row.is_now])
         const step = `${row.kind} ${row.was ?? "-"}>${row.is_now}`
+        const state = `${row.kind} that were ${row.is_now}`
+        reached.set(state, (reached.get(state) ?? 0) + 1)
         if (!allowedMoves.has(step)) broken.push(`${row.id} is moved as no table allows: ${step}`)
         if (row.sequence !== states.length + 1)
           broken.push(`${row.id} has the sequence ${row.sequence} after ${states.join(">")}`)
@@ -253,6 +258,7 @@ export const makeInvariants = (options: {
   return {
     soFar,
     waiting,
+    reached: () => reached,
     atTheEnd: async () => {
       const broken = [...(await soFar())]
       await reconcile(broken)

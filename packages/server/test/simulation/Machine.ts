@@ -47,7 +47,7 @@ export interface Machine {
   readonly history: ReadonlyArray<string>
   /** True with this probability while faults are on; what happened is counted under `name`. */
   readonly fault: (name: string, probability: number) => boolean
-  readonly count: (name: string) => void
+  readonly count: (name: string, by?: number) => void
   readonly counts: ReadonlyMap<string, number>
   /** Faults are off before it is called with true, and after it is called with false. */
   readonly storm: (on: boolean) => void
@@ -157,7 +157,7 @@ export const makeMachine = (random: Random, startMs: number): Machine => {
       counts.set(name, (counts.get(name) ?? 0) + 1)
       return true
     },
-    count: (name) => void counts.set(name, (counts.get(name) ?? 0) + 1),
+    count: (name, by = 1) => void counts.set(name, (counts.get(name) ?? 0) + by),
     counts,
     storm: (on) => {
       faultsOn = on

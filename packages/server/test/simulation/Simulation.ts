@@ -181,6 +181,9 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     for (const process of living()) process.kill()
     await server.reap()
   }
+  machine.count("operations", callers.operations.length)
+  machine.count("deliveries taken", [...receivers.received.values()].filter(({ accepted }) => accepted > 0).length)
+  for (const [state, count] of invariants.reached()) machine.count(state, count)
   return { seed, broken, history: machine.history, counts: machine.counts }
 }
 
