@@ -57,7 +57,7 @@ export interface Callers {
   /** Makes the merchants; before any fault. */
   readonly begin: (process: ServerProcess, until: (isDone: () => boolean) => Promise<void>) => Promise<void>
   /** Something that somebody wants, or that happens between institutions. */
-  readonly act: (process: ServerProcess) => void | Promise<void>
+  readonly act: (process: ServerProcess) => Promise<void>
   /** What is left of it after the storm; false when nothing is. */
   readonly finish: (process: ServerProcess) => Promise<boolean>
   /** Whoever was refused, and asked again without being answered, asks once more. */
@@ -84,6 +84,8 @@ export const makeCallers = (options: {
   /** Whoever died while it was told has not heard. */
   const isTelling = (subject: Pix | Sent) => telling.get(subject)?.alive === true
   const cancels = new Set<string>()
+  /** MEDs that the service knows of, and has made a dispute of that we have not seen. */
+  const learn = new Set<Pix>()
 
   const call = <A, E>(
     process: ServerProcess,
@@ -292,7 +294,7 @@ export const makeCallers = (options: {
   }
 
   /** Something happens to a Pix, between its payer and the institutions. */
-  const happen = async (pix: Pix) => {
+  const happen = (pix: Pix) => {
     const { txid } = pix
     const change = (state: Pix["state"], told: AcquirerReport) => {
       pix.state = state
@@ -305,9 +307,9 @@ export const makeCallers = (options: {
           ? change("paid", { _tag: "charge.paid", txid, endToEndId: endToEndIdOf(txid) })
           : change("failed", { _tag: "charge.failed", txid, reason: "by the simulation" })
       case "paid": {
-        if (machine.random() < 0.5) return
+        if (machine.random() < 0.3) return
         const dispute = pix.dispute
-        switch (machine.below(4)) {
+        switch (machine.below(6)) {
           case 0:
             return change("refunded", { _tag: "charge.refunded", txid })
           case 1: {
@@ -325,13 +327,8 @@ export const makeCallers = (options: {
       }
       case "contested": {
         // It is decided once the service knows of it.
-        if (pix.reports.length > 0 || isTelling(pix) || !server.isQuiet()) return
-        pix.dispute ??= await disputeOf(pix)
         const disputeId = pix.dispute
-        if (disputeId === undefined) {
-          broken.push(`${pix.operation}: a MED was heard, and there is no dispute`)
-          return
-        }
+        if (disputeId === undefined || pix.reports.length > 0) return
         switch (machine.below(5)) {
           case 0:
             pix.reports.push({ _tag: "med.message", disputeId, text: "?" })
@@ -398,7 +395,7 @@ export const makeCallers = (options: {
     const dispute = [...books.pixes.values()].find(
       ({ dispute: id }) => id !== undefined && machine.random() < 0.5
     )?.dispute
-    switch (machine.below(9)) {
+    switch (machine.below(11)) {
       case 0:
         if (charge?.id !== undefined) cancel(process, charge.id)
         return
@@ -413,7 +410,8 @@ export const makeCallers = (options: {
         )
       }
       case 2:
-      case 3: {
+      case 3:
+      case 9: {
         const id = payout?.id
         if (id === undefined) return
         const decision = machine.random() < 0.7 ? "approved" : "canceled"
@@ -421,6 +419,7 @@ export const makeCallers = (options: {
         return operate(process, `payout ${id} is ${decision}`, decided, ["InvalidStateError"])
       }
       case 4:
+      case 10:
         if (dispute === undefined) return
         return operate(
           process,
@@ -509,22 +508,42 @@ export const makeCallers = (options: {
         })
         await until(() => isDone)
       }
+      // Money to pay out from the beginning.
+      for (const merchant of merchants) {
+        const funding = create("charge", merchant, { amount: 20_000, customer })
+        funding.ask(process)
+        await until(() => funding.isSettled)
+        const pix = [...books.pixes.values()].find(({ operation }) => operation === funding.name)
+        if (pix?.state !== "emitted") continue
+        pix.state = "paid"
+        pix.reports.push({ _tag: "charge.paid", txid: pix.txid, endToEndId: endToEndIdOf(pix.txid) })
+        report(process, pix)
+        await until(() => pix.reports.length === 0)
+      }
     },
 
-    act: (process) => {
+    act: async (process) => {
+      for (const pix of server.isQuiet() ? learn : []) {
+        pix.dispute = await disputeOf(pix)
+        if (pix.dispute === undefined) broken.push(`${pix.operation}: a MED was heard, and there is no dispute`)
+        learn.delete(pix)
+      }
       const dice = machine.random()
       if (dice < 0.3) return newOperation().ask(process)
       if (dice < 0.42) {
         return (operations.length === 0 ? newOperation() : machine.pick(operations)).ask(process)
       }
       const pixes = [...books.pixes.values()]
-      if (dice < 0.62 && pixes.length > 0) return happen(machine.pick(pixes))
+      if (dice < 0.62 && pixes.length > 0) {
+        const moving = pixes.filter(({ state }) => state === "paid" || state === "contested")
+        return happen(machine.pick(moving.length > 0 && machine.random() < 0.5 ? moving : pixes))
+      }
       if (dice < 0.8) {
         const told = [...pixes, ...books.sent.values()].filter(({ reports }) => reports.length > 0)
         return told.length === 0 ? undefined : report(process, machine.pick(told))
       }
       if (dice < 0.84) return reportCopy(process)
-      if (dice < 0.91) return actOnEndpoint(process, machine.pick(merchants))
+      if (dice < 0.89) return actOnEndpoint(process, machine.pick(merchants))
       return actAsOperator(process)
     },
 

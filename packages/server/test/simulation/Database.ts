@@ -120,6 +120,16 @@ const preparation = [
       RETURN NULL;
     END $$`,
   `CREATE TRIGGER simulation_release AFTER UPDATE ON releases FOR EACH ROW EXECUTE FUNCTION simulation_release()`,
+  // What is done with is taken up again by a resend alone, which begins the curve anew.
+  `CREATE FUNCTION simulation_delivery() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF OLD.status IN ('delivered', 'failed', 'canceled') AND NEW.status <> OLD.status
+        AND NEW.curve_from = OLD.curve_from THEN
+        INSERT INTO simulation_moves (kind, id, was, is_now) VALUES ('deliveries', NEW.id, OLD.status, NEW.status);
+      END IF;
+      RETURN NULL;
+    END $$`,
+  `CREATE TRIGGER simulation_delivery AFTER UPDATE ON deliveries FOR EACH ROW EXECUTE FUNCTION simulation_delivery()`,
   `CREATE TABLE simulation_told (change_id uuid NOT NULL, event text NOT NULL, endpoint_id uuid NOT NULL,
     normalized_url text NOT NULL)`,
   `CREATE FUNCTION simulation_tell() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -113,9 +113,9 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
 
   const storm = async () => {
     machine.storm(true)
-    const actions = 25 + machine.below(45)
+    const actions = 30 + machine.below(70)
     const isTwo = random() < 0.5
-    for (let done = 0, steps = 0; done < actions && broken.length === 0 && steps < 4000; steps++) {
+    for (let done = 0, steps = 0; done < actions && broken.length === 0 && steps < 6000; steps++) {
       if (living().length < (isTwo ? 2 : 1) && random() < 0.2) start()
       await settle()
       const dice = random()
