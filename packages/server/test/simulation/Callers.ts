@@ -263,6 +263,7 @@ export const makeCallers = (options: {
         if (exit.value === "unknown") broken.push(`${next._tag} names nothing that the service knows`)
         subject.reports.shift()
         heard.push(next)
+        if (next._tag === "med.opened" && "txid" in subject) learn.add(subject)
       }
     )
   }
