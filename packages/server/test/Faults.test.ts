@@ -120,8 +120,12 @@ layer(Layer.empty, { excludeTestServices: true })(`Under load (FAULT_SEED=${seed
             Effect.gen(function* () {
               yield* sql`LOCK TABLE charges, payouts, deliveries IN ACCESS EXCLUSIVE MODE`
               yield* eventually(
-                sql<{ count: bigint }>`SELECT count(*) AS count FROM pg_stat_activity
-                  WHERE application_name = 'pix-payments' AND wait_event_type = 'Lock'`,
+                // A transaction sees the activity as it was at its first look, unless it lets go of that.
+                Effect.andThen(
+                  sql`SELECT pg_stat_clear_snapshot()`,
+                  sql<{ count: bigint }>`SELECT count(*) AS count FROM pg_stat_activity
+                    WHERE application_name = 'pix-payments' AND wait_event_type = 'Lock'`
+                ),
                 ([row]) => Number(row?.count) >= 2
               )
             })
@@ -183,11 +187,13 @@ const holds = (load: Load, url: Redacted.Redacted<string>, service: ServiceProce
 const letLeasesRunOut = (url: Redacted.Redacted<string>) =>
   Effect.gen(function* () {
     const sql = yield* connect(url)
-    yield* sql`UPDATE deliveries SET due_at = least(due_at, now() + interval '1 second') WHERE status = 'delivering'`
-    yield* sql`UPDATE payouts SET hand_over_at = least(hand_over_at, now() + interval '1 second')
-      WHERE status = 'processing'`
-    yield* sql`UPDATE simulator_reports SET due_at = least(due_at, now() + interval '1 second')
-      WHERE reported_at IS NULL`
+    // What the service is at just now has no lease to wait for.
+    yield* sql`UPDATE deliveries SET due_at = least(due_at, now() + interval '1 second') WHERE id IN (
+      SELECT id FROM deliveries WHERE status = 'delivering' FOR UPDATE SKIP LOCKED)`
+    yield* sql`UPDATE payouts SET hand_over_at = least(hand_over_at, now() + interval '1 second') WHERE id IN (
+      SELECT id FROM payouts WHERE status = 'processing' FOR UPDATE SKIP LOCKED)`
+    yield* sql`UPDATE simulator_reports SET due_at = least(due_at, now() + interval '1 second') WHERE id IN (
+      SELECT id FROM simulator_reports WHERE reported_at IS NULL FOR UPDATE SKIP LOCKED)`
   })
 
 const someAnswers = (load: Load) => {
