@@ -98,12 +98,17 @@ const memory = Layer.mergeAll(
       const known = accepted.get(hash) ?? Effect.succeed(caller)
       accepted.set(hash, known)
       return known
+    },
+    recall: (key) => {
+      hashOf(key)
+      return caller
     }
   }),
   only(ChargeStore, {
     insert: () => Effect.succeed({ existing: undefined }),
     change: () => Effect.succeed(true),
-    find: (id) => Effect.succeed({ ...stored, id })
+    find: (id) => Effect.succeed({ ...stored, id }),
+    findFor: (_, id) => Effect.succeed({ ...stored, id })
   }),
   only(Accounts, {}),
   only(Payouts, {}),

@@ -42,8 +42,8 @@ const foundation = Layer.mergeAll(Ids.layer, Nudge.layer, Metrics.layer, PublicA
   Layer.provideMerge(Database.layer)
 )
 
-/** The migrated database and what keeps things in it, without listeners or loops. */
-export const storesLayer = Layer.mergeAll(
+/** What keeps things, in whichever database. */
+export const stores = Layer.mergeAll(
   Accounts.layer,
   ApiKeys.layer,
   ChargeStore.layer,
@@ -57,11 +57,18 @@ export const storesLayer = Layer.mergeAll(
   Stats.layer,
   Secrets.layer,
   OperatorToken.layer
-).pipe(Layer.provideMerge(foundation))
+)
 
-const services = Layer.mergeAll(SimulatorReports.layer, WebhookEndpoints.layer).pipe(
-  Layer.provideMerge(AcquirerReports.layer),
-  Layer.provideMerge(Layer.mergeAll(Charges.layer, Payouts.layer, Disputes.layer)),
+/** The migrated database and what keeps things in it, without listeners or loops. */
+export const storesLayer = stores.pipe(Layer.provideMerge(foundation))
+
+/** What decides, over whichever acquirer. */
+export const deciders = Layer.merge(AcquirerReports.layer, WebhookEndpoints.layer).pipe(
+  Layer.provideMerge(Layer.mergeAll(Charges.layer, Payouts.layer, Disputes.layer))
+)
+
+const services = SimulatorReports.layer.pipe(
+  Layer.provideMerge(deciders),
   Layer.provideMerge(Simulator.layer),
   Layer.provideMerge(storesLayer),
   Layer.provideMerge(Listening.layer)
@@ -70,8 +77,8 @@ const services = Layer.mergeAll(SimulatorReports.layer, WebhookEndpoints.layer).
 const looping = <R>(name: string, round: Effect.Effect<number, Unavailable, R>, idle: Duration.Input) =>
   Layer.effectDiscard(Effect.forkScoped(forever(name, round, Effect.sleep(idle))))
 
-/** What goes on by itself, in every process: rows say what is due. */
-const loops = Layer.mergeAll(
+/** What goes on by itself, in every process, whoever is the acquirer and sends the webhooks: rows say what is due. */
+export const loops = Layer.mergeAll(
   looping(
     "charge recovery",
     Charges.use(({ recover }) => recover),
@@ -83,13 +90,19 @@ const loops = Layer.mergeAll(
     Releases.use(({ releaseDue }) => releaseDue),
     "1 second"
   ),
-  looping(
-    "simulator reports",
-    SimulatorReports.use(({ tellDue }) => tellDue),
-    "200 millis"
-  ),
-  WebhookScheduler.layer.pipe(Layer.provide(WebhookSender.layer))
+  WebhookScheduler.layer
+)
+
+const simulatorLoop = looping(
+  "simulator reports",
+  SimulatorReports.use(({ tellDue }) => tellDue),
+  "200 millis"
 )
 
 /** Needs `Settings` and `DatabaseLocation`; gives what the demo and the tests look at. */
-export const layer = Layer.mergeAll(PublicServer.layer, OperatorServer.layer, loops).pipe(Layer.provideMerge(services))
+export const layer = Layer.mergeAll(
+  PublicServer.layer,
+  OperatorServer.layer,
+  simulatorLoop,
+  loops.pipe(Layer.provide(WebhookSender.layer))
+).pipe(Layer.provideMerge(services))

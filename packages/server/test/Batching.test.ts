@@ -102,6 +102,24 @@ describe("Batching", () => {
     })
   )
 
+  it.live("says so too where the lost connection broke a transaction, whose roll-back is then lost with it", () =>
+    Effect.gen(function* () {
+      const lost = Effect.fail(new SqlError({ reason: new ConnectionError({ cause: new Error("told by the test") }) }))
+      let runs = 0
+      const one = yield* Batching.make<number, number>({
+        maxBatch: 10,
+        run: () => {
+          runs++
+          // As the driver does it: what the roll-back dies of is all that is left of the cause.
+          return Effect.catch(lost, () => Effect.orDie(lost))
+        }
+      })
+      const error = yield* Effect.flip(one(1))
+      assert.deepInclude(error, { _tag: "Unavailable", reason: "database-away" })
+      assert.strictEqual(runs, 1)
+    })
+  )
+
   it.live("takes no more members than may wait", () =>
     Effect.gen(function* () {
       const store = yield* makeStore({ maxWaiting: 2 })

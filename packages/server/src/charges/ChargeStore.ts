@@ -70,8 +70,8 @@ export interface ChargeChange {
   readonly charge: StoredCharge
   readonly told: Told
   readonly transfers: ReadonlyArray<Transfer>
-  /** When the money of a payment that went to `pending` is to be released. */
-  readonly releaseAtMs?: number | undefined
+  /** How long the money of a payment that went to `pending` is held. */
+  readonly releaseInMs?: number | undefined
 }
 
 export interface ChargeFilters {
@@ -94,7 +94,7 @@ export class ChargeStore extends Context.Service<
      */
     readonly insert: (
       charge: StoredCharge,
-      recoverAtMs: number,
+      recoverInMs: number,
       remembered: Caller | undefined
     ) => Effect.Effect<{ readonly existing: StoredCharge | undefined }, CallerUnconfirmed | Unavailable>
     /** Does a change; false when the charge has moved on since it was decided. */
@@ -203,7 +203,7 @@ export class ChargeStore extends Context.Service<
       })
 
       return ChargeStore.of({
-        insert: (charge, recoverAtMs, remembered) => orUnconfirmed(insert({ charge, recoverAtMs, remembered })),
+        insert: (charge, recoverInMs, remembered) => orUnconfirmed(insert({ charge, recoverInMs, remembered })),
         change,
         changeInTransaction: (only) =>
           Effect.gen(function* () {
@@ -251,7 +251,7 @@ export class ChargeStore extends Context.Service<
 
 interface NewCharge {
   readonly charge: StoredCharge
-  readonly recoverAtMs: number
+  readonly recoverInMs: number
   readonly remembered: Caller | undefined
 }
 
@@ -340,15 +340,16 @@ const newRows = recordset({
   caller: "integer"
 })
 
-const notes = recordset({ id: "uuid", charge_ids: "text", due_at: "timestamptz" })
+const notes = recordset({ id: "uuid", charge_ids: "text", due_in_ms: "float8" })
 
 const NOTES = 1 + newRows.width
 
+// What is waited for is counted on the database's clock, which asks for it: a process's may be wrong by hours.
 const insertMany = `
   WITH ${liveCte(NOTES + notes.width)},
   noted AS (
     INSERT INTO charge_recoveries (due_at, id, charge_ids)
-    SELECT n.due_at, n.id, string_to_array(n.charge_ids, ',')::uuid[] FROM ${notes.from(NOTES)} AS n
+    SELECT now() + n.due_in_ms * interval '1 millisecond', n.id, string_to_array(n.charge_ids, ',')::uuid[] FROM ${notes.from(NOTES)} AS n
   ),
   inserted AS (
     INSERT INTO charges (id, account_id, application_id, origin, idempotency_key, status, method, amount, description,
@@ -399,7 +400,7 @@ const changed = `
   ),
   ${tellingCtes(TOLD)}`
 
-const heldRows = recordset({ charge_id: "uuid", account_id: "uuid", amount: "bigint", due_at: "timestamptz" })
+const heldRows = recordset({ charge_id: "uuid", account_id: "uuid", amount: "bigint", due_in_ms: "float8" })
 
 const changeStates = `${changed} SELECT id, ${ADDRESSED} FROM changed`
 
@@ -407,7 +408,7 @@ const changeStatesAndMoveMoney = `${changed},
   ${transferCtes(MOVED)},
   held AS (
     INSERT INTO releases (charge_id, account_id, amount, due_at)
-    SELECT r.charge_id, r.account_id, r.amount, r.due_at
+    SELECT r.charge_id, r.account_id, r.amount, now() + r.due_in_ms * interval '1 millisecond'
     FROM ${heldRows.from(MOVED + TRANSFERS_WIDTH)} AS r
     WHERE (r.charge_id IN (SELECT id FROM changed)) IS TRUE
   )
@@ -438,15 +439,15 @@ const changeMany = (changes: ReadonlyArray<ChargeChange>): [string, ReadonlyArra
       ]
 }
 
-const releaseOf = ({ charge, releaseAtMs }: ChargeChange) =>
-  releaseAtMs === undefined
+const releaseOf = ({ charge, releaseInMs }: ChargeChange) =>
+  releaseInMs === undefined
     ? []
     : [
         {
           charge_id: charge.id,
           account_id: charge.accountId,
           amount: charge.amount,
-          due_at: releaseAtMs
+          due_in_ms: releaseInMs
         }
       ]
 
@@ -460,7 +461,7 @@ const notesOn = (charges: ReadonlyArray<NewCharge>, ids: Ids["Service"]) => {
   return parts.map((part) => ({
     id: ids.next().id,
     charge_ids: part.map(({ charge }) => charge.id).join(","),
-    due_at: Math.max(...part.map(({ recoverAtMs }) => recoverAtMs))
+    due_in_ms: Math.max(...part.map(({ recoverInMs }) => recoverInMs))
   }))
 }
 

@@ -163,7 +163,7 @@ export class Charges extends Context.Service<
           charge: moved,
           told: tell(`charge.${charge.method}`, transition.events, changedCharge(moved, now), ids.next),
           transfers: report === "paid" ? payment(moved, delayMs > 0 ? "pending" : "available", ids) : [],
-          releaseAtMs: delayMs > 0 ? now + delayMs : undefined
+          releaseInMs: delayMs > 0 ? delayMs : undefined
         })
         return done ? { moved, known: true } : { moved: undefined, known: false }
       })
@@ -227,11 +227,7 @@ export class Charges extends Context.Service<
 
         const { epochMs, id } = ids.next()
         const charge = newCharge(id, epochMs, owner, merchant, request, secrets.seal)
-        const { existing } = yield* store.insert(
-          charge,
-          epochMs + acquirerTimeoutMs + RECOVERY_MARGIN_MS,
-          owner.remembered
-        )
+        const { existing } = yield* store.insert(charge, acquirerTimeoutMs + RECOVERY_MARGIN_MS, owner.remembered)
         if (existing !== undefined) return { charge: existing, replayed: true }
 
         const settled = yield* emit(charge, merchant)

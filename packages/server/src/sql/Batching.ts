@@ -16,7 +16,7 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { SqlError } from "effect/sql/SqlError"
-import { isPassing, PATIENCE_MS, Unavailable } from "./Unavailable.ts"
+import { faultOf, isPassing, PATIENCE_MS, Unavailable } from "./Unavailable.ts"
 
 export interface Options<A, B> {
   /** Most members of one statement. */
@@ -112,8 +112,8 @@ const answers = <A, B>(
 ): Effect.Effect<ReadonlyArray<Effect.Effect<B, Unavailable>>> =>
   Effect.flatMap(Effect.exit(Effect.suspend(() => run(members))), (exit) => {
     if (Exit.isSuccess(exit)) return Effect.succeed(exit.value.map(Effect.succeed))
-    const passing = Exit.findErrorOption(exit)
-    if (passing._tag === "Some" && isPassing(passing.value)) {
+    const fault = faultOf(exit.cause)
+    if (fault !== undefined && isPassing(fault)) {
       return Effect.succeed(members.map(() => new Unavailable({ reason: "database-away" })))
     }
     if (members.length === 1) return Effect.succeed([Effect.orDie(Effect.failCause(exit.cause))])

@@ -3,11 +3,12 @@
  *
  * What fails with it may or may not have been done; repeating the call with the same idempotency key is safe.
  */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { hasProperty } from "effect/Predicate"
 import * as Schema from "effect/Schema"
-import type { SqlError } from "effect/sql/SqlError"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
 
 export class Unavailable extends Schema.TaggedError<Unavailable>()("Unavailable", {
   reason: Schema.Literals(["queue-full", "database-away", "too-slow"])
@@ -22,6 +23,18 @@ export const isPassing = (error: SqlError): boolean => {
 }
 
 /**
+ * The fault of the database in a cause. Where a connection breaks in the midst of a transaction, the roll-back fails as
+ * well, and the driver lets that be a defect.
+ */
+export const faultOf = (cause: Cause.Cause<unknown>): SqlError | undefined => {
+  for (const reason of cause.reasons) {
+    const failure = Cause.isFailReason(reason) ? reason.error : Cause.isDieReason(reason) ? reason.defect : undefined
+    if (isSqlError(failure) && (Cause.isFailReason(reason) || isPassing(failure))) return failure
+  }
+  return undefined
+}
+
+/**
  * How long anybody waits for the database. It ends statements after five seconds by itself: beyond that it is silent.
  */
 export const PATIENCE_MS = 6000
@@ -32,11 +45,11 @@ export const orUnavailable = <A, E, R>(effect: Effect.Effect<A, E | SqlError, R>
 
 /** The same for what may take longer, or less. */
 export const orUnavailableWithin = <A, E, R>(effect: Effect.Effect<A, E | SqlError, R>, patienceMs: number) =>
-  Effect.catchIf(
-    within(effect, patienceMs),
-    (error): error is SqlError & E => hasProperty(error, "_tag") && error._tag === "SqlError",
-    (error: SqlError) => (isPassing(error) ? new Unavailable({ reason: "database-away" }) : Effect.die(error))
-  ) as Effect.Effect<A, Exclude<E, SqlError> | Unavailable, R>
+  Effect.catchCause(within(effect, patienceMs), (cause): Effect.Effect<never, unknown> => {
+    const fault = faultOf(cause)
+    if (fault === undefined) return Effect.failCause(cause)
+    return isPassing(fault) ? Effect.fail(new Unavailable({ reason: "database-away" })) : Effect.die(fault)
+  }) as Effect.Effect<A, Exclude<E, SqlError> | Unavailable, R>
 
 /**
  * A time-out that does not wait for the interruption, which a silent database does not answer either. A caller
