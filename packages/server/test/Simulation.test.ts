@@ -14,7 +14,7 @@ import { createDatabase } from "./support/Postgres.ts"
 const onlySeed = process.env["SIMULATION_SEED"]
 const seeds =
   onlySeed === undefined
-    ? Array.from({ length: Number(process.env["SIMULATION_SEEDS"] ?? 250) }, () => Math.floor(Math.random() * 2 ** 31))
+    ? Array.from({ length: Number(process.env["SIMULATION_SEEDS"] ?? 200) }, () => Math.floor(Math.random() * 2 ** 31))
     : [Number(onlySeed)]
 
 layer(Layer.empty, { excludeTestServices: true })("A storm of faults", (it) => {
