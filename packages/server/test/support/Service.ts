@@ -129,13 +129,23 @@ const make = Effect.gen(function* () {
   const listening = yield* Listening
   const settings = yield* Settings
   const operatorToken = Option.match(settings.operatorToken, { onNone: () => "", onSome: Redacted.value })
+  const { url } = yield* DatabaseLocation
+  const client = yield* clientOf({ publicUrl: listening.public, operatorUrl: listening.operator }, operatorToken)
+  return TestService.of({ ...client, databaseUrl: url })
+})
+
+/** The same client of a service that runs elsewhere: in a process of its own. */
+export const clientOf = Effect.fnUntraced(function* (
+  { operatorUrl, publicUrl }: { readonly publicUrl: string; readonly operatorUrl: string },
+  operatorToken: string
+) {
   const agent = yield* Effect.acquireRelease(
     Effect.sync(() => new Http.Agent({ keepAlive: true, maxSockets: 100 })),
     (held) => Effect.sync(() => held.destroy())
   )
 
-  const call = callTo(agent, listening.public, {})
-  const operate = callTo(agent, listening.operator, { "x-operator-token": operatorToken })
+  const call = callTo(agent, publicUrl, {})
+  const operate = callTo(agent, operatorUrl, { "x-operator-token": operatorToken })
 
   const made = (path: string, body: Fields) =>
     Effect.map(operate<Readonly<Record<string, string>>>("POST", `/operator/v1${path}`, { body }), (answer) => {
@@ -152,21 +162,23 @@ const make = Effect.gen(function* () {
       key
     }))
 
-  return TestService.of({
-    publicUrl: listening.public,
-    operatorUrl: listening.operator,
+  return {
+    publicUrl,
+    operatorUrl,
     operatorToken,
-    databaseUrl: (yield* DatabaseLocation).url,
     call,
     operate,
     makeApplication,
     makeKey,
-    makeCaller: Effect.fn("makeCaller")(function* ({ account, scopes } = {}) {
+    makeCaller: Effect.fn("makeCaller")(function* ({
+      account,
+      scopes
+    }: Parameters<TestService["Service"]["makeCaller"]>[0] = {}) {
       const { id: accountId } = yield* made("/accounts", { ...someAccount, ...account })
       const applicationId = yield* makeApplication(accountId)
       return { accountId, applicationId, ...(yield* makeKey(applicationId, { scopes })) }
     })
-  })
+  } satisfies Omit<TestService["Service"], "databaseUrl">
 })
 
 /** A new idempotency key. */
