@@ -24,6 +24,8 @@ export interface SettingsShape {
   readonly operatorToken: Option.Option<Redacted.Redacted<string>>
   /** Unset: an embedded PostgreSQL under `dataDir`. */
   readonly databaseUrl: Option.Option<Redacted.Redacted<string>>
+  /** The role that makes the schema. Unset: that of `databaseUrl`, where it may. */
+  readonly migrationsDatabaseUrl: Option.Option<Redacted.Redacted<string>>
   readonly databaseConnections: number
   readonly dataDir: string
   /** Keys that seal webhook secrets at rest; the first seals, all open. Unset: generated under `dataDir`. */
@@ -65,6 +67,7 @@ const config: Config.Config<SettingsShape> = Config.all({
   operatorPort: port("OPERATOR_PORT").pipe(Config.withDefault(3001)),
   operatorToken: Config.option(Config.Redacted("OPERATOR_TOKEN")),
   databaseUrl: Config.option(Config.Redacted("DATABASE_URL")),
+  migrationsDatabaseUrl: Config.option(Config.Redacted("MIGRATIONS_DATABASE_URL")),
   // Migrations hold a lock on one and work on another; one listens.
   databaseConnections: atLeast(3, "DATABASE_CONNECTIONS").pipe(Config.withDefault(16)),
   dataDir: Config.String("DATA_DIR").pipe(Config.withDefault(".data")),

@@ -11,8 +11,10 @@
  * })
  * ```
  *
- * The layer gives the service's own services and the `SqlClient` of its pool as well.
+ * The service connects with a role that owns nothing (`asService`). The layer gives the service's own services as well,
+ * and the `SqlClient` of whoever owns the schema.
  */
+import * as PgClient from "@effect/sql-pg/PgClient"
 import { allScopes } from "@pix-payments/domain/Scope"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Context from "effect/Context"
@@ -27,7 +29,7 @@ import * as Telemetry from "../../src/operations/Telemetry.ts"
 import * as Service from "../../src/Service.ts"
 import { Settings, type SettingsShape } from "../../src/Settings.ts"
 import { DatabaseLocation } from "../../src/sql/Database.ts"
-import { createDatabase, temporaryFolder } from "./Postgres.ts"
+import { asService, createDatabase, temporaryFolder } from "./Postgres.ts"
 
 export interface CallOptions {
   /** Goes into `x-api-key`. */
@@ -75,6 +77,7 @@ export class TestService extends Context.Service<
     readonly publicUrl: string
     readonly operatorUrl: string
     readonly operatorToken: string
+    /** Of whoever owns the schema. */
     readonly databaseUrl: Redacted.Redacted<string>
     /** A request to the public listener. The path goes out as it is written. Interruption hangs up. */
     readonly call: Call
@@ -114,11 +117,17 @@ export class TestService extends Context.Service<
     const database = Layer.effect(
       DatabaseLocation,
       Effect.map(options.databaseUrl === undefined ? createDatabase() : Effect.succeed(options.databaseUrl), (url) =>
-        DatabaseLocation.of({ url, embeddedIn: undefined })
+        DatabaseLocation.of({ url: asService(url), migrationsUrl: url, embeddedIn: undefined })
+      )
+    )
+    const owner = Layer.unwrap(
+      Effect.map(DatabaseLocation, ({ migrationsUrl, url }) =>
+        PgClient.layer({ url: migrationsUrl ?? url, maxConnections: 4 })
       )
     )
     return Layer.effect(TestService, make).pipe(
       Layer.provideMerge(Service.layer),
+      Layer.merge(owner),
       Layer.provide(Telemetry.layer),
       Layer.provideMerge(Layer.merge(settings, database))
     )
@@ -129,9 +138,9 @@ const make = Effect.gen(function* () {
   const listening = yield* Listening
   const settings = yield* Settings
   const operatorToken = Option.match(settings.operatorToken, { onNone: () => "", onSome: Redacted.value })
-  const { url } = yield* DatabaseLocation
+  const { migrationsUrl, url } = yield* DatabaseLocation
   const client = yield* clientOf({ publicUrl: listening.public, operatorUrl: listening.operator }, operatorToken)
-  return TestService.of({ ...client, databaseUrl: url })
+  return TestService.of({ ...client, databaseUrl: migrationsUrl ?? url })
 })
 
 /** The same client of a service that runs elsewhere: in a process of its own. */
