@@ -39,6 +39,8 @@ export interface SettingsShape {
   readonly webhookTimeoutMs: number
   readonly webhookAllowedNetworks: ReadonlyArray<Network>
   readonly rateLimitPerMinute: Option.Option<number>
+  /** Most requests of `/v1` that a process has under way; the next one is told to come again. */
+  readonly maxRequestsInFlight: number
   readonly processes: number
   readonly logLevel: "debug" | "info" | "warn" | "error" | "none"
   readonly logFormat: Option.Option<"pretty" | "json">
@@ -82,6 +84,7 @@ const config: Config.Config<SettingsShape> = Config.all({
     Config.withDefault([] as ReadonlyArray<Network>)
   ),
   rateLimitPerMinute: Config.option(atLeast(1, "RATE_LIMIT_PER_MINUTE")),
+  maxRequestsInFlight: atLeast(1, "MAX_REQUESTS_IN_FLIGHT").pipe(Config.withDefault(1000)),
   processes: atLeast(1, "PROCESSES").pipe(Config.withDefault(1)),
   logLevel: Config.Literals(["debug", "info", "warn", "error", "none"], "LOG_LEVEL").pipe(
     Config.withDefault("info" as const)

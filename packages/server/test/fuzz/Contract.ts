@@ -33,7 +33,7 @@ export const judgeBy = (document: string): Judge => {
     if (!answer.headers.has("x-request-id")) return "no X-Request-Id"
     if (inside.test(answer.body)) return "the inside shows"
     if (answer.status === 204) return answer.body === "" ? undefined : "204 with a body"
-    if (!/^application\/json/.test(answer.headers.get("content-type") ?? "")) return "not application/json"
+    if (answer.headers.get("content-type")?.startsWith("application/json") !== true) return "not application/json"
     let body: unknown
     try {
       body = JSON.parse(answer.body)

@@ -62,6 +62,16 @@ export const asService = (url: Redacted.Redacted<string>): Redacted.Redacted<str
   return Redacted.make(told.href)
 }
 
+/** Who connects to a database of this run's server: one role makes the schema, another one serves. */
+export const rolesOf = (
+  url: Redacted.Redacted<string>
+): { readonly url: Redacted.Redacted<string>; readonly migrationsUrl: Redacted.Redacted<string> | undefined } =>
+  isOfThisRun(Redacted.value(url)) ? { url: asService(url), migrationsUrl: url } : { url, migrationsUrl: undefined }
+
+/** A server that this run has not made knows nothing of its roles. */
+const isOfThisRun = (url: string): boolean =>
+  URL.canParse(url) && new URL(url).password === new URL(inject("databaseUrl")).password
+
 export const SERVICE_ROLE = "pix_payments_service"
 
 const makeServiceRole = (url: Redacted.Redacted<string>) =>

@@ -4,8 +4,7 @@ import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { type ChildProcess, spawn } from "node:child_process"
 import { join } from "node:path"
-import { inject } from "vitest"
-import { asService } from "./Postgres.ts"
+import { rolesOf } from "./Postgres.ts"
 
 export interface ServiceProcess {
   readonly publicUrl: string
@@ -89,14 +88,12 @@ const spawned = (env: Readonly<Record<string, string>>, args: ReadonlyArray<stri
 
 /** Whoever owns the schema makes it, and the service runs with a role that owns nothing, unless roles are told. */
 const withServiceRole = (env: Readonly<Record<string, string>>): Readonly<Record<string, string>> => {
-  const { DATABASE_URL: url, MIGRATIONS_DATABASE_URL: owner } = env
-  if (url === undefined || owner !== undefined || !isTestServer(url)) return env
-  return { ...env, MIGRATIONS_DATABASE_URL: url, DATABASE_URL: Redacted.value(asService(Redacted.make(url))) }
+  if (env["DATABASE_URL"] === undefined || env["MIGRATIONS_DATABASE_URL"] !== undefined) return env
+  const { migrationsUrl, url } = rolesOf(Redacted.make(env["DATABASE_URL"]))
+  return migrationsUrl === undefined
+    ? env
+    : { ...env, DATABASE_URL: Redacted.value(url), MIGRATIONS_DATABASE_URL: Redacted.value(migrationsUrl) }
 }
-
-/** A server that this run has not made knows nothing of its roles. */
-const isTestServer = (url: string): boolean =>
-  URL.canParse(url) && new URL(url).password === new URL(inject("databaseUrl")).password
 
 const endOf = (child: ChildProcess): Promise<number | NodeJS.Signals> =>
   new Promise((resolve) => child.once("close", (code, signal) => resolve(code ?? signal ?? 0)))

@@ -29,7 +29,7 @@ import * as Telemetry from "../../src/operations/Telemetry.ts"
 import * as Service from "../../src/Service.ts"
 import { Settings, type SettingsShape } from "../../src/Settings.ts"
 import { DatabaseLocation } from "../../src/sql/Database.ts"
-import { asService, createDatabase, temporaryFolder } from "./Postgres.ts"
+import { createDatabase, rolesOf, temporaryFolder } from "./Postgres.ts"
 
 export interface CallOptions {
   /** Goes into `x-api-key`. */
@@ -117,7 +117,7 @@ export class TestService extends Context.Service<
     const database = Layer.effect(
       DatabaseLocation,
       Effect.map(options.databaseUrl === undefined ? createDatabase() : Effect.succeed(options.databaseUrl), (url) =>
-        DatabaseLocation.of({ url: asService(url), migrationsUrl: url, embeddedIn: undefined })
+        DatabaseLocation.of({ ...rolesOf(url), embeddedIn: undefined })
       )
     )
     const owner = Layer.unwrap(

@@ -31,7 +31,7 @@ export interface Personal {
   readonly reference: string
 }
 
-export const somePerson: Personal = {
+const somePerson: Personal = {
   name: "Maria Segredo",
   email: "maria.segredo@example.com",
   document: "52998224725",
