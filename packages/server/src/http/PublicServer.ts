@@ -97,11 +97,16 @@ export const layer = Layer.effectDiscard(
       if ("page" in found.route) return void found.route.page().then((page) => sendPage(response, page, info.requestId))
       const { answer, takesBody } = found.route
 
+      const turnAway = () => {
+        metrics.request(info.route, 503, performance.now() - startedAt)
+        if (!response.destroyed)
+          response.writeHead(503, { ...turnedAwayHeaders, "x-request-id": info.requestId }).end(turnedAway)
+      }
+      // What is left of the body is node's to skip.
+      if (inFlight >= settings.maxRequestsInFlight) return turnAway()
+
       const run = (body: string | undefined) => {
-        if (inFlight >= settings.maxRequestsInFlight) {
-          metrics.request(info.route, 503, performance.now() - startedAt)
-          return send(response, codeAnswer("SERVICE_UNAVAILABLE"), info.requestId)
-        }
+        if (inFlight >= settings.maxRequestsInFlight) return turnAway()
         inFlight++
         const read: ReadRequest = {
           key: headerOf(request, "x-api-key"),
@@ -188,6 +193,14 @@ const toldBy = (cause: Cause.Cause<WireError | Unavailable>): Answer | undefined
   const error = Cause.findErrorOption(cause)
   if (error._tag === "None") return undefined
   return error.value instanceof Unavailable ? codeAnswer("SERVICE_UNAVAILABLE") : errorAnswer(error.value)
+}
+
+// Made once: turning away must cost less than what it makes room for.
+const turnedAway = JSON.stringify(codeAnswer("SERVICE_UNAVAILABLE").body)
+const turnedAwayHeaders = {
+  "content-type": "application/json",
+  "content-length": Buffer.byteLength(turnedAway),
+  "retry-after": "1"
 }
 
 const send = (response: ServerResponse, answer: Answer, requestId: string): void => {
