@@ -76,7 +76,7 @@ const config: Config.Config<SettingsShape> = Config.all({
   secretsKeys: Config.option(Config.Redacted("SECRETS_KEYS")),
   acquirer: Config.Literals(["simulator"], "ACQUIRER").pipe(Config.withDefault("simulator" as const)),
   acquirerTimeoutMs: atLeast(1, "ACQUIRER_TIMEOUT_MS").pipe(Config.withDefault(5000)),
-  simulatorSettleMs: atLeast(0, "SIMULATOR_SETTLE_MS").pipe(Config.withDefault(1000)),
+  simulatorSettleMs: atLeast(0, "SIMULATOR_SETTLE_MS").pipe(Config.withDefault(500)),
   simulatorLatencyMs: atLeast(0, "SIMULATOR_LATENCY_MS").pipe(Config.withDefault(0)),
   webhookRetryDelaysMs: parsed("WEBHOOK_RETRY_DELAYS", parseRetryDelays).pipe(Config.withDefault(retryDelaysMs)),
   webhookTimeoutMs: atLeast(1, "WEBHOOK_TIMEOUT_MS").pipe(Config.withDefault(10_000)),
@@ -84,7 +84,7 @@ const config: Config.Config<SettingsShape> = Config.all({
     Config.withDefault([] as ReadonlyArray<Network>)
   ),
   rateLimitPerMinute: Config.option(atLeast(1, "RATE_LIMIT_PER_MINUTE")),
-  maxRequestsInFlight: atLeast(1, "MAX_REQUESTS_IN_FLIGHT").pipe(Config.withDefault(1000)),
+  maxRequestsInFlight: atLeast(1, "MAX_REQUESTS_IN_FLIGHT").pipe(Config.withDefault(500)),
   processes: atLeast(1, "PROCESSES").pipe(Config.withDefault(1)),
   logLevel: Config.Literals(["debug", "info", "warn", "error", "none"], "LOG_LEVEL").pipe(
     Config.withDefault("info" as const)
