@@ -6,6 +6,7 @@
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, layer } from "@effect/vitest"
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -54,11 +55,11 @@ layer(Layer.empty, { excludeTestServices: true })("A restored installation", (it
             const payout = yield* paidOut(key)
             yield* payoutReaching(key, payout.id, "completed")
             let paidMeanwhile = 0
-            const load = yield* Effect.forkChild(
-              Effect.forever(
-                Effect.tap(paidCharge(key, 1000), () => Effect.sync(() => paidMeanwhile++)),
-                { disableYield: false }
-              )
+            const load = yield* paidCharge(key, 1000).pipe(
+              Effect.tap(() => Effect.sync(() => paidMeanwhile++)),
+              Effect.forever,
+              Effect.tapCause((cause) => (Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError(cause))),
+              Effect.forkChild
             )
             const meanwhile = (count: number) => {
               const from = paidMeanwhile
