@@ -136,6 +136,8 @@ describe("Two roles", () => {
       assert.strictEqual(refused.code, 1)
       assert.include(refused.written, "MIGRATIONS_DATABASE_URL")
       assert.notInclude(refused.written, "not-this-password")
+      const other = yield* migrate({ DATABASE_URL: wrong.href, MIGRATIONS_DATABASE_URL: Redacted.value(owner) })
+      assert.match(other.written, /the database of DATABASE_URL refuses/)
     }).pipe(Effect.scoped)
   )
 

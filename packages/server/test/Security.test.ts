@@ -51,6 +51,34 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
     )
   })
 
+  it.effect("the operator's token is compared in constant time, whatever is sent", () =>
+    Effect.gen(function* () {
+      const { operate, operatorToken } = yield* TestService
+      const { timingSafeEqual } = crypto
+      const compared: Array<ReadonlyArray<number>> = []
+      const becomes = (compare: typeof timingSafeEqual) =>
+        Effect.sync(() => {
+          crypto.timingSafeEqual = compare
+          syncBuiltinESMExports()
+        })
+      yield* Effect.acquireRelease(
+        becomes((a, b) => {
+          compared.push([a.byteLength, b.byteLength])
+          return timingSafeEqual(a, b)
+        }),
+        () => becomes(timingSafeEqual)
+      )
+      const sent = ["x", operatorToken.slice(1), `${operatorToken}x`, operatorToken, "x".repeat(5000)]
+      for (const token of sent) {
+        yield* operate("GET", "/operator/v1/accounts", { headers: { "x-operator-token": token } })
+      }
+      assert.deepStrictEqual(
+        compared,
+        sent.map(() => [32, 32])
+      )
+    }).pipe(Effect.scoped)
+  )
+
   it.effect("the operator surface is not on the public listener, nor `/v1` on the operator's", () =>
     Effect.gen(function* () {
       const { call, makeCaller, operate, operatorToken } = yield* TestService

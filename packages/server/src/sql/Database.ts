@@ -73,18 +73,17 @@ const client = Layer.unwrap(
 )
 
 /** Makes the schema, as the role of `MIGRATIONS_DATABASE_URL`, and lets the service's role do what it needs. */
-const migratedByOwner = Effect.fnUntraced(
-  function* (url: Redacted.Redacted<string>) {
-    const [service] = yield* Effect.flatMap(SqlClient, (sql) => sql<{ name: string }>`SELECT current_user AS name`)
-    const owner = yield* Layer.build(
+const migrateAs = Effect.fnUntraced(
+  function* (owner: Redacted.Redacted<string>, serviceRole: string) {
+    const made = yield* Layer.build(
       PgClient.layer({
-        url,
+        url: owner,
         applicationName: "pix-payments migrations",
         maxConnections: 3,
         connectTimeout: "3 seconds"
       })
     )
-    yield* Effect.andThen(Migrations.run, Privileges.grantTo(service?.name ?? "")).pipe(Effect.provide(owner))
+    yield* Effect.andThen(Migrations.run, Privileges.grantTo(serviceRole)).pipe(Effect.provide(made))
   },
   Effect.scoped,
   Effect.mapError((error) =>
@@ -101,7 +100,10 @@ export class CannotMigrate extends Schema.TaggedError<CannotMigrate>()("CannotMi
 
 const migrated = Effect.gen(function* () {
   const { migrationsUrl } = yield* DatabaseLocation
-  return yield* migrationsUrl === undefined ? Migrations.runOrCheck : migratedByOwner(migrationsUrl)
+  if (migrationsUrl === undefined) return yield* Migrations.runOrCheck
+  const sql = yield* SqlClient
+  const [service] = yield* sql<{ name: string }>`SELECT current_user AS name`
+  return yield* migrateAs(migrationsUrl, service?.name ?? "")
 })
 
 /** The pool, migrated. */
