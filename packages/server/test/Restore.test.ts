@@ -55,7 +55,7 @@ layer(Layer.empty, { excludeTestServices: true })("A restored installation", (it
             const payout = yield* paidOut(key)
             yield* payoutReaching(key, payout.id, "completed")
             let paidMeanwhile = 0
-            const load = yield* paidCharge(key, 1000).pipe(
+            const load = yield* Effect.suspend(() => paidCharge(key, 1000)).pipe(
               Effect.tap(() => Effect.sync(() => paidMeanwhile++)),
               Effect.forever,
               Effect.tapCause((cause) => (Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError(cause))),
@@ -119,9 +119,10 @@ const backUp = Effect.fnUntraced(function* <E, R>(
     await rm(join(to, "postgres/pg_wal"), { recursive: true })
   })
   yield* during
-  const [stopped] = yield* sql<{ label: string }>`SELECT labelfile AS label FROM pg_backup_stop(false)`
+  const [stopped] = yield* sql<{ label: string }>`
+    SELECT encode(textsend(labelfile), 'hex') AS label FROM pg_backup_stop(false)`
   yield* Effect.promise(async () => {
-    await writeFile(join(to, "postgres/backup_label"), stopped?.label ?? "")
+    await writeFile(join(to, "postgres/backup_label"), Buffer.from(stopped?.label ?? "", "hex"))
     await run("cp", ["-a", join(from, "postgres/pg_wal"), join(to, "postgres")])
     await run("chown", ["--reference", join(to, "postgres/PG_VERSION"), join(to, "postgres/backup_label")])
   })

@@ -162,10 +162,10 @@ const main = async (databaseUrl: string, folder: string): Promise<ReadonlyArray<
     }
   }
   const resources = new Map<string, string>()
-  let going = true
+  const load = { goes: true }
   const emails = ["pay@simulator.test", "pay@simulator.test", "timeout@simulator.test", "slow@simulator.test"]
   const client = async (index: number) => {
-    for (let i = 0; going; i++) {
+    for (let i = 0; load.goes; i++) {
       const idempotencyKey = randomUUID()
       const isCharge = i % 3 !== 2
       const path = isCharge ? "/v1/charges" : "/v1/payouts"
@@ -207,7 +207,7 @@ const main = async (databaseUrl: string, folder: string): Promise<ReadonlyArray<
   await pause(PHASE_MS)
   await remove(b)
   await pause(PHASE_MS)
-  going = false
+  load.goes = false
   await Promise.all(clients)
 
   // Whatever was asked for comes to its end: those that nobody pays are paid now.
