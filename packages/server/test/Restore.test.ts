@@ -111,7 +111,7 @@ const backUp = Effect.fnUntraced(function* <E, R>(
   during: Effect.Effect<unknown, E, R>
 ) {
   const sql = Context.get(yield* Layer.build(Layer.fresh(PgClient.layer({ url, maxConnections: 1 }))), SqlClient)
-  yield* sql`SELECT pg_backup_start('test', true)`
+  yield* sql`SELECT pg_backup_start('test', true)::text`
   yield* Effect.promise(async () => {
     await mkdir(to)
     await run("cp", ["-a", join(from, "postgres"), join(from, "postgres-password"), to])
@@ -120,9 +120,9 @@ const backUp = Effect.fnUntraced(function* <E, R>(
   })
   yield* during
   const [stopped] = yield* sql<{ label: string }>`
-    SELECT encode(textsend(labelfile), 'hex') AS label FROM pg_backup_stop(false)`
+    SELECT labelfile AS label FROM pg_backup_stop(false)`
   yield* Effect.promise(async () => {
-    await writeFile(join(to, "postgres/backup_label"), Buffer.from(stopped?.label ?? "", "hex"))
+    await writeFile(join(to, "postgres/backup_label"), stopped?.label ?? "")
     await run("cp", ["-a", join(from, "postgres/pg_wal"), join(to, "postgres")])
     await run("chown", ["--reference", join(to, "postgres/PG_VERSION"), join(to, "postgres/backup_label")])
   })

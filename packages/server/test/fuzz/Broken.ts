@@ -202,6 +202,8 @@ export const brokenIn = (random: Random, value: unknown): unknown => {
     const [name, inner] = entries[at]!
     return random.pick([
       () => Object.fromEntries(entries.with(at, [name, brokenIn(random, inner)])),
+      () => Object.fromEntries(entries.with(at, [name, brokenIn(random, inner)])),
+      () => Object.fromEntries(entries.with(at, [name, brokenIn(random, inner)])),
       () => Object.fromEntries(entries.with(at, [name, brokenValue(random)])),
       () => Object.fromEntries(entries.with(at, [name, brokenValue(random)])),
       () => Object.fromEntries(entries.toSpliced(at, 1)),
@@ -212,8 +214,37 @@ export const brokenIn = (random: Random, value: unknown): unknown => {
       () => new Raw(`${jsonOf(value).slice(0, -1)},${JSON.stringify(name)}:${jsonOf(brokenValue(random))}}`)
     ])()
   }
+  // All is well with it but for one character.
+  if (typeof value === "string" && random.chance(0.6)) {
+    const at = random.below(value.length + 1)
+    return value.slice(0, at) + random.pick(oddities) + value.slice(at)
+  }
   return random.pick([() => brokenValue(random), () => [value], () => ({ value }), () => String(value)])()
 }
+
+const oddities = [
+  "\u0000",
+  "\ud800",
+  "\udfff",
+  "\u001b",
+  "\u0085",
+  "\u200b",
+  "\u202e",
+  "\ufeff",
+  "\uffff",
+  "𠮷",
+  "１",
+  "٣",
+  "e\u0301",
+  "%00",
+  "\\",
+  '"',
+  "'",
+  ",",
+  "{",
+  "\n",
+  "\r\n"
+]
 
 /** JSON as it goes out, with what is no JSON value written as it is. */
 export const jsonOf = (value: unknown): string => {
