@@ -24,6 +24,8 @@ export interface SettingsShape {
   readonly operatorToken: Option.Option<Redacted.Redacted<string>>
   /** Unset: an embedded PostgreSQL under `dataDir`. */
   readonly databaseUrl: Option.Option<Redacted.Redacted<string>>
+  /** The role that makes the schema. Unset: that of `databaseUrl`, where it may. */
+  readonly migrationsDatabaseUrl: Option.Option<Redacted.Redacted<string>>
   readonly databaseConnections: number
   readonly dataDir: string
   /** Keys that seal webhook secrets at rest; the first seals, all open. Unset: generated under `dataDir`. */
@@ -37,6 +39,8 @@ export interface SettingsShape {
   readonly webhookTimeoutMs: number
   readonly webhookAllowedNetworks: ReadonlyArray<Network>
   readonly rateLimitPerMinute: Option.Option<number>
+  /** Most requests of `/v1` that a process has under way; the next one is told to come again. */
+  readonly maxRequestsInFlight: number
   readonly processes: number
   readonly logLevel: "debug" | "info" | "warn" | "error" | "none"
   readonly logFormat: Option.Option<"pretty" | "json">
@@ -65,13 +69,14 @@ const config: Config.Config<SettingsShape> = Config.all({
   operatorPort: port("OPERATOR_PORT").pipe(Config.withDefault(3001)),
   operatorToken: Config.option(Config.Redacted("OPERATOR_TOKEN")),
   databaseUrl: Config.option(Config.Redacted("DATABASE_URL")),
+  migrationsDatabaseUrl: Config.option(Config.Redacted("MIGRATIONS_DATABASE_URL")),
   // Migrations hold a lock on one and work on another; one listens.
   databaseConnections: atLeast(3, "DATABASE_CONNECTIONS").pipe(Config.withDefault(16)),
   dataDir: Config.String("DATA_DIR").pipe(Config.withDefault(".data")),
   secretsKeys: Config.option(Config.Redacted("SECRETS_KEYS")),
   acquirer: Config.Literals(["simulator"], "ACQUIRER").pipe(Config.withDefault("simulator" as const)),
   acquirerTimeoutMs: atLeast(1, "ACQUIRER_TIMEOUT_MS").pipe(Config.withDefault(5000)),
-  simulatorSettleMs: atLeast(0, "SIMULATOR_SETTLE_MS").pipe(Config.withDefault(1000)),
+  simulatorSettleMs: atLeast(0, "SIMULATOR_SETTLE_MS").pipe(Config.withDefault(500)),
   simulatorLatencyMs: atLeast(0, "SIMULATOR_LATENCY_MS").pipe(Config.withDefault(0)),
   webhookRetryDelaysMs: parsed("WEBHOOK_RETRY_DELAYS", parseRetryDelays).pipe(Config.withDefault(retryDelaysMs)),
   webhookTimeoutMs: atLeast(1, "WEBHOOK_TIMEOUT_MS").pipe(Config.withDefault(10_000)),
@@ -79,6 +84,7 @@ const config: Config.Config<SettingsShape> = Config.all({
     Config.withDefault([] as ReadonlyArray<Network>)
   ),
   rateLimitPerMinute: Config.option(atLeast(1, "RATE_LIMIT_PER_MINUTE")),
+  maxRequestsInFlight: atLeast(1, "MAX_REQUESTS_IN_FLIGHT").pipe(Config.withDefault(500)),
   processes: atLeast(1, "PROCESSES").pipe(Config.withDefault(1)),
   logLevel: Config.Literals(["debug", "info", "warn", "error", "none"], "LOG_LEVEL").pipe(
     Config.withDefault("info" as const)

@@ -63,14 +63,23 @@ export const makeServer = () => {
 
 const LONGEST_REQUEST_MS = 12_000
 
-/** The URL with its path's percent signs escaped, where they do not decode to text. */
+/**
+ * The URL with its path's percent signs escaped, where they do not decode to text, and its semicolons, which a router
+ * may take for the beginning of a query.
+ */
 const withReadableEscapes = (url: string): string => {
-  const [path = "", ...query] = url.split("?")
+  const mark = url.indexOf("?")
+  const path = mark < 0 ? url : url.slice(0, mark)
+  const readable = (isText(path) ? path : path.replaceAll("%", "%25")).replaceAll(";", "%3B")
+  return readable === path ? url : readable + url.slice(path.length)
+}
+
+const isText = (path: string): boolean => {
   try {
     decodeURIComponent(path)
-    return url
+    return true
   } catch {
-    return [path.replaceAll("%", "%25"), ...query].join("?")
+    return false
   }
 }
 

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { MaxBodySize } from "effect/http/HttpIncomingMessage"
 import * as HttpRouter from "effect/http/HttpRouter"
+import * as UrlParams from "effect/http/UrlParams"
 import * as Layer from "effect/Layer"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import * as Health from "../operations/Health.ts"
@@ -59,7 +60,9 @@ export const layer = Layer.unwrap(
       routerConfig: Listener.routing
     }).pipe(
       Layer.provide(Listener.layer({ host: operatorHost, port: operatorPort })),
-      Layer.provide(Layer.succeed(MaxBodySize, MAX_BODY))
+      Layer.provide(Layer.succeed(MaxBodySize, MAX_BODY)),
+      // What an operator looks for may be a payer's: traces tell its name and not its value.
+      Layer.provide(Layer.succeed(UrlParams.CurrentRedactedNames, [/^/]))
     )
   )
 )

@@ -4,13 +4,16 @@
  * Guarantees: every answer carries `X-Request-Id` (the caller's, when it sent a sane one), and every 503
  * `Retry-After`; an unknown route is `NOT_FOUND`, a known one with another verb `METHOD_NOT_ALLOWED` with `Allow`; what
  * nobody expected is logged with the request id and answered `INTERNAL_ERROR`, and no stack or SQL reaches a caller;
- * every request is in the request log. What a caller asked for is done whether or not it waits for the answer.
+ * every request is in the request log, but for those that are turned away: beyond `MAX_REQUESTS_IN_FLIGHT` a request is
+ * answered 503 at once, and costs the database nothing. A request counts from when it is there whole, so that slow
+ * senders take no place. What a caller asked for is done whether or not it waits for the answer.
  *
  * One fiber for a request, and nothing between it and node but the prepared routes.
  *
  * Source: decisions.md "Answers"; payments-api-v1.md "Limits".
  */
 import { describeCause } from "../operations/Defects.ts"
+import { Metrics } from "../operations/Metrics.ts"
 import { openApiDocument, webhookBodies } from "@pix-payments/api/OpenApiDocument"
 import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
 import * as Cause from "effect/Cause"
@@ -54,6 +57,8 @@ export const layer = Layer.effectDiscard(
     const keys = yield* ApiKeys
     const limit = yield* KeyRateLimit
     const log = yield* RequestLog
+    const metrics = yield* Metrics
+    let inFlight = 0
     const runFork = Effect.runForkWith(yield* Effect.context())
     const routes = prepare(
       {
@@ -92,7 +97,17 @@ export const layer = Layer.effectDiscard(
       if ("page" in found.route) return void found.route.page().then((page) => sendPage(response, page, info.requestId))
       const { answer, takesBody } = found.route
 
+      const turnAway = () => {
+        metrics.request(info.route, 503, performance.now() - startedAt)
+        if (!response.destroyed)
+          response.writeHead(503, { ...turnedAwayHeaders, "x-request-id": info.requestId }).end(turnedAway)
+      }
+      // What is left of the body is node's to skip.
+      if (inFlight >= settings.maxRequestsInFlight) return turnAway()
+
       const run = (body: string | undefined) => {
+        if (inFlight >= settings.maxRequestsInFlight) return turnAway()
+        inFlight++
         const read: ReadRequest = {
           key: headerOf(request, "x-api-key"),
           idempotencyKey: headerOf(request, "idempotency-key"),
@@ -105,6 +120,7 @@ export const layer = Layer.effectDiscard(
           info.accountId = caller.account.id
         })
         runFork(answering).addObserver((exit) => {
+          inFlight--
           if (Exit.isSuccess(exit)) return finish(exit.value)
           const told = toldBy(exit.cause)
           if (told !== undefined) return finish(told)
@@ -177,6 +193,14 @@ const toldBy = (cause: Cause.Cause<WireError | Unavailable>): Answer | undefined
   const error = Cause.findErrorOption(cause)
   if (error._tag === "None") return undefined
   return error.value instanceof Unavailable ? codeAnswer("SERVICE_UNAVAILABLE") : errorAnswer(error.value)
+}
+
+// Made once: turning away must cost less than what it makes room for.
+const turnedAway = JSON.stringify(codeAnswer("SERVICE_UNAVAILABLE").body)
+const turnedAwayHeaders = {
+  "content-type": "application/json",
+  "content-length": Buffer.byteLength(turnedAway),
+  "retry-after": "1"
 }
 
 const send = (response: ServerResponse, answer: Answer, requestId: string): void => {

@@ -15,22 +15,34 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
+import { isSqlError } from "effect/sql/SqlError"
 import { Settings } from "../Settings.ts"
 import * as EmbeddedPostgres from "./EmbeddedPostgres.ts"
 import * as Migrations from "./Migrations.ts"
+import * as Privileges from "./Privileges.ts"
 
 /** Where the data is, for the lines that a person reads at start. */
 export class DatabaseLocation extends Context.Service<
   DatabaseLocation,
-  { readonly url: Redacted.Redacted<string>; readonly embeddedIn: string | undefined }
+  {
+    readonly url: Redacted.Redacted<string>
+    /** Of the role that makes the schema, where it is not the service's own. */
+    readonly migrationsUrl?: Redacted.Redacted<string> | undefined
+    readonly embeddedIn: string | undefined
+  }
 >()("@pix-payments/server/DatabaseLocation") {
   static readonly layer = Layer.effect(
     DatabaseLocation,
     Effect.gen(function* () {
       const settings = yield* Settings
       if (Option.isSome(settings.databaseUrl)) {
-        return DatabaseLocation.of({ url: settings.databaseUrl.value, embeddedIn: undefined })
+        return DatabaseLocation.of({
+          url: settings.databaseUrl.value,
+          migrationsUrl: Option.getOrUndefined(settings.migrationsDatabaseUrl),
+          embeddedIn: undefined
+        })
       }
       const embedded = yield* EmbeddedPostgres.start({ dataDir: settings.dataDir })
       return DatabaseLocation.of({ url: embedded.url, embeddedIn: embedded.dataDir })
@@ -62,8 +74,42 @@ const client = Layer.unwrap(
   })
 )
 
+/** Makes the schema, as the role of `MIGRATIONS_DATABASE_URL`, and lets the service's role do what it needs. */
+const migrateAs = Effect.fnUntraced(
+  function* (owner: Redacted.Redacted<string>, serviceRole: string) {
+    const made = yield* Layer.build(
+      PgClient.layer({
+        url: owner,
+        applicationName: "pix-payments migrations",
+        maxConnections: 3,
+        connectTimeout: "3 seconds"
+      })
+    )
+    yield* Effect.andThen(Migrations.run, Privileges.grantTo(serviceRole)).pipe(Effect.provide(made))
+  },
+  Effect.scoped,
+  Effect.mapError((error) =>
+    isSqlError(error)
+      ? new CannotMigrate({
+          message: `the schema cannot be made with MIGRATIONS_DATABASE_URL (${String(error.reason.cause)}).`
+        })
+      : error
+  )
+)
+
+/** The role that makes the schema cannot connect, or may not. */
+export class CannotMigrate extends Schema.TaggedError<CannotMigrate>()("CannotMigrate", { message: Schema.String }) {}
+
+const migrated = Effect.gen(function* () {
+  const { migrationsUrl } = yield* DatabaseLocation
+  if (migrationsUrl === undefined) return yield* Migrations.runOrCheck
+  const sql = yield* SqlClient
+  const [service] = yield* sql<{ name: string }>`SELECT current_user AS name`
+  return yield* migrateAs(migrationsUrl, service?.name ?? "")
+})
+
 /** The pool, migrated. */
-export const layer = Layer.effectDiscard(Migrations.run).pipe(Layer.provideMerge(client))
+export const layer = Layer.effectDiscard(migrated).pipe(Layer.provideMerge(client))
 
 /** Runs a report that reads whole tables, in a transaction of its own with the planner left free. */
 export const wholeTables = <A, E, R>(report: Effect.Effect<A, E, R>) =>

@@ -49,6 +49,23 @@ export const run = Effect.scoped(
   })
 )
 
+/** The schema is not there, or is that of an earlier release, and this role may not change it. */
+export class SchemaBehind extends Schema.TaggedError<SchemaBehind>()("SchemaBehind", { message: Schema.String }) {}
+
+/** Brings the schema up to date where the role may; where it may not, somebody else must have. */
+export const runOrCheck = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const [role] = yield* sql<{ may: boolean }>`
+    SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may`
+  if (role?.may === true) return yield* Effect.asVoid(run)
+  if (yield* Effect.orElseSucceed(areApplied, () => false)) return
+  return yield* new SchemaBehind({
+    message:
+      "The schema of the database of DATABASE_URL is older than this release, and its role may not change it. " +
+      "Run `npm run migrate` with MIGRATIONS_DATABASE_URL, or set that."
+  })
+})
+
 /** True when every step of this release has been applied. */
 export const areApplied = Effect.map(
   Effect.flatMap(SqlClient, (sql) => sql<{ count: bigint }>`SELECT count(*) AS count FROM effect_sql_migrations`),

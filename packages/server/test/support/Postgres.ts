@@ -2,7 +2,8 @@
  * One PostgreSQL for a whole test run, and an empty database for each test that asks.
  *
  * The default export is a vitest `globalSetup`: it starts the embedded server in a temporary folder, provides its
- * URL to the workers as `databaseUrl`, and stops the server and removes the folder at the end of the run.
+ * URL to the workers as `databaseUrl`, and stops the server and removes the folder at the end of the run. It makes the
+ * role that services run with, which owns nothing: `asService`.
  */
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as Effect from "effect/Effect"
@@ -30,6 +31,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const close = () => Effect.runPromise(Scope.close(scope, Exit.void))
   await temporaryFolder.pipe(
     Effect.flatMap((dataDir) => EmbeddedPostgres.start({ dataDir })),
+    Effect.tap(({ url }) => makeServiceRole(url)),
     Effect.tap(({ url }) => Effect.sync(() => project.provide("databaseUrl", Redacted.value(url)))),
     Effect.onError(() => Effect.promise(close)),
     Scope.provide(scope),
@@ -52,8 +54,31 @@ export const temporaryFolder: Effect.Effect<string, never, Scope.Scope> = Effect
   (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
 )
 
-const onServer = (statement: string) =>
-  PgConnection.make({ url: urlOf("postgres") }).pipe(
+/** The same database for the role that services run with: its privileges are those of `sql/Privileges.ts`. */
+export const asService = (url: Redacted.Redacted<string>): Redacted.Redacted<string> => {
+  const told = new URL(Redacted.value(url))
+  told.username = SERVICE_ROLE
+  told.password = SERVICE_ROLE
+  return Redacted.make(told.href)
+}
+
+/** Who connects to a database of this run's server: one role makes the schema, another one serves. */
+export const rolesOf = (
+  url: Redacted.Redacted<string>
+): { readonly url: Redacted.Redacted<string>; readonly migrationsUrl: Redacted.Redacted<string> | undefined } =>
+  isOfThisRun(Redacted.value(url)) ? { url: asService(url), migrationsUrl: url } : { url, migrationsUrl: undefined }
+
+/** A server that this run has not made knows nothing of its roles. */
+const isOfThisRun = (url: string): boolean =>
+  URL.canParse(url) && new URL(url).password === new URL(inject("databaseUrl")).password
+
+export const SERVICE_ROLE = "pix_payments_service"
+
+const makeServiceRole = (url: Redacted.Redacted<string>) =>
+  onServer(`CREATE ROLE ${SERVICE_ROLE} LOGIN PASSWORD '${SERVICE_ROLE}'`, url)
+
+const onServer = (statement: string, url = urlOf("postgres")) =>
+  PgConnection.make({ url }).pipe(
     Effect.flatMap((connection) => connection.query(statement, [], false)),
     Effect.scoped
   )

@@ -1,8 +1,10 @@
 /** The service as a process of its own, which can be killed. */
 import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { type ChildProcess, spawn } from "node:child_process"
 import { join } from "node:path"
+import { rolesOf } from "./Postgres.ts"
 
 export interface ServiceProcess {
   readonly publicUrl: string
@@ -43,18 +45,30 @@ export const startProcess = (
 export const failedStart = (
   env: Readonly<Record<string, string>>,
   ...args: ReadonlyArray<string>
-): Effect.Effect<{ readonly code: number | NodeJS.Signals; readonly written: string }> =>
+): Effect.Effect<Ended> => ending(spawned(env, args))
+
+/** Runs another program of the service to its end: how it ends, and what it says. */
+export const ran = (program: string, env: Readonly<Record<string, string>>): Effect.Effect<Ended> =>
+  ending(spawned(env, [], program))
+
+interface Ended {
+  readonly code: number | NodeJS.Signals
+  /** To either stream. */
+  readonly written: string
+}
+
+const ending = (running: ReturnType<typeof spawned>): Effect.Effect<Ended> =>
   Effect.scoped(
-    Effect.flatMap(spawned(env, args), ({ ended, written }) =>
+    Effect.flatMap(running, ({ ended, written }) =>
       Effect.promise(async () => ({ code: await ended, written: written() }))
     )
   )
 
-const spawned = (env: Readonly<Record<string, string>>, args: ReadonlyArray<string>) =>
+const spawned = (env: Readonly<Record<string, string>>, args: ReadonlyArray<string>, program = "main.ts") =>
   Effect.acquireRelease(
     Effect.sync(() => {
-      const child = spawn(process.execPath, [main, ...args], {
-        env: { PATH: process.env["PATH"], PORT: "0", OPERATOR_PORT: "0", ...env },
+      const child = spawn(process.execPath, [join(sources, program), ...args], {
+        env: { PATH: process.env["PATH"], PORT: "0", OPERATOR_PORT: "0", ...withServiceRole(env) },
         stdio: ["ignore", "pipe", "pipe"]
       })
       let text = ""
@@ -72,7 +86,16 @@ const spawned = (env: Readonly<Record<string, string>>, args: ReadonlyArray<stri
       })
   )
 
+/** Whoever owns the schema makes it, and the service runs with a role that owns nothing, unless roles are told. */
+const withServiceRole = (env: Readonly<Record<string, string>>): Readonly<Record<string, string>> => {
+  if (env["DATABASE_URL"] === undefined || env["MIGRATIONS_DATABASE_URL"] !== undefined) return env
+  const { migrationsUrl, url } = rolesOf(Redacted.make(env["DATABASE_URL"]))
+  return migrationsUrl === undefined
+    ? env
+    : { ...env, DATABASE_URL: Redacted.value(url), MIGRATIONS_DATABASE_URL: Redacted.value(migrationsUrl) }
+}
+
 const endOf = (child: ChildProcess): Promise<number | NodeJS.Signals> =>
   new Promise((resolve) => child.once("close", (code, signal) => resolve(code ?? signal ?? 0)))
 
-const main = join(import.meta.dirname, "../../src/main.ts")
+const sources = join(import.meta.dirname, "../../src")

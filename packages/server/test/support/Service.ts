@@ -11,8 +11,10 @@
  * })
  * ```
  *
- * The layer gives the service's own services and the `SqlClient` of its pool as well.
+ * The service connects with a role that owns nothing (`asService`). The layer gives the service's own services as well,
+ * and the `SqlClient` of whoever owns the schema.
  */
+import * as PgClient from "@effect/sql-pg/PgClient"
 import { allScopes } from "@pix-payments/domain/Scope"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Context from "effect/Context"
@@ -27,7 +29,7 @@ import * as Telemetry from "../../src/operations/Telemetry.ts"
 import * as Service from "../../src/Service.ts"
 import { Settings, type SettingsShape } from "../../src/Settings.ts"
 import { DatabaseLocation } from "../../src/sql/Database.ts"
-import { createDatabase, temporaryFolder } from "./Postgres.ts"
+import { createDatabase, rolesOf, temporaryFolder } from "./Postgres.ts"
 
 export interface CallOptions {
   /** Goes into `x-api-key`. */
@@ -75,6 +77,7 @@ export class TestService extends Context.Service<
     readonly publicUrl: string
     readonly operatorUrl: string
     readonly operatorToken: string
+    /** Of whoever owns the schema. */
     readonly databaseUrl: Redacted.Redacted<string>
     /** A request to the public listener. The path goes out as it is written. Interruption hangs up. */
     readonly call: Call
@@ -114,11 +117,17 @@ export class TestService extends Context.Service<
     const database = Layer.effect(
       DatabaseLocation,
       Effect.map(options.databaseUrl === undefined ? createDatabase() : Effect.succeed(options.databaseUrl), (url) =>
-        DatabaseLocation.of({ url, embeddedIn: undefined })
+        DatabaseLocation.of({ ...rolesOf(url), embeddedIn: undefined })
+      )
+    )
+    const owner = Layer.unwrap(
+      Effect.map(DatabaseLocation, ({ migrationsUrl, url }) =>
+        PgClient.layer({ url: migrationsUrl ?? url, maxConnections: 4 })
       )
     )
     return Layer.effect(TestService, make).pipe(
       Layer.provideMerge(Service.layer),
+      Layer.merge(owner),
       Layer.provide(Telemetry.layer),
       Layer.provideMerge(Layer.merge(settings, database))
     )
@@ -129,13 +138,23 @@ const make = Effect.gen(function* () {
   const listening = yield* Listening
   const settings = yield* Settings
   const operatorToken = Option.match(settings.operatorToken, { onNone: () => "", onSome: Redacted.value })
+  const { migrationsUrl, url } = yield* DatabaseLocation
+  const client = yield* clientOf({ publicUrl: listening.public, operatorUrl: listening.operator }, operatorToken)
+  return TestService.of({ ...client, databaseUrl: migrationsUrl ?? url })
+})
+
+/** The same client of a service that runs elsewhere: in a process of its own. */
+export const clientOf = Effect.fnUntraced(function* (
+  { operatorUrl, publicUrl }: { readonly publicUrl: string; readonly operatorUrl: string },
+  operatorToken: string
+) {
   const agent = yield* Effect.acquireRelease(
     Effect.sync(() => new Http.Agent({ keepAlive: true, maxSockets: 100 })),
     (held) => Effect.sync(() => held.destroy())
   )
 
-  const call = callTo(agent, listening.public, {})
-  const operate = callTo(agent, listening.operator, { "x-operator-token": operatorToken })
+  const call = callTo(agent, publicUrl, {})
+  const operate = callTo(agent, operatorUrl, { "x-operator-token": operatorToken })
 
   const made = (path: string, body: Fields) =>
     Effect.map(operate<Readonly<Record<string, string>>>("POST", `/operator/v1${path}`, { body }), (answer) => {
@@ -152,21 +171,23 @@ const make = Effect.gen(function* () {
       key
     }))
 
-  return TestService.of({
-    publicUrl: listening.public,
-    operatorUrl: listening.operator,
+  return {
+    publicUrl,
+    operatorUrl,
     operatorToken,
-    databaseUrl: (yield* DatabaseLocation).url,
     call,
     operate,
     makeApplication,
     makeKey,
-    makeCaller: Effect.fn("makeCaller")(function* ({ account, scopes } = {}) {
+    makeCaller: Effect.fn("makeCaller")(function* ({
+      account,
+      scopes
+    }: Parameters<TestService["Service"]["makeCaller"]>[0] = {}) {
       const { id: accountId } = yield* made("/accounts", { ...someAccount, ...account })
       const applicationId = yield* makeApplication(accountId)
       return { accountId, applicationId, ...(yield* makeKey(applicationId, { scopes })) }
     })
-  })
+  } satisfies Omit<TestService["Service"], "databaseUrl">
 })
 
 /** A new idempotency key. */

@@ -12,7 +12,7 @@ import { Payouts } from "../../src/payouts/Payouts.ts"
 import { storesLayer } from "../../src/Service.ts"
 import { Settings, type SettingsShape } from "../../src/Settings.ts"
 import { DatabaseLocation } from "../../src/sql/Database.ts"
-import { createDatabase, temporaryFolder } from "./Postgres.ts"
+import { createDatabase, rolesOf, temporaryFolder } from "./Postgres.ts"
 
 export const servicesLayer = (settings: Partial<SettingsShape>) => {
   const told = Layer.effect(
@@ -26,7 +26,7 @@ export const servicesLayer = (settings: Partial<SettingsShape>) => {
   )
   const database = Layer.effect(
     DatabaseLocation,
-    Effect.map(createDatabase(), (url) => DatabaseLocation.of({ url, embeddedIn: undefined }))
+    Effect.map(createDatabase(), (url) => DatabaseLocation.of({ ...rolesOf(url), embeddedIn: undefined }))
   )
   return SimulatorReports.layer.pipe(
     Layer.provideMerge(AcquirerReports.layer),

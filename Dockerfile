@@ -1,0 +1,25 @@
+# The server, the step that makes the schema and the command line, in one image. All settings come from the
+# environment: docs/operations.md. Nothing is written but to standard output when DATABASE_URL, OPERATOR_TOKEN and
+# SECRETS_KEYS are set, so that the file system can be read-only.
+FROM node:26-bookworm-slim AS dependencies
+WORKDIR /app
+COPY package.json pnpm-lock.yaml pnpm-workspace.yaml ./
+COPY packages/domain/package.json packages/domain/
+COPY packages/api/package.json packages/api/
+COPY packages/server/package.json packages/server/
+# Without the embedded PostgreSQL and the node binaries, which are optional; no script of a dependency runs.
+RUN npx --yes pnpm@12.21.0 install --frozen-lockfile --prod --no-optional --ignore-scripts --filter "@pix-payments/server..."
+
+FROM node:26-bookworm-slim
+ENV NODE_ENV=production LOG_FORMAT=json HOST=0.0.0.0 OPERATOR_HOST=0.0.0.0
+WORKDIR /app
+COPY --from=dependencies /app ./
+COPY packages/domain/src packages/domain/src
+COPY packages/api/src packages/api/src
+COPY packages/server/src packages/server/src
+USER node
+EXPOSE 3000 3001
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=5s --timeout=3s --start-period=20s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.OPERATOR_PORT ?? 3001) + '/health/ready').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "--max-semi-space-size=64", "packages/server/src/main.ts"]

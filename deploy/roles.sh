@@ -1,0 +1,11 @@
+#!/bin/sh
+# Run once by the database's image on an empty volume: the role of the running service, which owns nothing.
+# What it may do is granted by the migrate step: packages/server/src/sql/Privileges.ts.
+set -eu
+psql -v ON_ERROR_STOP=1 --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" \
+  -v password="$SERVICE_DATABASE_PASSWORD" -v database="$POSTGRES_DB" <<'SQL'
+CREATE ROLE pix_payments LOGIN PASSWORD :'password' NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION;
+REVOKE ALL ON DATABASE :"database" FROM PUBLIC;
+GRANT CONNECT ON DATABASE :"database" TO pix_payments;
+REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+SQL

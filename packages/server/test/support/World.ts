@@ -1,0 +1,159 @@
+/**
+ * An account in which something of every kind has happened, and a request that every route accepts.
+ *
+ * A new kind of resource, or a new route that takes a body, needs a line here: the tests that go over all routes fail
+ * without it.
+ */
+import type { WebhookEndpoint } from "@pix-payments/domain/WebhookEndpoint"
+import { assert } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { created } from "./Charges.ts"
+import { type DeclaredRoute, kindOf, pathWith } from "./Declared.ts"
+import { holding, operated, paidCharge, paidOut, payoutReaching, simulated } from "./Money.ts"
+import { eventually } from "./Receiver.ts"
+import { type CallOptions, type Fields, newKey, type TestCaller, TestService } from "./Service.ts"
+
+export interface World extends TestCaller {
+  /** An id of this world for what the id of a route names. */
+  readonly idFor: (route: DeclaredRoute) => string
+  /** Ids of everything, by kind. */
+  readonly ids: Readonly<Record<string, ReadonlyArray<string>>>
+}
+
+/** Texts that must not be found where they do not belong. */
+export interface Personal {
+  readonly name: string
+  readonly email: string
+  readonly document: string
+  readonly phone: string
+  readonly pixKey: string
+  readonly secret: string
+  readonly reference: string
+}
+
+const somePerson: Personal = {
+  name: "Maria Segredo",
+  email: "maria.segredo@example.com",
+  document: "52998224725",
+  phone: "+5511912345678",
+  pixKey: "chave.segredo@example.com",
+  secret: "secret-of-a-webhook",
+  reference: "referencia-segredo"
+}
+
+/** Makes such an account. `url` is where its webhooks go. */
+export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person = somePerson) {
+  const { call, makeCaller } = yield* TestService
+  const caller = yield* makeCaller()
+  const { accountId, applicationId, key, keyId } = caller
+  const charge = {
+    customer: { name: person.name, email: person.email, document: person.document, phone: person.phone },
+    reference: person.reference,
+    webhook_url: url,
+    webhook_secret: person.secret
+  }
+  const pending = yield* created(key, charge)
+  const paid = yield* paidCharge(key, 50_000, charge)
+  const contested = yield* paidCharge(key, 7000, charge)
+  const dispute = yield* simulated<{ id: string }>(`/charges/${contested.id}/infraction`, { reason: "fraud" }, 201)
+  const payout = yield* paidOut(key, { ...holding, recipient_name: person.name, webhook_url: url })
+  const sent = yield* paidOut(key, { pix_key: person.pixKey, reference: person.reference })
+  yield* payoutReaching(key, sent.id, "completed")
+  yield* operated("PATCH", `/accounts/${accountId}`, { auto_payout_enabled: false })
+  const waiting = yield* paidOut(key, { pix_key: person.pixKey })
+  const endpoint = yield* call<WebhookEndpoint>("POST", "/v1/webhooks", {
+    key,
+    body: { url, events: ["charge.pix.paid"], secret: person.secret }
+  })
+  assert.strictEqual(endpoint.status, 201, endpoint.text)
+  const deliveries = yield* eventually(
+    operated<{ data: ReadonlyArray<{ id: string }> }>("GET", `/deliveries?resource_id=${paid.id}`),
+    ({ data }) => data.length > 0
+  )
+  const ids: Readonly<Record<string, ReadonlyArray<string>>> = {
+    accounts: [accountId],
+    applications: [applicationId],
+    keys: [keyId],
+    charges: [pending.id, paid.id, contested.id],
+    payouts: [payout.id, sent.id, waiting.id],
+    disputes: [dispute.id],
+    deliveries: deliveries.data.map(({ id }) => id),
+    webhooks: [endpoint.body.id]
+  }
+  return {
+    ...caller,
+    ids,
+    idFor: (route) => {
+      const [id] = ids[kindOf(route)] ?? []
+      if (id === undefined) throw new Error(`there is nothing in the world for the id of ${route.template}`)
+      return id
+    }
+  } satisfies World
+})
+
+/** A request that a route accepts, where the state allows it. */
+export const acceptedBy = (
+  route: DeclaredRoute,
+  world: World,
+  url: string,
+  person = somePerson
+): { readonly path: string; readonly options: CallOptions } => ({
+  path: route.takesId ? pathWith(route, world.idFor(route)) : route.template,
+  options: {
+    idempotencyKey: newKey(),
+    ...(route.takesBody ? { body: bodyFor(route, world, url, person) } : {})
+  }
+})
+
+const bodyFor = ({ method, template }: DeclaredRoute, world: World, url: string, person: Personal): Fields => {
+  const charge = {
+    amount: 1000,
+    customer: { name: person.name, email: person.email, document: person.document, phone: person.phone },
+    description: person.reference,
+    reference: person.reference,
+    webhook_url: url,
+    webhook_secret: person.secret
+  }
+  const payout = {
+    amount: 500,
+    pix_key_type: "email",
+    pix_key: person.pixKey,
+    recipient_name: person.name,
+    recipient_document: person.document,
+    reference: person.reference,
+    webhook_url: url,
+    webhook_secret: person.secret
+  }
+  const bodies: Readonly<Record<string, Fields>> = {
+    "POST /v1/charges": charge,
+    "POST /v1/payouts": payout,
+    "POST /v1/webhooks": { url, events: ["charge.pix.created"], secret: person.secret },
+    "PATCH /v1/webhooks/{id}": { url, secret: person.secret, description: person.reference },
+    "POST /operator/v1/accounts": {
+      name: person.name,
+      legal_name: person.name,
+      document: person.document,
+      phone: person.phone
+    },
+    "PATCH /operator/v1/accounts/{id}": { name: person.name },
+    "POST /operator/v1/accounts/{id}/applications": { name: person.name },
+    "PATCH /operator/v1/applications/{id}": { name: person.name },
+    "POST /operator/v1/applications/{id}/keys": { name: person.name, scopes: ["charge:read"] },
+    "POST /operator/v1/applications/{id}/checkout-charges": { ...charge, method: "pix" },
+    "POST /operator/v1/accounts/{id}/payouts": payout,
+    "POST /operator/v1/disputes/{id}/defense": { text: person.reference },
+    "POST /operator/v1/disputes/{id}/messages": { text: person.reference },
+    "POST /operator/v1/deliveries/resend": {
+      resource_id: world.ids["charges"]?.[1],
+      since: "2026-01-01T00:00:00Z"
+    },
+    "POST /operator/v1/simulator/charges/{id}/pay": {},
+    "POST /operator/v1/simulator/charges/{id}/infraction": { reason: person.reference },
+    "POST /operator/v1/simulator/charges/{id}/return": { as: "refunded" },
+    "POST /operator/v1/simulator/disputes/{id}/message": { text: person.reference },
+    "POST /operator/v1/simulator/payouts/{id}/fail": { reason: person.reference }
+  }
+  const body = bodies[`${method} ${template}`]
+  if (body === undefined) throw new Error(`there is no request that ${method} ${template} accepts`)
+  return body
+}
