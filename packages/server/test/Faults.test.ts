@@ -232,8 +232,10 @@ const environmentOf = (url: Redacted.Redacted<string>) =>
 const startDatabase = (dataDir: string, port?: number) =>
   Effect.gen(function* () {
     const scope = yield* Scope.fork(yield* Effect.scope)
-    const started = yield* EmbeddedPostgres.start(port === undefined ? { dataDir } : { dataDir, port }).pipe(
-      Scope.provide(scope)
-    )
+    const started = yield* EmbeddedPostgres.start({
+      dataDir,
+      maxConnections: 300,
+      ...(port === undefined ? {} : { port })
+    }).pipe(Scope.provide(scope))
     return { url: started.url, port: started.port, stop: Scope.close(scope, Exit.void) }
   })

@@ -305,7 +305,7 @@ const actOnce = (
       return SqlClient.use((sql) =>
         Effect.as(
           Effect.orDie(sql`UPDATE charges SET expires_at = now() - interval '1 hour' WHERE id = ${id}::uuid
-            AND status = 'pending'`),
+            AND status = 'pending' AND acquirer_answered`),
           "done"
         )
       )

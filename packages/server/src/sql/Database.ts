@@ -85,7 +85,7 @@ const migrateAs = Effect.fnUntraced(
         connectTimeout: "3 seconds"
       })
     )
-    yield* Effect.andThen(Migrations.run, Privileges.grantTo(serviceRole)).pipe(Effect.provide(made))
+    yield* Migrations.runWith(Privileges.grantTo(serviceRole)).pipe(Effect.provide(made))
   },
   Effect.scoped,
   Effect.mapError((error) =>

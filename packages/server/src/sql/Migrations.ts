@@ -25,9 +25,9 @@ export class DatabaseTooOld extends Schema.TaggedError<DatabaseTooOld>()("Databa
   message: Schema.String
 }) {}
 
-/** Brings the schema up to date. */
-export const run = Effect.scoped(
-  Effect.gen(function* () {
+/** Brings the schema up to date, and does `after` before another process's turn comes. */
+export const runWith = Effect.fnUntraced(
+  function* <E, R>(after: Effect.Effect<unknown, E, R>) {
     const sql = yield* SqlClient
     const [server] = yield* sql<{ version: string }>`SELECT current_setting('server_version_num') AS version`
     if (Number(server?.version) < OLDEST_SERVER) {
@@ -45,9 +45,15 @@ export const run = Effect.scoped(
         yield* connection.executeRaw("RESET lock_timeout", [])
       }).pipe(Effect.ignore)
     )
-    return yield* Migrator.make({})({ loader: Migrator.fromRecord(migrations) })
-  })
+    const applied = yield* Migrator.make({})({ loader: Migrator.fromRecord(migrations) })
+    yield* after
+    return applied
+  },
+  (effect) => Effect.scoped(effect)
 )
+
+/** Brings the schema up to date. */
+export const run = runWith(Effect.void)
 
 /** The schema is not there, or is that of an earlier release, and this role may not change it. */
 export class SchemaBehind extends Schema.TaggedError<SchemaBehind>()("SchemaBehind", { message: Schema.String }) {}

@@ -30,7 +30,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const scope = Scope.makeUnsafe()
   const close = () => Effect.runPromise(Scope.close(scope, Exit.void))
   await temporaryFolder.pipe(
-    Effect.flatMap((dataDir) => EmbeddedPostgres.start({ dataDir })),
+    Effect.flatMap((dataDir) => EmbeddedPostgres.start({ dataDir, maxConnections: 400 })),
     Effect.tap(({ url }) => makeServiceRole(url)),
     Effect.tap(({ url }) => Effect.sync(() => project.provide("databaseUrl", Redacted.value(url)))),
     Effect.onError(() => Effect.promise(close)),
