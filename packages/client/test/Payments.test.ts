@@ -1,10 +1,13 @@
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import { parseBrCode } from "@pix-payments/domain/BrCode"
 import { loopback } from "@pix-payments/server/test/Receiver"
 import { TestService } from "@pix-payments/server/test/Service"
 import { vectors } from "../../domain/test/vectors.ts"
 import { ApiError, AuthenticationError, isCode, NotFoundError, Payments, PermissionError } from "../src/index.ts"
-import { someCharge } from "./support/Samples.ts"
+import { chargeOf, someCharge } from "./support/Samples.ts"
+import { json, startStub } from "./support/Stub.ts"
 
 /** A client of an account of its own, with money in it when asked for. */
 const clientOf = (
@@ -224,6 +227,29 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
           }
         })
       })
+    )
+
+    it.effect(
+      "BR codes: what the vectors hold comes through the client as it is; the service's own has their form",
+      () =>
+        Effect.gen(function* () {
+          const { payments } = yield* clientOf()
+          const made = yield* Effect.promise(() => payments.charges.create(someCharge))
+          const { amount, merchantName, payloadUrl, singleUse } = Result.getOrThrow(parseBrCode(made.pix.br_code ?? ""))
+          assert.deepStrictEqual([amount, merchantName.length > 0, singleUse], [someCharge.amount, true, true])
+          assert.isString(payloadUrl)
+          yield* Effect.promise(async () => {
+            for (const { fields, source, text } of vectors.brCodes.valid) {
+              await using stub = await startStub((response) =>
+                json(response, 200, chargeOf({ pix: { br_code: text, end_to_end_id: null } }))
+              )
+              const { pix } = await new Payments({ baseUrl: stub.url, apiKey: "pix_key" }).charges.retrieve(made.id)
+              assert.strictEqual(pix.br_code, text, source)
+              const { tlv: _, ...read } = Result.getOrThrow(parseBrCode(pix.br_code ?? ""))
+              assert.deepStrictEqual(read, fields, source)
+            }
+          })
+        })
     )
 
     it.effect("waits for a charge that is as wanted already, and not for one that never will be", () =>
