@@ -176,13 +176,16 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
         const { call } = yield* TestService
         const { id } = yield* created(key)
         yield* retrieve(key, id)
-        const create = (path: string, body: unknown) => call("POST", path, { key, idempotencyKey: newKey(), body })
+        const named = (requestId: string | undefined) => ({ "x-request-id": requestId })
+        const create = (path: string, body: unknown) => (requestId?: string) =>
+          call("POST", path, { key, idempotencyKey: newKey(), body, headers: named(requestId) })
+        const read = (path: string) => (requestId?: string) => call("GET", path, { key, headers: named(requestId) })
         return [
-          [() => create("/v1/charges", someCharge), 201],
-          [() => create("/v1/charges", { amount: 0 }), 400],
-          [() => call("GET", `/v1/charges/${id}`, { key }), 200],
-          [() => call("GET", "/v1/charges/nothing", { key }), 404],
-          [() => create("/v1/payouts", somePayout), 400]
+          [create("/v1/charges", someCharge), 201],
+          [create("/v1/charges", { amount: 0 }), 400],
+          [read(`/v1/charges/${id}`), 200],
+          [read("/v1/charges/nothing"), 404],
+          [create("/v1/payouts", somePayout), 400]
         ] as const
       })
 
@@ -209,8 +212,15 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
             for (const [ask, status] of calls) assert.strictEqual((yield* ask()).status, status)
             const before = yield* rowsOf(who.accountId)
             yield* end(who)
-            for (const [ask] of calls) assertRefused(yield* ask(), "UNAUTHORIZED")
+            const requestId = newKey()
+            for (const [ask] of calls) assertRefused(yield* ask(requestId), "UNAUTHORIZED")
             assert.deepStrictEqual(yield* rowsOf(who.accountId), before)
+            // What is refused is nobody's use of the key.
+            const logged = yield* until(
+              sql`SELECT key_id, account_id FROM requests WHERE request_id = ${requestId}`,
+              ({ length }) => length === calls.length
+            )
+            for (const line of logged) assert.deepStrictEqual(line, { key_id: null, account_id: null })
           }
         })
       )

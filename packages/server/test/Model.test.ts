@@ -373,7 +373,7 @@ const assertBalances = Effect.fnUntraced(function* (all: ReadonlyArray<History>)
 const assertStates = Effect.fnUntraced(function* (all: ReadonlyArray<History>) {
   const sql = yield* SqlClient
   const charges = yield* sql<{ id: string; status: string }>`
-    SELECT id, CASE WHEN NOT acquirer_answered THEN 'processing'
+    SELECT id, CASE WHEN NOT acquirer_answered AND status = 'pending' THEN 'processing'
       WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END AS status
     FROM charges`
   const payouts = yield* sql<{ id: string; status: string; duplicate_of: string | null; handed: boolean }>`

@@ -5,6 +5,7 @@ import type { Payout } from "@pix-payments/domain/Payout"
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import { SqlClient } from "effect/sql/SqlClient"
 import { assertRefused, created, instant, uuid7 } from "./support/Charges.ts"
 import {
@@ -131,6 +132,27 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
       const { key } = yield* funded(500)
       const { recipient } = yield* paidOut(key, { pix_key_type: type, pix_key: sent })
       assert.deepStrictEqual<unknown>(recipient, { name: null, document: null, pix_key_type: type, pix_key: kept })
+    })
+  )
+
+  it.effect("an account whose balance is locked holds up no payout of another one", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { key } = yield* funded(10_000)
+      const { accountId, key: locked } = yield* funded(100)
+      const refused = yield* sql.withTransaction(
+        Effect.gen(function* () {
+          yield* sql`SELECT balance FROM ledger_accounts WHERE owner_id = ${accountId}::uuid FOR UPDATE`
+          const waiting = yield* Effect.forkChild(payOut(locked), { startImmediately: true })
+          const answers = yield* Effect.all([payOut(key), payOut(key), payOut(key)], { concurrency: 3 })
+          assert.deepStrictEqual(
+            answers.map(({ status }) => status),
+            [201, 201, 201]
+          )
+          return waiting
+        })
+      )
+      assertRefused(yield* Fiber.join(refused), "INSUFFICIENT_BALANCE")
     })
   )
 

@@ -81,6 +81,27 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
       })
     )
 
+    it.effect("leaves what the release before made of a charge that no acquirer has answered", () =>
+      Effect.gen(function* () {
+        const { makeCaller, operate } = yield* TestService
+        const { key } = yield* makeCaller()
+        const sql = yield* SqlClient
+        const { body: created } = yield* create({ key, customer: { email: "timeout@simulator.test" } })
+        assert.strictEqual(created.status, "processing")
+        // It reads `pending`, cancels, and knows nothing of `acquirer_answered`.
+        yield* sql`UPDATE charges SET status = 'canceled', sequence = 2 WHERE id = ${created.id}::uuid`
+        yield* sql`UPDATE charge_recoveries SET due_at = now() WHERE ${created.id}::uuid = ANY (charge_ids)`
+        yield* eventually(
+          sql`SELECT id FROM charge_recoveries WHERE ${created.id}::uuid = ANY (charge_ids)`,
+          ({ length }) => length === 0
+        )
+        const repeated = yield* operate("POST", `/operator/v1/simulator/charges/${created.id}/pay`)
+        assert.strictEqual(repeated.status, 409)
+        const charge = yield* reaching(key, created.id, "canceled")
+        assert.strictEqual(charge.sequence, 2)
+      })
+    )
+
     it.effect("lets a payer pay by itself, even before the creation is answered", () =>
       Effect.gen(function* () {
         const { makeCaller, operate } = yield* TestService

@@ -1,10 +1,10 @@
 /**
  * Who calls, remembered between requests and confirmed in the statement that acts on it.
  *
- * Guarantees: nothing is done, shown or answered on what is remembered alone. A statement that writes for a remembered
- * caller writes only where the key, its application and its account still are, in that statement's snapshot, what is
- * remembered; one that reads has them looked up beside it. Where they are not, the request is begun anew with the
- * caller as it is now. So a revocation holds from the next request on, in every process.
+ * Guarantees: nothing is done, shown or answered on what is remembered alone. A statement made for this request, the one
+ * that writes, that reads what a payout is decided on, or one beside a read, finds the key, its application and its
+ * account as remembered; where it does not, the request is begun anew with the caller as it is now. So a revocation
+ * holds from the next request on, in every process.
  *
  * Why: it saves a creation and a read one round trip to the database of the two or three that they take.
  */

@@ -308,10 +308,12 @@ const chargeColumns = `id, account_id, application_id, origin, idempotency_key, 
   end_to_end_id, receiver, expires_at, paid_at, failure_reason, created_at, sequence, acquirer_answered`
 
 /**
- * The stored status of a row, as it is meant: a charge that no acquirer has answered is `processing`. What is kept is
- * `pending`, so that the answer leaves the status alone.
+ * The status of a row, as it is meant: a `pending` charge that no acquirer has answered is `processing`. So the answer
+ * leaves the status alone; and whatever a process of the release before, which knows nothing of it, made of a charge
+ * holds.
  */
-const shownStatus = (row: string) => `CASE WHEN ${row}.acquirer_answered THEN ${row}.status ELSE 'processing' END`
+const shownStatus = (row: string) =>
+  `CASE WHEN ${row}.acquirer_answered OR ${row}.status <> 'pending' THEN ${row}.status ELSE 'processing' END`
 
 const selectCharge = `SELECT ${chargeColumns} FROM charges`
 
@@ -507,7 +509,7 @@ const conditions = (sql: SqlClient, filters: ChargeFilters, nowMs: number): Read
       sql`status = 'pending' AND acquirer_answered AND (expires_at IS NULL OR expires_at > ${now}::timestamptz)`
     )
   } else if (filters.status === "processing") {
-    found.push(sql`(NOT acquirer_answered OR status = 'processing') AND id = ANY (ARRAY(
+    found.push(sql`(status = 'processing' OR (status = 'pending' AND NOT acquirer_answered)) AND id = ANY (ARRAY(
       SELECT unnest(charge_ids) FROM charge_recoveries UNION SELECT id FROM charges WHERE status = 'processing'
     ))`)
   } else if (filters.status !== undefined) {
@@ -556,7 +558,7 @@ const toStored = (row: ChargeRow): StoredCharge => ({
   applicationId: row.application_id,
   origin: row.origin,
   idempotencyKey: row.idempotency_key,
-  status: row.acquirer_answered ? row.status : "processing",
+  status: row.acquirer_answered || row.status !== "pending" ? row.status : "processing",
   method: row.method,
   amount: Number(row.amount),
   description: row.description,

@@ -103,10 +103,10 @@ export interface Route {
   readonly template: string
   readonly segments: ReadonlyArray<string>
   readonly takesBody: boolean
-  /** Answers a request; `accepted` is called with the caller as soon as the key is. */
+  /** Answers a request; `accepted` is called with who calls as soon as that is known, or with nobody after all. */
   readonly answer: (
     request: ReadRequest,
-    accepted: (caller: Caller) => void
+    accepted: (caller: Caller | undefined) => void
   ) => Effect.Effect<Answer, WireError | Unavailable>
 }
 
@@ -181,10 +181,15 @@ const prepareRoute = (endpoint: HttpApiEndpoint.Top, handler: Handler, guards: G
   }
 
   /** Answers for the caller as the key is looked up now. */
-  const lookedUp = (request: ReadRequest, key: string, accepted: (caller: Caller) => void, take: Guards["take"]) =>
+  const lookedUp = (
+    request: ReadRequest,
+    key: string,
+    accepted: (caller: Caller | undefined) => void,
+    take: Guards["take"]
+  ) =>
     Effect.flatMap(guards.authenticate(key), (caller): Effect.Effect<Answer, WireError | Unavailable> => {
-      if (caller === undefined) return Effect.fail(new Unauthorized({}))
       accepted(caller)
+      if (caller === undefined) return Effect.fail(new Unauthorized({}))
       if (takesBody && request.body === undefined) return Effect.fail(new PayloadTooLarge({}))
       return Effect.flatMap(take(caller.keyId), (waitSeconds): Effect.Effect<Answer, WireError | Unavailable> => {
         if (waitSeconds > 0) {

@@ -116,8 +116,8 @@ export const layer = Layer.effectDiscard(
           body
         }
         const answering = answer(read, (caller) => {
-          info.keyId = caller.keyId
-          info.accountId = caller.account.id
+          info.keyId = caller?.keyId ?? null
+          info.accountId = caller?.account.id ?? null
         })
         runFork(answering).addObserver((exit) => {
           inFlight--

@@ -73,8 +73,8 @@ const inStates = (table: string) =>
   `SELECT status, count(*) AS count FROM ${table} WHERE ${inAccount("account_id")} GROUP BY status`
 
 const chargesByState = `
-  SELECT CASE WHEN NOT acquirer_answered THEN 'processing' WHEN status = 'pending' AND expires_at <= now() THEN 'expired'
-    ELSE status END AS status,
+  SELECT CASE WHEN status <> 'pending' THEN status WHEN NOT acquirer_answered THEN 'processing'
+    WHEN expires_at <= now() THEN 'expired' ELSE status END AS status,
     count(*) AS count
   FROM charges WHERE ${inAccount("account_id")} GROUP BY 1`
 

@@ -3,7 +3,8 @@
  *
  * Guarantees:
  * - the payouts of an account are decided in the order in which they came, each with its own answer: two can never
- *   spend the same cent, and one that is too large does not keep a smaller one behind it from being done;
+ *   spend the same cent, and one that is too large does not keep a smaller one behind it from being done. One that is
+ *   decided a second time may be overtaken by another that was under way at the same time;
  * - a batch is decided on one reading of the balances, and the statement that stores it locks them and stores only
  *   what they still cover and whose key is unused. What is not stored then, and what would be refused, is decided
  *   again with the balances locked from the reading on: a known key is replayed whatever the balance;
@@ -138,17 +139,16 @@ export class PayoutStore extends Context.Service<
         const callers = callersOf(members, ({ remembered }) => remembered)
         const accounts = yield* sql.unsafe<AccountRow>(readAccounts, [accountIdsOf(members), ...callers.parameters])
         // Of two twins at once, in two processes, the second has to see the first.
-        if (accounts.some((row) => row.payout_duplicate_window > 0)) return yield* decideLocked(members)
+        if (accounts.some((row) => row.payout_duplicate_window > 0)) return members.map(() => OPEN)
         const { decisions, written } = decide(members, callers, accounts, new Map(), new Map())
         const stored = yield* store(written)
         yield* Effect.sync(() => nudge.afterCommit(stored))
         const ids = new Set(stored.map(({ id }) => id))
         // Not stored: the key is known, or another process used the money. Refused: the key may be known all the same.
-        const isOpen = (decision: Decision) =>
-          "payout" in decision ? !ids.has(decision.payout.id) : decision._tag !== "CallerUnconfirmed"
-        if (!decisions.some(isOpen)) return decisions
-        const again = [...(yield* decideLocked(members.filter((_, index) => isOpen(decisions[index]!))))]
-        return decisions.map((decision) => (isOpen(decision) ? again.shift()! : decision))
+        return decisions.map((decision) => {
+          if ("payout" in decision) return ids.has(decision.payout.id) ? decision : OPEN
+          return decision._tag === "CallerUnconfirmed" ? decision : OPEN
+        })
       })
 
       /** The same with known keys and twins, and with the accounts' balances locked from the reading on. */
@@ -231,10 +231,14 @@ export class PayoutStore extends Context.Service<
         )
       })
 
-      const create = yield* Batching.make<NewPayout, Decision>({
-        maxBatch: 200,
-        run: decideAll
-      })
+      const first = yield* Batching.make<NewPayout, Decision | typeof OPEN>({ maxBatch: 200, run: decideAll })
+      const underLock = yield* Batching.make<NewPayout, Decision>({ maxBatch: 200, run: decideLocked })
+      const create = (payout: NewPayout) =>
+        Effect.filterOrElse(
+          first(payout),
+          (decision): decision is Decision => decision !== OPEN,
+          () => underLock(payout)
+        )
 
       const change = yield* Batching.make<PayoutChange, boolean>({
         maxBatch: 200,
@@ -310,6 +314,9 @@ export class PayoutStore extends Context.Service<
     })
   )
 }
+
+/** To be decided under the lock. */
+const OPEN = "open" as const
 
 interface AccountRow {
   readonly id: string

@@ -102,7 +102,7 @@ const preparation = [
     is_now text NOT NULL, sequence integer)`,
   // A charge that no acquirer has answered is in `processing`, whatever is stored.
   `CREATE FUNCTION simulation_status(resource jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN (resource ->> 'acquirer_answered')::boolean IS FALSE THEN 'processing'
+    SELECT CASE WHEN (resource ->> 'acquirer_answered')::boolean IS FALSE AND resource ->> 'status' = 'pending' THEN 'processing'
       ELSE resource ->> 'status' END $$`,
   `CREATE FUNCTION simulation_move() RETURNS trigger LANGUAGE plpgsql AS $$
     DECLARE is_now text := simulation_status(to_jsonb(NEW));

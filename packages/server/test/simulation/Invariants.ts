@@ -140,7 +140,7 @@ export const makeInvariants = (options: {
   /** The service's books against the acquirer's. */
   const reconcile = async (broken: Array<string>) => {
     const charges = await query<{ id: string; status: string; amount: bigint; end_to_end_id: string | null }>(
-      `SELECT id, CASE WHEN NOT acquirer_answered THEN 'processing' WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END AS status, amount,
+      `SELECT id, CASE WHEN NOT acquirer_answered AND status = 'pending' THEN 'processing' WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END AS status, amount,
          end_to_end_id FROM charges`
     )
     const fitting: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -370,7 +370,7 @@ const transfersThatDiffer = `
   ) sides GROUP BY owner_id, kind HAVING sum(amount) <> 0`
 
 const waitingRows = `
-  SELECT 'charge' AS what, id, 'processing' AS status FROM charges WHERE NOT acquirer_answered
+  SELECT 'charge' AS what, id, 'processing' AS status FROM charges WHERE NOT acquirer_answered AND status = 'pending'
   UNION ALL SELECT 'payout', id, status FROM payouts WHERE status = 'processing'
   UNION ALL SELECT 'delivery', id, status FROM deliveries WHERE status IN ('scheduled', 'delivering')
   UNION ALL SELECT 'release', charge_id, 'waiting' FROM releases WHERE released_at IS NULL`
