@@ -2,7 +2,7 @@
  * Instants on the wire: ISO 8601 in UTC with milliseconds (`2026-11-21T12:00:00.000Z`).
  *
  * Guarantees: what the service writes is always the 24 character form; what it reads must carry an
- * offset or `Z` and name a real instant, and is never taken for a whole millisecond that it lies beside.
+ * offset or `Z` and name a real instant of the years 0000 to 9999 in UTC, which that form can write, and is never taken for a whole millisecond that it lies beside.
  *
  * Source: payments-api-v1.md "Conventions"; decisions.md "Values" and "Finer points".
  */
@@ -46,7 +46,8 @@ export const parseInstant = (text: string): number | undefined => {
   const offsetMs = parseOffset(offset)
   if (offsetMs === undefined) return undefined
   const ms = Number(fraction.slice(0, 3).padEnd(3, "0"))
-  return localMs - offsetMs + ms + (/[1-9]/.test(fraction.slice(3)) ? 0.5 : 0)
+  const epochMs = localMs - offsetMs + ms + (/[1-9]/.test(fraction.slice(3)) ? 0.5 : 0)
+  return epochMs < FIRST_MS || epochMs >= BEYOND_MS ? undefined : epochMs
 }
 
 /** An instant as a caller may send it. */
@@ -58,6 +59,8 @@ export const InstantInput = Schema.String.check(
 ).annotate({ format: "date-time", description: "ISO 8601 with an offset or `Z`." })
 
 const DAY_MS = 86_400_000
+const FIRST_MS = Date.parse("0000-01-01T00:00:00Z")
+const BEYOND_MS = Date.UTC(10_000, 0)
 let lastDay = Number.NaN
 let lastDate = ""
 

@@ -135,6 +135,24 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
     })
   )
 
+  it.effect("a repeat does not wait for whoever is changing its payout", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { call } = yield* TestService
+      const { key } = yield* funded(10_000)
+      const idempotencyKey = newKey()
+      const create = call("POST", "/v1/payouts", { key, idempotencyKey, body: somePayout })
+      const { body } = yield* create
+      yield* sql.withTransaction(
+        Effect.gen(function* () {
+          yield* sql`UPDATE payouts SET description = 'changing' WHERE id = ${String(body["id"])}::uuid`
+          const repeated = yield* create
+          assert.deepStrictEqual([repeated.status, repeated.body["id"]], [201, body["id"]])
+        })
+      )
+    })
+  )
+
   it.effect("an account whose balance is locked holds up no payout of another one", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient

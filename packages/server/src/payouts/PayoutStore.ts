@@ -435,6 +435,8 @@ const costRows = recordset({ account_id: "uuid", amount: "bigint" })
 
 const COSTS = 1 + newRows.width + TOLD_WIDTH + TRANSFERS_WIDTH
 
+// A known key is passed over before it is tried: a conflict waits for whoever is changing that payout, and they may be
+// waiting for the balance that is locked here.
 const insertMany = `
   WITH balances AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, n.amount
@@ -447,7 +449,11 @@ const insertMany = `
     INSERT INTO payouts (${payoutColumns}, hand_over_at)
     SELECT ${payoutColumns}, CASE WHEN status = 'processing' THEN now() END
     FROM ${newRows.from(1)} AS p
-    WHERE (p.account_id IN (SELECT owner_id FROM covered)) IS TRUE
+    WHERE (p.account_id IN (SELECT owner_id FROM covered)) IS TRUE AND NOT EXISTS (
+      SELECT 1 FROM payouts k
+      WHERE coalesce(k.application_id, k.account_id) = coalesce(p.application_id, p.account_id)
+        AND k.origin = p.origin AND k.idempotency_key = p.idempotency_key AND k.idempotency_key IS NOT NULL
+    )
     ON CONFLICT (coalesce(application_id, account_id), origin, idempotency_key) WHERE idempotency_key IS NOT NULL
       DO NOTHING
     RETURNING id

@@ -198,7 +198,7 @@ export class DeliveryStore extends Context.Service<
 
         resendFailed: Effect.fn("DeliveryStore.resendFailed")(function* (of) {
           const rows = yield* orUnavailable(
-            sql.unsafe(resendWhere(failedOf), [of.endpointId ?? null, of.resourceId ?? null, formatInstant(of.sinceMs)])
+            sql.unsafe(resendWhere(failedOf), [of.endpointId ?? null, of.resourceId ?? null, of.sinceMs])
           )
           if (rows.length > 0) nudge.wake()
           return rows.length
@@ -357,7 +357,7 @@ const resendWhere = (condition: string): string => `
   )
   RETURNING ${columns}`
 
-const failedOf = `d.status = 'failed' AND d.created_at >= $3::timestamptz
+const failedOf = `d.status = 'failed' AND d.created_at >= to_timestamp($3::double precision / 1000)
   AND ($1::uuid IS NULL OR d.endpoint_id = $1::uuid) AND ($2::uuid IS NULL OR d.resource_id = $2::uuid)`
 
 const toRecord = ({ attempt, delivery, outcome }: Recorded) => ({
