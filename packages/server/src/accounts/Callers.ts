@@ -52,9 +52,6 @@ const rows = recordset({
   default_expires_in: "integer"
 })
 
-/** How many parameters remembered callers take. */
-export const CALLERS_WIDTH = rows.width
-
 /** The callers of a batch, each once: their parameters, and the number that each has among them. */
 export const callersOf = <A>(members: ReadonlyArray<A>, callerOf: (member: A) => Caller | undefined) => {
   const numbers = new Map<Caller, number>()
@@ -67,7 +64,6 @@ export const callersOf = <A>(members: ReadonlyArray<A>, callerOf: (member: A) =>
       const caller = callerOf(member)
       return caller === undefined ? undefined : numbers.get(caller)
     },
-    size: numbers.size,
     parameters: rows.parameters(
       [...numbers].map(([{ account, applicationId, keyId, scopes }, n]) => ({
         n,

@@ -1,9 +1,9 @@
 /**
  * What the role of the running service may do, table by table.
  *
- * Guarantees: it owns nothing, makes and drops nothing, deletes nothing but notes on work that is done; what is only ever added to (the ledger, the
- * history, the logs) it cannot change; what is not named here it does not see. A test holds this list against the
- * schema, so that a new table needs a line.
+ * Guarantees: it owns nothing, makes and drops nothing, deletes nothing but notes on work that is done; what is only
+ * ever added to (the ledger, the history, the logs) it cannot change; what is not named here it does not see. A test
+ * holds this list against the schema, so that a new table needs a line.
  *
  * The service runs with it when migrations are made by another role: `MIGRATIONS_DATABASE_URL`.
  */

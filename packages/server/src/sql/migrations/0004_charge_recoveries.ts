@@ -7,8 +7,8 @@
  *
  * Which charges are to be recovered stands in notes, one for many charges: see `ChargeStore`.
  *
- * A charge of a release before this one keeps `processing` as its status until it is settled; its note is made here, or
- * found through `charges_to_recover` where that release still runs.
+ * A charge of a release before this one keeps `processing` as its status until it is settled, has no note, and is found
+ * through `charges_to_recover`.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
