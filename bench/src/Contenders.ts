@@ -10,6 +10,7 @@ import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { execFile } from "node:child_process"
 import { randomBytes } from "node:crypto"
@@ -348,3 +349,15 @@ export const withDatabase = <A>(databaseUrl: string, use: (database: Client) => 
     },
     catch: (cause) => new BenchError({ message: `the database refuses: ${String(cause)}` })
   })
+
+/**
+ * What is wrong in the database, once the work beside the requests (the request log, deliveries) has had its time. That
+ * is no part of what is measured: on a busy machine it may lag behind the last answer.
+ */
+export const wrongIn = (databaseUrl: string, check: (database: Client) => Promise<ReadonlyArray<string>>) =>
+  withDatabase(databaseUrl, check).pipe(
+    Effect.repeat({
+      until: (sentences) => sentences.length === 0,
+      schedule: Schedule.max([Schedule.spaced("300 millis"), Schedule.recurs(70)])
+    })
+  )

@@ -16,7 +16,7 @@ import { randomUUID } from "node:crypto"
 import { fileURLToPath } from "node:url"
 import type { Client } from "pg"
 import type { PostOrder } from "../peers/plain-undici.ts"
-import { type Deliverer, withDatabase } from "./Contenders.ts"
+import { type Deliverer, withDatabase, wrongIn } from "./Contenders.ts"
 import { makeHistogram } from "./Histogram.ts"
 import { differs } from "./Jobs.ts"
 import { disturbance, type Lab } from "./Lab.ts"
@@ -150,7 +150,7 @@ export const measureDeliver = Effect.fnUntraced(function* (deliverers: ReadonlyA
   const wrong = yield* Effect.forEach(
     started.filter(({ reads }) => reads === "rows"),
     ({ databaseUrl, delivered, name }) =>
-      withDatabase(databaseUrl, async (database) =>
+      wrongIn(databaseUrl, async (database) =>
         (await check(database, delivered, waiting)).map((sentence) => `${name}: ${sentence}`)
       )
   )

@@ -4,7 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 import { fileURLToPath } from "node:url"
-import { startOurs, withDatabase } from "./Contenders.ts"
+import { startOurs, wrongIn } from "./Contenders.ts"
 import { differs } from "./Jobs.ts"
 import { disturbance, type Lab, type Used } from "./Lab.ts"
 import type { LoadOrder, LoadResult } from "./load.ts"
@@ -64,7 +64,7 @@ export const measureLatency = Effect.fnUntraced(function* (name: string, pace: P
 
   const all = [warmed, idle, busy]
   const paid = all.reduce((sum, { latenciesMs }) => sum + latenciesMs.length, 0)
-  const wrong = yield* withDatabase(place.databaseUrl, async (database) => {
+  const wrong = yield* wrongIn(place.databaseUrl, async (database) => {
     const { rows } = await database.query<Record<string, string>>(`
       SELECT (SELECT count(*) FROM charges) AS charges,
         (SELECT count(*) FROM charges WHERE status = 'paid') AS paid,

@@ -3,8 +3,9 @@
  */
 import * as Effect from "effect/Effect"
 import { fileURLToPath } from "node:url"
-import { type Contender, withDatabase } from "./Contenders.ts"
+import { type Contender, wrongIn } from "./Contenders.ts"
 import { residentMiB } from "./Cpu.ts"
+import { differs } from "./Jobs.ts"
 import { disturbance, type Lab, type Used } from "./Lab.ts"
 import type { LoadOrder, LoadResult } from "./load.ts"
 import type { Measured, Pace } from "./Measured.ts"
@@ -110,13 +111,12 @@ export const measureMemory = Effect.fnUntraced(function* (contenders: ReadonlyAr
       }
       const settledMiB = yield* restOf(running.pid, pace)
       turns.push(used())
-      const stored = yield* withDatabase(place.databaseUrl, async (database) => {
-        const { rows } = await database.query<Record<string, string>>(
-          "SELECT (SELECT count(*) FROM charges) AS charges, (SELECT count(*) FROM requests) AS requests"
-        )
-        return { charges: Number(rows[0]?.["charges"]), requests: Number(rows[0]?.["requests"]) }
+      const wrong = yield* wrongIn(place.databaseUrl, async (database) => {
+        const { rows } = await database.query<{ lines: string }>("SELECT count(*) AS lines FROM requests")
+        const sentence = differs("lines in the request log", Number(rows[0]?.lines), "answered", answered)
+        return sentence === undefined ? [] : [`${contender.name}: ${sentence}`]
       })
-      return { contender: contender.name, answered, restMiB, afterMiB, settledMiB, stored }
+      return { contender: contender.name, answered, restMiB, afterMiB, settledMiB, wrong }
     }).pipe(Effect.scoped)
 
   const measured = yield* Effect.forEach(contenders, measureOne)
@@ -151,11 +151,7 @@ export const measureMemory = Effect.fnUntraced(function* (contenders: ReadonlyAr
     ],
     counted: Object.fromEntries(measured.map(({ answered, contender }) => [contender, answered])),
     complaints,
-    wrong: measured.flatMap(({ answered, contender, stored }) =>
-      stored.requests === answered
-        ? []
-        : [`${contender}: lines in the request log: ${stored.requests}, answered: ${answered}`]
-    ),
+    wrong: measured.flatMap(({ wrong }) => wrong),
     elsewhere: disturbance(turns)
   } satisfies Measured
 })

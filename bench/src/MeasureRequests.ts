@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import { fileURLToPath } from "node:url"
-import { type Contender, withDatabase } from "./Contenders.ts"
+import { type Contender, withDatabase, wrongIn } from "./Contenders.ts"
 import type { LoadJob } from "./Jobs.ts"
 import type { Lab } from "./Lab.ts"
 import type { LoadOrder, LoadResult } from "./load.ts"
@@ -214,7 +214,6 @@ const pointsOf = (job: LoadJob, pace: Pace): ReadonlyArray<Point> => {
   )
 }
 
-/** The work beside the requests may lag a little behind the last answer. */
 const settledCheck = (
   job: LoadJob,
   {
@@ -230,9 +229,4 @@ const settledCheck = (
 ) =>
   keeps === "nothing"
     ? Effect.succeed([])
-    : withDatabase(databaseUrl, (database) => job.check(database, answered, keeps === "rows and log", prepared)).pipe(
-        Effect.repeat({
-          until: (sentences) => sentences.length === 0,
-          schedule: Schedule.max([Schedule.spaced("300 millis"), Schedule.recurs(20)])
-        })
-      )
+    : wrongIn(databaseUrl, (database) => job.check(database, answered, keeps === "rows and log", prepared))

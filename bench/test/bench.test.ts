@@ -11,7 +11,11 @@ const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
 
 /** Runs the bench for a moment: a run that fails rejects, with what it printed. Gives the lines of its tables. */
 const quick = async (args: ReadonlyArray<string>) => {
-  const { stdout } = await promisify(execFile)(process.execPath, [main, "--quick", ...args], { timeout: 110_000 })
+  const run = promisify(execFile)(process.execPath, [main, "--quick", ...args], { timeout: 110_000 })
+  const { stdout } = await run.catch((failure: Failure) => {
+    const { code, signal, stderr, stdout } = failure
+    throw new Error(`the bench ends with ${code ?? signal}:\n${stderr}${stdout}`)
+  })
   const lines = stdout
     .split("\n")
     .filter(
@@ -21,14 +25,24 @@ const quick = async (args: ReadonlyArray<string>) => {
   return { stdout, lines: lines.map((cells) => cells.slice(1, -1)) }
 }
 
+type Failure = { readonly [Name in "code" | "signal" | "stdout" | "stderr"]: string | null }
+
 const namesOf = (lines: ReadonlyArray<ReadonlyArray<string>>) => lines.map(([at, contender]) => `${at} ${contender}`)
 
-/** Lines of turns: something was answered, and nothing wrongly. */
+/** Lines of turns: nothing was answered wrongly. */
 const expectTurns = (lines: ReadonlyArray<ReadonlyArray<string>>) => {
   for (const line of lines) {
     expect(line.at(-1), line.join("|")).toBe("0")
-    expect(Number(line[2]), line.join("|")).toBeGreaterThan(0)
+    // A turn of a moment may be over before the first answer of a busy machine: that it came is counted below.
+    expect(Number(line[2]), line.join("|")).toBeGreaterThanOrEqual(0)
   }
+}
+
+/** What the bench found stored, job by job: something of every contender. */
+const expectStored = (stdout: string, jobs: number) => {
+  const found = stdout.match(/(?<=Stored is what was answered: ).*(?=\.)/g) ?? []
+  expect(found).toHaveLength(jobs)
+  for (const counts of found) for (const count of counts.split(", ")) expect(count).toMatch(/ [1-9]\d*$/)
 }
 
 describe("bench", () => {
@@ -46,7 +60,7 @@ describe("bench", () => {
       "8 postgres alone"
     ])
     expectTurns(lines)
-    expect(stdout).toMatch(/Stored is what was answered/)
+    expectStored(stdout, 1)
   })
 
   it.concurrent(
@@ -105,7 +119,7 @@ describe("bench", () => {
         ["pix-payments", expect.stringMatching(/^2\d{3}$/)]
       ])
       for (const line of lines.slice(21)) expect(Number.parseFloat(line[2] ?? ""), line.join("|")).toBeGreaterThan(0)
-      expect(stdout.match(/Stored is what was answered/g)).toHaveLength(10)
+      expectStored(stdout, 10)
       expect(stdout).toMatch(/Claim of 50 with 400 due and 100 not due, EXPLAIN ANALYZE, ms: \d/)
     }
   )
