@@ -5,8 +5,7 @@
  * two events, to the charge's own address without a secret. They fall due together, a moment after their commit. A turn
  * is timed at the receiver, from the first POST to the last; CPU is counted until all attempts are recorded.
  */
-import { Nudge } from "@pix-payments/server/events/Nudge"
-import { DeliveryStore } from "@pix-payments/server/webhooks/DeliveryStore"
+import { DeliveryQueue } from "@pix-payments/server/webhooks/DeliveryQueue"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -283,13 +282,9 @@ const claimStatement = Effect.gen(function* () {
       return Effect.succeed([])
     }
   }
-  // Claiming nudges nobody.
-  const layer = DeliveryStore.layer.pipe(
-    Layer.provide(Layer.succeed(SqlClient, listening as unknown as SqlClient)),
-    Layer.provide(Layer.succeed(Nudge, {} as Nudge["Service"]))
-  )
+  const layer = Layer.provide(DeliveryQueue.layer, Layer.succeed(SqlClient, listening as unknown as SqlClient))
   yield* Effect.flatMap(Layer.build(layer), (context) =>
-    Context.get(context, DeliveryStore).claimFirst({
+    Context.get(context, DeliveryQueue).claimFirst({
       limit: 100,
       leaseMs: 30_000,
       perDestination: 50,

@@ -32,6 +32,7 @@ import { PayoutStore } from "./payouts/PayoutStore.ts"
 import { Secrets } from "./Secrets.ts"
 import * as Database from "./sql/Database.ts"
 import type { Unavailable } from "./sql/Unavailable.ts"
+import { DeliveryQueue } from "./webhooks/DeliveryQueue.ts"
 import { DeliveryStore } from "./webhooks/DeliveryStore.ts"
 import { PublicAddress } from "./webhooks/PublicAddress.ts"
 import { WebhookEndpoints } from "./webhooks/WebhookEndpoints.ts"
@@ -51,6 +52,7 @@ export const stores = Layer.mergeAll(
   DisputeStore.layer,
   LedgerReports.layer,
   Releases.layer,
+  DeliveryQueue.layer,
   DeliveryStore.layer,
   EventHistory.layer,
   Audit.layer,

@@ -21,12 +21,12 @@ import { forever } from "../Loops.ts"
 import { Metrics } from "../operations/Metrics.ts"
 import { Settings } from "../Settings.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
-import { type Attempt, type Claim, type Claimed, DeliveryStore, type Due, type Recorded } from "./DeliveryStore.ts"
+import { type Attempt, type Claim, type Claimed, DeliveryQueue, type Due, type Recorded } from "./DeliveryQueue.ts"
 import { DESTINATION_LIMIT, isSuccess, WebhookSender } from "./WebhookSender.ts"
 
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
-    const store = yield* DeliveryStore
+    const store = yield* DeliveryQueue
     const sender = yield* WebhookSender
     const settings = yield* Settings
     const nudge = yield* Nudge

@@ -21,7 +21,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel"
 import { Ids } from "../Ids.ts"
 import { Secrets } from "../Secrets.ts"
 import { Settings } from "../Settings.ts"
-import type { Attempt, Claimed } from "./DeliveryStore.ts"
+import type { Attempt, Claimed } from "./DeliveryQueue.ts"
 import { ForbiddenAddress, PublicAddress } from "./PublicAddress.ts"
 
 export class WebhookSender extends Context.Service<

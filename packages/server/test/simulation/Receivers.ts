@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Ids } from "../../src/Ids.ts"
-import type { Attempt, Claimed } from "../../src/webhooks/DeliveryStore.ts"
+import type { Attempt, Claimed } from "../../src/webhooks/DeliveryQueue.ts"
 import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
 import type { Machine, Running } from "./Machine.ts"
 
