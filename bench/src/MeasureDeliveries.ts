@@ -5,7 +5,7 @@
  * two events, to the charge's own address without a secret. They fall due together, a moment after their commit. A turn
  * is timed at the receiver, from the first POST to the last; CPU is counted until all attempts are recorded.
  */
-import { DeliveryQueue } from "@pix-payments/server/webhooks/DeliveryQueue"
+import { beginning, DeliveryQueue } from "@pix-payments/server/webhooks/DeliveryQueue"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -115,16 +115,18 @@ export const measureDeliver = Effect.fnUntraced(function* (deliverers: ReadonlyA
   const noteClaims = (at: number) =>
     store === undefined
       ? Effect.void
-      : Effect.map(
-          Effect.flatMap(claimStatement, (statement) =>
-            withDatabase(store.databaseUrl, (database) => explainClaims(database, statement, url, pace.deliveries))
-          ),
-          (times) => {
-            notes.push(
-              `Claim of 50 with ${pace.deliveries} due and ${at} not due, EXPLAIN ANALYZE, ms: ${spreadOf(times, 2)}.`
+      : Effect.gen(function* () {
+          const { claim, sweep } = yield* claimStatements
+          const spread = (statement: Statement) =>
+            Effect.map(
+              withDatabase(store.databaseUrl, (database) => explainClaims(database, statement, url, pace.deliveries)),
+              (times) => spreadOf(times, 2)
             )
-          }
-        )
+          notes.push(
+            `Claim of 50 with ${pace.deliveries} due and ${at} not due, EXPLAIN ANALYZE, ms: ${yield* spread(claim)}; ` +
+              `by a sweep: ${yield* spread(sweep)}.`
+          )
+        })
 
   const turns: Array<Turn> = []
   let waiting = 0
@@ -273,9 +275,14 @@ const post = (child: Child, url: string, count: number) =>
 
 // ---- the claim ----
 
-/** The statement of our store, as it sends it. */
-const claimStatement = Effect.gen(function* () {
-  const sent: Array<{ readonly statement: string; readonly parameters: ReadonlyArray<unknown> }> = []
+interface Statement {
+  readonly statement: string
+  readonly parameters: ReadonlyArray<unknown>
+}
+
+/** The statements of our store, as it sends them: a claim in the order of due times, and a sweep of all destinations. */
+const claimStatements = Effect.gen(function* () {
+  const sent: Array<Statement> = []
   const listening = {
     unsafe: (statement: string, parameters: ReadonlyArray<unknown>) => {
       sent.push({ statement, parameters })
@@ -283,26 +290,22 @@ const claimStatement = Effect.gen(function* () {
     }
   }
   const layer = Layer.provide(DeliveryQueue.layer, Layer.succeed(SqlClient, listening as unknown as SqlClient))
-  yield* Effect.flatMap(Layer.build(layer), (context) =>
-    Context.get(context, DeliveryQueue).claimFirst({
-      limit: 100,
-      leaseMs: 30_000,
-      perDestination: 50,
-      except: [],
-      after: ""
-    })
-  ).pipe(
-    Effect.scoped,
-    Effect.mapError((error) => new BenchError({ message: `there is no claim: ${String(error)}` }))
-  )
-  const [claim] = sent
-  return claim ?? (yield* new BenchError({ message: "the store claims without a statement" }))
-})
+  const context = yield* Layer.build(layer)
+  const queue = Context.get(context, DeliveryQueue)
+  const limits = { limit: 100, leaseMs: 30_000, perDestination: 50, except: [] }
+  // What they are told of what was claimed is nothing.
+  yield* Effect.exit(queue.claim("first", { ...limits, from: beginning, behind: [] }))
+  yield* Effect.exit(queue.sweep("first", { ...limits, after: "" }))
+  const [claim, sweep] = sent
+  return claim !== undefined && sweep !== undefined
+    ? { claim, sweep }
+    : yield* new BenchError({ message: "the store claims without a statement" })
+}).pipe(Effect.scoped)
 
 /** How long it takes with `count` due, in milliseconds; nothing of it is kept. */
 const explainClaims = async (
   database: Client,
-  { parameters, statement }: { readonly statement: string; readonly parameters: ReadonlyArray<unknown> },
+  { parameters, statement }: Statement,
   url: string,
   count: number
 ): Promise<ReadonlyArray<number>> => {

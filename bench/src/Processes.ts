@@ -51,26 +51,41 @@ export const ready = (name: string, child: Child, url: string) =>
   Effect.tryPromise(() => fetch(url, { signal: AbortSignal.timeout(2000) }).then(({ status }) => status)).pipe(
     Effect.orElseSucceed(() => 0),
     Effect.flatMap((status) => {
-      if (status === 200) return Effect.void
-      return Effect.fail(hasEnded(child.process) ? "ended" : "not yet")
+      // Whoever answers on the port of a child that has ended is another.
+      if (hasEnded(child.process)) return Effect.fail("ended")
+      return status === 200 ? Effect.void : Effect.fail("not yet")
     }),
     Effect.retry({ schedule: Schedule.spaced("10 millis"), while: (reason) => reason === "not yet" }),
     Effect.timeout("30 seconds"),
     Effect.mapError(() => new BenchError({ message: `${name} does not start: ${child.lastWords()}` }))
   )
 
+/**
+ * A port on which nobody listens. It is none of those that the system gives out itself (to a connection, say, before
+ * the program that it is for listens), and of several runs of the bench each looks in a range of its own.
+ */
 export const freePort = Effect.tryPromise({
   try: async () => {
-    const probe = createServer().listen(0, "127.0.0.1")
-    await once(probe, "listening")
-    const address = probe.address()
-    probe.close()
-    await once(probe, "close")
-    if (typeof address !== "object" || address === null) throw new Error("no address")
-    return address.port
+    for (let tries = 0; tries < PORTS_OF_A_RUN; tries++) {
+      const port = FIRST_PORT + (process.pid % RUNS) * PORTS_OF_A_RUN + (nextPort++ % PORTS_OF_A_RUN)
+      if (await isFree(port)) return port
+    }
+    throw new Error(`all of ${PORTS_OF_A_RUN} are taken`)
   },
   catch: (cause) => new BenchError({ message: `there is no free port: ${String(cause)}` })
 })
+
+const FIRST_PORT = 12_000
+const RUNS = 100
+const PORTS_OF_A_RUN = 200
+let nextPort = 0
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const probe = createServer()
+    probe.once("error", () => resolve(false))
+    probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)))
+  })
 
 const hasEnded = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null
 

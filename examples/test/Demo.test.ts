@@ -3,39 +3,27 @@ import * as Effect from "effect/Effect"
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtemp, rm } from "node:fs/promises"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 
 const root = join(import.meta.dirname, "../..")
 
-const freePort = async () => {
-  const server = createServer()
-  server.listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const address = server.address()
-  server.close()
-  await once(server, "close")
-  return typeof address === "object" && address !== null ? address.port : 0
-}
-
 /** `npm start` without npm: the service as a newcomer runs it, in a folder of its own. */
 const service = Effect.acquireRelease(
   Effect.promise(async () => {
     const folder = await mkdtemp(join(tmpdir(), "pix-demo-"))
-    const [port, operatorPort] = [await freePort(), await freePort()]
     const child = spawn(process.execPath, [join(root, "packages/server/src/main.ts"), "--demo"], {
       env: {
         ...process.env,
         DATA_DIR: join(folder, "data"),
-        PORT: String(port),
-        OPERATOR_PORT: String(operatorPort),
+        PORT: "0",
+        OPERATOR_PORT: "0",
         LOG_FORMAT: "json"
       },
       stdio: ["ignore", "pipe", "inherit"]
     })
-    return { child, folder, printed: await readyLine(child), port, operatorPort }
+    return { child, folder, printed: await readyLine(child) }
   }),
   ({ child, folder }) =>
     Effect.promise(async () => {
@@ -63,7 +51,7 @@ describe("the first hour of a newcomer", () => {
     "the printed call creates a charge as it stands, and the demo does the main job",
     () =>
       Effect.gen(function* () {
-        const { folder, operatorPort, port, printed } = yield* service
+        const { folder, printed } = yield* service
         const { annotations } = JSON.parse(printed)
         assert.match(annotations.docs, /\/docs$/)
         assert.match(annotations.demo_api_key, /^pix_/)
@@ -76,8 +64,8 @@ describe("the first hour of a newcomer", () => {
             env: {
               ...process.env,
               DEMO_CREDENTIALS: join(folder, "data/demo.json"),
-              PAYMENTS_URL: `http://127.0.0.1:${port}`,
-              OPERATOR_URL: `http://127.0.0.1:${operatorPort}`
+              PAYMENTS_URL: annotations.public,
+              OPERATOR_URL: annotations.operator
             }
           })
         )

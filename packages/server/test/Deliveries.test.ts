@@ -12,7 +12,7 @@ import { type Fields, TestService } from "./support/Service.ts"
 
 const settings = {
   webhookAllowedNetworks: loopback,
-  webhookTimeoutMs: 400,
+  webhookTimeoutMs: 1000,
   webhookRetryDelaysMs: [20, 20, 20, 20, 20, 20, 20]
 }
 

@@ -12,12 +12,14 @@ import foundation from "./migrations/0001_foundation.ts"
 import money from "./migrations/0002_money.ts"
 import webhookEndpoints from "./migrations/0003_webhook_endpoints.ts"
 import chargeRecoveries from "./migrations/0004_charge_recoveries.ts"
+import deliveriesByDueTime from "./migrations/0005_deliveries_by_due_time.ts"
 
 export const migrations = {
   "0001_foundation": foundation,
   "0002_money": money,
   "0003_webhook_endpoints": webhookEndpoints,
-  "0004_charge_recoveries": chargeRecoveries
+  "0004_charge_recoveries": chargeRecoveries,
+  "0005_deliveries_by_due_time": deliveriesByDueTime
 }
 
 /** The database server is too old. */

@@ -11,6 +11,7 @@
  */
 import { describeCause } from "../operations/Defects.ts"
 import { nextAttemptDelayMs } from "@pix-payments/domain/RetryCurve"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Latch from "effect/Latch"
@@ -20,8 +21,8 @@ import { Nudge } from "../events/Nudge.ts"
 import { forever } from "../Loops.ts"
 import { Metrics } from "../operations/Metrics.ts"
 import { Settings } from "../Settings.ts"
-import type { Unavailable } from "../sql/Unavailable.ts"
-import { type Attempt, type Claim, type Claimed, DeliveryQueue, type Due, type Recorded } from "./DeliveryQueue.ts"
+import { type Attempt, type Claimed, DeliveryQueue, type Due, type Lane, type Recorded } from "./DeliveryQueue.ts"
+import { makeLookout } from "./Lookout.ts"
 import { DESTINATION_LIMIT, isSuccess, WebhookSender } from "./WebhookSender.ts"
 
 export const layer = Layer.effectDiscard(
@@ -36,14 +37,13 @@ export const layer = Layer.effectDiscard(
     /** A share of the places, with what is claimed for it. */
     const lane = Effect.fnUntraced(function* (
       name: string,
+      of: Lane,
       places: number,
-      claim: (claim: Claim) => Effect.Effect<Due, Unavailable>,
       nudged: { readonly rest: Effect.Effect<void>; readonly await: Effect.Effect<void> }
     ) {
-      /** Where the last claim ended: every destination has its turn. */
-      let served = ""
       const eased = Latch.makeUnsafe(false)
       const underWay = makeUnderWay(places, () => void eased.openUnsafe())
+      const lookout = makeLookout(POLL_MS)
 
       // Runs last: what the interrupted attempts below held.
       yield* Effect.addFinalizer(() =>
@@ -68,34 +68,52 @@ export const layer = Layer.effectDiscard(
           )
         })
 
-      const round = Effect.gen(function* () {
-        yield* nudged.rest
-        yield* eased.close
-        const room = places - underWay.ids.size
-        if (room <= 0) return 0
-        const limits = {
-          limit: Math.min(room, CLAIM_LIMIT),
-          leaseMs,
-          perDestination: DESTINATION_LIMIT,
-          except: [...underWay.full]
-        }
-        const ahead = yield* claim({ ...limits, after: served })
-        const due = ahead.count > 0 || served === "" ? ahead : yield* claim({ ...limits, after: "" })
-        served = due.last ?? ""
-        for (const delivery of due.claimed) {
+      const begin = Effect.fnUntraced(function* ({ claimed }: Due) {
+        for (const delivery of claimed) {
           underWay.add(delivery)
           yield* FiberSet.run(sending, deliver(delivery))
         }
-        return due.count
+      })
+
+      /** What a claim may take now; nothing where all places are taken. */
+      const limitsNow = () => {
+        const room = places - underWay.ids.size
+        return room > 0 ? { limit: Math.min(room, CLAIM_LIMIT), perDestination: DESTINATION_LIMIT, leaseMs } : undefined
+      }
+
+      const claim = Effect.gen(function* () {
+        const limits = limitsNow()
+        if (limits === undefined) return 0
+        const asked = lookout.ask(underWay.full)
+        const due = yield* store.claim(of, { ...limits, ...asked })
+        lookout.claimed(due, asked.behind, limits)
+        yield* begin(due)
+        return due.isCaughtUp ? due.count : due.count + 1
         // What is claimed is known of, so that a stopping process can give it back.
       }).pipe(Effect.uninterruptible)
+
+      const sweep = Effect.gen(function* () {
+        const startedMs = yield* Clock.currentTimeMillis
+        const limits = limitsNow()
+        if (limits === undefined || !lookout.wantsSweep(startedMs)) return 0
+        const due = yield* store.sweep(of, { ...limits, ...lookout.sweep(underWay.full) })
+        lookout.swept(due, limits, startedMs, yield* Clock.currentTimeMillis)
+        yield* begin(due)
+        return due.count
+      }).pipe(Effect.uninterruptible)
+
+      const round = Effect.gen(function* () {
+        yield* nudged.rest
+        yield* eased.close
+        return (yield* claim) + (yield* sweep)
+      })
 
       const idle = Effect.raceAllFirst([nudged.await, eased.await, Effect.sleep(POLL_MS)])
       yield* Effect.forkScoped(forever(name, round, idle))
     })
 
-    yield* lane("first attempts", FIRST_PLACES, store.claimFirst, nudge)
-    yield* lane("retries", RETRY_PLACES, store.claimRepeated, nudge.retries)
+    yield* lane("first attempts", "first", FIRST_PLACES, nudge)
+    yield* lane("retries", "repeated", RETRY_PLACES, nudge.retries)
   })
 )
 

@@ -9,6 +9,7 @@ import type * as Scope from "effect/Scope"
 import { once } from "node:events"
 import * as Http from "node:http"
 import * as Net from "node:net"
+import { inspect } from "node:util"
 
 /** A delivery as it came over the wire. */
 export interface Received {
@@ -116,7 +117,7 @@ export const eventually = <A, E, R>(
     while (true) {
       const seen = yield* look
       if (isThere(seen)) return seen
-      if (performance.now() > end) return yield* Effect.die(new Error(`never came; last seen: ${JSON.stringify(seen)}`))
+      if (performance.now() > end) return yield* Effect.die(new Error(`never came; last seen: ${inspect(seen)}`))
       yield* Effect.sleep("20 millis")
     }
   })

@@ -1,0 +1,19 @@
+/**
+ * Deliveries in the order in which they fall due, so that a claim reads what has become due since the last one: its
+ * cost depends neither on what waits nor on how many destinations that is for. First attempts and retries apart, as in
+ * their indexes by destination.
+ */
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
+
+const statements = [
+  `CREATE INDEX deliveries_first_due ON deliveries (due_at, id)
+    WHERE status IN ('scheduled', 'delivering') AND due_at IS NOT NULL AND attempts_made = 0`,
+  `CREATE INDEX deliveries_repeated_due ON deliveries (due_at, id)
+    WHERE status IN ('scheduled', 'delivering') AND due_at IS NOT NULL AND attempts_made > 0`
+]
+
+export default Effect.gen(function* () {
+  const sql = yield* SqlClient
+  for (const statement of statements) yield* sql.unsafe(statement)
+})
