@@ -126,7 +126,8 @@ layer(Layer.empty, { excludeTestServices: true })(`Under load (FAULT_SEED=${seed
                   sql<{ count: bigint }>`SELECT count(*) AS count FROM pg_stat_activity
                     WHERE application_name = 'pix-payments' AND wait_event_type = 'Lock'`
                 ),
-                ([row]) => Number(row?.count) >= 2
+                ([row]) => Number(row?.count) >= 2,
+                60_000
               )
             })
           )
