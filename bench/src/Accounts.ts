@@ -4,7 +4,16 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto"
 import type { Client } from "pg"
 
-export const scopes = ["charge:read", "charge:write", "payout:read", "payout:write", "balance:read", "account:read"]
+export const scopes = [
+  "charge:read",
+  "charge:write",
+  "payout:read",
+  "payout:write",
+  "balance:read",
+  "account:read",
+  "webhook:read",
+  "webhook:write"
+]
 
 export const account = {
   name: "Loja do Bench",

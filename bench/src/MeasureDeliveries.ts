@@ -183,7 +183,7 @@ export const measureDeliver = Effect.fnUntraced(function* (deliverers: ReadonlyA
 const EVENTS = ["charge.pix.created", "charge.pix.emitted"]
 
 /** `count` deliveries of half as many changes, due together after `delay`. */
-const insertDue = (database: Client, url: string, count: number, delay: string) =>
+export const insertDue = (database: Client, url: string, count: number, delay: string) =>
   database.query(
     `WITH told AS (
       INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at)

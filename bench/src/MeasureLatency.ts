@@ -1,16 +1,17 @@
 /**
  * Measures how long a payment takes from the acquirer's report to the first attempt at its webhook: with nothing else to
- * do, and while charges are created as fast as they can be.
+ * do, while charges are created as fast as they can be, and beside destinations that hang or fail.
  */
 import * as Effect from "effect/Effect"
 import { fileURLToPath } from "node:url"
-import { startOurs, wrongIn } from "./Contenders.ts"
-import { differs } from "./Jobs.ts"
+import { startOurs, withDatabase, wrongIn } from "./Contenders.ts"
+import { insertDue } from "./MeasureDeliveries.ts"
+import { differs, type Target } from "./Jobs.ts"
 import { disturbance, type Lab, type Used } from "./Lab.ts"
 import type { LoadOrder, LoadResult } from "./load.ts"
 import type { Measured, Pace } from "./Measured.ts"
 import type { Paid, PayOrder } from "./payer.ts"
-import { ask, freePort, node } from "./Processes.ts"
+import { ask, BenchError, freePort, node } from "./Processes.ts"
 import { tableOf } from "./Report.ts"
 
 export const latency = {
@@ -22,6 +23,7 @@ const LOAD = { job: "create-charge", connections: 64 }
 
 export const measureLatency = Effect.fnUntraced(function* (name: string, pace: Pace, lab: Lab) {
   const hooksPort = yield* freePort
+  const hooks = `http://127.0.0.1:${hooksPort}/hooks/pix`
   const payer = yield* node("the payer", [program("payer.ts")], { PORT: String(hooksPort) }, "ipc")
   const loader = yield* node("the load generator", [program("load.ts")], {}, "ipc")
   const place = yield* lab.place("paid-to-attempt", pace.nodeArgs(name))
@@ -62,13 +64,18 @@ export const measureLatency = Effect.fnUntraced(function* (name: string, pace: P
     })
   )
 
-  const all = [warmed, idle, busy]
+  yield* trouble(server, place.databaseUrl, seconds)
+  const troubled = yield* counted(pay("troubled", seconds))
+
+  const all = [warmed, idle, busy, troubled]
   const paid = all.reduce((sum, { latenciesMs }) => sum + latenciesMs.length, 0)
   const wrong = yield* wrongIn(place.databaseUrl, async (database) => {
-    const { rows } = await database.query<Record<string, string>>(`
-      SELECT (SELECT count(*) FROM charges) AS charges,
+    const { rows } = await database.query<Record<string, string>>(
+      `SELECT (SELECT count(*) FROM charges) AS charges,
         (SELECT count(*) FROM charges WHERE status = 'paid') AS paid,
-        (SELECT count(*) FROM deliveries WHERE event = 'charge.pix.paid') AS deliveries`)
+        (SELECT count(*) FROM deliveries WHERE event = 'charge.pix.paid' AND url = $1) AS deliveries`,
+      [hooks]
+    )
     const found = (column: string) => Number(rows[0]?.[column])
     return [
       differs("charges", found("charges"), "created", created + paid),
@@ -84,7 +91,8 @@ export const measureLatency = Effect.fnUntraced(function* (name: string, pace: P
   })
   const rows = [
     { load: "none", ...summaryOf(idle.latenciesMs) },
-    { load: `${LOAD.job} over ${LOAD.connections} connections`, ...summaryOf(busy.latenciesMs) }
+    { load: `${LOAD.job} over ${LOAD.connections} connections`, ...summaryOf(busy.latenciesMs) },
+    { load: "all events to one that hangs and one that fails too", ...summaryOf(troubled.latenciesMs) }
   ]
   return {
     job: latency.name,
@@ -104,13 +112,48 @@ export const measureLatency = Effect.fnUntraced(function* (name: string, pace: P
     turns,
     notes: [
       "From the request to the simulated acquirer's endpoint (which stores the report, and what it does to the charge) " +
-        "to the arrival of the POST, in one process and so on one clock."
+        "to the arrival of the POST, in one process and so on one clock.",
+      `Beside one destination that hangs, with ${BACKLOG} waiting, and one that fails, with ${RETRIES_PER_SECOND} retries due each second.`
     ],
     counted: { [name]: paid },
     complaints,
     wrong,
     elsewhere: disturbance(turns)
   } satisfies Measured
+})
+
+const BACKLOG = 10_000
+const RETRIES_PER_SECOND = 500
+
+/** Registers an endpoint that hangs and one that fails, with what waits there. */
+const trouble = Effect.fnUntraced(function* (server: Target, databaseUrl: string, seconds: number) {
+  const [hangs, fails] = [yield* freePort, yield* freePort]
+  yield* node("the troubled", [program("troubled.ts")], { PORT: String(hangs), FAILING_PORT: String(fails) }, "ipc")
+  const [hanging, failing] = [`http://127.0.0.1:${hangs}/hooks/pix`, `http://127.0.0.1:${fails}/hooks/pix`]
+  for (const url of [hanging, failing]) {
+    yield* Effect.tryPromise({
+      try: async () => {
+        const answer = await fetch(`http://127.0.0.1:${server.port}/v1/webhooks`, {
+          method: "POST",
+          headers: { "x-api-key": server.apiKey, "content-type": "application/json" },
+          body: JSON.stringify({ url, events: ["charge.pix.created", "charge.pix.emitted", "charge.pix.paid"] })
+        })
+        if (answer.status !== 201) throw new Error(`${answer.status} ${await answer.text()}`)
+      },
+      catch: (cause) => new BenchError({ message: `our server takes no endpoint: ${String(cause)}` })
+    })
+  }
+  yield* withDatabase(databaseUrl, async (database) => {
+    await insertDue(database, hanging, BACKLOG, "0")
+    const retries = Math.ceil(seconds * RETRIES_PER_SECOND)
+    await insertDue(database, failing, retries, "1 hour")
+    await database.query(
+      `UPDATE deliveries SET attempts_made = 1, due_at = now() + ($2 * random()) * interval '1 second' WHERE url = $1`,
+      [failing, seconds]
+    )
+  })
+  // Until as many hang as may, at once.
+  yield* Effect.sleep("1 second")
 })
 
 const program = (file: string): string => fileURLToPath(new URL(file, import.meta.url))

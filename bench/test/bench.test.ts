@@ -111,6 +111,7 @@ describe("bench", () => {
         // paid-to-attempt
         ["none", "pix-payments"],
         ["create-charge over 64 connections", "pix-payments"],
+        ["all events to one that hangs and one that fails too", "pix-payments"],
         // start-up
         ["fastify+pg", "1"],
         ["pix-payments", "1"],

@@ -34,14 +34,19 @@ import * as Database from "./sql/Database.ts"
 import type { Unavailable } from "./sql/Unavailable.ts"
 import { DeliveryQueue } from "./webhooks/DeliveryQueue.ts"
 import { DeliveryStore } from "./webhooks/DeliveryStore.ts"
+import * as HeldDeliveries from "./webhooks/HeldDeliveries.ts"
 import { PublicAddress } from "./webhooks/PublicAddress.ts"
 import { WebhookEndpoints } from "./webhooks/WebhookEndpoints.ts"
 import * as WebhookScheduler from "./webhooks/WebhookScheduler.ts"
 import { WebhookSender } from "./webhooks/WebhookSender.ts"
 
-const foundation = Layer.mergeAll(Ids.layer, Nudge.layer, Metrics.layer, PublicAddress.layer).pipe(
-  Layer.provideMerge(Database.layer)
-)
+const foundation = Layer.mergeAll(
+  Ids.layer,
+  Nudge.layer,
+  Metrics.layer,
+  PublicAddress.layer,
+  HeldDeliveries.HeldDeliveries.layer
+).pipe(Layer.provideMerge(Database.layer))
 
 /** What keeps things, in whichever database. */
 export const stores = Layer.mergeAll(
@@ -92,6 +97,7 @@ export const loops = Layer.mergeAll(
     Releases.use(({ releaseDue }) => releaseDue),
     "1 second"
   ),
+  HeldDeliveries.loop,
   WebhookScheduler.layer
 )
 

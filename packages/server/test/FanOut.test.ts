@@ -512,10 +512,14 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
       }
       // What was under way ends, and is not repeated.
       for (const response of hanging) answer(response, 500)
-      const [last] = yield* statusOf(inFlight.id, "scheduled", 1)
+      const [last] = yield* statusOf(inFlight.id, "canceled", 1)
       assertRefused(yield* resend(last!.id), "INVALID_STATE")
       yield* makeDue(last!.id)
-      yield* statusOf(inFlight.id, "canceled", 1)
+      const sql = yield* SqlClient
+      yield* eventually(
+        sql`SELECT 1 FROM deliveries WHERE id = ${last!.id}::uuid AND status = 'canceled'`,
+        ({ length }) => length === 1
+      )
       assert.lengthOf(hooks.received, 3)
       assert.strictEqual((yield* statusOf(kept.id, "scheduled", 1)).length, 1)
     })

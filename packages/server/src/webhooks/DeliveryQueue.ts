@@ -236,7 +236,7 @@ const forLanes = (statement: (lane: string) => string): Readonly<Record<Lane, st
 })
 
 /** Most deliveries that one claim looks at. */
-const LOOK = 1000
+const LOOK = 300
 
 /**
  * How far before its end a claim that has caught up lets the next one begin: what is due is seen at its commit, and

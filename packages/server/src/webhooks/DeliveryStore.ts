@@ -69,29 +69,30 @@ export class DeliveryStore extends Context.Service<
       const nudge = yield* Nudge
 
       const find = (id: string) =>
-        sql.unsafe<DeliveryRow>(`SELECT ${columns} FROM deliveries WHERE id = $1::uuid`, [id]).pipe(
+        sql.unsafe<DeliveryRow>(`SELECT ${columns} FROM ${shown} WHERE id = $1::uuid`, [id]).pipe(
           Effect.map(([row]) => row),
           orUnavailable
         )
 
       return DeliveryStore.of({
         resend: Effect.fn("DeliveryStore.resend")(function* (id) {
-          const [row] = yield* orUnavailable(sql.unsafe<DeliveryRow>(resendWhere("d.id = $1::uuid"), [id]))
-          if (row === undefined) {
-            const known = yield* find(id)
-            if (known === undefined) return yield* new NotFoundError()
-            return yield* new InvalidStateError({ status: known.status })
-          }
+          const again = yield* orUnavailable(sql.unsafe(resendWhere("d.id = $1::uuid"), [id]))
+          const known = yield* find(id)
+          if (known === undefined) return yield* new NotFoundError()
+          if (again.length === 0) return yield* new InvalidStateError({ status: known.status })
           nudge.wake()
-          return row
+          return known
         }),
 
         resendFailed: Effect.fn("DeliveryStore.resendFailed")(function* (of) {
-          const rows = yield* orUnavailable(
-            sql.unsafe(resendWhere(failedOf), [of.endpointId ?? null, of.resourceId ?? null, of.sinceMs])
-          )
-          if (rows.length > 0) nudge.wake()
-          return rows.length
+          let count = 0
+          for (let found = RESENT_AT_ONCE; found === RESENT_AT_ONCE; count += found) {
+            const parameters = [of.endpointId ?? null, of.resourceId ?? null, of.sinceMs]
+            const again = yield* orUnavailable(sql.unsafe(resendWhere(failedOf), parameters))
+            found = again.length
+            if (found > 0) nudge.wake()
+          }
+          return count
         }),
 
         find,
@@ -105,7 +106,7 @@ export class DeliveryStore extends Context.Service<
           ),
         list: (filters, page) =>
           readPage<DeliveryRow>({
-            table: "deliveries",
+            table: shown,
             columns,
             scope: [],
             filters: [
@@ -123,12 +124,31 @@ export class DeliveryStore extends Context.Service<
 
 const columns = "id, event, resource_id, endpoint_id, url, status, attempts_made, due_at, created_at"
 
+/** What is to be sent follows its endpoint: where that is now, and canceled when that is deleted. */
+const shown = `(
+  SELECT d.id, d.event, d.resource_id, d.endpoint_id, d.attempts_made, d.created_at,
+    CASE WHEN d.status = 'scheduled' THEN coalesce(w.url, d.url) ELSE d.url END AS url,
+    CASE WHEN d.status = 'scheduled' AND w.deleted_at IS NOT NULL THEN 'canceled' ELSE d.status END AS status,
+    CASE WHEN d.status = 'scheduled' AND w.deleted_at IS NOT NULL THEN NULL ELSE d.due_at END AS due_at
+  FROM deliveries d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
+) AS deliveries`
+
 const resendWhere = (condition: string): string => `
   UPDATE deliveries d SET status = 'scheduled', due_at = now(), held_due_at = NULL, curve_from = d.attempts_made
   WHERE ${condition} AND d.status IN ('scheduled', 'delivered', 'failed') AND NOT EXISTS (
     SELECT 1 FROM webhook_endpoints w WHERE w.id = d.endpoint_id AND w.deleted_at IS NOT NULL
   )
-  RETURNING ${columns}`
+  RETURNING d.id`
 
-const failedOf = `d.status = 'failed' AND d.created_at >= to_timestamp($3::double precision / 1000)
-  AND ($1::uuid IS NULL OR d.endpoint_id = $1::uuid) AND ($2::uuid IS NULL OR d.resource_id = $2::uuid)`
+/** A statement has its time, whatever has failed. */
+const RESENT_AT_ONCE = 5000
+
+const failedOf = `d.status = 'failed' AND d.id IN (
+    SELECT f.id FROM deliveries f
+    WHERE f.status = 'failed' AND f.created_at >= to_timestamp($3::double precision / 1000)
+      AND ($1::uuid IS NULL OR f.endpoint_id = $1::uuid) AND ($2::uuid IS NULL OR f.resource_id = $2::uuid)
+      AND NOT EXISTS (
+        SELECT 1 FROM webhook_endpoints e WHERE e.id = f.endpoint_id AND e.deleted_at IS NOT NULL
+      )
+    LIMIT ${RESENT_AT_ONCE}
+  )`

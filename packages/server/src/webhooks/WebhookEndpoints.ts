@@ -2,7 +2,8 @@
  * Registered endpoints: where the events of an application go, beside the `webhook_url` of each resource.
  *
  * Guarantees: an application sees and changes its own endpoints only; a secret is sealed at rest and never given
- * back; pausing holds what is due and resuming lets it go; deleting cancels it, in the same commit.
+ * back; pausing holds what is due and resuming lets it go; deleting cancels it. Deliveries follow their endpoint when
+ * they are claimed or shown, so that no change takes longer for what waits.
  *
  * Source: payments-api-v1.md "GET /v1/webhooks" and following; decisions.md "Webhooks".
  */
@@ -19,11 +20,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { NotFoundError, RequestRefused } from "../Errors.ts"
-import { Nudge } from "../events/Nudge.ts"
 import { destinationOf } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
 import { Secrets } from "../Secrets.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { HeldDeliveries } from "./HeldDeliveries.ts"
 import { PublicAddress } from "./PublicAddress.ts"
 
 export interface EndpointRow {
@@ -71,7 +72,7 @@ export class WebhookEndpoints extends Context.Service<
       const ids = yield* Ids
       const secrets = yield* Secrets
       const addresses = yield* PublicAddress
-      const nudge = yield* Nudge
+      const held = yield* HeldDeliveries
 
       const checkAddress = (url: string | undefined) =>
         url === undefined
@@ -122,43 +123,31 @@ export class WebhookEndpoints extends Context.Service<
         update: Effect.fn("WebhookEndpoints.update")(function* (applicationId, id, changes) {
           yield* checkAddress(changes.url)
           const { description, events, secret, url } = changes
-          const rows = yield* sql.withTransaction(
-            Effect.gen(function* () {
-              const changed = yield* sql.unsafe<EndpointRow>(updateOne, [
-                id,
-                applicationId,
-                url ?? null,
-                url === undefined ? null : normalizeUrl(url),
-                url === undefined ? null : destinationOf(url),
-                description !== undefined,
-                description ?? null,
-                events === undefined ? null : JSON.stringify([...new Set(events)]),
-                secret !== undefined,
-                typeof secret === "string" ? secrets.seal(secret) : null,
-                changes.active ?? null
-              ])
-              if (url !== undefined && changed.length > 0) yield* sql.unsafe(redirect, [id, url, destinationOf(url)])
-              if (changes.active === true && changed.length > 0) yield* sql.unsafe(letGo, [id])
-              return changed
-            })
-          )
-          if (changes.active === true) nudge.wake()
+          const rows = yield* sql.unsafe<EndpointRow>(updateOne, [
+            id,
+            applicationId,
+            url ?? null,
+            url === undefined ? null : normalizeUrl(url),
+            url === undefined ? null : destinationOf(url),
+            description !== undefined,
+            description ?? null,
+            events === undefined ? null : JSON.stringify([...new Set(events)]),
+            secret !== undefined,
+            typeof secret === "string" ? secrets.seal(secret) : null,
+            changes.active ?? null
+          ])
+          if (changes.active === true) held.wake()
           return rows[0] ?? (yield* new NotFoundError())
         }, orUnavailable),
 
         remove: Effect.fn("WebhookEndpoints.remove")(function* (applicationId, id) {
           yield* find(applicationId, id)
-          const removed = yield* sql.withTransaction(
-            Effect.gen(function* () {
-              const rows = yield* sql.unsafe(
-                `UPDATE webhook_endpoints SET deleted_at = now() WHERE ${own} RETURNING id`,
-                [id, applicationId]
-              )
-              if (rows.length > 0) yield* sql.unsafe(cancel, [id])
-              return rows.length > 0
-            })
+          const removed = yield* sql.unsafe(
+            `UPDATE webhook_endpoints SET deleted_at = now() WHERE ${own} RETURNING id`,
+            [id, applicationId]
           )
-          if (!removed) return yield* new NotFoundError()
+          held.wake()
+          if (removed.length === 0) return yield* new NotFoundError()
         }, orUnavailable)
       })
     })
@@ -206,18 +195,3 @@ const updateOne = `
     active = coalesce($11::boolean, active)
   WHERE ${own}
   RETURNING ${columns}`
-
-// A claim that has locked a delivery may be waiting for the endpoint's lock, which is held here: such deliveries are
-// not waited for, but left to the claim, which then sees the endpoint as it has become.
-const scheduled = `
-  (SELECT id FROM deliveries WHERE endpoint_id = $1::uuid AND status = 'scheduled' FOR UPDATE SKIP LOCKED)`
-
-/** What is still due goes where the endpoint now is. */
-const redirect = `UPDATE deliveries SET url = $2, destination = $3 WHERE id IN ${scheduled}`
-
-const cancel = `UPDATE deliveries SET status = 'canceled', due_at = NULL, held_due_at = NULL WHERE id IN ${scheduled}`
-
-/** What waited for the endpoint is due as it was. No claim locks any of it. */
-const letGo = `
-  UPDATE deliveries SET due_at = held_due_at, held_due_at = NULL
-  WHERE endpoint_id = $1::uuid AND held_due_at IS NOT NULL`

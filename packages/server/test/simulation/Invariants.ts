@@ -372,5 +372,6 @@ const transfersThatDiffer = `
 const waitingRows = `
   SELECT 'charge' AS what, id, 'processing' AS status FROM charges WHERE NOT acquirer_answered AND status = 'pending'
   UNION ALL SELECT 'payout', id, status FROM payouts WHERE status = 'processing'
-  UNION ALL SELECT 'delivery', id, status FROM deliveries WHERE status IN ('scheduled', 'delivering')
+  UNION ALL SELECT 'delivery', d.id, d.status FROM deliveries d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
+    WHERE d.status IN ('scheduled', 'delivering') AND w.deleted_at IS NULL
   UNION ALL SELECT 'release', charge_id, 'waiting' FROM releases WHERE released_at IS NULL`

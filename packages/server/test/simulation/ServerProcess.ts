@@ -18,6 +18,7 @@ import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import { ApiKeys } from "../../src/accounts/ApiKeys.ts"
 import { Nudge } from "../../src/events/Nudge.ts"
+import { HeldDeliveries } from "../../src/webhooks/HeldDeliveries.ts"
 import { accountHandlers, balanceHandlers } from "../../src/http/AccountHandlers.ts"
 import * as ChargeHandlers from "../../src/http/ChargeHandlers.ts"
 import * as PayoutHandlers from "../../src/http/PayoutHandlers.ts"
@@ -165,7 +166,7 @@ const wholeService = ({ books, machine, receivers, retryDelaysMs, server }: Edge
     })
   ])
 
-  const foundation = Layer.mergeAll(ids, Nudge.layer, Metrics.layer, PublicAddress.layer).pipe(
+  const foundation = Layer.mergeAll(ids, Nudge.layer, Metrics.layer, PublicAddress.layer, HeldDeliveries.layer).pipe(
     Layer.provideMerge(server.clientsOf(process)),
     Layer.provideMerge(Layer.merge(settings, logger))
   )
