@@ -248,6 +248,13 @@ describe("the package", () => {
     assert.deepStrictEqual(unexpected, [])
     const manifest = JSON.parse(await readFile(join(unpacked, "package.json"), "utf8"))
     assert.isUndefined(manifest.dependencies)
+    assert.isUndefined(manifest.devDependencies)
+    assert.isUndefined(manifest.scripts)
+    assert.strictEqual(manifest.license, "MIT")
+    assert.match(
+      await readFile(join(unpacked, "LICENSE"), "utf8"),
+      /^MIT License\n\nCopyright \(c\) 2026 The pix-payments/
+    )
     assert.deepStrictEqual(manifest.peerDependenciesMeta, { effect: { optional: true } })
     assert.notProperty(manifest, "private")
   })
