@@ -2,8 +2,8 @@
  * How an operation becomes requests, and their answers a result or one error.
  *
  * Guarantees: one call has one idempotency key, whatever its attempts; a creation is never repeated without it, but after
- * 429. A refusal is told by its status, whether its body arrives or not. Redirects are not followed, so that the API key goes to the
- * address it was meant for and to no other. The key is read here and nowhere shown.
+ * 429. A refusal is told by its status, whether its body arrives or not. Redirects are not followed, so that the API key
+ * goes to the address it was meant for and to no other. The key is read here and nowhere shown.
  */
 import { bounded, sleep } from "./Bounded.ts"
 import type { CreateOptions, WithResponse } from "./Call.ts"

@@ -17,9 +17,9 @@ export type * from "./generated/Resources.ts"
 /**
  * Why a delivery is refused. `missing-header` to `mismatch` are about the signature; `white-space-in-secret` is a
  * mismatch with a secret that begins or ends with white space, often a line break from a file; `empty-secret` and
- * `no-secret` (none at all, or none but `undefined`) are about what it was to be verified with; `body-not-raw` is a body that was parsed before,
- * `body-not-json` and `body-not-event` one that was signed but is no event; `too-old` and `in-the-future` are about
- * `toleranceMs`.
+ * `no-secret` (none, or none but `undefined`) are about what it was to be verified with; `body-not-raw` is a body that was
+ * parsed before, `body-not-json` and `body-not-event` one that was signed but is no event; `too-old` and `in-the-future`
+ * are about `toleranceMs`.
  */
 export type WebhookRefusal =
   | "missing-header"

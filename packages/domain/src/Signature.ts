@@ -1,10 +1,10 @@
 /**
  * The signature of a webhook delivery: `X-Webhook-Signature: sha256=<hex>`, HMAC-SHA256 of the raw body.
  *
- * Guarantees: sign and verify are one code, on both sides of the wire. The comparison takes the same time for every
- * wrong signature. Beside the contract's signature, which covers the body alone, an attempt carries one that covers its
- * time too, as Standard Webhooks have it. Only WebCrypto is used and nothing is imported: this module goes into the client as it is, and runs
- * wherever `crypto.subtle` is.
+ * Guarantees: both sides of the wire have one rule of what is signed, and with which key. The comparison takes the same
+ * time for every wrong signature. Beside the contract's signature, which covers the body alone, an attempt carries one
+ * that covers its time too, as Standard Webhooks have it. Only WebCrypto is used and nothing is imported: this module goes
+ * into the client as it is, and runs wherever `crypto.subtle` is.
  *
  * Source: payments-api-v1.md "Webhook signature"; decisions.md "Finer points" (HMAC keys are UTF-8 bytes).
  */

@@ -3,8 +3,8 @@
  *
  * Guarantees: an operation has the idempotency key that it came with, however often its effect runs and whatever its
  * attempts; a creation is never repeated without it, but after 429. A refusal is told by its status, whether its body
- * arrives or not. What the service answers is given as it came: unknown fields stay, unknown values are values. Time is `Clock`'s and chance
- * `Random`'s, so that tests decide both.
+ * arrives or not. What the service answers is given as it came: unknown fields stay, unknown values are values. Time is
+ * `Clock`'s and chance `Random`'s, so that tests decide both.
  */
 import { errorCodes } from "@pix-payments/domain/ErrorCode"
 import * as Clock from "effect/Clock"
