@@ -181,6 +181,11 @@ describe("the Effect client", () => {
       })
       assert.deepInclude(asked[0]?.headers, { "x-api-key": secretKey, "x-tenant": "a" })
       assert.match(String(asked[0]?.headers["x-request-id"]), /^[0-9a-f-]{36}$/)
+      const refused = yield* Effect.flip(
+        over((response) => json(response, 200, {}), balance, { headers: { "X-API-Key": "b" } })
+      )
+      assert.strictEqual(refused.reason._tag, "InvalidCall")
+      assert.include(refused.message, "option apiKey")
     })
   )
 
