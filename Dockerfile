@@ -3,7 +3,7 @@
 # SECRETS_KEYS are set, so that the file system can be read-only.
 FROM node:26-bookworm-slim AS dependencies
 WORKDIR /app
-COPY package.json pnpm-lock.yaml pnpm-workspace.yaml ./
+COPY package.json pnpm-lock.yaml pnpm-workspace.yaml .pnpmfile.mjs ./
 COPY packages/domain/package.json packages/domain/
 COPY packages/api/package.json packages/api/
 COPY packages/server/package.json packages/server/

@@ -10,7 +10,7 @@
  */
 import { openApiDocument, webhookBodies } from "@pix-payments/api/OpenApiDocument"
 import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
-import { chargeTransitions, ChargeStatus } from "@pix-payments/domain/Charge"
+import { chargeStatusAt, chargeTransitions, ChargeStatus } from "@pix-payments/domain/Charge"
 import { errorCodes } from "@pix-payments/domain/ErrorCode"
 import { eventNames } from "@pix-payments/domain/EventCatalog"
 import { documentOf, type Json, list, object, Types } from "./JsonSchemaTypes.ts"
@@ -204,7 +204,6 @@ const routes = (operations: ReadonlyArray<Operation>, version: string): string =
   const table = [...groups].map(
     ([group, members]) => `${group}: {\n${members.map((member) => `${member.name}: ${route(member)}`).join(",\n")}\n}`
   )
-  const final = ChargeStatus.literals.filter((status) => !chargeTransitions.some(({ from }) => from.includes(status)))
   return `${header("Where each operation of `/v1` is found, and what it takes.")}
 /** One operation. */
 export interface Route {
@@ -222,12 +221,29 @@ export interface Route {
 
 export const routes = { ${table.join(",\n")} } as const satisfies Record<string, Record<string, Route>>
 
-/** The states of a charge that nothing moves it out of. */
-export const finalChargeStatuses: ReadonlyArray<string> = ${JSON.stringify(final)}
+/** What a charge of each status may become, at once or by and by; nothing where the status is final. */
+export const laterChargeStatuses: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
+${ChargeStatus.literals.map((status) => JSON.stringify([status, laterThan(status)])).join(",\n")}
+])
 
 /** The release of this package. */
 export const version = ${JSON.stringify(version)}
 `
+}
+
+/** Every status that the transitions reach from this one. */
+const laterThan = (status: ChargeStatus): ReadonlyArray<ChargeStatus> => {
+  const later = new Set<ChargeStatus>()
+  const follow = (from: ChargeStatus) => {
+    const moved = chargeTransitions.filter((transition) => transition.from.includes(from)).map(({ to }) => to)
+    for (const to of [...moved, chargeStatusAt(from, 0, 0)]) {
+      if (to === from || later.has(to)) continue
+      later.add(to)
+      follow(to)
+    }
+  }
+  follow(status)
+  return ChargeStatus.literals.filter((one) => later.has(one))
 }
 
 const route = (operation: Operation): string => {

@@ -37,7 +37,7 @@ export interface RequestOptions {
   readonly timeoutMs?: number | undefined
   /** How often the request is sent again at most. */
   readonly maxRetries?: number | undefined
-  /** Further headers; those of the service's own win over them. */
+  /** Further headers. `X-Api-Key` and `Idempotency-Key` are refused: they have options of their own. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 

@@ -40,10 +40,10 @@ export class PaymentsError extends Error implements CallFacts {
   }
 }
 
-/** The call was made wrongly and nothing was sent. */
+/** The call was made wrongly and nothing was sent: an option, an id, or params that cannot be written as JSON. */
 export class UsageError extends PaymentsError {}
 
-/** No answer: the connection failed or broke off, or what came was no answer of the service. */
+/** No answer: the connection failed or broke off before one, or what came was no whole answer of the service. */
 export class ConnectionError extends PaymentsError {}
 
 /** No whole answer within the time of an attempt. */
@@ -55,7 +55,7 @@ export class TimeoutError extends PaymentsError {
 /** The caller's `signal` ended the call; `cause` is its reason. */
 export class AbortError extends PaymentsError {}
 
-/** `waitUntil` gave up: its time is over, or the charge reached a final state that was not waited for. */
+/** `waitUntil` gave up: its time is over, or the charge can no longer become as wanted. */
 export class WaitError extends PaymentsError {
   /** The charge as it was read last. */
   declare readonly charge: { readonly id: string; readonly status: string }
@@ -73,7 +73,7 @@ export interface ApiErrorFields {
   readonly charge_id?: string
   /** How long the service asks to wait before another try, in milliseconds. */
   readonly retryAfterMs?: number
-  /** The body as it came: parsed, or its text where it is no JSON. */
+  /** The body as it came: parsed, or its text where it is no JSON; `undefined` where it broke off. */
   readonly body: unknown
 }
 
@@ -89,7 +89,7 @@ export class ApiError extends PaymentsError implements ApiErrorFields {
   declare readonly charge_id?: string
   /** How long the service asks to wait before another try, in milliseconds. */
   declare readonly retryAfterMs?: number
-  /** The body as it came: parsed, or its text where it is no JSON. */
+  /** The body as it came: parsed, or its text where it is no JSON; `undefined` where it broke off. */
   declare readonly body: unknown
 }
 

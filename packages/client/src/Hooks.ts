@@ -25,7 +25,7 @@ export interface AttemptInfo {
 export interface Hooks {
   /** Before an attempt is sent. */
   readonly onRequest?: ((attempt: AttemptInfo) => void) | undefined
-  /** After a whole answer came, an error of the service included. `durationMs` counts from sending. */
+  /** After an answer came, an error of the service included. `durationMs` counts from sending. */
   readonly onResponse?:
     | ((attempt: AttemptInfo & { readonly status: number; readonly durationMs: number }) => void)
     | undefined

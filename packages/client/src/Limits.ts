@@ -34,16 +34,28 @@ export const whatIsWrong = (call: {
   if (call.idempotencyKey !== undefined && !/^[!-~]{8,255}$/.test(call.idempotencyKey)) {
     return "idempotencyKey must be 8 to 255 visible ASCII characters"
   }
-  return isHeaders(call.headers) ? undefined : "a header is malformed"
+  const headers = headersOf(call.headers)
+  if (!headers) return "a header is malformed"
+  // They would be sent over, in silence: a creation would not be repeatable under the key that its caller knows.
+  for (const [name, option] of OWN_HEADERS) {
+    if (headers.has(name)) return `${name} is not for headers: use the option ${option}`
+  }
+  return undefined
 }
 
-/** Whether an id can stand in a path: dots would leave it, and nothing at all would name the list. */
-export const isSegment = (id: unknown): id is string => typeof id === "string" && !/^\.{0,2}$/.test(id)
+/** Whether an id can stand in a path: dots would leave it, nothing at all would name the list, half a character is none. */
+export const isSegment = (id: unknown): id is string =>
+  typeof id === "string" && !/^\.{0,2}$/.test(id) && id.isWellFormed()
 
-const isHeaders = (headers: Readonly<Record<string, string>> | undefined): boolean => {
+const OWN_HEADERS = [
+  ["x-api-key", "apiKey"],
+  ["idempotency-key", "idempotencyKey"]
+] as const
+
+const headersOf = (headers: Readonly<Record<string, string>> | undefined): Headers | undefined => {
   try {
-    return new Headers(headers) instanceof Headers
+    return new Headers(headers)
   } catch {
-    return false
+    return undefined
   }
 }

@@ -1,12 +1,12 @@
 /**
  * A list: a promise of its first page, an iteration over all its items, or an array of the first so many.
  *
- * Guarantees: pages are asked for one after the other, each when it is needed; the iteration ends with the list, and
- * at a page that brings nothing new.
+ * Guarantees: pages are asked for one after the other, each when it is needed; the iteration ends as `Walk` says.
  */
 import { Call, type WithResponse } from "./Call.ts"
 import { UsageError } from "./Errors.ts"
 import type { Page } from "./generated/Resources.ts"
+import { LARGEST_PAGE, startWalk } from "./Walk.ts"
 
 /** Where a page begins, and how much it holds. */
 export interface PageQuery {
@@ -45,14 +45,13 @@ export class PageCall<Item> extends Call<Page<Item>> implements AsyncIterable<It
 
   /** Every page, the first one first. */
   async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
+    const judge = startWalk()
     let page: Page<Item> = await this
     while (true) {
-      yield page
-      const last = idOf(page.data.at(-1))
-      if (!page.has_more || last === undefined) return
-      const { data } = await this.#fetchPage({ ...this.#query, starting_after: last })
-      if (idOf(data.data.at(-1)) === last) return
-      page = data
+      const step = judge(page)
+      if (step) yield page
+      if (step?.next === undefined) return
+      page = (await this.#fetchPage({ ...this.#query, starting_after: step.next })).data
     }
   }
 
@@ -81,8 +80,3 @@ export class PageCall<Item> extends Call<Page<Item>> implements AsyncIterable<It
     return items
   }
 }
-
-const LARGEST_PAGE = 100
-
-const idOf = (item: unknown): string | undefined =>
-  typeof item === "object" && item !== null && "id" in item && typeof item.id === "string" ? item.id : undefined

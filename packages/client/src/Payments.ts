@@ -34,7 +34,7 @@ export interface PaymentsOptions {
   readonly maxRetries?: number | undefined
   /** In place of the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined
-  /** Sent with every request; those of the service's own win over them. */
+  /** Sent with every request. `X-Api-Key` and `Idempotency-Key` are refused: they have options of their own. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** What to tell of attempts, answers and waits. */
   readonly hooks?: Hooks | undefined
@@ -46,9 +46,11 @@ export interface PaymentsOptions {
 export interface Charges extends ChargesOperations {
   /**
    * Asks for a charge until it has this status, one of these, or is as the function wants: at once, then after 30 s,
-   * 60 s, 90 s and so on. Webhooks tell sooner; a key that polls more often may be suspended.
+   * 60 s, 90 s and so on, and once more when `waitMs` is over. Webhooks tell sooner; a key that polls more often may be
+   * suspended. A function that no status fulfils waits until the charge is final or `expired`.
    *
    * @throws {WaitError} when the charge can no longer become so, or `waitMs` is over
+   * @throws {UsageError} when `waitMs` is negative or no number
    */
   readonly waitUntil: (id: string, condition: ChargeCondition, options?: WaitOptions) => Promise<Charge>
 }

@@ -1,9 +1,9 @@
 /**
  * How an operation becomes requests, and their answers a result or one error.
  *
- * Guarantees: one call has one idempotency key, whatever its attempts; a creation is never repeated without it.
- * Redirects are not followed, so that the API key goes to the address it was meant for and to no other. The key is read
- * here and nowhere shown.
+ * Guarantees: one call has one idempotency key, whatever its attempts; a creation is never repeated without it, but after
+ * 429. A refusal is told by its status, whether its body arrives or not. Redirects are not followed, so that the API key
+ * goes to the address it was meant for and to no other. The key is read here and nowhere shown.
  */
 import { bounded, sleep } from "./Bounded.ts"
 import type { CreateOptions, WithResponse } from "./Call.ts"
@@ -21,7 +21,7 @@ import { type Route, version } from "./generated/Routes.ts"
 import { type AttemptInfo, type Hooks, tell } from "./Hooks.ts"
 import { isSegment, whatIsWrong } from "./Limits.ts"
 import { refusalOf } from "./Refusal.ts"
-import { backoffMs, isRetryable, MAX_RETRY_AFTER_MS, retryAfterMs } from "./Retry.ts"
+import { delayMs, isRemoved, isRetryable, MAX_RETRY_AFTER_MS, retryAfterMs } from "./Retry.ts"
 
 /** What all calls of a client share. */
 export interface Config {
@@ -63,8 +63,15 @@ export const send = async <T>(
   const wrong = whatIsWrong({ timeoutMs, maxRetries, idempotencyKey, headers: extra })
   if (wrong !== undefined) throw usage(wrong)
   if (route.id && !isSegment(operation.id)) throw usage("the id must be a string that names something")
-  const url = urlOf(config.baseUrl, operation)
-  const body = operation.body === undefined ? undefined : JSON.stringify(operation.body)
+  let url: string
+  let body: string | undefined
+  try {
+    url = urlOf(config.baseUrl, operation)
+    body = JSON.stringify(operation.body)
+  } catch {
+    // A circle, a bigint: the complaint may show what was to be sent.
+    throw usage("what is to be sent cannot be written as text")
+  }
   const headers = new Headers(extra)
   headers.set("accept", "application/json")
   headers.set("user-agent", `pix-payments-client/${version}`)
@@ -85,17 +92,18 @@ export const send = async <T>(
     const startedMs = performance.now()
 
     let error: PaymentsError
+    let answer: Response | undefined
     try {
       const { response, text } = await bounded(
         async (signal) => {
-          const response = await config.fetch(url, {
+          answer = await config.fetch(url, {
             method: route.method,
             headers,
             redirect: "manual",
             signal,
             ...(body === undefined ? {} : { body })
           })
-          return { response, text: await response.text() }
+          return { response: answer, text: await answer.text() }
         },
         timeoutMs,
         options.signal,
@@ -103,7 +111,10 @@ export const send = async <T>(
           ended === "aborted"
             ? aborted()
             : Object.assign(new TimeoutError(`${name} had no answer within ${timeoutMs} ms`, facts), { timeoutMs })
-      )
+      ).catch((failure: unknown) => {
+        if (failure instanceof AbortError || !answer || answer.ok) throw failure
+        return { response: answer, text: undefined }
+      })
       const requestId = response.headers.get("x-request-id") ?? sentId
       facts = { ...facts, requestId }
       tell(config.hooks.onResponse, {
@@ -113,11 +124,8 @@ export const send = async <T>(
         durationMs: performance.now() - startedMs
       })
       const parsed = parse(text)
-      // Gone is what was asked for, whichever attempt removed it.
-      const isGone = route.method === "DELETE" && response.status === 404 && mayBeDone
-      if (response.ok || isGone) {
-        if (parsed === undefined && text !== "") throw cutShort(facts)
-        if (!isGone && parsed === undefined && response.status !== 204) throw cutShort(facts)
+      if (response.ok || isRemoved(route.method, Object(parsed).code, mayBeDone)) {
+        if (parsed === undefined && (text !== "" || response.status !== 204)) throw cutShort(facts)
         return {
           data: (route.method === "DELETE" ? undefined : parsed) as T,
           response: {
@@ -140,13 +148,13 @@ export const send = async <T>(
     }
 
     const answered = error instanceof ApiError ? error : undefined
-    const mayRepeat = answered === undefined ? isRepeatable : isRetryable(answered.status, answered.code, isRepeatable)
+    const mayRepeat = answered === undefined ? isRepeatable : isRetryable(answered.status, isRepeatable)
     const askedMs = answered?.retryAfterMs ?? 0
     if (!mayRepeat || attempt > maxRetries || askedMs > MAX_RETRY_AFTER_MS) throw error
     mayBeDone ||= answered === undefined || answered.status >= 500
-    const delayMs = Math.max(askedMs, backoffMs(attempt, Math.random()))
-    tell(config.hooks.onRetry, { ...info, error, delayMs })
-    await sleep(delayMs, options.signal, aborted)
+    const waitMs = delayMs(attempt, askedMs, Math.random())
+    tell(config.hooks.onRetry, { ...info, error, delayMs: waitMs })
+    await sleep(waitMs, options.signal, aborted)
   }
 }
 
@@ -159,7 +167,7 @@ const urlOf = (baseUrl: string, { id, query, route }: Operation): string => {
   return baseUrl + path + (search.size > 0 ? `?${search}` : "")
 }
 
-const parse = (text: string): unknown => {
+const parse = (text = ""): unknown => {
   try {
     return JSON.parse(text)
   } catch {

@@ -1,36 +1,55 @@
 /**
- * Waiting for a charge by asking for it, as seldom as the contract wants.
+ * Waiting for a charge by asking for it, as seldom as the contract wants; what both clients do.
  *
- * Guarantees: it asks at once, then after 30 s, 60 s, 90 s and so on, each wait 30 s longer than the last; it ends when
- * the charge is as wanted, can no longer become so, or the time is over. Webhooks tell sooner and cost less.
+ * Guarantees: it asks at once, then after 30 s, 60 s, 90 s and so on, each wait 30 s longer than the last; where less
+ * than the next wait is left of its time, it waits what is left and asks once more. It ends when the charge is as wanted,
+ * can no longer become so, or the time is over. Webhooks tell sooner and cost less.
  *
- * Source: payments-api-v1.md "Limits" ("Clients that poll use increasing intervals starting at 30 seconds").
+ * Source: payments-api-v1.md "Limits" ("Clients that poll use increasing intervals starting at 30 seconds"); the domain's
+ * table of transitions.
  */
 import { sleep } from "./Bounded.ts"
 import type { RequestOptions } from "./Call.ts"
-import { AbortError, WaitError } from "./Errors.ts"
+import { AbortError, UsageError, WaitError } from "./Errors.ts"
 import type { Charge, ChargeStatus } from "./generated/Resources.ts"
-import { finalChargeStatuses } from "./generated/Routes.ts"
+import { laterChargeStatuses } from "./generated/Routes.ts"
 
 /** A status, several of them, or any question about the charge. */
 export type ChargeCondition = ChargeStatus | ReadonlyArray<ChargeStatus> | ((charge: Charge) => boolean)
 
 /** What `waitUntil` takes. */
 export interface WaitOptions extends RequestOptions {
-  /** How long to wait in all, in milliseconds; without it, until the charge is as wanted or final. */
+  /**
+   * How long to wait in all, in milliseconds, from 0, which asks once; the last wait is shortened to what is left. Without
+   * it, until the charge is as wanted or can no longer become so.
+   */
   readonly waitMs?: number | undefined
 }
 
-/** How long to wait before the n-th question after the first, in milliseconds. */
-export const pollDelayMs = (waits: number): number => FIRST_DELAY_MS * waits
+/** What is wrong with how long to wait, or `undefined`. */
+export const wrongWait = (waitMs: number): string | undefined => (waitMs >= 0 ? undefined : "waitMs must be 0 or more")
 
 /** Whether the charge is as wanted. */
 export const isMet = (condition: ChargeCondition, charge: Charge): boolean =>
   typeof condition === "function" ? condition(charge) : [condition].flat().includes(charge.status)
 
-/** Whether nothing that can be waited for will come any more. A late payment of an expired charge is told by webhook. */
-export const isOver = (charge: Charge): boolean =>
-  charge.status === "expired" || finalChargeStatuses.includes(charge.status)
+/**
+ * How long to wait before asking again about a charge that is not as wanted, in milliseconds; or why to give up.
+ *
+ * @param asked how often it was asked about
+ * @param leftMs what is left of `waitMs`; 0 after the last wait
+ */
+export const nextWait = (
+  condition: ChargeCondition,
+  { id, status }: Charge,
+  asked: number,
+  leftMs: number,
+  waitMs: number
+): number | string => {
+  const over = isOver(condition, status)
+  if (!over && leftMs > 0) return Math.min(FIRST_DELAY_MS * asked, leftMs)
+  return `The charge ${id} ${over ? `is ${status}` : `was still ${status} after ${waitMs} ms`}`
+}
 
 export const waitUntil = async (
   retrieve: (id: string, options: RequestOptions) => Promise<Charge>,
@@ -38,23 +57,39 @@ export const waitUntil = async (
   condition: ChargeCondition,
   { waitMs = Infinity, ...options }: WaitOptions = {}
 ): Promise<Charge> => {
+  const operation = "charges.waitUntil"
+  const wrong = wrongWait(waitMs)
+  if (wrong !== undefined) throw new UsageError(`${operation}: ${wrong}`, { operation, attempts: 0 })
   const endMs = performance.now() + waitMs
-  for (let waits = 1; ; waits++) {
+  let isLast = false
+  for (let attempts = 1; ; attempts++) {
     const charge = await retrieve(id, options)
     if (isMet(condition, charge)) return charge
-    const facts = { operation: "charges.waitUntil", attempts: waits }
-    const delayMs = pollDelayMs(waits)
-    const hasEnded = isOver(charge)
-    if (hasEnded || performance.now() + delayMs > endMs) {
-      const why = hasEnded ? `is ${charge.status}` : `was still ${charge.status} after ${waitMs} ms`
-      throw Object.assign(new WaitError(`The charge ${charge.id} ${why}`, facts), { charge })
-    }
+    const facts = { operation, attempts }
+    // A timer may be early by a little, which is no time for another question.
+    const leftMs: number = isLast ? 0 : endMs - performance.now()
+    const next = nextWait(condition, charge, attempts, leftMs, waitMs)
+    if (typeof next === "string") throw Object.assign(new WaitError(next, facts), { charge })
+    isLast = next === leftMs
     await sleep(
-      delayMs,
+      next,
       options.signal,
-      () => new AbortError("charges.waitUntil was aborted", facts, { cause: options.signal?.reason })
+      () => new AbortError(`${operation} was aborted`, facts, { cause: options.signal?.reason })
     )
   }
 }
 
 const FIRST_DELAY_MS = 30_000
+
+/**
+ * Whether nothing that is waited for will come any more: what the table of transitions does not reach from here. For a
+ * function, and for statuses that this release does not know, that is so where nothing at all comes; in a status that
+ * this release does not know, never. A late payment of an expired charge is told by webhook, and not waited for.
+ */
+const isOver = (condition: ChargeCondition, status: string): boolean => {
+  const later = laterChargeStatuses.get(status)
+  if (later === undefined) return false
+  if (status === "expired" || later.length === 0) return true
+  if (typeof condition === "function") return false
+  return [condition].flat().every((wanted) => laterChargeStatuses.has(wanted) && !later.includes(wanted))
+}

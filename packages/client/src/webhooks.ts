@@ -17,9 +17,9 @@ export type * from "./generated/Resources.ts"
 /**
  * Why a delivery is refused. `missing-header` to `mismatch` are about the signature; `white-space-in-secret` is a
  * mismatch with a secret that begins or ends with white space, often a line break from a file; `empty-secret` and
- * `no-secret` are about what it was to be verified with; `body-not-raw` is a body that was parsed before,
- * `body-not-json` and `body-not-event` one that was signed but is no event; `too-old` and `in-the-future` are about
- * `toleranceMs`.
+ * `no-secret` (none, or none but `undefined`) are about what it was to be verified with; `body-not-raw` is a body that was
+ * parsed before, `body-not-json` and `body-not-event` one that was signed but is no event; `too-old` and `in-the-future`
+ * are about `toleranceMs`.
  */
 export type WebhookRefusal =
   | "missing-header"
@@ -64,7 +64,7 @@ export interface Delivery {
    * Refuses what was not sent within this time of now, in milliseconds; 300 000 is usual. It is told by the headers of
    * Standard Webhooks (`webhook-id`, `webhook-timestamp`, `webhook-signature`), which sign the time of each attempt, so
    * `headers` are needed. It keeps who has caught a delivery from sending it again later; an `id` that was seen before
-   * is still to be dropped.
+   * is still to be dropped. One that is no number tolerates nothing.
    */
   readonly toleranceMs?: number | undefined
 }
@@ -134,14 +134,19 @@ export interface TestDelivery {
  * ```
  */
 export const signForTest = async (delivery: {
-  /** An event, or a body as it is. */
+  /** An event, or a body as it is. `webhook-id` is its `id`, `msg_test` where it tells none. */
   readonly event: object | string
   /** The secret of the receiver. */
   readonly secret: string
 }): Promise<TestDelivery> => {
   const body = typeof delivery.event === "string" ? delivery.event : JSON.stringify(delivery.event)
   const bytes = utf8(body)
-  const id = `${(delivery.event as { readonly id?: unknown }).id}`
+  let id = "msg_test"
+  try {
+    id = `${JSON.parse(body).id ?? id}`
+  } catch {
+    // It is no event, and is signed all the same.
+  }
   // @effect-diagnostics-next-line globalDate:off -- there is no Effect here
   const timestamp = `${Math.floor(Date.now() / 1000)}`
   return {
@@ -171,12 +176,13 @@ export const verify = async ({
   const bytes = bytesOf(body)
   if (!bytes) throw new WebhookSignatureError("body-not-raw")
   const read = (wanted: string): string | undefined => {
-    for (const [name, value] of headers instanceof Headers ? headers : Object.entries(headers)) {
+    for (const [name, value] of Symbol.iterator in headers ? headers : Object.entries(headers)) {
       if (name.toLowerCase() === wanted) return value && `${value}`
     }
     return undefined
   }
-  const signed = { body: bytes, secrets: [secrets].flat() }
+  // What a configuration lacks is no secret.
+  const signed = { body: bytes, secrets: [secrets].flat().filter((secret) => typeof secret === "string") }
   const reason =
     (await refusalOf({ ...signed, header: signature ?? read("x-webhook-signature") })) ??
     // @effect-diagnostics-next-line globalDate:off -- there is no Effect here
@@ -188,7 +194,7 @@ export const verify = async ({
 // Told by their kind, not by their class: test runners and workers have several worlds.
 const bytesOf = (body: unknown): Uint8Array | undefined => {
   if (typeof body === "string") return utf8(body)
-  if (!ArrayBuffer.isView(body) && String(body) !== "[object ArrayBuffer]") return undefined
+  if (!ArrayBuffer.isView(body) && {}.toString.call(body) !== "[object ArrayBuffer]") return undefined
   const { buffer = body as ArrayBuffer, byteLength, byteOffset } = body as Partial<ArrayBufferView>
   return new Uint8Array(buffer, byteOffset, byteLength)
 }

@@ -8,9 +8,17 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import type { ServerResponse } from "node:http"
 import { inspect } from "node:util"
 import { TestService } from "@pix-payments/server/test/Service"
-import { type Charge, PaymentsClient, type PaymentsClientOptions, PaymentsError } from "../src/effect.ts"
+import {
+  type Charge,
+  type ChargeCondition,
+  PaymentsClient,
+  type PaymentsClientOptions,
+  PaymentsError,
+  type WaitOptions
+} from "../src/effect.ts"
 import { chargeOf, secretKey, someCharge } from "./support/Samples.ts"
 import { type Asked, json, startStub } from "./support/Stub.ts"
 
@@ -84,14 +92,22 @@ layer(TestService.layer(), { excludeTestServices: true })("the Effect client ove
     )
   )
 
-  it.effect("a key is made each time the effect runs, kept over its retries, and visible in the result", () =>
+  it.effect("each creation has a key of its own, however often its effect runs, visible in the result", () =>
     provided(
       Effect.gen(function* () {
         const payments = yield* PaymentsClient
         const create = payments.withResponse.charges.create(someCharge)
-        const [one, other] = [yield* create, yield* create]
+        const [one, repeated] = [yield* create, yield* create]
+        assert.deepStrictEqual([repeated.data.id, repeated.response.replayed], [one.data.id, true])
+        assert.strictEqual(repeated.response.idempotencyKey, one.response.idempotencyKey)
+        const other = yield* payments.withResponse.charges.create(someCharge)
         assert.notStrictEqual(one.data.id, other.data.id)
         assert.notStrictEqual(one.response.idempotencyKey, other.response.idempotencyKey)
+        const both = yield* Effect.all([create, create], { concurrency: 2 })
+        assert.deepStrictEqual(
+          both.map(({ data }) => data.id),
+          [one.data.id, one.data.id]
+        )
         const again = yield* payments.withResponse.charges.create(someCharge, {
           idempotencyKey: one.response.idempotencyKey
         })
@@ -161,10 +177,15 @@ describe("the Effect client", () => {
   it.effect("sends the key, a request id and the call's headers; the address may have a path", () =>
     Effect.gen(function* () {
       const { asked } = yield* over((response) => json(response, 200, { object: "balance" }), balance, {
-        headers: { "x-tenant": "a", "x-api-key": "b" }
+        headers: { "x-tenant": "a" }
       })
       assert.deepInclude(asked[0]?.headers, { "x-api-key": secretKey, "x-tenant": "a" })
       assert.match(String(asked[0]?.headers["x-request-id"]), /^[0-9a-f-]{36}$/)
+      const refused = yield* Effect.flip(
+        over((response) => json(response, 200, {}), balance, { headers: { "X-API-Key": "b" } })
+      )
+      assert.strictEqual(refused.reason._tag, "InvalidCall")
+      assert.include(refused.message, "option apiKey")
     })
   )
 
@@ -189,6 +210,80 @@ describe("the Effect client", () => {
     })
   )
 
+  it.effect("a creation that is retried from outside is one creation: a payout is not paid twice", () =>
+    Effect.gen(function* () {
+      const pay = Effect.gen(function* () {
+        const { payouts } = yield* PaymentsClient
+        const payout = payouts.create({ amount: 500, pix_key_type: "email", pix_key: "ana@example.com" })
+        return yield* Effect.retry(payout, { times: 2 })
+      })
+      const { asked } = yield* over(
+        (response, _, count) => (count < 3 ? void response.destroy() : json(response, 201, { id: "1" })),
+        pay,
+        { maxRetries: 0 }
+      )
+      assert.strictEqual(asked.length, 3)
+      assert.strictEqual(new Set(asked.map(({ headers }) => headers["idempotency-key"])).size, 1)
+    })
+  )
+
+  it.effect("what is refused is refused, whether the whole body of the refusal arrives or not", () =>
+    Effect.gen(function* () {
+      const halves: ReadonlyArray<(response: ServerResponse, status: number) => void> = [
+        (response, status) => {
+          response.writeHead(status, { "content-length": "1000" }).write(`{"code":`)
+          response.socket?.end()
+        },
+        // Nothing more comes, and the connection stays.
+        (response, status) => void response.writeHead(status, { "content-length": "1000" }).write(`{"code":`)
+      ]
+      for (const half of halves) {
+        for (const status of [400, 404, 422]) {
+          const { asked, result } = yield* TestClock.withLive(
+            over((response) => half(response, status), Effect.flip(create), { timeoutMs: 150 })
+          )
+          assert.deepInclude(result.reason, { _tag: "UnknownRefusal", status, code: "UNKNOWN" })
+          assert.strictEqual(asked.length, 1)
+        }
+      }
+    })
+  )
+
+  it.effect("only the service's own word says that an endpoint is removed already", () =>
+    Effect.gen(function* () {
+      const remove = Effect.flatMap(PaymentsClient, ({ webhooks }) => Effect.result(webhooks.delete("1")))
+      const after = (body: unknown) =>
+        Effect.map(
+          hurried(
+            over((response, _, count) => (count === 1 ? void response.destroy() : json(response, 404, body)), remove)
+          ),
+          ({ result }) => result._tag
+        )
+      assert.strictEqual(yield* after({ code: "WEBHOOK_NOT_FOUND", message: "" }), "Success")
+      assert.strictEqual(yield* after("<html>"), "Failure")
+    })
+  )
+
+  it.effect("lists give each page once, whatever becomes of their cursors, each time they run", () =>
+    Effect.gen(function* () {
+      for (const [ids, expected] of [
+        ["a", ["a", "a"]],
+        ["abc", ["a", "b", "c", "a", "b", "c"]]
+      ] as const) {
+        const list = Effect.flatMap(PaymentsClient, ({ charges }) => {
+          const stream = Stream.map(charges.list(), ({ id }) => id)
+          return Stream.runCollect(Stream.concat(stream, stream))
+        })
+        const { result } = yield* over((response, { path }) => {
+          const after = new URL(path, "http://x").searchParams.get("starting_after") ?? ids.at(-1)!
+          const id = ids[(ids.indexOf(after) + 1) % ids.length]!
+          json(response, 200, { object: "list", data: [chargeOf({ id })], has_more: true })
+        }, list)
+        assert.deepStrictEqual<ReadonlyArray<string>>(result, expected)
+      }
+    })
+  )
+
   it.effect("never tries again what was refused, nor an endpoint that was perhaps registered", () =>
     Effect.gen(function* () {
       for (const status of [400, 401, 403, 404, 409, 422, 501]) {
@@ -199,8 +294,14 @@ describe("the Effect client", () => {
       const register = Effect.flatMap(PaymentsClient, ({ webhooks }) =>
         Effect.flip(webhooks.create({ url: "https://1.1.1.1/", events: ["charge.pix.paid"] }))
       )
-      const { asked } = yield* over((response) => json(response, 500, oops), register)
-      assert.strictEqual(asked.length, 1)
+      // The service says `SERVICE_UNAVAILABLE` also of an answer that it lost after its commit.
+      for (const [status, body] of [
+        [500, oops],
+        [503, { code: "SERVICE_UNAVAILABLE", message: "" }]
+      ] as const) {
+        const { asked } = yield* over((response) => json(response, status, body), register)
+        assert.strictEqual(asked.length, 1)
+      }
     })
   )
 
@@ -230,7 +331,17 @@ describe("the Effect client", () => {
   it.effect("sends nothing where the call was made wrongly", () =>
     Effect.gen(function* () {
       const payments = yield* PaymentsClient
+      const circle: Record<string, unknown> = {}
+      circle["name"] = circle
       const wrong = [
+        payments.balance.retrieve({ headers: { "X-Api-Key": "another" } }),
+        payments.charges.create(someCharge, { headers: { "idempotency-key": "order-1001" } }),
+        payments.charges.waitUntil("1", "paid", { waitMs: Number.NaN }),
+        payments.charges.waitUntil("1", "paid", { waitMs: -1 }),
+        payments.charges.create({ ...someCharge, amount: 1n as unknown as number }),
+        payments.charges.create({ ...someCharge, customer: circle as unknown as typeof someCharge.customer }),
+        payments.charges.retrieve("\ud800"),
+        Stream.runCollect(payments.charges.list({ status: Object.create(null) })),
         payments.charges.retrieve(".."),
         payments.charges.create(someCharge, { idempotencyKey: "short" }),
         payments.charges.create({ ...someCharge, amount: "10" as unknown as number }),
@@ -280,6 +391,51 @@ describe("the Effect client", () => {
       }
       assert.deepStrictEqual(counts, [1, 1, 2, 2, 3, 3, 4])
       assert.strictEqual((yield* Fiber.join(fiber)).status, "paid")
+    })
+  )
+
+  it.effect("gives up on what can no longer come, and asks a last time when its time is over", () =>
+    Effect.gen(function* () {
+      const giveUp = (status: string, condition: ChargeCondition, options?: WaitOptions) =>
+        Effect.gen(function* () {
+          let asked = 0
+          const fetch = () => {
+            asked += 1
+            return Promise.resolve(Response.json(chargeOf({ status })))
+          }
+          const fiber = yield* Effect.flatMap(PaymentsClient, ({ charges }) =>
+            Effect.flip(charges.waitUntil("1", condition, options))
+          ).pipe(
+            Effect.provide(
+              PaymentsClient.layerHttpClient({ baseUrl: "http://127.0.0.1:1", apiKey: Redacted.make(secretKey) }).pipe(
+                Layer.provide(FetchHttpClient.layer),
+                Layer.provide(Layer.succeed(FetchHttpClient.Fetch, fetch))
+              )
+            ),
+            Effect.forkChild
+          )
+          const counts: Array<number> = []
+          for (const ms of [0, 30_000, 60_000, 9999, 1]) {
+            yield* TestClock.adjust(ms)
+            // The answers come over promises, which no clock moves.
+            yield* Effect.repeat(turn, { times: 5 })
+            counts.push(asked)
+          }
+          return { counts, error: yield* Fiber.join(fiber) }
+        })
+      for (const [status, wanted] of [
+        ["paid", "pending"],
+        ["pending", ["processing"]],
+        ["canceled", (): boolean => false]
+      ] as const) {
+        const { counts, error } = yield* giveUp(status, wanted)
+        assert.strictEqual(error.reason._tag, "WaitOver")
+        assert.include(error.message, `is ${status}`)
+        assert.strictEqual(counts.at(-1), 1)
+      }
+      const { counts, error } = yield* giveUp("pending", "paid", { waitMs: 100_000 })
+      assert.include(error.message, "still pending after 100000 ms")
+      assert.deepStrictEqual(counts, [1, 2, 3, 3, 4])
     })
   )
 

@@ -12,6 +12,7 @@ import { publint } from "publint"
 import { rolldown } from "rolldown"
 import { afterAll, beforeAll, it as test } from "vitest"
 import { TestService } from "@pix-payments/server/test/Service"
+import { runtimes } from "./support/Runtimes.ts"
 import { install, oldestNode, pack, type Project } from "./support/Tarball.ts"
 
 let folder: string
@@ -46,7 +47,7 @@ const strict = (options: object) =>
   })
 
 /** What every project does: the main job, start to end. */
-const job = `
+const work = `
 const payments = new Payments({ baseUrl: process.env.PAYMENTS_URL ?? "", apiKey: process.env.PAYMENTS_API_KEY ?? "" })
 const run = async () => {
   const charge = await payments.charges.create({
@@ -59,14 +60,27 @@ const run = async () => {
     event: { id: "1", object: "event", event: "charge.pix.paid", resource: "charge", data: charge },
     secret: "a secret"
   })
-  const event = await unwrap({ ...delivery, secrets: ["another", "a secret"] })
+  const event = await unwrap({ ...delivery, secrets: ["another", "a secret"], toleranceMs: 300_000 })
   const refused = await unwrap({ ...delivery, secrets: "another" }).catch((error) => error.reason)
-  console.log(JSON.stringify({ status: charge.status, found: all.some(({ id }) => id === charge.id), missing, event: event.event, refused }))
+  let retries = 0
+  const hooks = { onRetry: () => void retries++ }
+  const nobody = new Payments({ baseUrl: "http://127.0.0.1:1", apiKey: "pix_", maxRetries: 1, hooks })
+  const unreachable = await nobody.balance.retrieve().then(() => "", String)
+  console.log(JSON.stringify({ status: charge.status, found: all.some(({ id }) => id === charge.id), missing, event: event.event, refused, unreachable, retries }))
 }
-void run()
+`
+const job = `${work}void run()
 `
 
-const expected = { status: "pending", found: true, missing: true, event: "charge.pix.paid", refused: "mismatch" }
+const expected = {
+  status: "pending",
+  found: true,
+  missing: true,
+  event: "charge.pix.paid",
+  refused: "mismatch",
+  unreachable: "ConnectionError: balance.retrieve did not reach the service",
+  retries: 1
+}
 
 const imports = `import { isCode, Payments } from "@pix-payments/client"
 import { signForTest, unwrap } from "@pix-payments/client/webhooks"
@@ -102,12 +116,15 @@ layer(TestService.layer(), { excludeTestServices: true })("the tarball, installe
     Effect.promise(() => install(join(folder, name), tarball, files, linked))
 
   /** Runs a file against the real service; what it prints. */
-  const ran = (project: Project, file: string, node?: string) =>
+  const ran = (project: Project, file: string, node = process.execPath) =>
+    asCaller((env) => project.run(file, env, [node]))
+
+  /** Does so with the address and a key of the real service; what is printed. */
+  const asCaller = (run: (env: Readonly<Record<string, string>>) => Promise<string>) =>
     Effect.gen(function* () {
       const { makeCaller, publicUrl } = yield* TestService
       const { key } = yield* makeCaller()
-      const env = { PAYMENTS_URL: publicUrl, PAYMENTS_API_KEY: key }
-      return JSON.parse(yield* Effect.promise(() => project.run(file, env, node)))
+      return JSON.parse(yield* Effect.promise(() => run({ PAYMENTS_URL: publicUrl, PAYMENTS_API_KEY: key })))
     })
 
   const timeoutMs = 120_000
@@ -170,6 +187,20 @@ export = payments
     timeoutMs
   )
 
+  for (const runtime of runtimes) {
+    // Elsewhere than on Linux the binaries are another package.
+    const isMissing = runtime.path === undefined && `${process.platform} ${process.arch}` !== "linux x64"
+    it.effect.skipIf(isMissing)(
+      `under ${runtime.name}: client and webhooks do what they do under Node`,
+      () =>
+        Effect.gen(function* () {
+          const project = yield* made(runtime.name, {})
+          assert.deepStrictEqual(yield* asCaller((env) => runtime.run(project, imports + work, env)), expected)
+        }),
+      timeoutMs
+    )
+  }
+
   it.effect(
     "with Effect beside it, which it does not bring along",
     () =>
@@ -187,8 +218,8 @@ export = payments
           ["effect"]
         )
         assert.strictEqual(yield* Effect.promise(() => project.typeCheck()), "")
-        const { event: _event, refused: _refused, ...common } = expected
-        assert.deepStrictEqual(yield* ran(project, "main.mts"), common)
+        const { found, missing, status } = expected
+        assert.deepStrictEqual(yield* ran(project, "main.mts"), { found, missing, status })
         const installed = yield* Effect.promise(() => readdir(join(project.folder, "node_modules/@pix-payments")))
         assert.deepStrictEqual(installed, ["client"])
       }),
@@ -248,6 +279,13 @@ describe("the package", () => {
     assert.deepStrictEqual(unexpected, [])
     const manifest = JSON.parse(await readFile(join(unpacked, "package.json"), "utf8"))
     assert.isUndefined(manifest.dependencies)
+    assert.isUndefined(manifest.devDependencies)
+    assert.isUndefined(manifest.scripts)
+    assert.strictEqual(manifest.license, "MIT")
+    assert.match(
+      await readFile(join(unpacked, "LICENSE"), "utf8"),
+      /^MIT License\n\nCopyright \(c\) 2026 The pix-payments/
+    )
     assert.deepStrictEqual(manifest.peerDependenciesMeta, { effect: { optional: true } })
     assert.notProperty(manifest, "private")
   })

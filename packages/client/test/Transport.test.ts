@@ -1,8 +1,10 @@
 import { afterEach, assert, beforeEach, describe, it, vi } from "vitest"
+import type { ServerResponse } from "node:http"
 import { inspect } from "node:util"
 import {
   AbortError,
   ApiError,
+  type Charge,
   ConnectionError,
   isCode,
   Payments,
@@ -11,9 +13,10 @@ import {
   RateLimitError,
   ServerError,
   TimeoutError,
-  UsageError
+  UsageError,
+  WaitError
 } from "../src/index.ts"
-import { backoffMs, retryAfterMs } from "../src/Retry.ts"
+import { delayMs, retryAfterMs } from "../src/Retry.ts"
 import { version } from "../src/generated/Routes.ts"
 import { chargeOf, secretKey, someCharge } from "./support/Samples.ts"
 import { json, startStub } from "./support/Stub.ts"
@@ -45,7 +48,7 @@ afterEach(() => {
 describe("a request", () => {
   it("carries the key, a request id of its own, and says who sends it", async () => {
     await using stub = await startStub((response) => json(response, 201, chargeOf()))
-    const payments = clientOf(`${stub.url}/behind/a/proxy//`, { headers: { "x-tenant": "a", "x-api-key": "b" } })
+    const payments = clientOf(`${stub.url}/behind/a/proxy//`, { headers: { "x-tenant": "a" } })
     await payments.charges.create(someCharge, { headers: { "x-trace": "1" } })
     const asked = stub.asked[0]!
     assert.strictEqual(asked.path, "/behind/a/proxy/v1/charges")
@@ -115,10 +118,55 @@ describe("a request", () => {
     for (const options of [{ timeoutMs: 0 }, { timeoutMs: 2 ** 31 }, { maxRetries: -1 }, { maxRetries: 0.5 }]) {
       assert.instanceOf(await failureOf(payments.balance.retrieve(options)), UsageError)
     }
+    for (const waitMs of [Number.NaN, -1]) {
+      assert.instanceOf(await failureOf(payments.charges.waitUntil("1", "paid", { waitMs })), UsageError)
+    }
     const error = await failureOf(payments.balance.retrieve({ headers: { "x-secret": "a\nsecret" } }))
     assert.instanceOf(error, UsageError)
     assert.notInclude(inspect(error, { depth: Infinity }), "a\nsecret")
     assert.strictEqual(error.attempts, 0)
+    assert.strictEqual(stub.asked.length, 0)
+  })
+})
+
+describe("a header that has an option of its own", () => {
+  const own = [
+    ["Idempotency-Key", "idempotencyKey"],
+    ["idempotency-key", "idempotencyKey"],
+    ["X-API-Key", "apiKey"]
+  ] as const
+
+  it.each(own)("%s is refused, and the option %s named, for the client and for a call", async (name, option) => {
+    await using stub = await startStub((response) => json(response, 201, chargeOf()))
+    const headers = { [name]: secretKey }
+    const errors = [await failureOf(clientOf(stub.url).charges.create(someCharge, { headers }))]
+    errors.push(await failureOf((async () => clientOf(stub.url, { headers }))()))
+    for (const error of errors) {
+      assert.instanceOf(error, UsageError)
+      assert.include(error.message, `option ${option}`)
+      assert.notInclude(inspect(error, { depth: Infinity }), secretKey)
+    }
+    assert.strictEqual(stub.asked.length, 0)
+  })
+})
+
+describe("params that cannot be sent", () => {
+  it("are the caller's mistake like any other, and nothing of them is shown", async () => {
+    await using stub = await startStub((response) => json(response, 201, chargeOf()))
+    const payments = clientOf(stub.url)
+    const circle: Record<string, unknown> = { [secretKey]: 1 }
+    circle[secretKey] = circle
+    const failing = { toJSON: () => assert.fail(secretKey) }
+    for (const wrong of [{ ...someCharge, amount: 1n }, { ...someCharge, customer: circle }, failing]) {
+      const call = payments.charges.create(wrong as unknown as typeof someCharge)
+      const error = await failureOf(call)
+      assert.instanceOf(error, UsageError)
+      assert.strictEqual(error.idempotencyKey, call.idempotencyKey)
+      assert.notInclude(inspect(error, { depth: Infinity }), secretKey)
+    }
+    assert.instanceOf(await failureOf(payments.charges.retrieve("\ud800")), UsageError)
+    const query = { status: Object.create(null) }
+    assert.instanceOf(await failureOf(payments.charges.list(query)), UsageError)
     assert.strictEqual(stub.asked.length, 0)
   })
 })
@@ -205,6 +253,35 @@ describe("retries", () => {
     assert.strictEqual(stub.asked.length, 6)
   })
 
+  it("what is refused is refused, whether the whole body of the refusal arrives or not", async () => {
+    const halves: ReadonlyArray<(response: ServerResponse, status: number) => void> = [
+      (response, status) => {
+        response.writeHead(status, { "content-length": "1000" }).write(`{"code":`)
+        response.socket?.end()
+      },
+      // Nothing more comes, and the connection stays.
+      (response, status) => void response.writeHead(status, { "content-length": "1000" }).write(`{"code":`),
+      (response, status) => void response.writeHead(status).end(`{"code":`)
+    ]
+    for (const half of halves) {
+      for (const status of [400, 401, 404, 422]) {
+        await using stub = await startStub((response) => half(response, status))
+        const error = await failureOf(clientOf(stub.url, { timeoutMs: 150 }).charges.create(someCharge))
+        assert.instanceOf(error, ApiError)
+        assert.deepStrictEqual([error.status, error.code, error.attempts], [status, "UNKNOWN", 1])
+        assert.strictEqual(stub.asked.length, 1)
+      }
+      // Its status says as much of a 429, with what it asks for, and of a 500.
+      await using stub = await startStub((response, _, count) =>
+        count < 3 ? half(response, count === 1 ? 429 : 500) : json(response, 201, { id: "1" })
+      )
+      const params = { url: "https://1.1.1.1/hooks", events: ["charge.pix.paid"] } as const
+      const error = await failureOf(clientOf(stub.url, { timeoutMs: 150 }).webhooks.create(params))
+      assert.instanceOf(error, ServerError)
+      assert.strictEqual(error.attempts, 2)
+    }
+  })
+
   it("a connection that breaks, and an answer that breaks off, are tried again", async () => {
     const broken: ReadonlyArray<Parameters<typeof startStub>[0]> = [
       (response) => response.destroy(),
@@ -250,20 +327,19 @@ describe("retries", () => {
   it("an endpoint that was perhaps registered is not registered again: that call has no key", async () => {
     const params = { url: "https://1.1.1.1/hooks", events: ["charge.pix.paid"] } as const
     for (const answer of [
-      (response: Parameters<Parameters<typeof startStub>[0]>[0]) => void response.destroy(),
-      (response: Parameters<Parameters<typeof startStub>[0]>[0]) => json(response, 500, oops),
-      (response: Parameters<Parameters<typeof startStub>[0]>[0]) => json(response, 503, { code: "?", message: "" })
+      (response: ServerResponse) => void response.destroy(),
+      (response: ServerResponse) => json(response, 500, oops),
+      // The service says so also of an answer that it lost after its commit.
+      (response: ServerResponse) => json(response, 503, { code: "SERVICE_UNAVAILABLE", message: "" })
     ]) {
       await using stub = await startStub(answer)
       await failureOf(clientOf(stub.url).webhooks.create(params))
       assert.strictEqual(stub.asked.length, 1)
     }
-    // These say that nothing was done.
-    await using stub = await startStub((response, _, count) => {
-      if (count === 1) return json(response, 429, { code: "RATE_LIMITED", message: "" })
-      if (count === 2) return json(response, 503, { code: "SERVICE_UNAVAILABLE", message: "" })
-      json(response, 201, { id: "1" })
-    })
+    // This says that nothing was done.
+    await using stub = await startStub((response, _, count) =>
+      count === 1 ? json(response, 429, { code: "RATE_LIMITED", message: "" }) : json(response, 201, { id: "1" })
+    )
     assert.strictEqual((await clientOf(stub.url).webhooks.create(params)).id, "1")
   })
 
@@ -277,7 +353,16 @@ describe("retries", () => {
       count === 1 ? json(response, 429, { code: "RATE_LIMITED", message: "" }) : json(response, 404, gone)
     )
     assert.isTrue(isCode(await failureOf(clientOf(limited.url).webhooks.delete("1")), "WEBHOOK_NOT_FOUND"))
-    // A reading does not take it for an answer.
+    // A balancer that knows no such path says nothing of the endpoint.
+    for (const body of ["<html>", {}, { code: "NOT_FOUND", message: "" }]) {
+      await using balanced = await startStub((response, _, count) =>
+        count === 1 ? void response.destroy() : json(response, 404, body)
+      )
+      const error = await failureOf(clientOf(balanced.url).webhooks.delete("1"))
+      assert.instanceOf(error, ApiError)
+      assert.deepStrictEqual([error.status, error.attempts], [404, 2])
+    }
+    // A change does not take it for an answer.
     await using read = await startStub((response, _, count) =>
       count === 1 ? void response.destroy() : json(response, 404, gone)
     )
@@ -311,17 +396,20 @@ describe("retries", () => {
     const error = await plannedDelayMs(429, { "retry-after": "61" })
     assert.instanceOf(error, RateLimitError)
     assert.strictEqual(error.retryAfterMs, 61_000)
-    // Never sooner than asked, later where chance has it.
+    // Never sooner than asked, later where chance has it: who was sent away together does not come back together.
     assert.strictEqual(await plannedDelayMs(429, { "retry-after": "0" }, 0.5), 250)
+    assert.strictEqual(await plannedDelayMs(429, { "retry-after": "1" }, 0.5), 1250)
+    assert.strictEqual(await plannedDelayMs(429, { "retry-after": "40" }, 0.5), 45_000)
     assert.strictEqual(await plannedDelayMs(429, {}, 0.5), 250)
   })
 
   it("delays are random over their whole range, which doubles up to 8 seconds", () => {
     assert.deepStrictEqual(
-      [1, 2, 3, 4, 5, 6, 60].map((attempt) => backoffMs(attempt, 0.999_999)),
+      [1, 2, 3, 4, 5, 6, 60].map((attempt) => delayMs(attempt, 0, 0.999_999)),
       [499, 999, 1999, 3999, 7999, 7999, 7999]
     )
-    assert.strictEqual(backoffMs(9, 0), 0)
+    assert.strictEqual(delayMs(9, 0, 0), 0)
+    assert.strictEqual(delayMs(1, 60_000, 0.999_999), 74_999)
   })
 
   it("a Retry-After that says nothing is none", () => {
@@ -461,6 +549,17 @@ describe("pages", () => {
     assert.strictEqual(empty.asked.length, 1)
   })
 
+  it("end where the cursors go round in a circle: each page is given once", async () => {
+    const page = (id: string) => ({ object: "list", data: [chargeOf({ id })], has_more: true })
+    await using stub = await startStub((response, _, count) => json(response, 200, page("abc"[(count - 1) % 3]!)))
+    const items = await clientOf(stub.url).charges.list().toArray({ limit: 100 })
+    assert.deepStrictEqual(
+      items.map(({ id }) => id),
+      ["a", "b", "c"]
+    )
+    assert.strictEqual(stub.asked.length, 4)
+  })
+
   it("toArray asks for no more than it gives", async () => {
     await using stub = await startStub((response) => json(response, 200, { object: "list", data: [], has_more: false }))
     const payments = clientOf(stub.url)
@@ -533,9 +632,63 @@ describe("charges.waitUntil", () => {
     const waiting = failureOf(
       clientOf("https://pix.example.com", { fetch }).charges.waitUntil("1", "paid", { waitMs: 100_000 })
     )
-    await vi.advanceTimersByTimeAsync(100_000)
-    assert.strictEqual((await waiting).message, `The charge ${chargeOf().id} was still pending after 100000 ms`)
+    // At once, after 30 s, after 90 s; then 10 s are left, which are waited out.
+    await vi.advanceTimersByTimeAsync(99_999)
     assert.strictEqual(asked(), 3)
+    await vi.advanceTimersByTimeAsync(1)
+    assert.strictEqual((await waiting).message, `The charge ${chargeOf().id} was still pending after 100000 ms`)
+    assert.strictEqual(asked(), 4)
+  })
+
+  it("asks a last time when its time is over, so that what came in the meantime is seen", async () => {
+    vi.useFakeTimers()
+    const { asked, fetch } = answering("pending", "paid")
+    const { charges } = clientOf("https://pix.example.com", { fetch })
+    const waiting = charges.waitUntil("1", "paid", { waitMs: 20_000 })
+    await vi.advanceTimersByTimeAsync(20_000)
+    assert.strictEqual((await waiting).status, "paid")
+    assert.strictEqual(asked(), 2)
+    const still = clientOf("https://pix.example.com", { fetch: answering("pending").fetch })
+    assert.include((await failureOf(still.charges.waitUntil("1", "paid", { waitMs: 0 }))).message, "after 0 ms")
+  })
+
+  it.each([
+    ["paid", "pending"],
+    ["paid", ["pending", "processing", "canceled"]],
+    ["pending", "processing"],
+    ["infraction", ["expired", "failed"]],
+    ["canceled", "partially_paid"],
+    ["expired", (): boolean => false],
+    ["refunded", (): boolean => false],
+    ["pending", []]
+  ] as const)("what is %s never becomes %j: it gives up at once", async (status, wanted) => {
+    const { asked, fetch } = answering(status)
+    const error = await failureOf(clientOf("https://pix.example.com", { fetch }).charges.waitUntil("1", wanted))
+    assert.instanceOf(error, WaitError)
+    assert.include(error.message, `is ${status}`)
+    assert.strictEqual(asked(), 1)
+  })
+
+  it.each([
+    ["processing", "pending"],
+    ["pending", ["processing", "expired"]],
+    ["paid", "refunded"],
+    ["paid", ({ status }: Charge) => status === "refunded"],
+    ["infraction", "paid"],
+    ["paid", "partially_refunded"],
+    ["partially_paid", "pending"],
+    ["partially_paid", []],
+    ["constructor", "paid"]
+  ] as const)("what is %s may become %j one day: it goes on", async (status, wanted) => {
+    vi.useFakeTimers()
+    const { asked, fetch } = answering(status)
+    const controller = new AbortController()
+    const { charges } = clientOf("https://pix.example.com", { fetch })
+    const waiting = failureOf(charges.waitUntil("1", wanted, { signal: controller.signal }))
+    await vi.advanceTimersByTimeAsync(90_000)
+    assert.strictEqual(asked(), 3)
+    controller.abort()
+    assert.instanceOf(await waiting, AbortError)
   })
 
   it("is ended by its signal while it waits", async () => {

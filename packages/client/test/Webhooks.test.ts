@@ -65,7 +65,9 @@ describe("unwrap", () => {
       { "x-webhook-signature": signature },
       { "X-Webhook-Signature": signature, other: undefined },
       { "x-webhook-signature": [signature] },
-      { "x-webhook-signature": [`sha256=${"0".repeat(64)}`, signature] }
+      { "x-webhook-signature": [`sha256=${"0".repeat(64)}`, signature] },
+      // A `Headers` of another world, or of a library.
+      new Map([["X-Webhook-Signature", signature]]) as unknown as Headers
     ]) {
       assert.strictEqual((await unwrap({ body, headers: form, secrets: secret })).id, "1")
     }
@@ -83,8 +85,27 @@ describe("unwrap", () => {
     assert.strictEqual(await refusal({ body, headers, secrets }), "mismatch")
   })
 
+  it("what a configuration lacks is no secret, and is refused by name", async () => {
+    const lacking = (secrets: unknown) => ({ body, headers, secrets: secrets as string, toleranceMs: 300_000 })
+    for (const secrets of [undefined, null, [], [undefined], [null, undefined], 1]) {
+      assert.strictEqual(await refusal(lacking(secrets)), "no-secret")
+    }
+    assert.strictEqual(await refusal(lacking([undefined, "another"])), "mismatch")
+    assert.strictEqual((await unwrap(lacking([undefined, secret]))).id, "1")
+  })
+
+  it("a secret that only begins like one of Standard Webhooks is a secret like any other", async () => {
+    for (const odd of ["whsec_!!!", "whsec_ação", "whsec_a", "whsec_a=b", "whsec_====", "whsec_test_5f1d7e0a"]) {
+      const signed = await signForTest({ event: paid, secret: odd })
+      assert.strictEqual((await unwrap({ ...signed, secrets: ["another", odd], toleranceMs: 300_000 })).id, "1", odd)
+      assert.strictEqual(await refusal({ ...signed, secrets: "whsec_???", toleranceMs: 300_000 }), "mismatch")
+    }
+    assert.strictEqual(await refusal({ body, headers, secrets: ["whsec_!!!"], toleranceMs: 1 }), "mismatch")
+  })
+
   it("what a framework parsed already cannot be verified any more, and the message says so", async () => {
-    for (const parsed of [paid, JSON.parse("[]"), null, undefined, 1]) {
+    // What parses a query makes objects of no class.
+    for (const parsed of [paid, JSON.parse("[]"), null, undefined, 1, Object.create(null), { toString: null }]) {
       assert.strictEqual(await refusal({ body: parsed as unknown as string, headers, secrets: secret }), "body-not-raw")
     }
     const error = await unwrap({ body: paid as unknown as string, headers, secrets: secret }).catch(String)
@@ -133,6 +154,10 @@ describe("unwrap", () => {
       assert.strictEqual(await after(0, { headers: { ...headers, [name]: undefined } }), "missing-header")
     }
     assert.strictEqual(await after(0, { secrets: "another" }), "mismatch")
+    // A tolerance that is no number, as `Number(process.env.X)` may give it, tolerates nothing.
+    for (const ms of [0, 30 * 86_400_000, -30 * 86_400_000]) {
+      assert.strictEqual(await after(ms, { toleranceMs: Number.NaN }), "too-old")
+    }
     const several = `v2,AA== v1,AAAA ${headers["webhook-signature"]}`
     assert.strictEqual(
       await after(0, { headers: new Headers({ ...headers, "webhook-signature": several }) }),
@@ -148,6 +173,15 @@ describe("unwrap", () => {
     for (const text of [inspect(error, { depth: Infinity, showHidden: true }), JSON.stringify(error), String(error)]) {
       for (const hidden of [secret, signature.slice(7), "charge.pix.paid"]) assert.notInclude(text, hidden)
     }
+  })
+})
+
+describe("signForTest", () => {
+  it("signs under the id that the body tells, and under one of its own where it tells none", async () => {
+    const idOf = async (event: object | string) => (await signForTest({ event, secret })).headers["webhook-id"]
+    assert.strictEqual(await idOf(paid), "1")
+    assert.strictEqual(await idOf(body), "1")
+    for (const event of ["not json", "null", "{}", "", {}, []]) assert.strictEqual(await idOf(event), "msg_test")
   })
 })
 
@@ -168,11 +202,9 @@ describe("the vectors that server and client share", () => {
     "signs and accepts attempts: $name",
     async ({ body, id, secret, signature, timestamp }) => {
       vi.useFakeTimers({ now: Number(timestamp) * 1000 })
-      const event = JSON.parse(body)
-      const signed = await signForTest({ event, secret })
-      // What has no id is signed under another one.
-      if (event.id === id) assert.strictEqual(signed.headers["webhook-signature"], signature)
       const { headers } = await signForTest({ event: body, secret })
+      // What has no id is signed under another one.
+      if (headers["webhook-id"] === id) assert.strictEqual(headers["webhook-signature"], signature)
       const attempt = { ...headers, "webhook-id": id, "webhook-signature": signature }
       await verify({ body, headers: attempt, secrets: secret, toleranceMs: 1 })
       vi.useRealTimers()

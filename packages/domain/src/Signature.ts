@@ -1,10 +1,10 @@
 /**
  * The signature of a webhook delivery: `X-Webhook-Signature: sha256=<hex>`, HMAC-SHA256 of the raw body.
  *
- * Guarantees: sign and verify are one code, on both sides of the wire. The comparison takes the same time for every
- * wrong signature. Beside the contract's signature, which covers the body alone, an attempt carries one that covers its
- * time too, as Standard Webhooks have it. Only WebCrypto is used and nothing is imported: this module goes into the client as it is, and runs
- * wherever `crypto.subtle` is.
+ * Guarantees: both sides of the wire have one rule of what is signed, and with which key. The comparison takes the same
+ * time for every wrong signature. Beside the contract's signature, which covers the body alone, an attempt carries one
+ * that covers its time too, as Standard Webhooks have it. Only WebCrypto is used and nothing is imported: this module goes
+ * into the client as it is, and runs wherever `crypto.subtle` is.
  *
  * Source: payments-api-v1.md "Webhook signature"; decisions.md "Finer points" (HMAC keys are UTF-8 bytes).
  */
@@ -28,9 +28,8 @@ export type SignatureVerdict =
 
 /** The header's value for these bytes. */
 export const sign = async (secret: string, body: Uint8Array): Promise<string> => {
-  // WebCrypto takes no empty key. HMAC pads keys with zeros, so one zero byte is the same key.
-  const mac = await hmac(utf8(secret || "\0"), body)
-  return `${SCHEME}=${Array.from(mac, (byte) => (byte | 256).toString(16).slice(1)).join("")}`
+  const mac = await hmac(utf8(secret), body)
+  return `${SCHEME}=${Array.from(mac, (byte) => byte.toString(16).padStart(2, "0")).join("")}`
 }
 
 /** Whether one of the secrets made this header for exactly these bytes; see `refusalOf`. */
@@ -64,12 +63,23 @@ export const refusalOf = async ({ body, header = "", secrets }: Signed): Promise
 
 /** The header `webhook-signature` of Standard Webhooks for these bytes, sent at this time in epoch seconds. */
 export const signAttempt = async (secret: string, id: string, timestamp: string, body: Uint8Array): Promise<string> => {
-  // A secret of that ecosystem is `whsec_` and base64; any other is its UTF-8 bytes.
-  const key = secret.startsWith(ECOSYSTEM_PREFIX)
-    ? bytesOfBase64(secret.slice(ECOSYSTEM_PREFIX.length))
-    : utf8(secret || "\0")
-  const mac = await hmac(key, new Uint8Array([...utf8(`${id}.${timestamp}.`), ...body]))
+  const mac = await hmac(attemptKey(secret), new Uint8Array([...utf8(`${id}.${timestamp}.`), ...body]))
   return ATTEMPT_SCHEME + btoa(String.fromCharCode(...mac))
+}
+
+/**
+ * The HMAC key of an attempt's signature: a secret of that ecosystem is `whsec_` and base64, and any other its UTF-8
+ * bytes, one that only begins so among them. Whatever a secret is, a delivery is signed.
+ */
+export const attemptKey = (secret: string): Uint8Array<ArrayBuffer> => {
+  if (secret.startsWith(ECOSYSTEM_PREFIX)) {
+    try {
+      return Uint8Array.from(atob(secret.slice(ECOSYSTEM_PREFIX.length)), (character) => character.charCodeAt(0))
+    } catch {
+      // Not base64.
+    }
+  }
+  return utf8(secret)
 }
 
 /**
@@ -91,8 +101,9 @@ export const attemptRefusalOf = async (
   const isOurs = await holds(secrets, header.split(" "), (secret) => signAttempt(secret, id, timestamp, body))
   if (!isOurs) return "mismatch"
   const ageMs = nowMs - Number(timestamp) * 1000
-  if (ageMs > toleranceMs) return "too-old"
-  return ageMs < -toleranceMs ? "in-the-future" : undefined
+  // Asked so that neither a time nor a tolerance that is no number lets an attempt through.
+  if (!(ageMs <= toleranceMs)) return "too-old"
+  return ageMs >= -toleranceMs ? undefined : "in-the-future"
 }
 
 const SCHEME = "sha256"
@@ -116,7 +127,7 @@ const holds = async (
 ): Promise<boolean> => {
   let found = false
   for (const secret of secrets) {
-    if (!secret || secret === ECOSYSTEM_PREFIX) continue
+    if (!secret || secret.trim() === ECOSYSTEM_PREFIX) continue
     const expected = await make(secret)
     for (const signature of signatures) {
       // In the same time wherever texts of one length differ.
@@ -124,7 +135,7 @@ const holds = async (
       for (let index = 0; index < expected.length; index++) {
         difference |= expected.charCodeAt(index) ^ signature.charCodeAt(index)
       }
-      found ||= difference === 0
+      found ||= !difference
     }
   }
   return found
@@ -134,17 +145,14 @@ const holds = async (
 export const utf8 = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
 
 const hmac = async (key: Uint8Array<ArrayBuffer>, content: Uint8Array): Promise<Uint8Array> => {
-  const { subtle } = crypto
-  const algorithm = { name: "HMAC", hash: "SHA-256" }
-  const imported = await subtle.importKey("raw", key, algorithm, false, ["sign"])
-  // WebCrypto takes no shared memory, and says so itself; the type of a body does not tell.
-  return new Uint8Array(await subtle.sign(algorithm.name, imported, content as Uint8Array<ArrayBuffer>))
-}
-
-/** Base64 of either alphabet; a digit too many is left out, as Node does. */
-const bytesOfBase64 = (text: string): Uint8Array<ArrayBuffer> => {
-  const digits = text.replace(/-/g, "+").replace(/_/g, "/")
-  return Uint8Array.from(atob(digits.length % 4 === 1 ? digits.slice(0, -1) : digits), (character) =>
-    character.charCodeAt(0)
+  // WebCrypto takes no empty key. HMAC pads keys with zeros, so one zero byte is the same key.
+  const imported = await crypto.subtle.importKey(
+    "raw",
+    key.length ? key : Uint8Array.of(0),
+    { name: "HMAC", hash: "SHA-256" },
+    false,
+    ["sign"]
   )
+  // WebCrypto takes no shared memory, and says so itself; the type of a body does not tell.
+  return new Uint8Array(await crypto.subtle.sign("HMAC", imported, content as Uint8Array<ArrayBuffer>))
 }

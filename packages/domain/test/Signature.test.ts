@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { attemptRefusalOf, sign, signAttempt, verify } from "../src/Signature.ts"
+import { attemptKey, attemptRefusalOf, sign, signAttempt, verify } from "../src/Signature.ts"
 import { vectors } from "./vectors.ts"
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
@@ -96,16 +96,27 @@ describe("attemptRefusalOf", () => {
       assert.strictEqual(await refusal({}, ["another"]), "mismatch")
       assert.strictEqual(await refusal({}, [secret], sentMs + 2), "too-old")
       assert.strictEqual(await refusal({}, [secret], sentMs - 2), "in-the-future")
+      // What is no number compares with nothing.
+      assert.strictEqual(await refusal({}, [secret], Number.NaN), "too-old")
     })
   }
 
   it("nobody can sign with a secret that is none", async () => {
     const body = utf8("{}")
     const signature = await signAttempt("", "1", "1", body)
+    assert.strictEqual(await signAttempt("whsec_", "1", "1", body), signature)
     const headers = { "webhook-id": "1", "webhook-timestamp": "1", "webhook-signature": signature }
     const read = (header: string) => Object.entries(headers).find(([name]) => name === header)?.[1]
-    for (const secrets of [[""], ["whsec_"], ["", "whsec_"]]) {
+    for (const secrets of [[""], ["whsec_"], ["", "whsec_"], ["whsec_ "]]) {
       assert.strictEqual(await attemptRefusalOf({ body, secrets }, read, 1000, 1), "mismatch")
+    }
+  })
+
+  it("the key is what `whsec_` is the base64 of, else the secret's UTF-8 bytes: no secret breaks a delivery", async () => {
+    assert.deepStrictEqual(attemptKey("whsec_AAEC/w=="), Uint8Array.of(0, 1, 2, 255))
+    for (const secret of ["whsec_!!!", "whsec_é", "whsec_a", "whsec_AAEC_w", "WHSEC_AAEC", "a secret"]) {
+      assert.deepStrictEqual(attemptKey(secret), utf8(secret))
+      assert.match(await signAttempt(secret, "1", "1", utf8("{}")), /^v1,/)
     }
   })
 })

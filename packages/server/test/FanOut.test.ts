@@ -377,15 +377,17 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
       const keys: Record<string, Buffer> = {
         "/whsec": bytes,
         "/raw": Buffer.from("segredo é 🔑"),
-        "/prefix": Buffer.from("whsec-is-not-the-prefix")
+        "/prefix": Buffer.from("whsec-is-not-the-prefix"),
+        "/odd": Buffer.from("whsec_!!!")
       }
       yield* registered(key, { url: `${hooks.url}/whsec`, events, secret: `whsec_${bytes.toString("base64")}` })
       yield* registered(key, { url: `${hooks.url}/raw`, events, secret: "segredo é 🔑" })
       yield* registered(key, { url: `${hooks.url}/prefix`, events, secret: "whsec-is-not-the-prefix" })
+      yield* registered(key, { url: `${hooks.url}/odd`, events, secret: "whsec_!!!" })
       yield* registered(key, { url: `${hooks.url}/none`, events })
       const before = yield* Clock.currentTimeMillis
       const charge = yield* created(key)
-      yield* toldOf(hooks, charge.id, 4)
+      yield* toldOf(hooks, charge.id, 5)
       for (const received of hooks.received) {
         const { body, headers, path } = received
         const secret = keys[path]

@@ -8,7 +8,7 @@ export interface RequestOptions {
   readonly timeoutMs?: number | undefined
   /** How often the request is sent again at most. */
   readonly maxRetries?: number | undefined
-  /** Further headers; those of the service's own win over them. */
+  /** Further headers. `X-Api-Key` and `Idempotency-Key` are refused: they have options of their own. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
@@ -16,7 +16,8 @@ export interface RequestOptions {
 export interface CreateOptions extends RequestOptions {
   /**
    * 8 to 255 visible ASCII characters, unique per operation. Best made from what is paid for (`order-1001`), so that it
-   * outlives this process. Without one, a UUID is made each time the effect runs and kept over its retries.
+   * outlives this process. Without one, a UUID is made for each call of `create`: its effect creates one thing however
+   * often it runs or is retried, and another creation is another call.
    */
   readonly idempotencyKey?: string | undefined
 }

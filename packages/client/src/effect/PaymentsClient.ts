@@ -3,9 +3,11 @@
  *
  * Guarantees: requests are encoded by `HttpApiClient` from `PaymentsApi` and from nothing else; results and errors are
  * the plain types that are generated from it, so that of `effect`'s unstable modules nothing is public but `HttpClient`.
+ * A creation's idempotency key belongs to its effect: running it again creates nothing more.
  */
 import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
 import { Authentication } from "@pix-payments/api/Security"
+import * as Clock from "effect/Clock"
 import * as Config from "effect/Config"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -24,8 +26,9 @@ import type { ChargesService, PaymentsService } from "../generated/EffectOperati
 import type { Charge, Page } from "../generated/Resources.ts"
 import { type Route, routes, version } from "../generated/Routes.ts"
 import { bareUrl, whatIsWrong, wrongConnection } from "../Limits.ts"
-import { type ChargeCondition, isMet, isOver, pollDelayMs } from "../WaitUntil.ts"
-import type { RequestOptions, WithResponse } from "./Options.ts"
+import { type ChargeCondition, isMet, nextWait, wrongWait } from "../WaitUntil.ts"
+import { LARGEST_PAGE, startWalk } from "../Walk.ts"
+import type { CreateOptions, RequestOptions, WithResponse } from "./Options.ts"
 import { PaymentsError } from "./PaymentsError.ts"
 import { AttemptHeaders, type Defaults, type Method, send } from "./Transport.ts"
 
@@ -39,13 +42,16 @@ export interface PaymentsClientOptions {
   readonly timeoutMs?: number | undefined
   /** How often a request is sent again at most; 2 when absent. */
   readonly maxRetries?: number | undefined
-  /** Sent with every request; those of the service's own win over them. */
+  /** Sent with every request. `X-Api-Key` and `Idempotency-Key` are refused: they have options of their own. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 /** What `waitUntil` takes. */
 export interface WaitOptions extends RequestOptions {
-  /** How long to wait in all, in milliseconds; without it, until the charge is as wanted or final. */
+  /**
+   * How long to wait in all, in milliseconds, from 0, which asks once; the last wait is shortened to what is left. Without
+   * it, until the charge is as wanted or can no longer become so.
+   */
   readonly waitMs?: number | undefined
 }
 
@@ -53,7 +59,9 @@ export interface WaitOptions extends RequestOptions {
 export interface ChargesClient extends ChargesService {
   /**
    * Asks for a charge until it has this status, one of these, or is as the function wants: at once, then after 30 s,
-   * 60 s, 90 s and so on. Webhooks tell sooner; a key that polls more often may be suspended.
+   * 60 s, 90 s and so on, and once more when `waitMs` is over. Webhooks tell sooner; a key that polls more often may be
+   * suspended. Fails with `WaitOver` when the charge can no longer become so, or `waitMs` is over; with `InvalidCall` when
+   * `waitMs` is negative or no number. A function that no status fulfils waits until the charge is final or `expired`.
    */
   readonly waitUntil: (
     id: string,
@@ -216,7 +224,10 @@ const caller =
     const id = route.id ? (rest.shift() as string) : undefined
     const body = route.body ? (rest.shift() as object) : undefined
     const query = route.query ? (rest.shift() as object) : undefined
-    return send(defaults, { name, route, method, id, body, query }, rest[0] ?? {})
+    const options: CreateOptions = rest[0] ?? {}
+    // Made with the effect, not by its run: one that is run again, or retried, is the same creation.
+    const idempotencyKey = route.keyed ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined
+    return send(defaults, { name, route, method, id, body, query, idempotencyKey }, options)
   }
 
 /** The items of a list, page after page. */
@@ -227,38 +238,40 @@ const items = (
 ): Stream.Stream<unknown, PaymentsError> => {
   const [query, options] = route.query ? parameters : [undefined, parameters[0]]
   const first: object = { limit: LARGEST_PAGE, ...(query as object | undefined) }
-  return Stream.paginate(first, (from) =>
-    Effect.map(call(route.query ? [from, options] : [options]), ({ data }) => {
-      const page = data as Page<unknown>
-      const last = Object(page.data.at(-1)).id
-      const hasNext = page.has_more && typeof last === "string" && last !== Object(from).starting_after
-      return [page.data, hasNext ? Option.some({ ...first, starting_after: last }) : Option.none()] as const
-    })
-  )
+  return Stream.suspend(() => {
+    const judge = startWalk()
+    return Stream.paginate(first, (from) =>
+      Effect.map(call(route.query ? [from, options] : [options]), ({ data }) => {
+        const page = data as Page<unknown>
+        const step = judge(page)
+        const next = Option.map(Option.fromUndefinedOr(step?.next), (last) => ({ ...first, starting_after: last }))
+        return [step ? page.data : [], next] as const
+      })
+    )
+  })
 }
-
-const LARGEST_PAGE = 100
 
 const waitUntil =
   (retrieve: ChargesService["retrieve"]): ChargesClient["waitUntil"] =>
-  (id, condition, { waitMs = Infinity, ...options } = {}) => {
-    const ask = (waits: number, waitedMs: number): Effect.Effect<Charge, PaymentsError> =>
-      Effect.flatMap(retrieve(id, options), (charge) => {
-        if (isMet(condition, charge)) return Effect.succeed(charge)
-        const delayMs = pollDelayMs(waits)
-        const hasEnded = isOver(charge)
-        if (hasEnded || waitedMs + delayMs > waitMs) {
-          const why = hasEnded ? `is ${charge.status}` : `was still ${charge.status} after ${waitMs} ms`
-          const message = `The charge ${charge.id} ${why}`
-          return Effect.fail(
-            new PaymentsError({
-              operation: "charges.waitUntil",
-              attempts: waits,
-              reason: { _tag: "WaitOver", message, charge }
-            })
-          )
+  (id, condition, { waitMs = Infinity, ...options } = {}) =>
+    Effect.gen(function* () {
+      const operation = "charges.waitUntil"
+      const wrong = wrongWait(waitMs)
+      if (wrong !== undefined) {
+        const message = `${operation}: ${wrong}`
+        return yield* new PaymentsError({ operation, attempts: 0, reason: { _tag: "InvalidCall", message } })
+      }
+      const endMs = (yield* Clock.currentTimeMillis) + waitMs
+      let isLast = false
+      for (let attempts = 1; ; attempts++) {
+        const charge = yield* retrieve(id, options)
+        if (isMet(condition, charge)) return charge
+        const leftMs: number = isLast ? 0 : endMs - (yield* Clock.currentTimeMillis)
+        const next = nextWait(condition, charge, attempts, leftMs, waitMs)
+        if (typeof next === "string") {
+          return yield* new PaymentsError({ operation, attempts, reason: { _tag: "WaitOver", message: next, charge } })
         }
-        return Effect.andThen(Effect.sleep(delayMs), ask(waits + 1, waitedMs + delayMs))
-      })
-    return ask(1, 0)
-  }
+        isLast = next === leftMs
+        yield* Effect.sleep(next)
+      }
+    })

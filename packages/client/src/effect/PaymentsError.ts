@@ -26,7 +26,7 @@ export interface UnknownRefusal extends RefusalFields<string> {
   readonly _tag: "UnknownRefusal"
 }
 
-/** No answer: the connection failed or broke off, or what came was no answer of the service. */
+/** No answer: the connection failed or broke off before one, or what came was no whole answer of the service. */
 export interface ConnectionFailed {
   readonly _tag: "ConnectionFailed"
   /** For humans. */
@@ -44,14 +44,14 @@ export interface TimedOut {
   readonly timeoutMs: number
 }
 
-/** The call was made wrongly and nothing was sent. */
+/** The call was made wrongly and nothing was sent: an option, an id, or params that cannot be written as JSON. */
 export interface InvalidCall {
   readonly _tag: "InvalidCall"
   /** For humans. */
   readonly message: string
 }
 
-/** `waitUntil` gave up: its time is over, or the charge reached a final state that was not waited for. */
+/** `waitUntil` gave up: its time is over, or the charge can no longer become as wanted. */
 export interface WaitOver {
   readonly _tag: "WaitOver"
   /** For humans. */

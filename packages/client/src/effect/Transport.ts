@@ -1,9 +1,10 @@
 /**
  * How an operation of the derived client becomes one result or one error.
  *
- * Guarantees: one call has one idempotency key, whatever its attempts; a creation is never repeated without it. What
- * the service answers is given as it came: unknown fields stay, unknown values are values. Time is `Clock`'s and chance
- * `Random`'s, so that tests decide both.
+ * Guarantees: an operation has the idempotency key that it came with, however often its effect runs and whatever its
+ * attempts; a creation is never repeated without it, but after 429. A refusal is told by its status, whether its body
+ * arrives or not. What the service answers is given as it came: unknown fields stay, unknown values are values. Time is
+ * `Clock`'s and chance `Random`'s, so that tests decide both.
  */
 import { errorCodes } from "@pix-payments/domain/ErrorCode"
 import * as Clock from "effect/Clock"
@@ -17,8 +18,8 @@ import type { CallFacts } from "../Errors.ts"
 import type { Route } from "../generated/Routes.ts"
 import { isSegment, whatIsWrong } from "../Limits.ts"
 import { refusalOf } from "../Refusal.ts"
-import { backoffMs, isRetryable, MAX_RETRY_AFTER_MS, retryAfterMs } from "../Retry.ts"
-import type { CreateOptions, WithResponse } from "./Options.ts"
+import { delayMs, isRemoved, isRetryable, MAX_RETRY_AFTER_MS, retryAfterMs } from "../Retry.ts"
+import type { RequestOptions, WithResponse } from "./Options.ts"
 import { PaymentsError, type PaymentsErrorReason, refusalReason } from "./PaymentsError.ts"
 
 /** The headers of the attempt under way, for the middleware that sends it. */
@@ -45,6 +46,7 @@ export interface Operation {
   readonly id?: string | undefined
   readonly query?: object | undefined
   readonly body?: object | undefined
+  readonly idempotencyKey?: string | undefined
 }
 
 /** What all calls of a client share. */
@@ -58,13 +60,12 @@ export interface Defaults {
 export const send = <T>(
   defaults: Defaults,
   operation: Operation,
-  options: CreateOptions
+  options: RequestOptions
 ): Effect.Effect<WithResponse<T>, PaymentsError> =>
   Effect.suspend(() => {
-    const { name, route } = operation
+    const { idempotencyKey, name, route } = operation
     const timeoutMs = options.timeoutMs ?? defaults.timeoutMs
     const maxRetries = options.maxRetries ?? defaults.maxRetries
-    const idempotencyKey = route.keyed ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined
     const identity = { operation: name, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) }
     const isRepeatable = route.method !== "POST" || idempotencyKey !== undefined
     const invalid = (message: string) =>
@@ -92,8 +93,12 @@ export const send = <T>(
           _tag: "ConnectionFailed",
           message: `${name} was answered with something that is no whole JSON`
         } as const
+        let answer: HttpClientResponse | undefined
         const { response, text } = yield* request.pipe(
-          Effect.flatMap((answer) => Effect.map(answer.text, (body) => ({ response: answer, text: body }))),
+          Effect.flatMap((response) => {
+            answer = response
+            return Effect.map(response.text, (text) => ({ response, text }))
+          }),
           Effect.provideService(AttemptHeaders, {
             ...defaults.headers,
             ...options.headers,
@@ -107,19 +112,21 @@ export const send = <T>(
           Effect.timeoutOrElse({
             duration: timeoutMs,
             orElse: () => fail({ _tag: "TimedOut", message: `${name} had no answer within ${timeoutMs} ms`, timeoutMs })
-          })
+          }),
+          Effect.catch((error) =>
+            answer === undefined || isOk(answer)
+              ? Effect.fail(error)
+              : Effect.succeed({ response: answer, text: undefined })
+          )
         )
         const requestId = response.headers["x-request-id"] ?? facts.requestId
         const parsed = parse(text)
-        // Gone is what was asked for, whichever attempt removed it.
-        const isGone = route.method === "DELETE" && response.status === 404 && mayBeDone
-        const isOk = response.status >= 200 && response.status < 300
-        if (!isOk && !isGone) {
+        if (!isOk(response) && !isRemoved(route.method, Object(parsed).code, mayBeDone)) {
           const waitMs = retryAfterMs(response.headers["retry-after"] ?? null, yield* Clock.currentTimeMillis)
           const fields = refusalOf(response.status, parsed ?? text, waitMs, name)
           return yield* fail(refusalReason(fields, isKnown), requestId)
         }
-        if (parsed === undefined && (text !== "" || (isOk && response.status !== 204))) {
+        if (parsed === undefined && (text !== "" || response.status !== 204)) {
           return yield* fail(cutShort, requestId)
         }
         return {
@@ -142,11 +149,11 @@ export const send = <T>(
           const isSure = "status" in reason
           const askedMs = isSure ? (reason.retryAfterMs ?? 0) : 0
           const mayRepeat = isSure
-            ? isRetryable(reason.status, reason.code, isRepeatable)
+            ? isRetryable(reason.status, isRepeatable)
             : isRepeatable && reason._tag !== "InvalidCall"
           if (!mayRepeat || attempts > maxRetries || askedMs > MAX_RETRY_AFTER_MS) return Effect.fail(error)
           return Random.next.pipe(
-            Effect.flatMap((random) => Effect.sleep(Math.max(askedMs, backoffMs(attempts, random)))),
+            Effect.flatMap((random) => Effect.sleep(delayMs(attempts, askedMs, random))),
             Effect.andThen(from(attempts + 1, mayBeDone || !isSure || reason.status >= 500))
           )
         })
@@ -161,7 +168,9 @@ const isKnown = (code: string): boolean => Object.hasOwn(errorCodes, code)
 const present = (fields: object | undefined): object =>
   Object.fromEntries(Object.entries(fields ?? {}).filter(([, value]) => value !== undefined))
 
-const parse = (text: string): unknown => {
+const isOk = ({ status }: HttpClientResponse): boolean => status >= 200 && status < 300
+
+const parse = (text = ""): unknown => {
   try {
     return JSON.parse(text)
   } catch {

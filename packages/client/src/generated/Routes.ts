@@ -44,8 +44,18 @@ export const routes = {
   }
 } as const satisfies Record<string, Record<string, Route>>
 
-/** The states of a charge that nothing moves it out of. */
-export const finalChargeStatuses: ReadonlyArray<string> = ["canceled", "failed", "refunded", "charged_back"]
+/** What a charge of each status may become, at once or by and by; nothing where the status is final. */
+export const laterChargeStatuses: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
+  ["processing", ["pending", "paid", "expired", "canceled", "failed", "refunded", "charged_back", "infraction"]],
+  ["pending", ["paid", "expired", "canceled", "failed", "refunded", "charged_back", "infraction"]],
+  ["paid", ["paid", "refunded", "charged_back", "infraction"]],
+  ["expired", ["paid", "refunded", "charged_back", "infraction"]],
+  ["canceled", []],
+  ["failed", []],
+  ["refunded", []],
+  ["charged_back", []],
+  ["infraction", ["paid", "refunded", "charged_back", "infraction"]]
+])
 
 /** The release of this package. */
 export const version = "0.1.0"

@@ -37,8 +37,12 @@ const pnpm = (): readonly [string, ...ReadonlyArray<string>] => {
 
 export interface Project {
   readonly folder: string
-  /** Runs a file of the project with the Node of this workspace, or another. */
-  readonly run: (file: string, env: Readonly<Record<string, string>>, node?: string) => Promise<string>
+  /** Runs a file of the project with the Node of this workspace, or another command; what it prints. */
+  readonly run: (
+    file: string,
+    env: Readonly<Record<string, string>>,
+    command?: ReadonlyArray<string>
+  ) => Promise<string>
   /** The compiler's complaints. */
   readonly typeCheck: () => Promise<string>
 }
@@ -63,8 +67,8 @@ export const install = async (
   }
   return {
     folder,
-    run: async (file, env, node = process.execPath) =>
-      (await run(node, [file], { cwd: folder, env: { PATH: path, ...env } })).stdout,
+    run: async (file, env, [command = process.execPath, ...first] = []) =>
+      (await run(command, [...first, file], { cwd: folder, env: { PATH: path, ...env } })).stdout,
     typeCheck: async () => {
       try {
         return (await run(join(client, "node_modules/.bin/tsc"), ["-p", "."], { cwd: folder, env: { PATH: path } }))

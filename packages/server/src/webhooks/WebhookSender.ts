@@ -11,6 +11,7 @@
  */
 import * as Undici from "@effect/platform-node/Undici"
 import { partsOf } from "@pix-payments/domain/EventCatalog"
+import { attemptKey } from "@pix-payments/domain/Signature"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -128,13 +129,11 @@ const headersOf = (delivery: Claimed, secrets: Secrets["Service"], nowMs: number
   return { ...headers, ...standardHeaders(delivery, secret, Math.floor(nowMs / 1000)) }
 }
 
-/**
- * The headers of Standard Webhooks beside the contract's: they sign the time of the attempt as well. A secret of that
- * ecosystem is `whsec_` and base64; any other is its UTF-8 bytes.
- */
+/** The headers of Standard Webhooks beside the contract's: they sign the time of the attempt as well. */
 const standardHeaders = (delivery: Claimed, secret: string, seconds: number): Record<string, string> => {
-  const key = secret.startsWith("whsec_") ? Buffer.from(secret.slice("whsec_".length), "base64") : secret
-  const signature = createHmac("sha256", key).update(`${delivery.id}.${seconds}.${delivery.body}`).digest("base64")
+  const signature = createHmac("sha256", attemptKey(secret))
+    .update(`${delivery.id}.${seconds}.${delivery.body}`)
+    .digest("base64")
   return {
     "webhook-id": delivery.id,
     "webhook-timestamp": String(seconds),
