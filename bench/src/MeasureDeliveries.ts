@@ -5,7 +5,7 @@
  * two events, to the charge's own address without a secret. They fall due together, a moment after their commit. A turn
  * is timed at the receiver, from the first POST to the last; CPU is counted until all attempts are recorded.
  */
-import { beginning, DeliveryQueue } from "@pix-payments/server/webhooks/DeliveryQueue"
+import { DeliveryQueue, now } from "@pix-payments/server/webhooks/DeliveryQueue"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -294,7 +294,7 @@ const claimStatements = Effect.gen(function* () {
   const queue = Context.get(context, DeliveryQueue)
   const limits = { limit: 100, leaseMs: 30_000, perDestination: 50, except: [] }
   // What they are told of what was claimed is nothing.
-  yield* Effect.exit(queue.claim("first", { ...limits, from: beginning, behind: [] }))
+  yield* Effect.exit(queue.claim("first", { ...limits, from: { ...now, dueAt: "-infinity" }, behind: [] }))
   yield* Effect.exit(queue.sweep("first", { ...limits, after: "" }))
   const [claim, sweep] = sent
   return claim !== undefined && sweep !== undefined

@@ -52,7 +52,7 @@ export const measureLatency = Effect.fnUntraced(function* (name: string, pace: P
       return done
     })
 
-  const seconds = pace.quick ? 0.4 : 10
+  const seconds = pace.quick ? 0.4 : 15
   const warm = pace.quick ? 0.2 : 4
   yield* load("warm-load", warm)
   const warmed = yield* pay("warm-pay", warm)

@@ -33,7 +33,7 @@ export class Stats extends Context.Service<
                 charges: byState(yield* sql.unsafe<StateRow>(chargesByState, of)),
                 payouts: byState(yield* sql.unsafe<StateRow>(inStates("payouts"), of)),
                 disputes: byState(yield* sql.unsafe<StateRow>(inStates("disputes"), of)),
-                deliveries: byState(yield* sql.unsafe<StateRow>(inStates("deliveries"), of)),
+                deliveries: byState(yield* sql.unsafe<StateRow>(deliveriesByState, of)),
                 volume_per_day: (yield* sql.unsafe<DayRow>(volumePerDay, of)).map(toDay),
                 ...toDue(yield* sql.unsafe<DueRow>(due, of), yield* sql.unsafe<RateRow>(successRate, of))
               }
@@ -92,9 +92,18 @@ const volumePerDay = `
     coalesce(s.amount, 0)::text AS payouts_amount
   FROM paid p FULL JOIN sent s ON s.day = p.day ORDER BY 1 DESC`
 
+// What waits for an endpoint that is deleted is canceled, and for one that is paused not due.
+const deliveriesByState = `
+  SELECT CASE WHEN d.status = 'scheduled' AND w.deleted_at IS NOT NULL THEN 'canceled' ELSE d.status END AS status,
+    count(*) AS count
+  FROM deliveries d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
+  WHERE ${inAccount("d.account_id")} GROUP BY 1`
+
 const due = `
-  SELECT count(*) AS count, min(due_at) AS oldest FROM deliveries
-  WHERE status = 'scheduled' AND due_at <= now() AND ${inAccount("account_id")}`
+  SELECT count(*) AS count, min(d.due_at) AS oldest
+  FROM deliveries d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
+  WHERE d.status = 'scheduled' AND d.due_at <= now() AND ${inAccount("d.account_id")}
+    AND w.deleted_at IS NULL AND coalesce(w.active, true)`
 
 const successRate = `
   SELECT count(*) AS attempts, count(*) FILTER (WHERE a.error IS NULL) AS successes

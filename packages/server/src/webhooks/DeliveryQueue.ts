@@ -4,8 +4,8 @@
  * Guarantees:
  * - a claim is a lease: while a delivery is under way `due_at` is the lease's end, so that what a dead process held
  *   becomes due again by itself;
- * - an outcome is recorded only by the holder of the attempt it belongs to; attempt, health and the next due time are
- *   one commit;
+ * - only the holder of an attempt says what becomes of the delivery; attempt, health and the next due time are one
+ *   commit;
  * - first attempts are claimed apart from retries, and what has fallen due to one destination apart from a backlog at
  *   another: neither the retries of others nor a receiver that hangs stand before anything;
  * - what is due to a paused endpoint is put aside at its claim, what is due to a deleted one is canceled; URL and
@@ -13,8 +13,8 @@
  *
  * A claim reads on from where the last one ended, in the order of due times, and then from destinations that are known
  * to have more. Measured: it costs the same with ten thousand and with a million waiting, for one destination or for a
- * thousand. What that order misses (a commit that took long, a lease that was given back) is found by a sweep, which
- * steps through an index from destination to destination, and costs as many steps.
+ * hundred. What that order misses (what was due before, a commit that took long) is found by a sweep, which steps through
+ * an index from destination to destination, and costs as many steps.
  */
 import { deliveryBody } from "@pix-payments/domain/Event"
 import { formatInstant } from "@pix-payments/domain/Instant"
@@ -32,8 +32,9 @@ export interface Claimed {
   readonly event: string
   readonly endpointId: string | null
   readonly url: string
-  /** The origin of the URL, by which deliveries that share a receiver are counted. */
+  /** The origin of the URL, by which deliveries that share a receiver are counted; and the one that it was found at. */
   readonly destination: string
+  readonly foundAt: string
   readonly sealedSecret: string | null
   readonly attemptsMade: number
   /** How many of them came before the curve began again, at a resend. */
@@ -83,8 +84,8 @@ export interface Position {
   readonly id: string
 }
 
-/** Before everything that is due. */
-export const beginning: Position = { dueAt: "-infinity", id: "00000000-0000-0000-0000-000000000000" }
+/** What falls due from now on. */
+export const now: Position = { dueAt: "now", id: "00000000-0000-0000-0000-000000000000" }
 
 export interface Due {
   readonly claimed: ReadonlyArray<Claimed>
@@ -96,8 +97,12 @@ export interface Due {
 export interface ClaimedDue extends Due {
   /** Where the next claim begins. */
   readonly reached: Position
-  /** Whether everything that is due has been looked at. */
+  /** Whether everything that has become due has been looked at. */
   readonly isCaughtUp: boolean
+  /** Destinations of which more was looked at than one may have. */
+  readonly cut: ReadonlyArray<string>
+  /** How soon the next delivery falls due, in milliseconds; undefined where none waits. */
+  readonly nextInMs: number | undefined
 }
 
 export interface Sweep extends Pick<Claim, "limit" | "perDestination" | "leaseMs" | "except"> {
@@ -152,7 +157,9 @@ export class DeliveryQueue extends Context.Service<
                 return Effect.succeed({
                   ...dueOf(rows.filter((row) => row.id !== null)),
                   reached: { dueAt: first.reached_due_at, id: first.reached_id },
-                  isCaughtUp: first.is_caught_up
+                  isCaughtUp: first.is_caught_up,
+                  cut: first.cut ?? [],
+                  nextInMs: first.next_in_ms ?? undefined
                 })
               }),
               orUnavailable
@@ -198,6 +205,8 @@ type ClaimRow = (TakenRow | { readonly id: null }) & {
   readonly reached_due_at: string
   readonly reached_id: string
   readonly is_caught_up: boolean
+  readonly cut: ReadonlyArray<string> | null
+  readonly next_in_ms: number | null
 }
 
 const dueOf = (rows: ReadonlyArray<TakenRow>): Due => {
@@ -212,6 +221,7 @@ const toClaimed = (row: TakenRow): Claimed => ({
   endpointId: row.endpoint_id,
   url: row.url,
   destination: row.destination,
+  foundAt: row.found_at,
   sealedSecret: row.secret,
   attemptsMade: row.attempts_made,
   curveFrom: row.curve_from,
@@ -239,8 +249,8 @@ const forLanes = (statement: (lane: string) => string): Readonly<Record<Lane, st
 const LOOK = 300
 
 /**
- * How far before its end a claim that has caught up lets the next one begin: what is due is seen at its commit, and
- * commits come in another order than their instants. One that takes longer is left to a sweep.
+ * How far before now the next claim begins at the latest: what is due is seen at its commit, and commits come in another
+ * order than their instants. One that takes longer is left to a sweep.
  */
 const LATE = "interval '100 milliseconds'"
 
@@ -286,11 +296,12 @@ const claims = forLanes(
       ORDER BY due_at, id LIMIT ${LOOK}
     ) s
   ),
+  ranked AS MATERIALIZED (
+    SELECT *, row_number() OVER (PARTITION BY destination ORDER BY place) AS nth FROM seen
+    WHERE destination NOT IN (SELECT json_array_elements_text($4::json))
+  ),
   chosen AS MATERIALIZED (
-    SELECT id, due_at, row_number() OVER (ORDER BY place) AS place FROM (
-      SELECT *, row_number() OVER (PARTITION BY destination ORDER BY place) AS nth FROM seen
-      WHERE destination NOT IN (SELECT json_array_elements_text($4::json))
-    ) s
+    SELECT id, due_at, row_number() OVER (ORDER BY place) AS place FROM ranked
     WHERE nth <= $3::integer
     ORDER BY place LIMIT $8::integer
   ),
@@ -308,12 +319,17 @@ const claims = forLanes(
   due AS (SELECT * FROM ahead UNION ALL SELECT * FROM behind),
   ${taking},
   reached AS (
-    SELECT 1 AS choice, due_at, id FROM chosen WHERE place = $8::integer
-    UNION ALL SELECT 2, due_at, id FROM seen WHERE place = ${LOOK}
-    UNION ALL SELECT 3, now() - ${LATE}, '${beginning.id}'
+    SELECT 1 AS choice, due_at, id FROM chosen WHERE place = $8::integer AND due_at < now() - ${LATE}
+    UNION ALL SELECT 2, now() - ${LATE}, '${now.id}' FROM chosen WHERE place = $8::integer
+    UNION ALL SELECT 3, due_at, id FROM seen WHERE place = ${LOOK}
+    UNION ALL SELECT 4, now() - ${LATE}, '${now.id}'
     ORDER BY choice LIMIT 1
   )
-  SELECT t.*, r.due_at::text AS reached_due_at, r.id AS reached_id, r.choice = 3 AS is_caught_up
+  SELECT t.*, r.due_at::text AS reached_due_at, r.id AS reached_id, r.choice = 4 AS is_caught_up,
+    (SELECT json_agg(destination) FROM ranked WHERE nth = $3::integer + 1) AS cut, (
+      SELECT extract(epoch FROM due_at - now())::double precision * 1000 FROM deliveries
+      WHERE ${lane} AND due_at > now() ORDER BY due_at LIMIT 1
+    ) AS next_in_ms
   FROM reached r LEFT JOIN taken t ON true ORDER BY t.id`
 )
 

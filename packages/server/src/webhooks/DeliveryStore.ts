@@ -150,5 +150,5 @@ const failedOf = `d.status = 'failed' AND d.id IN (
       AND NOT EXISTS (
         SELECT 1 FROM webhook_endpoints e WHERE e.id = f.endpoint_id AND e.deleted_at IS NOT NULL
       )
-    LIMIT ${RESENT_AT_ONCE}
+    ORDER BY f.id LIMIT ${RESENT_AT_ONCE} FOR UPDATE
   )`

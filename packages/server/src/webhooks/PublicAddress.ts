@@ -2,7 +2,8 @@
  * Whether a webhook may go to an address: the rule of `domain/PublicUrl`, with names resolved.
  *
  * Guarantees: a name is refused when any address it has is forbidden. `lookup` is what a connection uses to
- * find its address, so that the address that was judged is the address that is connected to.
+ * find its address, so that the address that was judged is the address that is connected to. A name is looked up once
+ * at a time, whoever waits for it: the system's few places for look-ups are not all taken by one that never answers.
  *
  * Source: decisions.md "Webhooks" (public URL).
  */
@@ -10,7 +11,7 @@ import { isPublicAddress, judgeUrl } from "@pix-payments/domain/PublicUrl"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { lookup as resolve, type LookupAddress } from "node:dns"
+import { lookup, type LookupAddress, type LookupOptions } from "node:dns"
 import type { LookupFunction } from "node:net"
 import { Settings } from "../Settings.ts"
 
@@ -34,20 +35,24 @@ export class PublicAddress extends Context.Service<
 >()("@pix-payments/server/PublicAddress") {
   static readonly layer = Layer.effect(
     PublicAddress,
-    Effect.map(Settings, ({ webhookAllowedNetworks: allowed }) =>
-      PublicAddress.of({
+    Effect.map(Settings, ({ webhookAllowedNetworks: allowed }) => {
+      const resolve = oneAtATime((name, family, done) => lookup(name, { family, all: true }, done))
+      return PublicAddress.of({
         mayReceive: (url) => {
           const verdict = judgeUrl(url, allowed)
           if (verdict._tag === "Refused") return Effect.succeed(false)
           if (verdict.host._tag === "Address") return Effect.succeed(true)
-          return resolveAll(verdict.host.name).pipe(
+          const { name } = verdict.host
+          return Effect.callback<ReadonlyArray<LookupAddress>>((resume) =>
+            resolve(name, 0, (error, addresses) => resume(Effect.succeed(error === null ? addresses : [])))
+          ).pipe(
             Effect.timeoutOrElse({ duration: "1 second", orElse: () => Effect.succeed([]) }),
             Effect.map((addresses) => addresses.every(({ address }) => isPublicAddress(address, allowed)))
           )
         },
         isForbiddenLiteral: (url) => judgeUrl(url, allowed)._tag === "Refused",
         lookup: (hostname, options, callback) => {
-          resolve(hostname, { ...options, all: true }, (error, addresses) => {
+          resolve(hostname, options.family, (error, addresses) => {
             if (error !== null) return callback(error, [])
             if (!addresses.every(({ address }) => isPublicAddress(address, allowed))) {
               return callback(new ForbiddenAddress(hostname), [])
@@ -58,11 +63,29 @@ export class PublicAddress extends Context.Service<
           })
         }
       })
-    )
+    })
   )
 }
 
-const resolveAll = (name: string): Effect.Effect<ReadonlyArray<LookupAddress>> =>
-  Effect.callback((resume) => {
-    resolve(name, { all: true }, (error, addresses) => resume(Effect.succeed(error === null ? addresses : [])))
-  })
+type Family = LookupOptions["family"]
+type Done = (error: NodeJS.ErrnoException | null, addresses: Array<LookupAddress>) => void
+type Resolve = (name: string, family: Family, done: Done) => void
+
+/** The same, where whoever asks for a name that is being looked up gets that answer. */
+export const oneAtATime = (resolve: Resolve): Resolve => {
+  const waiting = new Map<string, Array<Done>>()
+  return (name, family, done) => {
+    const asked = `${family ?? 0} ${name}`
+    const others = waiting.get(asked)
+    if (others !== undefined) {
+      others.push(done)
+      return
+    }
+    const all = [done]
+    waiting.set(asked, all)
+    resolve(name, family, (error, addresses) => {
+      waiting.delete(asked)
+      for (const each of all) each(error, addresses)
+    })
+  }
+}

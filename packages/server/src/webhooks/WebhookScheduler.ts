@@ -11,7 +11,7 @@
  */
 import { describeCause } from "../operations/Defects.ts"
 import { nextAttemptDelayMs } from "@pix-payments/domain/RetryCurve"
-import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Latch from "effect/Latch"
@@ -23,7 +23,8 @@ import { Metrics } from "../operations/Metrics.ts"
 import { Settings } from "../Settings.ts"
 import { type Attempt, type Claimed, DeliveryQueue, type Due, type Lane, type Recorded } from "./DeliveryQueue.ts"
 import { makeLookout } from "./Lookout.ts"
-import { DESTINATION_LIMIT, isSuccess, WebhookSender } from "./WebhookSender.ts"
+import { makeUnderWay } from "./UnderWay.ts"
+import { isSuccess, WebhookSender } from "./WebhookSender.ts"
 
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -38,16 +39,21 @@ export const layer = Layer.effectDiscard(
     const lane = Effect.fnUntraced(function* (
       name: string,
       of: Lane,
-      places: number,
+      { atOnce, places }: Share,
       nudged: { readonly rest: Effect.Effect<void>; readonly await: Effect.Effect<void> }
     ) {
       const eased = Latch.makeUnsafe(false)
-      const underWay = makeUnderWay(places, () => void eased.openUnsafe())
-      const lookout = makeLookout(POLL_MS)
+      const underWay = makeUnderWay(places, atOnce, () => void eased.openUnsafe())
+      const lookout = makeLookout()
+      let idleMs = POLL_MS
+      let sweepIdleMs = POLL_MS
 
       // Runs last: what the interrupted attempts below held.
       yield* Effect.addFinalizer(() =>
-        Effect.suspend(() => (underWay.ids.size === 0 ? Effect.void : Effect.ignore(store.release([...underWay.ids]))))
+        Effect.suspend(() => {
+          const ids = underWay.ids()
+          return ids.length === 0 ? Effect.void : Effect.ignore(store.release(ids))
+        })
       )
       const sending = yield* FiberSet.make<void>()
 
@@ -68,6 +74,7 @@ export const layer = Layer.effectDiscard(
           )
         })
 
+      // What is claimed is known of, so that a stopping process can give it back.
       const begin = Effect.fnUntraced(function* ({ claimed }: Due) {
         for (const delivery of claimed) {
           underWay.add(delivery)
@@ -75,81 +82,65 @@ export const layer = Layer.effectDiscard(
         }
       })
 
-      /** What a claim may take now; nothing where all places are taken. */
-      const limitsNow = () => {
-        const room = places - underWay.ids.size
-        return room > 0 ? { limit: Math.min(room, CLAIM_LIMIT), perDestination: DESTINATION_LIMIT, leaseMs } : undefined
-      }
-
       const claim = Effect.gen(function* () {
-        const limits = limitsNow()
-        if (limits === undefined) return 0
-        const asked = lookout.ask(underWay.full)
-        const due = yield* store.claim(of, { ...limits, ...asked })
-        lookout.claimed(due, asked.behind, limits)
+        yield* nudged.rest
+        yield* eased.close
+        const room = underWay.room()
+        if (room === undefined) return 0
+        const { behind, except, from } = lookout.ask(room)
+        const due = yield* store.claim(of, { ...room, leaseMs, from, except, behind })
         yield* begin(due)
-        return due.isCaughtUp ? due.count : due.count + 1
-        // What is claimed is known of, so that a stopping process can give it back.
+        idleMs = Math.min(POLL_MS, Math.max(LEAST_IDLE_MS, due.nextInMs ?? POLL_MS))
+        return lookout.claimed(due, behind, room) ? 1 : 0
       }).pipe(Effect.uninterruptible)
 
       const sweep = Effect.gen(function* () {
-        const startedMs = yield* Clock.currentTimeMillis
-        const limits = limitsNow()
-        if (limits === undefined || !lookout.wantsSweep(startedMs)) return 0
-        const due = yield* store.sweep(of, { ...limits, ...lookout.sweep(underWay.full) })
-        lookout.swept(due, limits, startedMs, yield* Clock.currentTimeMillis)
+        const room = underWay.room()
+        if (room === undefined) return 0
+        const due = yield* store.sweep(of, { ...room, leaseMs, ...lookout.sweep(room) })
         yield* begin(due)
-        return due.count
-      }).pipe(Effect.uninterruptible)
+        return lookout.swept(due, room) ? 1 : 0
+      }).pipe(
+        Effect.uninterruptible,
+        Effect.timed,
+        Effect.map(([took, count]) => {
+          sweepIdleMs = Math.max(POLL_MS, SWEEP_SHARE * Duration.toMillis(took))
+          return count
+        })
+      )
 
-      const round = Effect.gen(function* () {
-        yield* nudged.rest
-        yield* eased.close
-        return (yield* claim) + (yield* sweep)
-      })
-
-      const idle = Effect.raceAllFirst([nudged.await, eased.await, Effect.sleep(POLL_MS)])
-      yield* Effect.forkScoped(forever(name, round, idle))
+      const idle = Effect.raceAllFirst([nudged.await, eased.await, Effect.suspend(() => Effect.sleep(idleMs))])
+      yield* Effect.forkScoped(forever(name, claim, idle))
+      yield* Effect.forkScoped(
+        forever(
+          `${name}, sweep`,
+          sweep,
+          Effect.suspend(() => Effect.sleep(sweepIdleMs))
+        )
+      )
     })
 
-    yield* lane("first attempts", "first", FIRST_PLACES, nudge)
-    yield* lane("retries", "repeated", RETRY_PLACES, nudge.retries)
+    yield* lane("first attempts", "first", FIRST, nudge)
+    yield* lane("retries", "repeated", RETRIES, nudge.retries)
   })
 )
 
-const FIRST_PLACES = 768
-const RETRY_PLACES = 256
-const CLAIM_LIMIT = 100
+/** How much a lane may have under way, and take at once. */
+interface Share {
+  readonly places: number
+  readonly atOnce: number
+}
+
+const FIRST: Share = { places: 768, atOnce: 100 }
+const RETRIES: Share = { places: 256, atOnce: 100 }
 const POLL_MS = 500
+// Retries fall due one by one and go out so; a claim is worth its statement for some of them.
+const LEAST_IDLE_MS = 20
+// Sweeps take one part in so many of the time, however long they take.
+const SWEEP_SHARE = 20
 // A lease outlasts an attempt and its recording, with room for a process that is short of breath.
 const LEASE_TIMEOUTS = 3
 const LEAST_LEASE_MS = 5000
-
-/** What a lane has claimed and not recorded, by destination. `eased` is called when a bound has room again. */
-const makeUnderWay = (places: number, eased: () => void) => {
-  const ids = new Set<string>()
-  const byDestination = new Map<string, number>()
-  // Claimed for again once half has gone, so that a claim is worth its statement.
-  const full = new Set<string>()
-  return {
-    ids,
-    full,
-    add: ({ destination, id }: Claimed) => {
-      ids.add(id)
-      const count = (byDestination.get(destination) ?? 0) + 1
-      byDestination.set(destination, count)
-      if (count >= DESTINATION_LIMIT) full.add(destination)
-    },
-    remove: ({ destination, id }: Claimed) => {
-      if (!ids.delete(id)) return
-      const count = (byDestination.get(destination) ?? 1) - 1
-      if (count === 0) byDestination.delete(destination)
-      else byDestination.set(destination, count)
-      if (count <= DESTINATION_LIMIT / 2 && full.delete(destination)) eased()
-      if (ids.size === places - CLAIM_LIMIT) eased()
-    }
-  }
-}
 
 /** What becomes of a delivery after an attempt. */
 const recorded = (delivery: Claimed, attempt: Attempt, delaysMs: ReadonlyArray<number>, jitter: number): Recorded => {

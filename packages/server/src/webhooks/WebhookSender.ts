@@ -24,6 +24,7 @@ import { Secrets } from "../Secrets.ts"
 import { Settings } from "../Settings.ts"
 import type { Attempt, Claimed } from "./DeliveryQueue.ts"
 import { ForbiddenAddress, PublicAddress } from "./PublicAddress.ts"
+import { DESTINATION_LIMIT } from "./UnderWay.ts"
 
 export class WebhookSender extends Context.Service<
   WebhookSender,
@@ -96,9 +97,6 @@ export class WebhookSender extends Context.Service<
     })
   )
 }
-
-/** Most deliveries that are claimed at once for one destination, which is an origin. */
-export const DESTINATION_LIMIT = 50
 
 /** Any 2xx is a success. */
 export const isSuccess = (statusCode: number | null): boolean =>
