@@ -254,6 +254,12 @@ const LOOK = 300
  */
 const LATE = "interval '100 milliseconds'"
 
+/**
+ * A claim does not wait until it is on the disk: should the database fail in the next moments, what it claimed is due
+ * again, as after any lease that is lost. (Outcomes, and all that they follow from, do wait.)
+ */
+const unhurried = "set_config('synchronous_commit', 'off', true)"
+
 /** What is due to one of these destinations, longest due first; `b` has their names. */
 const dueAt = (lane: string): string => `
       SELECT id, endpoint_id FROM deliveries
@@ -329,7 +335,7 @@ const claims = forLanes(
     (SELECT json_agg(destination) FROM ranked WHERE nth = $3::integer + 1) AS cut, (
       SELECT extract(epoch FROM due_at - now())::double precision * 1000 FROM deliveries
       WHERE ${lane} AND due_at > now() ORDER BY due_at LIMIT 1
-    ) AS next_in_ms
+    ) AS next_in_ms, ${unhurried}
   FROM reached r LEFT JOIN taken t ON true ORDER BY t.id`
 )
 
@@ -356,7 +362,7 @@ const sweeps = forLanes(
     LIMIT $1::integer
   ),
   ${taking}
-  SELECT * FROM taken ORDER BY found_at, id`
+  SELECT *, ${unhurried} FROM taken ORDER BY found_at, id`
 )
 
 const recordMany = `
