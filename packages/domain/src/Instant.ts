@@ -2,7 +2,8 @@
  * Instants on the wire: ISO 8601 in UTC with milliseconds (`2026-11-21T12:00:00.000Z`).
  *
  * Guarantees: what the service writes is always the 24 character form; what it reads must carry an
- * offset or `Z` and name a real instant of the years 0000 to 9999 in UTC, which that form can write, and is never taken for a whole millisecond that it lies beside.
+ * offset or `Z` and name a real instant of the years 0000 to 9999 in UTC, which that form can write, and is never taken
+ * for a whole millisecond that it lies beside.
  *
  * Source: payments-api-v1.md "Conventions"; decisions.md "Values" and "Finer points".
  */
@@ -19,15 +20,12 @@ export const Instant = Schema.String.annotate({
 
 /** The wire form of a time in epoch milliseconds. */
 export const formatInstant = (epochMs: number): string => {
-  // The day is the same for long stretches of calls; only the time of day is written anew.
+  // Days come again and again (a list has instants of several); only the time of day is written anew.
   const day = Math.floor(epochMs / DAY_MS)
-  if (day !== lastDay) {
-    lastDate = DateTime.formatIso(DateTime.makeUnsafe(day * DAY_MS)).slice(0, -13)
-    lastDay = day
-  }
   const ms = Math.floor(epochMs - day * DAY_MS)
   const time = `${two(Math.floor(ms / 3_600_000))}:${two(Math.floor(ms / 60_000) % 60)}:${two(Math.floor(ms / 1000) % 60)}`
-  return `${lastDate}${time}.${String(ms % 1000).padStart(3, "0")}Z`
+  const fraction = ms % 1000
+  return `${dateOf(day)}${time}.${fraction < 10 ? "00" : fraction < 100 ? "0" : ""}${fraction}Z`
 }
 
 /**
@@ -61,8 +59,19 @@ export const InstantInput = Schema.String.check(
 const DAY_MS = 86_400_000
 const FIRST_MS = Date.parse("0000-01-01T00:00:00Z")
 const BEYOND_MS = Date.UTC(10_000, 0)
-let lastDay = Number.NaN
-let lastDate = ""
+
+const KNOWN_DAYS = 1000
+const dates = new Map<number, string>()
+
+/** A day since the epoch, with the `T` behind it. */
+const dateOf = (day: number): string => {
+  const known = dates.get(day)
+  if (known !== undefined) return known
+  const date = DateTime.formatIso(DateTime.makeUnsafe(day * DAY_MS)).slice(0, -13)
+  if (dates.size >= KNOWN_DAYS) dates.clear()
+  dates.set(day, date)
+  return date
+}
 
 const two = (value: number): string => (value < 10 ? `0${value}` : String(value))
 
