@@ -95,7 +95,8 @@ describe("unwrap", () => {
   })
 
   it("a secret that only begins like one of Standard Webhooks is a secret like any other", async () => {
-    for (const odd of ["whsec_!!!", "whsec_ação", "whsec_a", "whsec_a=b", "whsec_====", "whsec_test_5f1d7e0a"]) {
+    const begun = ["whsec_!!!", "whsec_ação", "whsec_a", "whsec_a=b", "whsec_====", "whsec_test_5f1d7e0a"]
+    for (const odd of [...begun, "whsec_", "whsec_ ", "whsec_\n"]) {
       const signed = await signForTest({ event: paid, secret: odd })
       assert.strictEqual((await unwrap({ ...signed, secrets: ["another", odd], toleranceMs: 300_000 })).id, "1", odd)
       assert.strictEqual(await refusal({ ...signed, secrets: "whsec_???", toleranceMs: 300_000 }), "mismatch")

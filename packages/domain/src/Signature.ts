@@ -69,12 +69,13 @@ export const signAttempt = async (secret: string, id: string, timestamp: string,
 
 /**
  * The HMAC key of an attempt's signature: a secret of that ecosystem is `whsec_` and base64, and any other its UTF-8
- * bytes, one that only begins so among them. Whatever a secret is, a delivery is signed.
+ * bytes, one that only begins so among them, or has nothing behind it. Whatever a secret is, a delivery is signed.
  */
 export const attemptKey = (secret: string): Uint8Array<ArrayBuffer> => {
   if (secret.startsWith(ECOSYSTEM_PREFIX)) {
     try {
-      return Uint8Array.from(atob(secret.slice(ECOSYSTEM_PREFIX.length)), (character) => character.charCodeAt(0))
+      const key = Uint8Array.from(atob(secret.slice(ECOSYSTEM_PREFIX.length)), (character) => character.charCodeAt(0))
+      if (key.length) return key
     } catch {
       // Not base64.
     }
@@ -119,7 +120,7 @@ const faultOf = (signature: string): SignatureRefusal | undefined => {
   return /[^0-9a-f]/.test(hex) ? "not-hex" : undefined
 }
 
-/** Whether one of the signatures is what one of the secrets makes; a secret that is no secret makes none. */
+/** Whether one of the signatures is what one of the secrets makes; an empty one makes none. */
 const holds = async (
   secrets: ReadonlyArray<string>,
   signatures: ReadonlyArray<string>,
@@ -127,7 +128,7 @@ const holds = async (
 ): Promise<boolean> => {
   let found = false
   for (const secret of secrets) {
-    if (!secret || secret.trim() === ECOSYSTEM_PREFIX) continue
+    if (!secret) continue
     const expected = await make(secret)
     for (const signature of signatures) {
       // In the same time wherever texts of one length differ.
