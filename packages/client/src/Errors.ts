@@ -166,5 +166,5 @@ for (const [name, type] of Object.entries({
   ServerError
 })) {
   // A bundler may rename classes; their names are part of the contract.
-  Object.defineProperty(type.prototype, "name", { value: name })
+  Object.defineProperty(type.prototype, "name", { value: name, writable: true, configurable: true })
 }

@@ -31,7 +31,8 @@ export const whatIsWrong = (call: {
   if (!(call.timeoutMs > 0 && call.timeoutMs < 2 ** 31)) return "timeoutMs must be above 0 and below 2^31"
   if (!(Number.isSafeInteger(call.maxRetries) && call.maxRetries >= 0))
     return "maxRetries must be a whole number from 0"
-  if (call.idempotencyKey !== undefined && !/^[!-~]{8,255}$/.test(call.idempotencyKey)) {
+  const { idempotencyKey: key } = call
+  if (key !== undefined && !(typeof key === "string" && /^[!-~]{8,255}$/.test(key))) {
     return "idempotencyKey must be 8 to 255 visible ASCII characters"
   }
   const headers = headersOf(call.headers)

@@ -33,7 +33,7 @@ export interface PaymentsOptions {
   /** How often a request is sent again at most; 2 when absent. */
   readonly maxRetries?: number | undefined
   /** In place of the global `fetch`. */
-  readonly fetch?: typeof globalThis.fetch | undefined
+  readonly fetch?: ((input: string, init?: RequestInit) => Promise<Response>) | undefined
   /** Sent with every request. `X-Api-Key` and `Idempotency-Key` are refused: they have options of their own. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** What to tell of attempts, answers and waits. */
@@ -137,7 +137,11 @@ const caller =
         send<Page<unknown>>(config, { name, route, query: route.query && page }, options)
       )
     }
-    const idempotencyKey = route.keyed ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined
+    const { idempotencyKey: own } = options
+    // One that is `null` is no wish for another: it is refused.
+    const idempotencyKey = route.keyed ? (own === undefined ? crypto.randomUUID() : own) : undefined
     const answered: Promise<WithResponse<unknown>> = send(config, { name, route, id, body, idempotencyKey }, options)
+    // It may fail before anybody waits for it, who is told then.
+    answered.catch(() => {})
     return new Call(() => answered, idempotencyKey)
   }

@@ -27,7 +27,7 @@ import { delayMs, isRemoved, isRetryable, MAX_RETRY_AFTER_MS, retryAfterMs } fro
 export interface Config {
   readonly apiKey: string
   readonly baseUrl: string
-  readonly fetch: typeof globalThis.fetch
+  readonly fetch: (input: string, init: RequestInit) => Promise<Response>
   readonly timeoutMs: number
   readonly maxRetries: number
   readonly headers: Readonly<Record<string, string>> | undefined
@@ -56,6 +56,9 @@ export const send = async <T>(
   let facts: CallFacts = { ...identity, attempts: 0 }
   const usage = (message: string) => new UsageError(`${name}: ${message}`, facts)
   const aborted = () => new AbortError(`${name} was aborted`, facts, { cause: options.signal?.reason })
+  const goOn = () => {
+    if (options.signal?.aborted) throw aborted()
+  }
 
   const timeoutMs = options.timeoutMs ?? config.timeoutMs
   const maxRetries = options.maxRetries ?? config.maxRetries
@@ -85,10 +88,12 @@ export const send = async <T>(
   for (let attempt = 1; ; attempt++) {
     const sentId = crypto.randomUUID()
     headers.set("x-request-id", sentId)
-    facts = { ...identity, requestId: sentId, attempts: attempt }
     const info: AttemptInfo = { ...identity, method: route.method, url, attempt, requestId: sentId }
-    if (options.signal?.aborted) throw aborted()
+    goOn()
     tell(config.hooks.onRequest, info)
+    goOn()
+    // From here on it is sent: who ended it before is told of the attempts before.
+    facts = { ...identity, requestId: sentId, attempts: attempt }
     const startedMs = performance.now()
 
     let error: PaymentsError

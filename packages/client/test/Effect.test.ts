@@ -344,6 +344,8 @@ describe("the Effect client", () => {
         Stream.runCollect(payments.charges.list({ status: Object.create(null) })),
         payments.charges.retrieve(".."),
         payments.charges.create(someCharge, { idempotencyKey: "short" }),
+        payments.charges.create(someCharge, { idempotencyKey: null as unknown as string }),
+        payments.charges.create(someCharge, { idempotencyKey: 12_345_678 as unknown as string }),
         payments.charges.create({ ...someCharge, amount: "10" as unknown as number }),
         payments.balance.retrieve({ timeoutMs: -1 })
       ]

@@ -95,6 +95,22 @@ describe("a request", () => {
     assert.strictEqual(stub.asked.length, 2)
   })
 
+  it("that fails before anybody waits for it is nobody's failure, and his who waits later", async () => {
+    const unhandled = vi.fn()
+    process.on("unhandledRejection", unhandled)
+    try {
+      const call = clientOf("https://pix.example.com").charges.create(someCharge, { idempotencyKey: "short" })
+      const another = clientOf("https://pix.example.com").balance.retrieve({ timeoutMs: -1 })
+      await new Promise((resolve) => setImmediate(resolve))
+      assert.strictEqual(unhandled.mock.calls.length, 0)
+      assert.instanceOf(await failureOf(call), UsageError)
+      assert.instanceOf(await failureOf(call.withResponse()), UsageError)
+      assert.instanceOf(await failureOf(another.catch((error) => Promise.reject(error))), UsageError)
+    } finally {
+      process.off("unhandledRejection", unhandled)
+    }
+  })
+
   it("is never redirected: the key is meant for one address", async () => {
     await using elsewhere = await startStub((response) => json(response, 200, chargeOf()))
     await using stub = await startStub((response) => {
@@ -112,8 +128,12 @@ describe("a request", () => {
     const payments = clientOf(stub.url)
     for (const id of ["", ".", ".."]) assert.instanceOf(await failureOf(payments.charges.retrieve(id)), UsageError)
     assert.instanceOf(await failureOf(payments.charges.retrieve(undefined as unknown as string)), UsageError)
-    for (const idempotencyKey of ["short", "with a space", "a".repeat(256), "line\nbreak"]) {
-      assert.instanceOf(await failureOf(payments.charges.create(someCharge, { idempotencyKey })), UsageError)
+    // Plain JavaScript may bring anything; what is no key is not replaced by one in silence.
+    for (const wrong of ["short", "with a space", "a".repeat(256), "line\nbreak", null, 12_345_678]) {
+      const idempotencyKey = wrong as string
+      const refused = await failureOf(payments.charges.create(someCharge, { idempotencyKey }))
+      assert.instanceOf(refused, UsageError)
+      assert.include(refused.message, "idempotencyKey must be")
     }
     for (const options of [{ timeoutMs: 0 }, { timeoutMs: 2 ** 31 }, { maxRetries: -1 }, { maxRetries: 0.5 }]) {
       assert.instanceOf(await failureOf(payments.balance.retrieve(options)), UsageError)
@@ -431,6 +451,13 @@ describe("AbortSignal", () => {
     assert.instanceOf(early, AbortError)
     assert.strictEqual(early.cause, reason)
     assert.strictEqual(early.name, "AbortError")
+    assert.deepStrictEqual([early.attempts, early.requestId], [0, undefined])
+    assert.match(early.idempotencyKey ?? "", /^[0-9a-f-]{36}$/)
+    const atOnce = new AbortController()
+    const ending = clientOf(stub.url, { hooks: { onRequest: () => atOnce.abort() } })
+    const unsent = await failureOf(ending.balance.retrieve({ signal: atOnce.signal }))
+    assert.instanceOf(unsent, AbortError)
+    assert.deepStrictEqual([unsent.attempts, unsent.requestId], [0, undefined])
     assert.strictEqual(stub.asked.length, 0)
 
     const controller = new AbortController()
@@ -516,6 +543,18 @@ describe("secrets", () => {
       ]
       for (const text of texts) assert.notInclude(text, secretKey)
     }
+  })
+
+  it("a class made of one of the errors may name itself, as classes do", () => {
+    class OutOfStock extends PaymentsError {
+      constructor() {
+        super("none left", { operation: "order", attempts: 0 })
+        this.name = "OutOfStock"
+      }
+    }
+    assert.strictEqual(String(new OutOfStock()), "OutOfStock: none left")
+    assert.strictEqual(new PaymentsError("", { operation: "order", attempts: 0 }).name, "PaymentsError")
+    assert.deepInclude(JSON.parse(JSON.stringify(new OutOfStock())), { name: "OutOfStock", operation: "order" })
   })
 
   it("an error's JSON says what is needed to ask about it", async () => {

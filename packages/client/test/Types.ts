@@ -18,6 +18,7 @@ import {
   type Charge,
   isCode,
   type Page,
+  Payments,
   type Payout,
   type WebhookEndpoint
 } from "../src/index.ts"
@@ -92,6 +93,12 @@ export const refused = (error: unknown): string => {
   if (isCode(error, "INSUFFICIENT_BALANCE")) return error.charge_id satisfies string
   if (isCode(error, "A_CODE_TO_COME")) return error.message
   return ""
+}
+
+// A wrapper is asked what the client asks: an address as a text. Some runtimes' own `fetch` takes and has more than that.
+export const wrapped = (fetch: typeof globalThis.fetch & { readonly preconnect: (url: string) => void }) => {
+  const counted = (input: string, init?: RequestInit): Promise<Response> => fetch(input, init)
+  return [counted, fetch].map((own) => new Payments({ baseUrl: "", apiKey: "", fetch: own }))
 }
 
 // The generated types are those of the declaration.

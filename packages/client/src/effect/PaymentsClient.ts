@@ -226,7 +226,9 @@ const caller =
     const query = route.query ? (rest.shift() as object) : undefined
     const options: CreateOptions = rest[0] ?? {}
     // Made with the effect, not by its run: one that is run again, or retried, is the same creation.
-    const idempotencyKey = route.keyed ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined
+    // One that is `null` is no wish for another: it is refused.
+    const { idempotencyKey: own } = options
+    const idempotencyKey = route.keyed ? (own === undefined ? crypto.randomUUID() : own) : undefined
     return send(defaults, { name, route, method, id, body, query, idempotencyKey }, options)
   }
 
