@@ -4,6 +4,7 @@ import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as HttpClient from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
@@ -207,6 +208,72 @@ describe("the Effect client", () => {
       assert.strictEqual(result.response.attempts, 5)
       assert.strictEqual(new Set(asked.map(({ headers }) => headers["idempotency-key"])).size, 1)
       assert.strictEqual(new Set(asked.map(({ headers }) => headers["x-request-id"])).size, 5)
+    })
+  )
+
+  it.effect(
+    "over an HttpClient that makes errors of answers, a refusal is a refusal, and what may help is tried again",
+    () =>
+      Effect.gen(function* () {
+        const answers = [
+          (response: ServerResponse) =>
+            json(response, 422, { code: "ACQUIRER_REJECTED", message: "No.", charge_id: "1" }),
+          (response: ServerResponse) =>
+            json(response, 429, { code: "RATE_LIMITED", message: "" }, { "retry-after": "61" }),
+          (response: ServerResponse) => void response.writeHead(403).end("{"),
+          (response: ServerResponse) => json(response, 503, oops),
+          (response: ServerResponse) => json(response, 201, chargeOf())
+        ]
+        const stub = yield* Effect.acquireDisposable(
+          Effect.promise(() => startStub((response, _, count) => answers[count - 1]?.(response)))
+        )
+        const client = PaymentsClient.layerHttpClient({
+          baseUrl: stub.url,
+          apiKey: Redacted.make(secretKey)
+        }).pipe(
+          Layer.provide(
+            Layer.effect(HttpClient.HttpClient, Effect.map(HttpClient.HttpClient, HttpClient.filterStatusOk))
+          ),
+          Layer.provide(FetchHttpClient.layer)
+        )
+        const refusal = Effect.flip(Effect.provide(create, client))
+        const rejected = yield* refusal
+        assert.deepInclude(rejected.reason, { _tag: "ACQUIRER_REJECTED", status: 422, charge_id: "1" })
+        assert.strictEqual(rejected.attempts, 1)
+        assert.deepInclude((yield* refusal).reason, { _tag: "RATE_LIMITED", retryAfterMs: 61_000 })
+        assert.deepInclude((yield* refusal).reason, { _tag: "UnknownRefusal", status: 403 })
+        const { data, response } = yield* hurried(Effect.provide(create, client))
+        assert.deepStrictEqual([data.status, response.attempts], ["pending", 2])
+        assert.strictEqual(stub.asked.length, answers.length)
+      })
+  )
+
+  it.effect("leaves out what is undefined, however deep, and sends what the params were at the call", () =>
+    Effect.gen(function* () {
+      const params = {
+        ...someCharge,
+        description: undefined,
+        customer: { ...someCharge.customer, phone: undefined }
+      }
+      const program = Effect.gen(function* () {
+        const { charges, webhooks } = yield* PaymentsClient
+        const wanted = { ...params, customer: { ...params.customer } }
+        const creation = charges.create(wanted)
+        wanted.amount = 1
+        wanted.customer.name = "Somebody Else"
+        yield* creation
+        wanted.amount = 2
+        yield* creation
+        const changes: { active: boolean } = { active: false }
+        const change = webhooks.update("1", changes)
+        changes.active = true
+        yield* change
+      })
+      const { asked } = yield* over((response) => json(response, 200, chargeOf()), program)
+      assert.deepStrictEqual(
+        asked.map(({ body }) => JSON.parse(body)),
+        [someCharge, someCharge, { active: false }]
+      )
     })
   )
 

@@ -3,7 +3,7 @@
  *
  * Guarantees: requests are encoded by `HttpApiClient` from `PaymentsApi` and from nothing else; results and errors are
  * the plain types that are generated from it, so that of `effect`'s unstable modules nothing is public but `HttpClient`.
- * A creation's idempotency key belongs to its effect: running it again creates nothing more.
+ * A creation's idempotency key and params belong to its effect: running it again creates nothing more, and nothing else.
  */
 import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
 import { Authentication } from "@pix-payments/api/Security"
@@ -30,7 +30,7 @@ import { type ChargeCondition, isMet, nextWait, wrongWait } from "../WaitUntil.t
 import { LARGEST_PAGE, startWalk } from "../Walk.ts"
 import type { CreateOptions, RequestOptions, WithResponse } from "./Options.ts"
 import { PaymentsError } from "./PaymentsError.ts"
-import { AttemptHeaders, type Defaults, type Method, send } from "./Transport.ts"
+import { AttemptHeaders, type Defaults, type Method, send, textOf } from "./Transport.ts"
 
 /** Where the service is, and how it is called. */
 export interface PaymentsClientOptions {
@@ -222,10 +222,10 @@ const caller =
   (parameters) => {
     const rest = [...parameters]
     const id = route.id ? (rest.shift() as string) : undefined
-    const body = route.body ? (rest.shift() as object) : undefined
-    const query = route.query ? (rest.shift() as object) : undefined
+    // Made with the effect, not by its run: one that is run again, or retried, is the same creation of the same things.
+    const body = route.body ? textOf(rest.shift()) : undefined
+    const query = route.query ? textOf(rest.shift()) : undefined
     const options: CreateOptions = rest[0] ?? {}
-    // Made with the effect, not by its run: one that is run again, or retried, is the same creation.
     // One that is `null` is no wish for another: it is refused.
     const { idempotencyKey: own } = options
     const idempotencyKey = route.keyed ? (own === undefined ? crypto.randomUUID() : own) : undefined

@@ -1,9 +1,9 @@
 /**
  * How an operation of the derived client becomes one result or one error.
  *
- * Guarantees: an operation has the idempotency key that it came with, however often its effect runs and whatever its
- * attempts; a creation is never repeated without it, but after 429. A refusal is told by its status, whether its body
- * arrives or not. What the service answers is given as it came: unknown fields stay, unknown values are values. Time is
+ * Guarantees: an operation has the idempotency key and the params that it came with, however often its effect runs and
+ * whatever its attempts; a creation is never repeated without the key, but after 429. A refusal is told by its status,
+ * whether its body arrives or not, and whether the `HttpClient` beneath takes it for a response or for an error. What the service answers is given as it came: unknown fields stay, unknown values are values. Time is
  * `Clock`'s and chance `Random`'s, so that tests decide both.
  */
 import { errorCodes } from "@pix-payments/domain/ErrorCode"
@@ -44,8 +44,10 @@ export interface Operation {
   readonly route: Route
   readonly method: Method
   readonly id?: string | undefined
-  readonly query?: object | undefined
-  readonly body?: object | undefined
+  /** As text; `undefined` where there is none, or where it cannot be written. */
+  readonly query?: string | undefined
+  /** As text; `undefined` where there is none, or where it cannot be written. */
+  readonly body?: string | undefined
   readonly idempotencyKey?: string | undefined
 }
 
@@ -76,11 +78,15 @@ export const send = <T>(
       whatIsWrong({ timeoutMs, maxRetries, idempotencyKey, headers: { ...defaults.headers, ...options.headers } }) ??
       (route.id && !isSegment(operation.id) ? "the id must be a string that names something" : undefined)
     if (wrong !== undefined) return invalid(wrong)
+    const { body, query } = operation
+    if ((route.body && body === undefined) || (route.query && query === undefined)) {
+      return invalid("what is to be sent cannot be written as text")
+    }
 
     const request = operation.method({
       ...(operation.id === undefined ? {} : { params: { id: operation.id } }),
-      ...(route.query ? { query: present(operation.query) } : {}),
-      ...(route.body ? { payload: present(operation.body) } : {}),
+      ...(query === undefined ? {} : { query: JSON.parse(query) }),
+      ...(body === undefined ? {} : { payload: JSON.parse(body) }),
       ...(idempotencyKey === undefined ? {} : { headers: { "idempotency-key": idempotencyKey } }),
       responseMode: "response-only"
     })
@@ -95,6 +101,8 @@ export const send = <T>(
         } as const
         let answer: HttpClientResponse | undefined
         const { response, text } = yield* request.pipe(
+          // `HttpClient.filterStatusOk`, and what is like it, makes an error of an answer.
+          Effect.catchIf(isAnswer, ({ response }) => Effect.succeed(response)),
           Effect.flatMap((response) => {
             answer = response
             return Effect.map(response.text, (text) => ({ response, text }))
@@ -164,9 +172,21 @@ export const send = <T>(
 /** Whether this release knows a code. */
 const isKnown = (code: string): boolean => Object.hasOwn(errorCodes, code)
 
-/** Fields that are `undefined` are absent. */
-const present = (fields: object | undefined): object =>
-  Object.fromEntries(Object.entries(fields ?? {}).filter(([, value]) => value !== undefined))
+/** Params as they are now; what is `undefined` is absent, and nothing at all where they cannot be written. */
+export const textOf = (params: unknown): string | undefined => {
+  try {
+    return JSON.stringify(params ?? {})
+  } catch {
+    // A circle, a bigint: the complaint may show what was to be sent.
+    return undefined
+  }
+}
+
+/** Whether an error is an answer that an `HttpClient` did not want. */
+const isAnswer = (
+  error: HttpClientError | Schema.SchemaError
+): error is HttpClientError & { readonly response: HttpClientResponse } =>
+  error._tag !== "SchemaError" && error.response !== undefined
 
 const isOk = ({ status }: HttpClientResponse): boolean => status >= 200 && status < 300
 
