@@ -49,6 +49,10 @@ export interface Charges extends ChargesOperations {
    * 60 s, 90 s and so on, and once more when `waitMs` is over. Webhooks tell sooner; a key that polls more often may be
    * suspended. A function that no status fulfils waits until the charge is final or `expired`.
    *
+   * `expired` ends the wait as over: a charge that is paid late all the same is told by webhook only. A question without
+   * an answer, or answered with 429 or 5xx, is asked again after the next wait; its error is the wait's where `waitMs` is
+   * over. Any other error ends the wait at once.
+   *
    * @throws {WaitError} when the charge can no longer become so, or `waitMs` is over
    * @throws {UsageError} when `waitMs` is negative or no number
    */

@@ -3,14 +3,16 @@
  *
  * Guarantees: it asks at once, then after 30 s, 60 s, 90 s and so on, each wait 30 s longer than the last; where less
  * than the next wait is left of its time, it waits what is left and asks once more. It ends when the charge is as wanted,
- * can no longer become so, or the time is over. Webhooks tell sooner and cost less.
+ * can no longer become so, or the time is over. A question that stays without an answer through all its attempts, or is
+ * answered with 429 or 5xx, says nothing of the charge: the next one comes after the next wait, and not before
+ * `Retry-After`; only the last one's failure is the wait's. Any other error ends it. Webhooks tell sooner and cost less.
  *
  * Source: payments-api-v1.md "Limits" ("Clients that poll use increasing intervals starting at 30 seconds"); the domain's
  * table of transitions.
  */
 import { sleep } from "./Bounded.ts"
 import type { RequestOptions } from "./Call.ts"
-import { AbortError, UsageError, WaitError } from "./Errors.ts"
+import { AbortError, ApiError, ConnectionError, PaymentsError, TimeoutError, UsageError, WaitError } from "./Errors.ts"
 import type { Charge, ChargeStatus } from "./generated/Resources.ts"
 import { laterChargeStatuses } from "./generated/Routes.ts"
 
@@ -21,7 +23,7 @@ export type ChargeCondition = ChargeStatus | ReadonlyArray<ChargeStatus> | ((cha
 export interface WaitOptions extends RequestOptions {
   /**
    * How long to wait in all, in milliseconds, from 0, which asks once; the last wait is shortened to what is left. Without
-   * it, until the charge is as wanted or can no longer become so.
+   * it, until the charge is as wanted or can no longer become so, however long the service does not answer.
    */
   readonly waitMs?: number | undefined
 }
@@ -33,12 +35,20 @@ export const wrongWait = (waitMs: number): string | undefined => (waitMs >= 0 ? 
 export const isMet = (condition: ChargeCondition, charge: Charge): boolean =>
   typeof condition === "function" ? condition(charge) : [condition].flat().includes(charge.status)
 
+/** Whether a question that was answered with an error may be asked again later; one without an answer always may. */
+export const isPassing = (status: number): boolean => status === 429 || status >= 500
+
 /**
- * How long to wait before asking again about a charge that is not as wanted, in milliseconds; or why to give up.
+ * How long to wait before another question, in milliseconds; `undefined` where there is no time for one.
  *
- * @param asked how often it was asked about
+ * @param asked how often it was asked
  * @param leftMs what is left of `waitMs`; 0 after the last wait
+ * @param askedMs what the service asks to wait
  */
+export const nextDelay = (asked: number, leftMs: number, askedMs = 0): number | undefined =>
+  leftMs > 0 ? Math.min(Math.max(FIRST_DELAY_MS * asked, Math.min(askedMs, LONGEST_ASKED_MS)), leftMs) : undefined
+
+/** The same of a charge that was read and is not as wanted; or why to give up. */
 export const nextWait = (
   condition: ChargeCondition,
   { id, status }: Charge,
@@ -46,9 +56,8 @@ export const nextWait = (
   leftMs: number,
   waitMs: number
 ): number | string => {
-  const over = isOver(condition, status)
-  if (!over && leftMs > 0) return Math.min(FIRST_DELAY_MS * asked, leftMs)
-  return `The charge ${id} ${over ? `is ${status}` : `was still ${status} after ${waitMs} ms`}`
+  if (isOver(condition, status)) return `The charge ${id} is ${status}`
+  return nextDelay(asked, leftMs) ?? `The charge ${id} was still ${status} after ${waitMs} ms`
 }
 
 export const waitUntil = async (
@@ -63,13 +72,17 @@ export const waitUntil = async (
   const endMs = performance.now() + waitMs
   let isLast = false
   for (let attempts = 1; ; attempts++) {
-    const charge = await retrieve(id, options)
-    if (isMet(condition, charge)) return charge
+    const read = await retrieve(id, options).catch(passing)
+    const failed = read instanceof PaymentsError
+    if (!failed && isMet(condition, read)) return read
     const facts = { operation, attempts }
     // A timer may be early by a little, which is no time for another question.
     const leftMs: number = isLast ? 0 : endMs - performance.now()
-    const next = nextWait(condition, charge, attempts, leftMs, waitMs)
-    if (typeof next === "string") throw Object.assign(new WaitError(next, facts), { charge })
+    const next = failed
+      ? nextDelay(attempts, leftMs, Object(read).retryAfterMs)
+      : nextWait(condition, read, attempts, leftMs, waitMs)
+    if (next === undefined) throw read
+    if (typeof next === "string") throw Object.assign(new WaitError(next, facts), { charge: read })
     isLast = next === leftMs
     await sleep(
       next,
@@ -79,7 +92,16 @@ export const waitUntil = async (
   }
 }
 
+/** The failure of a question that may be asked again later; any other is thrown. */
+const passing = (error: unknown): PaymentsError => {
+  const isUnanswered = error instanceof ConnectionError || error instanceof TimeoutError
+  if (isUnanswered || (error instanceof ApiError && isPassing(error.status))) return error
+  throw error
+}
+
 const FIRST_DELAY_MS = 30_000
+/** The longest that the service's own wish is followed; a timer counts no further than some weeks. */
+const LONGEST_ASKED_MS = 3_600_000
 
 /**
  * Whether nothing that is waited for will come any more: what the table of transitions does not reach from here. For a

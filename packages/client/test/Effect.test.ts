@@ -463,6 +463,50 @@ describe("the Effect client", () => {
     })
   )
 
+  it.effect(
+    "asks again after the next wait where a question stays without an answer; its error is the last one's",
+    () =>
+      Effect.gen(function* () {
+        const refusal = (status: number) => Response.json({ code: "NO", message: "no" }, { status })
+        const slowDown = Response.json({ code: "RATE_LIMITED" }, { status: 429, headers: { "retry-after": "120" } })
+        for (const [answers, outcome, expected] of [
+          [[undefined, refusal(500), slowDown, Response.json(chargeOf({ status: "paid" }))], "paid", [1, 2, 3, 3, 4]],
+          [[undefined, refusal(503), refusal(429), undefined], "ConnectionFailed", [1, 2, 3, 4, 5]],
+          [[undefined, refusal(404)], "UnknownRefusal", [1, 2, 2, 2, 2]]
+        ] as const) {
+          let asked = 0
+          const fetch = () => {
+            const answer = answers[asked++]
+            return answer === undefined
+              ? Promise.reject(new TypeError("fetch failed"))
+              : Promise.resolve(answer.clone())
+          }
+          const fiber = yield* Effect.flatMap(PaymentsClient, ({ charges }) =>
+            charges.waitUntil("1", "paid", { waitMs: 210_000, maxRetries: 0 })
+          ).pipe(
+            Effect.map(({ status }) => status),
+            Effect.catchTag("PaymentsError", ({ reason }) => Effect.succeed(reason._tag)),
+            Effect.provide(
+              PaymentsClient.layerHttpClient({ baseUrl: "http://127.0.0.1:1", apiKey: Redacted.make(secretKey) }).pipe(
+                Layer.provide(FetchHttpClient.layer),
+                Layer.provide(Layer.succeed(FetchHttpClient.Fetch, fetch))
+              )
+            ),
+            Effect.forkChild
+          )
+          const counts: Array<number> = []
+          for (const ms of [0, 30_000, 60_000, 90_000, 30_000]) {
+            yield* TestClock.adjust(ms)
+            // The answers come over promises, which no clock moves.
+            yield* Effect.repeat(turn, { times: 5 })
+            counts.push(asked)
+          }
+          assert.strictEqual(yield* Fiber.join(fiber), outcome)
+          assert.deepStrictEqual<ReadonlyArray<number>>(counts, expected)
+        }
+      })
+  )
+
   it.effect("gives up on what can no longer come, and asks a last time when its time is over", () =>
     Effect.gen(function* () {
       const giveUp = (status: string, condition: ChargeCondition, options?: WaitOptions) =>

@@ -691,6 +691,65 @@ describe("charges.waitUntil", () => {
     assert.include((await failureOf(still.charges.waitUntil("1", "paid", { waitMs: 0 }))).message, "after 0 ms")
   })
 
+  /** Answers with these, one after the other; what is no status is a connection that breaks. */
+  const failing = (...answers: ReadonlyArray<number | Response>) => {
+    const askedAtMs: Array<number> = []
+    const fetch = () => {
+      const answer = answers[Math.min(askedAtMs.push(performance.now()), answers.length) - 1] ?? 0
+      if (typeof answer !== "number") return Promise.resolve(answer.clone())
+      if (answer === 0) return Promise.reject(new TypeError("fetch failed"))
+      return Promise.resolve(Response.json({ code: "NO", message: "no" }, { status: answer }))
+    }
+    return { fetch, askedAtMs }
+  }
+  const paid = Response.json(chargeOf({ status: "paid" }))
+  const slowDown = Response.json(
+    { code: "RATE_LIMITED", message: "" },
+    { status: 429, headers: { "retry-after": "600" } }
+  )
+
+  it("a question that stays without an answer is asked again after the next wait: hours are not lost with it", async () => {
+    vi.useFakeTimers()
+    const startMs = performance.now()
+    const { askedAtMs, fetch } = failing(0, 500, 503, 429, slowDown, 500, paid)
+    const payments = clientOf("https://pix.example.com", { fetch, maxRetries: 0 })
+    const waiting = payments.charges.waitUntil("1", ({ status }) => status === "paid")
+    await vi.advanceTimersByTimeAsync(86_400_000)
+    assert.strictEqual((await waiting).status, "paid")
+    assert.deepStrictEqual(
+      askedAtMs.map((ms) => (ms - startMs) / 1000),
+      [0, 30, 90, 180, 300, 900, 1080]
+    )
+  })
+
+  it("what the last question fails with is the wait's failure, and any other error is at once", async () => {
+    vi.useFakeTimers()
+    for (const [answers, type, count] of [
+      [[0], ConnectionError, 3],
+      [[500], ServerError, 3],
+      [[429], RateLimitError, 3],
+      [[slowDown], RateLimitError, 2],
+      [[0, 0, Response.json(chargeOf())], WaitError, 3],
+      [[0, 404], ApiError, 2],
+      [[401], ApiError, 1]
+    ] as const) {
+      const { askedAtMs, fetch } = failing(...answers)
+      const payments = clientOf("https://pix.example.com", { fetch, maxRetries: 0 })
+      const waiting = failureOf(payments.charges.waitUntil("1", "paid", { waitMs: 60_000 }))
+      await vi.advanceTimersByTimeAsync(60_000)
+      assert.instanceOf(await waiting, type)
+      assert.strictEqual(askedAtMs.length, count)
+    }
+    const never = clientOf("https://pix.example.com", {
+      fetch: () => new Promise(() => {}),
+      timeoutMs: 100,
+      maxRetries: 0
+    })
+    const waiting = failureOf(never.charges.waitUntil("1", "paid", { waitMs: 1000 }))
+    await vi.advanceTimersByTimeAsync(1500)
+    assert.instanceOf(await waiting, TimeoutError)
+  })
+
   it.each([
     ["paid", "pending"],
     ["paid", ["pending", "processing", "canceled"]],

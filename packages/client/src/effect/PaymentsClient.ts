@@ -26,7 +26,7 @@ import type { ChargesService, PaymentsService } from "../generated/EffectOperati
 import type { Charge, Page } from "../generated/Resources.ts"
 import { type Route, routes, version } from "../generated/Routes.ts"
 import { bareUrl, whatIsWrong, wrongConnection } from "../Limits.ts"
-import { type ChargeCondition, isMet, nextWait, wrongWait } from "../WaitUntil.ts"
+import { type ChargeCondition, isMet, isPassing, nextDelay, nextWait, wrongWait } from "../WaitUntil.ts"
 import { LARGEST_PAGE, startWalk } from "../Walk.ts"
 import type { CreateOptions, RequestOptions, WithResponse } from "./Options.ts"
 import { PaymentsError } from "./PaymentsError.ts"
@@ -50,7 +50,7 @@ export interface PaymentsClientOptions {
 export interface WaitOptions extends RequestOptions {
   /**
    * How long to wait in all, in milliseconds, from 0, which asks once; the last wait is shortened to what is left. Without
-   * it, until the charge is as wanted or can no longer become so.
+   * it, until the charge is as wanted or can no longer become so, however long the service does not answer.
    */
   readonly waitMs?: number | undefined
 }
@@ -62,6 +62,10 @@ export interface ChargesClient extends ChargesService {
    * 60 s, 90 s and so on, and once more when `waitMs` is over. Webhooks tell sooner; a key that polls more often may be
    * suspended. Fails with `WaitOver` when the charge can no longer become so, or `waitMs` is over; with `InvalidCall` when
    * `waitMs` is negative or no number. A function that no status fulfils waits until the charge is final or `expired`.
+   *
+   * `expired` ends the wait as over: a charge that is paid late all the same is told by webhook only. A question without
+   * an answer, or answered with 429 or 5xx, is asked again after the next wait; its error is the wait's where `waitMs` is
+   * over. Any other error ends the wait at once.
    */
   readonly waitUntil: (
     id: string,
@@ -253,6 +257,10 @@ const items = (
   })
 }
 
+/** Whether a question that failed may be asked again later. */
+const mayPass = ({ reason }: PaymentsError): boolean =>
+  "status" in reason ? isPassing(reason.status) : reason._tag === "ConnectionFailed" || reason._tag === "TimedOut"
+
 const waitUntil =
   (retrieve: ChargesService["retrieve"]): ChargesClient["waitUntil"] =>
   (id, condition, { waitMs = Infinity, ...options } = {}) =>
@@ -266,12 +274,17 @@ const waitUntil =
       const endMs = (yield* Clock.currentTimeMillis) + waitMs
       let isLast = false
       for (let attempts = 1; ; attempts++) {
-        const charge = yield* retrieve(id, options)
-        if (isMet(condition, charge)) return charge
+        const read = yield* Effect.catchIf(retrieve(id, options), mayPass, Effect.succeed)
+        const failed = read instanceof PaymentsError
+        if (!failed && isMet(condition, read)) return read
         const leftMs: number = isLast ? 0 : endMs - (yield* Clock.currentTimeMillis)
-        const next = nextWait(condition, charge, attempts, leftMs, waitMs)
+        const next = failed
+          ? (nextDelay(attempts, leftMs, Object(read.reason).retryAfterMs) ?? read)
+          : nextWait(condition, read, attempts, leftMs, waitMs)
+        if (next instanceof PaymentsError) return yield* next
         if (typeof next === "string") {
-          return yield* new PaymentsError({ operation, attempts, reason: { _tag: "WaitOver", message: next, charge } })
+          const reason = { _tag: "WaitOver", message: next, charge: read as Charge } as const
+          return yield* new PaymentsError({ operation, attempts, reason })
         }
         isLast = next === leftMs
         yield* Effect.sleep(next)
