@@ -13,7 +13,7 @@ import { rolldown } from "rolldown"
 import { afterAll, beforeAll, it as test } from "vitest"
 import { TestService } from "@pix-payments/server/test/Service"
 import { runtimes } from "./support/Runtimes.ts"
-import { install, oldestNode, pack, type Project } from "./support/Tarball.ts"
+import { install, npmPack, oldestNode, pack, type Project } from "./support/Tarball.ts"
 
 let folder: string
 let tarball: string
@@ -288,6 +288,13 @@ describe("the package", () => {
     )
     assert.deepStrictEqual(manifest.peerDependenciesMeta, { effect: { optional: true } })
     assert.notProperty(manifest, "private")
+  })
+
+  test("is packed by pnpm alone: npm would leave its exports in src, and is told so", async () => {
+    const place = join(folder, "by-npm")
+    await mkdir(place, { recursive: true })
+    assert.include(await npmPack(place), "packed and published by pnpm alone")
+    assert.deepStrictEqual(await readdir(place), [])
   })
 
   test("publint has nothing to say", async () => {

@@ -52,7 +52,11 @@ export const runtimes: ReadonlyArray<Runtime> = [
   runtime("Deno", "@deno/linux-x64-glibc/deno", async (path, project, module, env) => {
     await writeFile(join(project.folder, "deno.mjs"), `${module}\nvoid run()\n`)
     const command = [path, "run", "--cached-only", "--node-modules-dir=manual", "--allow-env", "--allow-net"]
-    return project.run("deno.mjs", { ...env, DENO_DIR: join(project.folder, ".deno") }, command)
+    return project.run(
+      "deno.mjs",
+      { ...env, DENO_DIR: join(project.folder, ".deno"), DENO_NO_UPDATE_CHECK: "1" },
+      command
+    )
   }),
   // A worker is one module, as bundlers make it, and may ask others only while it answers somebody: here its own test.
   runtime("workerd", "@cloudflare/workerd-linux-64/bin/workerd", async (path, project, module, env) => {

@@ -28,6 +28,15 @@ export const pack = async (folder: string): Promise<string> => {
   return join(folder, tarball)
 }
 
+/** What npm says of packing the client. */
+export const npmPack = async (folder: string): Promise<string> => {
+  try {
+    return (await run("npm", ["pack", "--pack-destination", folder], { cwd: client, env: { PATH: path } })).stdout
+  } catch (error) {
+    return String(Object(error).stderr)
+  }
+}
+
 /** The pnpm that runs this, or the one that the workspace names. */
 const pnpm = (): readonly [string, ...ReadonlyArray<string>] => {
   const own = process.env["npm_execpath"] ?? ""
