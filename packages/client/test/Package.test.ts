@@ -210,8 +210,7 @@ export = payments
           {
             "tsconfig.json": strict({
               module: "nodenext",
-              lib: ["es2024", "dom", "esnext.disposable"],
-              skipLibCheck: true
+              lib: ["es2024", "dom", "esnext.disposable"]
             }),
             "main.mts": effectJob
           },
@@ -257,8 +256,7 @@ export = payments
             "tsconfig.json": strict({
               module: "nodenext",
               lib: ["es2024", "dom", "dom.iterable", "esnext.disposable"],
-              types: ["node"],
-              skipLibCheck: true
+              types: ["node"]
             }),
             ...Object.fromEntries(blocks)
           },
