@@ -1,8 +1,11 @@
 /**
- * The runtimes beside Node that the client is for, as packages of the registry have them for Linux on x64.
+ * The runtimes beside Node that the client is for, as packages of the registry have them for Linux on x64. They are outside
+ * the workspace: `pnpm run runtimes:install`, which `npm test` does, brings them.
  *
- * Guarantees: what runs is the tarball that the project has installed; nothing is fetched for it, and nothing is kept.
+ * Guarantees: what runs is the tarball that the project has installed; nothing is fetched for it, and nothing is kept. One
+ * that cannot run here is told so, and is a failure only where `RUNTIMES=required`.
  */
+import { execFileSync } from "node:child_process"
 import { writeFile } from "node:fs/promises"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
@@ -11,8 +14,8 @@ import type { Project } from "./Tarball.ts"
 
 export interface Runtime {
   readonly name: string
-  /** Its binary; `undefined` where the registry has none for this machine. */
-  readonly path: string | undefined
+  /** Why it cannot run here, or `undefined`. */
+  readonly lacking: string | undefined
   /** Runs what a module declares as `run`, which reads `process.env`; what it prints. */
   readonly run: (project: Project, module: string, env: Readonly<Record<string, string>>) => Promise<string>
 }
@@ -25,13 +28,24 @@ const runtime = (
   run: (path: string, ...parameters: Parameters<Runtime["run"]>) => Promise<string>
 ): Runtime => {
   const path = pathOf(binary)
+  const lacking = path === undefined ? "is not installed: pnpm run runtimes:install" : whyNot(path)
   return {
     name,
-    path,
+    lacking,
     run: (...parameters) => {
-      if (path === undefined) throw new Error(`${name} is not installed`)
+      if (path === undefined || lacking !== undefined) throw new Error(`${name} ${lacking}`)
       return run(path, ...parameters)
     }
+  }
+}
+
+/** Why a binary cannot be executed: it may be for another processor or another C library, or be half of one. */
+const whyNot = (path: string): string | undefined => {
+  try {
+    execFileSync(path, ["--version"], { stdio: "ignore", timeout: 10_000 })
+    return undefined
+  } catch (error) {
+    return `cannot be executed: ${error instanceof Error ? error.message : String(error)}`
   }
 }
 
@@ -43,6 +57,9 @@ const pathOf = (binary: string): string | undefined => {
     return undefined
   }
 }
+
+/** Whether one that cannot run is a failure. */
+export const isRequired = process.env["RUNTIMES"] === "required"
 
 export const runtimes: ReadonlyArray<Runtime> = [
   runtime("Bun", "@oven/bun-linux-x64/bin/bun", async (path, project, module, env) => {
