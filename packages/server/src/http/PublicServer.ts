@@ -99,8 +99,9 @@ export const layer = Layer.effectDiscard(
 
       const turnAway = () => {
         metrics.request(info.route, 503, performance.now() - startedAt)
-        if (!response.destroyed)
-          response.writeHead(503, { ...turnedAwayHeaders, "x-request-id": info.requestId }).end(turnedAway)
+        if (!response.destroyed) {
+          response.writeHead(503, [...turnedAwayHeaders, "x-request-id", info.requestId]).end(turnedAway, "latin1")
+        }
       }
       // What is left of the body is node's to skip.
       if (inFlight >= settings.maxRequestsInFlight) return turnAway()
@@ -197,11 +198,14 @@ const toldBy = (cause: Cause.Cause<WireError | Unavailable>): Answer | undefined
 
 // Made once: turning away must cost less than what it makes room for.
 const turnedAway = JSON.stringify(codeAnswer("SERVICE_UNAVAILABLE").body)
-const turnedAwayHeaders = {
-  "content-type": "application/json",
-  "content-length": Buffer.byteLength(turnedAway),
-  "retry-after": "1"
-}
+const turnedAwayHeaders = [
+  "content-type",
+  "application/json",
+  "content-length",
+  String(Buffer.byteLength(turnedAway)),
+  "retry-after",
+  "1"
+]
 
 const send = (response: ServerResponse, answer: Answer, requestId: string): void => {
   if (response.destroyed) return
