@@ -153,6 +153,63 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
     })
   )
 
+  it.effect("what a payout is granted on holds when it is stored: fee, mode, guard, state, and who asks", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const sql = yield* SqlClient
+      // Each account has been paid out of before, so that a process knows its terms.
+      const known = Effect.gen(function* () {
+        const caller = yield* funded(100_000, { auto_payout_enabled: true })
+        assert.deepInclude<unknown>(yield* paidOut(caller.key, holding), { fee: 0, status: "processing" })
+        const change = (body: Fields) => operated("PATCH", `/accounts/${caller.accountId}`, body)
+        const ask = payOut(caller.key, holding)
+        const count = Effect.map(
+          sql<{ count: number }>`SELECT count(*)::integer AS count FROM payouts
+            WHERE account_id = ${caller.accountId}::uuid`,
+          ([row]) => row?.count
+        )
+        return { ...caller, change, ask, count }
+      })
+
+      const dearer = yield* known
+      yield* dearer.change({ payout_fee: { fixed: 35, basis_points: 0 } })
+      assert.deepInclude<unknown>((yield* dearer.ask).body, { fee: 35 })
+      yield* dearer.change({ payout_fee: { fixed: 35, basis_points: 200 } })
+      assert.deepInclude<unknown>((yield* dearer.ask).body, { fee: 45 })
+      assert.strictEqual(yield* availableOf(dearer.key), 100_000 - 3 * 500 - 35 - 45)
+
+      const slower = yield* known
+      yield* slower.change({ auto_payout_enabled: false })
+      assert.deepInclude<unknown>((yield* slower.ask).body, { status: "pending" })
+
+      const guarded = yield* known
+      yield* guarded.change({ payout_duplicate_window: 60 })
+      const twin = (yield* guarded.ask).body
+      assert.deepInclude<unknown>(twin, { status: "pending" })
+      assert.isNotNull((yield* operated<OperatorPayout>("GET", `/payouts/${twin.id}`)).duplicate_of)
+
+      const ended = yield* known
+      yield* ended.change({ status: "inactive" })
+      const forIt = { body: { ...somePayout, ...holding } }
+      const byOperator = yield* operate<Fields>("POST", `/operator/v1/accounts/${ended.accountId}/payouts`, forIt)
+      assertRefused(byOperator, "ACCOUNT_INACTIVE")
+      assert.strictEqual(yield* ended.count, 1)
+
+      const ends = [
+        ({ keyId }: { keyId: string }) => operated("POST", `/keys/${keyId}/revoke`),
+        ({ applicationId }: { applicationId: string }) =>
+          operated("PATCH", `/applications/${applicationId}`, { active: false }),
+        ({ keyId }: { keyId: string }) => sql`UPDATE api_keys SET expires_at = now() WHERE id = ${keyId}::uuid`
+      ]
+      for (const end of ends) {
+        const revoked = yield* known
+        yield* end(revoked)
+        assertRefused(yield* revoked.ask, "UNAUTHORIZED")
+        assert.strictEqual(yield* revoked.count, 1)
+      }
+    })
+  )
+
   it.effect("an account whose balance is locked holds up no payout of another one", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient

@@ -8,7 +8,7 @@
  * - a batch is decided on the accounts' terms as they are remembered, and the statement that stores it locks the
  *   balances and stores only what they cover, on terms that hold, for callers who are as remembered, under keys that are
  *   unused. What is not stored then is decided again with the balances locked from the reading on: nothing is refused,
- *   and no key replayed, on what is remembered;
+ *   and no key replayed, on what is remembered. Terms and callers are those of the moment at which the statement began;
  * - the money leaves `available` in the statement that stores the payout;
  * - a change is guarded by the transition table of `domain` and by the sequence it was decided on.
  *
@@ -136,25 +136,41 @@ export class PayoutStore extends Context.Service<
       const nudge = yield* Nudge
 
       /** Accounts as they were read last, less what their payouts here have cost since. */
-      const remembered = new Map<string, Account>()
+      const rememberedAccounts = new Map<string, Account>()
       const read = Effect.fnUntraced(function* (accountIds: ReadonlyArray<string>, callers: ReadonlyArray<unknown>) {
         const rows = yield* sql.unsafe<AccountRow>(readAccounts, [accountIds.join(","), ...callers])
-        const accounts = new Map(rows.map((row) => [row.id, { ...row, available: Number(row.available) }]))
-        if (remembered.size > MOST_REMEMBERED) remembered.clear()
-        for (const [id, account] of accounts) remembered.set(id, { ...account })
+        const accounts = new Map(
+          rows.map(({ available, live: _, ...terms }) => [terms.id, { ...terms, available: Number(available) }])
+        )
+        if (rememberedAccounts.size > MOST_REMEMBERED) rememberedAccounts.clear()
+        for (const [id, account] of accounts) rememberedAccounts.set(id, { ...account })
         return { accounts, live: new Set(rows[0]?.live) }
       })
 
+      /** Accounts that are not remembered, or that had less by then than is asked of them now: money has come since. */
+      const toRead = (members: ReadonlyArray<NewPayout>): ReadonlyArray<string> => {
+        const asked = new Map<string, number>()
+        for (const { requested } of members) {
+          asked.set(requested.accountId, (asked.get(requested.accountId) ?? 0) + requested.amount)
+        }
+        return [...asked].flatMap(([id, amount]) => {
+          const account = rememberedAccounts.get(id)
+          return account === undefined || (account.payout_duplicate_window === 0 && account.available < amount)
+            ? [id]
+            : []
+        })
+      }
+
       /** Stores what is allowed for all that is remembered, where that holds and the balance covers it. */
       const decideRemembered = Effect.fnUntraced(function* (members: ReadonlyArray<NewPayout>) {
-        const unknown = accountIdsOf(members).filter((id) => !remembered.has(id))
-        if (unknown.length > 0) yield* read(unknown, nobody)
+        const missing = toRead(members)
+        if (missing.length > 0) yield* read(missing, nobody)
         // Of two twins at once, in two processes, the second has to see the first.
         const isGuarded = ({ requested }: NewPayout) =>
-          (remembered.get(requested.accountId)?.payout_duplicate_window ?? 0) > 0
+          (rememberedAccounts.get(requested.accountId)?.payout_duplicate_window ?? 0) > 0
         const unguarded = members.filter((member) => !isGuarded(member))
         const callers = callersOf(unguarded, ({ remembered }) => remembered)
-        const { written } = decide(unguarded, () => true, remembered, new Map(), new Map())
+        const { written } = decide(unguarded, () => true, rememberedAccounts, new Map(), new Map())
         const stored = yield* store(written, callers)
         // What is all to be decided under the lock gets there behind the batch before it.
         if (written.length === 0) yield* Effect.yieldNow
@@ -181,6 +197,10 @@ export class PayoutStore extends Context.Service<
             const known = yield* knownKeys(members)
             const twins = yield* recentTwins(members, accounts)
             const { decisions, written } = decide(members, isLive, accounts, known, twins)
+            for (const [id, { available }] of accounts) {
+              const hint = rememberedAccounts.get(id)
+              if (hint !== undefined) hint.available = Math.min(hint.available, available)
+            }
             const stored = yield* store(written)
             if (stored.length !== written.length) {
               return yield* Effect.die(new Error("payouts are not stored as they were decided under the lock"))
@@ -492,7 +512,7 @@ const CALLERS = COSTS + costRows.width
 const { parameters: nobody } = callersOf([], () => undefined)
 
 // A known key is passed over before it is tried: a conflict waits for whoever is changing that payout, and they may be
-// waiting for the balance that is locked here.
+// waiting for the balance that is locked here. (One that was stored since the statement began is tried all the same.)
 const insertMany = `
   WITH ${liveCte(CALLERS)},
   balances AS MATERIALIZED (
