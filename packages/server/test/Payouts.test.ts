@@ -162,7 +162,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
         const caller = yield* funded(100_000, { auto_payout_enabled: true })
         assert.deepInclude<unknown>(yield* paidOut(caller.key, holding), { fee: 0, status: "processing" })
         const change = (body: Fields) => operated("PATCH", `/accounts/${caller.accountId}`, body)
-        const ask = payOut(caller.key, holding)
+        const ask = () => payOut(caller.key, holding)
         const count = Effect.map(
           sql<{ count: number }>`SELECT count(*)::integer AS count FROM payouts
             WHERE account_id = ${caller.accountId}::uuid`,
@@ -173,18 +173,18 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
 
       const dearer = yield* known
       yield* dearer.change({ payout_fee: { fixed: 35, basis_points: 0 } })
-      assert.deepInclude<unknown>((yield* dearer.ask).body, { fee: 35 })
-      yield* dearer.change({ payout_fee: { fixed: 35, basis_points: 200 } })
-      assert.deepInclude<unknown>((yield* dearer.ask).body, { fee: 45 })
-      assert.strictEqual(yield* availableOf(dearer.key), 100_000 - 3 * 500 - 35 - 45)
+      assert.deepInclude<unknown>((yield* dearer.ask()).body, { fee: 35 })
+      yield* dearer.change({ payout_fee: { fixed: 35, basis_points: 1000 } })
+      assert.deepInclude<unknown>((yield* dearer.ask()).body, { fee: 85 })
+      assert.strictEqual(yield* availableOf(dearer.key), 100_000 - 3 * 500 - 35 - 85)
 
       const slower = yield* known
       yield* slower.change({ auto_payout_enabled: false })
-      assert.deepInclude<unknown>((yield* slower.ask).body, { status: "pending" })
+      assert.deepInclude<unknown>((yield* slower.ask()).body, { status: "pending" })
 
       const guarded = yield* known
       yield* guarded.change({ payout_duplicate_window: 60 })
-      const twin = (yield* guarded.ask).body
+      const twin = (yield* guarded.ask()).body
       assert.deepInclude<unknown>(twin, { status: "pending" })
       assert.isNotNull((yield* operated<OperatorPayout>("GET", `/payouts/${twin.id}`)).duplicate_of)
 
@@ -204,7 +204,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
       for (const end of ends) {
         const revoked = yield* known
         yield* end(revoked)
-        assertRefused(yield* revoked.ask, "UNAUTHORIZED")
+        assertRefused(yield* revoked.ask(), "UNAUTHORIZED")
         assert.strictEqual(yield* revoked.count, 1)
       }
     })
