@@ -1,6 +1,6 @@
 /** What a lane may have under way: bounded in all and for each destination, the last places for the many. */
 import { assert, describe, it } from "@effect/vitest"
-import type { Claimed, ClaimedDue } from "../src/webhooks/DeliveryQueue.ts"
+import type { Claimed, ClaimedDue, SweptDue } from "../src/webhooks/DeliveryQueue.ts"
 import { makeLookout } from "../src/webhooks/Lookout.ts"
 import { makeUnderWay } from "../src/webhooks/UnderWay.ts"
 
@@ -47,6 +47,19 @@ describe("UnderWay", () => {
     assert.strictEqual(eased, 1)
     underWay.remove(many[5]!)
     assert.strictEqual(underWay.ids().length, 6)
+  })
+
+  it("gives back the places of what was claimed again while it was under way", () => {
+    const underWay = makeUnderWay(60, 10, () => {})
+    const twice = Array.from({ length: 2 }, () => claimed("1", "https://slow.example.com"))
+    for (let round = 0; round < 3; round++) {
+      for (const each of twice) underWay.add(each)
+      assert.deepStrictEqual(underWay.ids(), ["1"])
+      for (const each of twice) underWay.remove(each)
+    }
+    // Nine of the eleven that it may have.
+    for (let index = 0; index < 9; index++) underWay.add(claimed(`other ${index}`, "https://slow.example.com"))
+    assert.deepStrictEqual(underWay.room(), { limit: 10, perDestination: 11, full: new Set() })
   })
 
   it("counts what goes to a moved endpoint where it was found too", () => {
@@ -101,9 +114,15 @@ describe("Lookout", () => {
 
   it("sweeps on from where a full sweep ended, and round again", () => {
     const lookout = makeLookout()
-    assert.isTrue(lookout.swept(due({ a: 5, b: 3, c: 2 }), room))
+    const swept = (found: Readonly<Record<string, number>>, walkedTo?: string): SweptDue => ({
+      ...due(found),
+      walkedTo
+    })
+    assert.isTrue(lookout.swept(swept({ a: 5, b: 3, c: 2 }), room))
     assert.deepStrictEqual(lookout.sweep(room), { after: "c", except: ["a", "c"] })
-    assert.isFalse(lookout.swept(due({ d: 1 }), room))
+    assert.isFalse(lookout.swept(swept({ d: 1 }, "k"), room))
+    assert.deepInclude(lookout.sweep(room), { after: "k" })
+    assert.isFalse(lookout.swept(swept({ m: 1 }), room))
     assert.deepInclude(lookout.sweep(room), { after: "" })
   })
 })

@@ -139,9 +139,7 @@ export class PayoutStore extends Context.Service<
       const rememberedAccounts = new Map<string, Account>()
       const read = Effect.fnUntraced(function* (accountIds: ReadonlyArray<string>, callers: ReadonlyArray<unknown>) {
         const rows = yield* sql.unsafe<AccountRow>(readAccounts, [accountIds.join(","), ...callers])
-        const accounts = new Map(
-          rows.map(({ available, live: _, ...terms }) => [terms.id, { ...terms, available: Number(available) }])
-        )
+        const accounts = new Map(rows.map((row) => [row.id, accountOf(row)]))
         if (rememberedAccounts.size > MOST_REMEMBERED) rememberedAccounts.clear()
         for (const [id, account] of accounts) rememberedAccounts.set(id, { ...account })
         return { accounts, live: new Set(rows[0]?.live) }
@@ -380,6 +378,16 @@ interface Account extends Terms {
   /** In cents; less by each payout that is granted. */
   available: number
 }
+
+const accountOf = (row: AccountRow): Account => ({
+  status: row.status,
+  onboarding_status: row.onboarding_status,
+  auto_payout_enabled: row.auto_payout_enabled,
+  payout_fee_fixed: row.payout_fee_fixed,
+  payout_fee_basis_points: row.payout_fee_basis_points,
+  payout_duplicate_window: row.payout_duplicate_window,
+  available: Number(row.available)
+})
 
 /** A payout that was granted, and what is stored with it. */
 interface Granted extends PayoutChange {

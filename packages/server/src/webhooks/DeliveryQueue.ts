@@ -105,6 +105,11 @@ export interface ClaimedDue extends Due {
   readonly nextInMs: number | undefined
 }
 
+export interface SweptDue extends Due {
+  /** The destination at which it stopped for there were so many; undefined where it was full, or went round. */
+  readonly walkedTo: string | undefined
+}
+
 export interface Sweep extends Pick<Claim, "limit" | "perDestination" | "leaseMs" | "except"> {
   /** The destination behind which it begins. */
   readonly after: string
@@ -115,8 +120,8 @@ export class DeliveryQueue extends Context.Service<
   {
     /** Claims what has become due since the last claim, and some of what waits at destinations that are behind. */
     readonly claim: (lane: Lane, claim: Claim) => Effect.Effect<ClaimedDue, Unavailable>
-    /** Claims whatever is due, destination by destination. */
-    readonly sweep: (lane: Lane, sweep: Sweep) => Effect.Effect<Due, Unavailable>
+    /** Claims whatever is due, destination by destination, at some of them. */
+    readonly sweep: (lane: Lane, sweep: Sweep) => Effect.Effect<SweptDue, Unavailable>
     readonly record: (recorded: Recorded) => Effect.Effect<void, Unavailable>
     /** Gives leases back, so that another process may take the deliveries at once. */
     readonly release: (ids: ReadonlyArray<string>) => Effect.Effect<void, Unavailable>
@@ -165,9 +170,13 @@ export class DeliveryQueue extends Context.Service<
               orUnavailable
             ),
         sweep: (lane, { after, except, leaseMs, limit, perDestination }) =>
-          sql
-            .unsafe<TakenRow>(sweeps[lane], [limit, leaseMs, perDestination, JSON.stringify(except), after])
-            .pipe(Effect.map(dueOf), orUnavailable),
+          sql.unsafe<SweepRow>(sweeps[lane], [limit, leaseMs, perDestination, JSON.stringify(except), after]).pipe(
+            Effect.map((rows) => ({
+              ...dueOf(rows.filter((row) => row.id !== null)),
+              walkedTo: rows[0]?.walked_to ?? undefined
+            })),
+            orUnavailable
+          ),
         record,
         release: (ids) =>
           sql
@@ -209,6 +218,9 @@ type ClaimRow = (TakenRow | { readonly id: null }) & {
   readonly next_in_ms: number | null
 }
 
+/** One row at least, as a claim's. */
+type SweepRow = (TakenRow | { readonly id: null }) & { readonly walked_to: string | null }
+
 const dueOf = (rows: ReadonlyArray<TakenRow>): Due => {
   const found = new Map<string, number>()
   for (const { found_at } of rows) found.set(found_at, (found.get(found_at) ?? 0) + 1)
@@ -247,6 +259,9 @@ const forLanes = (statement: (lane: string) => string): Readonly<Record<Lane, st
 
 /** Most deliveries that one claim looks at. */
 const LOOK = 300
+
+/** Most destinations that one sweep steps to: a statement has its time, however many there are. */
+const WALK = 2000
 
 /**
  * How far before now the next claim begins at the latest: what is due is seen at its commit, and commits come in another
@@ -356,13 +371,17 @@ const sweeps = forLanes(
   ),
   due AS MATERIALIZED (
     SELECT t.id, t.endpoint_id, b.destination
-    FROM busy b CROSS JOIN LATERAL (${dueAt(lane)}
+    FROM (SELECT destination FROM busy LIMIT ${WALK}) b CROSS JOIN LATERAL (${dueAt(lane)}
     ) t
     WHERE b.destination NOT IN (SELECT json_array_elements_text($4::json))
     LIMIT $1::integer
   ),
   ${taking}
-  SELECT *, ${unhurried} FROM taken ORDER BY found_at, id`
+  SELECT t.*, e.walked_to, ${unhurried}
+  FROM (
+    SELECT CASE WHEN (SELECT count(*) FROM due) < $1::integer
+      THEN (SELECT destination FROM busy OFFSET ${WALK - 1} LIMIT 1) END AS walked_to
+  ) e LEFT JOIN taken t ON true ORDER BY t.found_at, t.id`
 )
 
 const recordMany = `

@@ -6,7 +6,7 @@
  * behind, and asked for there in turn; what no claim saw (what was due before the process began, or was committed late)
  * is found by the sweeps, which go through all destinations.
  */
-import { type Claim, type ClaimedDue, type Due, now, type Sweep } from "./DeliveryQueue.ts"
+import { type Claim, type ClaimedDue, now, type Sweep, type SweptDue } from "./DeliveryQueue.ts"
 import type { Room } from "./UnderWay.ts"
 
 export const makeLookout = () => {
@@ -48,10 +48,10 @@ export const makeLookout = () => {
     },
     sweep: (room: Room): Pick<Sweep, "after" | "except"> => ({ after: sweptTo, except: passedBy(room) }),
     /** Whether there is more to sweep at once. */
-    swept: (due: Due, room: Room): boolean => {
+    swept: (due: SweptDue, room: Room): boolean => {
       const isFull = due.count >= room.limit
       const [end] = [...due.found.keys()].slice(-1)
-      sweptTo = isFull ? (end ?? "") : ""
+      sweptTo = (isFull ? end : due.walkedTo) ?? ""
       noteMore(due.found, room)
       // Where the sweep was full, it may have ended in the midst of the last one.
       if (isFull && end !== undefined) last(end)

@@ -20,7 +20,8 @@ export interface Room {
 
 /** `eased` is called when there is room again, in all or at a destination that was full. */
 export const makeUnderWay = (places: number, atOnce: number, eased: () => void) => {
-  const ids = new Set<string>()
+  // Each claim for itself: one whose lease ran out unseen may be claimed here again while it is still under way.
+  const held = new Set<Claimed>()
   const byDestination = new Map<string, number>()
   /** Those that somebody was told were full, each with the number at which that is over. */
   const told = new Map<string, number>()
@@ -37,10 +38,10 @@ export const makeUnderWay = (places: number, atOnce: number, eased: () => void) 
   }
 
   return {
-    ids: (): ReadonlyArray<string> => [...ids],
+    ids: (): ReadonlyArray<string> => [...new Set([...held].map(({ id }) => id))],
     /** Undefined where all places are taken. */
     room: (): Room | undefined => {
-      const left = places - ids.size
+      const left = places - held.size
       if (left <= 0) return undefined
       const perDestination = Math.min(DESTINATION_LIMIT, Math.ceil(left / SHARE))
       const full = new Set<string>()
@@ -51,14 +52,16 @@ export const makeUnderWay = (places: number, atOnce: number, eased: () => void) 
       }
       return { limit: Math.min(left, atOnce), perDestination, full }
     },
-    add: ({ destination, foundAt, id }: Claimed) => {
-      ids.add(id)
+    add: (delivery: Claimed) => {
+      const { destination, foundAt } = delivery
+      held.add(delivery)
       for (const name of new Set([destination, foundAt])) byDestination.set(name, (byDestination.get(name) ?? 0) + 1)
     },
-    remove: ({ destination, foundAt, id }: Claimed) => {
-      if (!ids.delete(id)) return
+    remove: (delivery: Claimed) => {
+      const { destination, foundAt } = delivery
+      if (!held.delete(delivery)) return
       for (const name of new Set([destination, foundAt])) remove(name)
-      if (ids.size === places - atOnce) eased()
+      if (held.size === places - atOnce) eased()
     }
   }
 }

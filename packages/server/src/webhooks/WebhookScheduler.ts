@@ -104,7 +104,7 @@ export const layer = Layer.effectDiscard(
         Effect.uninterruptible,
         Effect.timed,
         Effect.map(([took, count]) => {
-          sweepIdleMs = Math.max(POLL_MS, SWEEP_SHARE * Duration.toMillis(took))
+          sweepIdleMs = Math.min(LONGEST_SWEEP_IDLE_MS, Math.max(POLL_MS, SWEEP_SHARE * Duration.toMillis(took)))
           return count
         })
       )
@@ -136,8 +136,9 @@ const RETRIES: Share = { places: 256, atOnce: 100 }
 const POLL_MS = 500
 // Retries fall due one by one and go out so; a claim is worth its statement for some of them.
 const LEAST_IDLE_MS = 20
-// Sweeps take one part in so many of the time, however long they take.
+// Sweeps take one part in so many of the time, unless they take very long.
 const SWEEP_SHARE = 20
+const LONGEST_SWEEP_IDLE_MS = 5000
 // A lease outlasts an attempt and its recording, with room for a process that is short of breath.
 const LEASE_TIMEOUTS = 3
 const LEAST_LEASE_MS = 5000

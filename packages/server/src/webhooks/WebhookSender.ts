@@ -46,8 +46,9 @@ export class WebhookSender extends Context.Service<
               headersTimeout: webhookTimeoutMs,
               bodyTimeout: webhookTimeoutMs,
               maxHeaderSize: 16_384,
-              // In each lane a claim may come while almost as many as its limit are under way: none waits for a connection.
-              connections: 4 * DESTINATION_LIMIT,
+              // In each lane a claim and a sweep may come while almost as many as the limit are under way: none waits for
+              // a connection.
+              connections: 6 * DESTINATION_LIMIT,
               keepAliveTimeout: 10_000,
               pipelining: 1
             })

@@ -7,6 +7,8 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 
 const statements = [
+  // Making an index of a large table takes as long as it takes; the transaction is the migration's own.
+  `SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true)`,
   `CREATE INDEX deliveries_first_due ON deliveries (due_at, id)
     WHERE status IN ('scheduled', 'delivering') AND due_at IS NOT NULL AND attempts_made = 0`,
   `CREATE INDEX deliveries_repeated_due ON deliveries (due_at, id)
