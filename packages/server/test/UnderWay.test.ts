@@ -59,7 +59,7 @@ describe("UnderWay", () => {
     }
     // Nine of the eleven that it may have.
     for (let index = 0; index < 9; index++) underWay.add(claimed(`other ${index}`, "https://slow.example.com"))
-    assert.deepStrictEqual(underWay.room(), { limit: 10, perDestination: 11, full: new Set() })
+    assert.deepStrictEqual(underWay.room(), { limit: 10, perDestination: 11, full: new Set<string>() })
   })
 
   it("counts what goes to a moved endpoint where it was found too", () => {
