@@ -37,8 +37,8 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, webhookR
         ([, name]) => name!
       )
       assert.isAbove(set.length, 5)
-      const ofNode = ["NODE_ENV", "UV_THREADPOOL_SIZE"]
-      for (const name of [...set, ...image].filter((each) => !ofNode.includes(each))) assert.include(settings, name)
+      const ofNode = new Set(["NODE_ENV", "UV_THREADPOOL_SIZE"])
+      for (const name of [...set, ...image].filter((each) => !ofNode.has(each))) assert.include(settings, name)
       for (const needed of ["DATABASE_URL", "OPERATOR_TOKEN", "SECRETS_KEYS"]) assert.include(set, needed)
     })
   )
