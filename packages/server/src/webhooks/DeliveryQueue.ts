@@ -80,12 +80,13 @@ export interface Claim {
 
 /** A place in the order of due times: an instant to the microsecond, and the id of the delivery there. */
 export interface Position {
-  readonly dueAt: string
+  /** Undefined: the moment of the claim. */
+  readonly dueAt: string | undefined
   readonly id: string
 }
 
 /** What falls due from now on. */
-export const now: Position = { dueAt: "now", id: "00000000-0000-0000-0000-000000000000" }
+export const now: Position = { dueAt: undefined, id: "00000000-0000-0000-0000-000000000000" }
 
 export interface Due {
   readonly claimed: ReadonlyArray<Claimed>
@@ -150,7 +151,7 @@ export class DeliveryQueue extends Context.Service<
               perDestination,
               JSON.stringify(except),
               JSON.stringify(behind),
-              from.dueAt,
+              from.dueAt ?? null,
               from.id,
               // Both get on, whatever there is of the other.
               behind.length === 0 ? limit : Math.ceil((limit * 3) / 4)
@@ -313,7 +314,7 @@ const claims = forLanes(
   WITH seen AS MATERIALIZED (
     SELECT id, destination, due_at, row_number() OVER (ORDER BY due_at, id) AS place FROM (
       SELECT id, destination, due_at FROM deliveries
-      WHERE ${lane} AND due_at <= now() AND (due_at, id) > ($6::text::timestamptz, $7::uuid)
+      WHERE ${lane} AND due_at <= now() AND (due_at, id) > (coalesce($6::text::timestamptz, now()), $7::uuid)
       ORDER BY due_at, id LIMIT ${LOOK}
     ) s
   ),
