@@ -80,12 +80,10 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE } }), { exclu
           socket.end(`GET /v1/charges HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\n\r\n`)
           socket.destroy()
         }
-        const answers = yield* Effect.forEach(Array.from({ length: AT_ONCE }), () => create(key), {
-          concurrency: AT_ONCE
-        })
-        assert.deepStrictEqual(
-          answers.map(({ status }) => status),
-          Array.from({ length: AT_ONCE }, () => 201)
+        // What a caller who went away had asked for may still be under way: places come back, all of them.
+        yield* eventually(
+          Effect.forEach(Array.from({ length: AT_ONCE }), () => create(key), { concurrency: AT_ONCE }),
+          (answers) => answers.every(({ status }) => status === 201)
         )
       })
     )

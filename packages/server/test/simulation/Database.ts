@@ -91,6 +91,11 @@ export const openDatabase = (url: Redacted.Redacted<string>): Effect.Effect<Data
  * to be told of a change, written by triggers that know nothing of the service.
  */
 const preparation = [
+  // Statistics that come at a moment of their own could change a plan, and with it the order of what is made at once.
+  `DO $$ DECLARE name text; BEGIN
+    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() LOOP
+      EXECUTE format('ALTER TABLE %I SET (autovacuum_enabled = off)', name);
+    END LOOP; END $$`,
   `CREATE SEQUENCE simulation_ids`,
   `CREATE FUNCTION public.now() RETURNS timestamptz LANGUAGE sql STABLE AS $$
     SELECT to_timestamp(current_setting('simulation.now')::double precision / 1000) $$`,
