@@ -1,19 +1,9 @@
 /**
  * Accounts as the bench writes them itself, the same for every contender.
  */
+import { allScopes } from "@pix-payments/domain/Scope"
 import { createHash, randomBytes, randomUUID } from "node:crypto"
 import type { Client } from "pg"
-
-export const scopes = [
-  "charge:read",
-  "charge:write",
-  "payout:read",
-  "payout:write",
-  "balance:read",
-  "account:read",
-  "webhook:read",
-  "webhook:write"
-]
 
 export const account = {
   name: "Loja do Bench",
@@ -51,7 +41,7 @@ export const insertAccount = async (
   await database.query(
     `INSERT INTO api_keys (id, application_id, name, prefix, hash, scopes, created_at)
      VALUES ($1, $2, 'bench', $3, $4, $5, now())`,
-    [randomUUID(), applicationId, apiKey.slice(0, 12), createHash("sha256").update(apiKey).digest("hex"), scopes]
+    [randomUUID(), applicationId, apiKey.slice(0, 12), createHash("sha256").update(apiKey).digest("hex"), allScopes]
   )
   if (available > 0) await database.query(fund, [accountId, available])
   return { accountId, applicationId, apiKey }

@@ -5,6 +5,7 @@
  * All run on the same PostgreSQL server, each in a database of its own, on loopback, with the same Node.
  */
 import { DatabaseLocation, layer as migratedDatabase } from "@pix-payments/server/sql/Database"
+import { allScopes } from "@pix-payments/domain/Scope"
 import { Settings } from "@pix-payments/server/Settings"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
@@ -19,7 +20,7 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { Client } from "pg"
-import { account, insertAccount, scopes } from "./Accounts.ts"
+import { account, insertAccount } from "./Accounts.ts"
 import { loadJobs, type Target } from "./Jobs.ts"
 import { BenchError, type Child, freePort, node, ready } from "./Processes.ts"
 
@@ -106,7 +107,10 @@ export const startOurs = Effect.fnUntraced(function* (place: Place, settings: Re
     })
   const made = yield* create("/accounts", account)
   const application = yield* create(`/accounts/${made.id}/applications`, { name: "bench" })
-  const { key } = yield* create(`/applications/${application.id}/keys`, { name: "bench", scopes })
+  const { key } = yield* create(`/applications/${application.id}/keys`, {
+    name: "bench",
+    scopes: allScopes
+  })
   if (key === undefined) return yield* new BenchError({ message: "our server answers a key without its text" })
   return { ...server, pid: server.child.pid, apiKey: key }
 })
