@@ -52,15 +52,20 @@ const nodeFlags = ["--max-semi-space-size=64"]
 const poolOf = (connections: number | undefined): Readonly<Record<string, string>> =>
   connections === undefined ? {} : { DATABASE_CONNECTIONS: String(connections) }
 
-/** Starts our server; the settings beside where it is are the default ones. */
+/** The root of this checkout, and of another one to compare it with. */
+const here = fileURLToPath(new URL("../..", import.meta.url))
+const before = process.env["BENCH_BEFORE"]
+
+/** Starts the server of a checkout; settings that are not given have their defaults. */
 const ourServer = Effect.fnUntraced(function* (
   { connections, databaseUrl, folder, nodeArgs }: Place,
-  settings: Readonly<Record<string, string>> = {}
+  settings: Readonly<Record<string, string>> = {},
+  checkout = here
 ) {
   const port = yield* freePort
   const operatorPort = yield* freePort
   const token = randomBytes(24).toString("hex")
-  const main = fileURLToPath(new URL("../../packages/server/src/main.ts", import.meta.url))
+  const main = join(checkout, "packages/server/src/main.ts")
   const environment = {
     DATABASE_URL: databaseUrl,
     DATA_DIR: join(folder, "data"),
@@ -89,8 +94,12 @@ const started = (name: string, start: ReturnType<typeof node>, readyUrl: string)
   })
 
 /** Our server with an account, an application and a key, which its operator API has made. */
-export const startOurs = Effect.fnUntraced(function* (place: Place, settings: Readonly<Record<string, string>> = {}) {
-  const server = yield* ourServer(place, settings)
+export const startOurs = Effect.fnUntraced(function* (
+  place: Place,
+  settings: Readonly<Record<string, string>> = {},
+  checkout = here
+) {
+  const server = yield* ourServer(place, settings, checkout)
   const create = (path: string, body: object) =>
     Effect.tryPromise({
       try: async () => {
@@ -138,6 +147,20 @@ export const pixPayments: Contender = {
   keeps: "rows and log",
   start: (place) => startOurs(place)
 }
+
+/** The service as it was: `BENCH_BEFORE` names an installed checkout of an earlier commit. */
+const pixPaymentsBefore: ReadonlyArray<Contender> =
+  before === undefined
+    ? []
+    : [
+        {
+          name: "pix-payments before",
+          description: "the same from the checkout that BENCH_BEFORE names",
+          jobs: all,
+          keeps: "rows and log",
+          start: (place) => startOurs(place, {}, before)
+        }
+      ]
 
 const twoProcesses: Contender = {
   name: "pix-payments x2",
@@ -270,11 +293,14 @@ export const contenders: readonly [Contender, ...Array<Contender>] = [
     compile: compiled("../peers/nestjs-orm")
   }),
   pixPayments,
+  ...pixPaymentsBefore,
   twoProcesses,
   withTelemetry,
   httpAlone,
   postgresAlone
 ]
+
+const toLoopback = { WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8" }
 
 /** Who sends webhooks. */
 export interface Deliverer {
@@ -310,8 +336,19 @@ export const deliverers: readonly [Deliverer, ...Array<Deliverer>] = [
     description: "packages/server/src/main.ts with its default settings, loopback allowed",
     share: 1,
     reads: "rows",
-    start: (place) => Effect.map(ourServer(place, { WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8" }), ({ child }) => child)
+    start: (place) => Effect.map(ourServer(place, toLoopback), ({ child }) => child)
   },
+  ...(before === undefined
+    ? []
+    : [
+        {
+          name: "pix-payments before",
+          description: "the same from the checkout that BENCH_BEFORE names",
+          share: 1,
+          reads: "rows" as const,
+          start: (place: Place) => Effect.map(ourServer(place, toLoopback, before), ({ child }) => child)
+        }
+      ]),
   {
     name: "plain undici",
     description: "the limit: the same POSTs, 64 at once over one undici Pool, no database (peers/plain-undici.ts)",

@@ -81,6 +81,9 @@ const usage = `npm run bench -- [options]
   --out <file>         where the figures go as JSON (bench/.data/results.json; none with --quick)
   --write              also write bench/RESULTS.md
   --profile <folder>   profile each contender's CPU into this folder, and say where it went (makes it slower)
+
+BENCH_BEFORE=<checkout> adds the contender "pix-payments before": the service of that checkout, with its packages
+installed, to compare a change with the commit before it.
 `
 
 interface Options extends Pace {
