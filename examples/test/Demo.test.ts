@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdtemp, rm } from "node:fs/promises"
+import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
@@ -54,9 +54,14 @@ describe("the first hour of a newcomer", () => {
         const { folder, printed } = yield* service
         const { annotations } = JSON.parse(printed)
         assert.match(annotations.docs, /\/docs$/)
-        assert.match(annotations.demo_api_key, /^pix_/)
+        const credentials = JSON.parse(yield* Effect.promise(() => readFile(annotations.credentials, "utf8")))
+        for (const secret of [credentials.api_key, credentials.operator_token]) assert.notInclude(printed, secret)
 
-        const called = yield* Effect.promise(() => run("bash", ["-c", `${annotations.try} --silent`]))
+        const called = yield* Effect.promise(() =>
+          run("bash", ["-c", `${annotations.try} --silent`], {
+            env: { ...process.env, PAYMENTS_API_KEY: credentials.api_key }
+          })
+        )
         assert.strictEqual(JSON.parse(called.stdout).status, "pending")
 
         const demo = yield* Effect.promise(() =>

@@ -1,6 +1,10 @@
 /**
  * What a person reads when the service starts, or cannot: on a terminal in lines of their own, elsewhere as
  * one log line.
+ *
+ * Guarantees:
+ * - The demo's credentials are printed to a terminal only; a log line names the file that has them.
+ * - A start without `--demo` warns that the acquirer is the simulator.
  */
 import * as Cause from "effect/Cause"
 import * as Config from "effect/Config"
@@ -27,6 +31,9 @@ export const plain = Effect.gen(function* () {
     operator: listening.operator,
     database: database.embeddedIn === undefined ? "DATABASE_URL" : `embedded in ${database.embeddedIn}`
   })
+  if (settings.acquirer === "simulator") {
+    yield* Effect.logWarning("the acquirer is the simulator (ACQUIRER=simulator): no real money is received or sent")
+  }
   if (Option.isNone(settings.operatorToken) && Option.isSome(known)) {
     yield* Effect.sync(() => process.stdout.write(`Operator token, shown this once: ${Redacted.value(known.value)}\n`))
   }
@@ -38,7 +45,6 @@ export const demo = Effect.gen(function* () {
   const account = yield* DemoAccount
   const { known } = yield* OperatorToken
   const database = yield* DatabaseLocation
-  const operatorToken = Option.match(known, { onNone: () => "", onSome: Redacted.value })
   if (!process.stdout.isTTY) {
     return yield* Effect.annotateLogs(Effect.logInfo("the service is ready"), {
       public: listening.public,
@@ -46,12 +52,11 @@ export const demo = Effect.gen(function* () {
       operator: listening.operator,
       database: database.embeddedIn === undefined ? "DATABASE_URL" : `embedded in ${database.embeddedIn}`,
       demo_account: account.name,
-      demo_api_key: account.apiKey,
-      operator_token: operatorToken,
       credentials: account.keptIn,
-      try: curl(listening.public, account.apiKey, " ")
+      try: curl(listening.public, "$PAYMENTS_API_KEY", " ")
     })
   }
+  const operatorToken = Option.match(known, { onNone: () => "", onSome: Redacted.value })
   const bold = (text: string) => `\u001b[1m${text}\u001b[22m`
   const dim = (text: string) => `\u001b[2m${text}\u001b[22m`
   const lines = [
@@ -120,7 +125,7 @@ const curl = (base: string, key: string, separator: string): string => {
   }
   return [
     `curl ${base}/v1/charges`,
-    `-H 'x-api-key: ${key}'`,
+    `-H "x-api-key: ${key}"`,
     `-H 'Idempotency-Key: pedido-1001'`,
     `-H 'Content-Type: application/json'`,
     `-d '${JSON.stringify(body)}'`

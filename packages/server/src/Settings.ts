@@ -10,10 +10,11 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type * as Redacted from "effect/Redacted"
-import type * as Result from "effect/Result"
+import * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
+import { weaknessOf } from "./TokenStrength.ts"
 
 export interface SettingsShape {
   readonly host: string
@@ -54,20 +55,32 @@ const atLeast = (minimum: number, name: string) =>
 const port = (name: string) => Config.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65_535 })), name)
 
 const parsed = <A>(name: string, parse: (text: string) => Result.Result<A, string>): Config.Config<A> =>
-  Config.mapEffect(Config.String(name), (text) =>
+  checked(name, Config.String(name), parse)
+
+const checked = <A, B>(
+  name: string,
+  read: Config.Config<A>,
+  check: (value: A) => Result.Result<B, string>
+): Config.Config<B> =>
+  Config.mapEffect(read, (value) =>
     Effect.mapError(
-      Effect.fromResult(parse(text)),
+      Effect.fromResult(check(value)),
       (message) =>
         new Config.ConfigError(new Schema.SchemaError(new SchemaIssue.InvalidValue({ message: `${name}: ${message}` })))
     )
   )
+
+const strongToken = (token: Redacted.Redacted<string>): Result.Result<Redacted.Redacted<string>, string> => {
+  const weakness = weaknessOf(Redacted.value(token))
+  return weakness === undefined ? Result.succeed(token) : Result.fail(weakness)
+}
 
 const config: Config.Config<SettingsShape> = Config.all({
   host: Config.String("HOST").pipe(Config.withDefault("127.0.0.1")),
   port: port("PORT").pipe(Config.withDefault(3000)),
   operatorHost: Config.String("OPERATOR_HOST").pipe(Config.withDefault("127.0.0.1")),
   operatorPort: port("OPERATOR_PORT").pipe(Config.withDefault(3001)),
-  operatorToken: Config.option(Config.Redacted("OPERATOR_TOKEN")),
+  operatorToken: Config.option(checked("OPERATOR_TOKEN", Config.Redacted("OPERATOR_TOKEN"), strongToken)),
   databaseUrl: Config.option(Config.Redacted("DATABASE_URL")),
   migrationsDatabaseUrl: Config.option(Config.Redacted("MIGRATIONS_DATABASE_URL")),
   // Migrations hold a lock on one and work on another; one listens.
@@ -76,7 +89,7 @@ const config: Config.Config<SettingsShape> = Config.all({
   secretsKeys: Config.option(Config.Redacted("SECRETS_KEYS")),
   acquirer: Config.Literals(["simulator"], "ACQUIRER").pipe(Config.withDefault("simulator" as const)),
   acquirerTimeoutMs: atLeast(1, "ACQUIRER_TIMEOUT_MS").pipe(Config.withDefault(5000)),
-  simulatorSettleMs: atLeast(0, "SIMULATOR_SETTLE_MS").pipe(Config.withDefault(500)),
+  simulatorSettleMs: atLeast(0, "SIMULATOR_SETTLE_MS").pipe(Config.withDefault(1000)),
   simulatorLatencyMs: atLeast(0, "SIMULATOR_LATENCY_MS").pipe(Config.withDefault(0)),
   webhookRetryDelaysMs: parsed("WEBHOOK_RETRY_DELAYS", parseRetryDelays).pipe(Config.withDefault(retryDelaysMs)),
   webhookTimeoutMs: atLeast(1, "WEBHOOK_TIMEOUT_MS").pipe(Config.withDefault(10_000)),

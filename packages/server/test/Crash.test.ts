@@ -174,6 +174,14 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
           [{ DATABASE_CONNECTIONS: "2" }, /^A setting is wrong: .*DATABASE_CONNECTIONS/s],
           [{ RATE_LIMIT_PER_MINUTE: "-1" }, /^A setting is wrong: .*RATE_LIMIT_PER_MINUTE/s],
           [{ LOG_LEVEL: "loud" }, /^A setting is wrong: .*LOG_LEVEL/s],
+          [
+            { OPERATOR_TOKEN: "hidden-password" },
+            /^A setting is wrong: OPERATOR_TOKEN: must have at least 20 characters/
+          ],
+          [
+            { OPERATOR_TOKEN: "hidden-password-hidden-password" },
+            /^A setting is wrong: OPERATOR_TOKEN: is too easy to guess: about \d+ bits/
+          ],
           [{ SECRETS_KEYS: "c2hvcnQ=" }, /^The service cannot start: SECRETS_KEYS must be/],
           [{ DATABASE_URL: "not a url" }, /^The service cannot start: .*DATABASE_URL/],
           [
@@ -212,18 +220,22 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
           second.written,
           /^The service cannot start: The data folder .* is in use by another service \(process \d+\)\./
         )
-        const [, apiKey = ""] = /"demo_api_key":"([^"]+)"/.exec(first.written()) ?? []
-        const [, token = ""] = /"operator_token":"([^"]+)"/.exec(first.written()) ?? []
-        const { mode } = yield* Effect.promise(() => Fs.stat(join(folder, "demo.json")))
+        const file = join(folder, "demo.json")
+        const { mode } = yield* Effect.promise(() => Fs.stat(file))
         assert.strictEqual(mode & 0o777, 0o600)
+        const credentials = yield* Effect.promise(() => Fs.readFile(file, "utf8"))
+        const { api_key: apiKey, operator_token: token } = JSON.parse(credentials)
+        assert.match(apiKey, /^pix_/)
+        assert.include(first.written(), JSON.stringify(file), "off a terminal the log names the file")
+        for (const secret of [apiKey, token]) assert.notInclude(first.written(), secret)
+        assert.notInclude(first.written(), "the acquirer is the simulator")
         const created = yield* Effect.promise(() => createCharge(first, apiKey, "first-order", null))
         assert.strictEqual(created.status, 201)
         first.signal("SIGINT")
         assert.strictEqual(yield* first.ended, 0)
 
         const again = yield* startProcess(env, "--demo")
-        assert.include(again.written(), apiKey)
-        assert.include(again.written(), token)
+        assert.strictEqual(yield* Effect.promise(() => Fs.readFile(file, "utf8")), credentials)
         const repeated = yield* Effect.promise(() => createCharge(again, apiKey, "first-order", null))
         assert.strictEqual(repeated.body.id, created.body.id)
         again.signal("SIGTERM")

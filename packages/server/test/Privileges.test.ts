@@ -10,7 +10,7 @@ import { privileges } from "../src/sql/Privileges.ts"
 import * as Migrations from "../src/sql/Migrations.ts"
 import { asService, createDatabase, SERVICE_ROLE, temporaryFolder } from "./support/Postgres.ts"
 import { failedStart, ran, startProcess } from "./support/Process.ts"
-import { TestService } from "./support/Service.ts"
+import { newKey, TestService } from "./support/Service.ts"
 
 const connected = (url: Redacted.Redacted<string>) =>
   Effect.map(Layer.build(Layer.fresh(PgClient.layer({ url, maxConnections: 2 }))), (built) =>
@@ -104,7 +104,7 @@ describe("Two roles", () => {
         const env = {
           DATABASE_URL: Redacted.value(asService(owner)),
           DATA_DIR: yield* temporaryFolder,
-          OPERATOR_TOKEN: "x".repeat(20)
+          OPERATOR_TOKEN: newKey()
         }
         const refused = yield* failedStart(env)
         assert.strictEqual(refused.code, 1)
@@ -118,6 +118,7 @@ describe("Two roles", () => {
         const service = yield* startProcess(env)
         service.signal("SIGTERM")
         assert.strictEqual(yield* service.ended, 0)
+        assert.include(service.written(), "the acquirer is the simulator", "a start without --demo warns")
         const sql = yield* connected(asService(owner))
         assert.isTrue(yield* Effect.provideService(Migrations.areApplied, SqlClient, sql))
       }).pipe(Effect.scoped),
