@@ -27,7 +27,7 @@ import {
   PayoutMethod,
   PayoutStatus
 } from "@pix-payments/domain/Payout"
-import { decoder, nullable, type Violation } from "@pix-payments/domain/Request"
+import { arrayUpTo, decoder, nullable, type Violation } from "@pix-payments/domain/Request"
 import { Scope } from "@pix-payments/domain/Scope"
 import { text } from "@pix-payments/domain/Text"
 import { WebhookEndpoint } from "@pix-payments/domain/WebhookEndpoint"
@@ -349,7 +349,7 @@ export type UpdateApplication = typeof UpdateApplication.Type
 /** What `POST /applications/{id}/keys` takes. That `expires_at` lies ahead is for the handler, which has a clock. */
 export const CreateApiKey = Schema.Struct({
   name: Name,
-  scopes: Schema.Array(Scope).check(Schema.isBetweenLength(1, 64)).annotateKey({
+  scopes: arrayUpTo(64, Scope).annotateKey({
     description: "At least one; repeats are folded."
   }),
   expires_at: nullable(InstantInput)

@@ -9,7 +9,9 @@
  */
 import * as Data from "effect/Data"
 import * as Result from "effect/Result"
+import { foldToAscii } from "./AsciiText.ts"
 import { formatReais, MAX_CENTS } from "./Cents.ts"
+import { documentType } from "./Document.ts"
 
 export type BrCodeReason =
   // refused to build
@@ -84,7 +86,7 @@ export const buildBrCode = (input: BrCodeInput): Result.Result<string, BrCodeErr
   if (amount !== undefined && !(Number.isInteger(amount) && amount > 0 && amount <= MAX_CENTS)) {
     return refuse("amount", `an amount is 1 to ${MAX_CENTS} cents`)
   }
-  const name = foldToAscii(input.merchantName).slice(0, 25).trimEnd()
+  const name = foldToAscii(input.merchantName).slice(0, MAX_NAME).trimEnd()
   if (name === "") return refuse("name-empty", "nothing of the name is left in ASCII")
   const city = foldToAscii(input.merchantCity).slice(0, 15).trimEnd()
   if (city === "") return refuse("city-empty", "nothing of the city is left in ASCII")
@@ -181,18 +183,21 @@ export const crc16 = (text: string): number => {
   return crc
 }
 
-/** Printable ASCII: accents are dropped from their letters, other characters altogether, and white space is one space. */
-export const foldToAscii = (text: string): string =>
-  text
-    .normalize("NFKD")
-    .replace(/\s+/g, " ")
-    .replace(/[^ -~]/g, "")
-    .replace(/ {2,}/g, " ")
-    .trim()
+/**
+ * The name by which payers see an account: its own in ASCII or, where no letter or digit of it is left, `PIX` and a part
+ * of its document that identifies it without giving all of it away. Every code takes it.
+ */
+export const merchantNameOf = (account: { readonly name: string; readonly document: string }): string => {
+  const name = foldToAscii(account.name).slice(0, MAX_NAME).trimEnd()
+  if (/[A-Za-z0-9]/.test(name)) return name
+  const { document } = account
+  return `PIX ${documentType(document) === "cpf" ? document.slice(3, 9) : document.slice(0, 8)}`
+}
 
 const GUI = "br.gov.bcb.pix"
 const NO_TXID = "***"
 const ACCOUNT_LIMIT = 99
+const MAX_NAME = 25
 
 const refuse = (reason: BrCodeReason, message: string) => Result.fail(new BrCodeError({ reason, message }))
 

@@ -23,16 +23,21 @@ export interface ParsedDocument {
 /** The document without mask and in upper case, or `undefined` when it is none. */
 export const parseDocument = (input: string): ParsedDocument | undefined => {
   const bare = stripMask(input)
-  if (cpfShape.test(bare)) {
+  const shape = documentShape(bare)
+  if (shape === "cpf") {
     return !repeated.test(bare) && hasCheckDigits(bare, CPF_WEIGHTS) ? { type: "cpf", value: bare } : undefined
   }
   // The shape is tested before the case is changed: upper-casing turns some letters outside ASCII into ASCII ones.
-  if (cnpjShape.test(bare)) {
+  if (shape === "cnpj") {
     const value = bare.toUpperCase()
     return value !== ZERO_CNPJ && hasCheckDigits(value, CNPJ_WEIGHTS) ? { type: "cnpj", value } : undefined
   }
   return undefined
 }
+
+/** Which document the text has the shape of, check digits aside. It has no mask any more. */
+export const documentShape = (bare: string): DocumentType | undefined =>
+  cpfShape.test(bare) ? "cpf" : cnpjShape.test(bare) ? "cnpj" : undefined
 
 /** The text without `.`, `-`, `/` and spaces. */
 export const stripMask = (input: string): string => input.replace(mask, "")

@@ -4,17 +4,17 @@
  * Guarantees: a key that is `Valid` here has the exact form of its type in DICT, so that no look-up is spent on a
  * key that cannot exist (bad look-ups cost tokens). The type is always told, never guessed from the text.
  *
- * Source: decisions.md "Values" (Pix keys) and "Finer points"; DICT API 1.7.2 (alphabet of e-mail keys).
+ * Source: decisions.md "Values" (Pix keys), "Decided after the first release"; DICT API 1.7.2 (alphabet of e-mail keys).
  */
 import * as Schema from "effect/Schema"
-import { parseDocument, stripMask } from "./Document.ts"
+import { documentShape, parseDocument, stripMask } from "./Document.ts"
 
 export const PixKeyType = Schema.Literals(["cpf", "cnpj", "email", "phone", "random"])
 export type PixKeyType = typeof PixKeyType.Type
 
 /**
- * `InvalidDocument`: only characters that such a document may have, and yet no such document (check digits, or too
- * few or too many). `Malformed`: anything else that is not of its type's form.
+ * `InvalidDocument`: the shape of the document that the type names, with wrong check digits. `Malformed`: anything else
+ * that is not of its type's form.
  */
 export type ParsedPixKey =
   | { readonly _tag: "Valid"; readonly value: string }
@@ -38,15 +38,13 @@ export const parsePixKey = (type: PixKeyType, input: string): ParsedPixKey => {
 }
 
 const documentKey = (type: "cpf" | "cnpj", input: string): ParsedPixKey => {
-  if (!documentAlphabet[type].test(stripMask(input))) return malformed
+  if (documentShape(stripMask(input)) !== type) return malformed
   const document = parseDocument(input)
-  return document?.type === type ? valid(document.value) : { _tag: "InvalidDocument" }
+  return document !== undefined ? valid(document.value) : { _tag: "InvalidDocument" }
 }
 
 const valid = (value: string): ParsedPixKey => ({ _tag: "Valid", value })
 const malformed: ParsedPixKey = { _tag: "Malformed" }
-
-const documentAlphabet = { cpf: /^[0-9]+$/, cnpj: /^[0-9A-Za-z]+$/ }
 
 const email =
   /^[A-Za-z0-9.!#$&'*+/=?^_`{|}~-]+@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/

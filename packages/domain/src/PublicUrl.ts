@@ -3,18 +3,18 @@
  *
  * Guarantees: whatever the spelling, what is judged is what WHATWG URL parsing makes of it, which is also what the
  * sender connects to. An address is public when it is global unicast and in no special-purpose range; what is not
- * known to be public is refused. Names are only names here: the server resolves them, at creation and at every
- * attempt, and asks `isPublicAddress` about each address.
+ * known to be public is refused. A host is a name that DNS can hold (253 octets, labels of 63), in its ASCII form.
+ * Names are only names here: the server resolves them, at creation and at every attempt, and asks `mayReach` about
+ * their addresses.
  *
- * Source: decisions.md "Webhooks" (Public URL, WEBHOOK_ALLOWED_NETWORKS); guides/webhooks.md 3.3; IANA special-purpose
- * address registries.
+ * Source: decisions.md "Webhooks" (Public URL, WEBHOOK_ALLOWED_NETWORKS), "Decided after the first release";
+ * guides/webhooks.md 3.3; IANA special-purpose address registries; RFC 1035 2.3.4 (lengths).
  */
 import * as IpNetwork from "effect/net/IpNetwork"
 import * as NetAddress from "effect/net/NetAddress"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { failsWith } from "./ErrorCode.ts"
-import { isPrintable } from "./Text.ts"
 
 /** A range of addresses of one family, both ends included. */
 export interface Network {
@@ -27,16 +27,25 @@ export interface Network {
 
 export type UrlRefusal =
   | "not-a-url"
+  | "control-character"
   | "scheme-not-http"
   | "has-user-info"
   | "port-zero"
   | "malformed-name"
+  | "name-too-long"
   | "private-name"
   | "private-address"
 
 /** A host that is a name has still to be resolved and each of its addresses judged. */
 export type UrlHost =
-  | { readonly _tag: "Name"; readonly name: string }
+  | {
+      readonly _tag: "Name"
+      readonly name: string
+      /** Ends with a dot in the URL: no search list applies. */
+      readonly isAbsolute: boolean
+      /** Private by definition: it may resolve into allowed networks only. */
+      readonly isPrivate: boolean
+    }
   | { readonly _tag: "Address"; readonly address: string }
 
 export type UrlVerdict =
@@ -45,8 +54,8 @@ export type UrlVerdict =
 
 /**
  * Judges a URL's text. With an empty `allowed` list, names that are private by definition (`localhost` and what is
- * below `.localhost`, `.local`, `.internal`) are refused at once; with allowed networks they pass as names, since
- * those judge the addresses behind them.
+ * below `.localhost`, `.local`, `.internal`) are refused at once; with allowed networks they pass as private names, which
+ * `mayReach` lets into those networks only.
  */
 export const judgeUrl = (text: string, allowed: ReadonlyArray<Network>): UrlVerdict => {
   const url = parseHttpUrl(text)
@@ -61,15 +70,34 @@ export const judgeUrl = (text: string, allowed: ReadonlyArray<Network>): UrlVerd
   }
   // WHATWG keeps the dot of an absolute name: `localhost.` is `localhost`.
   const name = host.endsWith(".") ? host.slice(0, -1) : host
-  if (name === "" || name.split(".").includes("")) return refused("malformed-name")
-  if (allowed.length === 0 && privateName.test(name)) return refused("private-name")
-  return { _tag: "Ok", url, host: { _tag: "Name", name } }
+  if (name.split(".").includes("")) return refused("malformed-name")
+  const isPrivate = privateName.test(name)
+  if (isPrivate && allowed.length === 0) return refused("private-name")
+  return { _tag: "Ok", url, host: { _tag: "Name", name, isAbsolute: name !== host, isPrivate } }
+}
+
+/**
+ * Whether deliveries may go to a host at these addresses: all that a name has, or the one of a literal. A private name
+ * needs an address, and all of them in the allowed networks; another name is judged by its addresses alone.
+ */
+export const mayReach = (host: UrlHost, addresses: ReadonlyArray<string>, allowed: ReadonlyArray<Network>): boolean => {
+  if (host._tag === "Name" && host.isPrivate) {
+    return addresses.length > 0 && addresses.every((ip) => isAllowedAddress(ip, allowed))
+  }
+  return addresses.every((ip) => isPublicAddress(ip, allowed))
 }
 
 /** Whether deliveries may go to this address. False as well for what is no address, zone ids included. */
 export const isPublicAddress = (ip: string, allowed: ReadonlyArray<Network>): boolean => {
   const address = parseAddress(ip)
   return address !== undefined && isPublic(address, allowed)
+}
+
+const isAllowedAddress = (ip: string, allowed: ReadonlyArray<Network>): boolean => {
+  const address = parseAddress(ip)
+  if (address === undefined) return false
+  const inner = address.family === 6 ? embedded(address) : undefined
+  return isIn(address, allowed) || (inner !== undefined && isIn(inner, allowed))
 }
 
 /** The networks of a setting such as `10.0.0.0/8,::1/128` (empty: none), or what is wrong with it. */
@@ -90,14 +118,19 @@ export const parseNetworks = (setting: string): Result.Result<ReadonlyArray<Netw
 export const normalizeUrl = (text: string): string => URL.parse(text)?.href ?? text
 
 /**
- * The text of a webhook URL, as far as it can be judged without settings: an http or https URL without user info.
- * Whether it is public depends on the installation's allowed networks: the server calls `judgeUrl` with them.
+ * The text of a webhook URL, as far as it can be judged without settings: an http or https URL without user info and
+ * without control characters, whose host has a length that DNS allows. Whether it is public depends on the installation's allowed networks: the server calls
+ * `judgeUrl` with them. NUL and lone surrogates, which no text has, fail as `VALIDATION_ERROR`.
  */
 export const WebhookUrl = Schema.String.check(
   Schema.isMaxCodePoints(2048).abort(),
-  Schema.makeFilter(isPrintable, { expected: "text without control characters" }, true),
+  Schema.makeFilter(
+    (text: string) => !text.includes("\0") && text.isWellFormed(),
+    { expected: "well-formed text" },
+    true
+  ),
   Schema.makeFilter((text: string) => typeof parseHttpUrl(text) !== "string", {
-    expected: "an http or https URL without user info",
+    expected: "an http or https URL without user info or control characters",
     ...failsWith("INVALID_WEBHOOK_URL"),
     toJsonSchema: () => [{ format: "uri" }, true],
     // What generated test values are taken from: random text practically never passes.
@@ -107,15 +140,25 @@ export const WebhookUrl = Schema.String.check(
 export type WebhookUrl = typeof WebhookUrl.Type
 
 const parseHttpUrl = (text: string): URL | UrlRefusal => {
+  // WHATWG parsing drops line breaks and tabs, and C0 characters at both ends: the text would not be the URL.
+  if (controlCharacter.test(text)) return "control-character"
   const url = URL.parse(text)
   if (url === null) return "not-a-url"
   if (url.protocol !== "http:" && url.protocol !== "https:") return "scheme-not-http"
   if (url.username !== "" || url.password !== "") return "has-user-info"
   if (url.port === "0") return "port-zero"
+  if (url.hostname.length > MAX_HOST_OCTETS) return "name-too-long"
+  if (url.hostname.split(".").some(({ length }) => length > MAX_LABEL_OCTETS)) return "name-too-long"
   return url
 }
 
 const refused = (reason: UrlRefusal): UrlVerdict => ({ _tag: "Refused", reason })
+
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/
+
+const MAX_HOST_OCTETS = 253
+const MAX_LABEL_OCTETS = 63
 
 // The host is lower case by now: WHATWG parsing has seen to it.
 const privateName = /(?:^|\.)localhost$|\.(?:local|internal)$/

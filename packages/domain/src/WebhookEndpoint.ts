@@ -8,7 +8,7 @@ import { failsWith } from "./ErrorCode.ts"
 import { eventNames, isEventName } from "./EventCatalog.ts"
 import { Instant } from "./Instant.ts"
 import { WebhookUrl } from "./PublicUrl.ts"
-import { decoder, nullable, type Violation } from "./Request.ts"
+import { decoder, distinctUpTo, nullable } from "./Request.ts"
 import { text } from "./Text.ts"
 
 /** An endpoint as the API shows it. The secret is never returned. */
@@ -24,7 +24,9 @@ export const WebhookEndpoint = Schema.Struct({
 }).annotate({ identifier: "WebhookEndpoint" })
 export type WebhookEndpoint = typeof WebhookEndpoint.Type
 
-const SubscribedEvents = Schema.Array(
+/** Repeats are folded before names are counted. */
+const SubscribedEvents = distinctUpTo(
+  64,
   Schema.String.check(
     Schema.makeFilter(isEventName, {
       expected: "an event of the catalog",
@@ -32,11 +34,7 @@ const SubscribedEvents = Schema.Array(
       toJsonSchema: () => ({ enum: [...eventNames] })
     })
   )
-).check(Schema.isMinLength(1))
-
-/** Repeats are folded before names are counted. */
-const notTooMany = ({ events }: Readonly<Record<string, unknown>>): ReadonlyArray<Violation> =>
-  Array.isArray(events) && new Set(events).size > 64 ? [{ code: "VALIDATION_ERROR", path: ["events"] }] : []
+)
 
 const Secret = text(8, 255)
 
@@ -59,5 +57,5 @@ export const UpdateWebhookEndpoint = Schema.Struct({
 }).annotate({ identifier: "UpdateWebhookEndpoint" })
 export type UpdateWebhookEndpoint = typeof UpdateWebhookEndpoint.Type
 
-export const decodeCreateWebhookEndpoint = decoder(CreateWebhookEndpoint, notTooMany)
-export const decodeUpdateWebhookEndpoint = decoder(UpdateWebhookEndpoint, notTooMany)
+export const decodeCreateWebhookEndpoint = decoder(CreateWebhookEndpoint)
+export const decodeUpdateWebhookEndpoint = decoder(UpdateWebhookEndpoint)

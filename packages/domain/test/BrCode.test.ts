@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { type BrCodeInput, buildBrCode, crc16, foldToAscii, parseBrCode } from "../src/BrCode.ts"
+import { type BrCodeInput, buildBrCode, crc16, merchantNameOf, parseBrCode } from "../src/BrCode.ts"
+import { foldToAscii } from "../src/AsciiText.ts"
 import { MAX_CENTS } from "../src/Cents.ts"
 import { vectors } from "./vectors.ts"
 
@@ -231,6 +232,32 @@ describe("buildBrCode", () => {
     assert.strictEqual(refusal({ ...fixed, pixKey: "a b" }), "account-not-ascii")
     assert.strictEqual(refusal({ ...dynamic, additionalInfo: "x" }), "additional-info-on-dynamic")
     assert.strictEqual(refusal({ ...fixed, postalCode: "7007490" }), "postal-code-malformed")
+  })
+
+  describe("merchantNameOf: the account's name in Latin letters, else `PIX` and a part of the document", () => {
+    const cnpj = "12ABC34501DE35"
+    const cases: ReadonlyArray<readonly [name: string, document: string, expected: string]> = [
+      ["Padaria do Zé", cnpj, "Padaria do Ze"],
+      ["Café “Ação” — 24h & Cia.", cnpj, 'Cafe "Acao" - 24h & Cia.'],
+      ["Straße Łódź Øre Þór Œuvre", cnpj, "Strasse Lodz Ore Thor Oeu"],
+      ["ЩУКА и Йод", cnpj, "ShchUKA i Yod"],
+      ["Ελληνική Ταβέρνα", cnpj, "Elliniki Taverna"],
+      ["Ｌｏｊａ ﬁna", cnpj, "Loja fina"],
+      ["日本 Sushi", cnpj, "Sushi"],
+      ["日本の店", cnpj, "PIX 12ABC345"],
+      ["🍕", "52998224725", "PIX 982247"],
+      ["—", cnpj, "PIX 12ABC345"],
+      ["مطعم", "11222333000181", "PIX 11222333"]
+    ]
+    for (const [name, document, expected] of cases) {
+      it(JSON.stringify(name), () => assert.strictEqual(merchantNameOf({ name, document }), expected))
+    }
+
+    it.prop("any name gives a code that can be read", [Schema.String, Schema.Boolean], ([name, isCpf]) => {
+      const merchantName = merchantNameOf({ name, document: isCpf ? "52998224725" : cnpj })
+      assert.match(merchantName, /^(?! )[ -~]{1,25}(?<! )$/)
+      assert.strictEqual(read(build({ ...dynamic, merchantName })).merchantName, merchantName)
+    })
   })
 
   const Fields = Schema.Struct({

@@ -122,8 +122,6 @@ const loopback = [
   "http://0/",
   "http://0.0.0.0",
   "http://127%2e0.0.1",
-  "http://127.0.0\t.1",
-  "http://127.0.\n0.1",
   "  http://127.0.0.1  ",
   "http:\\\\127.0.0.1\\",
   "http://[::ffff:127.0.0.1]/",
@@ -140,6 +138,9 @@ const loopback = [
   "http://100.100.100.200/",
   "http://169.254.170.2/"
 ]
+
+const cjk = (count: number): string =>
+  String.fromCodePoint(...Array.from({ length: count }, (_, index) => 0x4e00 + ((index * 7919) % 20_000)))
 
 describe("judgeUrl", () => {
   for (const text of loopback) {
@@ -196,6 +197,39 @@ describe("judgeUrl", () => {
     }
   })
 
+  it("a control character anywhere is refused, also where URL parsing would drop it", () => {
+    for (const text of [
+      "http://loc\tal\nhost/",
+      "https://example.com/\t",
+      "\u0000https://example.com/",
+      "https://example.com/\u001b",
+      "https://example.com/?a=\u007f",
+      "https://example.com/#\u0085",
+      "\nhttps://example.com/",
+      "http://127.0.0\t.1",
+      "http://127.0.\n0.1",
+      "https://exam\rple.com/"
+    ]) {
+      assert.strictEqual(reason(text), "control-character", JSON.stringify(text))
+    }
+  })
+
+  it("a host has at most 253 octets and labels of at most 63, in its ASCII form", () => {
+    const label = "a".repeat(63)
+    const longest = `${label}.${label}.${label}.${"a".repeat(61)}`
+    assert.strictEqual(longest.length, 253)
+    assert.strictEqual(host(`http://${longest}/`), `name ${longest}`)
+    assert.strictEqual(reason(`http://${longest}a/`), "name-too-long")
+    assert.strictEqual(reason(`http://${longest}./`), "name-too-long")
+    assert.strictEqual(reason(`http://${label}a.example/`), "name-too-long")
+    assert.strictEqual(reason(`http://a.${label}a/`), "name-too-long")
+    // In punycode a label is longer than in the letters of its script.
+    for (const count of [30, 63, 1900]) {
+      assert.include(["name-too-long", "not-a-url"], reason(`http://${cjk(count)}.example/`), String(count))
+    }
+    assert.strictEqual(host("http://日本.example/"), "name xn--wgv71a.example")
+  })
+
   it("port 0 is refused", () => {
     assert.strictEqual(reason("http://host:0/"), "port-zero")
     assert.strictEqual(reason("http://8.8.8.8:00000/"), "port-zero")
@@ -208,7 +242,6 @@ describe("judgeUrl", () => {
       "localhost.",
       "LOCALHOST",
       "ｌocalhost",
-      "loc\tal\nhost",
       "a.localhost",
       "a.b.localhost.",
       "printer.local",
@@ -411,8 +444,20 @@ describe("WebhookUrl", () => {
     assert.deepStrictEqual(codes(base + "🙂".repeat(2028)), [], "lengths count code points")
   })
 
-  it("control characters are VALIDATION_ERROR", () => {
-    assert.deepStrictEqual(codes("https://example.com/\u0000"), ["VALIDATION_ERROR"])
+  it("NUL and lone surrogates are VALIDATION_ERROR, other control characters INVALID_WEBHOOK_URL", () => {
+    for (const bad of ["\u0000", "\ud800", "\udc00", "\u0001\u0000"]) {
+      assert.deepStrictEqual(codes(`https://example.com/${bad}`), ["VALIDATION_ERROR"], JSON.stringify(bad))
+    }
+    for (const bad of ["\t", "\n", "\r", "\u0001", "\u001f", "\u007f", "\u0080", "\u009f"]) {
+      assert.deepStrictEqual(codes(`https://example.com/${bad}`), ["INVALID_WEBHOOK_URL"], JSON.stringify(bad))
+      assert.deepStrictEqual(codes(`${bad}https://example.com/`), ["INVALID_WEBHOOK_URL"], JSON.stringify(bad))
+    }
+  })
+
+  it("a host that DNS cannot hold is INVALID_WEBHOOK_URL", () => {
+    for (const host of ["a".repeat(64), `${"a.".repeat(127)}a`, cjk(1900)]) {
+      assert.deepStrictEqual(codes(`https://${host}/`), ["INVALID_WEBHOOK_URL"], host.slice(0, 80))
+    }
   })
 
   it("a webhook_url that is no URL is INVALID_WEBHOOK_URL", () => {

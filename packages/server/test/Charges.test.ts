@@ -1,10 +1,12 @@
 /** What `POST /v1/charges` takes and gives, what becomes of a charge, and `GET /v1/charges/{id}`. */
 import { assert, describe, layer } from "@effect/vitest"
+import { parseBrCode } from "@pix-payments/domain/BrCode"
 import { type Charge, CreateCharge } from "@pix-payments/domain/Charge"
 import type { ErrorCode } from "@pix-payments/domain/ErrorCode"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import {
@@ -414,7 +416,8 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
     invalid("2049", webhookUrl(urlOfLength(2049)), "webhook_url"),
     invalid("a number", webhookUrl(5), "webhook_url"),
     invalid("an array", webhookUrl(["https://loja.example/"]), "webhook_url"),
-    invalid("control characters", webhookUrl("https://loja.example/\u0001"), "webhook_url"),
+    invalid("NUL", webhookUrl("https://loja.example/\u0000"), "webhook_url"),
+    invalid("a lone surrogate", webhookUrl("https://loja.example/\ud800"), "webhook_url"),
     ...[
       "",
       "loja",
@@ -666,6 +669,23 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
           assert.strictEqual(again.status, 201, "a new key is needed to try again")
           assert.notStrictEqual(again.body.id, charge_id)
         })
+    )
+
+    it.effect("No account name makes a charge fail: the merchant of the BR code is what Latin letters make of it", () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        for (const [name, document, merchant] of [
+          ["日本の店", "11222333000181", "PIX 11222333"],
+          ["🍕", "52998224725", "PIX 982247"],
+          ["Пекарня Ёж", "11222333000181", "Pekarnya Yozh"],
+          ["Pão & Açúcar", "11222333000181", "Pao & Acucar"]
+        ] as const) {
+          const { key } = yield* makeCaller({ account: { name, document } })
+          const { pix, receiver } = yield* created(key)
+          assert.strictEqual(Result.getOrThrow(parseBrCode(String(pix.br_code))).merchantName, merchant)
+          assert.strictEqual(receiver?.name, name)
+        }
+      })
     )
 
     it.effect("The charge is stored before the acquirer is called; a caller that hangs up still gets its charge", () =>

@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { allScopes } from "@pix-payments/domain/Scope"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { assertRefused, instant, uuid7 } from "./support/Charges.ts"
+import { assertRefused, instant, someCharge, uuid7 } from "./support/Charges.ts"
 import { newKey, TestService } from "./support/Service.ts"
 import { change, changed, endpointsOf, register, registered, remove, somewhere } from "./support/Webhooks.ts"
 
@@ -129,7 +129,7 @@ layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) =
 
   it.effect("endpoint `events` 1–64 names (repeats are folded)", () =>
     Effect.gen(function* () {
-      const { makeCaller } = yield* TestService
+      const { makeCaller, operate } = yield* TestService
       const { key } = yield* makeCaller()
       const hundred = Array.from({ length: 100 }, () => "charge.pix.paid")
       const { id, events } = yield* registered(key, { events: hundred })
@@ -149,6 +149,25 @@ layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) =
         assertRefused(yield* change(key, id, { events }), "VALIDATION_ERROR", ["events"])
       }
       assertRefused(yield* register(key, { events: undefined }), "VALIDATION_ERROR", ["events"])
+      // Lengths come before elements, and the answer is small whatever the body is.
+      const { applicationId } = yield* makeCaller()
+      const many = Array.from({ length: 130_900 }, (_, index) => index % 10)
+      for (const answer of [
+        yield* register(key, { events: many }),
+        yield* change(key, id, { events: many }),
+        yield* change(key, id, { events: Array.from({ length: 14_000 }, () => "charge.pix.paid") })
+      ]) {
+        assertRefused(answer, "VALIDATION_ERROR", ["events"])
+        assert.isBelow(answer.text.length, 200)
+      }
+      const keyOf = yield* operate("POST", `/operator/v1/applications/${applicationId}/keys`, {
+        body: { name: "k", scopes: many }
+      })
+      assertRefused(keyOf, "VALIDATION_ERROR", ["scopes"])
+      const unknown = Array.from({ length: 64 }, (_, index) => `${index}`.padEnd(4000, "x"))
+      const answer = yield* register(key, { events: unknown })
+      assert.strictEqual(answer.status, 422)
+      assert.isBelow(answer.text.length, 64 * 300)
       const wrong = ["charge.pix.paid", 1, null, ["charge.pix.paid"]]
       assertRefused(yield* register(key, { events: wrong }), "VALIDATION_ERROR", ["events.1", "events.2", "events.3"])
     })
@@ -192,6 +211,49 @@ layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) =
         assertRefused(yield* change(key, endpoint.id, { url, active: false }), "INVALID_WEBHOOK_URL", ["url"])
       }
       assert.deepStrictEqual((yield* endpointsOf(key)).data, [endpoint])
+    })
+  )
+
+  it.effect("`INVALID_WEBHOOK_URL`: a host that DNS cannot hold, and a control character anywhere", () =>
+    Effect.gen(function* () {
+      const { call, makeCaller, operate } = yield* TestService
+      const { accountId, applicationId, key } = yield* makeCaller()
+      const endpoint = yield* registered(key)
+      const longest = Array.from({ length: 4 }, () => "a".repeat(63))
+        .join(".")
+        .slice(0, 253)
+      const urls = [
+        `https://${"a".repeat(64)}.example/`,
+        `https://${"a".repeat(63)}.${"b".repeat(64)}/`,
+        `https://${longest}a.b/`,
+        `https://${"a.".repeat(127)}/`,
+        // 5.8 kB in punycode: as a delivery's destination it does not fit into an index row.
+        `https://${Array.from({ length: 1900 }, (_, index) => String.fromCodePoint(0x4e00 + index * 7)).join("")}.com/`,
+        "https://1.1.1.1/\t",
+        "https://1.1.1.1/a\nb",
+        "https://1.1.1.1/\u0001",
+        "https://1.1.1.1/?\u007f",
+        "https://1.1.1.1/#\u0085",
+        "\u0008https://1.1.1.1/"
+      ]
+      const payout = { amount: 500, pix_key_type: "email", pix_key: "ana@example.com" }
+      const idempotencyKey = newKey()
+      for (const url of urls) {
+        assertRefused(yield* register(key, { url }), "INVALID_WEBHOOK_URL", ["url"])
+        assertRefused(yield* change(key, endpoint.id, { url }), "INVALID_WEBHOOK_URL", ["url"])
+        const charged = { ...someCharge, webhook_url: url }
+        const paid = { ...payout, webhook_url: url }
+        for (const answer of [
+          yield* call("POST", "/v1/charges", { key, idempotencyKey, body: charged }),
+          yield* call("POST", "/v1/payouts", { key, idempotencyKey, body: paid }),
+          yield* operate("POST", `/operator/v1/applications/${applicationId}/checkout-charges`, { body: charged }),
+          yield* operate("POST", `/operator/v1/accounts/${accountId}/payouts`, { body: paid })
+        ]) {
+          assertRefused(answer, "INVALID_WEBHOOK_URL", ["webhook_url"])
+        }
+      }
+      const { id } = yield* registered(key, { url: `https://${longest}/` })
+      assert.strictEqual((yield* changed(key, id, { url: `https://${longest}/b` })).url, `https://${longest}/b`)
     })
   )
 

@@ -7,7 +7,7 @@
  *
  * Source: operator-api.md "The simulated acquirer".
  */
-import { buildBrCode } from "@pix-payments/domain/BrCode"
+import { buildBrCode, merchantNameOf } from "@pix-payments/domain/BrCode"
 import type { Receiver } from "@pix-payments/domain/Charge"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -171,7 +171,7 @@ const emitPix = (emission: Emission): Effect.Effect<Emitted, AcquirerRefused> =>
     buildBrCode({
       payloadUrl: `pix.simulator.test/qr/v2/${emission.txid}`,
       amount: emission.amount,
-      merchantName: emission.merchant.name,
+      merchantName: merchantNameOf(emission.merchant),
       merchantCity: "SAO PAULO",
       singleUse: true
     }),

@@ -7,7 +7,7 @@
  *
  * Source: decisions.md "Webhooks" (public URL).
  */
-import { isPublicAddress, judgeUrl } from "@pix-payments/domain/PublicUrl"
+import { isPublicAddress, judgeUrl, mayReach } from "@pix-payments/domain/PublicUrl"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -47,7 +47,13 @@ export class PublicAddress extends Context.Service<
             resolve(name, 0, (error, addresses) => resume(Effect.succeed(error === null ? addresses : [])))
           ).pipe(
             Effect.timeoutOrElse({ duration: "1 second", orElse: () => Effect.succeed([]) }),
-            Effect.map((addresses) => addresses.every(({ address }) => isPublicAddress(address, allowed)))
+            Effect.map((addresses) =>
+              mayReach(
+                verdict.host,
+                addresses.map(({ address }) => address),
+                allowed
+              )
+            )
           )
         },
         isForbiddenLiteral: (url) => judgeUrl(url, allowed)._tag === "Refused",

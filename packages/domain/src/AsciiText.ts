@@ -1,0 +1,43 @@
+/**
+ * Text in printable ASCII, which is what a BR code can carry.
+ *
+ * Guarantees: the result has characters from space to `~` only, no two spaces in a row and none at the ends. Accents
+ * are dropped from Latin letters; other Latin, Greek and Cyrillic letters are transliterated; typographic dashes and
+ * quotes become plain ones; everything else is dropped.
+ *
+ * Why no library: packages that also spell ideographs carry 200 kB and more of readings that are wrong for every second
+ * language that shares them, and no Brazilian registration has such a name.
+ *
+ * Source: guides/pix.md 2.3; decisions.md "Decided after the first release"; ISO 9 and BGN/PCGN in their common forms.
+ */
+export const foldToAscii = (text: string): string =>
+  [...text.normalize("NFKC")]
+    .map(transliterated)
+    .join("")
+    .normalize("NFKD")
+    .replace(/\s+/g, " ")
+    .replace(/[^ -~]/g, "")
+    .replace(/ {2,}/g, " ")
+    .trim()
+
+const transliterated = (character: string): string => {
+  const same = table.get(character)
+  if (same !== undefined) return same
+  const lower = table.get(character.toLowerCase())
+  if (lower !== undefined) return lower.charAt(0).toUpperCase() + lower.slice(1)
+  // A letter of a table that carries an accent: Greek tonos, Cyrillic grave.
+  const [base = "", ...marks] = character.normalize("NFD")
+  return marks.length > 0 && table.has(base.toLowerCase()) ? transliterated(base) : character
+}
+
+const pairs = `
+  ß ss æ ae œ oe ø o đ d ð d þ th ł l ħ h ı i ŋ n ŧ t ĸ k ƒ f ə e
+  α a β v γ g δ d ε e ζ z η i θ th ι i κ k λ l μ m ν n ξ x ο o π p ρ r σ s ς s τ t υ y φ f χ ch ψ ps ω o
+  а a б b в v г g д d е e ё yo ж zh з z и i й y к k л l м m н n о o п p р r с s т t у u ф f х kh ц ts ч ch ш sh щ shch
+  ы y э e ю yu я ya і i ї yi є ye ґ g ў u ј j љ lj њ nj ћ c ђ dj џ dz ѓ g ќ k ѕ dz
+  ‘ ' ’ ' ‚ ' ‛ ' ′ ' “ " ” " „ " ‟ " « " » " ‐ - ‑ - ‒ - – - — - ― - − - • - · - × x
+`
+
+const table: ReadonlyMap<string, string> = new Map(
+  Array.from(pairs.matchAll(/(\S+) (\S+)/g), ([, from = "", to = ""]) => [from, to] as const)
+)
