@@ -1,8 +1,12 @@
 /**
  * Webhook secrets at rest: sealed with AES-256-GCM under a key from settings.
  *
- * Guarantees: a sealed text names the key that sealed it, so that a key is rotated by putting the new one in
- * front of the list; a process that lacks the key of this database does not start.
+ * Guarantees:
+ * - A sealed text names the key that sealed it, so that a key is rotated by putting the new one in front of the list.
+ * - A text in the bound form (`v2.<key>.<bytes>`) opens for the row that it was sealed for and for no other: kind and id
+ *   of the row are its associated data. Texts of the release before (`<key>.<bytes>`) open for any row.
+ * - The bound form is sealed with `SECRETS_BIND_TO_ROW` only, because the release before cannot open it.
+ * - A process that lacks the key of this database does not start.
  *
  * `SECRETS_KEYS` is a comma separated list of 32 byte keys in base64: the first seals, all open. Unset, a key
  * is made on the first start and kept in `<DATA_DIR>/secrets.key`, readable by its owner alone.
@@ -21,11 +25,18 @@ import { Settings } from "./Settings.ts"
 
 export class SecretsError extends Schema.TaggedError<SecretsError>()("SecretsError", { message: Schema.String }) {}
 
+/** The row that a secret is stored in first. Copies of it elsewhere, as in a delivery, keep this owner. */
+export interface SecretOwner {
+  readonly kind: "charge" | "payout" | "webhook"
+  readonly id: string
+}
+
 export class Secrets extends Context.Service<
   Secrets,
   {
-    readonly seal: (secret: string) => string
-    readonly open: (sealed: string) => Redacted.Redacted<string>
+    readonly seal: (secret: string, owner: SecretOwner) => string
+    /** Throws when no key opens it, or it was sealed for another row. */
+    readonly open: (sealed: string, owner: SecretOwner) => Redacted.Redacted<string>
   }
 >()("@pix-payments/server/Secrets") {
   static readonly layer = Layer.effect(
@@ -37,7 +48,11 @@ export class Secrets extends Context.Service<
         : yield* keptKey(settings.dataDir)
       const keys = yield* parseKeys(text)
       yield* checkAgainstDatabase(keys)
-      return Secrets.of({ seal: (secret) => seal(keys, secret), open: (sealed) => open(keys, sealed) })
+      const seal = settings.secretsBindToRow ? sealBound : sealUnbound
+      return Secrets.of({
+        seal: (secret, owner) => seal(keys, secret, owner),
+        open: (sealed, owner) => open(keys, sealed, owner)
+      })
     })
   )
 }
@@ -47,21 +62,39 @@ interface Key {
   readonly bytes: Buffer
 }
 
-const seal = ([key]: readonly [Key, ...Array<Key>], secret: string): string => {
-  const nonce = randomBytes(12)
-  const cipher = createCipheriv("aes-256-gcm", key.bytes, nonce)
-  const sealed = Buffer.concat([nonce, cipher.update(secret, "utf8"), cipher.final(), cipher.getAuthTag()])
-  return `${key.id}.${sealed.toString("base64")}`
-}
+type Keys = readonly [Key, ...Array<Key>]
 
-const open = (keys: ReadonlyArray<Key>, sealed: string): Redacted.Redacted<string> => {
-  const [id, encoded = ""] = sealed.split(".")
+const BOUND = "v2"
+
+const sealBound = ([key]: Keys, secret: string, owner: SecretOwner): string =>
+  `${BOUND}.${key.id}.${encrypted(key, secret, associatedData(owner))}`
+
+const sealUnbound = ([key]: Keys, secret: string): string => `${key.id}.${encrypted(key, secret, UNBOUND)}`
+
+const open = (keys: Keys, sealed: string, owner: SecretOwner): Redacted.Redacted<string> => {
+  const parts = sealed.split(".")
+  const [id, encoded = ""] = parts[0] === BOUND ? parts.slice(1) : parts
   const key = keys.find((candidate) => candidate.id === id)
   if (key === undefined) throw new Error("a stored secret was sealed with a key that SECRETS_KEYS does not hold")
+  return Redacted.make(decrypted(key, encoded, parts[0] === BOUND ? associatedData(owner) : UNBOUND))
+}
+
+const UNBOUND = Buffer.alloc(0)
+
+const associatedData = ({ id, kind }: SecretOwner): Buffer => Buffer.from(`${kind}:${id.toLowerCase()}`)
+
+const encrypted = (key: Key, text: string, associated: Buffer): string => {
+  const nonce = randomBytes(12)
+  const cipher = createCipheriv("aes-256-gcm", key.bytes, nonce).setAAD(associated)
+  return Buffer.concat([nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]).toString("base64")
+}
+
+const decrypted = (key: Key, encoded: string, associated: Buffer): string => {
   const bytes = Buffer.from(encoded, "base64")
-  const decipher = createDecipheriv("aes-256-gcm", key.bytes, bytes.subarray(0, 12))
+  const decipher = createDecipheriv("aes-256-gcm", key.bytes, bytes.subarray(0, 12), { authTagLength: 16 })
+  decipher.setAAD(associated)
   decipher.setAuthTag(bytes.subarray(-16))
-  return Redacted.make(Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()]).toString("utf8"))
+  return Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()]).toString("utf8")
 }
 
 const parseKeys = Effect.fnUntraced(function* (text: string) {
@@ -71,7 +104,7 @@ const parseKeys = Effect.fnUntraced(function* (text: string) {
       message: "SECRETS_KEYS must be a comma separated list of 32 byte keys in base64."
     })
   }
-  return [keyOf(first), ...others.map(keyOf)] as const satisfies readonly [Key, ...Array<Key>]
+  return [keyOf(first), ...others.map(keyOf)] as const satisfies Keys
 })
 
 const keyOf = (bytes: Buffer): Key => ({ id: createHash("sha256").update(bytes).digest("hex").slice(0, 8), bytes })
@@ -99,7 +132,7 @@ const keptKey = (dataDir: string) => {
 }
 
 /** The database remembers which key its first secret could be sealed with. */
-const checkAgainstDatabase = Effect.fnUntraced(function* (keys: readonly [Key, ...Array<Key>]) {
+const checkAgainstDatabase = Effect.fnUntraced(function* (keys: Keys) {
   const sql = yield* SqlClient
   yield* sql`INSERT INTO installation (name, value) VALUES ('secrets_key', ${keys[0].id}) ON CONFLICT DO NOTHING`
   const [row] = yield* sql<{ value: string }>`SELECT value FROM installation WHERE name = 'secrets_key'`

@@ -31,6 +31,8 @@ export interface SettingsShape {
   readonly dataDir: string
   /** Keys that seal webhook secrets at rest; the first seals, all open. Unset: generated under `dataDir`. */
   readonly secretsKeys: Option.Option<Redacted.Redacted<string>>
+  /** Whether secrets are sealed in the form that opens for their own row only, which the release before cannot open. */
+  readonly secretsBindToRow: boolean
   readonly acquirer: "simulator"
   /** How long a creation waits for the acquirer's certainty before it answers `processing`. */
   readonly acquirerTimeoutMs: number
@@ -87,6 +89,7 @@ const config: Config.Config<SettingsShape> = Config.all({
   databaseConnections: atLeast(3, "DATABASE_CONNECTIONS").pipe(Config.withDefault(16)),
   dataDir: Config.String("DATA_DIR").pipe(Config.withDefault(".data")),
   secretsKeys: Config.option(Config.Redacted("SECRETS_KEYS")),
+  secretsBindToRow: Config.Boolean("SECRETS_BIND_TO_ROW").pipe(Config.withDefault(false)),
   acquirer: Config.Literals(["simulator"], "ACQUIRER").pipe(Config.withDefault("simulator" as const)),
   acquirerTimeoutMs: atLeast(1, "ACQUIRER_TIMEOUT_MS").pipe(Config.withDefault(5000)),
   simulatorSettleMs: atLeast(0, "SIMULATOR_SETTLE_MS").pipe(Config.withDefault(1000)),

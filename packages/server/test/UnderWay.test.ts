@@ -10,6 +10,7 @@ const claimed = (id: string, destination: string, foundAt = destination): Claime
   foundAt,
   event: "charge.pix.paid",
   endpointId: null,
+  resourceId: id,
   url: destination,
   sealedSecret: null,
   attemptsMade: 0,

@@ -226,7 +226,7 @@ export class Charges extends Context.Service<
         if (merchant.status !== "active") return yield* unlessReplay(owner, new AccountInactiveError())
 
         const { epochMs, id } = ids.next()
-        const charge = newCharge(id, epochMs, owner, merchant, request, secrets.seal)
+        const charge = newCharge(id, epochMs, owner, merchant, request, secrets)
         const { existing } = yield* store.insert(charge, acquirerTimeoutMs + RECOVERY_MARGIN_MS, owner.remembered)
         if (existing !== undefined) return { charge: existing, replayed: true }
 
@@ -381,7 +381,7 @@ const newCharge = (
   owner: Owner,
   merchant: Merchant,
   request: ChargeRequest,
-  seal: (secret: string) => string
+  secrets: Secrets["Service"]
 ): StoredCharge => ({
   id,
   accountId: owner.accountId,
@@ -401,7 +401,7 @@ const newCharge = (
   },
   webhookUrl: request.webhook_url ?? null,
   // An empty secret signs nothing.
-  sealedWebhookSecret: request.webhook_secret ? seal(request.webhook_secret) : null,
+  sealedWebhookSecret: request.webhook_secret ? secrets.seal(request.webhook_secret, { kind: "charge", id }) : null,
   brCode: null,
   endToEndId: null,
   receiver: null,

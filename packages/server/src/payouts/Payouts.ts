@@ -156,7 +156,7 @@ export class Payouts extends Context.Service<
         const { epochMs, id } = ids.next()
         const decision = yield* store.create({
           remembered: owner.remembered,
-          requested: requestedPayout(id, epochMs, owner, key, request, secrets.seal),
+          requested: requestedPayout(id, epochMs, owner, key, request, secrets),
           consequences: (payout, events) => ({
             told: tell(`payment.${payout.method}`, events, changedBy(payout), ids.next),
             transfers: transfer(ids, {
@@ -371,7 +371,7 @@ const requestedPayout = (
   owner: Pick<StoredPayout, "accountId" | "applicationId" | "origin">,
   key: string | undefined,
   request: CreatePayout | CreateDashboardPayout,
-  seal: (secret: string) => string
+  secrets: Secrets["Service"]
 ): RequestedPayout => {
   const pixKey = parsePixKey(request.pix_key_type, request.pix_key)
   return {
@@ -388,7 +388,7 @@ const requestedPayout = (
     pixKey: pixKey._tag === "Valid" ? pixKey.value : request.pix_key,
     webhookUrl: request.webhook_url ?? null,
     // An empty secret signs nothing.
-    sealedWebhookSecret: request.webhook_secret ? seal(request.webhook_secret) : null,
+    sealedWebhookSecret: request.webhook_secret ? secrets.seal(request.webhook_secret, { kind: "payout", id }) : null,
     endToEndId: null,
     failureReason: null,
     processedAtMs: null,

@@ -31,6 +31,8 @@ export interface Claimed {
   readonly id: string
   readonly event: string
   readonly endpointId: string | null
+  /** The charge, payout or dispute that the event is about. */
+  readonly resourceId: string
   readonly url: string
   /** The origin of the URL, by which deliveries that share a receiver are counted; and the one that it was found at. */
   readonly destination: string
@@ -197,6 +199,7 @@ interface TakenRow {
   readonly status: DeliveryRow["status"]
   readonly event: string
   readonly endpoint_id: string | null
+  readonly resource_id: string
   readonly url: string
   readonly destination: string
   /** The destination that it was found at, which its endpoint may have left since. */
@@ -232,6 +235,7 @@ const toClaimed = (row: TakenRow): Claimed => ({
   id: row.id,
   event: row.event,
   endpointId: row.endpoint_id,
+  resourceId: row.resource_id,
   url: row.url,
   destination: row.destination,
   foundAt: row.found_at,
@@ -303,7 +307,7 @@ const taking = `
       destination = coalesce(w.destination, d.destination)
     FROM due u LEFT JOIN ends w ON w.id = u.endpoint_id, changes c
     WHERE d.id = u.id AND c.id = d.change_id
-    RETURNING d.id, d.status, d.event, d.endpoint_id, d.url, d.destination, u.destination AS found_at,
+    RETURNING d.id, d.status, d.event, d.endpoint_id, d.resource_id, d.url, d.destination, u.destination AS found_at,
       CASE WHEN d.endpoint_id IS NULL THEN d.secret ELSE w.secret END AS secret, d.attempts_made,
       d.curve_from, c.created_at, c.sequence, c.data
   )`

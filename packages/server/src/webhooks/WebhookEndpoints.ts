@@ -114,7 +114,7 @@ export class WebhookEndpoints extends Context.Service<
             destinationOf(input.url),
             input.description ?? null,
             JSON.stringify([...new Set(input.events)]),
-            typeof input.secret === "string" ? secrets.seal(input.secret) : null,
+            typeof input.secret === "string" ? secrets.seal(input.secret, { kind: "webhook", id }) : null,
             epochMs
           ])
           return rows[0] ?? (yield* Effect.die(new Error("an endpoint was not stored")))
@@ -133,7 +133,7 @@ export class WebhookEndpoints extends Context.Service<
             description ?? null,
             events === undefined ? null : JSON.stringify([...new Set(events)]),
             secret !== undefined,
-            typeof secret === "string" ? secrets.seal(secret) : null,
+            typeof secret === "string" ? secrets.seal(secret, { kind: "webhook", id }) : null,
             changes.active ?? null
           ])
           if (changes.active === true) held.wake()

@@ -20,7 +20,7 @@ import * as Redacted from "effect/Redacted"
 import { createHmac } from "node:crypto"
 import { subscribe, unsubscribe } from "node:diagnostics_channel"
 import { Ids } from "../Ids.ts"
-import { Secrets } from "../Secrets.ts"
+import { type SecretOwner, Secrets } from "../Secrets.ts"
 import { Settings } from "../Settings.ts"
 import type { Attempt, Claimed } from "./DeliveryQueue.ts"
 import { ForbiddenAddress, PublicAddress } from "./PublicAddress.ts"
@@ -123,7 +123,7 @@ const headersOf = (delivery: Claimed, secrets: Secrets["Service"], nowMs: number
     "X-Webhook-Delivery": delivery.id
   }
   if (delivery.sealedSecret === null) return headers
-  const secret = Redacted.value(openSecret(secrets, delivery.sealedSecret))
+  const secret = Redacted.value(openSecret(secrets, delivery.sealedSecret, secretOwnerOf(delivery)))
   headers["X-Webhook-Signature"] = `sha256=${createHmac("sha256", secret).update(delivery.body).digest("hex")}`
   return { ...headers, ...standardHeaders(delivery, secret, Math.floor(nowMs / 1000)) }
 }
@@ -172,9 +172,15 @@ const deliveryIdOf = (headers: ReadonlyArray<string> | string): string | undefin
   return at < 0 ? undefined : headers[at + 1]
 }
 
-const openSecret = (secrets: Secrets["Service"], sealed: string): Redacted.Redacted<string> => {
+/** The registered endpoint, or the charge or payout that has an address of its own. */
+const secretOwnerOf = ({ endpointId, event, resourceId }: Claimed): SecretOwner => {
+  if (endpointId !== null) return { kind: "webhook", id: endpointId }
+  return { kind: partsOf(event).resource === "charge" ? "charge" : "payout", id: resourceId }
+}
+
+const openSecret = (secrets: Secrets["Service"], sealed: string, owner: SecretOwner): Redacted.Redacted<string> => {
   try {
-    return secrets.open(sealed)
+    return secrets.open(sealed, owner)
   } catch (cause) {
     throw new SecretNotOpened("the secret cannot be opened", { cause })
   }
