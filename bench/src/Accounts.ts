@@ -47,7 +47,7 @@ export const insertAccount = async (
   return { accountId, applicationId, apiKey }
 }
 
-/** As a payment moves it: one transfer, and both balances. */
+/** As a payment moves it: one transfer, and both balances. The acquirer's is kept by a trigger since migration 0006. */
 const fund = `
   WITH moved AS (
     INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
@@ -57,4 +57,5 @@ const fund = `
   UPDATE ledger_accounts l SET balance = l.balance + CASE l.kind WHEN 'available' THEN m.amount ELSE -m.amount END
   FROM moved m
   WHERE l.owner_id = m.account_id AND l.kind = 'available'
-    OR l.owner_id = '00000000-0000-0000-0000-000000000000' AND l.kind = 'acquirer'`
+    OR l.owner_id = '00000000-0000-0000-0000-000000000000' AND l.kind = 'acquirer' AND NOT EXISTS (
+      SELECT FROM pg_attribute WHERE attrelid = 'ledger_transfers'::regclass AND attname = 'posted')`

@@ -130,9 +130,13 @@ const createPayout = (name: string, accounts: number, life: Life): LoadJob => ({
         SELECT account_id, debit, -amount FROM ledger_transfers
       ),
       sums AS (
-        SELECT CASE WHEN kind IN ('acquirer', 'fees') THEN '00000000-0000-0000-0000-000000000000' ELSE account_id END
-          AS owner_id, kind, sum(amount) AS amount
+        SELECT CASE WHEN kind NOT IN ('acquirer', 'fees') THEN account_id END AS owner_id, kind, sum(amount) AS amount
         FROM ends GROUP BY 1, 2
+      ),
+      -- Whose the acquirer's side and the fees are depends on the contender's age.
+      kept AS (
+        SELECT CASE WHEN kind NOT IN ('acquirer', 'fees') THEN owner_id END AS owner_id, kind, sum(balance) AS balance
+        FROM ledger_accounts GROUP BY 1, 2
       )
       SELECT (SELECT count(*) FROM payouts) AS payouts,
         (SELECT count(*) FROM payouts WHERE status = 'pending') AS waiting,
@@ -143,7 +147,7 @@ const createPayout = (name: string, accounts: number, life: Life): LoadJob => ({
         (SELECT coalesce(sum(balance), 0) FROM ledger_accounts WHERE kind = 'payouts_in_transit') AS in_transit,
         (SELECT count(*) FROM ledger_accounts WHERE balance < 0 AND kind <> 'acquirer') AS negative,
         (SELECT sum(balance) FROM ledger_accounts) AS sum,
-        (SELECT count(*) FROM ledger_accounts l LEFT JOIN sums s ON s.owner_id = l.owner_id AND s.kind = l.kind
+        (SELECT count(*) FROM kept l LEFT JOIN sums s ON s.owner_id IS NOT DISTINCT FROM l.owner_id AND s.kind = l.kind
           WHERE l.balance <> coalesce(s.amount, 0)) AS unexplained,
         (SELECT count(*) FROM requests) AS requests`
     )

@@ -209,9 +209,10 @@ const insertMany = {
     ),
     ${tellingCtes(1 + newRows.width)},
     moved AS (
-      INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+      INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at,
+        posted)
       SELECT r.id, r.account_id, 'available', 'payouts_in_transit', r.amount, r.resource_id, 'payout.created',
-        r.created_at
+        r.created_at, true
       FROM ${transferRows.from(1 + newRows.width + TOLD_WIDTH)}
       RETURNING account_id, amount
     ),

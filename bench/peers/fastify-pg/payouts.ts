@@ -150,15 +150,15 @@ export const payoutStore = (pool: Pool): PayoutStore => {
       if (rowCount === 0) return undefined
       const action = settled.status
       await tell(client, settled, [action], fails ? [action] : [])
-      // Ledger accounts in one order everywhere: the installation's first, which all payouts share, then the account's.
+      // Ledger accounts in one order everywhere.
       if (fails) {
         await transfer(client, settled, ["payouts_in_transit", "available"], amount + fee)
         await add(client, row.account_id, "available", amount + fee)
       } else {
         await transfer(client, settled, ["payouts_in_transit", "acquirer"], amount)
         await transfer(client, settled, ["payouts_in_transit", "fees"], fee)
-        await add(client, INSTALLATION, "acquirer", amount)
-        await add(client, INSTALLATION, "fees", fee)
+        await add(client, row.account_id, "acquirer", amount)
+        await add(client, row.account_id, "fees", fee)
       }
       await add(client, row.account_id, "payouts_in_transit", -amount - fee)
       return settled
@@ -200,8 +200,6 @@ export const payoutStore = (pool: Pool): PayoutStore => {
 
 /** Of the pool's connections the others stay with the requests. */
 const HAND_OVERS_AT_ONCE = 4
-
-const INSTALLATION = "00000000-0000-0000-0000-000000000000"
 
 /** The same for ever: from the id's own digits. */
 const endToEndId = (id: string): string => {
@@ -246,8 +244,9 @@ const insertPayout = {
 
 const insertTransfer = {
   name: "insert_transfer",
-  text: `INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
+  text: `INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at,
+      posted)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, true)`
 }
 
 const addToBalance = {

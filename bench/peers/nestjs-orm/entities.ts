@@ -160,6 +160,7 @@ export class LedgerTransfer {
   @Column("uuid") resource_id!: string
   @Column("text") reason!: string
   @Column("timestamptz") created_at!: Date
+  @Column("boolean") posted!: boolean
 }
 
 @Entity("requests")

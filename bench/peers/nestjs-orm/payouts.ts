@@ -60,8 +60,6 @@ class CreatePayoutDto {
   @IsOptional() @IsString() @IsPrintable() @MaxLength(255) webhook_secret?: string | null
 }
 
-const INSTALLATION = "00000000-0000-0000-0000-000000000000"
-
 @Injectable()
 export class PayoutsService {
   /** What the acquirer, which is in this process, has taken, and when it settles. */
@@ -235,15 +233,15 @@ export class PayoutsService {
       amount,
       resource_id: payout.id,
       reason,
-      created_at: new Date(epochMs)
+      created_at: new Date(epochMs),
+      posted: true
     })
     const ends = [
       { kind: credit, cents: amount },
       { kind: debit, cents: -amount }
     ]
     for (const { cents, kind } of ends) {
-      const owner_id = kind === "acquirer" || kind === "fees" ? INSTALLATION : payout.account_id
-      await manager.increment(LedgerAccount, { owner_id, kind }, "balance", cents)
+      await manager.increment(LedgerAccount, { owner_id: payout.account_id, kind }, "balance", cents)
     }
   }
 }

@@ -152,7 +152,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
       const [pending, canceled, failed, completed] = yield* Effect.forEach([{}, {}, failing, {}], (fields) =>
         paidOut(key, { amount: 1000, ...fields })
       )
-      const feesBefore = yield* sql<{ balance: bigint }>`SELECT balance FROM ledger_accounts WHERE kind = 'fees'`
+      const feesOf = sql<{ balance: bigint }>`
+        SELECT balance FROM ledger_accounts WHERE kind = 'fees' AND owner_id = ${accountId}::uuid`
+      const feesBefore = yield* feesOf
       yield* operated("POST", `/payouts/${canceled!.id}/cancel`)
       for (const { id } of [failed!, completed!]) yield* operated("POST", `/payouts/${id}/approve`)
       yield* payoutReaching(key, failed!.id, "failed")
@@ -166,7 +168,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
         "payout.completed payouts_in_transit>acquirer 1000",
         "payout.completed payouts_in_transit>fees 30"
       ])
-      const feesAfter = yield* sql<{ balance: bigint }>`SELECT balance FROM ledger_accounts WHERE kind = 'fees'`
+      const feesAfter = yield* feesOf
       assert.strictEqual(feesAfter[0]!.balance - feesBefore[0]!.balance, 30n)
       assert.deepStrictEqual(yield* keptOf(accountId), {
         available: 10_000 - 2060,
@@ -303,27 +305,24 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
           .filter(({ account }) => account.account_id === accountId)
           .toSorted((a, b) => (a.account.name < b.account.name ? -1 : 1)),
         [
+          { account: { account_id: accountId, name: "acquirer" }, kept: -1000, computed: -1000 },
           { account: { account_id: accountId, name: "available" }, kept: 500, computed: 500 },
           { account: { account_id: accountId, name: "blocked" }, kept: 0, computed: 0 },
+          { account: { account_id: accountId, name: "fees" }, kept: 0, computed: 0 },
           { account: { account_id: accountId, name: "payouts_in_transit" }, kept: 500, computed: 500 },
           { account: { account_id: accountId, name: "pending" }, kept: 0, computed: 0 }
         ]
       )
       const tamper = (kind: string, by: number) =>
         sql`UPDATE ledger_accounts SET balance = balance + ${by}::bigint
-          WHERE kind = ${kind} AND owner_id IN (${accountId}::uuid, '00000000-0000-0000-0000-000000000000'::uuid)`
-      for (const [kind, owner] of [
-        ["available", accountId],
-        ["blocked", accountId],
-        ["fees", null],
-        ["acquirer", null]
-      ] as const) {
+          WHERE kind = ${kind} AND owner_id = ${accountId}::uuid`
+      for (const kind of ["available", "blocked", "fees", "acquirer"]) {
         yield* tamper(kind, 1)
         const wrong = yield* verification
         assert.isFalse(wrong.consistent)
         assert.deepStrictEqual(
           wrong.differences.map(({ account, computed, kept }) => ({ account, by: kept - computed })),
-          [{ account: { account_id: owner, name: kind }, by: 1 }]
+          [{ account: { account_id: accountId, name: kind }, by: 1 }]
         )
         yield* tamper(kind, -1)
       }
@@ -336,12 +335,36 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
       yield* sql`INSERT INTO ledger_accounts (owner_id, kind, balance)
         VALUES (${accountId}::uuid, 'payouts_in_transit', 500)`
       yield* assertLedgerHolds
-      yield* sql`INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-        VALUES (uuidv7(), ${accountId}::uuid, 'acquirer', 'pending', 5, ${id}::uuid, 'x', now())`
+      yield* sql`
+        INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, posted)
+        VALUES (uuidv7(), ${accountId}::uuid, 'acquirer', 'pending', 5, ${id}::uuid, 'x', now(), true)`
       assert.strictEqual((yield* verification).differences.length, 2)
       yield* sql`UPDATE ledger_accounts SET balance = balance + 5 WHERE owner_id = ${accountId}::uuid
         AND kind = 'pending'`
-      yield* sql`UPDATE ledger_accounts SET balance = balance - 5 WHERE kind = 'acquirer'`
+      yield* sql`UPDATE ledger_accounts SET balance = balance - 5 WHERE owner_id = ${accountId}::uuid
+        AND kind = 'acquirer'`
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("what the release before this one writes is posted to the account by a trigger", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const sql = yield* SqlClient
+      const { accountId, key } = yield* makeCaller()
+      yield* paidCharge(key, 1000)
+      // As that release stores a payment: it knows one row of `acquirer`, the installation's.
+      yield* sql`
+        WITH moved AS (
+          INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+          VALUES (uuidv7(), ${accountId}::uuid, 'acquirer', 'available', 700, uuidv7(), 'charge.paid', now())
+        )
+        UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'available' THEN 700 ELSE -700 END
+        WHERE owner_id = ${accountId}::uuid AND kind = 'available'
+          OR owner_id = '00000000-0000-0000-0000-000000000000' AND kind = 'acquirer'`
+      const [kept] = yield* sql`SELECT balance FROM ledger_accounts
+        WHERE owner_id = ${accountId}::uuid AND kind = 'acquirer'`
+      assert.deepStrictEqual(kept, { balance: -1700n })
       yield* assertLedgerHolds
     })
   )

@@ -124,7 +124,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process that is killed whil
         assert.strictEqual(sent.length, COUNT)
 
         const kept = yield* sql<{ kind: string; balance: bigint }>`SELECT kind, balance FROM ledger_accounts
-          WHERE owner_id = ${accountId}::uuid OR kind = 'fees' ORDER BY kind`
+          WHERE owner_id = ${accountId}::uuid AND kind <> 'acquirer' ORDER BY kind`
         assert.deepStrictEqual(Object.fromEntries(kept.map(({ balance, kind }) => [kind, Number(balance)])), {
           available: FUNDS - 75 * (AMOUNT + FEE),
           blocked: 0,

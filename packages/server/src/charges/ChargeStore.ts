@@ -29,7 +29,15 @@ import type { UnknownCursor } from "../Errors.ts"
 import { type ChangedRow, Nudge } from "../events/Nudge.ts"
 import { Ids } from "../Ids.ts"
 import { ADDRESSED, TOLD_WIDTH, type Told, tellingCtes, toldParameters } from "../events/Outbox.ts"
-import { type Transfer, transferCtes, transferParameters, TRANSFERS_WIDTH } from "../ledger/Ledger.ts"
+import {
+  isLocked,
+  ledgerLockCtes,
+  lockLedgerOf,
+  type Transfer,
+  transferCtes,
+  transferParameters,
+  TRANSFERS_WIDTH
+} from "../ledger/Ledger.ts"
 import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { recordset } from "../sql/Recordset.ts"
@@ -101,7 +109,7 @@ export class ChargeStore extends Context.Service<
     readonly change: (change: ChargeChange) => Effect.Effect<boolean, Unavailable>
     /** The same within the caller's transaction, on a charge that it has locked. */
     readonly changeInTransaction: (change: ChargeChange) => Effect.Effect<void, SqlError>
-    /** Locks a charge for the caller's transaction. */
+    /** Locks a charge for the caller's transaction, and before it the ledger of its account. */
     readonly lock: (id: string) => Effect.Effect<StoredCharge | undefined, SqlError>
     readonly find: (id: string) => Effect.Effect<StoredCharge | undefined, Unavailable>
     /** The same for a caller who is remembered, and confirmed beside it. */
@@ -150,7 +158,7 @@ export class ChargeStore extends Context.Service<
           Effect.gen(function* () {
             const callers = callersOf(charges, ({ remembered }) => remembered)
             const rows = yield* sql.unsafe<{ readonly id: string | null; readonly n: number | null }>(insertMany, [
-              ...newRows.parameters(charges.map((each) => toRow(each, callers.numberOf(each)))),
+              ...newRows.parameters(inKeyOrder(charges).map((each) => toRow(each, callers.numberOf(each)))),
               ...notes.parameters(notesOn(charges, ids)),
               ...callers.parameters
             ])
@@ -213,10 +221,16 @@ export class ChargeStore extends Context.Service<
             }
             yield* sql.afterCommit(Effect.sync(() => nudge.afterCommit(done)))
           }),
-        lock: (id) =>
-          Effect.map(sql.unsafe<ChargeRow>(`${selectCharge} WHERE id = $1::uuid FOR UPDATE`, [id]), ([row]) =>
-            row === undefined ? undefined : toStored(row)
-          ),
+        lock: Effect.fnUntraced(function* (id) {
+          const [charge] = yield* sql.unsafe<{ readonly account_id: string }>(
+            "SELECT account_id FROM charges WHERE id = $1::uuid",
+            [id]
+          )
+          if (charge === undefined) return undefined
+          yield* lockLedgerOf(sql, [charge.account_id])
+          const [row] = yield* sql.unsafe<ChargeRow>(`${selectCharge} WHERE id = $1::uuid FOR UPDATE`, [id])
+          return row === undefined ? undefined : toStored(row)
+        }),
         find: (id) => find(id.toLowerCase()),
         findFor: (remembered, id) => orUnconfirmed(findFor({ remembered, id: id.toLowerCase() })),
         findByKey: (applicationId, origin, idempotencyKey) =>
@@ -391,22 +405,24 @@ const allowedMoves = [
 const TOLD = 1 + changedRows.width
 const MOVED = TOLD + TOLD_WIDTH
 
-const changed = `
-  WITH changed AS (
+const changedCtes = (guard: string) => `
+  changed AS (
     UPDATE charges c SET status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id,
       receiver = i.receiver, paid_at = i.paid_at, failure_reason = i.failure_reason, sequence = i.sequence,
       acquirer_answered = true
     FROM ${changedRows.from(1)} AS i
     WHERE c.id = i.id AND c.sequence = i.sequence - 1 AND (${shownStatus("c")}) || '>' || i.status IN (${allowedMoves})
+      AND ${guard}
     RETURNING c.id
   ),
   ${tellingCtes(TOLD)}`
 
 const heldRows = recordset({ charge_id: "uuid", account_id: "uuid", amount: "bigint", due_in_ms: "float8" })
 
-const changeStates = `${changed} SELECT id, ${ADDRESSED} FROM changed`
+const changeStates = `WITH ${changedCtes("true")} SELECT id, ${ADDRESSED} FROM changed`
 
-const changeStatesAndMoveMoney = `${changed},
+const changeStatesAndMoveMoney = `WITH ${ledgerLockCtes(MOVED)},
+  ${changedCtes(isLocked("c.account_id"))},
   ${transferCtes(MOVED)},
   held AS (
     INSERT INTO releases (charge_id, account_id, amount, due_at)
@@ -416,7 +432,9 @@ const changeStatesAndMoveMoney = `${changed},
   )
   SELECT id, ${ADDRESSED} FROM changed`
 
-const changeMany = (changes: ReadonlyArray<ChargeChange>): [string, ReadonlyArray<unknown>] => {
+const changeMany = (unordered: ReadonlyArray<ChargeChange>): [string, ReadonlyArray<unknown>] => {
+  // Rows are locked in the order of their ids, so that two processes never wait for each other.
+  const changes = unordered.toSorted((one, other) => (one.charge.id < other.charge.id ? -1 : 1))
   const parameters = [
     ...changedRows.parameters(
       changes.map(({ charge }) => ({
@@ -526,6 +544,19 @@ const conditions = (sql: SqlClient, filters: ChargeFilters, nowMs: number): Read
     found.push(sql`id < ${lowestIdAt(Math.ceil(filters.createdBeforeMs))}::uuid`)
   }
   return found
+}
+
+/**
+ * A key that another process has inserted and not committed is waited for: in one order everywhere, so that two processes
+ * never wait for each other. Of equal keys the first stays the first.
+ */
+const inKeyOrder = (charges: ReadonlyArray<NewCharge>): ReadonlyArray<NewCharge> => {
+  if (charges.length === 1) return charges
+  const keyOf = ({ charge }: NewCharge) => `${charge.applicationId} ${charge.origin} ${charge.idempotencyKey ?? ""}`
+  return charges
+    .map((each) => ({ each, key: keyOf(each) }))
+    .toSorted((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0))
+    .map(({ each }) => each)
 }
 
 const toRow = ({ charge }: NewCharge, caller: number | undefined) => ({

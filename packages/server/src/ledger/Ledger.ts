@@ -5,15 +5,21 @@
  * with a debit and a credit of the same amount, so that all ledger accounts together always sum to zero;
  * balances are kept beside the transfers in the same commit. A credit raises a balance, a debit lowers it.
  *
- * Ledger accounts are locked in one order everywhere (owner, then kind), so that two movements wait for each
- * other and never for ever.
+ * Each account has all ledger accounts of its own; what the installation has is their sum. So no movement waits for
+ * another account's.
+ *
+ * Ledger accounts are locked before anything is written, and in one order everywhere (owner, then kind), so that two
+ * movements wait for each other and never for ever.
  *
  * Source: decisions.md "Balance and ledger".
  */
+import * as Effect from "effect/Effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import type { Ids } from "../Ids.ts"
 import { recordset } from "../sql/Recordset.ts"
 
-/** The owner of the ledger accounts that are the installation's own: `acquirer` and `fees`. */
+/** The owner of the rows that only the release before this one writes: see migration 0006. */
 export const INSTALLATION = "00000000-0000-0000-0000-000000000000"
 
 export type LedgerKind = "available" | "pending" | "blocked" | "payouts_in_transit" | "acquirer" | "fees"
@@ -59,9 +65,6 @@ export const transfer = (
   ]
 }
 
-const ownerOf = (kind: string) =>
-  `CASE WHEN ${kind} IN ('acquirer', 'fees') THEN '${INSTALLATION}'::uuid ELSE account_id END`
-
 const rows = recordset({
   id: "uuid",
   account_id: "uuid",
@@ -73,39 +76,94 @@ const rows = recordset({
   created_at: "timestamptz"
 })
 
+/** The ledger accounts that transfers touch, and what they take from each. */
+const touched = recordset({ owner_id: "uuid", kind: "text", taken: "bigint" })
+
 /** How many parameters transfers take. */
-export const TRANSFERS_WIDTH = rows.width
+export const TRANSFERS_WIDTH = rows.width + touched.width
 
 /** The parameters that hold transfers. */
-export const transferParameters = (transfers: ReadonlyArray<Transfer>): ReadonlyArray<unknown> =>
-  rows.parameters(transfers)
+export const transferParameters = (transfers: ReadonlyArray<Transfer>): ReadonlyArray<unknown> => [
+  ...rows.parameters(transfers),
+  ...touched.parameters(touchedBy(transfers))
+]
+
+const touchedBy = (transfers: ReadonlyArray<Transfer>) => {
+  const taken = new Map<string, Map<LedgerKind, number>>()
+  for (const { account_id, amount, credit, debit } of transfers) {
+    // `available` of each: movements of one account do not pass each other.
+    const those = taken.get(account_id) ?? new Map<LedgerKind, number>([["available", 0]])
+    those.set(debit, (those.get(debit) ?? 0) + amount)
+    if (!those.has(credit)) those.set(credit, 0)
+    taken.set(account_id, those)
+  }
+  return [...taken].flatMap(([owner_id, those]) =>
+    [...those].map(([kind, cents]) => ({ owner_id, kind, taken: cents }))
+  )
+}
+
+/**
+ * The order of all locks of ledger accounts. The rows that the release before this one locks by a trigger, after all
+ * others, are the last of each owner.
+ */
+const inOrder = (row: string) => `${row}.owner_id, ${row}.kind IN ('acquirer', 'fees'), ${row}.kind`
+
+/**
+ * CTEs that lock what the transfers touch before anything is written: they come before the CTE that changes the
+ * resources, which is guarded by `isLocked`. `first` as for `transferCtes`.
+ */
+export const ledgerLockCtes = (first: number): string => `
+  touched AS MATERIALIZED (SELECT * FROM ${touched.from(first + rows.width)} AS t),
+  locked AS MATERIALIZED (
+    SELECT l.owner_id, l.kind, l.balance, t.taken FROM touched t
+    JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
+    ORDER BY ${inOrder("l")} FOR NO KEY UPDATE OF l
+  ),
+  unlocked AS MATERIALIZED (
+    SELECT owner_id FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
+    GROUP BY owner_id HAVING sum(n) > 0
+  )`
+
+/** True of an account whose `available`, as the statement has locked it, covers what its transfers take from it. */
+export const isCovered = (accountId: string): string =>
+  `(${accountId} IN (SELECT owner_id FROM locked WHERE kind = 'available' AND balance >= taken)) IS TRUE`
+
+/** True of a row whose account the statement has locked. */
+export const isLocked = (accountId: string): string => `(${accountId} IN (SELECT owner_id FROM unlocked)) IS FALSE`
 
 /**
  * CTEs that write the transfers of the resources that a CTE called `changed` returns. `first` is the number of the
- * first of the parameters that `transferParameters` makes.
+ * first of the parameters that `transferParameters` makes. The ledger accounts are locked before: by `ledgerLockCtes` in
+ * the same statement, or by `lockLedgerOf` in the same transaction.
  */
 export const transferCtes = (first: number): string => `
   moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, posted)
+    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at, true
     FROM ${rows.from(first)} AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
     RETURNING account_id, debit, credit, amount
   ),
   sums AS MATERIALIZED (
     SELECT owner_id, kind, sum(amount)::bigint AS amount FROM (
-      SELECT ${ownerOf("credit")} AS owner_id, credit AS kind, amount FROM moved
+      SELECT account_id AS owner_id, credit AS kind, amount FROM moved
       UNION ALL
-      SELECT ${ownerOf("debit")}, debit, -amount FROM moved
+      SELECT account_id, debit, -amount FROM moved
     ) ends
     GROUP BY owner_id, kind
   ),
-  locked AS MATERIALIZED (
-    SELECT l.owner_id, l.kind, s.amount FROM sums s
-    JOIN ledger_accounts l ON l.owner_id = s.owner_id AND l.kind = s.kind
-    ORDER BY l.owner_id, l.kind FOR NO KEY UPDATE OF l
-  ),
   balanced AS (
-    UPDATE ledger_accounts l SET balance = l.balance + k.amount
-    FROM locked k WHERE l.owner_id = k.owner_id AND l.kind = k.kind
+    UPDATE ledger_accounts l SET balance = l.balance + s.amount
+    FROM sums s WHERE l.owner_id = s.owner_id AND l.kind = s.kind
   )`
+
+/**
+ * Locks all ledger accounts of these accounts for the caller's transaction, in the order of all such locks. A
+ * transaction that moves money does this first, before it locks the resource whose money it moves.
+ */
+export const lockLedgerOf = (sql: SqlClient, accountIds: ReadonlyArray<string>): Effect.Effect<void, SqlError> =>
+  Effect.asVoid(sql.unsafe(lockAll, [accountIds.join(",")]))
+
+const lockAll = `
+  SELECT FROM ledger_accounts l WHERE l.owner_id = ANY (string_to_array($1, ',')::uuid[])
+  ORDER BY ${inOrder("l")} FOR NO KEY UPDATE`

@@ -29,7 +29,7 @@ export interface TransferRow {
   readonly created_at: Date
 }
 
-/** A ledger account as it is kept and as its transfers add up. `accountId` null: the installation's. */
+/** A ledger account as it is kept and as its transfers add up. `accountId` null: see migration 0006. */
 export interface Verified {
   readonly accountId: string | null
   readonly kind: LedgerKind
@@ -111,21 +111,29 @@ const findBalances = `
   FROM ledger_accounts a JOIN ledger_accounts p ON p.owner_id = a.owner_id AND p.kind = 'pending'
   WHERE a.owner_id = ANY (string_to_array($1, ',')::uuid[]) AND a.kind = 'available'`
 
-// One statement, one snapshot: what is written meanwhile is in both sides or in neither.
+// One statement, one snapshot: what is written meanwhile is in both sides or in neither. The installation's own rows,
+// which only the release before this one writes, are to be the sum of what that wrote; they are no part of the whole, and
+// named where they differ.
 const recompute = `
   WITH ends AS (
-    SELECT account_id, credit AS kind, amount FROM ledger_transfers
+    SELECT account_id, credit AS kind, amount, posted FROM ledger_transfers
     UNION ALL
-    SELECT account_id, debit, -amount FROM ledger_transfers
+    SELECT account_id, debit, -amount, posted FROM ledger_transfers
   ),
   computed AS (
-    SELECT CASE WHEN kind IN ('acquirer', 'fees') THEN '${INSTALLATION}'::uuid ELSE account_id END AS owner_id, kind,
-      sum(amount)::bigint AS computed
-    FROM ends GROUP BY 1, 2
+    SELECT account_id AS owner_id, kind, sum(amount)::bigint AS computed FROM ends GROUP BY 1, 2
+  ),
+  earlier AS (
+    SELECT kind, sum(amount)::bigint AS computed FROM ends WHERE NOT posted AND kind IN ('acquirer', 'fees') GROUP BY 1
   )
   SELECT coalesce(k.owner_id, c.owner_id) AS owner_id, coalesce(k.kind, c.kind) AS kind,
     coalesce(k.balance, 0) AS kept, coalesce(c.computed, 0) AS computed
-  FROM ledger_accounts k FULL JOIN computed c ON c.owner_id = k.owner_id AND c.kind = k.kind
+  FROM (SELECT * FROM ledger_accounts WHERE owner_id <> '${INSTALLATION}'::uuid) k
+  FULL JOIN computed c ON c.owner_id = k.owner_id AND c.kind = k.kind
+  UNION ALL
+  SELECT k.owner_id, k.kind, k.balance, coalesce(e.computed, 0)
+  FROM ledger_accounts k LEFT JOIN earlier e ON e.kind = k.kind
+  WHERE k.owner_id = '${INSTALLATION}'::uuid AND k.balance <> coalesce(e.computed, 0)
   ORDER BY 1, 2`
 
 const toBalance = ({ available, pending }: Pick<BalanceRow, "available" | "pending">): Balance => ({

@@ -29,7 +29,16 @@ import { callersOf, liveCte } from "../accounts/Callers.ts"
 import type { UnknownCursor } from "../Errors.ts"
 import { type ChangedRow, Nudge } from "../events/Nudge.ts"
 import { ADDRESSED, TOLD_WIDTH, type Told, tellingCtes, toldParameters } from "../events/Outbox.ts"
-import { type Transfer, transferCtes, transferParameters, TRANSFERS_WIDTH } from "../ledger/Ledger.ts"
+import {
+  isCovered,
+  isLocked,
+  ledgerLockCtes,
+  lockLedgerOf,
+  type Transfer,
+  transferCtes,
+  transferParameters,
+  TRANSFERS_WIDTH
+} from "../ledger/Ledger.ts"
 import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { recordset } from "../sql/Recordset.ts"
@@ -185,7 +194,7 @@ export class PayoutStore extends Context.Service<
       const decideLocked = (members: ReadonlyArray<NewPayout>) =>
         sql.withTransaction(
           Effect.gen(function* () {
-            yield* sql.unsafe(lockBalances, [accountIdsOf(members).join(",")])
+            yield* lockLedgerOf(sql, accountIdsOf(members))
             const callers = callersOf(members, ({ remembered }) => remembered)
             const { accounts, live } = yield* read(accountIdsOf(members), callers.parameters)
             const isLive = (member: NewPayout) => {
@@ -222,7 +231,7 @@ export class PayoutStore extends Context.Service<
               ),
               ...toldParameters(written.map(({ told }) => told)),
               ...transferParameters(written.flatMap(({ transfers }) => transfers)),
-              ...costRows.parameters(costsOf(written, remembered !== undefined)),
+              ...termsRows.parameters(termsOf(written, remembered !== undefined)),
               ...(remembered?.parameters ?? nobody)
             ])
 
@@ -443,12 +452,6 @@ const payoutColumns = `id, account_id, application_id, origin, idempotency_key, 
 
 const selectPayout = `SELECT ${payoutColumns} FROM payouts`
 
-// Both ledger accounts that a payout touches, in the order in which every movement locks them.
-const lockBalances = `
-  SELECT owner_id FROM ledger_accounts
-  WHERE owner_id = ANY (string_to_array($1, ',')::uuid[]) AND kind IN ('available', 'payouts_in_transit')
-  ORDER BY owner_id, kind FOR NO KEY UPDATE`
-
 const readAccounts = `
   WITH ${liveCte(2)}
   SELECT a.id, a.status, a.onboarding_status, a.auto_payout_enabled, a.payout_fee_fixed, a.payout_fee_basis_points,
@@ -505,17 +508,17 @@ const newRows = recordset({
   caller: "integer"
 })
 
-/** What the payouts of an account cost together, and the terms that they were decided on where those were remembered. */
-const costRows = recordset({
+/** The accounts of payouts, and the terms that those were decided on where they were remembered. */
+const termsRows = recordset({
   account_id: "uuid",
-  amount: "bigint",
   auto_payout_enabled: "integer",
   payout_fee_fixed: "bigint",
   payout_fee_basis_points: "integer"
 })
 
-const COSTS = 1 + newRows.width + TOLD_WIDTH + TRANSFERS_WIDTH
-const CALLERS = COSTS + costRows.width
+const MOVED = 1 + newRows.width + TOLD_WIDTH
+const TERMS = MOVED + TRANSFERS_WIDTH
+const CALLERS = TERMS + termsRows.width
 
 const { parameters: nobody } = callersOf([], () => undefined)
 
@@ -523,25 +526,20 @@ const { parameters: nobody } = callersOf([], () => undefined)
 // waiting for the balance that is locked here. (One that was stored since the statement began is tried all the same.)
 const insertMany = `
   WITH ${liveCte(CALLERS)},
-  balances AS MATERIALIZED (
-    SELECT l.owner_id, l.kind, l.balance, n.amount, n.auto_payout_enabled, n.payout_fee_fixed, n.payout_fee_basis_points
-    FROM ${costRows.from(COSTS)} AS n
-    JOIN ledger_accounts l ON l.owner_id = n.account_id AND l.kind IN ('available', 'payouts_in_transit')
-    ORDER BY l.owner_id, l.kind FOR NO KEY UPDATE OF l
-  ),
+  ${ledgerLockCtes(MOVED)},
   covered AS MATERIALIZED (
-    SELECT b.owner_id FROM balances b JOIN accounts a ON a.id = b.owner_id
-    WHERE b.kind = 'available' AND b.balance >= b.amount AND (b.auto_payout_enabled IS NULL OR (
+    SELECT n.account_id FROM ${termsRows.from(TERMS)} AS n JOIN accounts a ON a.id = n.account_id
+    WHERE ${isLocked("n.account_id")} AND ${isCovered("n.account_id")} AND (n.auto_payout_enabled IS NULL OR (
       a.status = 'active' AND a.onboarding_status = 'completed' AND a.payout_duplicate_window = 0
-      AND a.auto_payout_enabled::integer = b.auto_payout_enabled AND a.payout_fee_fixed = b.payout_fee_fixed
-      AND a.payout_fee_basis_points = b.payout_fee_basis_points
+      AND a.auto_payout_enabled::integer = n.auto_payout_enabled AND a.payout_fee_fixed = n.payout_fee_fixed
+      AND a.payout_fee_basis_points = n.payout_fee_basis_points
     ))
   ),
   changed AS (
     INSERT INTO payouts (${payoutColumns}, hand_over_at)
     SELECT ${payoutColumns}, CASE WHEN status = 'processing' THEN now() END
     FROM ${newRows.from(1)} AS p
-    WHERE (p.account_id IN (SELECT owner_id FROM covered)) IS TRUE
+    WHERE (p.account_id IN (SELECT account_id FROM covered)) IS TRUE
       AND (p.caller IS NULL OR (p.caller IN (SELECT n FROM live)) IS TRUE)
       AND NOT EXISTS (
       SELECT 1 FROM payouts k
@@ -553,7 +551,7 @@ const insertMany = `
     RETURNING id
   ),
   ${tellingCtes(1 + newRows.width)},
-  ${transferCtes(1 + newRows.width + TOLD_WIDTH)}
+  ${transferCtes(MOVED)}
   SELECT id, ${ADDRESSED} FROM changed`
 
 // The guard of every change: the pairs of states that the transition table of domain allows.
@@ -570,31 +568,38 @@ const changedRows = recordset({
   sequence: "integer"
 })
 
+const MOVED_BY_CHANGE = 1 + changedRows.width + TOLD_WIDTH
+
 const changed = `
-  WITH changed AS (
+  WITH ${ledgerLockCtes(MOVED_BY_CHANGE)},
+  changed AS (
     UPDATE payouts p SET status = i.status, end_to_end_id = i.end_to_end_id, failure_reason = i.failure_reason,
       processed_at = coalesce(p.processed_at, i.processed_at), sequence = i.sequence,
       hand_over_at = CASE WHEN i.status = 'processing' THEN now() END
     FROM ${changedRows.from(1)} AS i
     WHERE p.id = i.id AND p.sequence = i.sequence - 1 AND p.status || '>' || i.status IN (${allowedMoves})
+      AND ${isLocked("p.account_id")}
     RETURNING p.id
   ),
   ${tellingCtes(1 + changedRows.width)},
-  ${transferCtes(1 + changedRows.width + TOLD_WIDTH)}
+  ${transferCtes(MOVED_BY_CHANGE)}
   SELECT id, ${ADDRESSED} FROM changed`
 
 const changeMany = (changes: ReadonlyArray<PayoutChange>): [string, ReadonlyArray<unknown>] => [
   changed,
   [
     ...changedRows.parameters(
-      changes.map(({ payout }) => ({
-        id: payout.id,
-        status: payout.status,
-        end_to_end_id: payout.endToEndId,
-        failure_reason: payout.failureReason,
-        processed_at: payout.processedAtMs,
-        sequence: payout.sequence
-      }))
+      // Rows are locked in the order of their ids, so that two processes never wait for each other.
+      changes
+        .toSorted((one, other) => (one.payout.id < other.payout.id ? -1 : 1))
+        .map(({ payout }) => ({
+          id: payout.id,
+          status: payout.status,
+          end_to_end_id: payout.endToEndId,
+          failure_reason: payout.failureReason,
+          processed_at: payout.processedAtMs,
+          sequence: payout.sequence
+        }))
     ),
     ...toldParameters(changes.map(({ told }) => told)),
     ...transferParameters(changes.flatMap(({ transfers }) => transfers))
@@ -675,24 +680,16 @@ const accountIdsOf = (members: ReadonlyArray<NewPayout>): ReadonlyArray<string> 
   ...new Set(members.map(({ requested }) => requested.accountId))
 ]
 
-/** What the payouts of each account cost together; with the terms that they were granted on, where those are to hold. */
-const costsOf = (written: ReadonlyArray<Granted>, withTerms: boolean) => {
-  const costs = new Map<string, { readonly account: Account; amount: number }>()
-  for (const { account, payout } of written) {
-    const cost = costs.get(payout.accountId) ?? { account, amount: 0 }
-    cost.amount += payout.amount + payout.fee
-    costs.set(payout.accountId, cost)
-  }
-  return [...costs].map(([account_id, { account, amount }]) => ({
+/** The accounts of payouts; with the terms that they were granted on, where those are to hold. */
+const termsOf = (written: ReadonlyArray<Granted>, withTerms: boolean) =>
+  [...new Map(written.map(({ account, payout }) => [payout.accountId, account]))].map(([account_id, account]) => ({
     account_id,
-    amount,
     ...(withTerms && {
       auto_payout_enabled: Number(account.auto_payout_enabled),
       payout_fee_fixed: Number(account.payout_fee_fixed),
       payout_fee_basis_points: account.payout_fee_basis_points
     })
   }))
-}
 
 const scopeOf = (payout: Pick<StoredPayout, "applicationId" | "accountId">) => payout.applicationId ?? payout.accountId
 

@@ -13,13 +13,15 @@ import money from "./migrations/0002_money.ts"
 import webhookEndpoints from "./migrations/0003_webhook_endpoints.ts"
 import chargeRecoveries from "./migrations/0004_charge_recoveries.ts"
 import deliveriesByDueTime from "./migrations/0005_deliveries_by_due_time.ts"
+import ledgerPerAccount from "./migrations/0006_ledger_per_account.ts"
 
 export const migrations = {
   "0001_foundation": foundation,
   "0002_money": money,
   "0003_webhook_endpoints": webhookEndpoints,
   "0004_charge_recoveries": chargeRecoveries,
-  "0005_deliveries_by_due_time": deliveriesByDueTime
+  "0005_deliveries_by_due_time": deliveriesByDueTime,
+  "0006_ledger_per_account": ledgerPerAccount
 }
 
 /** The database server is too old. */

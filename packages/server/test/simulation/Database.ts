@@ -78,10 +78,6 @@ export const openDatabase = (url: Redacted.Redacted<string>): Effect.Effect<Data
         await query(truncate)
         await query("ALTER TABLE ledger_transfers ENABLE TRIGGER ledger_transfers_append_only")
         await query("SELECT setval('simulation_ids', 1)")
-        await query(
-          `INSERT INTO ledger_accounts (owner_id, kind) VALUES
-            ('00000000-0000-0000-0000-000000000000', 'acquirer'), ('00000000-0000-0000-0000-000000000000', 'fees')`
-        )
       }
     }
   })

@@ -55,7 +55,7 @@ export const makeInvariants = (options: {
     if (row.kind === "charges") {
       if (row.is_now === "paid" && row.was === "pending") {
         move(owner, merchantOf(owner).releaseDelayS > 0 ? "pending" : "available", amount)
-        move(INSTALLATION, "acquirer", -amount)
+        move(owner, "acquirer", -amount)
       } else if (step === "paid>infraction") {
         move(owner, "available", -amount)
         move(owner, "blocked", amount)
@@ -64,7 +64,7 @@ export const makeInvariants = (options: {
         move(owner, "available", amount)
       } else if (row.is_now === "refunded" || row.is_now === "charged_back") {
         move(owner, row.was === "infraction" ? "blocked" : "available", -amount)
-        move(INSTALLATION, "acquirer", amount)
+        move(owner, "acquirer", amount)
       }
     } else if (row.kind === "releases") {
       move(owner, "pending", -amount)
@@ -80,8 +80,8 @@ export const makeInvariants = (options: {
         if ((model.get(`${owner} available`) ?? 0) < 0) broken.push(`payout ${row.id} spends what is not there`)
       } else if (row.is_now === "completed") {
         move(owner, "payouts_in_transit", -all)
-        move(INSTALLATION, "acquirer", amount)
-        move(INSTALLATION, "fees", fee)
+        move(owner, "acquirer", amount)
+        move(owner, "fees", fee)
       } else if (row.is_now === "failed" || row.is_now === "canceled") {
         move(owner, "payouts_in_transit", -all)
         move(owner, "available", all)
@@ -306,8 +306,6 @@ interface DeliveryRow {
   readonly is_deleted: boolean | null
 }
 
-const INSTALLATION = "00000000-0000-0000-0000-000000000000"
-
 const dispatched: ReadonlySet<string> = new Set(
   eventCatalog.flatMap(({ dispatched: isDispatched, event }) => (isDispatched ? [event] : []))
 )
@@ -362,11 +360,9 @@ const transfersThatDiffer = `
   SELECT owner_id, kind FROM (
     SELECT owner_id, kind, balance AS amount FROM ledger_accounts
     UNION ALL
-    SELECT CASE WHEN credit IN ('acquirer', 'fees') THEN '${INSTALLATION}'::uuid ELSE account_id END, credit, -amount
-      FROM ledger_transfers
+    SELECT account_id, credit, -amount FROM ledger_transfers
     UNION ALL
-    SELECT CASE WHEN debit IN ('acquirer', 'fees') THEN '${INSTALLATION}'::uuid ELSE account_id END, debit, amount
-      FROM ledger_transfers
+    SELECT account_id, debit, amount FROM ledger_transfers
   ) sides GROUP BY owner_id, kind HAVING sum(amount) <> 0`
 
 const waitingRows = `

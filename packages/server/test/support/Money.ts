@@ -104,12 +104,12 @@ export const balanceOf = (key: string) =>
 
 export const availableOf = (key: string) => Effect.map(balanceOf(key), ({ available }) => available)
 
-/** The kept balances of an account's ledger accounts. */
+/** The kept balances of an account's ledger accounts, without those that are the other side of what comes and goes. */
 export const keptOf = (accountId: string) =>
   Effect.flatMap(SqlClient, (sql) =>
     Effect.map(
       sql<{ kind: string; balance: bigint }>`SELECT kind, balance FROM ledger_accounts
-        WHERE owner_id = ${accountId}::uuid`,
+        WHERE owner_id = ${accountId}::uuid AND kind NOT IN ('acquirer', 'fees')`,
       (rows) => Object.fromEntries(rows.map(({ balance, kind }) => [kind, Number(balance)]))
     )
   )
