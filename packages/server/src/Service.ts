@@ -31,6 +31,7 @@ import { Payouts } from "./payouts/Payouts.ts"
 import { PayoutStore } from "./payouts/PayoutStore.ts"
 import { Secrets } from "./Secrets.ts"
 import * as Database from "./sql/Database.ts"
+import { DatabaseState } from "./sql/DatabaseState.ts"
 import type { Unavailable } from "./sql/Unavailable.ts"
 import { DeliveryQueue } from "./webhooks/DeliveryQueue.ts"
 import { DeliveryStore } from "./webhooks/DeliveryStore.ts"
@@ -78,7 +79,8 @@ const services = SimulatorReports.layer.pipe(
   Layer.provideMerge(deciders),
   Layer.provideMerge(Simulator.layer),
   Layer.provideMerge(storesLayer),
-  Layer.provideMerge(Listening.layer)
+  Layer.provideMerge(Listening.layer),
+  Layer.provideMerge(DatabaseState.layer.pipe(Layer.provide(Database.layer)))
 )
 
 const looping = <R>(name: string, round: Effect.Effect<number, Unavailable, R>, idle: Duration.Input) =>

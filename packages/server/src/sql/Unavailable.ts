@@ -18,9 +18,14 @@ export class Unavailable extends Schema.TaggedError<Unavailable>()("Unavailable"
 export const isPassing = (error: SqlError): boolean => {
   if (error.reason.isRetryable) return true
   const code = hasProperty(error.reason.cause, "code") ? error.reason.cause.code : undefined
-  // 57P: the server is shutting down or starting; 53: it is out of connections, memory or disk.
-  return typeof code === "string" && (code.startsWith("57P") || code.startsWith("53"))
+  return typeof code === "string" && (passing.has(code) || code.startsWith("57P") || code.startsWith("53"))
 }
+
+/**
+ * Beside 57P (the server is shutting down or starting) and 53 (it is out of connections, memory or disk): a primary that
+ * is read-only, a transaction that was idle for too long, and a password that is being changed.
+ */
+const passing = new Set(["25006", "25P03", "28P01"])
 
 /**
  * The fault of the database in a cause. Where a connection breaks in the midst of a transaction, the roll-back fails as
