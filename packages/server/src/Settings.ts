@@ -85,7 +85,7 @@ const config: Config.Config<SettingsShape> = Config.all({
   operatorToken: Config.option(checked("OPERATOR_TOKEN", Config.Redacted("OPERATOR_TOKEN"), strongToken)),
   databaseUrl: Config.option(Config.Redacted("DATABASE_URL")),
   migrationsDatabaseUrl: Config.option(Config.Redacted("MIGRATIONS_DATABASE_URL")),
-  // Migrations hold a lock on one and work on another; one listens.
+  // Migrations hold a lock on one and work on another.
   databaseConnections: atLeast(3, "DATABASE_CONNECTIONS").pipe(Config.withDefault(16)),
   dataDir: Config.String("DATA_DIR").pipe(Config.withDefault(".data")),
   secretsKeys: Config.option(Config.Redacted("SECRETS_KEYS")),

@@ -22,6 +22,7 @@ import { Settings } from "../Settings.ts"
 import * as EmbeddedPostgres from "./EmbeddedPostgres.ts"
 import * as Migrations from "./Migrations.ts"
 import * as Privileges from "./Privileges.ts"
+import { withWatchedListen } from "./WatchedListen.ts"
 
 /** Where the data is, for the lines that a person reads at start. */
 export class DatabaseLocation extends Context.Service<
@@ -59,6 +60,7 @@ const client = Layer.unwrap(
       applicationName: "pix-payments",
       maxConnections: settings.databaseConnections,
       connectTimeout: "3 seconds",
+      keepAlive: "15 seconds",
       startupParameters: {
         statement_timeout: "5s",
         lock_timeout: "5s",
@@ -108,8 +110,10 @@ const migrated = Effect.gen(function* () {
   return yield* migrateAs(migrationsUrl, service?.name ?? "")
 })
 
+const watched = Layer.effectDiscard(Effect.map(PgClient.PgClient, (pool) => withWatchedListen(pool)))
+
 /** The pool, migrated. */
-export const layer = Layer.effectDiscard(migrated).pipe(Layer.provideMerge(client))
+export const layer = Layer.merge(Layer.effectDiscard(migrated), watched).pipe(Layer.provideMerge(client))
 
 /** Runs a report that reads whole tables, in a transaction of its own with the planner left free. */
 export const wholeTables = <A, E, R>(report: Effect.Effect<A, E, R>) =>

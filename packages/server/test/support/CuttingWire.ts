@@ -1,6 +1,7 @@
 /**
  * A wire to PostgreSQL that breaks: while it is frayed, each connection is cut after a number of bytes, in either
- * direction, or as the answer to a COMMIT passes, which its sender then never sees.
+ * direction, or as the answer to a COMMIT passes, which its sender then never sees. It can also go silent: connections
+ * stay open, and nothing that is sent arrives.
  */
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -12,6 +13,8 @@ import type { Random } from "./Model.ts"
 export interface CuttingWire {
   readonly url: Redacted.Redacted<string>
   readonly fray: (on: boolean) => void
+  /** Swallows from now on what is sent over the connections that are open, for good; new ones work. */
+  readonly silence: () => void
   /** How many connections were cut, and how many of them with a COMMIT's answer. */
   readonly cuts: () => { readonly all: number; readonly atCommit: number }
 }
@@ -25,12 +28,15 @@ export const cuttingWire = (
       Effect.promise(async () => {
         const target = new URL(Redacted.value(to))
         const sockets = new Set<Net.Socket>()
+        const opened = new Set<{ isSilent: boolean }>()
         let isFrayed = false
         let all = 0
         let atCommit = 0
         const server = Net.createServer((inner) => {
           const outer = Net.connect(Number(target.port), target.hostname)
           let bytesLeft = Infinity
+          const state = { isSilent: false }
+          opened.add(state)
           const cut = () => {
             all++
             inner.destroy()
@@ -44,6 +50,7 @@ export const cuttingWire = (
               into.destroy()
             })
             from.on("data", (chunk: Buffer) => {
+              if (state.isSilent) return
               if (!isFrayed) {
                 bytesLeft = Infinity
                 return void into.write(chunk)
@@ -71,6 +78,9 @@ export const cuttingWire = (
           fray: (on: boolean) => {
             isFrayed = on
           },
+          silence: () => {
+            for (const each of opened) each.isSilent = true
+          },
           cuts: () => ({ all, atCommit }),
           server,
           sockets
@@ -82,5 +92,5 @@ export const cuttingWire = (
           for (const socket of sockets) socket.destroy()
         })
     ),
-    ({ cuts, fray, url }) => ({ url, fray, cuts })
+    ({ cuts, fray, silence, url }) => ({ url, fray, silence, cuts })
   )
