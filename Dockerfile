@@ -11,7 +11,7 @@ COPY packages/server/package.json packages/server/
 RUN npx --yes pnpm@12.21.0 install --frozen-lockfile --prod --no-optional --ignore-scripts --filter "@pix-payments/server..."
 
 FROM node:26-bookworm-slim
-ENV NODE_ENV=production UV_THREADPOOL_SIZE=32 LOG_FORMAT=json HOST=0.0.0.0 OPERATOR_HOST=0.0.0.0
+ENV NODE_ENV=production LOG_FORMAT=json HOST=0.0.0.0 OPERATOR_HOST=0.0.0.0
 WORKDIR /app
 COPY --from=dependencies /app ./
 COPY packages/domain/src packages/domain/src

@@ -73,7 +73,6 @@ const ourServer = Effect.fnUntraced(function* (
     OPERATOR_PORT: String(operatorPort),
     OPERATOR_TOKEN: token,
     LOG_LEVEL: "error",
-    UV_THREADPOOL_SIZE: "32",
     ...poolOf(connections),
     ...settings
   }

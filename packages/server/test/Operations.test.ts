@@ -92,7 +92,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, webhookR
         ([, name]) => name!
       )
       assert.isAbove(set.length, 5)
-      const ofNode = new Set(["NODE_ENV", "UV_THREADPOOL_SIZE"])
+      const ofNode = new Set(["NODE_ENV"])
       for (const name of [...set, ...image].filter((each) => !ofNode.has(each))) assert.include(settings, name)
       for (const needed of ["DATABASE_URL", "OPERATOR_TOKEN", "SECRETS_KEYS"]) assert.include(set, needed)
     })

@@ -8,6 +8,7 @@ const claimed = (id: string, destination: string, foundAt = destination): Claime
   id,
   destination,
   foundAt,
+  accountId: "a",
   event: "charge.pix.paid",
   endpointId: null,
   resourceId: id,

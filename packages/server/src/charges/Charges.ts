@@ -219,7 +219,10 @@ export class Charges extends Context.Service<
       })
 
       const create = Effect.fnUntraced(function* (owner: Owner, merchant: Merchant, request: ChargeRequest) {
-        if (typeof request.webhook_url === "string" && !(yield* addresses.mayReceive(request.webhook_url))) {
+        if (
+          typeof request.webhook_url === "string" &&
+          !(yield* addresses.mayReceive(request.webhook_url, owner.accountId))
+        ) {
           const refusal = { code: "INVALID_WEBHOOK_URL", details: ["webhook_url"] } as const
           return yield* unlessReplay(owner, new RequestRefused(refusal))
         }

@@ -32,7 +32,7 @@ export const handlers = Effect.gen(function* () {
         const id = params["id"] ?? ""
         yield* endpoints.find(caller.applicationId, id)
         const changes = yield* accepted(decodeUpdateWebhookEndpoint(body))
-        return { status: 200, body: toWebhookEndpoint(yield* endpoints.update(caller.applicationId, id, changes)) }
+        return { status: 200, body: toWebhookEndpoint(yield* endpoints.update(caller, id, changes)) }
       }).pipe(Effect.catchTags({ RequestRefused: refusedEndpoint, NotFoundError: webhookNotFound })),
 
     delete: ({ caller, params }) =>

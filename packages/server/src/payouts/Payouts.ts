@@ -149,7 +149,10 @@ export class Payouts extends Context.Service<
         key: string | undefined,
         request: CreatePayout | CreateDashboardPayout
       ) {
-        if (typeof request.webhook_url === "string" && !(yield* addresses.mayReceive(request.webhook_url))) {
+        if (
+          typeof request.webhook_url === "string" &&
+          !(yield* addresses.mayReceive(request.webhook_url, owner.accountId))
+        ) {
           const refusal = { code: "INVALID_WEBHOOK_URL", details: ["webhook_url"] } as const
           return yield* unlessReplay(owner, key, new RequestRefused(refusal))
         }

@@ -30,6 +30,7 @@ import type { DeliveryRow } from "./DeliveryStore.ts"
 export interface Claimed {
   readonly id: string
   readonly event: string
+  readonly accountId: string
   readonly endpointId: string | null
   /** The charge, payout or dispute that the event is about. */
   readonly resourceId: string
@@ -198,6 +199,7 @@ interface TakenRow {
   readonly id: string
   readonly status: DeliveryRow["status"]
   readonly event: string
+  readonly account_id: string
   readonly endpoint_id: string | null
   readonly resource_id: string
   readonly url: string
@@ -234,6 +236,7 @@ const dueOf = (rows: ReadonlyArray<TakenRow>): Due => {
 const toClaimed = (row: TakenRow): Claimed => ({
   id: row.id,
   event: row.event,
+  accountId: row.account_id,
   endpointId: row.endpoint_id,
   resourceId: row.resource_id,
   url: row.url,
@@ -309,7 +312,7 @@ const taking = `
     WHERE d.id = u.id AND c.id = d.change_id
     RETURNING d.id, d.status, d.event, d.endpoint_id, d.resource_id, d.url, d.destination, u.destination AS found_at,
       CASE WHEN d.endpoint_id IS NULL THEN d.secret ELSE w.secret END AS secret, d.attempts_made,
-      d.curve_from, c.created_at, c.sequence, c.data
+      d.curve_from, c.account_id, c.created_at, c.sequence, c.data
   )`
 
 // A row that is locked is looked at again as it has become by then; it is found by its id and by no other index.

@@ -1,97 +1,157 @@
 /**
  * Whether a webhook may go to an address: the rule of `domain/PublicUrl`, with names resolved.
  *
- * Guarantees: a name is refused when any address it has is forbidden. `lookup` is what a connection uses to
- * find its address, so that the address that was judged is the address that is connected to. A name is looked up once
- * at a time, whoever waits for it: the system's few places for look-ups are not all taken by one that never answers.
+ * Guarantees:
+ * - a name is refused when any address it has is forbidden;
+ * - the address that was judged is the address that is connected to: an attempt holds a judged answer, and `lookup`,
+ *   which connections use to find their address, gives nothing but what is held;
+ * - look-ups take no thread, are bounded in number and time, and are shared between accounts (`NameLookups`).
  *
- * Source: decisions.md "Webhooks" (public URL).
+ * Source: decisions.md "Webhooks" (public URL), "Decided after the first release".
  */
-import { isPublicAddress, judgeUrl, mayReach } from "@pix-payments/domain/PublicUrl"
+import { judgeUrl, mayReach, type Network, type UrlHost } from "@pix-payments/domain/PublicUrl"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { lookup, type LookupAddress, type LookupOptions } from "node:dns"
+import type { LookupAddress } from "node:dns"
 import type { LookupFunction } from "node:net"
 import { Settings } from "../Settings.ts"
+import { type Lookup, makeNameLookups } from "./NameLookups.ts"
+import { makeNameQuery, type NameSources, systemSources } from "./NameQuery.ts"
+import { lookupShares } from "./LookupShares.ts"
 
-export class ForbiddenAddress extends Error {
-  override readonly name = "ForbiddenAddress"
-  constructor(host: string) {
-    super(`${host} is not a public address`)
-  }
-}
+/** Why no connection is made. */
+export class NotReachable extends Data.TaggedError("NotReachable")<{
+  readonly reason: "forbidden address" | "name does not resolve" | "too many name look-ups"
+}> {}
+
+/** Where names are looked up. Tests set a server of their own. */
+export const NameSourcesRef = Context.Reference<NameSources>("@pix-payments/server/NameSources", {
+  defaultValue: () => systemSources
+})
 
 export class PublicAddress extends Context.Service<
   PublicAddress,
   {
-    /** At creation: a name that does not resolve in time is accepted, and judged again at every attempt. */
-    readonly mayReceive: (url: string) => Effect.Effect<boolean>
-    /** At an attempt, for hosts that need no resolving. */
-    readonly isForbiddenLiteral: (url: string) => boolean
-    /** At an attempt, for names. */
+    /**
+     * At creation, in the share of an account. A name that does not resolve in time is accepted, unless it is private by
+     * definition, and judged again at every attempt.
+     */
+    readonly mayReceive: (url: string, accountId: string) => Effect.Effect<boolean>
+    /** At an attempt: makes it with a URL that may be called, while the addresses of its host are held. */
+    readonly reaching: <A, E, R>(
+      url: string,
+      accountId: string,
+      attempt: (url: URL) => Effect.Effect<A, E, R>
+    ) => Effect.Effect<A, E | NotReachable, R>
+    /** For connections: the addresses that are held for a name. */
     readonly lookup: LookupFunction
   }
 >()("@pix-payments/server/PublicAddress") {
   static readonly layer = Layer.effect(
     PublicAddress,
-    Effect.map(Settings, ({ webhookAllowedNetworks: allowed }) => {
-      const resolve = oneAtATime((name, family, done) => lookup(name, { family, all: true }, done))
+    Effect.gen(function* () {
+      const { webhookAllowedNetworks: allowed } = yield* Settings
+      const clock = yield* Clock.Clock
+      const monotonicMs = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+      const query = yield* makeNameQuery(yield* NameSourcesRef, monotonicMs)
+      const { lookUp } = makeNameLookups(query, lookupShares, monotonicMs)
+      const held = makeHeldAddresses()
+
+      const judged = Effect.fnUntraced(function* (
+        accountId: string,
+        host: Extract<UrlHost, { readonly _tag: "Name" }>
+      ) {
+        const lookup = yield* lookUp(accountId, host)
+        if (lookup._tag !== "Resolved") return yield* new NotReachable({ reason: unresolved[lookup._tag] })
+        if (!mayReachAll(host, lookup.addresses, allowed))
+          return yield* new NotReachable({ reason: "forbidden address" })
+        return lookup.addresses
+      })
+
       return PublicAddress.of({
-        mayReceive: (url) => {
+        mayReceive: (url, accountId) => {
           const verdict = judgeUrl(url, allowed)
           if (verdict._tag === "Refused") return Effect.succeed(false)
-          if (verdict.host._tag === "Address") return Effect.succeed(true)
-          const { name } = verdict.host
-          return Effect.callback<ReadonlyArray<LookupAddress>>((resume) =>
-            resolve(name, 0, (error, addresses) => resume(Effect.succeed(error === null ? addresses : [])))
-          ).pipe(
-            Effect.timeoutOrElse({ duration: "1 second", orElse: () => Effect.succeed([]) }),
-            Effect.map((addresses) =>
-              mayReach(
-                verdict.host,
-                addresses.map(({ address }) => address),
-                allowed
-              )
+          const { host } = verdict
+          if (host._tag === "Address") return Effect.succeed(true)
+          return lookUp(accountId, host).pipe(
+            Effect.timeoutOrElse({
+              duration: "1 second",
+              orElse: () => Effect.succeed({ _tag: "NotAnswered" } as const)
+            }),
+            Effect.map((lookup) => mayReachAll(host, addressesOf(lookup), allowed))
+          )
+        },
+        reaching: (url, accountId, attempt) => {
+          const verdict = judgeUrl(url, allowed)
+          if (verdict._tag === "Refused") return Effect.fail(new NotReachable({ reason: "forbidden address" }))
+          const { host, url: parsed } = verdict
+          if (host._tag === "Address") return attempt(parsed)
+          return Effect.flatMap(judged(accountId, host), (addresses) =>
+            Effect.acquireUseRelease(
+              Effect.sync(() => held.hold(parsed.hostname, addresses)),
+              () => attempt(parsed),
+              (release) => Effect.sync(release)
             )
           )
         },
-        isForbiddenLiteral: (url) => judgeUrl(url, allowed)._tag === "Refused",
-        lookup: (hostname, options, callback) => {
-          resolve(hostname, options.family, (error, addresses) => {
-            if (error !== null) return callback(error, [])
-            if (!addresses.every(({ address }) => isPublicAddress(address, allowed))) {
-              return callback(new ForbiddenAddress(hostname), [])
-            }
-            if (options.all === true) return callback(null, addresses)
-            const [first] = addresses
-            callback(null, first?.address ?? "", first?.family ?? 4)
-          })
-        }
+        lookup: held.lookup
       })
     })
   )
 }
 
-type Family = LookupOptions["family"]
-type Done = (error: NodeJS.ErrnoException | null, addresses: Array<LookupAddress>) => void
-type Resolve = (name: string, family: Family, done: Done) => void
+const unresolved = {
+  NoSuchName: "name does not resolve",
+  NotAnswered: "name does not resolve",
+  Busy: "too many name look-ups"
+} as const
 
-/** The same, where whoever asks for a name that is being looked up gets that answer. */
-export const oneAtATime = (resolve: Resolve): Resolve => {
-  const waiting = new Map<string, Array<Done>>()
-  return (name, family, done) => {
-    const asked = `${family ?? 0} ${name}`
-    const others = waiting.get(asked)
-    if (others !== undefined) {
-      others.push(done)
-      return
+const addressesOf = (lookup: Lookup): ReadonlyArray<LookupAddress> =>
+  lookup._tag === "Resolved" ? lookup.addresses : []
+
+const mayReachAll = (
+  host: UrlHost,
+  addresses: ReadonlyArray<LookupAddress>,
+  allowed: ReadonlyArray<Network>
+): boolean =>
+  mayReach(
+    host,
+    addresses.map(({ address }) => address),
+    allowed
+  )
+
+/** The judged addresses of the names that attempts are being made to, the latest of each. */
+export const makeHeldAddresses = () => {
+  const byName = new Map<string, { addresses: ReadonlyArray<LookupAddress>; holders: number }>()
+
+  const lookup: LookupFunction = (hostname, options, callback) => {
+    const all = byName.get(hostname)?.addresses ?? []
+    const family = options.family === "IPv4" ? 4 : options.family === "IPv6" ? 6 : (options.family ?? 0)
+    const fitting = all.filter((address) => family === 0 || address.family === family)
+    const [first] = fitting
+    if (first === undefined) {
+      return callback(Object.assign(new Error(`no address of ${hostname} is held`), { code: "ENOTFOUND" }), "")
     }
-    const all = [done]
-    waiting.set(asked, all)
-    resolve(name, family, (error, addresses) => {
-      waiting.delete(asked)
-      for (const each of all) each(error, addresses)
-    })
+    if (options.all === true) return callback(null, fitting)
+    callback(null, first.address, first.family)
+  }
+
+  return {
+    lookup,
+    /** Returns what ends it. */
+    hold: (hostname: string, addresses: ReadonlyArray<LookupAddress>): (() => void) => {
+      const held = byName.get(hostname) ?? { addresses, holders: 0 }
+      byName.set(hostname, held)
+      held.addresses = addresses
+      held.holders++
+      return () => {
+        held.holders--
+        if (held.holders === 0) byName.delete(hostname)
+      }
+    }
   }
 }

@@ -58,7 +58,7 @@ export class WebhookEndpoints extends Context.Service<
       input: CreateWebhookEndpoint
     ) => Effect.Effect<EndpointRow, RequestRefused | Unavailable>
     readonly update: (
-      applicationId: string,
+      caller: Caller,
       id: string,
       changes: UpdateWebhookEndpoint
     ) => Effect.Effect<EndpointRow, NotFoundError | RequestRefused | Unavailable>
@@ -74,10 +74,10 @@ export class WebhookEndpoints extends Context.Service<
       const addresses = yield* PublicAddress
       const held = yield* HeldDeliveries
 
-      const checkAddress = (url: string | undefined) =>
+      const checkAddress = (url: string | undefined, { account }: Caller) =>
         url === undefined
           ? Effect.void
-          : Effect.flatMap(addresses.mayReceive(url), (may) =>
+          : Effect.flatMap(addresses.mayReceive(url, account.id), (may) =>
               may ? Effect.void : Effect.fail(new RequestRefused({ code: "INVALID_WEBHOOK_URL", details: ["url"] }))
             )
 
@@ -103,7 +103,7 @@ export class WebhookEndpoints extends Context.Service<
         listWithHealth: (applicationId) => orUnavailable(sql.unsafe<HealthRow>(selectHealth, [applicationId])),
 
         create: Effect.fn("WebhookEndpoints.create")(function* (caller, input) {
-          yield* checkAddress(input.url)
+          yield* checkAddress(input.url, caller)
           const { epochMs, id } = ids.next()
           const rows = yield* sql.unsafe<EndpointRow>(insertOne, [
             id,
@@ -120,12 +120,12 @@ export class WebhookEndpoints extends Context.Service<
           return rows[0] ?? (yield* Effect.die(new Error("an endpoint was not stored")))
         }, orUnavailable),
 
-        update: Effect.fn("WebhookEndpoints.update")(function* (applicationId, id, changes) {
-          yield* checkAddress(changes.url)
+        update: Effect.fn("WebhookEndpoints.update")(function* (caller, id, changes) {
+          yield* checkAddress(changes.url, caller)
           const { description, events, secret, url } = changes
           const rows = yield* sql.unsafe<EndpointRow>(updateOne, [
             id,
-            applicationId,
+            caller.applicationId,
             url ?? null,
             url === undefined ? null : normalizeUrl(url),
             url === undefined ? null : destinationOf(url),

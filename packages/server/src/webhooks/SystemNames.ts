@@ -1,0 +1,99 @@
+/**
+ * What the system says about names: the hosts file, and the search list of resolv.conf.
+ *
+ * Guarantees: a file that changes is read again within seconds; a file that is not there is an empty one.
+ *
+ * Source: hosts(5), resolv.conf(5).
+ */
+import type { LookupAddress } from "node:dns"
+import { readFile } from "node:fs/promises"
+import { isIP } from "node:net"
+
+/** The addresses of each name, in lower case. */
+export type Hosts = ReadonlyMap<string, ReadonlyArray<LookupAddress>>
+
+export interface SearchList {
+  readonly domains: ReadonlyArray<string>
+  /** A name with as many dots is tried as it is before the search list, any other after it. */
+  readonly ndots: number
+}
+
+/** The files of the system, as this process reads them. */
+export const makeSystemNames = (
+  files: { readonly hosts: string; readonly resolvConf: string },
+  monotonicMs: () => number
+) => {
+  const read = (path: string) => readFile(path, "utf8").catch(() => "")
+  const load = async () => {
+    const [hosts, resolvConf] = await Promise.all([read(files.hosts), read(files.resolvConf)])
+    return { hosts: parseHosts(hosts), search: parseSearchList(resolvConf) }
+  }
+  let loaded: ReturnType<typeof load> | undefined
+  let loadedAtMs = 0
+  return (): ReturnType<typeof load> => {
+    const now = monotonicMs()
+    if (loaded === undefined || now - loadedAtMs >= FRESH_MS) {
+      loaded = load()
+      loadedAtMs = now
+    }
+    return loaded
+  }
+}
+
+const FRESH_MS = 5000
+
+export const parseHosts = (text: string): Hosts => {
+  const hosts = new Map<string, Array<LookupAddress>>()
+  for (const [address = "", ...names] of fieldsOf(text, /#.*/)) {
+    // A link-local address with its zone is an address that no webhook may go to: it stays in, so that it is refused.
+    const family = isIP(address)
+    if (family === 0) continue
+    for (const name of names) {
+      const addresses = hosts.get(name.toLowerCase()) ?? []
+      hosts.set(name.toLowerCase(), addresses)
+      addresses.push({ address, family })
+    }
+  }
+  return hosts
+}
+
+export const parseSearchList = (text: string): SearchList => {
+  let domains: ReadonlyArray<string> = []
+  let ndots = 1
+  for (const [keyword, ...values] of fieldsOf(text, /[#;].*/)) {
+    // The last of them counts.
+    if (keyword === "search" || keyword === "domain") domains = values
+    if (keyword === "options") {
+      for (const value of values) {
+        const [, dots] = /^ndots:(\d+)$/.exec(value) ?? []
+        if (dots !== undefined) ndots = Math.min(Number(dots), 15)
+      }
+    }
+  }
+  const withoutDots = domains.map((domain) => domain.replace(/^\.+|\.+$/g, ""))
+  return { domains: withoutDots.filter((domain) => domain !== "").slice(0, MAX_DOMAINS), ndots }
+}
+
+// As many as the C library took for decades; each may cost a query that nobody answers.
+const MAX_DOMAINS = 6
+
+const fieldsOf = (text: string, comment: RegExp): ReadonlyArray<ReadonlyArray<string>> =>
+  text
+    .split("\n")
+    .map((line) => line.replace(comment, "").trim())
+    .filter((line) => line !== "")
+    .map((line) => line.split(/\s+/))
+
+/** The names to ask for, in order. */
+export const candidatesOf = (
+  name: string,
+  isAbsolute: boolean,
+  { domains, ndots }: SearchList
+): ReadonlyArray<string> => {
+  if (isAbsolute) return [name]
+  const below = domains.map((domain) => `${name}.${domain}`).filter(({ length }) => length <= MAX_NAME_OCTETS)
+  const dots = name.split(".").length - 1
+  return dots >= ndots ? [name, ...below] : [...below, name]
+}
+
+const MAX_NAME_OCTETS = 253
