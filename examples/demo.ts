@@ -7,7 +7,7 @@
  */
 import { OperatorApi } from "@pix-payments/api/OperatorApi"
 import { OperatorAuthentication } from "@pix-payments/api/Security"
-import { PaymentsClient } from "@pix-payments/client/effect"
+import { PaymentsClient } from "@pix-payments/client-effect"
 import type { WebhookEvent } from "@pix-payments/client/webhooks"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"

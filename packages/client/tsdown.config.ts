@@ -1,12 +1,12 @@
 /**
  * What is published: ESM and its declarations, one file for each entry and chunks for what they share.
  *
- * Guarantees: the workspace's packages are inside, `effect` stays outside, and `.` and `./webhooks` need nothing.
+ * Guarantees: the workspace's packages are bundled; nothing is imported.
  */
 import { defineConfig } from "tsdown"
 
 export default defineConfig({
-  entry: ["src/index.ts", "src/effect.ts", "src/webhooks.ts"],
+  entry: ["src/index.ts", "src/webhooks.ts"],
   outDir: "dist",
   tsconfig: "tsconfig.build.json",
   format: "esm",
@@ -15,6 +15,5 @@ export default defineConfig({
   platform: "neutral",
   dts: true,
   clean: true,
-  fixedExtension: false,
-  deps: { neverBundle: [/^effect($|\/)/] }
+  fixedExtension: false
 })

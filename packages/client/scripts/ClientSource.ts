@@ -15,16 +15,16 @@ import { errorCodes } from "@pix-payments/domain/ErrorCode"
 import { eventNames } from "@pix-payments/domain/EventCatalog"
 import { documentOf, type Json, list, object, Types } from "./JsonSchemaTypes.ts"
 
-/** Every generated file: its path below `packages/client`, and its text before formatting. */
+/** Every generated file: its path below `packages`, and its text before formatting. */
 export const generate = (version: string): ReadonlyMap<string, string> => {
   const document = openApiDocument(PaymentsApi, webhookBodies) as Json
   const schemas = object(object(document["components"])["schemas"])
   const operations = operationsOf(document)
   return new Map([
-    ["src/generated/Resources.ts", resources(schemas, operations)],
-    ["src/generated/Routes.ts", routes(operations, version)],
-    ["src/generated/Operations.ts", promiseOperations(operations)],
-    ["src/generated/EffectOperations.ts", effectOperations(operations)]
+    ["client/src/generated/Resources.ts", resources(schemas, operations)],
+    ["client/src/generated/Routes.ts", routes(operations, version)],
+    ["client/src/generated/Operations.ts", promiseOperations(operations)],
+    ["client-effect/src/generated/Operations.ts", effectOperations(operations)]
   ])
 }
 
@@ -266,7 +266,7 @@ const promiseOperations = (operations: ReadonlyArray<Operation>): string =>
     header("The operations of the Promise client, by group."),
     'import type { Call, CreateOptions, RequestOptions } from "../Call.ts"',
     'import type { PageCall } from "../PageCall.ts"',
-    imports(operations),
+    imports(operations, "./Resources.ts"),
     interfaces(operations, "Operations", ({ isList, result }) => (isList ? `PageCall<${result}>` : `Call<${result}>`))
   ].join("\n")
 
@@ -275,21 +275,21 @@ const effectOperations = (operations: ReadonlyArray<Operation>): string =>
     header("The operations of the Effect client, by group."),
     'import type * as Effect from "effect/Effect"',
     'import type * as Stream from "effect/Stream"',
-    'import type { CreateOptions, RequestOptions } from "../effect/Options.ts"',
-    'import type { PaymentsError } from "../effect/PaymentsError.ts"',
-    imports(operations),
+    'import type { CreateOptions, RequestOptions } from "../Options.ts"',
+    'import type { PaymentsError } from "../PaymentsError.ts"',
+    imports(operations, "@pix-payments/client/internal/generated/Resources"),
     interfaces(operations, "Service", ({ isList, result }) =>
       isList ? `Stream.Stream<${result}, PaymentsError>` : `Effect.Effect<${result}, PaymentsError>`
     )
   ].join("\n")
 
-const imports = (operations: ReadonlyArray<Operation>): string => {
+const imports = (operations: ReadonlyArray<Operation>, from: string): string => {
   const names = operations.flatMap((operation) => [
     ...(operation.body === undefined ? [] : [operation.body]),
     ...(operation.query.length === 0 ? [] : [queryName(operation)]),
     ...(operation.result === "void" ? [] : [operation.result])
   ])
-  return `import type { ${[...new Set(names)].toSorted().join(", ")} } from "./Resources.ts"\n`
+  return `import type { ${[...new Set(names)].toSorted().join(", ")} } from ${JSON.stringify(from)}\n`
 }
 
 const interfaces = (

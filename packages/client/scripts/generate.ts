@@ -1,5 +1,5 @@
 /**
- * Compares the generated files of the client with the declaration, and writes them with `--write`.
+ * Compares the generated files of both clients with the declaration, and writes them with `--write`.
  *
  * Exits 1 where a committed file differs from what the declaration says.
  */
@@ -10,14 +10,14 @@ import { promisify } from "node:util"
 import { generate } from "./ClientSource.ts"
 
 const run = promisify(execFile)
-const client = join(import.meta.dirname, "..")
+const packages = join(import.meta.dirname, "../..")
 const isWriting = process.argv.includes("--write")
 
-const { version } = JSON.parse(await readFile(join(client, "package.json"), "utf8"))
+const { version } = JSON.parse(await readFile(join(packages, "client/package.json"), "utf8"))
 
 /** As the formatter leaves it: it only formats files, by their place. */
 const formatted = async (path: string, text: string): Promise<string> => {
-  const draft = join(client, dirname(path), `.draft-${process.pid}.ts`)
+  const draft = join(packages, dirname(path), `.draft-${process.pid}.ts`)
   await mkdir(dirname(draft), { recursive: true })
   try {
     await writeFile(draft, text)
@@ -31,9 +31,9 @@ const formatted = async (path: string, text: string): Promise<string> => {
 const drifted: Array<string> = []
 for (const [path, text] of generate(version)) {
   const expected = await formatted(path, text)
-  const committed = await readFile(join(client, path), "utf8").catch(() => "")
+  const committed = await readFile(join(packages, path), "utf8").catch(() => "")
   if (committed === expected) continue
-  if (isWriting) await writeFile(join(client, path), expected)
+  if (isWriting) await writeFile(join(packages, path), expected)
   drifted.push(path)
 }
 

@@ -91,26 +91,6 @@ const { signForTest, unwrap } = require("@pix-payments/client/webhooks")
 const declaredProcess = `declare const process: { readonly env: Readonly<Record<string, string | undefined>> }
 `
 
-const effectJob = `import { PaymentsClient } from "@pix-payments/client/effect"
-import * as Effect from "effect/Effect"
-import * as Stream from "effect/Stream"
-
-const program = Effect.gen(function* () {
-  const payments = yield* PaymentsClient
-  const charge = yield* payments.charges.create({
-    amount: 1990,
-    customer: { name: "Ana Souza", email: "ana@example.com", document: "529.982.247-25" }
-  })
-  const all = yield* Stream.runCollect(payments.charges.list())
-  const missing = yield* payments.charges.retrieve("none").pipe(
-    Effect.as(false),
-    Effect.catchReason("PaymentsError", "CHARGE_NOT_FOUND", () => Effect.succeed(true))
-  )
-  return { status: charge.status, found: all.some(({ id }) => id === charge.id), missing }
-})
-Effect.runPromise(Effect.provide(program, PaymentsClient.layerConfig)).then((done) => console.log(JSON.stringify(done)))
-`
-
 layer(TestService.layer(), { excludeTestServices: true })("the tarball, installed into an empty project", (it) => {
   const made = (name: string, files: Readonly<Record<string, string>>, linked?: ReadonlyArray<string>) =>
     Effect.promise(() => install(join(folder, name), tarball, files, linked))
@@ -202,30 +182,6 @@ export = payments
   }
 
   it.effect(
-    "with Effect beside it, which it does not bring along",
-    () =>
-      Effect.gen(function* () {
-        const project = yield* made(
-          "effect",
-          {
-            "tsconfig.json": strict({
-              module: "nodenext",
-              lib: ["es2024", "dom", "esnext.disposable"]
-            }),
-            "main.mts": effectJob
-          },
-          ["effect"]
-        )
-        assert.strictEqual(yield* Effect.promise(() => project.typeCheck()), "")
-        const { found, missing, status } = expected
-        assert.deepStrictEqual(yield* ran(project, "main.mts"), { found, missing, status })
-        const installed = yield* Effect.promise(() => readdir(join(project.folder, "node_modules/@pix-payments")))
-        assert.deepStrictEqual(installed, ["client"])
-      }),
-    timeoutMs
-  )
-
-  it.effect(
     "every example of the README and of the documentation comments compiles",
     () =>
       Effect.gen(function* () {
@@ -249,7 +205,7 @@ export = payments
         )
         // Nothing that looks like code goes unseen.
         assert.includeMembers(["ts", "sh"], [...new Set(languages)])
-        assert.isAtLeast(blocks.length, 11)
+        assert.isAtLeast(blocks.length, 10)
         const project = yield* made(
           "examples",
           {
@@ -260,7 +216,7 @@ export = payments
             }),
             ...Object.fromEntries(blocks)
           },
-          ["effect", "@types/node"]
+          ["@types/node"]
         )
         assert.strictEqual(yield* Effect.promise(() => project.typeCheck()), "")
       }),
@@ -284,7 +240,7 @@ describe("the package", () => {
       await readFile(join(unpacked, "LICENSE"), "utf8"),
       /^MIT License\n\nCopyright \(c\) 2026 The pix-payments/
     )
-    assert.deepStrictEqual(manifest.peerDependenciesMeta, { effect: { optional: true } })
+    assert.isUndefined(manifest.peerDependencies)
     assert.notProperty(manifest, "private")
   })
 
@@ -353,12 +309,6 @@ describe("the package", () => {
     assert.isAbove(gzipped, 500)
   })
 
-  test("`./effect` needs effect and nothing else", async () => {
-    const { imports } = await bundled("effect.js")
-    assert.isAbove(imports.length, 0)
-    assert.isTrue(imports.every((name) => name.startsWith("effect/")))
-  })
-
   /** The declarations that an entry reaches, and what they import from elsewhere. */
   const declarations = async (entry: string) => {
     const files = new Map<string, string>()
@@ -380,13 +330,10 @@ describe("the package", () => {
   test("no types of effect in the declarations of `.` and `./webhooks`", async () => {
     assert.deepStrictEqual((await declarations("index.d.ts")).outside, [])
     assert.deepStrictEqual((await declarations("webhooks.d.ts")).outside, [])
-    const effect = await declarations("effect.d.ts")
-    assert.isAbove(effect.outside.length, 0)
-    assert.isTrue(effect.outside.every((name) => name.startsWith("effect/")))
   })
 
   test("all that is public is documented", async () => {
-    const texts = await Promise.all(["index.d.ts", "webhooks.d.ts", "effect.d.ts"].map(declarations))
+    const texts = await Promise.all(["index.d.ts", "webhooks.d.ts"].map(declarations))
     const undocumented = new Set<string>()
     let seen = 0
     for (const { text } of texts) {
@@ -405,6 +352,6 @@ describe("the package", () => {
       }
     }
     assert.deepStrictEqual([...undocumented], [])
-    assert.isAbove(seen, 300)
+    assert.isAbove(seen, 250)
   })
 })

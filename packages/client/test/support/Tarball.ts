@@ -16,11 +16,11 @@ const require = createRequire(join(client, "package.json"))
 // The Node of this workspace first, whatever else the machine has.
 const path = [dirname(process.execPath), join(root, "node_modules/.bin"), process.env["PATH"]].join(":")
 
-/** Builds and packs the client; gives the tarball's path. */
-export const pack = async (folder: string): Promise<string> => {
+/** Builds and packs the client, or another package of the workspace; gives the tarball's path. */
+export const pack = async (folder: string, place = client): Promise<string> => {
   const [command, ...first] = pnpm()
   await run(command, [...first, "pack", "--pack-destination", folder], {
-    cwd: client,
+    cwd: place,
     env: { ...process.env, PATH: path }
   })
   const tarball = (await readdir(folder)).find((name) => name.endsWith(".tgz"))
@@ -67,7 +67,14 @@ export const install = async (
     await mkdir(dirname(join(folder, name)), { recursive: true })
     await writeFile(join(folder, name), text)
   }
-  const offline = ["--offline", "--no-audit", "--no-fund", "--ignore-scripts", "--no-package-lock"]
+  const offline = [
+    "--offline",
+    "--no-audit",
+    "--no-fund",
+    "--ignore-scripts",
+    "--no-package-lock",
+    "--legacy-peer-deps"
+  ]
   await run("npm", ["install", ...offline, tarball], { cwd: folder })
   for (const name of linked) {
     const target = join(folder, "node_modules", name)

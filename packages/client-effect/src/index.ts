@@ -10,7 +10,7 @@ export {
   type PaymentsClientShape,
   type WaitOptions,
   type WithResponses
-} from "./effect/PaymentsClient.ts"
+} from "./PaymentsClient.ts"
 export {
   type ConnectionFailed,
   type InvalidCall,
@@ -22,9 +22,9 @@ export {
   type TimedOut,
   type UnknownRefusal,
   type WaitOver
-} from "./effect/PaymentsError.ts"
-export type { CreateOptions, RequestOptions, ResponseInfo, WithResponse } from "./effect/Options.ts"
-export type { ApiErrorFields, CallFacts } from "./Errors.ts"
-export type * from "./generated/EffectOperations.ts"
-export type * from "./generated/Resources.ts"
-export type { ChargeCondition } from "./WaitUntil.ts"
+} from "./PaymentsError.ts"
+export type { CreateOptions, RequestOptions, ResponseInfo, WithResponse } from "./Options.ts"
+export type { ApiErrorFields, CallFacts } from "@pix-payments/client/internal/Errors"
+export type * from "./generated/Operations.ts"
+export type * from "@pix-payments/client/internal/generated/Resources"
+export type { ChargeCondition } from "@pix-payments/client/internal/WaitUntil"

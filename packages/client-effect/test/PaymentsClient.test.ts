@@ -19,9 +19,9 @@ import {
   type PaymentsClientOptions,
   PaymentsError,
   type WaitOptions
-} from "../src/effect.ts"
-import { chargeOf, secretKey, someCharge } from "./support/Samples.ts"
-import { type Asked, json, startStub } from "./support/Stub.ts"
+} from "../src/index.ts"
+import { chargeOf, secretKey, someCharge } from "@pix-payments/client/test/Samples"
+import { type Asked, json, startStub } from "@pix-payments/client/test/Stub"
 
 /** A client of an account of its own. */
 const provided = <A, E>(program: Effect.Effect<A, E, PaymentsClient | TestService>) =>

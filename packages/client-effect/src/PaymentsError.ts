@@ -5,8 +5,8 @@
  * no secret, no body of a request.
  */
 import * as Data from "effect/Data"
-import type { ApiErrorFields, CallFacts } from "../Errors.ts"
-import type { Charge, ErrorCode, ErrorFields } from "../generated/Resources.ts"
+import type { ApiErrorFields, CallFacts } from "@pix-payments/client/internal/Errors"
+import type { Charge, ErrorCode, ErrorFields } from "@pix-payments/client/internal/generated/Resources"
 
 /** What a refusal says, with the code that it is known by. */
 export interface RefusalFields<Code extends string> extends ApiErrorFields {

@@ -6,8 +6,8 @@
 
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
-import type { CreateOptions, RequestOptions } from "../effect/Options.ts"
-import type { PaymentsError } from "../effect/PaymentsError.ts"
+import type { CreateOptions, RequestOptions } from "../Options.ts"
+import type { PaymentsError } from "../PaymentsError.ts"
 import type {
   Account,
   Balance,
@@ -21,7 +21,7 @@ import type {
   Payout,
   UpdateWebhookEndpoint,
   WebhookEndpoint
-} from "./Resources.ts"
+} from "@pix-payments/client/internal/generated/Resources"
 
 /** The operations under `charges`. */
 export interface ChargesService {

@@ -22,12 +22,19 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
-import type { ChargesService, PaymentsService } from "../generated/EffectOperations.ts"
-import type { Charge, Page } from "../generated/Resources.ts"
-import { type Route, routes, version } from "../generated/Routes.ts"
-import { bareUrl, whatIsWrong, wrongConnection } from "../Limits.ts"
-import { type ChargeCondition, isMet, isPassing, nextDelay, nextWait, wrongWait } from "../WaitUntil.ts"
-import { LARGEST_PAGE, startWalk } from "../Walk.ts"
+import type { ChargesService, PaymentsService } from "./generated/Operations.ts"
+import type { Charge, Page } from "@pix-payments/client/internal/generated/Resources"
+import { type Route, routes, version } from "@pix-payments/client/internal/generated/Routes"
+import { bareUrl, whatIsWrong, wrongConnection } from "@pix-payments/client/internal/Limits"
+import {
+  type ChargeCondition,
+  isMet,
+  isPassing,
+  nextDelay,
+  nextWait,
+  wrongWait
+} from "@pix-payments/client/internal/WaitUntil"
+import { LARGEST_PAGE, startWalk } from "@pix-payments/client/internal/Walk"
 import type { CreateOptions, RequestOptions, WithResponse } from "./Options.ts"
 import { PaymentsError } from "./PaymentsError.ts"
 import { AttemptHeaders, type Defaults, type Method, send, textOf } from "./Transport.ts"
@@ -102,7 +109,7 @@ export interface PaymentsClientShape extends Omit<PaymentsService, "charges"> {
  *
  * @example
  * ```ts
- * import { PaymentsClient } from "@pix-payments/client/effect"
+ * import { PaymentsClient } from "@pix-payments/client-effect"
  * import * as Effect from "effect/Effect"
  *
  * const program = Effect.gen(function* () {

@@ -1,0 +1,32 @@
+import { assert, layer } from "@effect/vitest"
+import { Payments } from "@pix-payments/client"
+import { startFlakyProxy } from "@pix-payments/client/test/FlakyProxy"
+import { someCharge } from "@pix-payments/client/test/Samples"
+import { TestService } from "@pix-payments/server/test/Service"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { PaymentsClient } from "../src/index.ts"
+
+layer(TestService.layer(), { excludeTestServices: true })("between a client and the service much goes wrong", (it) => {
+  it.effect(
+    "the Effect client makes exactly as many charges as it was asked for, too",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller, publicUrl } = yield* TestService
+        const { key } = yield* makeCaller()
+        const proxy = yield* Effect.acquireDisposable(Effect.promise(() => startFlakyProxy(publicUrl, 4)))
+        const through = yield* Layer.build(
+          PaymentsClient.layer({ baseUrl: proxy.url, apiKey: Redacted.make(key), timeoutMs: 1000, maxRetries: 30 })
+        )
+        const made = yield* Effect.flatMap(PaymentsClient, ({ charges }) =>
+          Effect.forEach(Array.from({ length: 200 }), () => charges.create(someCharge), { concurrency: 50 })
+        ).pipe(Effect.provide(through))
+        const direct = new Payments({ baseUrl: publicUrl, apiKey: key })
+        const charges = yield* Effect.promise(() => direct.charges.list().toArray({ limit: 5000 }))
+        assert.deepStrictEqual(charges.map(({ id }) => id).toSorted(), made.map(({ id }) => id).toSorted())
+        assert.strictEqual(new Set(made.map(({ id }) => id)).size, 200)
+      }),
+    300_000
+  )
+})
