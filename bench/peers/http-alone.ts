@@ -14,6 +14,7 @@ import { ApiKeys, hashOf } from "@pix-payments/server/accounts/ApiKeys"
 import * as Simulator from "@pix-payments/server/acquirer/Simulator"
 import { Charges } from "@pix-payments/server/charges/Charges"
 import { ChargeStore, type StoredCharge } from "@pix-payments/server/charges/ChargeStore"
+import { Drain } from "@pix-payments/server/http/Drain"
 import { Listening } from "@pix-payments/server/http/Listening"
 import * as PublicServer from "@pix-payments/server/http/PublicServer"
 import { Ids } from "@pix-payments/server/Ids"
@@ -122,7 +123,7 @@ const memory = Layer.mergeAll(
 const layer = PublicServer.layer.pipe(
   Layer.provide(Charges.layer),
   Layer.provide(Simulator.layer),
-  Layer.provide([memory, Ids.layer, Metrics.layer, PublicAddress.layer, Listening.layer]),
+  Layer.provide([memory, Ids.layer, Metrics.layer, PublicAddress.layer, Listening.layer, Drain.layer]),
   Layer.provide(Settings.layer)
 )
 

@@ -15,6 +15,7 @@ import { Disputes } from "./disputes/Disputes.ts"
 import { DisputeStore } from "./disputes/DisputeStore.ts"
 import { EventHistory } from "./events/EventHistory.ts"
 import { Nudge } from "./events/Nudge.ts"
+import * as Drain from "./http/Drain.ts"
 import { Listening } from "./http/Listening.ts"
 import * as OperatorServer from "./http/OperatorServer.ts"
 import { OperatorToken } from "./http/OperatorToken.ts"
@@ -79,7 +80,7 @@ const services = SimulatorReports.layer.pipe(
   Layer.provideMerge(deciders),
   Layer.provideMerge(Simulator.layer),
   Layer.provideMerge(storesLayer),
-  Layer.provideMerge(Listening.layer),
+  Layer.provideMerge(Layer.merge(Listening.layer, Drain.Drain.layer)),
   Layer.provideMerge(DatabaseState.layer.pipe(Layer.provide(Database.layer)))
 )
 
@@ -110,9 +111,14 @@ const simulatorLoop = looping(
 )
 
 /** Needs `Settings` and `DatabaseLocation`; gives what the demo and the tests look at. */
-export const layer = Layer.mergeAll(
-  PublicServer.layer,
-  OperatorServer.layer,
-  simulatorLoop,
-  loops.pipe(Layer.provide(WebhookSender.layer))
-).pipe(Layer.provideMerge(services))
+export const layer = Drain.whileServing.pipe(
+  Layer.provideMerge(
+    Layer.mergeAll(
+      PublicServer.layer,
+      OperatorServer.layer,
+      simulatorLoop,
+      loops.pipe(Layer.provide(WebhookSender.layer))
+    )
+  ),
+  Layer.provideMerge(services)
+)

@@ -14,6 +14,7 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
+import { defaultHosts, parseHosts } from "./http/AllowedHosts.ts"
 import { weaknessOf } from "./TokenStrength.ts"
 
 export interface SettingsShape {
@@ -21,6 +22,8 @@ export interface SettingsShape {
   readonly port: number
   readonly operatorHost: string
   readonly operatorPort: number
+  /** The hosts that the operator listener answers to, beside its own address. */
+  readonly operatorHosts: ReadonlyArray<string>
   /** Unset: generated on the first start and printed once. */
   readonly operatorToken: Option.Option<Redacted.Redacted<string>>
   /** Unset: an embedded PostgreSQL under `dataDir`. */
@@ -44,6 +47,12 @@ export interface SettingsShape {
   readonly rateLimitPerMinute: Option.Option<number>
   /** Most requests of `/v1` that a process has under way; the next one is told to come again. */
   readonly maxRequestsInFlight: number
+  /** Most connections of a listener in one process; one more is closed at once. */
+  readonly maxConnections: number
+  /** How long a caller may take to read an answer before its connection is closed. */
+  readonly answerTimeoutMs: number
+  /** How long a process that is told to stop still answers, so that balancers can leave it. */
+  readonly shutdownDelayMs: number
   readonly processes: number
   readonly logLevel: "debug" | "info" | "warn" | "error" | "none"
   readonly logFormat: Option.Option<"pretty" | "json">
@@ -82,6 +91,7 @@ const config: Config.Config<SettingsShape> = Config.all({
   port: port("PORT").pipe(Config.withDefault(3000)),
   operatorHost: Config.String("OPERATOR_HOST").pipe(Config.withDefault("127.0.0.1")),
   operatorPort: port("OPERATOR_PORT").pipe(Config.withDefault(3001)),
+  operatorHosts: parsed("OPERATOR_HOSTS", parseHosts).pipe(Config.withDefault(defaultHosts)),
   operatorToken: Config.option(checked("OPERATOR_TOKEN", Config.Redacted("OPERATOR_TOKEN"), strongToken)),
   databaseUrl: Config.option(Config.Redacted("DATABASE_URL")),
   migrationsDatabaseUrl: Config.option(Config.Redacted("MIGRATIONS_DATABASE_URL")),
@@ -101,6 +111,9 @@ const config: Config.Config<SettingsShape> = Config.all({
   ),
   rateLimitPerMinute: Config.option(atLeast(1, "RATE_LIMIT_PER_MINUTE")),
   maxRequestsInFlight: atLeast(1, "MAX_REQUESTS_IN_FLIGHT").pipe(Config.withDefault(500)),
+  maxConnections: atLeast(1, "MAX_CONNECTIONS").pipe(Config.withDefault(10_000)),
+  answerTimeoutMs: atLeast(1, "ANSWER_TIMEOUT_MS").pipe(Config.withDefault(30_000)),
+  shutdownDelayMs: atLeast(0, "SHUTDOWN_DELAY_MS").pipe(Config.withDefault(5000)),
   processes: atLeast(1, "PROCESSES").pipe(Config.withDefault(1)),
   logLevel: Config.Literals(["debug", "info", "warn", "error", "none"], "LOG_LEVEL").pipe(
     Config.withDefault("info" as const)

@@ -27,6 +27,8 @@ const environment = Effect.gen(function* () {
   const { DATA_DIR: dataDir = ".data", OPERATOR_TOKEN: token } = set
   return {
     WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8,::1/128",
+    // A person at a terminal waits for it; there is no balancer.
+    SHUTDOWN_DELAY_MS: "0",
     OPERATOR_TOKEN: token ?? (yield* demoOperatorToken(dataDir)),
     ...set
   }

@@ -1,42 +1,58 @@
 /**
- * An HTTP listener, bounded: headers, requests and idle connections have their time, and what is not HTTP is
- * answered in the contract's error body.
+ * An HTTP listener, bounded: headers, requests and idle connections have their time, and `SocketBounds` the rest; what
+ * is not HTTP is answered in the contract's error body (`LowLevelRefusals`).
  *
  * Guarantees: once told to close, connections end with the answers that are under way, and none is waited for
  * longer than the longest request may take; a path is what is written in it: upper and lower case differ, a doubled slash is none of ours, and
  * escapes that name no text are taken as they stand, so that an id that is one is an unknown id.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { errorCodes } from "@pix-payments/domain/ErrorCode"
 import * as Effect from "effect/Effect"
 import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
-import { randomUUID } from "node:crypto"
-import { createServer } from "node:http"
-import type { Socket } from "node:net"
+import { Metrics } from "../operations/Metrics.ts"
+import { Settings } from "../Settings.ts"
+import { Drain } from "./Drain.ts"
 import { Listening } from "./Listening.ts"
+import { refuseOn } from "./LowLevelRefusals.ts"
+import { BoundedServer } from "./SocketBounds.ts"
 
 /** How the routes of a listener are found. */
 export const routing = { maxParamLength: 16_384, caseSensitive: true, ignoreDuplicateSlashes: false } as const
 
 /** The server of the operator listener; where it listens is told to `Listening`. */
 export const layer = (options: { readonly host: string; readonly port: number }) =>
-  Layer.effectDiscard(
-    Effect.gen(function* () {
-      const listening = yield* Listening
-      const { address } = yield* HttpServer.HttpServer
-      if (address._tag !== "UnixPathAddress") listening.operator = `http://${hostOf(options.host)}:${address.port}`
-    })
-  ).pipe(Layer.provideMerge(NodeHttpServer.layer(makeServer, { ...options, gracefulShutdownTimeout: "20 seconds" })))
+  Layer.unwrap(
+    Effect.map(makeServer("operator"), (server) =>
+      Layer.effectDiscard(
+        Effect.gen(function* () {
+          const listening = yield* Listening
+          const { address } = yield* HttpServer.HttpServer
+          if (address._tag !== "UnixPathAddress") listening.operator = `http://${hostOf(options.host)}:${address.port}`
+        })
+      ).pipe(
+        Layer.provideMerge(NodeHttpServer.layer(() => server, { ...options, gracefulShutdownTimeout: "20 seconds" }))
+      )
+    )
+  )
 
 /** A server with its bounds; see above. */
-export const makeServer = () => {
-  const server = createServer({
-    headersTimeout: 10_000,
-    requestTimeout: 30_000,
-    keepAliveTimeout: 65_000,
-    connectionsCheckingInterval: 5_000
-  })
+export const makeServer = Effect.fnUntraced(function* (name: "public" | "operator") {
+  const { answerTimeoutMs, maxConnections } = yield* Settings
+  const drain = yield* Drain
+  const metrics = yield* Metrics
+  const server = new BoundedServer(
+    {
+      headersTimeout: 10_000,
+      requestTimeout: 30_000,
+      keepAliveTimeout: 65_000,
+      connectionsCheckingInterval: 5_000,
+      // Each listener refuses a request without a host itself, in the contract's error body.
+      requireHostHeader: false
+    },
+    { answerTimeoutMs, maxConnections, isStopping: () => drain.phase === "stopping" },
+    (reason) => metrics.connectionCut(name, reason)
+  )
   const { close } = server
   server.close = (callback) => {
     // What is busy now is not kept alive afterwards.
@@ -49,17 +65,10 @@ export const makeServer = () => {
   server.on("request", (request) => {
     if (request.url !== undefined) request.url = withReadableEscapes(request.url)
   })
-  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
-    const { message } = errorCodes.VALIDATION_ERROR
-    const body = JSON.stringify({ code: "VALIDATION_ERROR", message })
-    socket.end(
-      `HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: application/json\r\n` +
-        `x-request-id: ${randomUUID()}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
-    )
-  })
+  refuseOn(server)
+  metrics.listener(name, { connections: () => server.open, unsent: () => server.unsent.size })
   return server
-}
+})
 
 const LONGEST_REQUEST_MS = 12_000
 

@@ -7,10 +7,12 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { MaxBodySize } from "effect/http/HttpIncomingMessage"
 import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as UrlParams from "effect/http/UrlParams"
 import * as Layer from "effect/Layer"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import * as Health from "../operations/Health.ts"
+import { Metrics } from "../operations/Metrics.ts"
 import { Settings } from "../Settings.ts"
 import * as Edge from "./Edge.ts"
 import { jsonResponse } from "./Json.ts"
@@ -29,6 +31,18 @@ import * as RequestErrors from "./RequestErrors.ts"
 
 const document = openApiDocument(OperatorApi)
 
+const metricsRoute = HttpRouter.use((router) =>
+  Effect.flatMap(Metrics, ({ scrape }) =>
+    router.add(
+      "GET",
+      "/metrics",
+      Effect.map(Effect.andThen(scrape, PrometheusMetrics.format({ prefix: "pix_payments" })), (text) =>
+        HttpServerResponse.text(text, { contentType: "text/plain; version=0.0.4; charset=utf-8" })
+      )
+    )
+  )
+)
+
 const routes = Layer.mergeAll(
   HttpApiBuilder.layer(OperatorApi).pipe(
     Layer.provide([
@@ -45,7 +59,7 @@ const routes = Layer.mergeAll(
   ),
   HttpRouter.add("GET", "/operator/openapi.json", Effect.succeed(jsonResponse(document, 200))),
   Health.routes,
-  PrometheusMetrics.layerHttp({ path: "/metrics", prefix: "pix_payments" }),
+  metricsRoute,
   Edge.layer([
     ...Edge.pathsOf(OperatorApi),
     ...["/operator/openapi.json", "/health/live", "/health/ready", "/metrics"].map(Edge.page)

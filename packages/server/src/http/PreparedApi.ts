@@ -20,6 +20,7 @@ import {
   InsufficientScope,
   PayloadTooLarge,
   RateLimited,
+  ServiceUnavailable,
   Unauthorized,
   ValidationError
 } from "@pix-payments/api/WireErrors"
@@ -89,6 +90,8 @@ export type AllHandlers = { readonly [G in keyof Groups]: Handlers<G> }
 /** A request as the listener has read it. */
 export interface ReadRequest {
   readonly key: string | undefined
+  /** Who called with this key when it was last looked up. */
+  readonly remembered: Caller | undefined
   readonly idempotencyKey: string | undefined
   readonly params: Readonly<Record<string, string>>
   /** The query string, without its question mark. */
@@ -103,17 +106,18 @@ export interface Route {
   readonly template: string
   readonly segments: ReadonlyArray<string>
   readonly takesBody: boolean
-  /** Answers a request; `accepted` is called with who calls as soon as that is known, or with nobody after all. */
+  /**
+   * Answers a request; `accepted` is called with who calls as soon as that is known, or with nobody after all. Where it
+   * returns false, the request is answered `SERVICE_UNAVAILABLE` and nothing is done.
+   */
   readonly answer: (
     request: ReadRequest,
-    accepted: (caller: Caller | undefined) => void
+    accepted: (caller: Caller | undefined) => boolean
   ) => Effect.Effect<Answer, WireError | Unavailable>
 }
 
 export interface Guards {
   readonly authenticate: (key: string) => Effect.Effect<Caller | undefined, Unavailable>
-  /** The caller as last looked up. */
-  readonly recall: (key: string) => Caller | undefined
   /** Counts a request; the seconds to wait when it is one too many, else 0. */
   readonly take: (keyId: string) => Effect.Effect<number>
 }
@@ -136,13 +140,22 @@ export const prepare = (all: AllHandlers, guards: Guards): ReadonlyArray<Route> 
 /** The answer that tells an error. */
 export const errorAnswer = (error: WireError, headers?: Readonly<Record<string, string>>): Answer => ({
   status: errorCodes[error.code].status,
-  body: { code: error.code, message: error.message, details: error.details, charge_id: error.charge_id },
+  body: {
+    code: error.code,
+    message: error.message,
+    // A body of hostile lengths must not make an answer as long.
+    details: error.details === undefined ? undefined : error.details.slice(0, MAX_DETAILS),
+    charge_id: error.charge_id
+  },
   ...(headers === undefined ? undefined : { headers })
 })
 
 /** The same for a code that no error class is at hand for. */
 export const codeAnswer = (code: ErrorCode, headers?: Readonly<Record<string, string>>): Answer =>
   errorAnswer({ code, message: errorCodes[code].message }, headers)
+
+/** decisions.md: `details` has at most 100 entries. */
+const MAX_DETAILS = 100
 
 // Each is checked against its own endpoint by `Handlers`; here they are called alike.
 type Handler =
@@ -184,12 +197,13 @@ const prepareRoute = (endpoint: HttpApiEndpoint.Top, handler: Handler, guards: G
   const lookedUp = (
     request: ReadRequest,
     key: string,
-    accepted: (caller: Caller | undefined) => void,
+    accepted: (caller: Caller | undefined) => boolean,
     take: Guards["take"]
   ) =>
     Effect.flatMap(guards.authenticate(key), (caller): Effect.Effect<Answer, WireError | Unavailable> => {
-      accepted(caller)
+      const hasRoom = accepted(caller)
       if (caller === undefined) return Effect.fail(new Unauthorized({}))
+      if (!hasRoom) return Effect.fail(new ServiceUnavailable({}))
       if (takesBody && request.body === undefined) return Effect.fail(new PayloadTooLarge({}))
       return Effect.flatMap(take(caller.keyId), (waitSeconds): Effect.Effect<Answer, WireError | Unavailable> => {
         if (waitSeconds > 0) {
@@ -209,15 +223,18 @@ const prepareRoute = (endpoint: HttpApiEndpoint.Top, handler: Handler, guards: G
     answer: (request, accepted) => {
       const key = request.key
       if (key === undefined || key === "") return Effect.fail(new Unauthorized({}))
-      const remembered = isConfirming ? guards.recall(key) : undefined
+      const remembered = isConfirming ? request.remembered : undefined
       const isPlain = remembered === undefined || (takesBody && request.body === undefined)
       if (isPlain || refusalOf(request, remembered) !== undefined) return lookedUp(request, key, accepted, guards.take)
-      return Effect.flatMap(guards.take(remembered.keyId), (waitSeconds) => {
-        const again = () => lookedUp(request, key, accepted, () => Effect.succeed(waitSeconds))
-        if (waitSeconds > 0) return again()
-        accepted(remembered)
-        return Effect.catchIf(admitted(request, remembered, true), isUnconfirmed, again)
-      })
+      return Effect.flatMap(
+        guards.take(remembered.keyId),
+        (waitSeconds): Effect.Effect<Answer, WireError | Unavailable> => {
+          const again = () => lookedUp(request, key, accepted, () => Effect.succeed(waitSeconds))
+          if (waitSeconds > 0) return again()
+          if (!accepted(remembered)) return Effect.fail(new ServiceUnavailable({}))
+          return Effect.catchIf(admitted(request, remembered, true), isUnconfirmed, again)
+        }
+      )
     }
   }
 }

@@ -4,24 +4,20 @@
  * Guarantees: every answer carries `X-Request-Id` (the caller's, when it sent a sane one), and every 503
  * `Retry-After`; an unknown route is `NOT_FOUND`, a known one with another verb `METHOD_NOT_ALLOWED` with `Allow`; what
  * nobody expected is logged with the request id and answered `INTERNAL_ERROR`, and no stack or SQL reaches a caller;
- * every request is in the request log, but for those that are turned away: beyond `MAX_REQUESTS_IN_FLIGHT` a request is
- * answered 503 at once, and costs the database nothing. A request counts from when it is there whole, so that slow
- * senders take no place. What a caller asked for is done whether or not it waits for the answer.
+ * every request is in the request log, but for those that are shed: beyond `MAX_REQUESTS_IN_FLIGHT`, or its account's
+ * share of it (`InFlight`), a request is answered 503 at once, and costs the database nothing. A request counts from when
+ * it is there whole, so that slow senders take no place, until its answer has left. What a caller asked for is done
+ * whether or not it waits for the answer.
  *
  * One fiber for a request, and nothing between it and node but the prepared routes.
  *
  * Source: decisions.md "Answers"; payments-api-v1.md "Limits".
  */
 import { describeCause } from "../operations/Defects.ts"
-import { Metrics } from "../operations/Metrics.ts"
-import { openApiDocument, webhookBodies } from "@pix-payments/api/OpenApiDocument"
-import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
+import { Metrics, type ShedReason } from "../operations/Metrics.ts"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as HttpApiScalar from "effect/http-api/HttpApiScalar"
-import * as OpenApi from "effect/http-api/OpenApi"
-import * as HttpRouter from "effect/http/HttpRouter"
 import * as Layer from "effect/Layer"
 import { hasProperty } from "effect/Predicate"
 import * as Schema from "effect/Schema"
@@ -33,9 +29,12 @@ import { Unavailable } from "../sql/Unavailable.ts"
 import { accountHandlers, balanceHandlers } from "./AccountHandlers.ts"
 import * as ChargeHandlers from "./ChargeHandlers.ts"
 import { readBody } from "./RequestBody.ts"
+import * as InFlight from "./InFlight.ts"
 import { KeyRateLimit } from "./KeyRateLimit.ts"
 import { hostOf, makeServer } from "./Listener.ts"
 import { Listening } from "./Listening.ts"
+import { refuse } from "./LowLevelRefusals.ts"
+import { makeRoom, negotiated, type Page } from "./Pages.ts"
 import * as PayoutHandlers from "./PayoutHandlers.ts"
 import {
   type Answer,
@@ -46,9 +45,12 @@ import {
   type Route,
   type WireError
 } from "./PreparedApi.ts"
+import { pages } from "./ReferencePage.ts"
 import { type RequestInfo, requestIdOf } from "./RequestInfo.ts"
 import { RequestLog } from "./RequestLog.ts"
 import { findRoute, makeTable } from "./RouteTable.ts"
+import { apiHeaders } from "./SecurityHeaders.ts"
+import type { BoundedResponse } from "./SocketBounds.ts"
 import * as WebhookHandlers from "./WebhookHandlers.ts"
 
 export const layer = Layer.effectDiscard(
@@ -58,7 +60,6 @@ export const layer = Layer.effectDiscard(
     const limit = yield* KeyRateLimit
     const log = yield* RequestLog
     const metrics = yield* Metrics
-    let inFlight = 0
     const runFork = Effect.runForkWith(yield* Effect.context())
     const routes = prepare(
       {
@@ -68,11 +69,15 @@ export const layer = Layer.effectDiscard(
         account: yield* accountHandlers,
         webhooks: yield* WebhookHandlers.handlers
       },
-      { authenticate: keys.authenticate, recall: keys.recall, take: limit.take }
+      { authenticate: keys.authenticate, take: limit.take }
     )
     const table = makeTable<Route | Page>([...routes, ...pages])
 
-    const serve = (request: IncomingMessage, response: ServerResponse) => {
+    const inFlight = InFlight.make(settings.maxRequestsInFlight)
+    const pageRoom = makeRoom(Math.max(1, Math.floor(settings.maxRequestsInFlight / PAGES_SHARE)))
+    metrics.requestsInFlight(() => inFlight.count() + pageRoom.inFlight())
+
+    const serve = (request: IncomingMessage, response: BoundedResponse) => {
       const startedAt = performance.now()
       const info: RequestInfo = {
         requestId: requestIdOf(request.headers["x-request-id"]),
@@ -81,12 +86,26 @@ export const layer = Layer.effectDiscard(
         accountId: null
       }
       const method = request.method ?? "GET"
+      const logged = (status: number) => {
+        const seen = response.destroyed && !response.writableEnded ? CLIENT_CLOSED : status
+        log.write(info, method, seen, performance.now() - startedAt)
+      }
       const finish = (answer: Answer) => {
-        const status = response.destroyed && !response.writableEnded ? CLIENT_CLOSED : answer.status
-        log.write(info, method, status, performance.now() - startedAt)
+        logged(answer.status)
         send(response, answer, info.requestId)
       }
+      const shed = (reason: ShedReason) => {
+        metrics.request(info.route, 503, performance.now() - startedAt)
+        metrics.requestShed(reason)
+        if (!response.destroyed) {
+          response.writeHead(503, [...shedHeaders, "x-request-id", info.requestId]).end(shedBody, "latin1")
+        }
+      }
 
+      if (request.headers.host === undefined && request.httpVersion === "1.1") {
+        logged(400)
+        return refuse(response, 400, "VALIDATION_ERROR", info.requestId, ["Host"])
+      }
       const url = targetOf(request.url ?? "/")
       const mark = url.indexOf("?")
       const found = findRoute(table, method, mark < 0 ? url : url.slice(0, mark))
@@ -94,23 +113,37 @@ export const layer = Layer.effectDiscard(
       if (found._tag === "OtherVerbs")
         return finish(codeAnswer("METHOD_NOT_ALLOWED", { allow: found.verbs.join(", ") }))
       info.route = found.route.template
-      if ("page" in found.route) return void found.route.page().then((page) => sendPage(response, page, info.requestId))
+
+      if ("page" in found.route) {
+        return void found.route.page(mark < 0 ? "" : url.slice(mark + 1)).then(
+          (page) => {
+            const { body, headers, status } = negotiated(page, request.headers)
+            if (!pageRoom.take(method === "HEAD" ? 0 : (body?.length ?? 0), startedAt)) return shed("pages")
+            logged(status)
+            if (!response.destroyed) {
+              response.writeHead(status, [...headers, "x-request-id", info.requestId]).end(body)
+            }
+            response.whenLeft(pageRoom.release)
+          },
+          (error: unknown) => {
+            fail(Cause.die(error), info)
+            finish(codeAnswer("INTERNAL_ERROR"))
+          }
+        )
+      }
       const { answer, takesBody } = found.route
 
-      const turnAway = () => {
-        metrics.request(info.route, 503, performance.now() - startedAt)
-        if (!response.destroyed) {
-          response.writeHead(503, [...turnedAwayHeaders, "x-request-id", info.requestId]).end(turnedAway, "latin1")
-        }
-      }
       // What is left of the body is node's to skip.
-      if (inFlight >= settings.maxRequestsInFlight) return turnAway()
+      if (inFlight.isFull()) return shed("all")
 
       const run = (body: string | undefined) => {
-        if (inFlight >= settings.maxRequestsInFlight) return turnAway()
-        inFlight++
+        const key = headerOf(request, "x-api-key")
+        const remembered = key === undefined ? undefined : keys.recall(key)
+        const place = inFlight.take(remembered?.account.id)
+        if (place === undefined) return shed(inFlight.isFull() ? "all" : "account")
         const read: ReadRequest = {
-          key: headerOf(request, "x-api-key"),
+          key,
+          remembered,
           idempotencyKey: headerOf(request, "idempotency-key"),
           params: found.params,
           search: mark < 0 ? "" : url.slice(mark + 1),
@@ -119,75 +152,41 @@ export const layer = Layer.effectDiscard(
         const answering = answer(read, (caller) => {
           info.keyId = caller?.keyId ?? null
           info.accountId = caller?.account.id ?? null
+          if (caller === undefined || inFlight.belongsTo(place, caller.account.id)) return true
+          metrics.requestShed("account")
+          return false
         })
         runFork(answering).addObserver((exit) => {
-          inFlight--
-          if (Exit.isSuccess(exit)) return finish(exit.value)
-          const told = toldBy(exit.cause)
-          if (told !== undefined) return finish(told)
-          runFork(
-            Effect.annotateLogs(Effect.logError("a request failed unexpectedly", describeCause(exit.cause)), {
-              request_id: info.requestId,
-              route: info.route
-            })
-          )
-          finish(codeAnswer("INTERNAL_ERROR"))
+          if (Exit.isSuccess(exit)) finish(exit.value)
+          else {
+            const told = toldBy(exit.cause)
+            if (told === undefined) fail(exit.cause, info)
+            finish(told ?? codeAnswer("INTERNAL_ERROR"))
+          }
+          response.whenLeft(() => inFlight.release(place))
         })
       }
-      if (takesBody) readBody(request, run, () => log.write(info, method, CLIENT_CLOSED, performance.now() - startedAt))
+      if (takesBody) readBody(request, run, () => logged(CLIENT_CLOSED))
       else run("")
     }
 
-    const server = makeServer()
+    /** Logs what nobody expected. */
+    const fail = (cause: Cause.Cause<unknown>, info: RequestInfo) => {
+      runFork(
+        Effect.annotateLogs(Effect.logError("a request failed unexpectedly", describeCause(cause)), {
+          request_id: info.requestId,
+          route: info.route
+        })
+      )
+    }
+
+    const server = yield* makeServer("public")
     server.on("request", serve)
     const port = yield* Effect.acquireRelease(listen(server, settings), () => close(server))
     const listening = yield* Listening
     listening.public = `http://${hostOf(settings.host)}:${port}`
   })
 ).pipe(Layer.provide([KeyRateLimit.layer, RequestLog.layer]))
-
-interface Page {
-  readonly method: string
-  readonly template: string
-  readonly segments: ReadonlyArray<string>
-  readonly page: () => Promise<{ readonly contentType: string; readonly body: string }>
-}
-
-const document = openApiDocument(PaymentsApi, webhookBodies)
-
-const documentJson = JSON.stringify(document)
-
-/** The reference page, which shows the same document as `/openapi.json`; made when it is first asked for. */
-const referencePage = (() => {
-  let made: Promise<string> | undefined
-  const make = async () => {
-    const documented = PaymentsApi.annotate(OpenApi.Transform, () => document)
-    const page = HttpRouter.toWebHandler(
-      HttpApiScalar.layer(documented, { path: "/docs", scalar: { withDefaultFonts: false } }),
-      { disableLogger: true }
-    )
-    const response = await page.handler(new Request("http://localhost/docs"))
-    const html = await response.text()
-    await page.dispose()
-    return html
-  }
-  return () => (made ??= make())
-})()
-
-const pages: ReadonlyArray<Page> = [
-  {
-    method: "GET",
-    template: "/openapi.json",
-    segments: ["openapi.json"],
-    page: async () => ({ contentType: "application/json", body: documentJson })
-  },
-  {
-    method: "GET",
-    template: "/docs",
-    segments: ["docs"],
-    page: async () => ({ contentType: "text/html; charset=utf-8", body: await referencePage() })
-  }
-]
 
 /** The answer that a failure of the expected kinds has, or `undefined` for a defect. */
 const toldBy = (cause: Cause.Cause<WireError | Unavailable>): Answer | undefined => {
@@ -196,47 +195,34 @@ const toldBy = (cause: Cause.Cause<WireError | Unavailable>): Answer | undefined
   return error.value instanceof Unavailable ? codeAnswer("SERVICE_UNAVAILABLE") : errorAnswer(error.value)
 }
 
-// Made once: turning away must cost less than what it makes room for.
-const turnedAway = JSON.stringify(codeAnswer("SERVICE_UNAVAILABLE").body)
-const turnedAwayHeaders = [
+// Made once: shedding must cost less than what it makes room for.
+const shedBody = JSON.stringify(codeAnswer("SERVICE_UNAVAILABLE").body)
+const shedHeaders: ReadonlyArray<string> = [
+  ...apiHeaders,
   "content-type",
   "application/json",
   "content-length",
-  String(Buffer.byteLength(turnedAway)),
+  String(Buffer.byteLength(shedBody)),
   "retry-after",
   "1"
 ]
 
 const send = (response: ServerResponse, answer: Answer, requestId: string): void => {
   if (response.destroyed) return
-  const headers: Record<string, string | number> = { ...answer.headers, "x-request-id": requestId }
-  if (answer.status === 503) headers["retry-after"] = "1"
+  const headers = [...apiHeaders, "x-request-id", requestId]
+  for (const name in answer.headers) headers.push(name, answer.headers[name] ?? "")
+  if (answer.status === 503) headers.push("retry-after", "1")
   // What is left of a body that is too large is not waited for.
-  if (answer.status === 413) headers["connection"] = "close"
+  if (answer.status === 413) response.shouldKeepAlive = false
   if (answer.body === undefined) {
     response.writeHead(answer.status, headers).end()
     return
   }
   const text = JSON.stringify(answer.body)
   const length = Buffer.byteLength(text)
-  headers["content-type"] = "application/json"
-  headers["content-length"] = length
+  headers.push("content-type", "application/json", "content-length", String(length))
   // ASCII, as most answers are, is copied as it is (measured: a tenth of what sending a page of a list takes).
   response.writeHead(answer.status, headers).end(text, length === text.length ? "latin1" : "utf8")
-}
-
-const sendPage = (
-  response: ServerResponse,
-  page: { readonly contentType: string; readonly body: string },
-  requestId: string
-): void => {
-  response
-    .writeHead(200, {
-      "content-type": page.contentType,
-      "content-length": Buffer.byteLength(page.body),
-      "x-request-id": requestId
-    })
-    .end(page.body)
 }
 
 /** The path and query of a request target; proxies may write the host before it. */
@@ -270,6 +256,9 @@ const close = (server: Server) =>
   Effect.callback<void>((resume) => {
     server.close(() => resume(Effect.void))
   })
+
+/** Pages may take this part of the places for requests, in places of their own. */
+const PAGES_SHARE = 16
 
 // nginx's status for a caller that went away before the answer.
 const CLIENT_CLOSED = 499

@@ -7,6 +7,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
+import type { CutReason } from "../http/SocketBounds.ts"
 
 const durationsMs = Metric.boundariesFromIterable([1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000])
 
@@ -24,12 +25,43 @@ const attemptDuration = Metric.histogram("webhook_attempt_duration_ms", {
   boundaries: durationsMs
 })
 
+const requestsInFlight = Metric.gauge("http_requests_in_flight", {
+  description: "Requests of the public listener that have a place."
+})
+const requestsShed = Metric.counter("http_requests_shed_total", {
+  description: "Requests answered 503 for want of a place, by what was used up."
+})
+const openConnections = Metric.gauge("http_connections", { description: "Open connections, by listener." })
+const unsentAnswers = Metric.gauge("http_answers_unsent", {
+  description: "Answers that their callers have not read yet, by listener."
+})
+const connectionsCut = Metric.counter("http_connections_cut_total", {
+  description: "Connections that were closed beyond a bound, by listener and bound."
+})
+const signInsRefused = Metric.counter("operator_sign_ins_refused_total", {
+  description: "Sign-ins of the operator listener that were refused, by reason."
+})
+
+/** What used up the places of a request that was shed: all requests, those of its account, or those of its kind. */
+export type ShedReason = "all" | "account" | "pages"
+
 export class Metrics extends Context.Service<
   Metrics,
   {
     readonly request: (route: string, status: number, durationMs: number) => void
     readonly requestLinesDropped: (count: number) => void
     readonly attempt: (outcome: string, durationMs: number) => void
+    readonly requestShed: (reason: ShedReason) => void
+    readonly connectionCut: (listener: string, reason: CutReason) => void
+    readonly signInRefused: (reason: "token" | "limit") => void
+    /** Reads these at each scrape. */
+    readonly requestsInFlight: (read: () => number) => void
+    readonly listener: (
+      name: string,
+      read: { readonly connections: () => number; readonly unsent: () => number }
+    ) => void
+    /** Brings the gauges up to date. */
+    readonly scrape: Effect.Effect<void>
   }
 >()("@pix-payments/server/Metrics") {
   static readonly layer = Layer.effect(
@@ -44,7 +76,28 @@ export class Metrics extends Context.Service<
         byLabels.set(key, made)
         return made
       }
+      const gauges: Array<() => void> = []
+      const add = (metric: Metric.Metric<number, unknown>, labels: Record<string, string>, by: number) =>
+        labelled(metric, labels).updateUnsafe(by, context)
+      // Shown from the start, so that an alert can tell none from not yet.
+      for (const reason of ["all", "account", "pages"]) add(requestsShed, { reason }, 0)
+      for (const reason of ["token", "limit"]) add(signInsRefused, { reason }, 0)
+
       return Metrics.of({
+        requestShed: (reason) => add(requestsShed, { reason }, 1),
+        connectionCut: (listener, reason) => add(connectionsCut, { listener, reason }, 1),
+        signInRefused: (reason) => add(signInsRefused, { reason }, 1),
+        requestsInFlight: (read) => void gauges.push(() => requestsInFlight.updateUnsafe(read(), context)),
+        listener: (listener, { connections, unsent }) => {
+          for (const reason of ["connections", "pipelined", "unread"]) add(connectionsCut, { listener, reason }, 0)
+          gauges.push(() => {
+            add(openConnections, { listener }, connections())
+            add(unsentAnswers, { listener }, unsent())
+          })
+        },
+        scrape: Effect.sync(() => {
+          for (const update of gauges) update()
+        }),
         request: (route, status, durationMs) => {
           labelled(requests, { route, status: String(status) }).updateUnsafe(1, context)
           labelled(requestDuration, { route }).updateUnsafe(durationMs, context)

@@ -192,7 +192,7 @@ const makeRoutes = Effect.gen(function* () {
         account: yield* accountHandlers,
         webhooks: yield* WebhookHandlers.handlers
       },
-      { authenticate: keys.authenticate, recall: keys.recall, take: () => Effect.succeed(0) }
+      { authenticate: keys.authenticate, take: () => Effect.succeed(0) }
     )
   )
   return Routes.of({
@@ -201,6 +201,7 @@ const makeRoutes = Effect.gen(function* () {
       if (found._tag !== "Found") return Effect.die(new Error(`${method} ${path} is no route`))
       const request = {
         key,
+        remembered: keys.recall(key),
         idempotencyKey,
         params: found.params,
         search: "",
@@ -208,7 +209,7 @@ const makeRoutes = Effect.gen(function* () {
       }
       return Effect.catchCause(
         Effect.catch(
-          found.route.answer(request, () => {}),
+          found.route.answer(request, () => true),
           (error) =>
             Effect.succeed(error instanceof Unavailable ? codeAnswer("SERVICE_UNAVAILABLE") : errorAnswer(error))
         ),

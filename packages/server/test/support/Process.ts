@@ -68,7 +68,13 @@ const spawned = (env: Readonly<Record<string, string>>, args: ReadonlyArray<stri
   Effect.acquireRelease(
     Effect.sync(() => {
       const child = spawn(process.execPath, [join(sources, program), ...args], {
-        env: { PATH: process.env["PATH"], PORT: "0", OPERATOR_PORT: "0", ...withServiceRole(env) },
+        env: {
+          PATH: process.env["PATH"],
+          PORT: "0",
+          OPERATOR_PORT: "0",
+          SHUTDOWN_DELAY_MS: "0",
+          ...withServiceRole(env)
+        },
         stdio: ["ignore", "pipe", "pipe"]
       })
       let text = ""

@@ -111,7 +111,11 @@ export class TestService extends Context.Service<
     ).pipe(
       Layer.provide(Settings.layer),
       Layer.provide(
-        ConfigProvider.layer(ConfigProvider.fromEnv({ env: { PORT: "0", OPERATOR_PORT: "0", LOG_LEVEL: "error" } }))
+        ConfigProvider.layer(
+          ConfigProvider.fromEnv({
+            env: { PORT: "0", OPERATOR_PORT: "0", LOG_LEVEL: "error", SHUTDOWN_DELAY_MS: "0" }
+          })
+        )
       )
     )
     const database = Layer.effect(

@@ -1,0 +1,116 @@
+/**
+ * `/docs`: the reference page, from the same document as `/openapi.json`.
+ *
+ * The page is small; its script (Scalar, which Effect brings) has an address that changes with its content, so that
+ * browsers keep it for good. Neither asks another host: fonts, proxy, telemetry and links to the vendor's client are off,
+ * and the content security policy forbids the rest.
+ */
+import { openApiDocument, webhookBodies } from "@pix-payments/api/OpenApiDocument"
+import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
+import * as HttpApiScalar from "effect/http-api/HttpApiScalar"
+import * as HttpRouter from "effect/http/HttpRouter"
+import { hashOf, type Page, page, type PageContent } from "./Pages.ts"
+
+const document = openApiDocument(PaymentsApi, webhookBodies)
+
+const documentJson = JSON.stringify(document)
+
+/** Shows the document in the page's container. */
+const start = `
+;(() => {
+  const reference = window.Scalar.createApiReference("#reference", ${JSON.stringify({
+    url: "/openapi.json",
+    // The sender of test requests: this server alone, without the vendor's proxy.
+    proxyUrl: "",
+    withDefaultFonts: false,
+    telemetry: false,
+    hideClientButton: true,
+    showDeveloperTools: "never",
+    documentDownloadType: "direct",
+    agent: { disabled: true },
+    mcp: { disabled: true }
+  })})
+  return reference
+})()
+`
+
+/** The script that Effect puts into its page. */
+const scalarScript = async (): Promise<string> => {
+  const page = HttpRouter.toWebHandler(HttpApiScalar.layer(PaymentsApi, { path: "/docs" }), { disableLogger: true })
+  const response = await page.handler(new Request("http://localhost/docs"))
+  const html = await response.text()
+  await page.dispose()
+  const from = html.indexOf(OPENING) + OPENING.length
+  const to = html.indexOf("</script>", from)
+  if (from < OPENING.length || to < 0) throw new Error("Effect's reference page has no script")
+  return html.slice(from, to)
+}
+
+const OPENING = "<script>"
+
+/** Made once, for the page names its hash. */
+const script = (() => {
+  let made: Promise<string> | undefined
+  return () => (made ??= scalarScript().then((scalar) => scalar + start))
+})()
+
+/** Verb and path of each operation, for those who read without scripts. */
+const operations = Object.entries(document.paths as Readonly<Record<string, object>>).flatMap(([path, verbs]) =>
+  Object.keys(verbs).map((verb) => `${verb.toUpperCase()} ${path}`)
+)
+
+const html = (source: string): string => `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <title>Payments Service API</title>
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+  </head>
+  <body>
+    <div id="reference"></div>
+    <noscript>
+      <h1>Payments Service API</h1>
+      <p>The whole reference needs JavaScript; its document is at <a href="/openapi.json">/openapi.json</a>.</p>
+      <ul>${operations.map((operation) => `\n        <li>${operation}</li>`).join("")}
+      </ul>
+    </noscript>
+    <script src="${source}"></script>
+  </body>
+</html>
+`
+
+const pagePolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  // Scalar makes its style sheets itself.
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'"
+].join("; ")
+
+const nothingPolicy = "default-src 'none'; frame-ancestors 'none'"
+
+export const pages: ReadonlyArray<Page> = [
+  page("/openapi.json", async () => ({
+    contentType: "application/json",
+    text: documentJson,
+    isVersioned: false,
+    contentSecurityPolicy: nothingPolicy
+  })),
+  page("/docs", async () => ({
+    contentType: "text/html; charset=utf-8",
+    text: html(`/docs/reference.js?v=${hashOf(await script())}`),
+    isVersioned: false,
+    contentSecurityPolicy: pagePolicy
+  })),
+  page("/docs/reference.js", async (): Promise<PageContent> => ({
+    contentType: "text/javascript; charset=utf-8",
+    text: await script(),
+    isVersioned: true,
+    contentSecurityPolicy: nothingPolicy
+  }))
+]

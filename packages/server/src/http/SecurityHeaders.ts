@@ -1,0 +1,26 @@
+/**
+ * The headers that every answer of both listeners carries, prepared once.
+ */
+
+/** Of every answer, as node writes them. */
+export const securityHeaders: ReadonlyArray<string> = [
+  "x-content-type-options",
+  "nosniff",
+  "referrer-policy",
+  "no-referrer"
+]
+
+/** Of an answer of the API as well: it is somebody's, and no cache keeps it. */
+export const apiHeaders: ReadonlyArray<string> = [
+  ...securityHeaders,
+  "cache-control",
+  "no-store",
+  // A browser that is led to one shows text and runs nothing.
+  "content-security-policy",
+  "default-src 'none'; frame-ancestors 'none'"
+]
+
+/** The same as fields. */
+export const apiHeaderFields: Readonly<Record<string, string>> = Object.fromEntries(
+  apiHeaders.flatMap((name, index) => (index % 2 === 0 ? [[name, apiHeaders[index + 1] ?? ""]] : []))
+)

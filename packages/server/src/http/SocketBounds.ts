@@ -1,0 +1,166 @@
+/**
+ * The bounds of the connections of a listener, below every route.
+ *
+ * Guarantees:
+ * - At most `maxConnections` connections are open; one more is closed at once.
+ * - A connection has at most `MOST_PIPELINED` requests without an answer; one more closes it.
+ * - An answer that is not read within `answerTimeoutMs` has its connection reset.
+ * - While the process stops, every answer carries `Connection: close`.
+ *
+ * Why a subclass of node's server and response: both listeners get the same bounds, whatever routes them, and a request
+ * costs a counter and an entry in a set (measured: below a microsecond).
+ */
+import { type IncomingMessage, Server, type ServerOptions, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
+
+export interface Limits {
+  readonly maxConnections: number
+  readonly answerTimeoutMs: number
+  readonly isStopping: () => boolean
+}
+
+/** Why a connection was cut. */
+export type CutReason = "connections" | "pipelined" | "unread"
+
+/** Most requests of one connection that wait for their answers. */
+export const MOST_PIPELINED = 16
+
+class Connection {
+  unanswered = 0
+  unsent = 0
+  isClosed = false
+  /** Bytes to write, and then to close, once the answers before them have left. */
+  last: string | undefined
+}
+
+const connections = new WeakMap<Socket, Connection>()
+
+/** A server whose connections are bounded. */
+export class BoundedServer extends Server<typeof IncomingMessage, typeof BoundedResponse> {
+  /** Answers that have been made and have not left. */
+  readonly unsent = new Set<BoundedResponse>()
+  readonly limits: Limits
+  readonly onCut: (reason: CutReason) => void
+  open = 0
+  readonly #sweep: NodeJS.Timeout
+
+  constructor(options: ServerOptions, limits: Limits, onCut: (reason: CutReason) => void) {
+    super({ ...options, IncomingMessage: undefined, ServerResponse: BoundedResponse } as never)
+    this.limits = limits
+    this.onCut = onCut
+    this.maxConnections = limits.maxConnections
+    this.on("connection", (socket) => this.#opened(socket))
+    this.on("drop", () => onCut("connections"))
+    this.#sweep = setInterval(() => this.#cutUnread(), Math.max(5, limits.answerTimeoutMs / 4))
+    this.#sweep.unref()
+    this.on("close", () => clearInterval(this.#sweep))
+  }
+
+  override emit(event: string | symbol, ...args: Array<any>): boolean {
+    if ((event === "request" || event === "checkContinue" || event === "checkExpectation") && !this.#admits(args[1])) {
+      return true
+    }
+    return super.emit(event, ...args)
+  }
+
+  /** Ends a connection with these bytes, after the answers that are still under way on it. */
+  endWith(socket: Socket, bytes: string): void {
+    const connection = connections.get(socket)
+    if (connection === undefined || connection.unanswered === 0) return void socket.end(bytes)
+    connection.last = bytes
+  }
+
+  #opened(socket: Socket): void {
+    const connection = new Connection()
+    connections.set(socket, connection)
+    this.open++
+    socket.once("close", () => {
+      this.open--
+      connection.isClosed = true
+      // Node closes the answer that is being written, and none of those behind it.
+      if (connection.unsent > 0) for (const response of this.unsent) if (response.link === connection) response.left()
+    })
+  }
+
+  #admits(response: BoundedResponse): boolean {
+    const { link, req } = response
+    response.server = this
+    if (link === undefined) return true
+    link.unanswered++
+    if (link.unanswered > MOST_PIPELINED) {
+      if (!req.socket.destroyed) this.onCut("pipelined")
+      // What is left in the buffer is parsed all the same; nobody answers it.
+      req.socket.destroy()
+      return false
+    }
+    response.on("close", answered)
+    return true
+  }
+
+  #cutUnread(): void {
+    const latest = performance.now() - this.limits.answerTimeoutMs
+    for (const response of this.unsent) {
+      if (response.endedAt > latest) return
+      // One that waits for the answer before it is not the reader's fault.
+      if (response.socket === null || response.socket.destroyed) continue
+      this.onCut("unread")
+      // A reset frees what the kernel has buffered as well.
+      response.socket.resetAndDestroy()
+    }
+  }
+}
+
+/** A response that knows when it has left. */
+export class BoundedResponse extends ServerResponse<IncomingMessage> {
+  readonly link: Connection | undefined
+  server: BoundedServer | undefined
+  endedAt = 0
+  #isUnsent = false
+  #then: (() => void) | undefined
+
+  constructor(request: IncomingMessage, options?: object) {
+    // Node passes its options on, which its types do not say.
+    super(...([request, options] as unknown as [IncomingMessage]))
+    this.link = connections.get(request.socket)
+  }
+
+  override writeHead(...args: Array<any>): this {
+    if (this.server?.limits.isStopping() === true) this.shouldKeepAlive = false
+    return super.writeHead(...(args as [number]))
+  }
+
+  override end(...args: Array<any>): this {
+    super.end(...(args as []))
+    const { link, server } = this
+    if (link === undefined || server === undefined || link.isClosed || this.destroyed || this.#isUnsent) return this
+    this.#isUnsent = true
+    this.endedAt = performance.now()
+    link.unsent++
+    server.unsent.add(this)
+    return this
+  }
+
+  /** Calls `then` once the answer has left, or cannot leave any more. */
+  whenLeft(then: () => void): void {
+    if (this.#isUnsent) this.#then = then
+    else then()
+  }
+
+  left(): void {
+    if (!this.#isUnsent) return
+    this.#isUnsent = false
+    this.server?.unsent.delete(this)
+    if (this.link !== undefined) this.link.unsent--
+    const then = this.#then
+    this.#then = undefined
+    then?.()
+  }
+}
+
+function answered(this: BoundedResponse): void {
+  this.left()
+  const { link } = this
+  if (link === undefined) return
+  link.unanswered--
+  if (link.last !== undefined && link.unanswered === 0 && !link.isClosed) this.req.socket.end(link.last)
+}

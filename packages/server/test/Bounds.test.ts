@@ -1,0 +1,365 @@
+/**
+ * What one caller or one connection may take: places for requests by account, pages, connections, pipelined requests, and
+ * answers that nobody reads. Counts and bytes are asserted, never times.
+ */
+import { assert, describe, it, layer } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import { SqlClient } from "effect/sql/SqlClient"
+import { once } from "node:events"
+import * as Net from "node:net"
+import { brotliDecompressSync, gunzipSync } from "node:zlib"
+import * as InFlight from "../src/http/InFlight.ts"
+import { codeAnswer, errorAnswer } from "../src/http/PreparedApi.ts"
+import { assertRefused, create } from "./support/Charges.ts"
+import { eventually } from "./support/Receiver.ts"
+import { TestService } from "./support/Service.ts"
+
+describe("places for requests", () => {
+  const taken = (places: InFlight.InFlight, accountId: string | undefined, tries: number) =>
+    Array.from({ length: tries }, () => places.take(accountId)).filter((place) => place !== undefined)
+
+  it("alone, an account has all but an eighth; what is left is there for the others", () => {
+    const places = InFlight.make(500)
+    assert.lengthOf(taken(places, "a", 1000), 438)
+    assert.lengthOf(taken(places, "b", 1000), 62)
+    assert.isTrue(places.isFull())
+  })
+
+  it("while another has a request in flight, an account has a quarter", () => {
+    const places = InFlight.make(500)
+    const [other] = taken(places, "b", 1)
+    assert.lengthOf(taken(places, "a", 1000), 125)
+    assert.lengthOf(taken(places, "c", 1000), 125)
+    places.release(other!)
+    assert.lengthOf(taken(places, "a", 1), 0, "c is still there")
+  })
+
+  it("one that had more than a quarter gets no more until it has less, once another comes", () => {
+    const places = InFlight.make(16)
+    const mine = taken(places, "a", 16)
+    assert.lengthOf(mine, 14)
+    assert.lengthOf(taken(places, "b", 1), 1)
+    for (const place of mine.splice(0, 10)) places.release(place)
+    assert.lengthOf(taken(places, "a", 1), 0)
+    places.release(mine.pop()!)
+    assert.lengthOf(taken(places, "a", 16), 1)
+  })
+
+  it("callers who are not known yet have half, and count as their account's once they are", () => {
+    const places = InFlight.make(16)
+    const unknown = taken(places, undefined, 16)
+    assert.lengthOf(unknown, 8)
+    assert.isTrue(places.belongsTo(unknown[0]!, "b"))
+    const may = unknown.slice(1).map((place) => places.belongsTo(place, "a"))
+    assert.deepStrictEqual(may, [true, true, true, true, false, false, false])
+    assert.lengthOf(taken(places, undefined, 16), 8)
+    for (const place of unknown) places.release(place)
+    assert.deepStrictEqual([places.count(), places.countOf("a"), places.countOf("b")], [8, 0, 0])
+  })
+
+  it("there is always one place for each", () => {
+    const places = InFlight.make(1)
+    assert.lengthOf(taken(places, "a", 2), 1)
+    assert.lengthOf(taken(places, "b", 2), 0)
+  })
+})
+
+it("`details` has at most 100 entries", () => {
+  const details = Array.from({ length: 130_900 }, (_, index) => `events.${index}`)
+  const { body } = errorAnswer({ code: "VALIDATION_ERROR", message: "", details })
+  assert.lengthOf((body as { readonly details: ReadonlyArray<string> }).details, 100)
+  assert.isUndefined((codeAnswer("NOT_FOUND").body as { readonly details?: unknown }).details)
+})
+
+const AT_ONCE = 64
+const PAGES = AT_ONCE / 16
+const CONNECTIONS = 400
+const PAGE_BYTES = 64 * 1024 * 1024
+
+layer(
+  TestService.layer({
+    settings: { maxRequestsInFlight: AT_ONCE, maxConnections: CONNECTIONS, answerTimeoutMs: 400 }
+  }),
+  { excludeTestServices: true }
+)("Bounds", (it) => {
+  it.effect(
+    "an account's slow calls leave room: a quarter while another is in flight, then `SERVICE_UNAVAILABLE`",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const { call, makeCaller } = yield* TestService
+        const one = yield* makeCaller()
+        const other = yield* makeCaller()
+        for (const { key } of [one, other]) assert.strictEqual((yield* call("GET", "/v1/account", { key })).status, 200)
+        const stalled = yield* Deferred.make<void>()
+        const release = yield* Deferred.make<void>()
+        const lock = yield* Effect.forkChild(
+          sql.withTransaction(
+            Effect.gen(function* () {
+              yield* sql`LOCK TABLE charges IN ACCESS EXCLUSIVE MODE`
+              yield* Deferred.succeed(stalled, undefined)
+              yield* Deferred.await(release)
+            })
+          )
+        )
+        yield* Deferred.await(stalled)
+        const asked = (key: string, count: number) =>
+          Effect.forEach(Array.from({ length: count }), () => Effect.forkChild(create(key), { startImmediately: true }))
+        const others = yield* asked(other.key, 1)
+        yield* eventually(gauge("http_requests_in_flight"), (count) => count === 1)
+        const mine = yield* asked(one.key, 40)
+        const refused = yield* eventually(
+          Effect.sync(() => mine.filter((fiber) => fiber.pollUnsafe() !== undefined)),
+          ({ length }) => length === 40 - AT_ONCE / 4
+        )
+        for (const fiber of refused) {
+          const answer = yield* Fiber.join(fiber)
+          assertRefused(answer, "SERVICE_UNAVAILABLE")
+          assert.match(String(answer.headers["retry-after"]), /^[1-9]\d*$/)
+        }
+        assert.strictEqual(yield* gauge("http_requests_in_flight"), AT_ONCE / 4 + 1)
+        assert.strictEqual(yield* gauge('http_requests_shed_total{reason="account"}'), 40 - AT_ONCE / 4)
+        // The other one has a whole quarter too, and a request that needs no locked table is answered.
+        others.push(...(yield* asked(other.key, AT_ONCE / 4 - 2)))
+        assert.strictEqual((yield* call("GET", "/v1/account", { key: other.key })).status, 200)
+        yield* Deferred.succeed(release, undefined)
+        yield* Fiber.join(lock)
+        for (const fiber of [...mine, ...others]) {
+          if (!refused.includes(fiber)) assert.strictEqual((yield* Fiber.join(fiber)).status, 201)
+        }
+        yield* eventually(gauge("http_requests_in_flight"), (count) => count === 0)
+      })
+  )
+
+  it.effect("pages: 250 slow readers are sent no more than the bytes of a window, and the API goes on", () =>
+    Effect.gen(function* () {
+      const { call, makeCaller, publicUrl } = yield* TestService
+      const { key } = yield* makeCaller()
+      const { headers } = yield* call("HEAD", "/docs/reference.js")
+      const length = Number(headers["content-length"])
+      assert.isAbove(length, 2_000_000)
+      const most = Math.floor(PAGE_BYTES / length)
+      const before = process.memoryUsage().external
+      const shed = yield* gauge('http_requests_shed_total{reason="pages"}')
+      const slow = yield* Effect.forEach(Array.from({ length: 250 }), () => open(publicUrl), { concurrency: 50 })
+      // Asked for in its largest form.
+      for (const socket of slow) {
+        socket.pause()
+        socket.write("GET /docs/reference.js HTTP/1.1\r\nhost: x\r\n\r\n")
+      }
+      yield* eventually(gauge('http_requests_shed_total{reason="pages"}'), (count) => count - shed >= 250 - most)
+      assert.isAtMost(yield* gauge("http_requests_in_flight"), PAGES)
+      assert.isBelow(process.memoryUsage().external - before, 16 * 1024 * 1024, "250 copies would be 800 MB")
+      assert.strictEqual((yield* call("GET", "/v1/account", { key })).status, 200)
+      assert.strictEqual((yield* call("GET", "/docs")).status, 200)
+      yield* eventually(gauge("http_requests_in_flight"), (count) => count === 0)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("1,500 pipelined requests: the connection is closed, and no more is sent than its bound", () =>
+    Effect.gen(function* () {
+      const { operatorUrl, publicUrl } = yield* TestService
+      for (const [listener, url, path] of [
+        ["public", publicUrl, "/openapi.json"],
+        ["operator", operatorUrl, "/operator/openapi.json"]
+      ] as const) {
+        const name = `http_connections_cut_total{listener="${listener}",reason="pipelined"}`
+        const before = yield* gauge(name)
+        const socket = yield* open(url)
+        let received = 0
+        socket.on("data", (chunk: Buffer) => {
+          received += chunk.length
+        })
+        const closed = closing(socket)
+        socket.write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`.repeat(1500))
+        yield* closed
+        assert.strictEqual((yield* gauge(name)) - before, 1)
+        assert.isBelow(received, 16 * 500_000)
+      }
+      yield* eventually(gauge('http_answers_unsent{listener="public"}'), (count) => count === 0)
+      yield* eventually(gauge("http_requests_in_flight"), (count) => count === 0)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("a few pipelined requests are answered in their order", () =>
+    Effect.gen(function* () {
+      const { publicUrl } = yield* TestService
+      const socket = yield* open(publicUrl)
+      let text = ""
+      socket.on("data", (chunk) => {
+        text += String(chunk)
+      })
+      const paths = ["/v1/account", "/docs", "/x", "/v1/charges"]
+      socket.write(
+        [...paths, "/last"]
+          .map((path, index) => `GET ${path} HTTP/1.1\r\nhost: x\r\nx-request-id: request-${index}\r\n\r\n`)
+          .join("")
+      )
+      yield* eventually(
+        Effect.sync(() => text),
+        (so) => so.includes("request-4")
+      )
+      assert.deepStrictEqual(
+        [...text.matchAll(/^x-request-id: (.*)$/gim)].map(([, id]) => id?.trim()),
+        [0, 1, 2, 3, 4].map((index) => `request-${index}`)
+      )
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("what is no HTTP behind a request that is under way does not take its answer's place", () =>
+    Effect.gen(function* () {
+      const { makeCaller, publicUrl } = yield* TestService
+      const { key } = yield* makeCaller()
+      const socket = yield* open(publicUrl)
+      let text = ""
+      socket.on("data", (chunk) => {
+        text += String(chunk)
+      })
+      const closed = closing(socket)
+      socket.write(`GET /v1/account HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\n\r\nno http\r\n\r\n`)
+      yield* closed
+      assert.deepStrictEqual(
+        [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status),
+        ["200", "400"]
+      )
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("one connection more than `MAX_CONNECTIONS` is closed at once", () =>
+    Effect.gen(function* () {
+      const { call, makeCaller, publicUrl } = yield* TestService
+      const { key } = yield* makeCaller()
+      assert.strictEqual((yield* call("GET", "/v1/account", { key })).status, 200)
+      const sockets = yield* Effect.forEach(Array.from({ length: CONNECTIONS + 50 }), () => open(publicUrl), {
+        concurrency: 50
+      })
+      yield* eventually(
+        Effect.sync(() => sockets.filter(({ destroyed }) => destroyed).length),
+        (closed) => closed >= 50
+      )
+      assert.isAtMost(yield* gauge('http_connections{listener="public"}'), CONNECTIONS)
+      assert.isAtLeast(yield* gauge('http_connections_cut_total{listener="public",reason="connections"}'), 50)
+    }).pipe(Effect.scoped)
+  )
+})
+
+layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE, answerTimeoutMs: 300 } }), {
+  excludeTestServices: true
+})("Pages", (it) => {
+  it.effect("pages: compressed, with an `ETag`, kept by browsers, asking no other host", () =>
+    Effect.gen(function* () {
+      const { call, operate } = yield* TestService
+      const page = yield* call("GET", "/docs")
+      const [, source = ""] = /<script src="([^"]+)">/.exec(page.text) ?? []
+      assert.match(source, /^\/docs\/reference\.js\?v=/)
+      assert.notMatch(page.text, /https?:\/\//)
+      assert.include(page.headers["content-security-policy"], "connect-src 'self'")
+      assert.isBelow(page.text.length, 4096)
+      const script = yield* call("GET", source)
+      assert.include(script.text, '"url":"/openapi.json","proxyUrl":""')
+      assert.match(String(script.headers["cache-control"]), /immutable/)
+      for (const stale of ["/docs/reference.js", "/docs/reference.js?v=of-another-release"]) {
+        assert.strictEqual((yield* call("GET", stale)).headers["cache-control"], "no-cache")
+      }
+      for (const path of ["/docs", "/openapi.json", source]) {
+        const plain = yield* call("GET", path)
+        const etag = String(plain.headers.etag)
+        for (const [accepted, encoding] of [
+          ["br, gzip", "br"],
+          ["gzip, br;q=0", "gzip"],
+          ["deflate", undefined]
+        ] as const) {
+          const { headers } = yield* call("HEAD", path, { headers: { "accept-encoding": accepted } })
+          assert.strictEqual(headers["content-encoding"], encoding)
+        }
+        const unchanged = yield* call("GET", path, { headers: { "if-none-match": `W/${etag}, "x"` } })
+        assert.deepStrictEqual([unchanged.status, unchanged.text, unchanged.headers.etag], [304, "", etag])
+        for (const [name, unpack] of [
+          ["br", brotliDecompressSync],
+          ["gzip", gunzipSync]
+        ] as const) {
+          const packed = yield* raw(path, name)
+          assert.strictEqual(unpack(packed).toString(), plain.text)
+        }
+      }
+      const metrics = yield* operate("GET", "/metrics")
+      assert.match(metrics.text, /http_requests_total\{route="\/docs",status="200"\} \d+/)
+      const log = yield* eventually(
+        operate<{ data: ReadonlyArray<{ route: string }> }>("GET", "/operator/v1/requests?limit=100"),
+        ({ body }) => body.data.some(({ route }) => route === "GET /docs")
+      )
+      assert.strictEqual(log.status, 200)
+    })
+  )
+
+  it.effect(
+    "answers that nobody reads hold their places until their time is over, then their connection is closed",
+    () =>
+      Effect.gen(function* () {
+        const { call, publicUrl } = yield* TestService
+        yield* call("GET", "/docs/reference.js")
+        const socket = yield* open(publicUrl)
+        const closed = closing(socket)
+        socket.pause()
+        // More than the kernel buffers for one who does not read.
+        socket.write("GET /docs/reference.js HTTP/1.1\r\nhost: x\r\n\r\n".repeat(16))
+        yield* eventually(
+          gauge('http_connections_cut_total{listener="public",reason="unread"}'),
+          (count) => count === 1
+        )
+        yield* eventually(gauge('http_answers_unsent{listener="public"}'), (count) => count === 0)
+        yield* eventually(gauge("http_requests_in_flight"), (count) => count === 0)
+        assert.isAtLeast(yield* gauge('http_requests_shed_total{reason="pages"}'), 16 - PAGES - 2)
+        socket.resume()
+        yield* closed
+      }).pipe(Effect.scoped)
+  )
+})
+
+/** A metric's value now. */
+const gauge = (name: string) =>
+  Effect.flatMap(TestService, ({ operate }) =>
+    Effect.map(operate("GET", "/metrics"), ({ text }) => {
+      const line = text.split("\n").find((each) => each.startsWith(`pix_payments_${name} `))
+      return Number(line?.split(" ").at(-1))
+    })
+  )
+
+/** A body as it is sent in an encoding. */
+const raw = (path: string, encoding: string) =>
+  Effect.flatMap(TestService, ({ publicUrl }) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const socket = yield* open(publicUrl)
+        const chunks: Array<Buffer> = []
+        socket.on("data", (chunk: Buffer) => chunks.push(chunk))
+        const closed = closing(socket)
+        socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\naccept-encoding: ${encoding}\r\n\r\n`)
+        yield* closed
+        const answer = Buffer.concat(chunks)
+        return answer.subarray(answer.indexOf("\r\n\r\n") + 4)
+      })
+    )
+  )
+
+/** Waits until a connection is closed, however. */
+const closing = (socket: Net.Socket) => {
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()))
+  return Effect.promise(() => closed)
+}
+
+/** A connection, closed with the scope. */
+const open = (url: string) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const { hostname, port } = new URL(url)
+      const socket = Net.connect({ host: hostname, port: Number(port) })
+      socket.on("error", () => {})
+      socket.resume()
+      await once(socket, "connect")
+      return socket
+    }),
+    (socket) => Effect.sync(() => socket.destroy())
+  )
