@@ -14,6 +14,7 @@ import * as HttpApiSecurity from "effect/http-api/HttpApiSecurity"
 import {
   InsufficientScope,
   InternalError,
+  MisdirectedRequest,
   PayloadTooLarge,
   RateLimited,
   ServiceUnavailable,
@@ -64,7 +65,7 @@ export class OperatorAuthentication extends HttpApiMiddleware.Service<
 >()("@pix-payments/api/OperatorAuthentication", {
   requiredForClient: true,
   security: { "x-operator-token": HttpApiSecurity.apiKey({ key: "x-operator-token" }) },
-  error: [Unauthorized, PayloadTooLarge, ServiceUnavailable, InternalError]
+  error: [Unauthorized, PayloadTooLarge, MisdirectedRequest, RateLimited, ServiceUnavailable, InternalError]
 }) {}
 
 /** Tells a request that does not fit its declaration in the contract's error body. */

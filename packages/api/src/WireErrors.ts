@@ -117,6 +117,12 @@ export class PayloadTooLarge extends Schema.Error<PayloadTooLarge>("PayloadTooLa
   status("PAYLOAD_TOO_LARGE")
 ) {}
 
+/** Of the operator surface alone. */
+export class MisdirectedRequest extends Schema.Error<MisdirectedRequest>("MisdirectedRequest")(
+  body("MISDIRECTED_REQUEST"),
+  status("MISDIRECTED_REQUEST")
+) {}
+
 export class RateLimited extends Schema.Error<RateLimited>("RateLimited")(
   body("RATE_LIMITED"),
   status("RATE_LIMITED")

@@ -109,7 +109,8 @@ export const refusalOf = (violations: ReadonlyArray<Violation>, body: unknown): 
   return { code: code ?? "VALIDATION_ERROR", details: [...new Set(details)].slice(0, MAX_DETAILS) }
 }
 
-const MAX_DETAILS = 100
+/** Most entries of `details`. */
+export const MAX_DETAILS = 100
 const MAX_DETAIL_LENGTH = 255
 
 const cut = (detail: string): string =>

@@ -539,6 +539,96 @@ layer(TestService.layer(), { excludeTestServices: true })("Errors", (it) => {
     )
   })
 
+  describe("what no route sees is answered in the same error body, with a request id and the security headers", () => {
+    const refused = [
+      {
+        name: "no Host",
+        lines: ["GET /v1/account HTTP/1.1"],
+        status: 400,
+        code: "VALIDATION_ERROR",
+        details: ["Host"]
+      },
+      {
+        name: "an expectation that nobody meets",
+        lines: ["POST /v1/charges HTTP/1.1", "host: localhost", "expect: a-miracle"],
+        status: 417,
+        code: "VALIDATION_ERROR",
+        details: ["Expect"]
+      },
+      {
+        name: "headers that are too large",
+        lines: ["GET /v1/account HTTP/1.1", "host: localhost", `x: ${"x".repeat(20_000)}`],
+        status: 431,
+        code: "VALIDATION_ERROR",
+        details: undefined
+      },
+      {
+        name: "no HTTP",
+        lines: ["hello"],
+        status: 400,
+        code: "VALIDATION_ERROR",
+        details: undefined
+      },
+      {
+        name: "a tunnel",
+        lines: ["CONNECT example.com:443 HTTP/1.1", "host: localhost"],
+        status: 405,
+        code: "METHOD_NOT_ALLOWED",
+        details: undefined
+      }
+    ]
+    it.effect.each(refused)("$name", ({ code, details, lines, status }) =>
+      Effect.gen(function* () {
+        const { operatorUrl, publicUrl } = yield* TestService
+        for (const url of [publicUrl, operatorUrl]) {
+          const withId = lines.length > 1 || lines[0]?.startsWith("GET") === true
+          const [first = "", ...rest] = lines
+          const sent = [first, ...(withId ? ["x-request-id: mine-1"] : []), ...rest, "connection: close"]
+          const text = yield* exchange(url, `${sent.join("\r\n")}\r\n\r\n`)
+          const [head = "", body = ""] = text.split("\r\n\r\n")
+          assert.match(head, new RegExp(`^HTTP/1\\.1 ${status} `), `${url} ${text}`)
+          assert.match(head, /\r\nx-request-id: [0-9a-z-]+(\r\n|$)/i)
+          if (status !== 431 && withId) assert.match(head, /\r\nx-request-id: mine-1(\r\n|$)/i)
+          assert.match(head, /\r\nx-content-type-options: nosniff(\r\n|$)/i)
+          const { message, ...said } = JSON.parse(body) as ErrorBody
+          assert.isString(message)
+          assert.deepStrictEqual<unknown>(said, details === undefined ? { code } : { code, details })
+        }
+      })
+    )
+  })
+
+  it.effect("every answer of both listeners carries the security headers", () =>
+    Effect.gen(function* () {
+      const { call, operate } = yield* TestService
+      const { key } = yield* caller
+      const { id } = yield* created(key)
+      const answers = [
+        yield* call("GET", "/v1/charges", { key }),
+        yield* call("GET", `/v1/charges/${id}`, { key }),
+        yield* call("GET", "/v1/charges"),
+        yield* call("PUT", "/v1/charges"),
+        yield* call("GET", "/nothing"),
+        yield* call("POST", "/v1/charges", { key, body: bodyOf(LIMIT + 1) }),
+        yield* operate("GET", "/operator/v1/accounts"),
+        yield* operate("GET", "/operator/v1/accounts", { headers: { "x-operator-token": undefined } }),
+        yield* operate("GET", "/nothing"),
+        yield* operate("GET", "/metrics"),
+        yield* operate("GET", "/health/live"),
+        yield* operate("GET", "/health/ready"),
+        yield* operate("GET", "/operator/openapi.json")
+      ]
+      const pages = [yield* call("GET", "/docs"), yield* call("GET", "/openapi.json")]
+      for (const { headers } of [...answers, ...pages]) {
+        assert.strictEqual(headers["x-content-type-options"], "nosniff")
+        assert.strictEqual(headers["referrer-policy"], "no-referrer")
+        assert.include(headers["content-security-policy"], "default-src 'none'")
+        assert.include(headers["content-security-policy"], "frame-ancestors 'none'")
+      }
+      for (const { headers } of answers) assert.strictEqual(headers["cache-control"], "no-store")
+    })
+  )
+
   describe("what HTTP allows besides", () => {
     const ask = (lines: ReadonlyArray<string>, body = "") =>
       Effect.flatMap(TestService, ({ publicUrl }) => exchange(publicUrl, `${lines.join("\r\n")}\r\n\r\n${body}`))

@@ -48,7 +48,7 @@ const documented = (value: unknown): RegExp => {
   if (Option.isOption(value)) return Option.isNone(value) ? /^unset(: |$)/ : documented(value.value)
   if (Array.isArray(value) && value.length === 0) return /^empty/
   const text = value === retryDelaysMs ? RETRY_CURVE : String(value)
-  return new RegExp(`^\`?${text.replaceAll(".", "\\.")}\`?( |$)`)
+  return new RegExp(`^\`?${text.replace(/[.[\]]/g, "\\$&")}\`?( |$)`)
 }
 
 const defaultSettings = Layer.fresh(Settings.layer).pipe(

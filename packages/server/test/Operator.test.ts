@@ -592,7 +592,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operator"
       assert.deepStrictEqual<unknown>(live.body, { status: "ok" })
       const ready = yield* operate("GET", "/health/ready", { headers })
       assert.strictEqual(ready.status, 200)
-      assert.deepStrictEqual<unknown>(ready.body, { status: "ok", database: true, migrations: true })
+      assert.deepStrictEqual<unknown>(ready.body, { status: "ok", database: "ok", migrations: true })
       const { headers: told, status, text } = yield* operate("GET", "/metrics", { headers })
       assert.strictEqual(status, 200)
       assert.match(String(told["content-type"]), /^text\/plain/)

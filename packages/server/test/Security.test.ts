@@ -38,14 +38,16 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
           "x".repeat(8000)
         ]
         const path = pathWith(route, unknownId)
+        // Failed sign-ins are limited by address.
+        const from = `127.0.1.${operatorRoutes.indexOf(route) + 1}`
         for (const token of wrong) {
           const headers = { "x-operator-token": token, "x-api-key": key }
-          assertRefused(yield* operate(route.method, path, { headers, body: "{" }), "UNAUTHORIZED")
+          assertRefused(yield* operate(route.method, path, { headers, body: "{", from }), "UNAUTHORIZED")
         }
         // The token is no key, and goes in its own header alone.
         for (const headers of [{ "x-api-key": operatorToken }, { authorization: `Bearer ${operatorToken}` }]) {
           const told = { "x-operator-token": undefined, ...headers }
-          assertRefused(yield* operate(route.method, path, { headers: told, body: large }), "UNAUTHORIZED")
+          assertRefused(yield* operate(route.method, path, { headers: told, body: large, from }), "UNAUTHORIZED")
         }
       })
     )

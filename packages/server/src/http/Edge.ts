@@ -4,7 +4,7 @@
  * Guarantees: every answer carries `X-Request-Id` (the caller's, when it sent a sane one), and every 503
  * `Retry-After`; an unknown route is `NOT_FOUND`, a known one with another verb `METHOD_NOT_ALLOWED` with `Allow`;
  * what nobody expected is logged with the request id and answered `INTERNAL_ERROR`, and no stack or SQL reaches a
- * caller.
+ * caller; a request for a host that is not in `OPERATOR_HOSTS` is `MISDIRECTED_REQUEST`, but for health checks.
  *
  * Source: decisions.md "Answers"; payments-api-v1.md "Limits".
  */
@@ -19,6 +19,10 @@ import * as HttpRouter from "effect/http/HttpRouter"
 import { HttpServerError } from "effect/http/HttpServerError"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
+import { Settings } from "../Settings.ts"
+import { hostnameOf } from "./AllowedHosts.ts"
+import { hostOf } from "./Listener.ts"
+import { apiHeaderFields } from "./SecurityHeaders.ts"
 import { type RequestInfo, requestIdOf } from "./RequestInfo.ts"
 
 export const CurrentRequest = Context.Reference<RequestInfo>("@pix-payments/server/CurrentRequest", {
@@ -63,7 +67,9 @@ export const page = (path: string): KnownPath => ({ method: "GET", matches: matc
 /** The middleware of a listener that serves these paths. */
 export const layer = (known: ReadonlyArray<KnownPath>) =>
   HttpRouter.middleware(
-    Effect.sync(() => {
+    Effect.gen(function* () {
+      const { operatorHost, operatorHosts } = yield* Settings
+      const hosts = new Set([...operatorHosts, hostOf(operatorHost).toLowerCase()])
       return (app: Effect.Effect<HttpServerResponse.HttpServerResponse, unknown>) =>
         Effect.withFiber<HttpServerResponse.HttpServerResponse, unknown>((fiber) => {
           const request = Context.getUnsafe(fiber.context, HttpServerRequest)
@@ -74,9 +80,15 @@ export const layer = (known: ReadonlyArray<KnownPath>) =>
             accountId: null
           }
           const finish = (response: HttpServerResponse.HttpServerResponse) => {
-            const told = HttpServerResponse.setHeader(response, "x-request-id", info.requestId)
+            const told = HttpServerResponse.setHeaders(response, {
+              ...apiHeaderFields,
+              ...response.headers,
+              "x-request-id": info.requestId
+            })
             return told.status === 503 ? HttpServerResponse.setHeader(told, "retry-after", "1") : told
           }
+          const refused = refusalOf(hosts, request)
+          if (refused !== undefined) return Effect.succeed(finish(refused))
           return Effect.matchCauseEffect(Effect.provideService(app, CurrentRequest, info), {
             onSuccess: (response) => Effect.succeed(finish(response)),
             onFailure: (cause) => {
@@ -95,6 +107,19 @@ export const layer = (known: ReadonlyArray<KnownPath>) =>
     }),
     { global: true }
   )
+
+/**
+ * The answer to a request for another host, which a page of a stranger may have led a browser to (DNS rebinding). Health
+ * checks come by address, or with no host at all.
+ */
+const refusalOf = (hosts: ReadonlySet<string>, { headers, url }: HttpServerRequest) => {
+  const path = url.split("?", 1)[0]
+  if (path === "/health/live" || path === "/health/ready") return undefined
+  const { host } = headers
+  if (host === undefined || host === "") return errorResponse("VALIDATION_ERROR", { details: ["Host"] })
+  const name = hostnameOf(host)
+  return name !== undefined && hosts.has(name) ? undefined : errorResponse("MISDIRECTED_REQUEST")
+}
 
 const matcher = (path: string): RegExp => {
   const pattern = path

@@ -10,6 +10,7 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as Effect from "effect/Effect"
 import * as HttpServer from "effect/http/HttpServer"
 import * as Layer from "effect/Layer"
+import type { IncomingMessage } from "node:http"
 import { Metrics } from "../operations/Metrics.ts"
 import { Settings } from "../Settings.ts"
 import { Drain } from "./Drain.ts"
@@ -50,7 +51,7 @@ export const makeServer = Effect.fnUntraced(function* (name: "public" | "operato
       // Each listener refuses a request without a host itself, in the contract's error body.
       requireHostHeader: false
     },
-    { answerTimeoutMs, maxConnections, isStopping: () => drain.phase === "stopping" },
+    { answerTimeoutMs, maxConnections, isStopping: () => drain.phase === "stopping", prepare },
     (reason) => metrics.connectionCut(name, reason)
   )
   const { close } = server
@@ -61,16 +62,16 @@ export const makeServer = Effect.fnUntraced(function* (name: "public" | "operato
     setTimeout(() => server.closeAllConnections(), LONGEST_REQUEST_MS).unref()
     return close.call(server, callback)
   }
-  // Before anything routes by it.
-  server.on("request", (request) => {
-    if (request.url !== undefined) request.url = withReadableEscapes(request.url)
-  })
   refuseOn(server)
   metrics.listener(name, { connections: () => server.open, unsent: () => server.unsent.size })
   return server
 })
 
 const LONGEST_REQUEST_MS = 12_000
+
+const prepare = (request: IncomingMessage): void => {
+  if (request.url !== undefined) request.url = withReadableEscapes(request.url)
+}
 
 /**
  * The URL with its path's percent signs escaped, where they do not decode to text, and its semicolons, which a router

@@ -139,14 +139,23 @@ const bodyOf = (
   const etag = `"${hashOf(text)}"`
   const common = [
     ...securityHeaders,
-    ...["cache-control", cacheControl, "content-security-policy", contentSecurityPolicy],
-    ...["etag", etag, "vary", "accept-encoding"]
+    "cache-control",
+    cacheControl,
+    "content-security-policy",
+    contentSecurityPolicy,
+    "etag",
+    etag,
+    "vary",
+    "accept-encoding"
   ]
   const encoded = (body: Buffer, encoding?: string): PageAnswer => ({
     status: 200,
     headers: [
       ...common,
-      ...["content-type", contentType, "content-length", String(body.length)],
+      "content-type",
+      contentType,
+      "content-length",
+      String(body.length),
       ...(encoding === undefined ? [] : ["content-encoding", encoding])
     ],
     body

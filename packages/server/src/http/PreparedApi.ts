@@ -26,7 +26,7 @@ import {
 } from "@pix-payments/api/WireErrors"
 import { type ErrorCode, errorCodes } from "@pix-payments/domain/ErrorCode"
 import { isIdempotencyKey } from "@pix-payments/domain/IdempotencyKey"
-import { refusalOf as refusalOfFields, violationsOf } from "@pix-payments/domain/Request"
+import { MAX_DETAILS, refusalOf as refusalOfFields, violationsOf } from "@pix-payments/domain/Request"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -143,7 +143,7 @@ export const errorAnswer = (error: WireError, headers?: Readonly<Record<string, 
   body: {
     code: error.code,
     message: error.message,
-    // A body of hostile lengths must not make an answer as long.
+    // Wherever they come from: a hostile body must not make a long answer.
     details: error.details === undefined ? undefined : error.details.slice(0, MAX_DETAILS),
     charge_id: error.charge_id
   },
@@ -153,9 +153,6 @@ export const errorAnswer = (error: WireError, headers?: Readonly<Record<string, 
 /** The same for a code that no error class is at hand for. */
 export const codeAnswer = (code: ErrorCode, headers?: Readonly<Record<string, string>>): Answer =>
   errorAnswer({ code, message: errorCodes[code].message }, headers)
-
-/** decisions.md: `details` has at most 100 entries. */
-const MAX_DETAILS = 100
 
 // Each is checked against its own endpoint by `Handlers`; here they are called alike.
 type Handler =

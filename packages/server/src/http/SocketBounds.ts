@@ -17,6 +17,8 @@ export interface Limits {
   readonly maxConnections: number
   readonly answerTimeoutMs: number
   readonly isStopping: () => boolean
+  /** Done to every request before anything routes by it. */
+  readonly prepare: (request: IncomingMessage) => void
 }
 
 /** Why a connection was cut. */
@@ -94,6 +96,7 @@ export class BoundedServer extends Server<typeof IncomingMessage, typeof Bounded
       return false
     }
     response.on("close", answered)
+    this.limits.prepare(req)
     return true
   }
 

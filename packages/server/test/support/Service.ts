@@ -41,6 +41,8 @@ export interface CallOptions {
   readonly headers?: Readonly<Http.OutgoingHttpHeaders> | undefined
   /** Sends the body without a content-length. */
   readonly chunked?: boolean | undefined
+  /** The address to call from, as 127.0.0.2. */
+  readonly from?: string | undefined
 }
 
 export interface Answer<A> {
@@ -226,6 +228,7 @@ const callTo =
         port,
         method,
         path,
+        ...(options.from === undefined ? {} : { localAddress: options.from }),
         headers: Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined))
       })
       let answered = false
