@@ -58,11 +58,14 @@ export class BoundedServer extends Server<typeof IncomingMessage, typeof Bounded
     this.on("close", () => clearInterval(this.#sweep))
   }
 
-  override emit(event: string | symbol, ...args: Array<any>): boolean {
-    if ((event === "request" || event === "checkContinue" || event === "checkExpectation") && !this.#admits(args[1])) {
+  override emit(event: string | symbol, ...args: ReadonlyArray<unknown>): boolean {
+    if (
+      (event === "request" || event === "checkContinue" || event === "checkExpectation") &&
+      !this.#admits(args[1] as BoundedResponse)
+    ) {
       return true
     }
-    return super.emit(event, ...args)
+    return super.emit(event, ...(args as []))
   }
 
   /** Ends a connection with these bytes, after the answers that are still under way on it. */
@@ -127,12 +130,12 @@ export class BoundedResponse extends ServerResponse<IncomingMessage> {
     this.link = connections.get(request.socket)
   }
 
-  override writeHead(...args: Array<any>): this {
+  override writeHead(...args: ReadonlyArray<unknown>): this {
     if (this.server?.limits.isStopping() === true) this.shouldKeepAlive = false
-    return super.writeHead(...(args as [number]))
+    return super.writeHead(...(args as unknown as [number]))
   }
 
-  override end(...args: Array<any>): this {
+  override end(...args: ReadonlyArray<unknown>): this {
     super.end(...(args as []))
     const { link, server } = this
     if (link === undefined || server === undefined || link.isClosed || this.destroyed || this.#isUnsent) return this
