@@ -1,24 +1,15 @@
-/**
- * The back-up of `docs/operations.md`, taken while payments go on, and what the restored installation says of its books.
- *
- * The base back-up is PostgreSQL's own procedure by hand (`pg_backup_start`, copy, `pg_backup_stop`, the log until
- * then), which is what `pg_basebackup` does: the embedded PostgreSQL comes without that program.
- */
-import * as PgClient from "@effect/sql-pg/PgClient"
+/** The back-up of `docs/operations.md`, taken while payments go on, and what the restored installation says of its books. */
 import { assert, layer } from "@effect/vitest"
 import * as Cause from "effect/Cause"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
-import { execFile } from "node:child_process"
-import { mkdir, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { promisify } from "node:util"
 import * as EmbeddedPostgres from "../src/sql/EmbeddedPostgres.ts"
+import { backUp } from "./support/BaseBackup.ts"
 import { created, retrieve } from "./support/Charges.ts"
 import {
   assertLedgerHolds,
@@ -33,7 +24,6 @@ import { temporaryFolder } from "./support/Postgres.ts"
 import { eventually } from "./support/Receiver.ts"
 import { TestService } from "./support/Service.ts"
 
-const run = promisify(execFile)
 const settings = {
   simulatorSettleMs: 0,
   secretsKeys: Option.some(Redacted.make(Buffer.alloc(32, 5).toString("base64")))
@@ -101,29 +91,4 @@ layer(Layer.empty, { excludeTestServices: true })("A restored installation", (it
       }).pipe(Effect.scoped),
     120_000
   )
-})
-
-/** A base back-up of a running server; `during` goes on while the files are copied. */
-const backUp = Effect.fnUntraced(function* <E, R>(
-  url: Redacted.Redacted<string>,
-  from: string,
-  to: string,
-  during: Effect.Effect<unknown, E, R>
-) {
-  const sql = Context.get(yield* Layer.build(Layer.fresh(PgClient.layer({ url, maxConnections: 1 }))), SqlClient)
-  yield* sql`SELECT pg_backup_start('test', true)::text`
-  yield* Effect.promise(async () => {
-    await mkdir(to)
-    await run("cp", ["-a", join(from, "postgres"), join(from, "postgres-password"), to])
-    await rm(join(to, "postgres/postmaster.pid"))
-    await rm(join(to, "postgres/pg_wal"), { recursive: true })
-  })
-  yield* during
-  const [stopped] = yield* sql<{ label: string }>`
-    SELECT labelfile AS label FROM pg_backup_stop(false)`
-  yield* Effect.promise(async () => {
-    await writeFile(join(to, "postgres/backup_label"), stopped?.label ?? "")
-    await run("cp", ["-a", join(from, "postgres/pg_wal"), join(to, "postgres")])
-    await run("chown", ["--reference", join(to, "postgres/PG_VERSION"), join(to, "postgres/backup_label")])
-  })
 })
