@@ -5,6 +5,7 @@
  * two events, to the charge's own address without a secret. They fall due together, a moment after their commit. A turn
  * is timed at the receiver, from the first POST to the last; CPU is counted until all attempts are recorded.
  */
+import { Metrics } from "@pix-payments/server/operations/Metrics"
 import { DeliveryQueue, now } from "@pix-payments/server/webhooks/DeliveryQueue"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -289,13 +290,26 @@ const claimStatements = Effect.gen(function* () {
       return Effect.succeed([])
     }
   }
-  const layer = Layer.provide(DeliveryQueue.layer, Layer.succeed(SqlClient, listening as unknown as SqlClient))
+  const layer = Layer.provide(
+    DeliveryQueue.layer,
+    Layer.merge(Layer.succeed(SqlClient, listening as unknown as SqlClient), Metrics.layer)
+  )
   const context = yield* Layer.build(layer)
   const queue = Context.get(context, DeliveryQueue)
-  const limits = { limit: 100, leaseMs: 30_000, perDestination: 50, except: [] }
+  const nobody = new Set<string>()
+  const room = {
+    limit: 100,
+    perAccount: 192,
+    perDestination: 50,
+    perOrigin: 100,
+    fullAccounts: nobody,
+    full: nobody,
+    fullOrigins: nobody
+  }
+  const limits = { ...room, leaseMs: 30_000, except: [] }
   // What they are told of what was claimed is nothing.
   yield* Effect.exit(queue.claim("first", { ...limits, from: { ...now, dueAt: "-infinity" }, behind: [] }))
-  yield* Effect.exit(queue.sweep("first", { ...limits, after: "" }))
+  yield* Effect.exit(queue.sweep("first", { ...limits, after: "", resume: [] }))
   const [claim, sweep] = sent
   return claim !== undefined && sweep !== undefined
     ? { claim, sweep }

@@ -36,6 +36,7 @@ import { DatabaseState } from "./sql/DatabaseState.ts"
 import type { Unavailable } from "./sql/Unavailable.ts"
 import { DeliveryQueue } from "./webhooks/DeliveryQueue.ts"
 import { DeliveryStore } from "./webhooks/DeliveryStore.ts"
+import { FanOut } from "./webhooks/FanOut.ts"
 import * as HeldDeliveries from "./webhooks/HeldDeliveries.ts"
 import { PublicAddress } from "./webhooks/PublicAddress.ts"
 import { WebhookEndpoints } from "./webhooks/WebhookEndpoints.ts"
@@ -60,6 +61,7 @@ export const stores = Layer.mergeAll(
   LedgerReports.layer,
   Releases.layer,
   DeliveryQueue.layer,
+  FanOut.layer,
   DeliveryStore.layer,
   EventHistory.layer,
   Audit.layer,

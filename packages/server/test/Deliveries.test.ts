@@ -9,6 +9,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { closedPort, eventually, loopback, peer, type Received, receiver } from "./support/Receiver.ts"
 import { create, type DeliveryDetail, settled } from "./support/Charging.ts"
 import { type Fields, TestService } from "./support/Service.ts"
+import { fannedOut } from "./support/Webhooks.ts"
 
 const settings = {
   webhookAllowedNetworks: loopback,
@@ -360,6 +361,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
       })
       const sql = yield* SqlClient
       const { body: charge } = yield* create({ key, webhook_url: url, webhook_secret: "opened" })
+      yield* fannedOut
       yield* sql`UPDATE deliveries SET secret = '00000000.AAAA' WHERE resource_id = ${charge.id}::uuid`
       for (const delivery of yield* settled(charge.id, 2)) {
         assert.strictEqual(delivery.status, "failed")
@@ -460,6 +462,7 @@ layer(
       ]
       for (const target of targets) {
         const { body: charge } = yield* create({ key, webhook_url: "http://nobody.invalid/" })
+        yield* fannedOut
         yield* sql`UPDATE deliveries SET url = ${target}, status = 'scheduled', attempts_made = 0, due_at = now()
           WHERE resource_id = ${charge.id}::uuid`
         for (const delivery of yield* settled(charge.id, 2)) {

@@ -1,5 +1,6 @@
 /**
- * Wakes whoever delivers events, at the commit that made some due, in this process and in the others.
+ * Wakes the fan-out at a commit that made an outbox row, in this process and in the others, and the claims of this
+ * process when deliveries become due otherwise.
  *
  * Only a nudge: rows are the truth and are polled. Others are told through NOTIFY, once for all commits of a few
  * milliseconds, for a NOTIFY makes each commit wait for the one before it.
@@ -12,7 +13,7 @@ import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import { randomUUID } from "node:crypto"
 
-/** What a statement of `tellingCtes` selects: a changed resource, and how many deliveries all of them made. */
+/** What a statement of `tellingCtes` selects: a changed resource, and how many outbox rows all of them made. */
 export interface ChangedRow {
   readonly id: string
   readonly addressed: number
@@ -23,13 +24,14 @@ export class Nudge extends Context.Service<
   {
     /** Looks at what a committed statement gave back, and wakes the deliverers where there is something to do. */
     readonly afterCommit: (rows: ReadonlyArray<ChangedRow>) => void
-    /** Wakes the deliverers of this process for whatever has become due, retries too. */
+    /** Wakes the claims of this process, of first attempts and of retries. */
     readonly wake: () => void
-    /** Waits for the next nudge since `rest`. */
+    /** Waits for the next commit with an outbox row since `rest`. */
     readonly await: Effect.Effect<void>
     /** From here on, wait again. */
     readonly rest: Effect.Effect<void>
-    /** The same for retries, which no commit of a change makes due. */
+    /** The same for claims of first attempts that the fan-out did not send itself, and for those of retries. */
+    readonly first: { readonly await: Effect.Effect<void>; readonly rest: Effect.Effect<void> }
     readonly retries: { readonly await: Effect.Effect<void>; readonly rest: Effect.Effect<void> }
   }
 >()("@pix-payments/server/Nudge") {
@@ -39,6 +41,7 @@ export class Nudge extends Context.Service<
       const client = yield* PgClient.PgClient
       const here = Latch.makeUnsafe(false)
       const elsewhere = Latch.makeUnsafe(false)
+      const first = Latch.makeUnsafe(false)
       const retries = Latch.makeUnsafe(false)
       // Containers share process ids.
       const self = randomUUID()
@@ -77,11 +80,12 @@ export class Nudge extends Context.Service<
           elsewhere.openUnsafe()
         },
         wake: () => {
-          here.openUnsafe()
+          first.openUnsafe()
           retries.openUnsafe()
         },
         await: here.await,
         rest: Effect.asVoid(here.close),
+        first: { await: first.await, rest: Effect.asVoid(first.close) },
         retries: { await: retries.await, rest: Effect.asVoid(retries.close) }
       })
     })

@@ -1,18 +1,23 @@
 /**
- * What a state change tells the world: the row that goes into the same commit, and who is told of it.
+ * The transactional outbox: the rows that a state change commits beside the resource.
  *
- * Guarantees: a change is one row, with the resource as it is after the change and the names of its events; every
- * delivery of an event, and every repeat, is made of that row and its own id alone, so that its bytes never change. An
- * event that the catalog marks as not dispatched is kept as history and delivered to nobody.
+ * Guarantees:
+ * - a change is one row in `changes`, with the resource as it is after the change and the names of its events; every
+ *   delivery is made of that row and its own id alone, so that its bytes never change;
+ * - a change that may have deliveries is one row of fixed width in `outbox`; it reads the version of the account's
+ *   endpoints and nothing else of them, so that no endpoint can abort, delay or lengthen the commit;
+ * - deliveries are inserted later, by `FanOut`, for the endpoints subscribed in that version;
+ * - an event that the catalog marks as not dispatched is kept as history and delivered to nobody.
  *
  * Measured: one row for a change instead of one for each of its events, and its columns in arrays instead of
  * in JSON, costs the database a third less.
  *
- * Source: payments-api-v1.md "Events"; decisions.md "Webhooks".
+ * Source: payments-api-v1.md "Events"; decisions.md "Webhooks", "Decided after the first release".
  */
 import { findEvent } from "@pix-payments/domain/EventCatalog"
 import { normalizeUrl } from "@pix-payments/domain/PublicUrl"
 import type { Generated } from "@pix-payments/domain/Uuid"
+import { hash } from "node:crypto"
 import { arrayText, recordset } from "../sql/Recordset.ts"
 
 /** A resource after a change, as far as its events need to know it. */
@@ -28,7 +33,7 @@ export interface Changed {
   readonly data: unknown
 }
 
-/** The row that tells of a change, with the resource's own address where it has one. */
+/** The row of a change, with digests of the resource's own address where it has one. */
 export interface Told {
   readonly row: {
     readonly id: string
@@ -39,16 +44,15 @@ export interface Told {
     readonly kind: string
     /** The third parts, in order; none for a change that no event tells of. */
     readonly actions: ReadonlyArray<string>
-    /** Those of them that are delivered. */
-    readonly dispatched: ReadonlyArray<string>
+    /** 1 where at least one of them is delivered. */
+    readonly dispatched: 0 | 1
     readonly status: string
     readonly sequence: number
     /** Epoch milliseconds. */
     readonly created_at: number
-    readonly webhook_url?: string
-    readonly normalized_url?: string
-    readonly destination?: string
-    readonly webhook_secret?: string | null
+    /** Digests of the resource's own address, where it has one. */
+    readonly normalized_hash?: string
+    readonly destination_hash?: string
   }
   /** The resource as JSON text: what receivers verify. */
   readonly data: string
@@ -69,17 +73,15 @@ export const tell = (kind: string, actions: ReadonlyArray<string>, changed: Chan
       application_id: changed.applicationId,
       kind,
       actions: known,
-      dispatched: known.filter((action) => findEvent(`${kind}.${action}`)?.dispatched === true),
+      dispatched: known.some((action) => findEvent(`${kind}.${action}`)?.dispatched === true) ? 1 : 0,
       status: changed.status,
       sequence: changed.sequence,
       created_at: epochMs,
       ...(changed.webhookUrl === null
         ? undefined
         : {
-            webhook_url: changed.webhookUrl,
-            normalized_url: normalizeUrl(changed.webhookUrl),
-            destination: destinationOf(changed.webhookUrl),
-            webhook_secret: changed.sealedWebhookSecret
+            normalized_hash: textDigest(normalizeUrl(changed.webhookUrl)),
+            destination_hash: textDigest(destinationOf(changed.webhookUrl))
           })
     },
     data: JSON.stringify(changed.data)
@@ -93,14 +95,12 @@ const rows = recordset({
   application_id: "uuid",
   kind: "text",
   actions: "text[]",
-  dispatched: "text[]",
+  dispatched: "integer",
   status: "text",
   sequence: "integer",
   created_at: "timestamptz",
-  webhook_url: "text",
-  normalized_url: "text",
-  destination: "text",
-  webhook_secret: "text",
+  normalized_hash: "uuid",
+  destination_hash: "uuid",
   data: "text"
 })
 
@@ -113,19 +113,18 @@ export const toldParameters = (told: ReadonlyArray<Told>): ReadonlyArray<unknown
     told.map(({ data, row }) => ({
       ...row,
       actions: arrayText(row.actions),
-      dispatched: arrayText(row.dispatched),
       data
     }))
   )
 
 /**
- * The part of a statement that writes changes and fans their events out: CTEs that follow one called `changed`, which
+ * The part of a statement that writes changes and their outbox rows: CTEs that follow one called `changed`, which
  * returns the `id` of each resource whose change was done. `first` is the number of the first of the parameters that
  * `toldParameters` makes.
  *
- * Who is told is decided here, in the commit of the change: every endpoint of the application that is subscribed
- * now (of the account's applications, for what an operator asked for without one), and the resource's own address
- * unless an equal endpoint is among them.
+ * The version of the account's endpoints is read without a lock, in the snapshot of the change. There is no outbox row
+ * where nothing can be delivered: no dispatched event, or an account without endpoints and a resource without an
+ * address.
  */
 export const tellingCtes = (first: number): string => `
   happened AS MATERIALIZED (
@@ -136,34 +135,12 @@ export const tellingCtes = (first: number): string => `
     INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at)
     SELECT id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at FROM happened
   ),
-  sent AS MATERIALIZED (
-    SELECT h.id, h.resource_id, h.account_id, h.application_id, h.kind || '.' || a.action AS event, h.created_at,
-      h.webhook_url, h.normalized_url, h.destination, h.webhook_secret
-    FROM happened h CROSS JOIN LATERAL unnest(h.dispatched) AS a(action)
-  ),
   addressed AS (
-    INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination, secret, status,
-      due_at, created_at)
-    SELECT uuidv7(), s.id, s.event, s.resource_id, s.account_id, w.id, w.url, w.destination, NULL, 'scheduled',
-      now(), s.created_at
-    FROM sent s JOIN webhook_endpoints w
-      ON w.application_id = s.application_id AND w.deleted_at IS NULL AND s.event = ANY (w.events)
-    UNION ALL
-    SELECT uuidv7(), s.id, s.event, s.resource_id, s.account_id, w.id, w.url, w.destination, NULL, 'scheduled',
-      now(), s.created_at
-    FROM sent s JOIN webhook_endpoints w
-      ON w.account_id = s.account_id AND w.deleted_at IS NULL AND s.event = ANY (w.events)
-    WHERE s.application_id IS NULL
-    UNION ALL
-    SELECT uuidv7(), s.id, s.event, s.resource_id, s.account_id, NULL, s.webhook_url, s.destination, s.webhook_secret,
-      'scheduled', now(), s.created_at
-    FROM sent s
-    WHERE s.webhook_url IS NOT NULL AND NOT EXISTS (
-      SELECT 1 FROM webhook_endpoints w
-      WHERE w.deleted_at IS NULL AND w.normalized_url = s.normalized_url AND s.event = ANY (w.events)
-        AND (w.application_id = s.application_id OR (s.application_id IS NULL AND w.account_id = s.account_id))
-    )
-    RETURNING id
+    INSERT INTO outbox (account_id, change_id, endpoints_version, normalized_hash, destination_hash)
+    SELECT h.account_id, h.id, coalesce(v.version, 0), h.normalized_hash, h.destination_hash
+    FROM happened h LEFT JOIN webhook_endpoint_counters v ON v.account_id = h.account_id
+    WHERE h.dispatched = 1 AND (v.version IS NOT NULL OR h.destination_hash IS NOT NULL)
+    RETURNING change_id
   )`
 
 /** What a statement selects beside the ids that it changed: whether anything is to be delivered. */
@@ -171,3 +148,9 @@ export const ADDRESSED = "(SELECT count(*)::integer FROM addressed) AS addressed
 
 /** Whose receiver a URL is: deliveries to one origin share it. */
 export const destinationOf = (url: string): string => URL.parse(url)?.origin ?? url
+
+/** A text in fixed width, as the SQL function `text_digest` computes it. */
+export const textDigest = (text: string): string => {
+  const hex = hash("sha256", text, "hex")
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
+}

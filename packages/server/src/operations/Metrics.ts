@@ -45,6 +45,10 @@ const signInsRefused = Metric.counter("operator_sign_ins_refused_total", {
 /** What used up the places of a request that was shed: all requests, those of its account, or those of its kind. */
 export type ShedReason = "all" | "account" | "pages"
 
+const setAside = Metric.counter("webhook_set_aside_total", {
+  description: "Changes and deliveries that failed by themselves and were set aside, by kind."
+})
+
 export class Metrics extends Context.Service<
   Metrics,
   {
@@ -62,6 +66,9 @@ export class Metrics extends Context.Service<
     ) => void
     /** Brings the gauges up to date. */
     readonly scrape: Effect.Effect<void>
+    /** A delivery, or the fan-out of a change, that failed by itself. */
+    readonly deliverySetAside: () => void
+    readonly fanOutSetAside: () => void
   }
 >()("@pix-payments/server/Metrics") {
   static readonly layer = Layer.effect(
@@ -82,6 +89,7 @@ export class Metrics extends Context.Service<
       // Shown from the start, so that an alert can tell none from not yet.
       for (const reason of ["all", "account", "pages"]) add(requestsShed, { reason }, 0)
       for (const reason of ["token", "limit"]) add(signInsRefused, { reason }, 0)
+      for (const kind of ["delivery", "fan-out"]) add(setAside, { kind }, 0)
 
       return Metrics.of({
         requestShed: (reason) => add(requestsShed, { reason }, 1),
@@ -106,7 +114,9 @@ export class Metrics extends Context.Service<
         attempt: (outcome, durationMs) => {
           labelled(attempts, { outcome }).updateUnsafe(1, context)
           attemptDuration.updateUnsafe(durationMs, context)
-        }
+        },
+        deliverySetAside: () => add(setAside, { kind: "delivery" }, 1),
+        fanOutSetAside: () => add(setAside, { kind: "fan-out" }, 1)
       })
     })
   )

@@ -14,6 +14,7 @@ import webhookEndpoints from "./migrations/0003_webhook_endpoints.ts"
 import chargeRecoveries from "./migrations/0004_charge_recoveries.ts"
 import deliveriesByDueTime from "./migrations/0005_deliveries_by_due_time.ts"
 import ledgerPerAccount from "./migrations/0006_ledger_per_account.ts"
+import outbox from "./migrations/0007_outbox.ts"
 
 export const migrations = {
   "0001_foundation": foundation,
@@ -21,7 +22,8 @@ export const migrations = {
   "0003_webhook_endpoints": webhookEndpoints,
   "0004_charge_recoveries": chargeRecoveries,
   "0005_deliveries_by_due_time": deliveriesByDueTime,
-  "0006_ledger_per_account": ledgerPerAccount
+  "0006_ledger_per_account": ledgerPerAccount,
+  "0007_outbox": outbox
 }
 
 /** The database server is too old. */

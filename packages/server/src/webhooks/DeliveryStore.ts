@@ -24,6 +24,8 @@ export interface DeliveryRow {
   readonly status: "scheduled" | "delivering" | "delivered" | "failed" | "canceled"
   readonly attempts_made: number
   readonly due_at: Date | null
+  /** Why it ended without the receiver's word. */
+  readonly reason: string | null
   readonly created_at: Date
 }
 
@@ -122,11 +124,12 @@ export class DeliveryStore extends Context.Service<
   )
 }
 
-const columns = "id, event, resource_id, endpoint_id, url, status, attempts_made, due_at, created_at"
+const columns = "id, event, resource_id, endpoint_id, url, status, attempts_made, due_at, reason, created_at"
 
 /** What is to be sent follows its endpoint: where that is now, and canceled when that is deleted. */
 const shown = `(
   SELECT d.id, d.event, d.resource_id, d.endpoint_id, d.attempts_made, d.created_at,
+    CASE WHEN d.status = 'scheduled' AND w.deleted_at IS NOT NULL THEN 'endpoint deleted' ELSE d.reason END AS reason,
     CASE WHEN d.status = 'scheduled' THEN coalesce(w.url, d.url) ELSE d.url END AS url,
     CASE WHEN d.status = 'scheduled' AND w.deleted_at IS NOT NULL THEN 'canceled' ELSE d.status END AS status,
     CASE WHEN d.status = 'scheduled' AND w.deleted_at IS NOT NULL THEN NULL ELSE d.due_at END AS due_at
@@ -134,7 +137,8 @@ const shown = `(
 ) AS deliveries`
 
 const resendWhere = (condition: string): string => `
-  UPDATE deliveries d SET status = 'scheduled', due_at = now(), held_due_at = NULL, curve_from = d.attempts_made
+  UPDATE deliveries d SET status = 'scheduled', due_at = now(), held_due_at = NULL, reason = NULL,
+    curve_from = d.attempts_made
   WHERE ${condition} AND d.status IN ('scheduled', 'delivered', 'failed') AND NOT EXISTS (
     SELECT 1 FROM webhook_endpoints w WHERE w.id = d.endpoint_id AND w.deleted_at IS NOT NULL
   )

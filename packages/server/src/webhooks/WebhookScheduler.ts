@@ -1,11 +1,13 @@
 /**
- * Sends what is due, and says when a failed delivery is due again.
+ * Fans committed changes out, sends what is due, and says when a failed delivery is due again.
  *
- * Guarantees: deliveries go out in parallel, bounded in number and for each destination, so that one that hangs
- * does not hold up the others; first attempts have places of their own and never wait behind retries; the retry curve
- * is kept in rows, so that a restart loses none; what a stopping process has claimed and not sent is given back.
+ * Guarantees: deliveries go out in parallel, bounded in number, for each account and for each destination, so that one
+ * that hangs does not hold up the others; first attempts have places of their own and never wait behind retries; the
+ * retry curve is kept in rows, so that a restart loses none; what a stopping process has claimed and not sent is given
+ * back.
  *
- * Rows are the truth and are polled; `Nudge` wakes the poll at a commit.
+ * A first attempt normally comes straight from the fan-out. Claims find what it inserted without a lease, retries, and
+ * what the previous release inserted. Rows are the truth and are polled; `Nudge` wakes the poll at a commit.
  *
  * Source: payments-api-v1.md "Delivery"; decisions.md "Webhooks".
  */
@@ -22,6 +24,7 @@ import { forever } from "../Loops.ts"
 import { Metrics } from "../operations/Metrics.ts"
 import { Settings } from "../Settings.ts"
 import { type Attempt, type Claimed, DeliveryQueue, type Due, type Lane, type Recorded } from "./DeliveryQueue.ts"
+import { FanOut } from "./FanOut.ts"
 import { makeLookout } from "./Lookout.ts"
 import { makeUnderWay } from "./UnderWay.ts"
 import { isSuccess, WebhookSender } from "./WebhookSender.ts"
@@ -29,6 +32,7 @@ import { isSuccess, WebhookSender } from "./WebhookSender.ts"
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
     const store = yield* DeliveryQueue
+    const outbox = yield* FanOut
     const sender = yield* WebhookSender
     const settings = yield* Settings
     const nudge = yield* Nudge
@@ -46,6 +50,7 @@ export const layer = Layer.effectDiscard(
       const underWay = makeUnderWay(places, atOnce, () => void eased.openUnsafe())
       const lookout = makeLookout()
       let idleMs = POLL_MS
+      let fanOutIdleMs = POLL_MS
       let sweepIdleMs = POLL_MS
 
       // Runs last: what the interrupted attempts below held.
@@ -75,7 +80,7 @@ export const layer = Layer.effectDiscard(
         })
 
       // What is claimed is known of, so that a stopping process can give it back.
-      const begin = Effect.fnUntraced(function* ({ claimed }: Due) {
+      const begin = Effect.fnUntraced(function* ({ claimed }: Pick<Due, "claimed">) {
         for (const delivery of claimed) {
           underWay.add(delivery)
           yield* FiberSet.run(sending, deliver(delivery))
@@ -109,8 +114,27 @@ export const layer = Layer.effectDiscard(
         })
       )
 
+      const fanOut = Effect.gen(function* () {
+        yield* nudge.rest
+        const room = underWay.room()
+        const except = room === undefined ? [] : lookout.ask(room).except
+        const round = yield* outbox.round({ room, leaseMs, except })
+        yield* begin(round)
+        lookout.left(round.left)
+        if (round.left.length > 0) nudge.wake()
+        fanOutIdleMs = round.waiting > 0 ? LEAST_IDLE_MS : POLL_MS
+        return round.done
+      }).pipe(Effect.uninterruptible)
+
       const idle = Effect.raceAllFirst([nudged.await, eased.await, Effect.suspend(() => Effect.sleep(idleMs))])
       yield* Effect.forkScoped(forever(name, claim, idle))
+      if (of === "first") {
+        const fanOutIdle = Effect.raceFirst(
+          nudge.await,
+          Effect.suspend(() => Effect.sleep(fanOutIdleMs))
+        )
+        yield* Effect.forkScoped(forever("fan-out", fanOut, fanOutIdle))
+      }
       yield* Effect.forkScoped(
         forever(
           `${name}, sweep`,
@@ -120,7 +144,7 @@ export const layer = Layer.effectDiscard(
       )
     })
 
-    yield* lane("first attempts", "first", FIRST, nudge)
+    yield* lane("first attempts", "first", FIRST, nudge.first)
     yield* lane("retries", "repeated", RETRIES, nudge.retries)
   })
 )

@@ -8,6 +8,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { created } from "./Charges.ts"
 import { eventually } from "./Receiver.ts"
 import { type Fields, newKey, TestService } from "./Service.ts"
+import { fannedOut } from "./Webhooks.ts"
 
 /** A payout that is accepted, where there is money for it. */
 export const somePayout = { amount: 500, pix_key_type: "email", pix_key: "ana@example.com" }
@@ -187,7 +188,7 @@ export const toldOf = (resourceId: string) =>
 
 /** The names of the events of a resource that are delivered, to whom: its own address or an endpoint. */
 export const deliveredOf = (resourceId: string) =>
-  Effect.flatMap(SqlClient, (sql) =>
+  Effect.flatMap(Effect.andThen(fannedOut, SqlClient), (sql) =>
     Effect.map(
       sql<{ event: string; to: string }>`
         SELECT event, CASE WHEN endpoint_id IS NULL THEN 'webhook_url' ELSE 'endpoint' END AS to FROM deliveries

@@ -2,7 +2,9 @@
 import { assert } from "@effect/vitest"
 import type { WebhookEndpoint } from "@pix-payments/domain/WebhookEndpoint"
 import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
 import type { DeliveryDetail } from "./Charging.ts"
+import { eventually } from "./Receiver.ts"
 import { type Fields, TestService } from "./Service.ts"
 
 /** A public address without a name to resolve. */
@@ -74,9 +76,14 @@ export const healthOf = (applicationId: string) =>
     )
   )
 
+/** Waits until the deliveries of all committed changes are inserted. */
+export const fannedOut = Effect.flatMap(SqlClient, (sql) =>
+  eventually(sql`SELECT change_id FROM outbox LIMIT 1`, ({ length }) => length === 0)
+)
+
 /** Deliveries by what an operator asks for, newest first. */
 export const deliveriesOf = (query: string) =>
-  Effect.flatMap(TestService, ({ operate }) =>
+  Effect.flatMap(Effect.andThen(fannedOut, TestService), ({ operate }) =>
     Effect.map(
       operate<{ data: ReadonlyArray<DeliveryRow> }>("GET", `/operator/v1/deliveries?limit=100&${query}`),
       (answer) => {
