@@ -161,6 +161,14 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
         socket.on("close", () => clearInterval(timer))
       })
       const hugeHeaders = yield* peer((socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${"y".repeat(40_000)}\r\n\r\n`))
+      const informing = yield* peer((socket) => {
+        const early = "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(100)
+        const write = () => {
+          while (!socket.destroyed && socket.write(early)) {}
+        }
+        socket.on("drain", write)
+        write()
+      })
       const upgrading = yield* peer((socket) =>
         socket.end("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n")
       )
@@ -187,6 +195,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
         [garbage.url, broken("not HTTP")],
         [otherGarbage.url, broken("not HTTP")],
         [hugeHeaders.url, broken("headers too large")],
+        [informing.url, broken("answer too large")],
         [upgrading.url, broken("connection closed")],
         ["http://nobody.invalid/", broken("name does not resolve")]
       ]

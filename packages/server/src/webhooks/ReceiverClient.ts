@@ -81,8 +81,10 @@ export const makeReceiverClient = Effect.fnUntraced(function* (options: {
         let length = 0
         const chunks: Array<Buffer> = []
         const end = (exit: Effect.Effect<Answer, PostFailed>) => {
+          if (isOver) return
           isOver = true
-          resume(exit)
+          // Not before undici is done with this answer: its connection is free for the next request then.
+          queueMicrotask(() => resume(exit))
         }
         const answered = () => end(Effect.succeed({ statusCode, body: Buffer.concat(chunks).subarray(0, KEPT_BYTES) }))
 
