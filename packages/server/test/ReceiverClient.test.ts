@@ -108,6 +108,21 @@ describe("An answer", () => {
     })
   )
 
+  it.live("that is not over after 1 KiB is not waited for: its connection is destroyed, not drained", () =>
+    Effect.gen(function* () {
+      const seen = yield* sockets
+      const { url } = yield* peer((socket) =>
+        socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n${"x".repeat(2000)}`)
+      )
+      const { body, statusCode } = yield* post(url)
+      assert.deepStrictEqual([statusCode, body.length], [200, KEPT_BYTES])
+      assert.deepStrictEqual(
+        [...seen.keys()].map(({ destroyed }) => destroyed),
+        [true]
+      )
+    })
+  )
+
   it.live("may have 15 KiB of header, some informational answers before it, and chunks with extensions", () =>
     Effect.gen(function* () {
       const { url } = yield* peer((socket) =>
