@@ -424,10 +424,10 @@ layer(
           FROM generate_series(1, ${count}::integer)
           RETURNING id, resource_id, account_id, created_at
         )
-        INSERT INTO deliveries (id, change_id, event, resource_id, account_id, url, destination, status, attempts_made,
-          due_at, created_at)
+        INSERT INTO deliveries (id, change_id, event, resource_id, account_id, url, destination, destination_hash, status,
+          attempts_made, due_at, created_at)
         SELECT uuidv7(), m.id, 'charge.pix.paid', m.resource_id, m.account_id, 'http://n' || m.id || ${host} || '/',
-          'http://n' || m.id || ${host}, 'scheduled', 0, now(), m.created_at
+          'http://n' || m.id || ${host}, text_digest('http://n' || m.id || ${host}), 'scheduled', 0, now(), m.created_at
         FROM made m`
       yield* due(hostile.accountId, 400, ".silent.test")
       yield* eventually(
