@@ -48,6 +48,8 @@ describe("a rolling restart of two servers", () => {
 interface Seen {
   readonly restarts: number
   readonly answered: number
+  /** Requests that no balancer sends twice. */
+  readonly unrepeatable: number
   readonly secondsWithout201: number
   readonly firstTriesFailed: number
   readonly failures: ReadonlyArray<string>
@@ -59,6 +61,7 @@ const print = (balancer: Balancer, seen: Seen): void => {
   const rows = [
     ["restarts", seen.restarts],
     ["answered with 201", seen.answered],
+    ["sent once only", seen.unrepeatable],
     ["longest time without a 201, s", seen.secondsWithout201.toFixed(2)],
     ["first tries failed", seen.firstTriesFailed],
     ["answered, and lost", seen.lost],
@@ -117,6 +120,7 @@ const restarted = Effect.fnUntraced(function* (balancer: Balancer) {
   return {
     restarts: 2 * ROUNDS,
     answered: answers.ids.size,
+    unrepeatable: answers.unrepeatable,
     secondsWithout201: answers.longestGapMs / 1000,
     firstTriesFailed: answers.failures.length,
     failures: [...new Set(answers.failures)].slice(0, 10),
@@ -136,21 +140,21 @@ const served = async ({ operator }: Ports): Promise<number> => {
 
 /** Callers who create charges over kept connections, and repeat with their key what is not answered 201. */
 const startCallers = (url: string, key: string) => {
-  const agent = new Http.Agent({ keepAlive: true, maxSockets: CALLERS })
+  const agent = new Http.Agent({ keepAlive: true, maxSockets: 2 * CALLERS })
   const failures: Array<string> = []
   const ids = new Map<string, Set<string>>()
-  const state = { isOver: false, lastAt: performance.now(), longestGapMs: 0 }
+  const state = { isOver: false, lastAt: performance.now(), longestGapMs: 0, unrepeatable: 0 }
 
-  const create = (idempotencyKey: string) =>
+  const ask = (method: string, path: string, idempotencyKey: string, sent?: unknown) =>
     new Promise<{ readonly status: number; readonly text: string }>((resolve, reject) => {
-      const body = JSON.stringify(someCharge)
+      const body = sent === undefined ? "" : JSON.stringify(sent)
       const headers = {
         "content-type": "application/json",
         "content-length": Buffer.byteLength(body),
         "x-api-key": key,
         "idempotency-key": idempotencyKey
       }
-      const request = Http.request(`${url}/v1/charges`, { agent, method: "POST", headers }, (response) => {
+      const request = Http.request(`${url}${path}`, { agent, method, headers }, (response) => {
         let text = ""
         response.setEncoding("utf8")
         response.on("data", (chunk: string) => {
@@ -167,7 +171,7 @@ const startCallers = (url: string, key: string) => {
     while (!state.isOver) {
       const idempotencyKey = randomUUID()
       for (let tries = 0; ; tries++) {
-        const answer = await create(idempotencyKey).catch((error: Error) => ({ status: 0, text: String(error) }))
+        const answer = await ask("POST", "/v1/charges", idempotencyKey, someCharge).catch(asAnswer)
         if (answer.status === 201) {
           const { id } = JSON.parse(answer.text) as { readonly id: string }
           ids.set(idempotencyKey, (ids.get(idempotencyKey) ?? new Set()).add(id))
@@ -182,7 +186,25 @@ const startCallers = (url: string, key: string) => {
       await pause(10)
     }
   }
-  const all = Array.from({ length: CALLERS }, caller)
+
+  /** Asks for what no balancer may send twice: an endpoint, which is then removed. */
+  const unrepeatable = async () => {
+    for (; !state.isOver; await pause(5)) {
+      const path = "/v1/webhooks"
+      const made = await ask("POST", path, "", { url: "https://example.com/", events: ["charge.pix.paid"] }).catch(
+        asAnswer
+      )
+      state.unrepeatable++
+      if (made.status !== 201) {
+        failures.push(`POST ${path}: ${made.status} ${made.text}`)
+        continue
+      }
+      const { id } = JSON.parse(made.text) as { readonly id: string }
+      const removed = await ask("DELETE", `${path}/${id}`, "").catch(asAnswer)
+      if (removed.status !== 204) failures.push(`DELETE ${path}: ${removed.status} ${removed.text}`)
+    }
+  }
+  const all = [...Array.from({ length: CALLERS }, caller), ...Array.from({ length: CALLERS }, unrepeatable)]
 
   return {
     answered: () => ids.size,
@@ -196,9 +218,11 @@ const startCallers = (url: string, key: string) => {
       state.isOver = true
       await Promise.all(all)
       agent.destroy()
-      return { ids, failures, longestGapMs: state.longestGapMs }
+      return { ids, failures, longestGapMs: state.longestGapMs, unrepeatable: state.unrepeatable }
     }
   }
 }
+
+const asAnswer = (error: unknown) => ({ status: 0, text: String(error) })
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
