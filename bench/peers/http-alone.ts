@@ -82,7 +82,8 @@ const stored: Omit<StoredCharge, "id"> = {
   paidAtMs: null,
   failureReason: null,
   createdAtMs: 1_767_225_600_000,
-  sequence: 2
+  sequence: 2,
+  hasDeferredReports: false
 }
 
 /** A service of which nothing is asked but what is given. */

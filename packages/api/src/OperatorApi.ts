@@ -46,7 +46,9 @@ import {
   Resent,
   SimulateFailure,
   SimulateInfraction,
+  SimulateMessage,
   SimulatePay,
+  SimulateReport,
   SimulateReturn,
   Stats,
   statsQuery,
@@ -184,10 +186,13 @@ export class ChargeActionsGroup extends HttpApiGroup.make("chargeActions")
     HttpApiEndpoint.post("refund", "/:id/refund", {
       params: byId,
       success: OperatorCharge,
-      error: [NotFound, InvalidState, AcquirerRejected]
+      error: [NotFound, InvalidState, InsufficientBalance, AcquirerRejected]
     })
       .annotate(OpenApi.Summary, "Return a paid charge to its payer")
-      .annotate(OpenApi.Description, "Sent to the acquirer; the charge is `refunded` when the acquirer reports it.")
+      .annotate(
+        OpenApi.Description,
+        "Sent to the acquirer. Its value leaves the balance with the order: first what is not released yet, then `available`, which must cover the rest. A second refund while one is under way is refused."
+      )
   )
   .prefix("/operator/v1/charges")
   .middleware(OperatorAuthentication)
@@ -425,7 +430,13 @@ const optionalBody = (operation: Record<string, unknown>) => ({
   requestBody: { ...Object(operation["requestBody"]), required: false }
 })
 
-const simulatorOnly = "Reported as a real acquirer would report it. 404 unless the simulated acquirer runs."
+const simulatorOnly =
+  "Reported as a real acquirer would report it. A copy of a report (the same `external_id`) changes nothing: 409. 404 unless the simulated acquirer runs."
+
+/** A report that overtakes the payment of its charge. */
+const deferred = OperatorCharge.pipe(HttpApiSchema.status(202))
+
+const beforePayment = "202 with the charge as it is where its payment has not arrived: applied when it does."
 
 export class SimulatorChargesGroup extends HttpApiGroup.make("simulatorCharges")
   .add(
@@ -439,9 +450,12 @@ export class SimulatorChargesGroup extends HttpApiGroup.make("simulatorCharges")
       .annotate(OpenApi.Transform, optionalBody),
     HttpApiEndpoint.post("fail", "/:id/fail", {
       params: byId,
+      payload: SimulateReport,
       success: OperatorCharge,
-      error: [NotFound, InvalidState]
-    }).annotate(OpenApi.Summary, "Let the acquirer report a failure")
+      error: [NotFound, ValidationError, InvalidState]
+    })
+      .annotate(OpenApi.Summary, "Let the acquirer report a failure")
+      .annotate(OpenApi.Transform, optionalBody)
   )
   .prefix("/operator/v1/simulator/charges")
   .middleware(OperatorAuthentication)
@@ -452,21 +466,29 @@ export class SimulatorReturnsGroup extends HttpApiGroup.make("simulatorReturns")
   .add(
     HttpApiEndpoint.post("refund", "/:id/refund", {
       params: byId,
-      success: OperatorCharge,
-      error: [NotFound, InvalidState]
-    }).annotate(OpenApi.Summary, "Let the acquirer report a refund"),
+      payload: SimulateReport,
+      success: [OperatorCharge, deferred],
+      error: [NotFound, ValidationError, InvalidState]
+    })
+      .annotate(OpenApi.Summary, "Let the acquirer report a refund")
+      .annotate(OpenApi.Description, beforePayment)
+      .annotate(OpenApi.Transform, optionalBody),
     HttpApiEndpoint.post("infraction", "/:id/infraction", {
       params: byId,
       payload: SimulateInfraction,
-      success: OperatorDispute.pipe(HttpApiSchema.status(201)),
+      success: [OperatorDispute.pipe(HttpApiSchema.status(201)), deferred],
       error: [NotFound, ValidationError, InvalidState]
-    }).annotate(OpenApi.Summary, "Let the payer open a MED"),
+    })
+      .annotate(OpenApi.Summary, "Let the payer open a MED")
+      .annotate(OpenApi.Description, beforePayment),
     HttpApiEndpoint.post("return", "/:id/return", {
       params: byId,
       payload: SimulateReturn,
-      success: OperatorCharge,
+      success: [OperatorCharge, deferred],
       error: [NotFound, ValidationError, InvalidState]
-    }).annotate(OpenApi.Summary, "Let the institution return the Pix with no prior notice")
+    })
+      .annotate(OpenApi.Summary, "Let the institution return the Pix with no prior notice")
+      .annotate(OpenApi.Description, beforePayment)
   )
   .prefix("/operator/v1/simulator/charges")
   .middleware(OperatorAuthentication)
@@ -477,20 +499,26 @@ export class SimulatorDisputesGroup extends HttpApiGroup.make("simulatorDisputes
   .add(
     HttpApiEndpoint.post("message", "/:id/message", {
       params: byId,
-      payload: TextBody,
+      payload: SimulateMessage,
       success: OperatorDispute,
       error: [NotFound, ValidationError, InvalidState]
     }).annotate(OpenApi.Summary, "Let the platform reply"),
     HttpApiEndpoint.post("win", "/:id/win", {
       params: byId,
+      payload: SimulateReport,
       success: OperatorDispute,
-      error: [NotFound, InvalidState]
-    }).annotate(OpenApi.Summary, "Let the MED be denied"),
+      error: [NotFound, ValidationError, InvalidState]
+    })
+      .annotate(OpenApi.Summary, "Let the MED be denied")
+      .annotate(OpenApi.Transform, optionalBody),
     HttpApiEndpoint.post("lose", "/:id/lose", {
       params: byId,
+      payload: SimulateReport,
       success: OperatorDispute,
-      error: [NotFound, InvalidState]
-    }).annotate(OpenApi.Summary, "Let the MED be accepted")
+      error: [NotFound, ValidationError, InvalidState]
+    })
+      .annotate(OpenApi.Summary, "Let the MED be accepted")
+      .annotate(OpenApi.Transform, optionalBody)
   )
   .prefix("/operator/v1/simulator/disputes")
   .middleware(OperatorAuthentication)
@@ -501,15 +529,21 @@ export class SimulatorPayoutsGroup extends HttpApiGroup.make("simulatorPayouts")
   .add(
     HttpApiEndpoint.post("complete", "/:id/complete", {
       params: byId,
+      payload: SimulateReport,
       success: OperatorPayout,
-      error: [NotFound, InvalidState]
-    }).annotate(OpenApi.Summary, "Let a payout arrive"),
+      error: [NotFound, ValidationError, InvalidState]
+    })
+      .annotate(OpenApi.Summary, "Let a payout arrive")
+      .annotate(OpenApi.Description, "409 unless it was handed over.")
+      .annotate(OpenApi.Transform, optionalBody),
     HttpApiEndpoint.post("fail", "/:id/fail", {
       params: byId,
       payload: SimulateFailure,
       success: OperatorPayout,
       error: [NotFound, ValidationError, InvalidState]
-    }).annotate(OpenApi.Summary, "Let a payout fail")
+    })
+      .annotate(OpenApi.Summary, "Let a payout fail")
+      .annotate(OpenApi.Description, "409 unless it was handed over.")
   )
   .prefix("/operator/v1/simulator/payouts")
   .middleware(OperatorAuthentication)

@@ -382,24 +382,42 @@ export type ResendFailed = typeof ResendFailed.Type
 export const TextBody = Schema.Struct({ text: text(1, 4000) }).annotate({ identifier: "TextBody" })
 export type TextBody = typeof TextBody.Type
 
-/** What the simulated payer may be told to use. */
+const ExternalId = nullable(text(1, 255)).annotateKey({
+  description: "The simulated institution's own id of what it reports: two calls with one id report one fact, twice."
+})
+
+/** A report of which nothing else has to be said. */
+export const SimulateReport = Schema.Struct({ external_id: ExternalId }).annotate({ identifier: "SimulateReport" })
+export type SimulateReport = typeof SimulateReport.Type
+
+export const SimulateMessage = Schema.Struct({ text: text(1, 4000), external_id: ExternalId }).annotate({
+  identifier: "SimulateMessage"
+})
+export type SimulateMessage = typeof SimulateMessage.Type
+
+/** What the simulated payer uses. */
 export const SimulatePay = Schema.Struct({
-  end_to_end_id: nullable(EndToEndId)
+  end_to_end_id: nullable(EndToEndId),
+  external_id: ExternalId
 }).annotate({ identifier: "SimulatePay" })
 export type SimulatePay = typeof SimulatePay.Type
 
 export const SimulateInfraction = Schema.Struct({
   reason: text(1, 255),
-  defense_deadline_at: nullable(InstantInput)
+  defense_deadline_at: nullable(InstantInput),
+  external_id: ExternalId
 }).annotate({ identifier: "SimulateInfraction" })
 export type SimulateInfraction = typeof SimulateInfraction.Type
 
 export const SimulateReturn = Schema.Struct({
-  as: Schema.Literals(["refunded", "charged_back"])
+  as: Schema.Literals(["refunded", "charged_back"]),
+  external_id: ExternalId
 }).annotate({ identifier: "SimulateReturn" })
 export type SimulateReturn = typeof SimulateReturn.Type
 
-export const SimulateFailure = Schema.Struct({ reason: text(1, 255) }).annotate({ identifier: "SimulateFailure" })
+export const SimulateFailure = Schema.Struct({ reason: text(1, 255), external_id: ExternalId }).annotate({
+  identifier: "SimulateFailure"
+})
 export type SimulateFailure = typeof SimulateFailure.Type
 
 /** The rule of `/v1` on a key and its type, as the decoder that holds it tells it. */
@@ -430,10 +448,14 @@ export const decodeSimulateInfraction = decoder(SimulateInfraction)
 export const decodeSimulateReturn = decoder(SimulateReturn)
 export const decodeSimulateFailure = decoder(SimulateFailure)
 
+export const decodeSimulateMessage = decoder(SimulateMessage)
+
 const decodePay = decoder(SimulatePay)
+const decodeReport = decoder(SimulateReport)
 
 /** Nothing has to be said: no body at all is an empty one. */
 export const decodeSimulatePay = (body: unknown) => decodePay(body === undefined ? {} : body)
+export const decodeSimulateReport = (body: unknown) => decodeReport(body === undefined ? {} : body)
 
 // Headers and queries
 

@@ -13,6 +13,9 @@ export class InvalidStateError extends Data.TaggedError("InvalidStateError")<{ r
 /** The account is inactive. */
 export class AccountInactiveError extends Data.TaggedError("AccountInactiveError")<{}> {}
 
+/** The account's `available` does not cover it. */
+export class InsufficientBalanceError extends Data.TaggedError("InsufficientBalanceError")<{}> {}
+
 /** `starting_after` names nothing in this list's scope. */
 export class UnknownCursor extends Data.TaggedError("UnknownCursor")<{}> {}
 

@@ -7,10 +7,14 @@ import * as Layer from "effect/Layer"
 import { Accounts } from "./accounts/Accounts.ts"
 import { ApiKeys } from "./accounts/ApiKeys.ts"
 import { AcquirerReports } from "./acquirer/AcquirerReports.ts"
+import { DeferredReports } from "./acquirer/DeferredReports.ts"
 import * as Simulator from "./acquirer/Simulator.ts"
 import { SimulatorReports } from "./acquirer/SimulatorReports.ts"
+import { ChargeMoney } from "./charges/ChargeMoney.ts"
+import { ChargeOrders } from "./charges/ChargeOrders.ts"
 import { Charges } from "./charges/Charges.ts"
 import { ChargeStore } from "./charges/ChargeStore.ts"
+import { OrderStore } from "./charges/OrderStore.ts"
 import { Disputes } from "./disputes/Disputes.ts"
 import { DisputeStore } from "./disputes/DisputeStore.ts"
 import { EventHistory } from "./events/EventHistory.ts"
@@ -56,6 +60,7 @@ export const stores = Layer.mergeAll(
   Accounts.layer,
   ApiKeys.layer,
   ChargeStore.layer,
+  OrderStore.layer,
   PayoutStore.layer,
   DisputeStore.layer,
   LedgerReports.layer,
@@ -75,7 +80,9 @@ export const storesLayer = stores.pipe(Layer.provideMerge(foundation))
 
 /** What decides, over whichever acquirer. */
 export const deciders = Layer.merge(AcquirerReports.layer, WebhookEndpoints.layer).pipe(
-  Layer.provideMerge(Layer.mergeAll(Charges.layer, Payouts.layer, Disputes.layer))
+  Layer.provideMerge(Layer.merge(ChargeOrders.layer, DeferredReports.layer)),
+  Layer.provideMerge(Layer.mergeAll(Charges.layer, Payouts.layer, Disputes.layer)),
+  Layer.provideMerge(ChargeMoney.layer)
 )
 
 const services = SimulatorReports.layer.pipe(
@@ -97,6 +104,16 @@ export const loops = Layer.mergeAll(
     "1 second"
   ),
   HandOver.layer,
+  looping(
+    "charge orders",
+    ChargeOrders.use(({ finishDue }) => finishDue),
+    "1 second"
+  ),
+  looping(
+    "deferred reports",
+    DeferredReports.use(({ applyDue }) => applyDue),
+    "1 second"
+  ),
   looping(
     "releases",
     Releases.use(({ releaseDue }) => releaseDue),

@@ -488,7 +488,6 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
       const { makeCaller, operate } = yield* TestService
       const sql = yield* SqlClient
       const { accountId, key } = yield* makeCaller()
-      const pending = yield* created(key)
       const failed = yield* created(key)
       yield* simulated(`/charges/${failed.id}/fail`)
       const canceled = yield* created(key)
@@ -496,7 +495,6 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
       const refunded = yield* paidCharge(key)
       yield* simulated(`/charges/${refunded.id}/refund`)
       const cases: ReadonlyArray<readonly [string, ReadonlyArray<string>]> = [
-        [pending.id, ["refund", "infraction", "return"]],
         [failed.id, ["pay", "fail", "refund", "infraction", "return"]],
         [canceled.id, ["pay", "fail", "refund", "infraction", "return"]],
         [refunded.id, ["pay", "fail", "refund", "infraction", "return"]]

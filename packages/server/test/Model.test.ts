@@ -10,8 +10,9 @@ import { txidFromId } from "@pix-payments/domain/Txid"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Accounts } from "../src/accounts/Accounts.ts"
-import type { AcquirerReport } from "../src/acquirer/AcquirerReports.ts"
+import type { AcquirerReport } from "../src/acquirer/AcquirerReport.ts"
 import { newEndToEndId, SimulatorReports } from "../src/acquirer/SimulatorReports.ts"
+import { ChargeOrders } from "../src/charges/ChargeOrders.ts"
 import { Charges } from "../src/charges/Charges.ts"
 import { Disputes } from "../src/disputes/Disputes.ts"
 import { DisputeStore } from "../src/disputes/DisputeStore.ts"
@@ -254,7 +255,7 @@ const told = (report: AcquirerReport) => SimulatorReports.use(({ tell }) => answ
 const actOnce = (
   history: History,
   command: Extract<Command, { kind: "charge" | "payout" | "dispute" }>
-): Effect.Effect<string, never, SimulatorReports | Charges | Disputes | Payouts | SqlClient> => {
+): Effect.Effect<string, never, SimulatorReports | ChargeOrders | Disputes | Payouts | SqlClient> => {
   if (command.kind === "payout") {
     const { id: payoutId } = history.payouts[command.payout]!
     const decided = (decision: "approved" | "canceled") =>
@@ -297,9 +298,9 @@ const actOnce = (
     case "return":
       return told({ _tag: "charge.returned", txid, as: command.as })
     case "cancel":
-      return Charges.use(({ cancel }) => answered(cancel(id), ({ status }) => status))
+      return ChargeOrders.use(({ cancel }) => answered(cancel(id), ({ status }) => status))
     case "refund":
-      return Disputes.use(({ refund }) => answered(refund(id), ({ status }) => status))
+      return ChargeOrders.use(({ refund }) => answered(refund(id), ({ status }) => status))
     case "expire":
       return SqlClient.use((sql) =>
         Effect.as(

@@ -833,6 +833,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
       const { operate } = yield* TestService
       const { accountId, key } = yield* funded(10_000, { payout_fee: { fixed: 10, basis_points: 0 } })
       const { id } = yield* paidOut(key, holding)
+      yield* handedOver(key, id)
       const path = `/operator/v1/simulator/payouts/${id}`
       const answers = yield* Effect.forEach(
         Array.from({ length: 20 }, (_, index) => index % 2 === 0),

@@ -44,6 +44,17 @@ export interface PayoutOrder {
   readonly description: string | null
 }
 
+export interface CancelOrder {
+  /** The order's own id: under it the acquirer does it once, however often it is asked. */
+  readonly id: string
+  readonly txid: Txid
+}
+
+export interface RefundOrder extends CancelOrder {
+  /** Cents. */
+  readonly amount: number
+}
+
 /** How far the acquirer is with a payout. */
 export type PayoutProgress =
   | { readonly _tag: "Accepted" }
@@ -60,10 +71,10 @@ export class Acquirer extends Context.Service<
   Acquirer,
   {
     readonly emit: (emission: Emission) => Effect.Effect<Emitted, AcquirerRefused | AcquirerUnclear>
-    /** Withdraws a Pix that nobody has paid. */
-    readonly cancel: (txid: Txid) => Effect.Effect<void, AcquirerRefused | AcquirerUnclear>
-    /** Returns a charge's money to its payer, once; that it was done comes in as a report too. */
-    readonly refund: (txid: Txid) => Effect.Effect<void, AcquirerRefused | AcquirerUnclear>
+    /** Withdraws a Pix that nobody has paid, or finds that it is withdrawn. */
+    readonly cancel: (order: CancelOrder) => Effect.Effect<void, AcquirerRefused | AcquirerUnclear>
+    /** Returns a charge's money to its payer; it is also reported, with the order's id as the id of the return. */
+    readonly refund: (order: RefundOrder) => Effect.Effect<void, AcquirerRefused | AcquirerUnclear>
     /** Takes a payout, or finds the one that it took under this id before. */
     readonly send: (order: PayoutOrder) => Effect.Effect<PayoutProgress, AcquirerUnclear>
     /** What became of a payout that it took. */

@@ -1,50 +1,30 @@
 /**
- * The one place where what the acquirer tells us comes in.
+ * The one place where the acquirer's notifications come in.
  *
- * Guarantees: every report is recorded with what became of it; a repeated, late or out-of-order report changes
- * nothing; one settlement (end-to-end id) pays one charge.
+ * Guarantees:
+ * - a report, its key and its effect are one commit; every report is recorded with its outcome;
+ * - a copy of a report changes nothing, nor does one that is late; one that overtakes the payment of its charge is
+ *   deferred until that payment;
+ * - one settlement (end-to-end id) pays one charge.
  *
- * Source: design.md "The way through"; decisions.md "Charges", "Payouts", "Disputes".
+ * Source: design.md "The way through"; decisions.md "Charges", "Payouts", "Disputes", "Decided after the first release".
  */
 import { idFromTxid } from "@pix-payments/domain/Txid"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
-import { isSqlError } from "effect/sql/SqlError"
+import type { SqlError } from "effect/sql/SqlError"
+import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { Charges } from "../charges/Charges.ts"
 import { Disputes } from "../disputes/Disputes.ts"
-import type { NotFoundError } from "../Errors.ts"
+import { NotFoundError } from "../Errors.ts"
 import { Ids } from "../Ids.ts"
 import { Payouts } from "../payouts/Payouts.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
-
-const Txid = { txid: Schema.String }
-const Dispute = { disputeId: Schema.String }
-const Payout = { payoutId: Schema.String }
-
-export const AcquirerReport = Schema.Union([
-  Schema.TaggedStruct("charge.paid", { ...Txid, endToEndId: Schema.optionalKey(Schema.String) }),
-  Schema.TaggedStruct("charge.failed", { ...Txid, reason: Schema.optionalKey(Schema.String) }),
-  Schema.TaggedStruct("charge.refunded", Txid),
-  Schema.TaggedStruct("med.opened", {
-    ...Txid,
-    reason: Schema.String,
-    defenseDeadlineAtMs: Schema.optionalKey(Schema.Finite)
-  }),
-  // The institution returned the Pix, and no MED had been opened.
-  Schema.TaggedStruct("charge.returned", { ...Txid, as: Schema.Literals(["refunded", "charged_back"]) }),
-  Schema.TaggedStruct("med.message", { ...Dispute, text: Schema.String }),
-  Schema.TaggedStruct("med.won", Dispute),
-  Schema.TaggedStruct("med.lost", Dispute),
-  Schema.TaggedStruct("payout.completed", { ...Payout, endToEndId: Schema.optionalKey(Schema.String) }),
-  Schema.TaggedStruct("payout.failed", { ...Payout, reason: Schema.String })
-])
-export type AcquirerReport = typeof AcquirerReport.Type
-
-/** `applied`, or why it changed nothing: the state did not allow it, or it names nothing that we know. */
-export type Outcome = "applied" | "ignored" | "unknown"
+import type { AcquirerReport, Outcome, Reversal } from "./AcquirerReport.ts"
+import { awaitsPayment, DeferredReports } from "./DeferredReports.ts"
+import { isCopy, once, type ReceivedReport, received, record } from "./ReportStore.ts"
 
 export class AcquirerReports extends Context.Service<
   AcquirerReports,
@@ -59,66 +39,103 @@ export class AcquirerReports extends Context.Service<
       const sql = yield* SqlClient
       const ids = yield* Ids
       const charges = yield* Charges
+      const money = yield* ChargeMoney
       const payouts = yield* Payouts
       const disputes = yield* Disputes
+      const deferred = yield* DeferredReports
 
-      /** What the report moves: `undefined` where it changes nothing. */
-      const apply = (report: AcquirerReport): Effect.Effect<unknown, NotFoundError | Unavailable> => {
+      /** What the batches of the stores commit; what changed nothing is recorded here. */
+      const batched = (
+        came: ReceivedReport,
+        effect: Effect.Effect<"applied" | "ignored" | "overtaken", NotFoundError | Unavailable>
+      ) =>
+        Effect.gen(function* () {
+          const outcome = yield* effect.pipe(
+            Effect.catchTag("NotFoundError", () => Effect.succeed("unknown" as const)),
+            Effect.catchDefect((defect) => (isCopy(defect) ? Effect.succeed("ignored" as const) : Effect.die(defect)))
+          )
+          if (outcome === "ignored" || outcome === "unknown") yield* orUnavailable(record(sql, came, outcome))
+          return outcome
+        })
+
+      /** What is done in a transaction with the report's key and record. */
+      const transacted = (
+        came: ReceivedReport,
+        effect: Effect.Effect<Outcome, NotFoundError | Unavailable | SqlError>
+      ): Effect.Effect<Outcome, Unavailable> =>
+        once(
+          sql,
+          came,
+          Effect.catchTag(effect, "NotFoundError", () => Effect.succeed("unknown" as const))
+        ).pipe(
+          orUnavailable,
+          Effect.catchDefect((defect) =>
+            isCopy(defect)
+              ? Effect.as(orUnavailable(record(sql, came, "ignored")), "ignored" as const)
+              : Effect.die(defect)
+          )
+        )
+
+      const appliedIf = (done: boolean): Outcome => (done ? "applied" : "ignored")
+
+      const reverse = Effect.fnUntraced(function* (report: Reversal, came: ReceivedReport) {
+        const locked = yield* money.lock(chargeIdOf(report))
+        if (locked === undefined) return yield* new NotFoundError()
+        if (awaitsPayment(locked.charge)) {
+          yield* deferred.defer(locked.charge, came)
+          return "deferred" as const
+        }
+        return appliedIf(yield* disputes.reverse(locked, report))
+      })
+
+      const apply = (report: AcquirerReport, came: ReceivedReport): Effect.Effect<Outcome, Unavailable> => {
         switch (report._tag) {
-          case "charge.paid":
-            return charges.report(chargeIdOf(report), "paid", { endToEndId: report.endToEndId })
+          case "charge.paid": {
+            const id = chargeIdOf(report)
+            const facts = { endToEndId: report.endToEndId }
+            return Effect.filterOrElse(
+              batched(came, charges.report(id, "paid", facts, came)),
+              (outcome) => outcome !== "overtaken",
+              () => transacted(came, Effect.map(deferred.pay(id, facts), appliedIf))
+            )
+          }
           case "charge.failed":
-            return charges.report(chargeIdOf(report), "failed", { reason: report.reason })
+            return Effect.map(
+              batched(came, charges.report(chargeIdOf(report), "failed", { reason: report.reason }, came)),
+              settled
+            )
           case "charge.refunded":
-            return disputes.returned(chargeIdOf(report), { as: "refunded", withoutNotice: false })
           case "charge.returned":
-            return disputes.returned(chargeIdOf(report), { as: report.as, withoutNotice: true })
           case "med.opened":
-            return disputes.open(chargeIdOf(report), {
-              reason: report.reason,
-              defenseDeadlineAtMs: report.defenseDeadlineAtMs
-            })
+            return transacted(came, reverse(report, came))
           case "med.message":
-            return disputes.reply(report.disputeId, report.text)
+            return transacted(came, Effect.as(disputes.reply(report.disputeId, report.text), "applied" as const))
           case "med.won":
-            return disputes.resolve(report.disputeId, "won")
+            return transacted(came, Effect.map(disputes.resolve(report.disputeId, "won"), appliedIf))
           case "med.lost":
-            return disputes.resolve(report.disputeId, "lost")
+            return transacted(came, Effect.map(disputes.resolve(report.disputeId, "lost"), appliedIf))
           case "payout.completed":
-            return payouts.report(report.payoutId, "completed", { endToEndId: report.endToEndId })
+            return Effect.map(
+              batched(came, payouts.report(report.payoutId, "completed", { endToEndId: report.endToEndId }, came)),
+              settled
+            )
           case "payout.failed":
-            return payouts.report(report.payoutId, "failed", { reason: report.reason })
+            return Effect.map(
+              batched(came, payouts.report(report.payoutId, "failed", { reason: report.reason }, came)),
+              settled
+            )
         }
       }
 
       return AcquirerReports.of({
-        receive: Effect.fn("AcquirerReports.receive")(function* (report) {
-          const outcome = yield* apply(report).pipe(
-            Effect.map((moved): Outcome => (moved === undefined ? "ignored" : "applied")),
-            Effect.catchTag("NotFoundError", () => Effect.succeed<Outcome>("unknown")),
-            Effect.catchDefect((defect) =>
-              isSettledAlready(defect) ? Effect.succeed<Outcome>("ignored") : Effect.die(defect)
-            )
-          )
-          const { epochMs, id } = ids.next()
-          yield* orUnavailable(sql`
-            INSERT INTO acquirer_reports (id, subject, report, outcome, received_at)
-            VALUES (${id}::uuid, ${subjectOf(report)}, ${JSON.stringify(report)}::json, ${outcome},
-              to_timestamp(${epochMs}::double precision / 1000))`)
-          return outcome
-        })
+        receive: Effect.fn("AcquirerReports.receive")((report) => apply(report, received(ids, report)))
       })
     })
   )
 }
 
-/** The settlement has paid another charge: the unique index stopped a second credit. */
-const isSettledAlready = (defect: unknown): boolean =>
-  isSqlError(defect) && defect.reason._tag === "UniqueViolation" && defect.reason.constraint === "charges_settlement"
-
-/** What a report is about, as the acquirer names it. */
-const subjectOf = (report: AcquirerReport): string =>
-  "txid" in report ? report.txid : "disputeId" in report ? report.disputeId : report.payoutId
+/** Only a payment can be overtaken. */
+const settled = (outcome: Outcome | "overtaken"): Outcome => (outcome === "overtaken" ? "ignored" : outcome)
 
 // A text that is no txid of ours names no charge: the services answer so.
 const chargeIdOf = ({ txid }: { readonly txid: string }): string => idFromTxid(txid) ?? NO_CHARGE

@@ -122,11 +122,11 @@ export const layer = Layer.effect(
     return Acquirer.of({
       emit: (emission) => late(answer(emission)),
       cancel: () => late(Effect.void),
-      refund: (txid) =>
+      refund: ({ id, txid }) =>
         late(
           Effect.gen(function* () {
             const now = yield* Clock.currentTimeMillis
-            yield* dueReport(ids, { _tag: "charge.refunded", txid }, now)
+            yield* dueReport(ids, { _tag: "charge.refunded", txid, externalId: id }, now, id)
           }).pipe(
             Effect.provideService(SqlClient, sql),
             Effect.mapError(() => new AcquirerUnclear({ reason: "the simulator cannot keep what it was told" }))

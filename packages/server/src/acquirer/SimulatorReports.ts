@@ -6,6 +6,7 @@
 import { describeCause } from "../operations/Defects.ts"
 import { makeEndToEndId, SUFFIX_BYTES, suffixFromBytes } from "@pix-payments/domain/EndToEndId"
 import { formatInstant } from "@pix-payments/domain/Instant"
+import type { Generated } from "@pix-payments/domain/Uuid"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -15,13 +16,16 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { randomBytes } from "node:crypto"
 import { Ids } from "../Ids.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
-import { AcquirerReport, AcquirerReports, type Outcome } from "./AcquirerReports.ts"
+import { AcquirerReport, type Outcome } from "./AcquirerReport.ts"
+import { AcquirerReports } from "./AcquirerReports.ts"
 
 export class SimulatorReports extends Context.Service<
   SimulatorReports,
   {
     /** Tells something now. */
     readonly tell: (report: AcquirerReport) => Effect.Effect<Outcome, Unavailable>
+    /** Whether a payout was handed over to the simulated institution. */
+    readonly hasPayout: (payoutId: string) => Effect.Effect<boolean, Unavailable>
     /** Tells what is due; how many reports that was. */
     readonly tellDue: Effect.Effect<number, Unavailable>
   }
@@ -51,6 +55,14 @@ export class SimulatorReports extends Context.Service<
           },
           Effect.provideService(SqlClient, sql)
         ),
+
+        hasPayout: (payoutId) =>
+          orUnavailable(
+            Effect.map(
+              sql`SELECT 1 FROM simulator_payouts WHERE payout_id = ${payoutId}::uuid`,
+              ({ length }) => length > 0
+            )
+          ),
 
         tellDue: Effect.gen(function* () {
           const due = yield* orUnavailable(sql<DueRow>`
@@ -84,21 +96,39 @@ const settlePayout = Effect.fnUntraced(function* (report: Extract<AcquirerReport
       WHERE simulator_payouts.settles_at IS NULL OR simulator_payouts.settles_at > now()`
 })
 
-/** Writes down something to be told at an instant. What settles without an end-to-end id is given one. */
-export const dueReport = Effect.fnUntraced(function* (ids: Ids["Service"], report: AcquirerReport, dueAtMs: number) {
+/**
+ * Stores a report that is due at an instant. A settlement without an end-to-end id is given one, any other fact that the
+ * institution would know by an id is given that. `id`: stored once under it.
+ */
+export const dueReport = Effect.fnUntraced(function* (
+  ids: Ids["Service"],
+  report: AcquirerReport,
+  dueAtMs: number,
+  id?: string
+) {
   const sql = yield* SqlClient
-  const { epochMs, id } = ids.next()
-  const told = settlementOf(report, epochMs)
+  const made = ids.next()
+  const row: DueRow = { id: id ?? made.id, report: identified(report, made) }
   yield* sql`INSERT INTO simulator_reports (id, report, due_at)
-    VALUES (${id}::uuid, ${JSON.stringify(told)}::json, ${formatInstant(dueAtMs)}::timestamptz)`
-  const row: DueRow = { id, report: told }
+    VALUES (${row.id}::uuid, ${JSON.stringify(row.report)}::json, ${formatInstant(dueAtMs)}::timestamptz)
+    ON CONFLICT DO NOTHING`
   return row
 })
 
-const settlementOf = (report: AcquirerReport, atMs: number): AcquirerReport => {
-  if (report._tag === "charge.paid") return { endToEndId: newEndToEndId(atMs), ...report }
-  if (report._tag === "payout.completed") return { endToEndId: payoutEndToEndId(report.payoutId), ...report }
-  return report
+const identified = (report: AcquirerReport, { epochMs, id }: Generated): AcquirerReport => {
+  switch (report._tag) {
+    case "charge.paid":
+      return { endToEndId: newEndToEndId(epochMs), ...report }
+    case "payout.completed":
+      return { endToEndId: payoutEndToEndId(report.payoutId), ...report }
+    case "charge.refunded":
+    case "charge.returned":
+    case "med.opened":
+    case "med.message":
+      return { externalId: id, ...report }
+    default:
+      return report
+  }
 }
 
 /** A payout's settlement identifier, the same for ever: the id's own digits make the suffix, and its time the stamp. */

@@ -24,6 +24,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
+import { type ReceivedReport, reportCtes, reportParameters } from "../acquirer/ReportStore.ts"
 import { CallerUnconfirmed, callersOf, findLive, liveCte } from "../accounts/Callers.ts"
 import type { UnknownCursor } from "../Errors.ts"
 import { type ChangedRow, Nudge } from "../events/Nudge.ts"
@@ -71,6 +72,8 @@ export interface StoredCharge {
   readonly failureReason: string | null
   readonly createdAtMs: number
   readonly sequence: number
+  /** What was reported of it before its payment was: it is paid together with that. */
+  readonly hasDeferredReports: boolean
 }
 
 /** A change decided on a charge as it was at `sequence - 1`. */
@@ -80,6 +83,8 @@ export interface ChargeChange {
   readonly transfers: ReadonlyArray<Transfer>
   /** How long the money of a payment that went to `pending` is held. */
   readonly releaseInMs?: number | undefined
+  /** The report that it is made by, recorded with it. */
+  readonly received?: ReceivedReport | undefined
 }
 
 export interface ChargeFilters {
@@ -313,13 +318,15 @@ interface ChargeRow {
   readonly created_at: Date
   readonly sequence: number
   readonly acquirer_answered: boolean
+  readonly has_deferred_reports: boolean
 }
 
 type StuckRow = { readonly looked: bigint } & (ChargeRow | { readonly id: null })
 
 const chargeColumns = `id, account_id, application_id, origin, idempotency_key, status, method, amount, description,
   reference, customer_name, customer_email, customer_document, customer_phone, webhook_url, webhook_secret, br_code,
-  end_to_end_id, receiver, expires_at, paid_at, failure_reason, created_at, sequence, acquirer_answered`
+  end_to_end_id, receiver, expires_at, paid_at, failure_reason, created_at, sequence, acquirer_answered,
+  has_deferred_reports`
 
 /**
  * The status of a row, as it is meant: a `pending` charge that no acquirer has answered is `processing`. So the answer
@@ -412,7 +419,7 @@ const changedCtes = (guard: string) => `
       acquirer_answered = true
     FROM ${changedRows.from(1)} AS i
     WHERE c.id = i.id AND c.sequence = i.sequence - 1 AND (${shownStatus("c")}) || '>' || i.status IN (${allowedMoves})
-      AND ${guard}
+      AND NOT (i.status = 'paid' AND c.has_deferred_reports) AND ${guard}
     RETURNING c.id
   ),
   ${tellingCtes(TOLD)}`
@@ -421,13 +428,16 @@ const heldRows = recordset({ charge_id: "uuid", account_id: "uuid", amount: "big
 
 const changeStates = `WITH ${changedCtes("true")} SELECT id, ${ADDRESSED} FROM changed`
 
+const HELD = MOVED + TRANSFERS_WIDTH
+
 const changeStatesAndMoveMoney = `WITH ${ledgerLockCtes(MOVED)},
   ${changedCtes(isLocked("c.account_id"))},
   ${transferCtes(MOVED)},
+  ${reportCtes(HELD + heldRows.width)},
   held AS (
     INSERT INTO releases (charge_id, account_id, amount, due_at)
     SELECT r.charge_id, r.account_id, r.amount, now() + r.due_in_ms * interval '1 millisecond'
-    FROM ${heldRows.from(MOVED + TRANSFERS_WIDTH)} AS r
+    FROM ${heldRows.from(HELD)} AS r
     WHERE (r.charge_id IN (SELECT id FROM changed)) IS TRUE
   )
   SELECT id, ${ADDRESSED} FROM changed`
@@ -451,11 +461,19 @@ const changeMany = (unordered: ReadonlyArray<ChargeChange>): [string, ReadonlyAr
     ...toldParameters(changes.map(({ told }) => told))
   ]
   const transfers = changes.flatMap((change) => change.transfers)
-  return transfers.length === 0
+  const reports = changes.flatMap(({ charge, received }) =>
+    received === undefined ? [] : [{ resourceId: charge.id, received }]
+  )
+  return transfers.length === 0 && reports.length === 0
     ? [changeStates, parameters]
     : [
         changeStatesAndMoveMoney,
-        [...parameters, ...transferParameters(transfers), ...heldRows.parameters(changes.flatMap(releaseOf))]
+        [
+          ...parameters,
+          ...transferParameters(transfers),
+          ...heldRows.parameters(changes.flatMap(releaseOf)),
+          ...reportParameters(reports)
+        ]
       ]
 }
 
@@ -612,5 +630,6 @@ const toStored = (row: ChargeRow): StoredCharge => ({
   paidAtMs: row.paid_at === null ? null : row.paid_at.getTime(),
   failureReason: row.failure_reason,
   createdAtMs: row.created_at.getTime(),
-  sequence: row.sequence
+  sequence: row.sequence,
+  hasDeferredReports: row.has_deferred_reports
 })

@@ -34,13 +34,8 @@ import * as Result from "effect/Result"
 import { Accounts } from "../accounts/Accounts.ts"
 import { CallerUnconfirmed } from "../accounts/Callers.ts"
 import { Acquirer } from "../acquirer/Acquirer.ts"
-import {
-  AccountInactiveError,
-  InvalidStateError,
-  NotFoundError,
-  RequestRefused,
-  type UnknownCursor
-} from "../Errors.ts"
+import type { ReceivedReport } from "../acquirer/ReportStore.ts"
+import { AccountInactiveError, NotFoundError, RequestRefused, type UnknownCursor } from "../Errors.ts"
 import { type Changed, tell } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
 import { type Transfer, transfer } from "../ledger/Ledger.ts"
@@ -49,7 +44,7 @@ import { Settings } from "../Settings.ts"
 import type { Page } from "../sql/Paging.ts"
 import { Unavailable } from "../sql/Unavailable.ts"
 import { PublicAddress } from "../webhooks/PublicAddress.ts"
-import { type ChargeFilters, ChargeStore, type StoredCharge } from "./ChargeStore.ts"
+import { type ChargeChange, type ChargeFilters, ChargeStore, type StoredCharge } from "./ChargeStore.ts"
 
 /** The acquirer said no; the charge is kept as `failed`. */
 export class ChargeRejected extends Data.TaggedError("ChargeRejected")<{
@@ -91,8 +86,6 @@ export class Charges extends Context.Service<
       key: string | undefined,
       request: CreateCheckoutCharge
     ) => Effect.Effect<Created, RequestRefused | AccountInactiveError | ChargeRejected | NotFoundError | Unavailable>
-    /** An operator cancels a charge that waits to be paid. */
-    readonly cancel: (id: string) => Effect.Effect<StoredCharge, NotFoundError | InvalidStateError | Unavailable>
     /** A charge of the caller's account that was created through the API. */
     readonly get: (
       caller: Caller,
@@ -107,14 +100,20 @@ export class Charges extends Context.Service<
     /** A charge of any account and origin. */
     readonly find: (id: string) => Effect.Effect<StoredCharge, NotFoundError | Unavailable>
     /**
-     * Moves a charge as the transition table says; `undefined` where it changes nothing. A charge in
-     * `processing` is settled with the acquirer first.
+     * Moves a charge as the acquirer reports; `ignored` where it changes nothing. A charge in `processing` is settled
+     * with the acquirer first. A payment that was overtaken by other reports is left to `paymentOf`.
      */
     readonly report: (
       id: string,
       report: ChargeReport,
+      facts: ReportFacts,
+      received: ReceivedReport
+    ) => Effect.Effect<"applied" | "ignored" | "overtaken", NotFoundError | Unavailable>
+    /** The change that a payment makes of a charge; `undefined` where its state does not allow it. */
+    readonly paymentOf: (
+      charge: StoredCharge,
       facts: ReportFacts
-    ) => Effect.Effect<StoredCharge | undefined, NotFoundError | Unavailable>
+    ) => Effect.Effect<ChargeChange | undefined, Unavailable>
     /** Asks the acquirer again for charges that were left in `processing`; how many notes on them were looked at. */
     readonly recover: Effect.Effect<number, Unavailable>
   }
@@ -147,7 +146,8 @@ export class Charges extends Context.Service<
           Effect.catchTag("NotFoundError", Effect.die)
         )
 
-      const apply = Effect.fnUntraced(function* (
+      /** The change that a report makes of a charge; `undefined` where its state does not allow it. */
+      const changeBy = Effect.fnUntraced(function* (
         charge: StoredCharge,
         report: ChargeReport,
         facts: Partial<StoredCharge>
@@ -155,17 +155,17 @@ export class Charges extends Context.Service<
         const now = yield* Clock.currentTimeMillis
         const status = chargeStatusAt(charge.status, charge.expiresAtMs, now)
         const transition = chargeTransition(report, status)
-        if (transition === undefined) return { moved: undefined, known: true }
+        if (transition === undefined) return undefined
         const moved: StoredCharge = { ...charge, ...facts, status: transition.to, sequence: charge.sequence + 1 }
         // The account's delay is asked for when money comes in, and only then.
         const delayMs = report === "paid" ? yield* releaseDelayMs(charge.accountId) : 0
-        const done = yield* store.change({
+        const change: ChargeChange = {
           charge: moved,
           told: tell(`charge.${charge.method}`, transition.events, changedCharge(moved, now), ids.next),
           transfers: report === "paid" ? payment(moved, delayMs > 0 ? "pending" : "available", ids) : [],
           releaseInMs: delayMs > 0 ? delayMs : undefined
-        })
-        return done ? { moved, known: true } : { moved: undefined, known: false }
+        }
+        return change
       })
 
       /** Asks the acquirer to emit, and settles what it says. The charge comes back as it then is. */
@@ -189,9 +189,10 @@ export class Charges extends Context.Service<
             })
           )
         if (answer === undefined) return charge
-        const { moved } = yield* apply(charge, answer.report, answer.facts)
+        const change = yield* changeBy(charge, answer.report, answer.facts)
+        if (change !== undefined && (yield* store.change(change))) return change.charge
         // Somebody else settled it first: what they found is the truth.
-        return moved ?? (yield* store.find(charge.id)) ?? charge
+        return (yield* store.find(charge.id)) ?? charge
       })
 
       const emitForAccount = (charge: StoredCharge) =>
@@ -200,16 +201,23 @@ export class Charges extends Context.Service<
           Effect.catchTag("NotFoundError", Effect.die)
         )
 
-      const report = Effect.fn("Charges.report")(function* (id: string, kind: ChargeReport, facts: ReportFacts) {
+      const report = Effect.fn("Charges.report")(function* (
+        id: string,
+        kind: ChargeReport,
+        facts: ReportFacts,
+        received: ReceivedReport
+      ) {
         while (true) {
           let charge = yield* store.find(id)
           if (charge === undefined) return yield* new NotFoundError()
           // What happens to a Pix proves that it was emitted: settle that first. Money that arrived is never refused.
           if (charge.status === "processing") charge = yield* emitForAccount(charge)
           if (charge.status === "processing") return yield* new Unavailable({ reason: "too-slow" })
-          const result = yield* apply(charge, kind, yield* factsOf(kind, facts))
-          // Lost to a concurrent change: decide again on the charge as it is now.
-          if (result.known) return result.moved
+          const change = yield* changeBy(charge, kind, yield* factsOf(kind, facts))
+          if (change === undefined) return "ignored" as const
+          if (kind === "paid" && charge.hasDeferredReports) return "overtaken" as const
+          // Where it is lost to a concurrent change: decide again on the charge as it is now.
+          if (yield* store.change({ ...change, received })) return "applied" as const
         }
       })
 
@@ -267,22 +275,6 @@ export class Charges extends Context.Service<
           return yield* Effect.catchTag(create(owner, merchant, request), "CallerUnconfirmed", Effect.die)
         }),
 
-        cancel: Effect.fn("Charges.cancel")(function* (id) {
-          const charge = yield* find(id)
-          const now = yield* Clock.currentTimeMillis
-          const status = chargeStatusAt(charge.status, charge.expiresAtMs, now)
-          if (chargeTransition("canceled", status) === undefined) return yield* new InvalidStateError({ status })
-          // The acquirer first: a Pix that it still takes money for is not canceled.
-          yield* acquirer.cancel(txidFromId(charge.id)).pipe(
-            Effect.catchTags({
-              AcquirerRefused: () => Effect.fail(new InvalidStateError({ status })),
-              AcquirerUnclear: () => Effect.fail(new Unavailable({ reason: "too-slow" }))
-            })
-          )
-          const canceled = yield* report(id, "canceled", {})
-          return canceled ?? (yield* new InvalidStateError({ status: (yield* find(id)).status }))
-        }),
-
         get: (caller, id, isRemembered = false) => {
           if (!isUuid(id)) return Effect.fail(isRemembered ? new CallerUnconfirmed() : new NotFoundError())
           return Effect.filterOrFail(
@@ -300,6 +292,9 @@ export class Charges extends Context.Service<
         find,
 
         report,
+
+        paymentOf: (charge, facts) =>
+          Effect.flatMap(factsOf("paid", facts), (settled) => changeBy(charge, "paid", settled)),
 
         recover: Effect.gen(function* () {
           const { looked, stuck } = yield* store.claimStuck(NOTES_AT_ONCE, acquirerTimeoutMs + RECOVERY_MARGIN_MS)
@@ -412,7 +407,8 @@ const newCharge = (
   paidAtMs: null,
   failureReason: null,
   createdAtMs,
-  sequence: 1
+  sequence: 1,
+  hasDeferredReports: false
 })
 
 const factsOf = (report: ChargeReport, facts: ReportFacts): Effect.Effect<Partial<StoredCharge>> => {

@@ -1,59 +1,45 @@
 /**
  * What happens after a charge is paid and its money is contested or goes back: MEDs and returns.
  *
- * Guarantees: the charge, the dispute, the money and the events of one report are one commit, decided with the
- * charge's row locked; a charge's money goes back once: where it is blocked it is taken from `blocked`, else from
- * `available`, which may go below zero for what the acquirer orders.
+ * Guarantees: the charge, the dispute, the money and the events of one report are one commit, decided with the charge
+ * and its money locked; a charge's money goes back once.
  *
  * Source: payments-api-v1.md "Dispute `status`"; decisions.md "Disputes", "Balance and ledger", "Finer points".
  */
 import type { Cents } from "@pix-payments/domain/Cents"
-import { type ChargeReport, chargeTransition } from "@pix-payments/domain/Charge"
 import { DEFENSE_PERIOD_MS, type Dispute, type DisputeReport, disputeTransition } from "@pix-payments/domain/Dispute"
 import { formatInstant } from "@pix-payments/domain/Instant"
-import { txidFromId } from "@pix-payments/domain/Txid"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { Acquirer } from "../acquirer/Acquirer.ts"
-import { changedCharge } from "../charges/Charges.ts"
-import { ChargeStore, type StoredCharge } from "../charges/ChargeStore.ts"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Reversal } from "../acquirer/AcquirerReport.ts"
+import { ChargeMoney, type LockedCharge } from "../charges/ChargeMoney.ts"
+import type { StoredCharge } from "../charges/ChargeStore.ts"
 import { InvalidStateError, NotFoundError } from "../Errors.ts"
 import { type Changed, tell } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
-import { type LedgerKind, transfer } from "../ledger/Ledger.ts"
-import { orUnavailable, Unavailable } from "../sql/Unavailable.ts"
+import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { type DisputeMessage, DisputeStore, type StoredDispute } from "./DisputeStore.ts"
 
 export class Disputes extends Context.Service<
   Disputes,
   {
-    /** A MED is opened against a paid charge; `undefined` where the charge's state does not allow it. */
-    readonly open: (
-      chargeId: string,
-      med: { readonly reason: string; readonly defenseDeadlineAtMs: number | undefined }
-    ) => Effect.Effect<StoredDispute | undefined, NotFoundError | Unavailable>
-    /** The outcome of a MED; `undefined` where it changes nothing. */
+    /**
+     * Within a transaction that has locked the charge: its value goes back, or is contested. False where the charge's
+     * state does not allow it.
+     */
+    readonly reverse: (locked: LockedCharge, report: Reversal) => Effect.Effect<boolean, SqlError>
+    /** Within a transaction: the outcome of a MED; false where it changes nothing. */
     readonly resolve: (
       disputeId: string,
       outcome: "won" | "lost"
-    ) => Effect.Effect<StoredDispute | undefined, NotFoundError | Unavailable>
-    /** The platform's reply in the chat. */
-    readonly reply: (disputeId: string, text: string) => Effect.Effect<StoredDispute, NotFoundError | Unavailable>
-    /** A charge's value went back to the payer; `undefined` where it changes nothing. */
-    readonly returned: (
-      chargeId: string,
-      how: {
-        readonly as: "refunded" | "charged_back"
-        /** True where an institution returned the Pix and no MED had been opened. */
-        readonly withoutNotice: boolean
-      }
-    ) => Effect.Effect<StoredCharge | undefined, NotFoundError | Unavailable>
-    /** An operator returns a paid charge's value; sent to the acquirer. */
-    readonly refund: (chargeId: string) => Effect.Effect<StoredCharge, NotFoundError | InvalidStateError | Unavailable>
+    ) => Effect.Effect<boolean, NotFoundError | Unavailable | SqlError>
+    /** Within a transaction: the platform's reply in the chat. */
+    readonly reply: (disputeId: string, text: string) => Effect.Effect<void, NotFoundError | Unavailable | SqlError>
     /** An operator files the defense of an open dispute. */
     readonly defend: (
       disputeId: string,
@@ -71,34 +57,13 @@ export class Disputes extends Context.Service<
     Disputes,
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const charges = yield* ChargeStore
+      const money = yield* ChargeMoney
       const store = yield* DisputeStore
       const ids = yield* Ids
-      const acquirer = yield* Acquirer
 
       const find = Effect.fnUntraced(function* (id: string) {
         const dispute = isUuid(id) ? yield* store.find(id) : undefined
         return dispute ?? (yield* new NotFoundError())
-      })
-
-      /** Moves the charge as the table says, its money from one ledger account to another. False: not allowed. */
-      const moveCharge = Effect.fnUntraced(function* (charge: StoredCharge, report: ChargeReport, money: Movement) {
-        const transition = chargeTransition(report, charge.status)
-        if (transition === undefined) return undefined
-        const moved: StoredCharge = { ...charge, status: transition.to, sequence: charge.sequence + 1 }
-        const now = yield* Clock.currentTimeMillis
-        yield* charges.changeInTransaction({
-          charge: moved,
-          told: tell(`charge.${charge.method}`, transition.events, changedCharge(moved, now), ids.next),
-          transfers: transfer(ids, {
-            accountId: charge.accountId,
-            ...money,
-            amount: charge.amount,
-            resourceId: charge.id,
-            reason: `charge.${report}`
-          })
-        })
-        return moved
       })
 
       const moveDispute = Effect.fnUntraced(function* (dispute: StoredDispute, report: DisputeReport) {
@@ -114,47 +79,21 @@ export class Disputes extends Context.Service<
         return moved
       })
 
-      const lockCharge = (id: string) =>
-        Effect.filterOrFail(
-          charges.lock(id),
-          (charge) => charge !== undefined,
-          () => new NotFoundError()
-        )
-
       const atomically = <A, E, R>(effect: Effect.Effect<A, E, R>) => orUnavailable(sql.withTransaction(effect))
 
-      const open = Effect.fn("Disputes.open")(function* (
-        chargeId: string,
-        med: { readonly reason: string; readonly defenseDeadlineAtMs: number | undefined }
+      const open = Effect.fnUntraced(function* (
+        locked: LockedCharge,
+        med: Extract<Reversal, { readonly _tag: "med.opened" }>
       ) {
-        const charge = yield* lockCharge(chargeId)
-        if (charge.method !== "pix") return undefined
-        const moved = yield* moveCharge(charge, "infraction", { debit: "available", credit: "blocked" })
-        if (moved === undefined) return undefined
-        const dispute = newDispute(charge, ids, med.reason, {
+        if (locked.charge.method !== "pix") return false
+        if ((yield* money.move(locked, "infraction")) === undefined) return false
+        const dispute = newDispute(locked.charge, ids, med.reason, {
           defenseDeadlineAtMs: med.defenseDeadlineAtMs,
           arrivedResolved: false
         })
         yield* store.put(dispute, tell("dispute.pix", ["opened"], changedBy(dispute), ids.next))
-        return dispute
-      }, atomically)
-
-      const resolve = Effect.fn("Disputes.resolve")(function* (disputeId: string, outcome: "won" | "lost") {
-        const known = yield* find(disputeId)
-        const charge = yield* lockCharge(known.chargeId)
-        const all = yield* store.lockOfCharge(known.chargeId)
-        const dispute = all.find(({ id }) => id === known.id)
-        if (dispute === undefined || disputeTransition(outcome, dispute.status) === undefined) return undefined
-        if (outcome === "won") {
-          const freed = yield* moveCharge(charge, "dispute_won", { debit: "blocked", credit: "available" })
-          return freed === undefined ? undefined : yield* moveDispute(dispute, "won")
-        }
-        const back = yield* moveCharge(charge, "charged_back", { debit: whereItIs(charge), credit: "acquirer" })
-        if (back === undefined) return undefined
-        const lost = yield* moveDispute(dispute, "lost")
-        yield* endOthers(all, dispute)
-        return lost
-      }, atomically)
+        return true
+      })
 
       /** The money is gone: no other MED of the charge can have another outcome. */
       const endOthers = (all: ReadonlyArray<StoredDispute>, ended: StoredDispute | undefined) =>
@@ -164,24 +103,24 @@ export class Disputes extends Context.Service<
           { discard: true }
         )
 
-      const returned = Effect.fn("Disputes.returned")(function* (
-        chargeId: string,
-        how: { readonly as: "refunded" | "charged_back"; readonly withoutNotice: boolean }
+      const giveBack = Effect.fnUntraced(function* (
+        locked: LockedCharge,
+        as: "refunded" | "charged_back",
+        withoutNotice: boolean
       ) {
-        const charge = yield* lockCharge(chargeId)
-        const back = yield* moveCharge(charge, how.as, { debit: whereItIs(charge), credit: "acquirer" })
-        if (back === undefined) return undefined
-        yield* endOthers(yield* store.lockOfCharge(chargeId), undefined)
-        // A MED is of Pix alone: what else comes back is told by the charge's own event.
-        if (how.withoutNotice && charge.status === "paid" && charge.method === "pix") {
+        const { charge } = locked
+        if ((yield* money.move(locked, as)) === undefined) return false
+        yield* endOthers(yield* store.lockOfCharge(charge.id), undefined)
+        // A MED is of Pix alone: of any other return the charge's own event is enough.
+        if (withoutNotice && charge.status === "paid" && charge.method === "pix") {
           const dispute = newDispute(charge, ids, "returned without prior notice", {
             defenseDeadlineAtMs: undefined,
             arrivedResolved: true
           })
           yield* store.put(dispute, tell("dispute.pix", ["lost"], changedBy(dispute), ids.next))
         }
-        return back
-      }, atomically)
+        return true
+      })
 
       const addMessage = Effect.fnUntraced(function* (
         dispute: StoredDispute,
@@ -195,34 +134,36 @@ export class Disputes extends Context.Service<
       })
 
       return Disputes.of({
-        open,
-        resolve,
-        returned,
-        find,
+        reverse: (locked, report) => {
+          switch (report._tag) {
+            case "med.opened":
+              return open(locked, report)
+            case "charge.refunded":
+              return giveBack(locked, "refunded", false)
+            case "charge.returned":
+              return giveBack(locked, report.as, true)
+          }
+        },
 
-        refund: Effect.fn("Disputes.refund")(function* (chargeId) {
-          const charge = isUuid(chargeId) ? yield* charges.find(chargeId) : undefined
-          if (charge === undefined) return yield* new NotFoundError()
-          if (charge.status !== "paid") return yield* new InvalidStateError({ status: charge.status })
-          // The acquirer first; it reports the return as well, so that a process that dies here loses nothing.
-          yield* acquirer.refund(txidFromId(charge.id)).pipe(
-            Effect.catchTags({
-              AcquirerRefused: () => Effect.fail(new InvalidStateError({ status: charge.status })),
-              AcquirerUnclear: () => Effect.fail(new Unavailable({ reason: "too-slow" }))
-            })
-          )
-          const back = yield* returned(chargeId, { as: "refunded", withoutNotice: false })
-          if (back !== undefined) return back
-          const now = yield* charges.find(chargeId)
-          if (now?.status === "refunded") return now
-          return yield* new InvalidStateError({ status: now?.status ?? charge.status })
+        resolve: Effect.fn("Disputes.resolve")(function* (disputeId, outcome) {
+          const known = yield* find(disputeId)
+          const locked = yield* money.lock(known.chargeId)
+          if (locked === undefined) return yield* new NotFoundError()
+          const all = yield* store.lockOfCharge(known.chargeId)
+          const dispute = all.find(({ id }) => id === known.id)
+          if (dispute === undefined || disputeTransition(outcome, dispute.status) === undefined) return false
+          const moved = yield* money.move(locked, outcome === "won" ? "dispute_won" : "charged_back")
+          if (moved === undefined) return false
+          yield* moveDispute(dispute, outcome)
+          if (outcome === "lost") yield* endOthers(all, dispute)
+          return true
         }),
 
         reply: Effect.fn("Disputes.reply")(function* (disputeId, text) {
-          const dispute = yield* find(disputeId)
-          yield* addMessage(dispute, "platform", text)
-          return dispute
-        }, atomically),
+          yield* addMessage(yield* find(disputeId), "platform", text)
+        }),
+
+        find,
 
         defend: Effect.fn("Disputes.defend")(function* (disputeId, text) {
           const known = yield* find(disputeId)
@@ -264,14 +205,6 @@ export const toDispute = (dispute: StoredDispute): Dispute => ({
   arrived_resolved: dispute.arrivedResolved,
   sequence: dispute.sequence
 })
-
-interface Movement {
-  readonly debit: LedgerKind
-  readonly credit: LedgerKind
-}
-
-/** A contested charge's money is blocked; any other's is where it can be spent. */
-const whereItIs = (charge: StoredCharge): LedgerKind => (charge.status === "infraction" ? "blocked" : "available")
 
 const newDispute = (
   charge: StoredCharge,

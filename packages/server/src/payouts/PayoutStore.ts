@@ -26,6 +26,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import { callersOf, liveCte } from "../accounts/Callers.ts"
+import { type ReceivedReport, reportCtes, reportParameters } from "../acquirer/ReportStore.ts"
 import type { UnknownCursor } from "../Errors.ts"
 import { type ChangedRow, Nudge } from "../events/Nudge.ts"
 import { ADDRESSED, TOLD_WIDTH, type Told, tellingCtes, toldParameters } from "../events/Outbox.ts"
@@ -93,6 +94,8 @@ export interface PayoutChange {
   readonly payout: StoredPayout
   readonly told: Told
   readonly transfers: ReadonlyArray<Transfer>
+  /** The report that it is made by, recorded with it. */
+  readonly received?: ReceivedReport | undefined
 }
 
 /** A payout that this process may hand to the acquirer, or ask it about. */
@@ -582,12 +585,19 @@ const changed = `
     RETURNING p.id
   ),
   ${tellingCtes(1 + changedRows.width)},
-  ${transferCtes(MOVED_BY_CHANGE)}
+  ${transferCtes(MOVED_BY_CHANGE)}`
+
+const changeStates = `${changed} SELECT id, ${ADDRESSED} FROM changed`
+
+const changeStatesByReports = `${changed},
+  ${reportCtes(MOVED_BY_CHANGE + TRANSFERS_WIDTH)}
   SELECT id, ${ADDRESSED} FROM changed`
 
-const changeMany = (changes: ReadonlyArray<PayoutChange>): [string, ReadonlyArray<unknown>] => [
-  changed,
-  [
+const changeMany = (changes: ReadonlyArray<PayoutChange>): [string, ReadonlyArray<unknown>] => {
+  const reports = changes.flatMap(({ payout, received }) =>
+    received === undefined ? [] : [{ resourceId: payout.id, received }]
+  )
+  const parameters = [
     ...changedRows.parameters(
       // Rows are locked in the order of their ids, so that two processes never wait for each other.
       changes
@@ -604,7 +614,10 @@ const changeMany = (changes: ReadonlyArray<PayoutChange>): [string, ReadonlyArra
     ...toldParameters(changes.map(({ told }) => told)),
     ...transferParameters(changes.flatMap(({ transfers }) => transfers))
   ]
-]
+  return reports.length === 0
+    ? [changeStates, parameters]
+    : [changeStatesByReports, [...parameters, ...reportParameters(reports)]]
+}
 
 const claimMany = `
   UPDATE payouts SET hand_over_at = now() + $2::double precision * interval '1 millisecond'

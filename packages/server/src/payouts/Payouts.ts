@@ -32,8 +32,10 @@ import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import { CallerUnconfirmed } from "../accounts/Callers.ts"
 import { Acquirer } from "../acquirer/Acquirer.ts"
+import type { ReceivedReport } from "../acquirer/ReportStore.ts"
 import {
   AccountInactiveError,
+  InsufficientBalanceError,
   InvalidStateError,
   NotFoundError,
   RequestRefused,
@@ -58,8 +60,6 @@ import {
 } from "./PayoutStore.ts"
 
 export class AccountRestrictedError extends Data.TaggedError("AccountRestrictedError")<{}> {}
-
-export class InsufficientBalanceError extends Data.TaggedError("InsufficientBalanceError")<{}> {}
 
 export interface CreatedPayout {
   readonly payout: StoredPayout
@@ -106,12 +106,13 @@ export class Payouts extends Context.Service<
       id: string,
       decision: "approved" | "canceled"
     ) => Effect.Effect<StoredPayout, NotFoundError | InvalidStateError | Unavailable>
-    /** Moves a payout as the acquirer says; `undefined` where it changes nothing. */
+    /** Moves a payout as the acquirer reports; `ignored` where it changes nothing. */
     readonly report: (
       id: string,
-      report: PayoutReport,
-      facts: PayoutFacts
-    ) => Effect.Effect<StoredPayout | undefined, NotFoundError | Unavailable>
+      report: "completed" | "failed",
+      facts: PayoutFacts,
+      received: ReceivedReport
+    ) => Effect.Effect<"applied" | "ignored", NotFoundError | Unavailable>
     /**
      * Takes up to `limit` payouts that are to be handed to the acquirer, or asked about: each as the work that does it
      * and that leaves it to a later one where it cannot.
@@ -175,7 +176,12 @@ export class Payouts extends Context.Service<
         return yield* answerOf(decision)
       })
 
-      const apply = Effect.fnUntraced(function* (payout: StoredPayout, report: PayoutReport, facts: PayoutFacts) {
+      const apply = Effect.fnUntraced(function* (
+        payout: StoredPayout,
+        report: PayoutReport,
+        facts: PayoutFacts,
+        received: ReceivedReport | undefined
+      ) {
         const transition = payoutTransition(report, payout.status)
         if (transition === undefined) return { moved: undefined, known: true }
         const moved: StoredPayout = {
@@ -201,7 +207,8 @@ export class Payouts extends Context.Service<
               resourceId: moved.id,
               reason: `payout.${report}`
             })
-          )
+          ),
+          received
         })
         return { moved: done ? moved : undefined, known: done }
       })
@@ -211,9 +218,15 @@ export class Payouts extends Context.Service<
         return payout ?? (yield* new NotFoundError())
       })
 
-      const report = Effect.fn("Payouts.report")(function* (id: string, kind: PayoutReport, facts: PayoutFacts) {
+      /** The payout as it then is; `undefined` where it changes nothing. */
+      const move = Effect.fn("Payouts.move")(function* (
+        id: string,
+        kind: PayoutReport,
+        facts: PayoutFacts,
+        received?: ReceivedReport
+      ) {
         while (true) {
-          const result = yield* apply(yield* find(id), kind, facts)
+          const result = yield* apply(yield* find(id), kind, facts, received)
           // Lost to a concurrent change: decide again on the payout as it is now.
           if (result.known) return result.moved
         }
@@ -226,9 +239,9 @@ export class Payouts extends Context.Service<
         )
         switch (answer._tag) {
           case "Completed":
-            return yield* Effect.asVoid(report(payout.id, "completed", { endToEndId: answer.endToEndId }))
+            return yield* Effect.asVoid(move(payout.id, "completed", { endToEndId: answer.endToEndId }))
           case "Failed":
-            return yield* Effect.asVoid(report(payout.id, "failed", { reason: answer.reason }))
+            return yield* Effect.asVoid(move(payout.id, "failed", { reason: answer.reason }))
           case "Accepted":
           case "Unclear":
             return yield* store.handedOver({
@@ -268,12 +281,13 @@ export class Payouts extends Context.Service<
         list: store.list,
 
         decide: Effect.fn("Payouts.decide")(function* (id, decision) {
-          const moved = yield* report(id, decision, {})
+          const moved = yield* move(id, decision, {})
           if (moved !== undefined) return moved
           return yield* new InvalidStateError({ status: (yield* find(id)).status })
         }),
 
-        report,
+        report: (id, kind, facts, received) =>
+          Effect.map(move(id, kind, facts, received), (moved) => (moved === undefined ? "ignored" : "applied")),
 
         takeDue: (limit) =>
           Effect.map(store.claim(limit, acquirerTimeoutMs + LEASE_MARGIN_MS), (due) =>

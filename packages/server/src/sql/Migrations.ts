@@ -15,6 +15,7 @@ import chargeRecoveries from "./migrations/0004_charge_recoveries.ts"
 import deliveriesByDueTime from "./migrations/0005_deliveries_by_due_time.ts"
 import ledgerPerAccount from "./migrations/0006_ledger_per_account.ts"
 import outbox from "./migrations/0007_outbox.ts"
+import acquirerNotifications from "./migrations/0008_acquirer_notifications.ts"
 
 export const migrations = {
   "0001_foundation": foundation,
@@ -23,7 +24,8 @@ export const migrations = {
   "0004_charge_recoveries": chargeRecoveries,
   "0005_deliveries_by_due_time": deliveriesByDueTime,
   "0006_ledger_per_account": ledgerPerAccount,
-  "0007_outbox": outbox
+  "0007_outbox": outbox,
+  "0008_acquirer_notifications": acquirerNotifications
 }
 
 /** The database server is too old. */

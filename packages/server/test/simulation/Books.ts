@@ -16,9 +16,10 @@ import {
   type Emission,
   type Emitted,
   type PayoutOrder,
-  type PayoutProgress
+  type PayoutProgress,
+  type RefundOrder
 } from "../../src/acquirer/Acquirer.ts"
-import type { AcquirerReport } from "../../src/acquirer/AcquirerReports.ts"
+import type { AcquirerReport } from "../../src/acquirer/AcquirerReport.ts"
 import type { Machine, Running } from "./Machine.ts"
 
 /** A Pix as the acquirer knows it. */
@@ -57,6 +58,8 @@ export const makeBooks = (machine: Machine): Books => {
   const pixes = new Map<string, Pix>()
   const sent = new Map<string, Sent>()
   const broken: Array<string> = []
+  /** Refunds that were made, by the id of their order. */
+  const refunds = new Set<string>()
   const byOperation = new Map<string, string>()
 
   /** One operation of a caller is one Pix, or one payout, whoever asks again. */
@@ -96,12 +99,14 @@ export const makeBooks = (machine: Machine): Books => {
     return Exit.void
   }
 
-  const refund = (txid: string): Exit.Exit<void, AcquirerRefused> => {
+  const refund = ({ amount, id, txid }: RefundOrder): Exit.Exit<void, AcquirerRefused> => {
     const pix = pixes.get(txid)
-    if (pix?.state === "refunded") return Exit.void
+    if (pix !== undefined && pix.amount !== amount) broken.push(`${txid} is refunded with another amount`)
+    if (refunds.has(id)) return Exit.void
     if (pix?.state !== "paid") return Exit.fail(new AcquirerRefused({ reason: "not to be refunded" }))
+    refunds.add(id)
     pix.state = "refunded"
-    pix.reports.push({ _tag: "charge.refunded", txid })
+    pix.reports.push({ _tag: "charge.refunded", txid, externalId: id })
     return Exit.void
   }
 
@@ -204,8 +209,8 @@ export const makeBooks = (machine: Machine): Books => {
     layerFor: (process) =>
       Layer.succeed(Acquirer, {
         emit: (emission) => calling(process, `emit ${emission.description}`, () => emit(emission)),
-        cancel: (txid) => calling(process, `cancel ${txid}`, () => cancel(txid)),
-        refund: (txid) => calling(process, `refund ${txid}`, () => refund(txid)),
+        cancel: ({ txid }) => calling(process, `cancel ${txid}`, () => cancel(txid)),
+        refund: (order) => calling(process, `refund ${order.txid}`, () => refund(order)),
         send: (order) => calling(process, `send ${order.description}`, () => send(order)),
         outcome: (id) => calling(process, `outcome of ${id}`, () => Exit.succeed(progressOf(id)))
       })

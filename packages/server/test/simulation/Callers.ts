@@ -5,9 +5,10 @@
  * What they may not be answered is kept as broken.
  */
 import { AcquirerReports } from "../../src/acquirer/AcquirerReports.ts"
-import type { AcquirerReport } from "../../src/acquirer/AcquirerReports.ts"
+import type { AcquirerReport } from "../../src/acquirer/AcquirerReport.ts"
 import { Accounts } from "../../src/accounts/Accounts.ts"
 import { ApiKeys } from "../../src/accounts/ApiKeys.ts"
+import { ChargeOrders } from "../../src/charges/ChargeOrders.ts"
 import { Charges } from "../../src/charges/Charges.ts"
 import { Disputes } from "../../src/disputes/Disputes.ts"
 import type { Answer } from "../../src/http/PreparedApi.ts"
@@ -238,7 +239,7 @@ export const makeCallers = (options: {
     operate(
       process,
       `cancel charge ${id}`,
-      Charges.use((charges) => charges.cancel(id)),
+      ChargeOrders.use((orders) => orders.cancel(id)),
       ["InvalidStateError"],
       (exit) => {
         if (errorOf(exit)?._tag !== "Unavailable") cancels.delete(id)
@@ -406,8 +407,8 @@ export const makeCallers = (options: {
         return operate(
           process,
           `refund ${id}`,
-          Disputes.use(({ refund }) => refund(id)),
-          ["InvalidStateError"]
+          ChargeOrders.use(({ refund }) => refund(id)),
+          ["InvalidStateError", "InsufficientBalanceError"]
         )
       }
       case 2:

@@ -24,6 +24,8 @@ interface ModelCharge {
   status: string
   /** Waits for its release. */
   held: boolean
+  /** Returns and MEDs that came before the payment. */
+  readonly deferred: Array<Extract<Command, { kind: "charge" }>>
   readonly events: Array<string>
 }
 
@@ -261,7 +263,7 @@ const emitted = (charge: ModelCharge) => {
 
 const createCharge = (world: World, command: Extract<Command, { kind: "create-charge" }>): string => {
   const { account, amount, method, payer } = command
-  const charge: ModelCharge = { account, amount, method, status: "processing", held: false, events: [] }
+  const charge: ModelCharge = { account, amount, method, status: "processing", held: false, deferred: [], events: [] }
   world.charges.push(charge)
   if (payer === "timeout") return "processing"
   if (payer === "refuse") {
@@ -294,6 +296,8 @@ const actOnCharge = (world: World, command: Extract<Command, { kind: "charge" }>
       } else {
         account.available += charge.amount
       }
+      // What overtook it is applied with it, in the order in which it came.
+      for (const overtaking of charge.deferred.splice(0)) actOnCharge(world, overtaking)
       return "applied"
     case "fail":
       if (charge.status === "processing") emitted(charge)
@@ -308,17 +312,20 @@ const actOnCharge = (world: World, command: Extract<Command, { kind: "charge" }>
       return "canceled"
     case "refund":
       if (charge.status !== "paid") return "InvalidStateError"
+      if (!charge.held && account.available < charge.amount) return "InsufficientBalanceError"
       goesBack(world, command.charge, "refunded")
       return "refunded"
     case "refunded":
+      if (isDeferred(charge, command)) return "deferred"
       if (charge.status !== "paid" && charge.status !== "infraction") return "ignored"
       goesBack(world, command.charge, "refunded")
       return "applied"
     case "infraction":
+      if (isDeferred(charge, command)) return "deferred"
       if (charge.status !== "paid" || charge.method !== "pix") return "ignored"
       charge.status = "infraction"
       tellOf(charge, "infraction")
-      account.available -= charge.amount
+      leaves(account, charge)
       account.blocked += charge.amount
       world.disputes.push({
         charge: command.charge,
@@ -328,6 +335,7 @@ const actOnCharge = (world: World, command: Extract<Command, { kind: "charge" }>
       })
       return "applied"
     case "return": {
+      if (isDeferred(charge, command)) return "deferred"
       if (charge.status !== "paid" && charge.status !== "infraction") return "ignored"
       const unannounced = charge.status === "paid" && charge.method === "pix"
       goesBack(world, command.charge, command.as)
@@ -344,12 +352,26 @@ const actOnCharge = (world: World, command: Extract<Command, { kind: "charge" }>
   }
 }
 
+/** A return or a MED before the payment waits for it. */
+const isDeferred = (charge: ModelCharge, command: Extract<Command, { kind: "charge" }>): boolean => {
+  if (!["processing", "pending", "expired"].includes(charge.status)) return false
+  charge.deferred.push(command)
+  return true
+}
+
+/** The money of a charge leaves the balance: what is not released yet first. */
+const leaves = (account: ModelAccount, charge: ModelCharge) => {
+  if (charge.held) account.pending -= charge.amount
+  else account.available -= charge.amount
+  charge.held = false
+}
+
 /** The money leaves for the payer, from where it is; no dispute of the charge can be decided otherwise after that. */
 const goesBack = (world: World, index: number, as: "refunded" | "charged_back") => {
   const charge = world.charges[index]!
   const account = world.accounts[charge.account]!
   if (charge.status === "infraction") account.blocked -= charge.amount
-  else account.available -= charge.amount
+  else leaves(account, charge)
   charge.status = as
   tellOf(charge, as)
   for (const dispute of world.disputes) {

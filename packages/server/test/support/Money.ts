@@ -78,9 +78,21 @@ export const operated = <A = Fields>(method: string, path: string, body?: unknow
     })
   )
 
-/** Tells the simulated acquirer something that must come to something. */
+/** Makes the simulated acquirer report something that must come to something; of a payout, once it has been given it. */
 export const simulated = <A = Fields>(path: string, body?: unknown, status = 200) =>
-  operated<A>("POST", `/simulator${path}`, body, status)
+  Effect.gen(function* () {
+    const payoutId = /^\/payouts\/([^/]+)\//.exec(path)?.[1]
+    if (payoutId !== undefined) yield* givenToSimulator(payoutId)
+    return yield* operated<A>("POST", `/simulator${path}`, body, status)
+  })
+
+const givenToSimulator = (id: string) =>
+  Effect.flatMap(TestService, ({ operate }) =>
+    eventually(
+      operate<OperatorPayout>("GET", `/operator/v1/payouts/${id}`),
+      ({ body: { processed_at, status } }) => processed_at !== null || status !== "processing"
+    )
+  )
 
 /** A charge of this amount that is paid. */
 export const paidCharge = (key: string, amount = 1000, fields: Fields = {}) =>

@@ -2,19 +2,20 @@
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { AcquirerReports } from "../../src/acquirer/AcquirerReports.ts"
+import { Acquirer } from "../../src/acquirer/Acquirer.ts"
 import * as Simulator from "../../src/acquirer/Simulator.ts"
 import { SimulatorReports } from "../../src/acquirer/SimulatorReports.ts"
-import { Charges } from "../../src/charges/Charges.ts"
-import { Disputes } from "../../src/disputes/Disputes.ts"
 import * as Telemetry from "../../src/operations/Telemetry.ts"
-import { Payouts } from "../../src/payouts/Payouts.ts"
-import { storesLayer } from "../../src/Service.ts"
+import { deciders, storesLayer } from "../../src/Service.ts"
 import { Settings, type SettingsShape } from "../../src/Settings.ts"
 import { DatabaseLocation } from "../../src/sql/Database.ts"
 import { createDatabase, rolesOf, temporaryFolder } from "./Postgres.ts"
 
-export const servicesLayer = (settings: Partial<SettingsShape>) => {
+/** `acquirer`: over the simulated one. */
+export const servicesLayer = (
+  settings: Partial<SettingsShape>,
+  acquirer: Layer.Layer<Acquirer, never, Acquirer> = Layer.effect(Acquirer, Acquirer)
+) => {
   const told = Layer.effect(
     Settings,
     Effect.gen(function* () {
@@ -29,9 +30,8 @@ export const servicesLayer = (settings: Partial<SettingsShape>) => {
     Effect.map(createDatabase(), (url) => DatabaseLocation.of({ ...rolesOf(url), embeddedIn: undefined }))
   )
   return SimulatorReports.layer.pipe(
-    Layer.provideMerge(AcquirerReports.layer),
-    Layer.provideMerge(Layer.mergeAll(Charges.layer, Payouts.layer, Disputes.layer)),
-    Layer.provideMerge(Simulator.layer),
+    Layer.provideMerge(deciders),
+    Layer.provideMerge(acquirer.pipe(Layer.provide(Simulator.layer))),
     Layer.provideMerge(storesLayer),
     Layer.provide(Telemetry.layer),
     Layer.provideMerge(Layer.merge(told, database))

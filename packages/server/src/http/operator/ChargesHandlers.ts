@@ -9,15 +9,16 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
 import { Accounts } from "../../accounts/Accounts.ts"
+import { ChargeOrders } from "../../charges/ChargeOrders.ts"
 import { Charges, toCharge } from "../../charges/Charges.ts"
 import type { StoredCharge } from "../../charges/ChargeStore.ts"
-import { Disputes } from "../../disputes/Disputes.ts"
 import { EventHistory } from "../../events/EventHistory.ts"
 import { Audit } from "../../operations/Audit.ts"
 import { DeliveryStore } from "../../webhooks/DeliveryStore.ts"
 import { decodeBody, jsonResponse } from "../Json.ts"
 import {
   accountInactive,
+  insufficientBalance,
   invalidState,
   notFound,
   refusedAs,
@@ -72,23 +73,22 @@ const actionsLayer = HttpApiBuilder.group(
   OperatorApi,
   ChargeActionsGroup.identifier,
   Effect.fn(function* (handlers) {
-    const charges = yield* Charges
-    const disputes = yield* Disputes
+    const orders = yield* ChargeOrders
     const audit = yield* Audit
     const failures = { NotFoundError: notFound, InvalidStateError: invalidState, Unavailable: serviceUnavailable }
 
     return handlers
       .handle("cancel", ({ params }) =>
         Effect.gen(function* () {
-          const charge = yield* charges.cancel(params.id).pipe(audit.after("chargeActions.cancel"))
+          const charge = yield* orders.cancel(params.id).pipe(audit.after("chargeActions.cancel"))
           return toOperatorCharge(charge, yield* Clock.currentTimeMillis)
         }).pipe(Effect.catchTags(failures))
       )
       .handle("refund", ({ params }) =>
         Effect.gen(function* () {
-          const charge = yield* disputes.refund(params.id).pipe(audit.after("chargeActions.refund"))
+          const charge = yield* orders.refund(params.id).pipe(audit.after("chargeActions.refund"))
           return toOperatorCharge(charge, yield* Clock.currentTimeMillis)
-        }).pipe(Effect.catchTags(failures))
+        }).pipe(Effect.catchTags({ ...failures, InsufficientBalanceError: insufficientBalance }))
       )
   })
 )

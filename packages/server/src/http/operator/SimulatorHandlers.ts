@@ -1,6 +1,6 @@
 /**
- * What the simulated acquirer is told. It reports as a real one would; a report that changes nothing is the
- * operator's mistake, and answered so.
+ * What the simulated acquirer is made to report. It reports as a real one would; a report that changes nothing, a copy
+ * too, is answered as the operator's mistake.
  */
 import {
   OperatorApi,
@@ -12,17 +12,21 @@ import {
 import {
   decodeSimulateFailure,
   decodeSimulateInfraction,
+  decodeSimulateMessage,
   decodeSimulatePay,
-  decodeSimulateReturn,
-  decodeTextBody
+  decodeSimulateReport,
+  decodeSimulateReturn
 } from "@pix-payments/api/OperatorResources"
 import { parseInstant } from "@pix-payments/domain/Instant"
+import type { Refusal } from "@pix-payments/domain/Request"
 import { txidFromId } from "@pix-payments/domain/Txid"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
-import type { AcquirerReport } from "../../acquirer/AcquirerReports.ts"
+import type * as Result from "effect/Result"
+import type { AcquirerReport } from "../../acquirer/AcquirerReport.ts"
 import { SimulatorReports } from "../../acquirer/SimulatorReports.ts"
 import { Charges } from "../../charges/Charges.ts"
 import { Disputes } from "../../disputes/Disputes.ts"
@@ -36,48 +40,78 @@ import { toOperatorCharge } from "./ChargesHandlers.ts"
 import { withMessages } from "./DisputesHandlers.ts"
 import { toOperatorPayout } from "./PayoutsHandlers.ts"
 
-const withoutBody = { NotFoundError: notFound, InvalidStateError: invalidState, Unavailable: serviceUnavailable }
-const withBody = { ...withoutBody, RequestRefused: refusedAs("VALIDATION_ERROR") }
+const failures = {
+  NotFoundError: notFound,
+  InvalidStateError: invalidState,
+  Unavailable: serviceUnavailable,
+  RequestRefused: refusedAs("VALIDATION_ERROR")
+}
 
-/** Tells a report about something whose status is known, and fails where nothing comes of it. */
+interface Asked {
+  readonly params: { readonly id: string }
+  readonly request: HttpServerRequest
+}
+
+interface Body {
+  readonly external_id?: string | null
+}
+
+/** The id that a report has where the caller chose one. */
+const idOf = ({ external_id }: Body) => (typeof external_id === "string" ? { externalId: external_id } : {})
+
+/** Reports something, and fails where nothing comes of it. True: it waits for the payment of its charge. */
 const tell = Effect.fnUntraced(function* (report: AcquirerReport, status: string) {
   const simulator = yield* SimulatorReports
   const outcome = yield* simulator.tell(report)
-  if (outcome !== "applied") return yield* new InvalidStateError({ status })
+  if (outcome !== "applied" && outcome !== "deferred") return yield* new InvalidStateError({ status })
+  return outcome === "deferred"
+})
+
+/** A call about a charge. */
+const aboutCharges = Effect.gen(function* () {
+  const charges = yield* Charges
+  const audit = yield* Audit
+  const simulator = yield* SimulatorReports
+
+  return <A extends Body>(
+    action: string,
+    decode: (body: unknown) => Result.Result<A, Refusal>,
+    make: (txid: string, body: A) => AcquirerReport
+  ) =>
+    Effect.fnUntraced(function* ({ params, request }: Asked) {
+      const charge = yield* charges.find(params.id)
+      const report = make(txidFromId(charge.id), yield* decodeBody(request, decode))
+      const told = yield* Effect.gen(function* () {
+        const isDeferred = yield* tell(report, charge.status)
+        return { id: charge.id, isDeferred, charge: yield* charges.find(charge.id) }
+      }).pipe(audit.after(action), Effect.provideService(SimulatorReports, simulator))
+      return jsonResponse(toOperatorCharge(told.charge, yield* Clock.currentTimeMillis), told.isDeferred ? 202 : 200)
+    }, Effect.catchTags(failures))
 })
 
 const chargesLayer = HttpApiBuilder.group(
   OperatorApi,
   SimulatorChargesGroup.identifier,
   Effect.fn(function* (handlers) {
-    const charges = yield* Charges
-    const audit = yield* Audit
-    const simulator = yield* SimulatorReports
-
-    const report = (id: string, make: (txid: string) => AcquirerReport, action: string) =>
-      Effect.gen(function* () {
-        const charge = yield* charges.find(id)
-        yield* tell(make(txidFromId(charge.id)), charge.status)
-        return toOperatorCharge(yield* charges.find(id), yield* Clock.currentTimeMillis)
-      }).pipe(audit.after(action), Effect.provideService(SimulatorReports, simulator))
+    const about = yield* aboutCharges
 
     return handlers
-      .handleRaw("pay", ({ params, request }) =>
-        Effect.gen(function* () {
-          yield* charges.find(params.id)
-          const { end_to_end_id: endToEndId } = yield* decodeBody(request, decodeSimulatePay)
-          const paid = yield* report(
-            params.id,
-            (txid) => ({ _tag: "charge.paid", txid, ...(typeof endToEndId === "string" ? { endToEndId } : {}) }),
-            "simulatorCharges.pay"
-          )
-          return jsonResponse(paid, 200)
-        }).pipe(Effect.catchTags(withBody))
+      .handleRaw(
+        "pay",
+        about("simulatorCharges.pay", decodeSimulatePay, (txid, body) => ({
+          _tag: "charge.paid",
+          txid,
+          ...idOf(body),
+          ...(typeof body.end_to_end_id === "string" ? { endToEndId: body.end_to_end_id } : {})
+        }))
       )
-      .handle("fail", ({ params }) =>
-        report(params.id, (txid) => ({ _tag: "charge.failed", txid }), "simulatorCharges.fail").pipe(
-          Effect.catchTags(withoutBody)
-        )
+      .handleRaw(
+        "fail",
+        about("simulatorCharges.fail", decodeSimulateReport, (txid, body) => ({
+          _tag: "charge.failed",
+          txid,
+          ...idOf(body)
+        }))
       )
   })
 )
@@ -90,20 +124,25 @@ const returnsLayer = HttpApiBuilder.group(
     const disputes = yield* DisputeStore
     const audit = yield* Audit
     const simulator = yield* SimulatorReports
-    const told = Effect.provideService(SimulatorReports, simulator)
-
-    const report = (id: string, make: (txid: string) => AcquirerReport, action: string) =>
-      Effect.gen(function* () {
-        const charge = yield* charges.find(id)
-        yield* tell(make(txidFromId(charge.id)), charge.status)
-        return toOperatorCharge(yield* charges.find(id), yield* Clock.currentTimeMillis)
-      }).pipe(audit.after(action), told)
+    const about = yield* aboutCharges
 
     return handlers
-      .handle("refund", ({ params }) =>
-        report(params.id, (txid) => ({ _tag: "charge.refunded", txid }), "simulatorReturns.refund").pipe(
-          Effect.catchTags(withoutBody)
-        )
+      .handleRaw(
+        "refund",
+        about("simulatorReturns.refund", decodeSimulateReport, (txid, body) => ({
+          _tag: "charge.refunded",
+          txid,
+          ...idOf(body)
+        }))
+      )
+      .handleRaw(
+        "return",
+        about("simulatorReturns.return", decodeSimulateReturn, (txid, body) => ({
+          _tag: "charge.returned",
+          txid,
+          as: body.as,
+          ...idOf(body)
+        }))
       )
       .handleRaw("infraction", ({ params, request }) =>
         Effect.gen(function* () {
@@ -111,33 +150,26 @@ const returnsLayer = HttpApiBuilder.group(
           const input = yield* decodeBody(request, decodeSimulateInfraction)
           const deadline =
             typeof input.defense_deadline_at === "string" ? parseInstant(input.defense_deadline_at) : undefined
-          const opened = yield* Effect.gen(function* () {
-            yield* tell(
+          const { dispute } = yield* Effect.gen(function* () {
+            const isDeferred = yield* tell(
               {
                 _tag: "med.opened",
                 txid: txidFromId(charge.id),
                 reason: input.reason,
+                ...idOf(input),
                 ...(deadline === undefined ? {} : { defenseDeadlineAtMs: deadline })
               },
               charge.status
             )
-            const [dispute] = yield* disputes.list({ chargeId: charge.id }, { limit: 1, startingAfter: undefined })
-            return dispute ?? (yield* new InvalidStateError({ status: charge.status }))
-          }).pipe(audit.after("simulatorReturns.infraction"), told)
-          return jsonResponse(yield* withMessages(disputes, opened), 201)
-        }).pipe(Effect.catchTags({ ...withBody, UnknownCursor: Effect.die }))
-      )
-      .handleRaw("return", ({ params, request }) =>
-        Effect.gen(function* () {
-          yield* charges.find(params.id)
-          const { as } = yield* decodeBody(request, decodeSimulateReturn)
-          const back = yield* report(
-            params.id,
-            (txid) => ({ _tag: "charge.returned", txid, as }),
-            "simulatorReturns.return"
-          )
-          return jsonResponse(back, 200)
-        }).pipe(Effect.catchTags(withBody))
+            if (isDeferred) return { id: charge.id, dispute: undefined }
+            const [opened] = yield* disputes.list({ chargeId: charge.id }, { limit: 1, startingAfter: undefined })
+            if (opened === undefined) return yield* new InvalidStateError({ status: charge.status })
+            return { id: opened.id, dispute: opened }
+          }).pipe(audit.after("simulatorReturns.infraction"), Effect.provideService(SimulatorReports, simulator))
+          if (dispute !== undefined) return jsonResponse(yield* withMessages(disputes, dispute), 201)
+          const waiting = toOperatorCharge(yield* charges.find(charge.id), yield* Clock.currentTimeMillis)
+          return jsonResponse(waiting, 202)
+        }).pipe(Effect.catchTags({ ...failures, UnknownCursor: Effect.die }))
       )
   })
 )
@@ -151,35 +183,46 @@ const disputesLayer = HttpApiBuilder.group(
     const audit = yield* Audit
     const simulator = yield* SimulatorReports
 
-    const report = (id: string, make: (disputeId: string) => AcquirerReport, action: string) =>
-      Effect.gen(function* () {
-        const dispute = yield* disputes.find(id)
-        yield* tell(make(dispute.id), dispute.status)
-        return yield* withMessages(store, yield* disputes.find(id))
-      }).pipe(audit.after(action), Effect.provideService(SimulatorReports, simulator))
+    const about = <A extends Body>(
+      action: string,
+      decode: (body: unknown) => Result.Result<A, Refusal>,
+      make: (disputeId: string, body: A) => AcquirerReport
+    ) =>
+      Effect.fnUntraced(function* ({ params, request }: Asked) {
+        const { id, status } = yield* disputes.find(params.id)
+        const report = make(id, yield* decodeBody(request, decode))
+        const told = yield* Effect.andThen(tell(report, status), disputes.find(id)).pipe(
+          audit.after(action),
+          Effect.provideService(SimulatorReports, simulator)
+        )
+        return jsonResponse(yield* withMessages(store, told), 200)
+      }, Effect.catchTags(failures))
 
     return handlers
-      .handleRaw("message", ({ params, request }) =>
-        Effect.gen(function* () {
-          yield* disputes.find(params.id)
-          const { text } = yield* decodeBody(request, decodeTextBody)
-          const dispute = yield* report(
-            params.id,
-            (disputeId) => ({ _tag: "med.message", disputeId, text }),
-            "simulatorDisputes.message"
-          )
-          return jsonResponse(dispute, 200)
-        }).pipe(Effect.catchTags(withBody))
+      .handleRaw(
+        "message",
+        about("simulatorDisputes.message", decodeSimulateMessage, (disputeId, body) => ({
+          _tag: "med.message",
+          disputeId,
+          text: body.text,
+          ...idOf(body)
+        }))
       )
-      .handle("win", ({ params }) =>
-        report(params.id, (disputeId) => ({ _tag: "med.won", disputeId }), "simulatorDisputes.win").pipe(
-          Effect.catchTags(withoutBody)
-        )
+      .handleRaw(
+        "win",
+        about("simulatorDisputes.win", decodeSimulateReport, (disputeId, body) => ({
+          _tag: "med.won",
+          disputeId,
+          ...idOf(body)
+        }))
       )
-      .handle("lose", ({ params }) =>
-        report(params.id, (disputeId) => ({ _tag: "med.lost", disputeId }), "simulatorDisputes.lose").pipe(
-          Effect.catchTags(withoutBody)
-        )
+      .handleRaw(
+        "lose",
+        about("simulatorDisputes.lose", decodeSimulateReport, (disputeId, body) => ({
+          _tag: "med.lost",
+          disputeId,
+          ...idOf(body)
+        }))
       )
   })
 )
@@ -192,30 +235,40 @@ const payoutsLayer = HttpApiBuilder.group(
     const audit = yield* Audit
     const simulator = yield* SimulatorReports
 
-    const report = (id: string, make: (payoutId: string) => AcquirerReport, action: string) =>
-      Effect.gen(function* () {
-        const payout = yield* payouts.find(id)
-        yield* tell(make(payout.id), payout.status)
-        return toOperatorPayout(yield* payouts.find(id))
-      }).pipe(audit.after(action), Effect.provideService(SimulatorReports, simulator))
+    const about = <A extends Body>(
+      action: string,
+      decode: (body: unknown) => Result.Result<A, Refusal>,
+      make: (payoutId: string, body: A) => AcquirerReport
+    ) =>
+      Effect.fnUntraced(function* ({ params, request }: Asked) {
+        const { id, status } = yield* payouts.find(params.id)
+        const report = make(id, yield* decodeBody(request, decode))
+        const told = yield* Effect.gen(function* () {
+          // An acquirer has no outcome of what it was never given.
+          if (!(yield* simulator.hasPayout(id))) return yield* new InvalidStateError({ status })
+          yield* tell(report, status)
+          return yield* payouts.find(id)
+        }).pipe(audit.after(action), Effect.provideService(SimulatorReports, simulator))
+        return jsonResponse(toOperatorPayout(told), 200)
+      }, Effect.catchTags(failures))
 
     return handlers
-      .handle("complete", ({ params }) =>
-        report(params.id, (payoutId) => ({ _tag: "payout.completed", payoutId }), "simulatorPayouts.complete").pipe(
-          Effect.catchTags(withoutBody)
-        )
+      .handleRaw(
+        "complete",
+        about("simulatorPayouts.complete", decodeSimulateReport, (payoutId, body) => ({
+          _tag: "payout.completed",
+          payoutId,
+          ...idOf(body)
+        }))
       )
-      .handleRaw("fail", ({ params, request }) =>
-        Effect.gen(function* () {
-          yield* payouts.find(params.id)
-          const { reason } = yield* decodeBody(request, decodeSimulateFailure)
-          const failed = yield* report(
-            params.id,
-            (payoutId) => ({ _tag: "payout.failed", payoutId, reason }),
-            "simulatorPayouts.fail"
-          )
-          return jsonResponse(failed, 200)
-        }).pipe(Effect.catchTags(withBody))
+      .handleRaw(
+        "fail",
+        about("simulatorPayouts.fail", decodeSimulateFailure, (payoutId, body) => ({
+          _tag: "payout.failed",
+          payoutId,
+          reason: body.reason,
+          ...idOf(body)
+        }))
       )
   })
 )
