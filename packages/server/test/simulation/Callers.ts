@@ -269,10 +269,10 @@ export const makeCallers = (options: {
     )
   }
 
-  /** A copy of a report, ahead of its turn or long after it; MEDs and messages have no name to know a copy by. */
+  /** A copy of a report, ahead of its turn or long after it. */
   const reportCopy = (process: ServerProcess) => {
     const early = [...books.pixes.values(), ...books.sent.values()].flatMap(({ reports }) => reports.slice(1))
-    const copies = [...heard, ...early].filter(({ _tag }) => _tag !== "med.opened" && _tag !== "med.message")
+    const copies = [...heard, ...early]
     if (copies.length === 0) return
     const copy = machine.pick(copies)
     machine.count("a report comes twice, late or early")
@@ -295,6 +295,10 @@ export const makeCallers = (options: {
     return row?.id
   }
 
+  let facts = 0
+  /** The id by which the institutions know what happened. */
+  const factId = () => `fact-${++facts}`
+
   /** Something happens to a Pix, between its payer and the institutions. */
   const happen = (pix: Pix) => {
     const { txid } = pix
@@ -313,10 +317,10 @@ export const makeCallers = (options: {
         const dispute = pix.dispute
         switch (machine.below(6)) {
           case 0:
-            return change("refunded", { _tag: "charge.refunded", txid })
+            return change("refunded", { _tag: "charge.refunded", txid, externalId: factId() })
           case 1: {
             const as = machine.pick(["refunded", "charged_back"] as const)
-            return change(as, { _tag: "charge.returned", txid, as })
+            return change(as, { _tag: "charge.returned", txid, as, externalId: factId() })
           }
           case 2:
             if (dispute === undefined || pix.reports.length > 0) return
@@ -324,7 +328,12 @@ export const makeCallers = (options: {
             return change("charged_back", { _tag: "med.lost", disputeId: dispute })
           default:
             pix.dispute = undefined
-            return change("contested", { _tag: "med.opened", txid, reason: "by the simulation" })
+            return change("contested", {
+              _tag: "med.opened",
+              txid,
+              reason: "by the simulation",
+              externalId: factId()
+            })
         }
       }
       case "contested": {
@@ -333,10 +342,10 @@ export const makeCallers = (options: {
         if (disputeId === undefined || pix.reports.length > 0) return
         switch (machine.below(5)) {
           case 0:
-            pix.reports.push({ _tag: "med.message", disputeId, text: "?" })
+            pix.reports.push({ _tag: "med.message", disputeId, text: "?", externalId: factId() })
             return
           case 1:
-            return change("charged_back", { _tag: "charge.returned", txid, as: "charged_back" })
+            return change("charged_back", { _tag: "charge.returned", txid, as: "charged_back", externalId: factId() })
           case 2:
             return change("charged_back", { _tag: "med.lost", disputeId })
           default:

@@ -100,7 +100,7 @@ const preparation = [
       || lpad(to_hex(nextval('simulation_ids')), 15, '0'))::uuid $$`,
   `CREATE TABLE simulation_moves (
     order_no bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind text NOT NULL, id uuid NOT NULL, was text,
-    is_now text NOT NULL, sequence integer)`,
+    is_now text NOT NULL, sequence integer, amount bigint)`,
   // A charge that no acquirer has answered is in `processing`, whatever is stored.
   `CREATE FUNCTION simulation_status(resource jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN (resource ->> 'acquirer_answered')::boolean IS FALSE AND resource ->> 'status' = 'pending' THEN 'processing'
@@ -122,10 +122,23 @@ const preparation = [
   ),
   `CREATE FUNCTION simulation_release() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
-      INSERT INTO simulation_moves (kind, id, is_now) VALUES ('releases', NEW.charge_id, 'released');
+      IF NEW.released_at IS NOT NULL AND OLD.released_at IS NULL AND NEW.amount = OLD.amount THEN
+        INSERT INTO simulation_moves (kind, id, is_now, amount) VALUES ('releases', NEW.charge_id, 'released', NEW.amount);
+      END IF;
       RETURN NULL;
     END $$`,
   `CREATE TRIGGER simulation_release AFTER UPDATE ON releases FOR EACH ROW EXECUTE FUNCTION simulation_release()`,
+  // A refund takes its money with the order, before the charge moves.
+  `CREATE FUNCTION simulation_order() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF NEW.kind = 'refund' AND (TG_OP = 'INSERT' OR NEW.state <> OLD.state) THEN
+        INSERT INTO simulation_moves (kind, id, was, is_now, amount)
+          VALUES ('orders', NEW.charge_id, CASE WHEN TG_OP = 'UPDATE' THEN OLD.state END, NEW.state, NEW.amount);
+      END IF;
+      RETURN NULL;
+    END $$`,
+  `CREATE TRIGGER simulation_order AFTER INSERT OR UPDATE ON acquirer_orders
+    FOR EACH ROW EXECUTE FUNCTION simulation_order()`,
   // What is done with is taken up again by a resend alone, which begins the curve anew.
   `CREATE FUNCTION simulation_delivery() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN

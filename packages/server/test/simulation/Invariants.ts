@@ -47,6 +47,20 @@ export const makeInvariants = (options: {
   const merchantOf = (accountId: string): Merchant =>
     callers.merchants.find((merchant) => merchant.accountId === accountId)!
 
+  /** What is not released yet of a charge. */
+  const unreleased = new Map<string, number>()
+  /** Charges of which a refund is under way, with what it took of their unreleased money. */
+  const refunding = new Map<string, number>()
+
+  /** Money of a charge leaves the balance: what is not released first. Answers how much of it that was. */
+  const leave = (chargeId: string, owner: string, amount: number): number => {
+    const held = Math.min(amount, unreleased.get(chargeId) ?? 0)
+    unreleased.set(chargeId, (unreleased.get(chargeId) ?? 0) - held)
+    move(owner, "pending", -held)
+    move(owner, "available", held - amount)
+    return held
+  }
+
   /** What a move of a resource does to the money, by the rules of decisions.md. */
   const pay = (row: MoveRow, broken: Array<string>) => {
     const { account_id: owner } = row
@@ -54,19 +68,46 @@ export const makeInvariants = (options: {
     const step = `${row.was ?? "-"}>${row.is_now}`
     if (row.kind === "charges") {
       if (row.is_now === "paid" && row.was === "pending") {
-        move(owner, merchantOf(owner).releaseDelayS > 0 ? "pending" : "available", amount)
+        const isHeld = merchantOf(owner).releaseDelayS > 0
+        if (isHeld) unreleased.set(row.id, amount)
+        move(owner, isHeld ? "pending" : "available", amount)
         move(owner, "acquirer", -amount)
+      } else if (refunding.has(row.id)) {
+        // The money left with the order.
       } else if (step === "paid>infraction") {
-        move(owner, "available", -amount)
+        leave(row.id, owner, amount)
         move(owner, "blocked", amount)
       } else if (step === "infraction>paid") {
         move(owner, "blocked", -amount)
         move(owner, "available", amount)
       } else if (row.is_now === "refunded" || row.is_now === "charged_back") {
-        move(owner, row.was === "infraction" ? "blocked" : "available", -amount)
+        if (row.was === "infraction") move(owner, "blocked", -amount)
+        else leave(row.id, owner, amount)
         move(owner, "acquirer", amount)
       }
+    } else if (row.kind === "orders") {
+      if (row.is_now === "ordered") {
+        if (refunding.has(row.id)) broken.push(`two refunds of ${row.id} are under way`)
+        refunding.set(row.id, leave(row.id, owner, amount))
+        move(owner, "acquirer", amount)
+        if ((model.get(`${owner} available`) ?? 0) < 0 && refunding.get(row.id) !== amount) {
+          broken.push(`a refund of ${row.id} spends what is not there`)
+        }
+      } else {
+        const held = refunding.get(row.id) ?? 0
+        refunding.delete(row.id)
+        if (row.is_now !== "refused") return
+        move(owner, "acquirer", -amount)
+        if (moved.get(row.id)?.at(-1) === "infraction") {
+          move(owner, "blocked", amount)
+          return
+        }
+        unreleased.set(row.id, (unreleased.get(row.id) ?? 0) + held)
+        move(owner, "pending", held)
+        move(owner, "available", amount - held)
+      }
     } else if (row.kind === "releases") {
+      unreleased.set(row.id, (unreleased.get(row.id) ?? 0) - amount)
       move(owner, "pending", -amount)
       move(owner, "available", amount)
     } else if (row.kind === "payouts") {
@@ -98,7 +139,7 @@ export const makeInvariants = (options: {
         broken.push(`delivery ${row.id} was ${row.was}, and is ${row.is_now} though nobody resent it`)
         continue
       }
-      if (row.kind !== "releases") {
+      if (row.kind !== "releases" && row.kind !== "orders") {
         const states = moved.get(row.id) ?? []
         moved.set(row.id, [...states, row.is_now])
         const step = `${row.kind} ${row.was ?? "-"}>${row.is_now}`
@@ -295,7 +336,7 @@ export const makeInvariants = (options: {
 
 interface MoveRow {
   readonly order_no: bigint
-  readonly kind: "charges" | "payouts" | "disputes" | "releases" | "deliveries"
+  readonly kind: "charges" | "payouts" | "disputes" | "releases" | "orders" | "deliveries"
   readonly id: string
   readonly was: string | null
   readonly is_now: string
@@ -378,9 +419,10 @@ for (const { told, transitions } of tables) {
 
 const movesSince = `
   SELECT m.order_no, m.kind, m.id, m.was, m.is_now, m.sequence,
-    coalesce(c.account_id, p.account_id, d.account_id) AS account_id, coalesce(c.amount, p.amount, d.amount) AS amount, p.fee
+    coalesce(c.account_id, p.account_id, d.account_id) AS account_id, 
+    coalesce(m.amount, c.amount, p.amount, d.amount) AS amount, p.fee
   FROM simulation_moves m
-  LEFT JOIN charges c ON c.id = m.id AND m.kind IN ('charges', 'releases')
+  LEFT JOIN charges c ON c.id = m.id AND m.kind IN ('charges', 'releases', 'orders')
   LEFT JOIN payouts p ON p.id = m.id AND m.kind = 'payouts'
   LEFT JOIN disputes d ON d.id = m.id AND m.kind = 'disputes'
   WHERE m.order_no > $1::bigint ORDER BY m.order_no`
@@ -405,4 +447,6 @@ const waitingRows = `
   UNION ALL SELECT 'delivery', d.id, d.status FROM deliveries d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
     WHERE d.status IN ('scheduled', 'delivering') AND w.deleted_at IS NULL
   UNION ALL SELECT 'outbox', change_id, 'waiting' FROM outbox
+  UNION ALL SELECT 'order', charge_id, state FROM acquirer_orders WHERE state = 'ordered'
+  UNION ALL SELECT 'deferred report', d.id, 'waiting' FROM deferred_reports d
   UNION ALL SELECT 'release', charge_id, 'waiting' FROM releases WHERE released_at IS NULL`
