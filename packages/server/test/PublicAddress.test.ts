@@ -9,14 +9,17 @@ import * as TestClock from "effect/testing/TestClock"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Settings } from "../src/Settings.ts"
-import { makeLookupShares } from "../src/webhooks/LookupShares.ts"
+import { lookupShares, makeLookupShares } from "../src/webhooks/LookupShares.ts"
+import { makeNameLookups } from "../src/webhooks/NameLookups.ts"
 import { type NameSources } from "../src/webhooks/NameQuery.ts"
 import { NameSourcesRef, PublicAddress } from "../src/webhooks/PublicAddress.ts"
 import { candidatesOf, parseHosts, parseSearchList } from "../src/webhooks/SystemNames.ts"
+import { assertRefused, create, created } from "./support/Charges.ts"
 import { nameServer, type Question, type Reply } from "./support/NameServer.ts"
 import { temporaryFolder } from "./support/Postgres.ts"
 import { eventually, loopback, receiver } from "./support/Receiver.ts"
-import { TestService } from "./support/Service.ts"
+import { newKey, TestService } from "./support/Service.ts"
+import { change, changed, register, registered } from "./support/Webhooks.ts"
 
 describe("hosts(5) and resolv.conf(5)", () => {
   it("a name of the hosts file has the addresses of all its lines, in any case", () => {
@@ -342,6 +345,45 @@ describe("A name", () => {
   )
 })
 
+describe("What is kept of names", () => {
+  it.effect("is bounded: the 4,097th takes the place of the first", () =>
+    Effect.gen(function* () {
+      const asked: Array<string> = []
+      const { counts, lookUp } = makeNameLookups(
+        (name) => {
+          asked.push(name)
+          return Promise.resolve({ _tag: "NoSuchName" })
+        },
+        lookupShares,
+        () => 0
+      )
+      const ask = (index: number) => lookUp("account", { name: `n${index}.test`, isAbsolute: false })
+      for (let index = 0; index < 4096; index++) yield* ask(index)
+      yield* ask(0)
+      assert.lengthOf(asked, 4096)
+      yield* ask(4096)
+      yield* ask(1)
+      assert.lengthOf(asked, 4097)
+      yield* ask(0)
+      assert.lengthOf(asked, 4098)
+      assert.deepStrictEqual(counts(), { running: 0, waiting: 0 })
+    })
+  )
+
+  it.effect("does not hold a failure of the query itself against anybody: its place is given back", () =>
+    Effect.gen(function* () {
+      const { counts, lookUp } = makeNameLookups(
+        () => Promise.reject(new Error("no sockets")),
+        lookupShares,
+        () => 0
+      )
+      const lookup = yield* lookUp("account", { name: "a.test", isAbsolute: false })
+      assert.strictEqual(lookup._tag, "NotAnswered")
+      assert.deepStrictEqual(counts(), { running: 0, waiting: 0 })
+    })
+  )
+})
+
 describe("400 names of one account that are never answered", () => {
   it.effect("take 16 places, 4 once another account looks up names, and none of those that others have", () =>
     Effect.gen(function* () {
@@ -391,14 +433,19 @@ describe("400 names of one account that are never answered", () => {
 /** Waits for what comes over real sockets, on a clock that stands still. */
 const soon = (isThere: () => boolean) => TestClock.withLive(eventually(Effect.sync(isThere), (there) => there))
 
+const zone: Readonly<Record<string, Reply>> = {
+  "hooks.test": { addresses: ["127.0.0.1"] },
+  "inside.internal": { addresses: ["127.0.0.1", "::1"] },
+  "outside.internal": { addresses: ["1.1.1.1"] },
+  "both.local": { addresses: ["127.0.0.1", "1.1.1.1"] }
+}
+
 const dnsOfTest = Layer.unwrap(
   Effect.gen(function* () {
     const server = yield* nameServer((question) =>
       isSilent(question)
         ? "silence"
-        : question.name.endsWith(".hooks.test")
-          ? { addresses: ["127.0.0.1"] }
-          : "no such name"
+        : (zone[question.name.replace(/^.*\.hooks\.test$/, "hooks.test")] ?? "no such name")
     )
     return Layer.succeed(NameSourcesRef, yield* sourcesOf(server.address))
   })
@@ -410,6 +457,30 @@ layer(
   ),
   { excludeTestServices: true }
 )("Over HTTP", (it) => {
+  it.effect(
+    "names below `.localhost`, `.local`, `.internal` are refused unless they resolve into an allowed network",
+    () =>
+      Effect.gen(function* () {
+        const { call, makeCaller } = yield* TestService
+        const { key } = yield* makeCaller()
+        const endpoint = yield* registered(key)
+        for (const url of ["http://inside.internal/", "http://INSIDE.internal.:8080/", "http://unknown.test/"]) {
+          yield* registered(key, { url })
+          yield* changed(key, endpoint.id, { url })
+          yield* created(key, { webhook_url: url })
+        }
+        for (const name of ["outside.internal", "both.local", "unknown.internal", "a.localhost", "a.b.local."]) {
+          const url = `https://${name}/`
+          assertRefused(yield* register(key, { url }), "INVALID_WEBHOOK_URL", ["url"])
+          assertRefused(yield* change(key, endpoint.id, { url }), "INVALID_WEBHOOK_URL", ["url"])
+          assertRefused(yield* create(key, { webhook_url: url }, newKey()), "INVALID_WEBHOOK_URL", ["webhook_url"])
+          const body = { amount: 500, pix_key_type: "email", pix_key: "ana@example.com", webhook_url: url }
+          const payout = yield* call("POST", "/v1/payouts", { key, idempotencyKey: newKey(), body })
+          assertRefused(payout, "INVALID_WEBHOOK_URL", ["webhook_url"])
+        }
+      })
+  )
+
   it.effect("deliveries to names of others go out while 400 names of one account are never answered", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
