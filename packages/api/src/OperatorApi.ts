@@ -38,6 +38,7 @@ import {
   OperatorDispute,
   OperatorPayout,
   OperatorWebhookEndpoint,
+  OutboxFailure,
   optionalIdempotencyKey,
   payoutsQuery,
   RequestLogEntry,
@@ -54,7 +55,8 @@ import {
   statsQuery,
   TextBody,
   UpdateAccount,
-  UpdateApplication
+  UpdateApplication,
+  UpdateEndpointState
 } from "./OperatorResources.ts"
 import { OperatorAuthentication, RequestErrors } from "./Security.ts"
 import {
@@ -373,6 +375,51 @@ export class WebhookEndpointsGroup extends HttpApiGroup.make("webhookEndpoints")
   .middleware(OperatorAuthentication)
   .middleware(RequestErrors) {}
 
+export class WebhookEndpointActionsGroup extends HttpApiGroup.make("webhookEndpointActions")
+  .add(
+    HttpApiEndpoint.patch("update", "/webhooks/:id", {
+      params: byId,
+      payload: UpdateEndpointState,
+      success: OperatorWebhookEndpoint,
+      error: [NotFound, ValidationError]
+    })
+      .annotate(OpenApi.Summary, "Disable or enable a webhook endpoint")
+      .annotate(
+        OpenApi.Description,
+        "Its deliveries are parked while it is disabled and go out when it is enabled again. An endpoint that its application paused stays paused."
+      )
+  )
+  .prefix("/operator/v1")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors) {}
+
+export class OutboxFailuresGroup extends HttpApiGroup.make("outboxFailures")
+  .add(
+    HttpApiEndpoint.get("list", "/", {
+      query: listQuery,
+      success: listOf(OutboxFailure),
+      error: ValidationError
+    }).annotate(OpenApi.Summary, "List changes whose deliveries could not be created, newest first")
+  )
+  .prefix("/operator/v1/outbox-failures")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors)
+  .annotate(OpenApi.Description, "The fan-out sets aside what fails by itself, so that the rest goes on.") {}
+
+export class OutboxFailureActionsGroup extends HttpApiGroup.make("outboxFailureActions")
+  .add(
+    HttpApiEndpoint.post("retry", "/:id/retry", {
+      params: byId,
+      success: OutboxFailure.pipe(HttpApiSchema.status(202)),
+      error: NotFound
+    })
+      .annotate(OpenApi.Summary, "Try again to create the deliveries of a change")
+      .annotate(OpenApi.Description, "Deliveries that were created before are not created twice.")
+  )
+  .prefix("/operator/v1/outbox-failures")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors) {}
+
 export class RequestsGroup extends HttpApiGroup.make("requests")
   .add(
     HttpApiEndpoint.get("list", "/", {
@@ -573,6 +620,9 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(DeliveriesGroup)
   .add(DeliveryActionsGroup)
   .add(WebhookEndpointsGroup)
+  .add(WebhookEndpointActionsGroup)
+  .add(OutboxFailuresGroup)
+  .add(OutboxFailureActionsGroup)
   .add(RequestsGroup)
   .add(AuditGroup)
   .add(LedgerGroup)

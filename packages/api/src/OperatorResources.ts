@@ -123,6 +123,9 @@ export const Delivery = Schema.Struct({
   url: Schema.String,
   attempts_made: Count,
   next_attempt_at: Schema.NullOr(Instant),
+  reason: Schema.NullOr(Schema.String).annotateKey({
+    description: "Why it was canceled, or what failed in handling it; null where its attempts say all."
+  }),
   created_at: Instant
 }).annotate({ identifier: "Delivery" })
 export type Delivery = typeof Delivery.Type
@@ -138,6 +141,23 @@ export const OperatorWebhookEndpoint = Schema.Struct({
   last_failure_at: Schema.NullOr(Instant)
 }).annotate({ identifier: "OperatorWebhookEndpoint" })
 export type OperatorWebhookEndpoint = typeof OperatorWebhookEndpoint.Type
+
+/** A change whose deliveries could not be created, in all or to one destination. */
+export const OutboxFailure = Schema.Struct({
+  id: Id,
+  object: Schema.Literal("outbox_failure"),
+  change_id: Id,
+  account_id: Id,
+  endpoint_id: Schema.NullOr(Id).annotateKey({
+    description: "Null where it is the resource's `webhook_url`, or the whole change."
+  }),
+  error: Schema.String.annotateKey({ description: "What PostgreSQL said." }),
+  failures: Count,
+  first_failed_at: Instant,
+  last_failed_at: Instant,
+  retried_at: Schema.NullOr(Instant).annotateKey({ description: "When a retry was asked for that is not done yet." })
+}).annotate({ identifier: "OutboxFailure" })
+export type OutboxFailure = typeof OutboxFailure.Type
 
 /** How many deliveries were scheduled again. */
 export const Resent = Schema.Struct({
@@ -346,6 +366,14 @@ export const UpdateApplication = Schema.Struct({
 }).annotate({ identifier: "UpdateApplication" })
 export type UpdateApplication = typeof UpdateApplication.Type
 
+/** What `PATCH /webhooks/{id}` takes. */
+export const UpdateEndpointState = Schema.Struct({
+  active: Schema.Boolean.annotateKey({
+    description: "False disables the endpoint, which its application cannot undo; true takes that back."
+  })
+}).annotate({ identifier: "UpdateEndpointState" })
+export type UpdateEndpointState = typeof UpdateEndpointState.Type
+
 /** What `POST /applications/{id}/keys` takes. That `expires_at` lies ahead is for the handler, which has a clock. */
 export const CreateApiKey = Schema.Struct({
   name: Name,
@@ -432,6 +460,7 @@ export const decodeCreateAccount = decoder(CreateAccount)
 export const decodeUpdateAccount = decoder(UpdateAccount)
 export const decodeCreateApplication = decoder(CreateApplication)
 export const decodeUpdateApplication = decoder(UpdateApplication)
+export const decodeUpdateEndpointState = decoder(UpdateEndpointState)
 export const decodeCreateApiKey = decoder(CreateApiKey)
 export const decodeCreateCheckoutCharge = decoder(CreateCheckoutCharge)
 export const decodeCreateDashboardPayout = decoder(CreateDashboardPayout, pixKeyRule)

@@ -42,6 +42,8 @@ import { DeliveryQueue } from "./webhooks/DeliveryQueue.ts"
 import { DeliveryStore } from "./webhooks/DeliveryStore.ts"
 import { FanOut } from "./webhooks/FanOut.ts"
 import * as HeldDeliveries from "./webhooks/HeldDeliveries.ts"
+import { OutboxFailures } from "./webhooks/OutboxFailures.ts"
+import * as OutboxMaintenance from "./webhooks/OutboxMaintenance.ts"
 import { PublicAddress } from "./webhooks/PublicAddress.ts"
 import { WebhookEndpoints } from "./webhooks/WebhookEndpoints.ts"
 import * as WebhookScheduler from "./webhooks/WebhookScheduler.ts"
@@ -67,6 +69,7 @@ export const stores = Layer.mergeAll(
   Releases.layer,
   DeliveryQueue.layer,
   FanOut.layer,
+  OutboxFailures.layer,
   DeliveryStore.layer,
   EventHistory.layer,
   Audit.layer,
@@ -120,6 +123,7 @@ export const loops = Layer.mergeAll(
     "1 second"
   ),
   HeldDeliveries.loop,
+  OutboxMaintenance.loop,
   WebhookScheduler.layer
 )
 

@@ -43,6 +43,8 @@ export interface SettingsShape {
   readonly simulatorLatencyMs: number
   readonly webhookRetryDelaysMs: ReadonlyArray<number>
   readonly webhookTimeoutMs: number
+  /** Most endpoints that an application may have registered. */
+  readonly webhookEndpointsPerApplication: number
   readonly webhookAllowedNetworks: ReadonlyArray<Network>
   readonly rateLimitPerMinute: Option.Option<number>
   /** Most requests of `/v1` that a process has under way; the next one is told to come again. */
@@ -106,6 +108,7 @@ const config: Config.Config<SettingsShape> = Config.all({
   simulatorLatencyMs: atLeast(0, "SIMULATOR_LATENCY_MS").pipe(Config.withDefault(0)),
   webhookRetryDelaysMs: parsed("WEBHOOK_RETRY_DELAYS", parseRetryDelays).pipe(Config.withDefault(retryDelaysMs)),
   webhookTimeoutMs: atLeast(1, "WEBHOOK_TIMEOUT_MS").pipe(Config.withDefault(10_000)),
+  webhookEndpointsPerApplication: atLeast(1, "WEBHOOK_ENDPOINTS_PER_APPLICATION").pipe(Config.withDefault(100)),
   webhookAllowedNetworks: parsed("WEBHOOK_ALLOWED_NETWORKS", parseNetworks).pipe(
     Config.withDefault([] as ReadonlyArray<Network>)
   ),

@@ -410,6 +410,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operator"
         url,
         attempts_made: 2,
         next_attempt_at: null,
+        reason: null,
         created_at: received.find(({ body }) => body.event === "charge.pix.paid")?.body.created_at,
         attempts: failed?.attempts.map(({ at, duration_ms }) => ({
           at,

@@ -61,7 +61,9 @@ layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) =
       assert.deepStrictEqual(yield* endpointsOf(mine.key), { object: "list", data: [], has_more: false })
 
       const made = []
-      for (let index = 0; index < 120; index++) made.push(yield* registered(mine.key, { description: String(index) }))
+      for (let index = 0; index < 100; index++) made.push(yield* registered(mine.key, { description: String(index) }))
+      // "An application has at most 100 registered endpoints": all of them in one answer.
+      assertRefused(yield* register(mine.key), "VALIDATION_ERROR")
       const ofSibling = yield* registered(sibling.key)
       const ofStranger = yield* registered(stranger.key)
 

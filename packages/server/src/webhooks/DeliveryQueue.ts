@@ -139,15 +139,15 @@ export class DeliveryQueue extends Context.Service<
       /** Ends a delivery that failed by itself; where not even that can be done, this process leaves it out for a while. */
       const setAside = (id: string, failure: StatementFailed) =>
         Effect.gen(function* () {
-          skipped.add(id)
           yield* Effect.logError(`delivery ${id} fails by itself and is left out: ${failure.message}`)
           // Too slow is not wrong: it is tried again later.
-          if (failure.isTimeout) return
+          if (failure.isTimeout) return skipped.add(id)
           metrics.deliverySetAside()
           yield* attempted(sql.unsafe(statements.setAside, [id, failure.message])).pipe(
-            Effect.catchTag("StatementFailed", (again) =>
-              Effect.logError(`delivery ${id} cannot be set aside: ${again.message}`)
-            )
+            Effect.catchTag("StatementFailed", (again) => {
+              skipped.add(id)
+              return Effect.logError(`delivery ${id} cannot be set aside: ${again.message}`)
+            })
           )
         })
 

@@ -72,10 +72,9 @@ export class FanOut extends Context.Service<
       /** A change that failed alone: each of its endpoints by itself, and what fails is kept apart. */
       const alone = (change: Change, failure: StatementFailed) =>
         Effect.gen(function* () {
-          skipped.add(change.change_id)
           yield* Effect.logWarning(`the fan-out of change ${change.change_id} fails by itself: ${failure.message}`)
           // Too slow is not wrong: it is tried again later.
-          if (failure.isTimeout) return
+          if (failure.isTimeout) return skipped.add(change.change_id)
           const { account_id, change_id } = change
           const failures: Array<{ readonly endpointId: string | null; readonly error: string }> = []
           const targets = yield* attempted(
@@ -110,9 +109,10 @@ export class FanOut extends Context.Service<
               JSON.stringify(failures.map(({ error }) => error))
             ])
           ).pipe(
-            Effect.catchTag("StatementFailed", (again) =>
-              Effect.logError(`change ${change_id} cannot be set aside: ${again.message}`)
-            )
+            Effect.catchTag("StatementFailed", (again) => {
+              skipped.add(change_id)
+              return Effect.logError(`change ${change_id} cannot be set aside: ${again.message}`)
+            })
           )
         })
 

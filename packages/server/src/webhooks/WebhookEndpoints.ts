@@ -1,7 +1,7 @@
 /**
  * Registered endpoints: where the events of an application go, beside the `webhook_url` of each resource.
  *
- * Guarantees: an application sees and changes its own endpoints only; a secret is sealed at rest and never given
+ * Guarantees: an application sees and changes its own endpoints only, and has a bounded number of them; a secret is sealed at rest and never given
  * back; pausing holds what is due and resuming lets it go; deleting cancels it. Deliveries follow their endpoint when
  * they are claimed or shown, so that no change takes longer for what waits.
  *
@@ -23,6 +23,7 @@ import { NotFoundError, RequestRefused } from "../Errors.ts"
 import { destinationOf } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
 import { Secrets } from "../Secrets.ts"
+import { Settings } from "../Settings.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { HeldDeliveries } from "./HeldDeliveries.ts"
 import { PublicAddress } from "./PublicAddress.ts"
@@ -62,6 +63,8 @@ export class WebhookEndpoints extends Context.Service<
       id: string,
       changes: UpdateWebhookEndpoint
     ) => Effect.Effect<EndpointRow, NotFoundError | RequestRefused | Unavailable>
+    /** Disables an endpoint for an operator, which its application cannot undo, or takes that back. */
+    readonly setEnabled: (id: string, isEnabled: boolean) => Effect.Effect<HealthRow, NotFoundError | Unavailable>
     readonly remove: (applicationId: string, id: string) => Effect.Effect<void, NotFoundError | Unavailable>
   }
 >()("@pix-payments/server/WebhookEndpoints") {
@@ -73,6 +76,7 @@ export class WebhookEndpoints extends Context.Service<
       const secrets = yield* Secrets
       const addresses = yield* PublicAddress
       const held = yield* HeldDeliveries
+      const { webhookEndpointsPerApplication } = yield* Settings
 
       const checkAddress = (url: string | undefined, { account }: Caller) =>
         url === undefined
@@ -100,12 +104,18 @@ export class WebhookEndpoints extends Context.Service<
             )
           ),
 
-        listWithHealth: (applicationId) => orUnavailable(sql.unsafe<HealthRow>(selectHealth, [applicationId])),
+        listWithHealth: (applicationId) =>
+          orUnavailable(
+            sql.unsafe<HealthRow>(
+              `${selectHealth} WHERE w.application_id = $1::uuid AND w.deleted_at IS NULL ORDER BY w.id DESC`,
+              [applicationId]
+            )
+          ),
 
         create: Effect.fn("WebhookEndpoints.create")(function* (caller, input) {
           yield* checkAddress(input.url, caller)
           const { epochMs, id } = ids.next()
-          const rows = yield* sql.unsafe<EndpointRow>(insertOne, [
+          const insert = sql.unsafe<EndpointRow>(insertOne, [
             id,
             caller.account.id,
             caller.applicationId,
@@ -115,9 +125,15 @@ export class WebhookEndpoints extends Context.Service<
             input.description ?? null,
             JSON.stringify([...new Set(input.events)]),
             typeof input.secret === "string" ? secrets.seal(input.secret, { kind: "webhook", id }) : null,
-            epochMs
+            epochMs,
+            webhookEndpointsPerApplication
           ])
-          return rows[0] ?? (yield* Effect.die(new Error("an endpoint was not stored")))
+          // Two calls at once are counted one after the other.
+          const lock = sql.unsafe("SELECT id FROM applications WHERE id = $1::uuid FOR NO KEY UPDATE", [
+            caller.applicationId
+          ])
+          const [row] = yield* sql.withTransaction(Effect.andThen(lock, insert))
+          return row ?? (yield* new RequestRefused({ code: "VALIDATION_ERROR", details: undefined }))
         }, orUnavailable),
 
         update: Effect.fn("WebhookEndpoints.update")(function* (caller, id, changes) {
@@ -138,6 +154,18 @@ export class WebhookEndpoints extends Context.Service<
           ])
           if (changes.active === true) held.wake()
           return rows[0] ?? (yield* new NotFoundError())
+        }, orUnavailable),
+
+        setEnabled: Effect.fn("WebhookEndpoints.setEnabled")(function* (id, isEnabled) {
+          const [row] = yield* sql.unsafe<{ readonly id: string }>(
+            `UPDATE webhook_endpoints SET disabled_at = CASE WHEN NOT $2::boolean THEN coalesce(disabled_at, now()) END
+             WHERE id = $1::uuid AND deleted_at IS NULL RETURNING id`,
+            [id, isEnabled]
+          )
+          if (row === undefined) return yield* new NotFoundError()
+          held.wake()
+          const [found] = yield* sql.unsafe<HealthRow>(`${selectHealth} WHERE w.id = $1::uuid`, [id])
+          return found ?? (yield* new NotFoundError())
         }, orUnavailable),
 
         remove: Effect.fn("WebhookEndpoints.remove")(function* (applicationId, id) {
@@ -166,24 +194,23 @@ export const toWebhookEndpoint = (row: EndpointRow): WebhookEndpoint => ({
   created_at: row.created_at.toISOString()
 })
 
-const columns = "id, url, description, events, active, secret, created_at"
+// One that an operator disabled is shown as not active.
+const columns = "id, url, description, events, active AND disabled_at IS NULL AS active, secret, created_at"
 
 const own = "id = $1::uuid AND application_id = $2::uuid AND deleted_at IS NULL"
 
 const selectHealth = `
-  SELECT ${columns
-    .split(", ")
-    .map((column) => `w.${column}`)
-    .join(", ")}, coalesce(h.consecutive_failures, 0) AS consecutive_failures,
+  SELECT w.*, coalesce(h.consecutive_failures, 0) AS consecutive_failures,
     coalesce(h.successes, 0) AS successes, coalesce(h.failures, 0) AS failures, h.last_success_at, h.last_failure_at
-  FROM webhook_endpoints w LEFT JOIN webhook_endpoint_health h ON h.endpoint_id = w.id
-  WHERE w.application_id = $1::uuid AND w.deleted_at IS NULL ORDER BY w.id DESC`
+  FROM (SELECT ${columns}, application_id, deleted_at FROM webhook_endpoints) w
+  LEFT JOIN webhook_endpoint_health h ON h.endpoint_id = w.id`
 
 const insertOne = `
   INSERT INTO webhook_endpoints (id, account_id, application_id, url, normalized_url, destination, description, events,
     active, secret, created_at)
-  VALUES ($1::uuid, $2::uuid, $3::uuid, $4, $5, $6, $7, ARRAY(SELECT json_array_elements_text($8::json)), true, $9,
-    to_timestamp($10::double precision / 1000))
+  SELECT $1::uuid, $2::uuid, $3::uuid, $4, $5, $6, $7, ARRAY(SELECT json_array_elements_text($8::json)), true, $9,
+    to_timestamp($10::double precision / 1000)
+  WHERE (SELECT count(*) FROM webhook_endpoints WHERE application_id = $3::uuid AND deleted_at IS NULL) < $11::integer
   RETURNING ${columns}`
 
 const updateOne = `

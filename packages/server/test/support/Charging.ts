@@ -11,6 +11,7 @@ export interface DeliveryDetail {
   readonly event: string
   readonly status: string
   readonly attempts_made: number
+  readonly reason: string | null
   readonly next_attempt_at: string | null
   readonly attempts: ReadonlyArray<{
     readonly at: string

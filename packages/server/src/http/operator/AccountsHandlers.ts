@@ -23,6 +23,7 @@ import { type AccountRow, Accounts, type ApplicationRow } from "../../accounts/A
 import { type ApiKeyRow, ApiKeys } from "../../accounts/ApiKeys.ts"
 import { RequestRefused } from "../../Errors.ts"
 import { Audit } from "../../operations/Audit.ts"
+import { HeldDeliveries } from "../../webhooks/HeldDeliveries.ts"
 import { toAccount } from "../AccountHandlers.ts"
 import { decodeBody, jsonResponse } from "../Json.ts"
 import { notFound, refusedAs, serviceUnavailable, unknownCursor } from "../WireTranslation.ts"
@@ -34,6 +35,7 @@ const accountsLayer = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const accounts = yield* Accounts
     const audit = yield* Audit
+    const held = yield* HeldDeliveries
 
     return handlers
       .handleRaw("create", ({ request }) =>
@@ -68,6 +70,7 @@ const accountsLayer = HttpApiBuilder.group(
           yield* accounts.get(id)
           const changes = yield* decodeBody(request, decodeUpdateAccount)
           const row = yield* accounts.update(id, withoutNulls(changes)).pipe(audit.around("accounts.update"))
+          held.wake()
           return jsonResponse(toOperatorAccount(row), 200)
         }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound, Unavailable: serviceUnavailable }))
       )
@@ -80,6 +83,7 @@ const applicationsLayer = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const accounts = yield* Accounts
     const audit = yield* Audit
+    const held = yield* HeldDeliveries
 
     return handlers
       .handleRaw("create", ({ params, request }) =>
@@ -107,6 +111,7 @@ const applicationsLayer = HttpApiBuilder.group(
           const row = yield* accounts
             .updateApplication(id, withoutNulls(changes))
             .pipe(audit.around("applications.update"))
+          held.wake()
           return jsonResponse(toApplication(row), 200)
         }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound, Unavailable: serviceUnavailable }))
       )

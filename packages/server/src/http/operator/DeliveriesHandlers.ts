@@ -5,9 +5,18 @@ import {
   DeliveriesGroup,
   DeliveryActionsGroup,
   OperatorApi,
+  OutboxFailureActionsGroup,
+  OutboxFailuresGroup,
+  WebhookEndpointActionsGroup,
   WebhookEndpointsGroup
 } from "@pix-payments/api/OperatorApi"
-import { decodeResendFailed, type Delivery, type OperatorWebhookEndpoint } from "@pix-payments/api/OperatorResources"
+import {
+  decodeResendFailed,
+  decodeUpdateEndpointState,
+  type Delivery,
+  type OperatorWebhookEndpoint,
+  type OutboxFailure
+} from "@pix-payments/api/OperatorResources"
 import { parseInstant } from "@pix-payments/domain/Instant"
 import { pageOf } from "@pix-payments/domain/List"
 import * as Effect from "effect/Effect"
@@ -16,6 +25,7 @@ import * as Layer from "effect/Layer"
 import { Accounts } from "../../accounts/Accounts.ts"
 import { Audit } from "../../operations/Audit.ts"
 import { type DeliveryRow, DeliveryStore } from "../../webhooks/DeliveryStore.ts"
+import { type OutboxFailureRow, OutboxFailures } from "../../webhooks/OutboxFailures.ts"
 import { type HealthRow, toWebhookEndpoint, WebhookEndpoints } from "../../webhooks/WebhookEndpoints.ts"
 import { decodeBody, jsonResponse } from "../Json.ts"
 import { invalidState, notFound, refusedAs, serviceUnavailable, unknownCursor } from "../WireTranslation.ts"
@@ -114,7 +124,83 @@ const endpointsLayer = HttpApiBuilder.group(
   })
 )
 
-export const layer = Layer.mergeAll(deliveriesLayer, actionsLayer, endpointsLayer)
+const endpointActionsLayer = HttpApiBuilder.group(
+  OperatorApi,
+  WebhookEndpointActionsGroup.identifier,
+  Effect.fn(function* (handlers) {
+    const endpoints = yield* WebhookEndpoints
+    const audit = yield* Audit
+
+    return handlers.handleRaw("update", ({ params, request }) =>
+      Effect.gen(function* () {
+        const id = yield* knownId(params.id)
+        const { active } = yield* decodeBody(request, decodeUpdateEndpointState)
+        const row = yield* endpoints.setEnabled(id, active).pipe(audit.after("webhookEndpointActions.update"))
+        return jsonResponse(toOperatorEndpoint(row), 200)
+      }).pipe(
+        Effect.catchTags({
+          RequestRefused: refusedAs("VALIDATION_ERROR"),
+          NotFoundError: notFound,
+          Unavailable: serviceUnavailable
+        })
+      )
+    )
+  })
+)
+
+const failuresLayer = HttpApiBuilder.group(
+  OperatorApi,
+  OutboxFailuresGroup.identifier,
+  Effect.fn(function* (handlers) {
+    const failures = yield* OutboxFailures
+
+    return handlers.handle("list", ({ query }) =>
+      Effect.gen(function* () {
+        const page = pageFrom(query)
+        return pageOf((yield* failures.list(page)).map(toOutboxFailure), page.limit)
+      }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor, Unavailable: serviceUnavailable }))
+    )
+  })
+)
+
+const failureActionsLayer = HttpApiBuilder.group(
+  OperatorApi,
+  OutboxFailureActionsGroup.identifier,
+  Effect.fn(function* (handlers) {
+    const failures = yield* OutboxFailures
+    const audit = yield* Audit
+
+    return handlers.handleRaw("retry", ({ params }) =>
+      Effect.gen(function* () {
+        const id = yield* knownId(params.id)
+        const row = yield* failures.retry(id).pipe(audit.after("outboxFailureActions.retry"))
+        return jsonResponse(toOutboxFailure(row), 202)
+      }).pipe(Effect.catchTags({ NotFoundError: notFound, Unavailable: serviceUnavailable }))
+    )
+  })
+)
+
+export const layer = Layer.mergeAll(
+  deliveriesLayer,
+  actionsLayer,
+  endpointsLayer,
+  endpointActionsLayer,
+  failuresLayer,
+  failureActionsLayer
+)
+
+const toOutboxFailure = (row: OutboxFailureRow): OutboxFailure => ({
+  id: row.id,
+  object: "outbox_failure",
+  change_id: row.change_id,
+  account_id: row.account_id,
+  endpoint_id: row.endpoint_id,
+  error: row.error,
+  failures: row.failures,
+  first_failed_at: row.first_failed_at.toISOString(),
+  last_failed_at: row.last_failed_at.toISOString(),
+  retried_at: row.retried_at?.toISOString() ?? null
+})
 
 /** A delivery as operators see it. */
 export const toDelivery = (row: DeliveryRow): Delivery => ({
@@ -127,6 +213,7 @@ export const toDelivery = (row: DeliveryRow): Delivery => ({
   url: row.url,
   attempts_made: row.attempts_made,
   next_attempt_at: row.status === "scheduled" ? (row.due_at?.toISOString() ?? null) : null,
+  reason: row.reason,
   created_at: row.created_at.toISOString()
 })
 

@@ -1,0 +1,68 @@
+/**
+ * Changes that the fan-out set aside, as operators see them, and trying them again.
+ *
+ * Guarantees: a retry puts the change back into the outbox; deliveries that it has already are not made twice, since
+ * their ids are derived; the failure goes when the fan-out succeeds and counts on when it fails again.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { NotFoundError, type UnknownCursor } from "../Errors.ts"
+import { Nudge } from "../events/Nudge.ts"
+import { type Page, readPage } from "../sql/Paging.ts"
+import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+
+export interface OutboxFailureRow {
+  readonly id: string
+  readonly change_id: string
+  readonly account_id: string
+  readonly endpoint_id: string | null
+  readonly error: string
+  readonly failures: number
+  readonly first_failed_at: Date
+  readonly last_failed_at: Date
+  readonly retried_at: Date | null
+}
+
+export class OutboxFailures extends Context.Service<
+  OutboxFailures,
+  {
+    readonly list: (page: Page) => Effect.Effect<ReadonlyArray<OutboxFailureRow>, UnknownCursor | Unavailable>
+    readonly retry: (id: string) => Effect.Effect<OutboxFailureRow, NotFoundError | Unavailable>
+  }
+>()("@pix-payments/server/OutboxFailures") {
+  static readonly layer = Layer.effect(
+    OutboxFailures,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const nudge = yield* Nudge
+      return OutboxFailures.of({
+        list: (page) =>
+          readPage<OutboxFailureRow>({ table: "outbox_failures", columns, scope: [], filters: [], page }).pipe(
+            Effect.provideService(SqlClient, sql),
+            orUnavailable
+          ),
+        retry: Effect.fn("OutboxFailures.retry")(function* (id) {
+          const [row] = yield* orUnavailable(sql.unsafe<OutboxFailureRow>(retryOne, [id]))
+          if (row === undefined) return yield* new NotFoundError()
+          nudge.afterCommit([{ id: row.change_id, addressed: 1 }])
+          return row
+        })
+      })
+    })
+  )
+}
+
+const columns = "id, change_id, account_id, endpoint_id, error, failures, first_failed_at, last_failed_at, retried_at"
+
+const retryOne = `
+  WITH failed AS (
+    UPDATE outbox_failures SET retried_at = now() WHERE id = $1::uuid RETURNING *
+  ),
+  again AS (
+    INSERT INTO outbox (account_id, change_id, endpoints_version, normalized_hash, destination_hash)
+    SELECT account_id, change_id, endpoints_version, normalized_hash, destination_hash FROM failed
+    ON CONFLICT DO NOTHING
+  )
+  SELECT ${columns} FROM failed`

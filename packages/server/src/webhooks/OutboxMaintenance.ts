@@ -1,0 +1,54 @@
+/**
+ * Removes versions of subscriptions that no change needs any more.
+ *
+ * Guarantees: a version stays while an outbox row, or a failure that may be retried, was committed under it or an
+ * earlier one; a bounded number goes in each round.
+ *
+ * Why two steps: a transaction may have read a version in its snapshot and not have committed its outbox row yet, and
+ * with a synchronous standby away it may stay so for long. A version is marked with the end of the id space a minute
+ * after it ended, when every statement that read it has its transaction id (statements have five seconds), and removed
+ * when all those transactions are over.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { forever } from "../Loops.ts"
+import { orUnavailable } from "../sql/Unavailable.ts"
+
+export const loop = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const round = Effect.gen(function* () {
+      yield* orUnavailable(sql.unsafe(mark))
+      const removed = yield* orUnavailable(sql.unsafe(remove))
+      return removed.length === AT_ONCE ? 1 : 0
+    })
+    yield* Effect.forkScoped(forever("endpoint versions", round, Effect.sleep("1 minute")))
+  })
+)
+
+const AT_ONCE = 1000
+
+const mark = `
+  UPDATE webhook_endpoint_versions v SET removable_from = pg_snapshot_xmax(pg_current_snapshot())
+  WHERE (v.endpoint_id, v.from_version) IN (
+    SELECT endpoint_id, from_version FROM webhook_endpoint_versions
+    WHERE ended_at < now() - interval '1 minute' AND removable_from IS NULL
+    ORDER BY ended_at LIMIT ${AT_ONCE} FOR UPDATE SKIP LOCKED
+  )`
+
+const remove = `
+  WITH needed AS MATERIALIZED (
+    SELECT account_id, min(endpoints_version) AS version FROM (
+      SELECT account_id, endpoints_version FROM outbox
+      UNION ALL SELECT account_id, endpoints_version FROM outbox_failures
+    ) o GROUP BY account_id
+  )
+  DELETE FROM webhook_endpoint_versions v
+  WHERE (v.endpoint_id, v.from_version) IN (
+    SELECT e.endpoint_id, e.from_version FROM webhook_endpoint_versions e
+    WHERE e.ended_at < now() - interval '1 minute' AND e.removable_from <= pg_snapshot_xmin(pg_current_snapshot())
+      AND NOT EXISTS (SELECT 1 FROM needed n WHERE n.account_id = e.account_id AND n.version < e.to_version)
+    ORDER BY e.ended_at LIMIT ${AT_ONCE} FOR UPDATE SKIP LOCKED
+  )
+  RETURNING v.endpoint_id`
