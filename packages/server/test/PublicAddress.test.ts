@@ -30,6 +30,7 @@ describe("hosts(5) and resolv.conf(5)", () => {
       { address: "127.0.0.1", family: 4 },
       { address: "::1", family: 6 }
     ])
+    assert.deepStrictEqual(parseHosts("").get("localhost"), hosts.get("localhost"))
     assert.deepStrictEqual(hosts.get("loop"), [{ address: "127.0.0.1", family: 4 }])
     assert.deepStrictEqual(hosts.get("db.example"), [{ address: "10.0.0.1", family: 4 }])
   })

@@ -3,7 +3,7 @@
  *
  * Guarantees: a file that changes is read again within seconds; a file that is not there is an empty one.
  *
- * Source: hosts(5), resolv.conf(5).
+ * Source: hosts(5), resolv.conf(5), RFC 6761 6.3.
  */
 import type { LookupAddress } from "node:dns"
 import { readFile } from "node:fs/promises"
@@ -54,8 +54,14 @@ export const parseHosts = (text: string): Hosts => {
       addresses.push({ address, family })
     }
   }
-  return hosts
+  // It is never asked of a server (RFC 6761), also where the file does not list it.
+  return hosts.has("localhost") ? hosts : hosts.set("localhost", LOOPBACK)
 }
+
+const LOOPBACK: Array<LookupAddress> = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 }
+]
 
 export const parseSearchList = (text: string): SearchList => {
   let domains: ReadonlyArray<string> = []
