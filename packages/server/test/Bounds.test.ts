@@ -12,6 +12,7 @@ import * as Net from "node:net"
 import { brotliDecompressSync, gunzipSync } from "node:zlib"
 import * as InFlight from "../src/http/InFlight.ts"
 import { codeAnswer, errorAnswer } from "../src/http/PreparedApi.ts"
+import { MOST_BYTES_HELD } from "../src/http/RequestBody.ts"
 import { assertRefused, create } from "./support/Charges.ts"
 import { eventually } from "./support/Receiver.ts"
 import { TestService } from "./support/Service.ts"
@@ -180,6 +181,26 @@ layer(
       }
       yield* eventually(gauge('http_answers_unsent{listener="public"}'), (count) => count === 0)
       yield* eventually(gauge("http_requests_in_flight"), (count) => count === 0)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("half-sent bodies have 64 MiB together: the oldest are given up, and whole ones are taken", () =>
+    Effect.gen(function* () {
+      const { makeCaller, publicUrl } = yield* TestService
+      const { key } = yield* makeCaller()
+      const half = Buffer.alloc(255 * 1024, "x")
+      const sockets = yield* Effect.forEach(Array.from({ length: 300 }), () => open(publicUrl), { concurrency: 50 })
+      for (const socket of sockets) {
+        socket.write(`POST /v1/charges HTTP/1.1\r\nhost: x\r\ncontent-length: ${256 * 1024}\r\n\r\n`)
+        socket.write(half)
+      }
+      const most = Math.floor(MOST_BYTES_HELD / half.length)
+      yield* eventually(gauge('http_requests_shed_total{reason="bodies"}'), (count) => count === 300 - most)
+      assert.strictEqual((yield* create(key)).status, 201)
+      yield* eventually(
+        Effect.sync(() => sockets.filter(({ destroyed }) => destroyed).length),
+        (closed) => closed >= 300 - most
+      )
     }).pipe(Effect.scoped)
   )
 

@@ -16,7 +16,9 @@ import { apiHeaders } from "./SecurityHeaders.ts"
 export const refuseOn = (server: BoundedServer): void => {
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
-    server.endWith(socket, rawRefusal(statusOf(error), "VALIDATION_ERROR", randomUUID()))
+    const status = statusOf(error)
+    const code = status === 413 ? "PAYLOAD_TOO_LARGE" : "VALIDATION_ERROR"
+    server.endWith(socket, rawRefusal(status, code, randomUUID()))
   })
   server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
     refuse(response, 417, "VALIDATION_ERROR", requestIdOf(request.headers["x-request-id"]), ["Expect"])

@@ -28,7 +28,7 @@ import { Settings } from "../Settings.ts"
 import { Unavailable } from "../sql/Unavailable.ts"
 import { accountHandlers, balanceHandlers } from "./AccountHandlers.ts"
 import * as ChargeHandlers from "./ChargeHandlers.ts"
-import { readBody } from "./RequestBody.ts"
+import { makeBodies } from "./RequestBody.ts"
 import * as InFlight from "./InFlight.ts"
 import { KeyRateLimit } from "./KeyRateLimit.ts"
 import { hostOf, makeServer } from "./Listener.ts"
@@ -74,6 +74,7 @@ export const layer = Layer.effectDiscard(
     const table = makeTable<Route | Page>([...routes, ...pages])
 
     const inFlight = InFlight.make(settings.maxRequestsInFlight)
+    const bodies = makeBodies()
     const pageRoom = makeRoom(Math.max(1, Math.floor(settings.maxRequestsInFlight / PAGES_SHARE)))
     metrics.requestsInFlight(() => inFlight.count() + pageRoom.inFlight())
 
@@ -166,8 +167,15 @@ export const layer = Layer.effectDiscard(
           response.whenLeft(() => inFlight.release(place))
         })
       }
-      if (takesBody) readBody(request, run, () => logged(CLIENT_CLOSED))
-      else run("")
+      if (!takesBody) return run("")
+      bodies.read(request, {
+        then: run,
+        gone: () => logged(CLIENT_CLOSED),
+        givenUp: () => {
+          response.shouldKeepAlive = false
+          shed("bodies")
+        }
+      })
     }
 
     /** Logs what nobody expected. */

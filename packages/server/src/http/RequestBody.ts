@@ -9,36 +9,79 @@ export const MAX_BODY = ByteSize.kibibytes(256)
 
 export const MAX_BODY_BYTES = ByteSize.toNumberUnsafe(MAX_BODY)
 
-/** Calls `then` once, with the text, or with `undefined` as soon as it is too large; `gone` when the caller went away. */
-export const readBody = (
-  request: IncomingMessage,
-  then: (body: string | undefined) => void,
-  gone: () => void
-): void => {
-  const chunks: Array<Buffer> = []
-  let length = 0
-  let done = false
-  const finish = (body: string | undefined) => {
-    if (done) return
-    done = true
-    then(body)
+/**
+ * Most bytes of bodies that a listener holds while they are still being sent. Beyond it the body that began first is given
+ * up: those who send slowly make room for each other, and not those who send at once.
+ */
+export const MOST_BYTES_HELD = 64 * 1024 * 1024
+
+/** What became of a body. */
+export interface BodyReader {
+  /** Its text, or `undefined` as soon as it is too large. */
+  readonly then: (body: string | undefined) => void
+  /** The caller went away. */
+  readonly gone: () => void
+  /** It was given up for others. */
+  readonly givenUp: () => void
+}
+
+/** Reads bodies; each calls one of its reader's functions, once. */
+export const makeBodies = (mostBytesHeld = MOST_BYTES_HELD) => {
+  /** Those that are half sent, in the order in which they began. */
+  const halfSent = new Set<() => void>()
+  let held = 0
+
+  const makeRoom = (): void => {
+    for (const giveUp of halfSent) {
+      if (held <= mostBytesHeld) return
+      giveUp()
+    }
   }
-  if (Number(request.headers["content-length"]) > MAX_BODY_BYTES) {
-    request.resume()
-    return finish(undefined)
+
+  const read = (request: IncomingMessage, { givenUp, gone, then }: BodyReader): void => {
+    let chunks: Array<Buffer> = []
+    let length = 0
+    let done = false
+    /** False where it was settled before. */
+    const settle = (): boolean => {
+      if (done) return false
+      done = true
+      held -= length
+      halfSent.delete(giveUp)
+      return true
+    }
+    const giveUp = () => {
+      if (!settle()) return
+      chunks = []
+      givenUp()
+    }
+    if (Number(request.headers["content-length"]) > MAX_BODY_BYTES) {
+      done = true
+      request.resume()
+      return then(undefined)
+    }
+    halfSent.add(giveUp)
+    request.on("data", (chunk: Buffer) => {
+      if (done) return
+      length += chunk.length
+      held += chunk.length
+      if (length > MAX_BODY_BYTES) {
+        settle()
+        chunks = []
+        return then(undefined)
+      }
+      chunks.push(chunk)
+      if (held > mostBytesHeld) makeRoom()
+    })
+    request.on("end", () => {
+      if (!settle()) return
+      const [only] = chunks
+      then((chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)).toString("utf8"))
+    })
+    request.on("close", () => {
+      if (settle()) gone()
+    })
   }
-  request.on("data", (chunk: Buffer) => {
-    length += chunk.length
-    if (length > MAX_BODY_BYTES) return finish(undefined)
-    chunks.push(chunk)
-  })
-  request.on("end", () => {
-    const [only] = chunks
-    finish((chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)).toString("utf8"))
-  })
-  request.on("close", () => {
-    if (done) return
-    done = true
-    gone()
-  })
+
+  return { read, held: () => held }
 }

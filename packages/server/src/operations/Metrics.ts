@@ -43,7 +43,7 @@ const signInsRefused = Metric.counter("operator_sign_ins_refused_total", {
 })
 
 /** What used up the places of a request that was shed: all requests, those of its account, or those of its kind. */
-export type ShedReason = "all" | "account" | "pages"
+export type ShedReason = "all" | "account" | "bodies" | "pages"
 
 const setAside = Metric.counter("webhook_set_aside_total", {
   description: "Changes and deliveries that failed by themselves and were set aside, by kind."
@@ -87,7 +87,7 @@ export class Metrics extends Context.Service<
       const add = (metric: Metric.Metric<number, unknown>, labels: Record<string, string>, by: number) =>
         labelled(metric, labels).updateUnsafe(by, context)
       // Shown from the start, so that an alert can tell none from not yet.
-      for (const reason of ["all", "account", "pages"]) add(requestsShed, { reason }, 0)
+      for (const reason of ["all", "account", "bodies", "pages"]) add(requestsShed, { reason }, 0)
       for (const reason of ["token", "limit"]) add(signInsRefused, { reason }, 0)
       for (const kind of ["delivery", "fan-out"]) add(setAside, { kind }, 0)
 

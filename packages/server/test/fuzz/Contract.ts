@@ -48,7 +48,7 @@ export const judgeBy = (document: string): Judge => {
       route === undefined ? undefined : paths[route.template]?.[route.method.toLowerCase()]?.responses[answer.status]
     if (told === undefined) {
       // What is not HTTP, or nobody's path, has no operation in the document.
-      return (route === undefined || !isHttp) && [400, 404, 405].includes(answer.status)
+      return (route === undefined || !isHttp) && [400, 404, 405, ...lowLevel].includes(answer.status)
         ? undefined
         : `${route?.method} ${route?.template} does not declare ${answer.status}`
     }
@@ -65,12 +65,16 @@ interface Responses {
 
 const inside = /SqlError|node_modules|\/src\/|\.ts:\d|SchemaError|relation "|invalid input syntax|\bat Object\./
 
+/** Refused before it is a request: docs/errors.md. */
+const lowLevel = [408, 417, 431]
+
 const complaintOfError = (status: number, body: unknown): string | undefined => {
   if (!hasProperty(body, "code") || typeof body.code !== "string") return "an error without a code"
   if (!hasProperty(body, "message") || typeof body.message !== "string" || body.message === "")
     return "an error without a message"
   const known = Object.entries(errorCodes).find(([code]) => code === body.code)
-  if (known?.[1].status !== status) return `code ${body.code} with status ${status}`
+  const isLowLevel = body.code === "VALIDATION_ERROR" && lowLevel.includes(status)
+  if (known?.[1].status !== status && !isLowLevel) return `code ${body.code} with status ${status}`
   const more = Object.keys(body).filter((name) => !["code", "message", "details", "charge_id"].includes(name))
   return more.length > 0 ? `an error with ${more.join(", ")}` : undefined
 }
