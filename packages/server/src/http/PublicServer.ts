@@ -169,7 +169,7 @@ export const layer = Layer.effectDiscard(
       }
       if (!takesBody) return run("")
       bodies.read(request, {
-        then: run,
+        done: run,
         gone: () => logged(CLIENT_CLOSED),
         givenUp: () => {
           response.shouldKeepAlive = false

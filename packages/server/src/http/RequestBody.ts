@@ -18,7 +18,7 @@ export const MOST_BYTES_HELD = 64 * 1024 * 1024
 /** What became of a body. */
 export interface BodyReader {
   /** Its text, or `undefined` as soon as it is too large. */
-  readonly then: (body: string | undefined) => void
+  readonly done: (body: string | undefined) => void
   /** The caller went away. */
   readonly gone: () => void
   /** It was given up for others. */
@@ -38,14 +38,14 @@ export const makeBodies = (mostBytesHeld = MOST_BYTES_HELD) => {
     }
   }
 
-  const read = (request: IncomingMessage, { givenUp, gone, then }: BodyReader): void => {
+  const read = (request: IncomingMessage, { done, givenUp, gone }: BodyReader): void => {
     let chunks: Array<Buffer> = []
     let length = 0
-    let done = false
+    let isDone = false
     /** False where it was settled before. */
     const settle = (): boolean => {
-      if (done) return false
-      done = true
+      if (isDone) return false
+      isDone = true
       held -= length
       halfSent.delete(giveUp)
       return true
@@ -56,19 +56,19 @@ export const makeBodies = (mostBytesHeld = MOST_BYTES_HELD) => {
       givenUp()
     }
     if (Number(request.headers["content-length"]) > MAX_BODY_BYTES) {
-      done = true
+      isDone = true
       request.resume()
-      return then(undefined)
+      return done(undefined)
     }
     halfSent.add(giveUp)
     request.on("data", (chunk: Buffer) => {
-      if (done) return
+      if (isDone) return
       length += chunk.length
       held += chunk.length
       if (length > MAX_BODY_BYTES) {
         settle()
         chunks = []
-        return then(undefined)
+        return done(undefined)
       }
       chunks.push(chunk)
       if (held > mostBytesHeld) makeRoom()
@@ -76,7 +76,7 @@ export const makeBodies = (mostBytesHeld = MOST_BYTES_HELD) => {
     request.on("end", () => {
       if (!settle()) return
       const [only] = chunks
-      then((chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)).toString("utf8"))
+      done((chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)).toString("utf8"))
     })
     request.on("close", () => {
       if (settle()) gone()
