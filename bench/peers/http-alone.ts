@@ -40,7 +40,8 @@ const caller: Caller = {
     document: "11222333000181",
     status: "active",
     onboardingStatus: "completed",
-    defaultExpiresInSeconds: 86_400
+    defaultExpiresInSeconds: 86_400,
+    chargesPaused: false
   }
 }
 

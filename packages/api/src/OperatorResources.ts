@@ -60,6 +60,10 @@ export const OperatorAccount = Schema.Struct({
     description:
       "Seconds in which a payout with the same recipient key and amount, but another idempotency key, waits for approval; 0 is off."
   }),
+  payouts_paused: Schema.Boolean.annotate({
+    description: "True while payouts are accepted and can be approved, and wait unsent."
+  }),
+  charges_paused: Schema.Boolean.annotate({ description: "True while no charge can be created." }),
   balance: Balance
 }).annotate({ identifier: "OperatorAccount" })
 export type OperatorAccount = typeof OperatorAccount.Type
@@ -353,7 +357,9 @@ export const UpdateAccount = Schema.Struct({
   payout_fee: Schema.optionalKey(PayoutFee),
   default_expires_in: Schema.optionalKey(ExpiresIn),
   release_delay: Schema.optionalKey(ReleaseDelay),
-  payout_duplicate_window: Schema.optionalKey(DuplicateWindow)
+  payout_duplicate_window: Schema.optionalKey(DuplicateWindow),
+  payouts_paused: Schema.optionalKey(Schema.Boolean),
+  charges_paused: Schema.optionalKey(Schema.Boolean)
 }).annotate({ identifier: "UpdateAccount" })
 export type UpdateAccount = typeof UpdateAccount.Type
 

@@ -39,6 +39,7 @@ export interface Caller {
     readonly status: AccountStatus
     readonly onboardingStatus: OnboardingStatus
     readonly defaultExpiresInSeconds: number
+    readonly chargesPaused: boolean
   }
 }
 

@@ -119,7 +119,8 @@ const begin = Effect.fnUntraced(function* (seed: number) {
           document: account.document,
           status: account.status,
           onboardingStatus: account.onboarding_status,
-          defaultExpiresInSeconds: account.default_expires_in
+          defaultExpiresInSeconds: account.default_expires_in,
+          chargesPaused: false
         }
       }
       return caller
@@ -328,7 +329,7 @@ const runLoop = Effect.fnUntraced(function* (loop: Loop) {
       for (let round = 0; round < 2; round++) {
         yield* sql`UPDATE payouts SET hand_over_at = now() WHERE status = 'processing'`
         yield* untilNothingIsDue(
-          Effect.flatMap(payouts.takeDue(200), (due) =>
+          Effect.flatMap(payouts.takeDue(200), ({ due }) =>
             Effect.as(Effect.all(due, { concurrency: "unbounded", discard: true }), due.length)
           )
         )

@@ -61,6 +61,7 @@ const mustHappen = [
   "the acquirer's answer is lost",
   "a call to the acquirer arrives late",
   "a report comes twice, late or early",
+  "payouts are paused",
   "a receiver takes it and resets",
   "a clock is set",
   "charges that were paid",

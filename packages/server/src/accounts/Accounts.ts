@@ -27,9 +27,11 @@ export interface AccountSettings {
   readonly default_expires_in: number
   readonly release_delay: number
   readonly payout_duplicate_window: number
+  readonly payouts_paused: boolean
+  readonly charges_paused: boolean
 }
 
-export interface NewAccount extends Partial<AccountSettings> {
+export interface NewAccount extends Partial<Omit<AccountSettings, "payouts_paused" | "charges_paused">> {
   readonly name: string
   readonly legal_name: string
   readonly phone: string
@@ -52,6 +54,8 @@ export interface AccountRow {
   readonly default_expires_in: number
   readonly release_delay: number
   readonly payout_duplicate_window: number
+  readonly payouts_paused: boolean
+  readonly charges_paused: boolean
   readonly created_at: Date
   readonly available: bigint
   readonly pending: bigint
@@ -150,7 +154,9 @@ export class Accounts extends Context.Service<
               default_expires_in = coalesce(${changes.default_expires_in ?? null}::integer, default_expires_in),
               release_delay = coalesce(${changes.release_delay ?? null}::integer, release_delay),
               payout_duplicate_window =
-                coalesce(${changes.payout_duplicate_window ?? null}::integer, payout_duplicate_window)
+                coalesce(${changes.payout_duplicate_window ?? null}::integer, payout_duplicate_window),
+              payouts_paused = coalesce(${changes.payouts_paused ?? null}::boolean, payouts_paused),
+              charges_paused = coalesce(${changes.charges_paused ?? null}::boolean, charges_paused)
             WHERE id = ${id}::uuid`
           return yield* get(id)
         }, orUnavailable),
@@ -201,4 +207,4 @@ const balanceOf = (kind: string) =>
 
 const columns = `a.id, a.name, a.legal_name, a.document, a.document_type, a.phone, a.status, a.onboarding_status,
   a.auto_payout_enabled, a.payout_fee_fixed, a.payout_fee_basis_points, a.default_expires_in, a.release_delay, a.payout_duplicate_window,
-  a.created_at, ${balanceOf("available")}, ${balanceOf("pending")}`
+  a.payouts_paused, a.charges_paused, a.created_at, ${balanceOf("available")}, ${balanceOf("pending")}`

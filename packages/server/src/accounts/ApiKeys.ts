@@ -135,7 +135,7 @@ const columns = "id, application_id, name, prefix, scopes, expires_at, revoked_a
 // Hashes are hexadecimal, so that a comma can part them.
 const findCallers = `
   SELECT k.hash, k.id AS key_id, k.scopes, p.id AS application_id, a.id AS account_id, a.name, a.document,
-    a.status, a.onboarding_status, a.default_expires_in
+    a.status, a.onboarding_status, a.default_expires_in, a.charges_paused
   FROM ${keysAndOwners}
   WHERE k.hash = ANY (string_to_array($1, ',')) AND ${isAccepted}`
 
@@ -150,6 +150,7 @@ interface CallerRow {
   readonly status: Caller["account"]["status"]
   readonly onboarding_status: Caller["account"]["onboardingStatus"]
   readonly default_expires_in: number
+  readonly charges_paused: boolean
 }
 
 const toCaller = (row: CallerRow): Caller => ({
@@ -162,6 +163,7 @@ const toCaller = (row: CallerRow): Caller => ({
     document: row.document,
     status: row.status,
     onboardingStatus: row.onboarding_status,
-    defaultExpiresInSeconds: row.default_expires_in
+    defaultExpiresInSeconds: row.default_expires_in,
+    chargesPaused: row.charges_paused
   }
 })

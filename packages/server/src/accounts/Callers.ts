@@ -49,7 +49,8 @@ const rows = recordset({
   document: "text",
   status: "text",
   onboarding_status: "text",
-  default_expires_in: "integer"
+  default_expires_in: "integer",
+  charges_paused: "integer"
 })
 
 /** The callers of a batch, each once: their parameters, and the number that each has among them. */
@@ -75,7 +76,8 @@ export const callersOf = <A>(members: ReadonlyArray<A>, callerOf: (member: A) =>
         document: account.document,
         status: account.status,
         onboarding_status: account.onboardingStatus,
-        default_expires_in: account.defaultExpiresInSeconds
+        default_expires_in: account.defaultExpiresInSeconds,
+        charges_paused: Number(account.chargesPaused)
       }))
     )
   }
@@ -89,7 +91,7 @@ export const liveCte = (first: number): string => `
     WHERE ${isAccepted} AND p.id = r.application_id AND a.id = r.account_id
       AND array_to_string(k.scopes, ' ') = r.scopes AND a.name = r.name AND a.document = r.document
       AND a.status = r.status AND a.onboarding_status = r.onboarding_status
-      AND a.default_expires_in = r.default_expires_in
+      AND a.default_expires_in = r.default_expires_in AND a.charges_paused::integer = r.charges_paused
   )`
 
 /** Finds those of them. */

@@ -234,7 +234,8 @@ export class Charges extends Context.Service<
           const refusal = { code: "INVALID_WEBHOOK_URL", details: ["webhook_url"] } as const
           return yield* unlessReplay(owner, new RequestRefused(refusal))
         }
-        if (merchant.status !== "active") return yield* unlessReplay(owner, new AccountInactiveError())
+        if (merchant.status !== "active" || merchant.chargesPaused)
+          return yield* unlessReplay(owner, new AccountInactiveError())
 
         const { epochMs, id } = ids.next()
         const charge = newCharge(id, epochMs, owner, merchant, request, secrets)
@@ -271,7 +272,11 @@ export class Charges extends Context.Service<
             idempotencyKey: key ?? null,
             remembered: undefined
           }
-          const merchant = { ...account, defaultExpiresInSeconds: account.default_expires_in }
+          const merchant = {
+            ...account,
+            defaultExpiresInSeconds: account.default_expires_in,
+            chargesPaused: account.charges_paused
+          }
           return yield* Effect.catchTag(create(owner, merchant, request), "CallerUnconfirmed", Effect.die)
         }),
 
@@ -369,6 +374,7 @@ interface Merchant {
   readonly document: string
   readonly status: string
   readonly defaultExpiresInSeconds: number
+  readonly chargesPaused: boolean
 }
 
 type ChargeRequest = CreateCharge | CreateCheckoutCharge

@@ -16,12 +16,13 @@ export const layer = Layer.effectDiscard(
 
     const round = Effect.gen(function* () {
       if (PLACES - (yield* FiberSet.size(underWay)) < TAKEN_AT_ONCE) return 0
-      const due = yield* payouts.takeDue(TAKEN_AT_ONCE)
+      const { due, parked } = yield* payouts.takeDue(TAKEN_AT_ONCE)
       for (const one of due) yield* FiberSet.run(underWay, one)
-      return due.length
+      return due.length + parked
     })
 
     yield* Effect.forkScoped(forever("payout hand-over", round, Effect.sleep("100 millis")))
+    yield* Effect.forkScoped(forever("parked payouts", payouts.rescheduleParked, Effect.sleep("1 second")))
   })
 )
 

@@ -41,6 +41,7 @@ import {
   TRANSFERS_WIDTH
 } from "../ledger/Ledger.ts"
 import * as Batching from "../sql/Batching.ts"
+import { claimMany, FIRST_ACCOUNT, handedRows, noteHandOvers, rescheduleParked } from "./PayoutClaims.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { recordset } from "../sql/Recordset.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
@@ -131,8 +132,16 @@ export class PayoutStore extends Context.Service<
       filters: PayoutFilters,
       page: Page
     ) => Effect.Effect<ReadonlyArray<StoredPayout>, UnknownCursor | Unavailable>
-    /** Takes up to `limit` payouts in `processing` whose turn it is, each for `leaseMs`. */
-    readonly claim: (limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<HandOver>, Unavailable>
+    /**
+     * Takes up to `limit` payouts in `processing` whose turn it is, each for `leaseMs`; how many it parked instead, for
+     * their accounts may send nothing new.
+     */
+    readonly claim: (
+      limit: number,
+      leaseMs: number
+    ) => Effect.Effect<{ readonly due: ReadonlyArray<HandOver>; readonly parked: number }, Unavailable>
+    /** Reschedules parked payouts of accounts that may send again; how many. */
+    readonly rescheduleParked: Effect.Effect<number, Unavailable>
     /** Notes that the acquirer has a payout, and when to ask for its outcome. */
     readonly handedOver: (handed: {
       readonly id: string
@@ -146,6 +155,7 @@ export class PayoutStore extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const nudge = yield* Nudge
+      let afterAccount = FIRST_ACCOUNT
 
       /** Accounts as they were read last, less what their payouts here have cost since. */
       const rememberedAccounts = new Map<string, Account>()
@@ -361,10 +371,18 @@ export class PayoutStore extends Context.Service<
             orUnavailable
           ),
         claim: (limit, leaseMs) =>
-          sql.unsafe<PayoutRow & { readonly hand_overs: number }>(claimMany, [limit, leaseMs]).pipe(
-            Effect.map((rows) => rows.map((row) => ({ payout: toStored(row), handOvers: row.hand_overs }))),
+          sql.unsafe<ClaimRow>(claimPayouts, [limit, leaseMs, afterAccount]).pipe(
+            Effect.map((rows) => {
+              afterAccount = rows[0]?.next_account ?? FIRST_ACCOUNT
+              const claimed = rows.filter((row): row is ClaimRow & PayoutRow => row.id !== null)
+              return {
+                due: claimed.map((row) => ({ payout: toStored(row), handOvers: row.hand_overs - 1 })),
+                parked: Number(rows[0]?.parked ?? 0n)
+              }
+            }),
             orUnavailable
           ),
+        rescheduleParked: Effect.map(orUnavailable(sql.unsafe(rescheduleParked)), ({ length }) => length),
         handedOver
       })
     })
@@ -452,6 +470,14 @@ interface PayoutRow {
 const payoutColumns = `id, account_id, application_id, origin, idempotency_key, status, method, amount, fee,
   description, reference, recipient_name, recipient_document, pix_key_type, pix_key, webhook_url, webhook_secret,
   end_to_end_id, failure_reason, duplicate_of, processed_at, created_at, sequence`
+
+const claimPayouts = claimMany(payoutColumns)
+
+type ClaimRow = {
+  readonly hand_overs: number
+  readonly parked: bigint
+  readonly next_account: string | null
+} & (PayoutRow | { readonly id: null })
 
 const selectPayout = `SELECT ${payoutColumns} FROM payouts`
 
@@ -581,6 +607,8 @@ const changed = `
       hand_over_at = CASE WHEN i.status = 'processing' THEN now() END
     FROM ${changedRows.from(1)} AS i
     WHERE p.id = i.id AND p.sequence = i.sequence - 1 AND p.status || '>' || i.status IN (${allowedMoves})
+      AND (i.status <> 'processing'
+        OR EXISTS (SELECT 1 FROM accounts a WHERE a.id = p.account_id AND a.status = 'active'))
       AND ${isLocked("p.account_id")}
     RETURNING p.id
   ),
@@ -618,23 +646,6 @@ const changeMany = (changes: ReadonlyArray<PayoutChange>): [string, ReadonlyArra
     ? [changeStates, parameters]
     : [changeStatesByReports, [...parameters, ...reportParameters(reports)]]
 }
-
-const claimMany = `
-  UPDATE payouts SET hand_over_at = now() + $2::double precision * interval '1 millisecond'
-  WHERE id IN (
-    SELECT id FROM payouts WHERE status = 'processing' AND hand_over_at <= now()
-    ORDER BY hand_over_at LIMIT $1::integer FOR UPDATE SKIP LOCKED
-  )
-  RETURNING ${payoutColumns}, hand_overs`
-
-const handedRows = recordset({ id: "uuid", processed_at: "timestamptz", delay_ms: "float8" })
-
-// The status is asked for in words that fit no partial index: each row is found by its id.
-const noteHandOvers = `
-  UPDATE payouts p SET processed_at = coalesce(p.processed_at, i.processed_at), hand_overs = p.hand_overs + 1,
-    hand_over_at = now() + i.delay_ms * interval '1 millisecond'
-  FROM ${handedRows.from(1)} AS i
-  WHERE p.id = i.id AND p.status || '' = 'processing'`
 
 const conditions = (sql: SqlClient, filters: PayoutFilters): ReadonlyArray<Fragment> => {
   const found: Array<Fragment> = []

@@ -30,6 +30,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
+import { Accounts } from "../accounts/Accounts.ts"
 import { CallerUnconfirmed } from "../accounts/Callers.ts"
 import { Acquirer } from "../acquirer/Acquirer.ts"
 import type { ReceivedReport } from "../acquirer/ReportStore.ts"
@@ -115,15 +116,20 @@ export class Payouts extends Context.Service<
     ) => Effect.Effect<"applied" | "ignored", NotFoundError | Unavailable>
     /**
      * Takes up to `limit` payouts that are to be handed to the acquirer, or asked about: each as the work that does it
-     * and that leaves it to a later one where it cannot.
+     * and that leaves it to a later one where it cannot. `parked`: how many were found that may not go out yet.
      */
-    readonly takeDue: (limit: number) => Effect.Effect<ReadonlyArray<Effect.Effect<void>>, Unavailable>
+    readonly takeDue: (
+      limit: number
+    ) => Effect.Effect<{ readonly due: ReadonlyArray<Effect.Effect<void>>; readonly parked: number }, Unavailable>
+    /** Lets payouts go out whose accounts may send again; how many. */
+    readonly rescheduleParked: Effect.Effect<number, Unavailable>
   }
 >()("@pix-payments/server/Payouts") {
   static readonly layer = Layer.effect(
     Payouts,
     Effect.gen(function* () {
       const store = yield* PayoutStore
+      const accounts = yield* Accounts
       const acquirer = yield* Acquirer
       const addresses = yield* PublicAddress
       const secrets = yield* Secrets
@@ -218,6 +224,12 @@ export class Payouts extends Context.Service<
         return payout ?? (yield* new NotFoundError())
       })
 
+      const isActive = (accountId: string) =>
+        accounts.get(accountId).pipe(
+          Effect.map(({ status }) => status === "active"),
+          Effect.catchTag("NotFoundError", Effect.die)
+        )
+
       /** The payout as it then is; `undefined` where it changes nothing. */
       const move = Effect.fn("Payouts.move")(function* (
         id: string,
@@ -226,7 +238,10 @@ export class Payouts extends Context.Service<
         received?: ReceivedReport
       ) {
         while (true) {
-          const result = yield* apply(yield* find(id), kind, facts, received)
+          const payout = yield* find(id)
+          // Nothing new goes out of an inactive account.
+          if (kind === "approved" && !(yield* isActive(payout.accountId))) return undefined
+          const result = yield* apply(payout, kind, facts, received)
           // Lost to a concurrent change: decide again on the payout as it is now.
           if (result.known) return result.moved
         }
@@ -290,8 +305,9 @@ export class Payouts extends Context.Service<
           Effect.map(move(id, kind, facts, received), (moved) => (moved === undefined ? "ignored" : "applied")),
 
         takeDue: (limit) =>
-          Effect.map(store.claim(limit, acquirerTimeoutMs + LEASE_MARGIN_MS), (due) =>
-            due.map((each) =>
+          Effect.map(store.claim(limit, acquirerTimeoutMs + LEASE_MARGIN_MS), ({ due, parked }) => ({
+            parked,
+            due: due.map((each) =>
               // Its lease runs out and it is handed over again.
               Effect.catchCause(handOverOne(each), (cause) =>
                 Effect.annotateLogs(Effect.logWarning("a payout could not be handed over", describeCause(cause)), {
@@ -299,7 +315,9 @@ export class Payouts extends Context.Service<
                 })
               )
             )
-          )
+          })),
+
+        rescheduleParked: store.rescheduleParked
       })
     })
   )

@@ -440,7 +440,11 @@ export const makeCallers = (options: {
         )
       case 5: {
         const merchant = machine.pick(merchants)
-        const update = { auto_payout_enabled: machine.random() < 0.5 }
+        const update =
+          machine.random() < 0.5
+            ? { auto_payout_enabled: machine.random() < 0.5 }
+            : { payouts_paused: machine.random() < 0.5 }
+        if (update.payouts_paused === true) machine.count("payouts are paused")
         const updated = Accounts.use((accounts) => accounts.update(merchant.accountId, update))
         return operate(process, `account ${JSON.stringify(update)}`, updated, [])
       }
@@ -564,7 +568,9 @@ export const makeCallers = (options: {
       const told = [...books.pixes.values(), ...books.sent.values()].filter(({ reports }) => reports.length > 0)
       for (const each of told) report(process, each)
       for (const id of cancels) cancel(process, id)
-      for (const { endpoints, key } of merchants) {
+      for (const { accountId, endpoints, key } of merchants) {
+        const resumed = Accounts.use((accounts) => accounts.update(accountId, { payouts_paused: false }))
+        operate(process, "resume payouts", resumed, [])
         for (const id of endpoints) {
           const resume: Request = { method: "PATCH", path: `/v1/webhooks/${id}`, key, body: { active: true } }
           request(process, "resume an endpoint", resume, () => {})

@@ -173,6 +173,8 @@ const toOperatorAccount = (row: AccountRow): OperatorAccount => ({
   default_expires_in: row.default_expires_in,
   release_delay: row.release_delay,
   payout_duplicate_window: row.payout_duplicate_window,
+  payouts_paused: row.payouts_paused,
+  charges_paused: row.charges_paused,
   balance: {
     object: "balance",
     currency: "BRL",
