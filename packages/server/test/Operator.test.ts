@@ -40,6 +40,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operator"
         default_expires_in: 86_400,
         release_delay: 0,
         payout_duplicate_window: 0,
+        payouts_paused: false,
+        charges_paused: false,
         balance: { object: "balance", currency: "BRL", available: 0, pending: 0, total: 0 }
       })
       assert.match(plain.body.id, uuid7)
