@@ -20,6 +20,11 @@ export interface CreateOptions extends RequestOptions {
    * often it runs or is retried, and another creation is another call.
    */
   readonly idempotencyKey?: string | undefined
+  /**
+   * What to do where the key was used before and what is stored under it differs from these params: fail with
+   * `ReplayMismatch`, or return what is stored. `"reject"` when absent.
+   */
+  readonly onReplayMismatch?: "reject" | "return" | undefined
 }
 
 /** How a call was answered. */

@@ -22,16 +22,20 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
-import type { ChargesService, PaymentsService } from "./generated/Operations.ts"
-import type { Charge, Page } from "@pix-payments/client/internal/generated/Resources"
+import type { ChargesService, PaymentsService, PayoutsService } from "./generated/Operations.ts"
+import type { Charge, Page, Payout } from "@pix-payments/client/internal/generated/Resources"
 import { type Route, routes, version } from "@pix-payments/client/internal/generated/Routes"
-import { bareUrl, whatIsWrong, wrongConnection } from "@pix-payments/client/internal/Limits"
+import { bareUrl, whatIsWrong, wrongKey, wrongUrl } from "@pix-payments/client/internal/Limits"
 import {
+  type Awaitable,
   type ChargeCondition,
+  type Condition,
   isMet,
   isPassing,
+  type Kind,
   nextDelay,
   nextWait,
+  type PayoutCondition,
   wrongWait
 } from "@pix-payments/client/internal/WaitUntil"
 import { LARGEST_PAGE, startWalk } from "@pix-payments/client/internal/Walk"
@@ -57,7 +61,7 @@ export interface PaymentsClientOptions {
 export interface WaitOptions extends RequestOptions {
   /**
    * How long to wait in all, in milliseconds, from 0, which asks once; the last wait is shortened to what is left. Without
-   * it, until the charge is as wanted or can no longer become so, however long the service does not answer.
+   * it, until the condition is met or can no longer be met, however long the service does not answer.
    */
   readonly waitMs?: number | undefined
 }
@@ -81,6 +85,19 @@ export interface ChargesClient extends ChargesService {
   ) => Effect.Effect<Charge, PaymentsError>
 }
 
+/** The operations under `payouts`. */
+export interface PayoutsClient extends PayoutsService {
+  /**
+   * Polls a payout until it has this status, one of these, or is as the function wants, at the intervals and with the
+   * failures of `charges.waitUntil`. `payment.pix.completed` is not dispatched yet: polling is how to learn of it.
+   */
+  readonly waitUntil: (
+    id: string,
+    condition: PayoutCondition,
+    options?: WaitOptions
+  ) => Effect.Effect<Payout, PaymentsError>
+}
+
 /** The operations that answer with one result, each with its response. */
 export type WithResponses<Operations> = {
   readonly [Group in keyof Operations]: {
@@ -97,9 +114,11 @@ export type WithResponses<Operations> = {
 }
 
 /** Every operation of `/v1`. Lists are streams of their items; what fails is a `PaymentsError`. */
-export interface PaymentsClientShape extends Omit<PaymentsService, "charges"> {
+export interface PaymentsClientShape extends Omit<PaymentsService, "charges" | "payouts"> {
   /** Money in: Pix charges. */
   readonly charges: ChargesClient
+  /** Money out: Pix payouts. */
+  readonly payouts: PayoutsClient
   /** The same operations, each with status, headers, request id, idempotency key and number of attempts. */
   readonly withResponse: WithResponses<PaymentsService>
 }
@@ -188,7 +207,7 @@ const api = PaymentsApi.annotate(HttpApi.PayloadParseOptions, lenient)
 const make = Effect.fnUntraced(function* (options: PaymentsClientOptions) {
   const { apiKey, baseUrl, headers = {}, maxRetries = 2, timeoutMs = 30_000 } = options
   const defaults: Defaults = { timeoutMs, maxRetries, headers }
-  const wrong = wrongConnection(baseUrl, Redacted.value(apiKey)) ?? whatIsWrong(defaults)
+  const wrong = wrongUrl(baseUrl) ?? wrongKey(Redacted.value(apiKey)) ?? whatIsWrong(defaults)
   if (wrong !== undefined) {
     return yield* new PaymentsError({
       operation: "PaymentsClient",
@@ -218,7 +237,8 @@ const make = Effect.fnUntraced(function* (options: PaymentsClientOptions) {
   const operations = plain as unknown as PaymentsService
   return PaymentsClient.of({
     ...operations,
-    charges: { ...operations.charges, waitUntil: waitUntil(operations.charges.retrieve) },
+    charges: { ...operations.charges, waitUntil: waitUntil("charge", operations.charges.retrieve) },
+    payouts: { ...operations.payouts, waitUntil: waitUntil("payout", operations.payouts.retrieve) },
     withResponse: withResponse as unknown as PaymentsClientShape["withResponse"]
   })
 })
@@ -269,10 +289,13 @@ const mayPass = ({ reason }: PaymentsError): boolean =>
   "status" in reason ? isPassing(reason.status) : reason._tag === "ConnectionFailed" || reason._tag === "TimedOut"
 
 const waitUntil =
-  (retrieve: ChargesService["retrieve"]): ChargesClient["waitUntil"] =>
-  (id, condition, { waitMs = Infinity, ...options } = {}) =>
-    Effect.gen(function* () {
-      const operation = "charges.waitUntil"
+  <Resource extends Awaitable>(
+    kind: Kind,
+    retrieve: (id: string, options?: RequestOptions) => Effect.Effect<Resource, PaymentsError>
+  ) =>
+  (id: string, condition: Condition<Resource>, { waitMs = Infinity, ...options }: WaitOptions = {}) => {
+    const operation = `${kind}s.waitUntil`
+    return Effect.gen(function* () {
       const wrong = wrongWait(waitMs)
       if (wrong !== undefined) {
         const message = `${operation}: ${wrong}`
@@ -287,13 +310,14 @@ const waitUntil =
         const leftMs: number = isLast ? 0 : endMs - (yield* Clock.currentTimeMillis)
         const next = failed
           ? (nextDelay(attempts, leftMs, Object(read.reason).retryAfterMs) ?? read)
-          : nextWait(condition, read, attempts, leftMs, waitMs)
+          : nextWait(kind, condition, read, attempts, leftMs, waitMs)
         if (next instanceof PaymentsError) return yield* next
         if (typeof next === "string") {
-          const reason = { _tag: "WaitOver", message: next, charge: read as Charge } as const
+          const reason = { _tag: "WaitOver", message: next, [kind]: read } as const
           return yield* new PaymentsError({ operation, attempts, reason })
         }
         isLast = next === leftMs
         yield* Effect.sleep(next)
       }
-    })
+    }).pipe(Effect.withSpan(operation))
+  }

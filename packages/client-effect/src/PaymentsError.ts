@@ -5,8 +5,8 @@
  * no secret, no body of a request.
  */
 import * as Data from "effect/Data"
-import type { ApiErrorFields, CallFacts } from "@pix-payments/client/internal/Errors"
-import type { Charge, ErrorCode, ErrorFields } from "@pix-payments/client/internal/generated/Resources"
+import type { ApiErrorFields, CallFacts, ConnectionFailure } from "@pix-payments/client/internal/Errors"
+import type { Charge, ErrorCode, ErrorFields, Payout } from "@pix-payments/client/internal/generated/Resources"
 
 /** What a refusal says, with the code that it is known by. */
 export interface RefusalFields<Code extends string> extends ApiErrorFields {
@@ -31,6 +31,10 @@ export interface ConnectionFailed {
   readonly _tag: "ConnectionFailed"
   /** For humans. */
   readonly message: string
+  /** What is known of it: whether anything was sent at all. */
+  readonly reason: ConnectionFailure
+  /** The code of the transport's error, where it has one: `ECONNREFUSED`. */
+  readonly causeCode?: string
   /** What the transport says. */
   readonly cause?: unknown
 }
@@ -51,17 +55,40 @@ export interface InvalidCall {
   readonly message: string
 }
 
-/** `waitUntil` gave up: its time is over, or the charge can no longer become as wanted. */
+/** `waitUntil` gave up: its time is over, or the charge or payout can no longer become as wanted. */
 export interface WaitOver {
   readonly _tag: "WaitOver"
   /** For humans. */
   readonly message: string
-  /** The charge as it was read last. */
-  readonly charge: Charge
+  /** The charge as it was read last, by `charges.waitUntil`. */
+  readonly charge?: Charge
+  /** The payout as it was read last, by `payouts.waitUntil`. */
+  readonly payout?: Payout
+}
+
+/**
+ * The idempotency key was used before, for something else: what the service has under it differs from what was sent.
+ * Nothing was created.
+ */
+export interface ReplayMismatch {
+  readonly _tag: "ReplayMismatch"
+  /** For humans. */
+  readonly message: string
+  /** What differs, by the names of the params: `amount`, `customer.document`. */
+  readonly fields: ReadonlyArray<string>
+  /** The charge or payout that the key names. */
+  readonly data: Charge | Payout
 }
 
 /** Why a call failed. */
-export type PaymentsErrorReason = Refusal | UnknownRefusal | ConnectionFailed | TimedOut | InvalidCall | WaitOver
+export type PaymentsErrorReason =
+  | Refusal
+  | UnknownRefusal
+  | ConnectionFailed
+  | TimedOut
+  | InvalidCall
+  | ReplayMismatch
+  | WaitOver
 
 /** What a `PaymentsError` carries. */
 export interface PaymentsErrorFields extends CallFacts {

@@ -1,10 +1,14 @@
 /**
  * How an operation of the derived client becomes one result or one error.
  *
- * Guarantees: an operation has the idempotency key and the params that it came with, however often its effect runs and
- * whatever its attempts; a creation is never repeated without the key, but after 429. A refusal is told by its status,
- * whether its body arrives or not, and whether the `HttpClient` beneath takes it for a response or for an error. What the service answers is given as it came: unknown fields stay, unknown values are values. Time is
- * `Clock`'s and chance `Random`'s, so that tests decide both.
+ * Guarantees:
+ * - An operation has the idempotency key and the params that it came with, however often its effect runs and whatever its
+ *   attempts; a creation is never repeated without the key, but after 429.
+ * - A refusal is known by its status, whether its body arrives or not, and whether the `HttpClient` beneath takes it for
+ *   a response or for an error. A charge that was refused to an earlier attempt is refused to the call.
+ * - A replay of another creation is an error.
+ * - What the service answers is given as it came: unknown fields stay, unknown values are values.
+ * - Each operation is a span of its name. Time is `Clock`'s and chance `Random`'s, so that tests decide both.
  */
 import { errorCodes } from "@pix-payments/domain/ErrorCode"
 import * as Clock from "effect/Clock"
@@ -16,10 +20,20 @@ import * as Random from "effect/Random"
 import type * as Schema from "effect/Schema"
 import type { CallFacts } from "@pix-payments/client/internal/Errors"
 import type { Route } from "@pix-payments/client/internal/generated/Routes"
+import { doubt, failureOf } from "@pix-payments/client/internal/Failure"
 import { isSegment, whatIsWrong } from "@pix-payments/client/internal/Limits"
-import { refusalOf } from "@pix-payments/client/internal/Refusal"
-import { delayMs, isRemoved, isRetryable, MAX_RETRY_AFTER_MS, retryAfterMs } from "@pix-payments/client/internal/Retry"
-import type { RequestOptions, WithResponse } from "./Options.ts"
+import { isWhole, refusalOf } from "@pix-payments/client/internal/Refusal"
+import { differences, refusedCharge } from "@pix-payments/client/internal/Replay"
+import type { Charge, Payout } from "@pix-payments/client/internal/generated/Resources"
+import {
+  delayMs,
+  isRemoved,
+  isRetryable,
+  isUncertain,
+  MAX_RETRY_AFTER_MS,
+  retryAfterMs
+} from "@pix-payments/client/internal/Retry"
+import type { CreateOptions, WithResponse } from "./Options.ts"
 import { PaymentsError, type PaymentsErrorReason, refusalReason } from "./PaymentsError.ts"
 
 /** The headers of the attempt under way, for the middleware that sends it. */
@@ -62,9 +76,11 @@ export interface Defaults {
 export const send = <T>(
   defaults: Defaults,
   operation: Operation,
-  options: RequestOptions
-): Effect.Effect<WithResponse<T>, PaymentsError> =>
-  Effect.suspend(() => {
+  options: CreateOptions
+): Effect.Effect<WithResponse<T>, PaymentsError> => {
+  /** Whether an attempt of any run of this effect may have been carried out although no result came of it. */
+  let mayBeDone = false
+  return Effect.suspend(() => {
     const { idempotencyKey, name, route } = operation
     const timeoutMs = options.timeoutMs ?? defaults.timeoutMs
     const maxRetries = options.maxRetries ?? defaults.maxRetries
@@ -91,13 +107,14 @@ export const send = <T>(
       responseMode: "response-only"
     })
 
-    const attempt = (facts: CallFacts & { readonly requestId: string }, mayBeDone: boolean) =>
+    const attempt = (facts: CallFacts & { readonly requestId: string }) =>
       Effect.gen(function* () {
         const fail = (reason: PaymentsErrorReason, requestId = facts.requestId) =>
           Effect.fail(new PaymentsError({ ...facts, requestId, reason }))
-        const cutShort = {
+        const malformed = {
           _tag: "ConnectionFailed",
-          message: `${name} was answered with something that is no whole JSON`
+          message: `${name}: no whole answer of the service${doubt(route.method)}`,
+          reason: "malformed"
         } as const
         let answer: HttpClientResponse | undefined
         const { response, text } = yield* request.pipe(
@@ -115,11 +132,20 @@ export const send = <T>(
           Effect.catch((error) =>
             error._tag === "SchemaError"
               ? invalid("the request does not fit its declaration")
-              : fail({ _tag: "ConnectionFailed", message: `${name} did not reach the service`, cause: error.cause })
+              : fail({
+                  _tag: "ConnectionFailed",
+                  ...failureOf(name, route.method, error, mayBeDone),
+                  cause: error.cause
+                })
           ),
           Effect.timeoutOrElse({
             duration: timeoutMs,
-            orElse: () => fail({ _tag: "TimedOut", message: `${name} had no answer within ${timeoutMs} ms`, timeoutMs })
+            orElse: () =>
+              fail({
+                _tag: "TimedOut",
+                message: `${name}: no answer within ${timeoutMs} ms${doubt(route.method)}`,
+                timeoutMs
+              })
           }),
           Effect.catch((error) =>
             answer === undefined || isOk(answer)
@@ -131,11 +157,22 @@ export const send = <T>(
         const parsed = parse(text)
         if (!isOk(response) && !isRemoved(route.method, Object(parsed).code, mayBeDone)) {
           const waitMs = retryAfterMs(response.headers["retry-after"] ?? null, yield* Clock.currentTimeMillis)
-          const fields = refusalOf(response.status, parsed ?? text, waitMs, name)
+          const fields = refusalOf(response.status, parsed ?? text, waitMs, name, requestId)
           return yield* fail(refusalReason(fields, isKnown), requestId)
         }
-        if (parsed === undefined && (text !== "" || response.status !== 204)) {
-          return yield* fail(cutShort, requestId)
+        if (!isWhole(route, response.status, text, parsed)) return yield* fail(malformed, requestId)
+        const replayed = response.headers["idempotent-replayed"] === "true"
+        if (replayed && body !== undefined) {
+          const fields = options.onReplayMismatch === "return" ? [] : differences(JSON.parse(body), parsed)
+          if (fields.length > 0) {
+            const message = `${name}: the idempotency key was used before, with other params: ${fields.join(", ")}`
+            return yield* fail({ _tag: "ReplayMismatch", message, fields, data: parsed as Charge | Payout }, requestId)
+          }
+          const refused = mayBeDone ? refusedCharge(parsed) : undefined
+          if (refused !== undefined) {
+            const refusal = refusalReason(refusalOf(422, refused, undefined, name, requestId), isKnown)
+            return yield* fail(refusal, requestId)
+          }
         }
         return {
           data: (route.method === "DELETE" ? undefined : parsed) as T,
@@ -144,30 +181,31 @@ export const send = <T>(
             headers: response.headers,
             requestId,
             ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-            replayed: response.headers["idempotent-replayed"] === "true",
+            replayed,
             attempts: facts.attempts
           }
         }
       })
 
-    const from = (attempts: number, mayBeDone: boolean): Effect.Effect<WithResponse<T>, PaymentsError> =>
-      Effect.suspend(() => attempt({ ...identity, attempts, requestId: crypto.randomUUID() }, mayBeDone)).pipe(
+    const from = (attempts: number): Effect.Effect<WithResponse<T>, PaymentsError> =>
+      Effect.suspend(() => attempt({ ...identity, attempts, requestId: crypto.randomUUID() })).pipe(
         Effect.catch((error) => {
           const { reason } = error
-          const isSure = "status" in reason
-          const askedMs = isSure ? (reason.retryAfterMs ?? 0) : 0
-          const mayRepeat = isSure
-            ? isRetryable(reason.status, isRepeatable)
-            : isRepeatable && reason._tag !== "InvalidCall"
+          const isAnswered = "status" in reason
+          const isLost = reason._tag === "ConnectionFailed" || reason._tag === "TimedOut"
+          mayBeDone ||= isAnswered ? isUncertain(reason.status) : isLost && Object(reason).reason !== "not-sent"
+          const askedMs = isAnswered ? (reason.retryAfterMs ?? 0) : 0
+          const mayRepeat = isAnswered ? isRetryable(reason.status, isRepeatable) : isRepeatable && isLost
           if (!mayRepeat || attempts > maxRetries || askedMs > MAX_RETRY_AFTER_MS) return Effect.fail(error)
           return Random.next.pipe(
             Effect.flatMap((random) => Effect.sleep(delayMs(attempts, askedMs, random))),
-            Effect.andThen(from(attempts + 1, mayBeDone || !isSure || reason.status >= 500))
+            Effect.andThen(from(attempts + 1))
           )
         })
       )
-    return from(1, false)
-  })
+    return from(1)
+  }).pipe(Effect.withSpan(operation.name, { kind: "client" }))
+}
 
 /** Whether this release knows a code. */
 const isKnown = (code: string): boolean => Object.hasOwn(errorCodes, code)

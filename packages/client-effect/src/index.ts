@@ -8,6 +8,7 @@ export {
   PaymentsClient,
   type PaymentsClientOptions,
   type PaymentsClientShape,
+  type PayoutsClient,
   type WaitOptions,
   type WithResponses
 } from "./PaymentsClient.ts"
@@ -19,12 +20,13 @@ export {
   type PaymentsErrorReason,
   type Refusal,
   type RefusalFields,
+  type ReplayMismatch,
   type TimedOut,
   type UnknownRefusal,
   type WaitOver
 } from "./PaymentsError.ts"
 export type { CreateOptions, RequestOptions, ResponseInfo, WithResponse } from "./Options.ts"
-export type { ApiErrorFields, CallFacts } from "@pix-payments/client/internal/Errors"
+export type { ApiErrorFields, CallFacts, ConnectionFailure } from "@pix-payments/client/internal/Errors"
 export type * from "./generated/Operations.ts"
 export type * from "@pix-payments/client/internal/generated/Resources"
-export type { ChargeCondition } from "@pix-payments/client/internal/WaitUntil"
+export type { Awaitable, ChargeCondition, Condition, PayoutCondition } from "@pix-payments/client/internal/WaitUntil"

@@ -9,6 +9,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import * as Tracer from "effect/Tracer"
 import type { ServerResponse } from "node:http"
 import { inspect } from "node:util"
 import { TestService } from "@pix-payments/server/test/Service"
@@ -20,7 +21,7 @@ import {
   PaymentsError,
   type WaitOptions
 } from "../src/index.ts"
-import { chargeOf, secretKey, someCharge } from "@pix-payments/client/test/Samples"
+import { chargeOf, payoutOf, secretKey, someCharge } from "@pix-payments/client/test/Samples"
 import { type Asked, json, startStub } from "@pix-payments/client/test/Stub"
 
 /** A client of an account of its own. */
@@ -377,7 +378,7 @@ describe("the Effect client", () => {
       const { asked, result } = yield* hurried(over(() => {}, Effect.flip(balance), { maxRetries: 1 }))
       assert.deepStrictEqual(
         { ...result.reason },
-        { _tag: "TimedOut", message: "balance.retrieve had no answer within 30000 ms", timeoutMs: 30_000 }
+        { _tag: "TimedOut", message: "balance.retrieve: no answer within 30000 ms", timeoutMs: 30_000 }
       )
       assert.strictEqual(result.attempts, 2)
       assert.isAtMost(asked.length, 2)
@@ -549,6 +550,109 @@ describe("the Effect client", () => {
       const { counts, error } = yield* giveUp("pending", "paid", { waitMs: 100_000 })
       assert.include(error.message, "still pending after 100000 ms")
       assert.deepStrictEqual(counts, [1, 2, 3, 3, 4])
+    })
+  )
+
+  const replayed = { "idempotent-replayed": "true" }
+
+  it.effect("a replay of another creation is an error, unless what is stored is wanted", () =>
+    Effect.gen(function* () {
+      const stored = payoutOf({ amount: 5000 })
+      const pay = (onReplayMismatch?: "return") =>
+        Effect.flatMap(PaymentsClient, ({ payouts }) =>
+          payouts.create(
+            { amount: 500, pix_key_type: "email", pix_key: "ANA@example.com" },
+            { idempotencyKey: "refund-1001", onReplayMismatch }
+          )
+        )
+      const answer = (response: ServerResponse) => json(response, 201, stored, replayed)
+      const { asked, result } = yield* over(answer, Effect.flip(pay()))
+      assert.deepInclude(result.reason, { _tag: "ReplayMismatch", fields: ["amount"], data: stored })
+      assert.strictEqual(result.idempotencyKey, "refund-1001")
+      assert.strictEqual(asked.length, 1)
+      assert.deepStrictEqual((yield* over(answer, pay("return"))).result, stored)
+    })
+  )
+
+  it.effect(
+    "a refusal whose answer was lost is a refusal, whether the client repeats the call or its effect runs again",
+    () =>
+      Effect.gen(function* () {
+        const failed = chargeOf({
+          status: "failed",
+          failure_reason: "No.",
+          pix: { br_code: null, end_to_end_id: null }
+        })
+        const answer = (response: ServerResponse, _: Asked, count: number) =>
+          count === 1 ? void response.destroy() : json(response, 201, failed, replayed)
+        const { result } = yield* hurried(over(answer, Effect.flip(create)))
+        assert.deepInclude(result.reason, { _tag: "ACQUIRER_REJECTED", status: 422, charge_id: failed.id })
+        const again = Effect.flatMap(PaymentsClient, ({ charges }) =>
+          Effect.flip(Effect.retry(charges.create(someCharge), { times: 1 }))
+        )
+        const rerun = yield* over(answer, again, { maxRetries: 0 })
+        assert.strictEqual(rerun.asked.length, 2)
+        assert.strictEqual(rerun.result.reason._tag, "ACQUIRER_REJECTED")
+        // A replay that the caller asks for is what the contract says.
+        const own = yield* over((response) => json(response, 201, failed, replayed), create)
+        assert.strictEqual(own.result.data.status, "failed")
+      })
+  )
+
+  it.effect("a lost connection says whether anything was sent", () =>
+    Effect.gen(function* () {
+      const { result } = yield* over((response) => void response.destroy(), Effect.flip(create), { maxRetries: 0 })
+      assert.deepInclude(result.reason, { _tag: "ConnectionFailed", reason: "lost" })
+      assert.include(result.message, "it may have been carried out")
+      const stub = yield* Effect.promise(() => startStub(() => {}))
+      yield* Effect.promise(() => stub[Symbol.asyncDispose]())
+      const unsent = yield* Effect.flip(
+        Effect.provide(
+          create,
+          PaymentsClient.layer({ baseUrl: stub.url, apiKey: Redacted.make(secretKey), maxRetries: 0 })
+        )
+      )
+      assert.deepInclude(unsent.reason, { reason: "not-sent", causeCode: "ECONNREFUSED" })
+      assert.strictEqual(unsent.message, "charges.create: ECONNREFUSED, nothing was sent")
+      for (const body of [{ data: null }, null]) {
+        const list = Effect.flatMap(PaymentsClient, ({ charges }) => Effect.flip(Stream.runCollect(charges.list())))
+        const { result } = yield* over((response) => json(response, 200, body), list, { maxRetries: 0 })
+        assert.deepInclude(result.reason, { _tag: "ConnectionFailed", reason: "malformed" })
+      }
+    })
+  )
+
+  it.effect("waits for a payout, and gives up on what can no longer come", () =>
+    Effect.gen(function* () {
+      const wait = (status: string) =>
+        Effect.flatMap(PaymentsClient, ({ payouts }) => payouts.waitUntil("1", "completed")).pipe((waiting) =>
+          over(
+            (response, _, count) => json(response, 200, payoutOf({ status: count === 1 ? "processing" : status })),
+            waiting
+          )
+        )
+      assert.strictEqual((yield* hurried(wait("completed"))).result.status, "completed")
+      const { reason } = yield* Effect.flip(hurried(wait("failed")))
+      assert.strictEqual(reason._tag === "WaitOver" && reason.payout?.status, "failed")
+    })
+  )
+
+  it.effect("each operation is a span of its name, whatever its attempts", () =>
+    Effect.gen(function* () {
+      const names: Array<string> = []
+      const tracer = Tracer.make({
+        span: (options) => {
+          names.push(options.name)
+          return new Tracer.NativeSpan(options)
+        }
+      })
+      yield* hurried(
+        over(
+          (response, _, count) => (count === 1 ? json(response, 503, oops) : json(response, 201, chargeOf())),
+          create
+        )
+      ).pipe(Effect.provideService(Tracer.Tracer, tracer))
+      assert.strictEqual(names.filter((name) => name === "charges.create").length, 1)
     })
   )
 

@@ -3,8 +3,8 @@
  * events, the table of its routes, and the signatures of both clients. The files are committed, so that neither
  * `effect` nor the declaration is needed to read them.
  *
- * Guarantees: equal declarations give equal text; what a caller reads is open (unknown values of an enumeration are
- * part of its type), what a caller sends is closed; every operation names its scope and its error codes.
+ * Guarantees: equal declarations give equal text; enumerations are open (unknown values are part of the type), in
+ * what a caller sends too; every operation names its scope and its error codes.
  *
  * Source: `PaymentsApi` and the OpenAPI document made of it; payments-api-v1.md "Versioning".
  */
@@ -13,6 +13,7 @@ import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
 import { chargeStatusAt, chargeTransitions, ChargeStatus } from "@pix-payments/domain/Charge"
 import { errorCodes } from "@pix-payments/domain/ErrorCode"
 import { eventNames } from "@pix-payments/domain/EventCatalog"
+import { payoutTransitions, PayoutStatus } from "@pix-payments/domain/Payout"
 import { documentOf, type Json, list, object, Types } from "./JsonSchemaTypes.ts"
 
 /** Every generated file: its path below `packages`, and its text before formatting. */
@@ -136,7 +137,11 @@ const envelope = (types: Types, name: string, schema: Json, resource: string): s
       description: `An event of a ${resource}, as \`data\` shows it after the change.`,
       properties: {
         ...properties,
-        event: { ...object(event), typescript: `${known} | Unrecognized`, description: "Full name." },
+        event: {
+          ...object(event),
+          typescript: `${known} | \`${resource}.\${string}.\${string}\``,
+          description: "Full name. Names that this release does not know are possible."
+        },
         resource: { typescript: JSON.stringify(resource), description: "First part of the name." }
       }
     },
@@ -221,30 +226,64 @@ export interface Route {
 
 export const routes = { ${table.join(",\n")} } as const satisfies Record<string, Record<string, Route>>
 
-/** What a charge of each status may become, at once or by and by; nothing where the status is final. */
-export const laterChargeStatuses: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
-${ChargeStatus.literals.map((status) => JSON.stringify([status, laterThan(status)])).join(",\n")}
-])
+/** The statuses of a kind of resource, and for each one those that may follow, at once or by and by, by their places. */
+export interface Statuses {
+  readonly all: ReadonlyArray<string>
+  readonly later: ReadonlyArray<string>
+}
+
+export const statuses: Readonly<Record<"charge" | "payout", Statuses>> = {
+charge: ${places(ChargeStatus.literals, laterCharges)},
+payout: ${places(PayoutStatus.literals, laterPayouts)}
+}
 
 /** The release of this package. */
 export const version = ${JSON.stringify(version)}
 `
 }
 
-/** Every status that the transitions reach from this one. */
-const laterThan = (status: ChargeStatus): ReadonlyArray<ChargeStatus> => {
-  const later = new Set<ChargeStatus>()
-  const follow = (from: ChargeStatus) => {
-    const moved = chargeTransitions.filter((transition) => transition.from.includes(from)).map(({ to }) => to)
-    for (const to of [...moved, chargeStatusAt(from, 0, 0)]) {
+const places = <Status extends string>(
+  all: ReadonlyArray<Status>,
+  laterOf: (status: Status) => ReadonlyArray<Status>
+): string => {
+  // One digit names a status.
+  if (all.length > 10) throw new Error("more statuses than digits")
+  const later = all.map((status) =>
+    laterOf(status)
+      .map((one) => all.indexOf(one))
+      .join("")
+  )
+  return JSON.stringify({ all, later })
+}
+
+/** Every status that the steps reach from this one. */
+const reached = <Status extends string>(
+  status: Status,
+  all: ReadonlyArray<Status>,
+  next: (from: Status) => ReadonlyArray<Status>
+): ReadonlyArray<Status> => {
+  const later = new Set<Status>()
+  const follow = (from: Status) => {
+    for (const to of next(from)) {
       if (to === from || later.has(to)) continue
       later.add(to)
       follow(to)
     }
   }
   follow(status)
-  return ChargeStatus.literals.filter((one) => later.has(one))
+  return all.filter((one) => later.has(one))
 }
+
+const laterCharges = (status: ChargeStatus): ReadonlyArray<ChargeStatus> =>
+  reached(status, ChargeStatus.literals, (from) => [
+    ...chargeTransitions.filter((transition) => transition.from.includes(from)).map(({ to }) => to),
+    chargeStatusAt(from, 0, 0)
+  ])
+
+const laterPayouts = (status: PayoutStatus): ReadonlyArray<PayoutStatus> =>
+  reached(status, PayoutStatus.literals, (from) =>
+    payoutTransitions.filter((transition) => transition.from.includes(from)).map(({ to }) => to)
+  )
 
 const route = (operation: Operation): string => {
   const fields = [

@@ -1,8 +1,8 @@
 /**
  * TypeScript of JSON Schema, as far as the OpenAPI document of `/v1` uses it. What it does not know it refuses.
  *
- * Guarantees: fields that are read are `readonly` and their enumerations open; optional fields that are sent may also
- * be `undefined`. Descriptions, units and limits become documentation.
+ * Guarantees: fields are `readonly` and enumerations open; optional fields that are sent may also be `undefined`.
+ * Descriptions, units and limits become documentation.
  */
 
 import { fieldNotes } from "./FieldNotes.ts"
@@ -67,10 +67,11 @@ export class Types {
     const values = schema["enum"]
     if (Array.isArray(values)) {
       const known = this.#known.get(JSON.stringify(values))
-      if (known !== undefined) return known
+      if (known !== undefined) return direction === "sent" ? `Open<${known}>` : known
       const literals = values.map((value) => JSON.stringify(value)).join(" | ")
-      // A single value that is read says what kind of thing this is; every other enumeration may grow.
-      return direction === "sent" || name.endsWith("Object") ? literals : `Open<${literals}>`
+      // A single value that is read says what kind of thing this is; every other enumeration may grow, and what was read
+      // can be sent.
+      return name.endsWith("Object") ? literals : `Open<${literals}>`
     }
     switch (schema["type"]) {
       case "string":

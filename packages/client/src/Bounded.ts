@@ -7,41 +7,39 @@
 /** What ended the work. */
 export type Ended = "timeout" | "aborted"
 
-/** Runs `work` for at most `timeoutMs`; `onEnd` makes the error where something else than the work ended it. */
+/** Runs `work` for at most `timeoutMs`. `onEnd` makes the error where something else ended it, or the work's result. */
 export const bounded = <A>(
   work: (signal: AbortSignal) => Promise<A>,
   timeoutMs: number,
   signal: AbortSignal | undefined,
-  onEnd: (ended: Ended) => Error
+  onEnd: (ended: Ended) => Error | { readonly result: A }
 ): Promise<A> => {
   const controller = new AbortController()
-  let tidy = () => {}
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let onAbort = () => {}
   return new Promise<A>((resolve, reject) => {
     const end = (ended: Ended) => {
-      reject(onEnd(ended))
+      const outcome = onEnd(ended)
+      if ("result" in outcome) resolve(outcome.result)
+      else reject(outcome)
       controller.abort()
     }
-    const onAbort = () => end("aborted")
+    onAbort = () => end("aborted")
     if (signal?.aborted) return onAbort()
-    const timer = setTimeout(() => end("timeout"), timeoutMs)
+    timer = setTimeout(() => end("timeout"), timeoutMs)
     signal?.addEventListener("abort", onAbort)
-    tidy = () => {
-      clearTimeout(timer)
-      signal?.removeEventListener("abort", onAbort)
-    }
     work(controller.signal).then(resolve, reject)
-  }).finally(() => tidy())
+  }).finally(() => {
+    clearTimeout(timer)
+    signal?.removeEventListener("abort", onAbort)
+  })
 }
 
 /** Waits; fails as `onAbort` says when the signal ends it. */
 export const sleep = (ms: number, signal: AbortSignal | undefined, onAbort: () => Error): Promise<void> =>
-  bounded(
-    () => new Promise<void>(() => {}),
+  bounded<void>(
+    () => new Promise(() => {}),
     ms,
     signal,
-    (ended) => (ended === "timeout" ? new Slept() : onAbort())
-  ).catch((error: unknown) => {
-    if (!(error instanceof Slept)) throw error
-  })
-
-class Slept extends Error {}
+    (ended) => (ended === "aborted" ? onAbort() : { result: undefined })
+  )

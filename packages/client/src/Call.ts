@@ -1,8 +1,10 @@
 /**
  * A call under way: a promise of its result that also tells how it was answered.
  *
- * Guarantees: the request is sent once, when the call is made (a list's when it is first looked at), however often the
- * promise is used; the idempotency key is known before the outcome is.
+ * Guarantees:
+ * - The request is sent once, when the call is made (a list's when it is first looked at), however often it is awaited.
+ * - The idempotency key is known before the outcome is.
+ * - A failure that nobody awaits is an unhandled rejection, as with any promise.
  */
 
 /** How a call was answered. */
@@ -10,7 +12,7 @@ export interface ResponseInfo {
   /** HTTP status. */
   readonly status: number
   /** The answer's headers. */
-  readonly headers: Headers
+  readonly headers: ResponseHeaders
   /** `X-Request-Id`: names the last attempt in the service's logs. */
   readonly requestId: string
   /** The key of a creation, yours or the one that was made for it. */
@@ -19,6 +21,14 @@ export interface ResponseInfo {
   readonly replayed: boolean
   /** How often the request was sent, 1 or more. */
   readonly attempts: number
+}
+
+/** The headers of an answer, as far as every `fetch` has them. */
+export interface ResponseHeaders {
+  /** The value of a header, whatever its case. */
+  get(name: string): string | null
+  /** Calls back with each value and name. */
+  forEach(each: (value: string, name: string) => void): void
 }
 
 /** A result together with its response. */
@@ -48,6 +58,11 @@ export interface CreateOptions extends RequestOptions {
    * outlives this process. Without one, a UUID is made for the call and kept over its retries.
    */
   readonly idempotencyKey?: string | undefined
+  /**
+   * What to do where the key was used before and what is stored under it differs from these params: reject with
+   * `ReplayMismatchError`, or return what is stored. `"reject"` when absent.
+   */
+  readonly onReplayMismatch?: "reject" | "return" | undefined
 }
 
 /** A promise of a result; `await` it, or its `withResponse()`. */
@@ -58,7 +73,7 @@ export class Call<T> implements Promise<T> {
   readonly #answered: () => Promise<WithResponse<T>>
 
   /** @internal */
-  constructor(answered: () => Promise<WithResponse<T>>, idempotencyKey?: string) {
+  constructor(answered: () => Promise<WithResponse<T>>, idempotencyKey?: string | undefined) {
     this.#answered = answered
     if (idempotencyKey !== undefined) this.idempotencyKey = idempotencyKey
   }

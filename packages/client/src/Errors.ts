@@ -1,10 +1,13 @@
 /**
  * Why a call failed: one class for each way, all of them `PaymentsError`.
  *
- * Guarantees: an error carries what is needed to repeat the call (`idempotencyKey`) and to ask about it (`requestId`),
- * and never what was sent: no key, no secret, no body of a request.
+ * Guarantees:
+ * - An error carries what is needed to repeat the call (`idempotencyKey`) and to ask about it (`requestId`).
+ * - No error shows what was sent: no API key, no secret, no body of a request.
+ * - `instanceof` holds across copies of this package, so that ESM and CommonJS in one process agree.
  */
-import type { ErrorCode, ErrorFields } from "./generated/Resources.ts"
+import { brand, isBranded } from "./Brand.ts"
+import type { Charge, ErrorCode, ErrorFields, Payout } from "./generated/Resources.ts"
 
 /** What is known of a call, whatever became of it. */
 export interface CallFacts {
@@ -29,9 +32,14 @@ export class PaymentsError extends Error implements CallFacts {
   /** How often the request was sent; 0 when it never was. */
   declare readonly attempts: number
 
-  constructor(message: string, facts: CallFacts, options?: ErrorOptions) {
+  constructor(message: string, facts: CallFacts, options?: { readonly cause?: unknown }) {
     super(message, options)
     Object.assign(this, facts)
+  }
+
+  /** @internal */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isBranded(this, value)
   }
 
   /** The facts, for a log. */
@@ -43,8 +51,20 @@ export class PaymentsError extends Error implements CallFacts {
 /** The call was made wrongly and nothing was sent: an option, an id, or params that cannot be written as JSON. */
 export class UsageError extends PaymentsError {}
 
+/**
+ * Why there was no answer. `not-sent`: no attempt reached the service, so nothing was done. `lost`: the connection broke,
+ * and the service may have carried out the call. `malformed`: what came is no whole answer of the service, which may have
+ * carried out the call.
+ */
+export type ConnectionFailure = "not-sent" | "lost" | "malformed"
+
 /** No answer: the connection failed or broke off before one, or what came was no whole answer of the service. */
-export class ConnectionError extends PaymentsError {}
+export class ConnectionError extends PaymentsError {
+  /** What is known of it: whether anything was sent at all. */
+  declare readonly reason: ConnectionFailure
+  /** The code of the transport's error, where it has one: `ECONNREFUSED`. */
+  declare readonly causeCode?: string
+}
 
 /** No whole answer within the time of an attempt. */
 export class TimeoutError extends PaymentsError {
@@ -55,10 +75,25 @@ export class TimeoutError extends PaymentsError {
 /** The caller's `signal` ended the call; `cause` is its reason. */
 export class AbortError extends PaymentsError {}
 
-/** `waitUntil` gave up: its time is over, or the charge can no longer become as wanted. */
+/** `waitUntil` gave up: its time is over, or the charge or payout can no longer become as wanted. */
 export class WaitError extends PaymentsError {
-  /** The charge as it was read last. */
-  declare readonly charge: { readonly id: string; readonly status: string }
+  /** The charge as it was read last, by `charges.waitUntil`. */
+  declare readonly charge?: Charge
+  /** The payout as it was read last, by `payouts.waitUntil`. */
+  declare readonly payout?: Payout
+}
+
+/**
+ * The idempotency key was used before, for something else: what the service has under it differs from what was sent.
+ * Nothing was created. Use another key, or `onReplayMismatch: "return"` to get what is there.
+ */
+export class ReplayMismatchError extends PaymentsError {
+  /** What differs, by the names of the params: `amount`, `customer.document`. */
+  declare readonly fields: ReadonlyArray<string>
+  /** The charge or payout that the key names. */
+  declare readonly data: Charge | Payout
+  /** The key, which names another creation. */
+  declare readonly idempotencyKey: string
 }
 
 /** What an answer with an error says. */
@@ -77,7 +112,7 @@ export interface ApiErrorFields {
   readonly body: unknown
 }
 
-/** The service answered with an error. `message` is for humans; branch on `code`, best with `isCode`. */
+/** The service answered with an error. `message` is for humans: code, failed fields or reason, status and request id. Branch on `code`, best with `isCode`. */
 export class ApiError extends PaymentsError implements ApiErrorFields {
   /** HTTP status. */
   declare readonly status: number
@@ -157,6 +192,7 @@ for (const [name, type] of Object.entries({
   TimeoutError,
   AbortError,
   WaitError,
+  ReplayMismatchError,
   ApiError,
   InvalidRequestError,
   AuthenticationError,
@@ -165,6 +201,5 @@ for (const [name, type] of Object.entries({
   RateLimitError,
   ServerError
 })) {
-  // A bundler may rename classes; their names are part of the contract.
-  Object.defineProperty(type.prototype, "name", { value: name, writable: true, configurable: true })
+  brand(name, type)
 }

@@ -29,6 +29,10 @@ export interface Hooks {
   readonly onResponse?:
     | ((attempt: AttemptInfo & { readonly status: number; readonly durationMs: number }) => void)
     | undefined
+  /** After an attempt ended without a whole answer: its connection failed, its time was over, or its caller aborted it. */
+  readonly onFailure?:
+    | ((attempt: AttemptInfo & { readonly error: PaymentsError; readonly durationMs: number }) => void)
+    | undefined
   /** Before waiting `delayMs` milliseconds to send again, because of `error`. */
   readonly onRetry?:
     | ((attempt: AttemptInfo & { readonly error: PaymentsError; readonly delayMs: number }) => void)

@@ -2,16 +2,22 @@
  * What a client refuses to send at all, said without the values: they may be secrets in the wrong place.
  */
 
-/** What is wrong with the address or the key of a service, or `undefined`. */
-export const wrongConnection = (baseUrl: string, apiKey: string): string | undefined => {
-  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
-  if (!/^https?:$/.test(url?.protocol ?? "")) return "baseUrl must be an http or https URL"
-  if (url?.username || url?.password || url?.search || url?.hash) {
-    return "baseUrl must have no user, password, query or fragment"
-  }
-  // `fetch` would say the key in its complaint.
-  if (typeof apiKey !== "string" || !/^[!-~]+$/.test(apiKey)) return "apiKey must be visible ASCII without white space"
-  return undefined
+/** What is wrong with the address of a service, or `undefined`. */
+export const wrongUrl = (baseUrl: string | undefined): string | undefined => {
+  if (!baseUrl) return "baseUrl is missing: pass it or set PAYMENTS_URL"
+  if (!/^https?:/i.test(baseUrl) || !URL.canParse(baseUrl)) return "baseUrl must be an http or https URL"
+  const { hash, password, pathname, search, username } = new URL(baseUrl)
+  if (username || password || search || hash) return "baseUrl must have no user, password, query or fragment"
+  return /\/v1\/*$/.test(pathname) ? "baseUrl must not end in /v1: the client adds it" : undefined
+}
+
+/** What is wrong with an API key, or `undefined`. */
+export const wrongKey = (apiKey: unknown): string | undefined => {
+  if (apiKey === undefined || apiKey === "") return "apiKey is missing: pass it or set PAYMENTS_API_KEY"
+  // `fetch` would show the key in its complaint.
+  return typeof apiKey === "string" && /^[!-~]+$/.test(apiKey)
+    ? undefined
+    : "apiKey must be visible ASCII without white space"
 }
 
 /** The address without what may stand at its end. */
@@ -35,28 +41,18 @@ export const whatIsWrong = (call: {
   if (key !== undefined && !(typeof key === "string" && /^[!-~]{8,255}$/.test(key))) {
     return "idempotencyKey must be 8 to 255 visible ASCII characters"
   }
-  const headers = headersOf(call.headers)
-  if (!headers) return "a header is malformed"
-  // They would be sent over, in silence: a creation would not be repeatable under the key that its caller knows.
-  for (const [name, option] of OWN_HEADERS) {
-    if (headers.has(name)) return `${name} is not for headers: use the option ${option}`
+  let headers: Headers
+  try {
+    headers = new Headers(call.headers)
+  } catch {
+    return "a header is malformed"
   }
+  // They would be overwritten in silence: a creation would not be repeatable under the key that its caller knows.
+  if (headers.has("x-api-key")) return "x-api-key is not for headers: use the option apiKey"
+  if (headers.has("idempotency-key")) return "idempotency-key is not for headers: use the option idempotencyKey"
   return undefined
 }
 
 /** Whether an id can stand in a path: dots would leave it, nothing at all would name the list, half a character is none. */
 export const isSegment = (id: unknown): id is string =>
   typeof id === "string" && !/^\.{0,2}$/.test(id) && id.isWellFormed()
-
-const OWN_HEADERS = [
-  ["x-api-key", "apiKey"],
-  ["idempotency-key", "idempotencyKey"]
-] as const
-
-const headersOf = (headers: Readonly<Record<string, string>> | undefined): Headers | undefined => {
-  try {
-    return new Headers(headers)
-  } catch {
-    return undefined
-  }
-}

@@ -16,6 +16,12 @@ export interface PageQuery {
   readonly starting_after?: string | undefined
 }
 
+/** A page that leads to the next one. */
+export interface ListPage<Item> extends Page<Item> {
+  /** The next page, under the same query; `undefined` at the end of the list. */
+  getNextPage(): PageCall<Item> | undefined
+}
+
 /**
  * `await` gives the first page; `for await` every item of every page.
  *
@@ -31,27 +37,34 @@ export interface PageQuery {
  * const latest = await payments.charges.list().toArray({ limit: 250 })
  * ```
  */
-export class PageCall<Item> extends Call<Page<Item>> implements AsyncIterable<Item> {
+export class PageCall<Item> extends Call<ListPage<Item>> implements AsyncIterable<Item> {
   readonly #query: PageQuery
-  readonly #fetchPage: (query: PageQuery) => Promise<WithResponse<Page<Item>>>
+  readonly #fetchPage: FetchPage<Item>
 
   /** @internal */
-  constructor(query: PageQuery, fetchPage: (query: PageQuery) => Promise<WithResponse<Page<Item>>>) {
-    let first: Promise<WithResponse<Page<Item>>> | undefined
-    super(() => (first ??= fetchPage(query)))
+  constructor(query: PageQuery, fetchPage: FetchPage<Item>) {
+    let first: Promise<WithResponse<ListPage<Item>>> | undefined
+    super(
+      () =>
+        (first ??= fetchPage(query).then(({ data, response }) => ({ data: linked(data, query, fetchPage), response })))
+    )
     this.#query = query
     this.#fetchPage = fetchPage
   }
 
-  /** Every page, the first one first. */
+  /** Every page, the first one first, of 100 items unless the query says otherwise. Each time from the start. */
   async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
     const judge = startWalk()
-    let page: Page<Item> = await this
+    const query: { limit: number; starting_after?: string | undefined } = {
+      ...this.#query,
+      limit: this.#query.limit ?? LARGEST_PAGE
+    }
     while (true) {
+      const page = (await this.#fetchPage(query)).data
       const step = judge(page)
       if (step) yield page
       if (step?.next === undefined) return
-      page = (await this.#fetchPage({ ...this.#query, starting_after: step.next })).data
+      query.starting_after = step.next
     }
   }
 
@@ -68,15 +81,23 @@ export class PageCall<Item> extends Call<Page<Item>> implements AsyncIterable<It
     if (!Number.isSafeInteger(limit) || limit < 1) {
       throw new UsageError("limit must be a whole number above 0", { operation: "toArray", attempts: 0 })
     }
-    const pages =
-      this.#query.limit === undefined
-        ? new PageCall({ ...this.#query, limit: Math.min(limit, LARGEST_PAGE) }, this.#fetchPage)
-        : this
+    const size = this.#query.limit ?? Math.min(limit, LARGEST_PAGE)
     const items: Array<Item> = []
-    for await (const item of pages) {
+    for await (const item of new PageCall({ ...this.#query, limit: size }, this.#fetchPage)) {
       items.push(item)
       if (items.length === limit) break
     }
     return items
   }
+}
+
+/** Asks for a page. */
+type FetchPage<Item> = (query: PageQuery) => Promise<WithResponse<Page<Item>>>
+
+/** The page, with the way to the next one where `JSON.stringify` and comparisons do not see it. */
+const linked = <Item>(page: Page<Item>, query: PageQuery, fetchPage: FetchPage<Item>): ListPage<Item> => {
+  const { next } = startWalk(query.starting_after)(page) ?? {}
+  const getNextPage = () =>
+    next === undefined ? undefined : new PageCall({ ...query, starting_after: next }, fetchPage)
+  return Object.defineProperty(page, "getNextPage", { value: getNextPage }) as ListPage<Item>
 }

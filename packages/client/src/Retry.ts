@@ -3,7 +3,7 @@
  *
  * Guarantees: what may have been carried out is repeated only where repeating is safe: reads, changes that say how
  * things are to be, and creations under an idempotency key. A creation that takes no key is repeated after 429 alone:
- * every other answer may come after its commit. What the service refused (4xx but 429) is never repeated, nor does it
+ * every other answer may come after its commit. What the service refused (4xx but 408 and 429) is never repeated, nor does it
  * matter how much of the refusal arrived. Delays are random over their whole range, so that clients that failed together
  * do not come back together; where the service asks for a wait, chance comes on top of it, up to a quarter more.
  *
@@ -13,9 +13,12 @@
 /** The longest that `Retry-After` is waited for; who asks for more gets the error at once. */
 export const MAX_RETRY_AFTER_MS = 60_000
 
-/** Statuses of which a request may be sent again. */
+/** Statuses of which a request may be sent again: 408 and 52x are of proxies that gave up on the service. */
 export const isRetryable = (status: number, isRepeatable: boolean): boolean =>
-  status === 429 || (isRepeatable && (status === 500 || (status >= 502 && status <= 504)))
+  status === 429 || (isRepeatable && /^(408|50[0234]|52.)$/.test(`${status}`))
+
+/** Whether a call may have been carried out although it was answered so. */
+export const isUncertain = (status: number): boolean => status === 408 || status >= 500
 
 /**
  * Whether an answer says that what was to be removed is gone by an earlier attempt, of which no result came. Only the

@@ -11,9 +11,9 @@ export interface Step {
   readonly next: string | undefined
 }
 
-/** Judges the pages of one walk in their order; `undefined` for one that was seen already. */
-export const startWalk = (): ((page: Page<unknown>) => Step | undefined) => {
-  const seen = new Set<string>()
+/** Judges the pages of one walk, from a cursor on, in their order; `undefined` for one that was seen already. */
+export const startWalk = (cursor?: string): ((page: Page<unknown>) => Step | undefined) => {
+  const seen = new Set([cursor])
   return ({ data, has_more }) => {
     const { id } = Object(data.at(-1))
     const last = typeof id === "string" ? id : undefined

@@ -3,7 +3,14 @@
  *
  * @module
  */
-export { Call, type CreateOptions, type RequestOptions, type ResponseInfo, type WithResponse } from "./Call.ts"
+export {
+  Call,
+  type CreateOptions,
+  type RequestOptions,
+  type ResponseHeaders,
+  type ResponseInfo,
+  type WithResponse
+} from "./Call.ts"
 export {
   AbortError,
   ApiError,
@@ -11,12 +18,14 @@ export {
   AuthenticationError,
   type CallFacts,
   ConnectionError,
+  type ConnectionFailure,
   InvalidRequestError,
   isCode,
   NotFoundError,
   PaymentsError,
   PermissionError,
   RateLimitError,
+  ReplayMismatchError,
   ServerError,
   TimeoutError,
   UsageError,
@@ -25,6 +34,7 @@ export {
 export type * from "./generated/Operations.ts"
 export type * from "./generated/Resources.ts"
 export type { AttemptInfo, Hooks } from "./Hooks.ts"
-export { PageCall, type PageQuery } from "./PageCall.ts"
-export { type Charges, Payments, type PaymentsOptions } from "./Payments.ts"
-export type { ChargeCondition, WaitOptions } from "./WaitUntil.ts"
+export { type ListPage, PageCall, type PageQuery } from "./PageCall.ts"
+export { type Charges, Payments, type PaymentsOptions, type Payouts, type RawOptions } from "./Payments.ts"
+export type { Fetch, FetchInit, FetchResponse } from "./Transport.ts"
+export type { Awaitable, ChargeCondition, Condition, PayoutCondition, WaitOptions } from "./WaitUntil.ts"

@@ -65,7 +65,7 @@ const run = async () => {
   let retries = 0
   const hooks = { onRetry: () => void retries++ }
   const nobody = new Payments({ baseUrl: "http://127.0.0.1:1", apiKey: "pix_", maxRetries: 1, hooks })
-  const unreachable = await nobody.balance.retrieve().then(() => "", String)
+  const unreachable = await nobody.balance.retrieve().then(() => "", (error) => String(error).split(":", 1)[0])
   console.log(JSON.stringify({ status: charge.status, found: all.some(({ id }) => id === charge.id), missing, event: event.event, refused, unreachable, retries }))
 }
 `
@@ -78,7 +78,7 @@ const expected = {
   missing: true,
   event: "charge.pix.paid",
   refused: "mismatch",
-  unreachable: "ConnectionError: balance.retrieve did not reach the service",
+  unreachable: "ConnectionError",
   retries: 1
 }
 

@@ -46,7 +46,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
           assert.match(charge.pix.br_code ?? "", /^000201/)
           assert.deepStrictEqual(await payments.charges.retrieve(charge.id), charge)
           const page = await payments.charges.list({ status: "pending" })
-          assert.deepStrictEqual(page, { object: "list", data: [charge], has_more: false })
+          assert.deepStrictEqual<unknown>(page, { object: "list", data: [charge], has_more: false })
           assert.deepStrictEqual((await payments.charges.list({ status: "paid" })).data, [])
         })
       })

@@ -11,6 +11,7 @@ import type { Charge as DeclaredCharge } from "@pix-payments/domain/Charge"
 import type { WebhookEvent as DeclaredEvent } from "@pix-payments/domain/Event"
 import type { Payout as DeclaredPayout } from "@pix-payments/domain/Payout"
 import type { WebhookEndpoint as DeclaredEndpoint } from "@pix-payments/domain/WebhookEndpoint"
+import { type ProxyAgent, fetch as undiciFetch } from "undici"
 import {
   type Account,
   type ApiError,
@@ -94,6 +95,38 @@ export const refused = (error: unknown): string => {
   if (isCode(error, "A_CODE_TO_COME")) return error.message
   return ""
 }
+
+/** An event of a later release, by a name that this one does not know. */
+export const later = (event: WebhookEvent): number => {
+  switch (event.event) {
+    case "charge.pix.partially_paid":
+      return (event satisfies ChargeEvent).data.amount
+    case "payment.wire.created":
+      return (event satisfies PaymentEvent).data.amount
+    case "charge.pix.paid":
+      return (event satisfies ChargeEvent).data.amount
+    default:
+      return 0
+  }
+}
+
+// What was read can be sent.
+export const sentAgain = async (payments: Payments, charge: Charge, payout: Payout): Promise<void> => {
+  await payments.charges.list({ status: charge.status, method: charge.method })
+  await payments.payouts.list({ status: payout.status, method: payout.method })
+  const { pix_key, pix_key_type } = payout.recipient
+  await payments.payouts.create({ amount: payout.amount, pix_key, pix_key_type })
+  const catalog = await payments.webhooks.events()
+  const events = catalog.data.filter(({ dispatched }) => dispatched).map(({ event }) => event)
+  await payments.webhooks.create({ url: "https://example.com", events })
+  await payments.webhooks.update("1", { events })
+}
+
+// undici's `fetch` is another type than the global one.
+export const throughAProxy = (dispatcher: ProxyAgent) => [
+  new Payments({ fetch: undiciFetch }),
+  new Payments({ fetch: (url, init) => undiciFetch(url, { ...init, dispatcher }) })
+]
 
 // A wrapper is asked what the client asks: an address as a text. Some runtimes' own `fetch` takes and has more than that.
 export const wrapped = (fetch: typeof globalThis.fetch & { readonly preconnect: (url: string) => void }) => {

@@ -253,8 +253,8 @@ export interface ChargeEvent {
   readonly sequence: number
   /** The resource after the change. */
   readonly data: Charge
-  /** Full name. */
-  readonly event: ChargeEventName | Unrecognized
+  /** Full name. Names that this release does not know are possible. */
+  readonly event: ChargeEventName | `charge.${string}.${string}`
   /** First part of the name. */
   readonly resource: "charge"
 }
@@ -264,7 +264,7 @@ export interface CreateCharge {
   /** Cents, 100 to 999999999999. */
   readonly amount: number
   /** Only `pix`, which is the default. */
-  readonly method?: "pix" | null | undefined
+  readonly method?: Open<"pix"> | null | undefined
   /** The payer. */
   readonly customer: {
     /** Name. 1 to 200 characters. */
@@ -293,11 +293,11 @@ export interface CreatePayout {
   /** Cents, 500 to 999999999999. */
   readonly amount: number
   /** The kind of Pix key. */
-  readonly pix_key_type: "cpf" | "cnpj" | "email" | "phone" | "random"
+  readonly pix_key_type: Open<"cpf" | "cnpj" | "email" | "phone" | "random">
   /** The Pix key. 1 to 255 characters. */
   readonly pix_key: string
   /** Only `pix`, which is the default. */
-  readonly method?: "pix" | null | undefined
+  readonly method?: Open<"pix"> | null | undefined
   /** Name of the recipient. 1 to 200 characters. */
   readonly recipient_name?: string | null | undefined
   /** CPF or CNPJ, with or without mask. */
@@ -317,7 +317,7 @@ export interface CreateWebhookEndpoint {
   /** Address that receives the deliveries; public http(s). URL. At most 2048 characters. */
   readonly url: string
   /** The events it is subscribed to. */
-  readonly events: ReadonlyArray<EventName>
+  readonly events: ReadonlyArray<Open<EventName>>
   /** Free text. At most 255 characters. */
   readonly description?: string | null | undefined
   /** Signs the deliveries. Never returned. 8 to 255 characters. */
@@ -382,8 +382,8 @@ export interface DisputeEvent {
   readonly sequence: number
   /** The resource after the change. */
   readonly data: Dispute
-  /** Full name. */
-  readonly event: DisputeEventName | Unrecognized
+  /** Full name. Names that this release does not know are possible. */
+  readonly event: DisputeEventName | `dispute.${string}.${string}`
   /** First part of the name. */
   readonly resource: "dispute"
 }
@@ -459,8 +459,8 @@ export interface PaymentEvent {
   readonly sequence: number
   /** The resource after the change. */
   readonly data: Payment
-  /** Full name. */
-  readonly event: PaymentEventName | Unrecognized
+  /** Full name. Names that this release does not know are possible. */
+  readonly event: PaymentEventName | `payment.${string}.${string}`
   /** First part of the name. */
   readonly resource: "payment"
 }
@@ -540,7 +540,7 @@ export interface UpdateWebhookEndpoint {
   /** Address that receives the deliveries; public http(s). URL. At most 2048 characters. */
   readonly url?: string | undefined
   /** The events it is subscribed to. */
-  readonly events?: ReadonlyArray<EventName> | undefined
+  readonly events?: ReadonlyArray<Open<EventName>> | undefined
   /** Free text. At most 255 characters. */
   readonly description?: string | null | undefined
   /** Signs the deliveries. Never returned. 8 to 255 characters. */
@@ -577,18 +577,20 @@ export interface ListChargesQuery {
   readonly starting_after?: string | undefined
   /** Only what has this status. */
   readonly status?:
-    | "processing"
-    | "pending"
-    | "paid"
-    | "expired"
-    | "canceled"
-    | "failed"
-    | "refunded"
-    | "charged_back"
-    | "infraction"
+    | Open<
+        | "processing"
+        | "pending"
+        | "paid"
+        | "expired"
+        | "canceled"
+        | "failed"
+        | "refunded"
+        | "charged_back"
+        | "infraction"
+      >
     | undefined
   /** Payment method. */
-  readonly method?: "pix" | "boleto" | "card" | undefined
+  readonly method?: Open<"pix" | "boleto" | "card"> | undefined
   /** ISO 8601 with an offset or `Z`. */
   readonly created_after?: string | undefined
   /** ISO 8601 with an offset or `Z`. */
@@ -602,9 +604,9 @@ export interface ListPayoutsQuery {
   /** The id of the last item of the previous page. UUID. */
   readonly starting_after?: string | undefined
   /** Only what has this status. */
-  readonly status?: "pending" | "processing" | "completed" | "failed" | "canceled" | undefined
+  readonly status?: Open<"pending" | "processing" | "completed" | "failed" | "canceled"> | undefined
   /** Payment method. */
-  readonly method?: "pix" | "ted" | undefined
+  readonly method?: Open<"pix" | "ted"> | undefined
   /** ISO 8601 with an offset or `Z`. */
   readonly created_after?: string | undefined
   /** ISO 8601 with an offset or `Z`. */

@@ -44,18 +44,19 @@ export const routes = {
   }
 } as const satisfies Record<string, Record<string, Route>>
 
-/** What a charge of each status may become, at once or by and by; nothing where the status is final. */
-export const laterChargeStatuses: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
-  ["processing", ["pending", "paid", "expired", "canceled", "failed", "refunded", "charged_back", "infraction"]],
-  ["pending", ["paid", "expired", "canceled", "failed", "refunded", "charged_back", "infraction"]],
-  ["paid", ["paid", "refunded", "charged_back", "infraction"]],
-  ["expired", ["paid", "refunded", "charged_back", "infraction"]],
-  ["canceled", []],
-  ["failed", []],
-  ["refunded", []],
-  ["charged_back", []],
-  ["infraction", ["paid", "refunded", "charged_back", "infraction"]]
-])
+/** The statuses of a kind of resource, and for each one those that may follow, at once or by and by, by their places. */
+export interface Statuses {
+  readonly all: ReadonlyArray<string>
+  readonly later: ReadonlyArray<string>
+}
+
+export const statuses: Readonly<Record<"charge" | "payout", Statuses>> = {
+  charge: {
+    all: ["processing", "pending", "paid", "expired", "canceled", "failed", "refunded", "charged_back", "infraction"],
+    later: ["12345678", "2345678", "2678", "2678", "", "", "", "", "2678"]
+  },
+  payout: { all: ["pending", "processing", "completed", "failed", "canceled"], later: ["1234", "23", "", "", ""] }
+}
 
 /** The release of this package. */
 export const version = "0.1.0"

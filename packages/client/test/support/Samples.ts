@@ -1,5 +1,5 @@
 /** What a service answers with, for stubs; and what is sent to it. */
-import type { Charge, CreateCharge } from "../../src/index.ts"
+import type { Charge, CreateCharge, Payout } from "../../src/index.ts"
 
 export const someCharge: CreateCharge = {
   amount: 1990,
@@ -30,3 +30,24 @@ export const chargeOf = (fields: Partial<Charge> = {}): Charge => ({
 
 /** What stands for the API key; it must not be found anywhere. */
 export const secretKey = "pix_secret-key-that-nobody-may-see"
+
+/** A payout as the service shows it. */
+export const payoutOf = (fields: Partial<Payout> = {}): Payout => ({
+  id: "01890a5d-ac96-774b-bcce-b302099a8058",
+  object: "payout",
+  status: "processing",
+  method: "pix",
+  amount: 500,
+  fee: 0,
+  currency: "BRL",
+  description: null,
+  reference: null,
+  recipient: { name: null, document: null, pix_key_type: "email", pix_key: "ana@example.com" },
+  end_to_end_id: null,
+  failure_reason: null,
+  webhook_url: null,
+  processed_at: null,
+  created_at: "2026-11-21T12:00:00.000Z",
+  sequence: 1,
+  ...fields
+})

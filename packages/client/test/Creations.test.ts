@@ -1,0 +1,163 @@
+import { assert, describe, it, vi, beforeEach, afterEach } from "vitest"
+import { parseDocument } from "@pix-payments/domain/Document"
+import { parsePixKey } from "@pix-payments/domain/PixKey"
+import { vectors } from "../../domain/test/vectors.ts"
+import {
+  ApiError,
+  type Charge,
+  type CreateCharge,
+  type CreatePayout,
+  isCode,
+  Payments,
+  type PaymentsError,
+  ReplayMismatchError
+} from "../src/index.ts"
+import { differences } from "../src/Replay.ts"
+import { chargeOf, payoutOf, secretKey, someCharge } from "./support/Samples.ts"
+import { json, startStub } from "./support/Stub.ts"
+
+const replay = { "idempotent-replayed": "true" }
+const somePayout: CreatePayout = { amount: 50_000, pix_key_type: "email", pix_key: "ana@example.com" }
+
+const clientOf = (baseUrl: string) => new Payments({ baseUrl, apiKey: secretKey })
+
+const failureOf = (call: PromiseLike<unknown>): Promise<PaymentsError> =>
+  Promise.resolve(call).then(
+    () => assert.fail("it was accepted"),
+    (error: PaymentsError) => error
+  )
+
+// Full jitter begins at nothing: no test waits.
+beforeEach(() => {
+  vi.spyOn(Math, "random").mockReturnValue(0)
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+describe("a replay of another creation", () => {
+  it("is an error that says what differs, with what is stored under the key", async () => {
+    const stored = payoutOf({ amount: 5000 })
+    await using stub = await startStub((response) => json(response, 201, stored, replay))
+    const payouts = clientOf(stub.url).payouts
+    const error = await failureOf(payouts.create(somePayout, { idempotencyKey: "refund-1001" }))
+    assert.instanceOf(error, ReplayMismatchError)
+    assert.deepStrictEqual(error.fields, ["amount"])
+    assert.deepStrictEqual<unknown>(error.data, stored)
+    assert.strictEqual(error.idempotencyKey, "refund-1001")
+    assert.strictEqual(error.attempts, 1)
+    assert.match(error.message, /^payouts\.create: the idempotency key was used before, with other params: amount$/)
+    assert.strictEqual(stub.asked.length, 1, "it is not repeated")
+    const options = { idempotencyKey: "refund-1001", onReplayMismatch: "return" } as const
+    assert.deepStrictEqual(await payouts.create(somePayout, options), stored)
+  })
+
+  it("is found by every field that says whose money goes where", async () => {
+    const charge = (fields: Partial<CreateCharge>): CreateCharge => ({ ...someCharge, reference: "order-1", ...fields })
+    const stored = chargeOf({ reference: "order-1" })
+    const { document, ...nobody } = someCharge.customer
+    for (const [sent, fields] of [
+      [charge({}), []],
+      [charge({ customer: { ...nobody, document: "529 982 247 25" } }), []],
+      [charge({ amount: 1 }), ["amount"]],
+      [charge({ reference: undefined }), ["reference"]],
+      [charge({ reference: "order-2" }), ["reference"]],
+      [charge({ reference: "ORDER-1" }), ["reference"]],
+      [charge({ amount: 1, customer: { ...nobody, document: "111.444.777-35" } }), ["amount", "customer.document"]]
+    ] as const) {
+      assert.deepStrictEqual(differences(sent, stored), fields, JSON.stringify(sent))
+      // What a later release does not show is not compared.
+      assert.deepStrictEqual(differences(sent, { object: "charge", id: "1" }), [])
+    }
+    assert.strictEqual(document, "529.982.247-25")
+    const paid = payoutOf({
+      recipient: { name: null, document: "12ABC34501DE35", pix_key_type: "cnpj", pix_key: "12ABC34501DE35" }
+    })
+    const payout = { amount: 500, pix_key_type: "cnpj", pix_key: "12.abc.345/01de-35" }
+    for (const [sent, fields] of [
+      [payout, []],
+      [{ ...payout, recipient_document: null, reference: null }, []],
+      [{ ...payout, recipient_document: "12.abc.345/01DE-35" }, []],
+      [{ ...payout, recipient_document: "52998224725" }, ["recipient_document"]],
+      [{ ...payout, pix_key: "11222333000181" }, ["pix_key"]],
+      [{ ...payout, pix_key_type: "email", pix_key: "ana@example.com" }, ["pix_key_type", "pix_key"]]
+    ] as const) {
+      assert.deepStrictEqual(differences(sent, paid), fields, JSON.stringify(sent))
+    }
+    const without = payoutOf({})
+    assert.deepStrictEqual(differences({ ...somePayout, amount: 500, recipient_document: "52998224725" }, without), [
+      "recipient_document"
+    ])
+  })
+
+  it("is not one whose documents and keys differ in spelling alone: the domain's normalisation is ours", () => {
+    for (const { input } of vectors.documents.valid) {
+      const document = parseDocument(input)?.value ?? assert.fail(input)
+      const stored = chargeOf({ customer: { name: "", email: "", document } })
+      assert.deepStrictEqual(differences({ ...someCharge, customer: { document: input } }, stored), [], input)
+    }
+    for (const [type, key] of [
+      ["cpf", "529.982.247-25"],
+      ["cnpj", "12.abc.345/01de-35"],
+      ["email", "Ana@Example.com"],
+      ["phone", "+5511999998888"],
+      ["random", "01890A5D-AC96-774B-BCCE-B302099A8057"]
+    ] as const) {
+      const parsed = parsePixKey(type, key)
+      if (parsed._tag !== "Valid") return assert.fail(key)
+      const recipient = { name: null, document: null, pix_key_type: type, pix_key: parsed.value }
+      const sent = { amount: 500, pix_key_type: type, pix_key: key }
+      assert.deepStrictEqual(differences(sent, payoutOf({ recipient })), [], key)
+      assert.deepStrictEqual(differences({ ...sent, pix_key: `1${key}` }, payoutOf({ recipient })), ["pix_key"])
+    }
+  })
+})
+
+describe("a charge that the acquirer refused", () => {
+  const failed = chargeOf({
+    status: "failed",
+    failure_reason: "The payer is blocked.",
+    pix: { br_code: null, end_to_end_id: null }
+  })
+
+  /** Loses the first answer, then replays. */
+  const afterALostAnswer = (data: Charge) =>
+    startStub((response, _, count) => (count === 1 ? void response.destroy() : json(response, 201, data, replay)))
+
+  it("is refused to the caller, too, where the client itself repeated the call", async () => {
+    await using direct = await startStub((response) =>
+      json(response, 422, { code: "ACQUIRER_REJECTED", message: "The payer is blocked.", charge_id: failed.id })
+    )
+    await using flaky = await afterALostAnswer(failed)
+    for (const { url } of [direct, flaky]) {
+      const error = await failureOf(clientOf(url).charges.create(someCharge))
+      if (!isCode(error, "ACQUIRER_REJECTED")) return assert.fail(String(error))
+      assert.strictEqual(error.charge_id, failed.id)
+      assert.strictEqual(error.status, 422)
+      assert.strictEqual(error.name, "InvalidRequestError")
+      assert.include(error.message, "ACQUIRER_REJECTED: The payer is blocked. (422")
+    }
+    assert.strictEqual(flaky.asked.length, 2)
+  })
+
+  it("is a failed charge where the caller repeated its key, as the contract says", async () => {
+    await using stub = await startStub((response) => json(response, 201, failed, replay))
+    assert.deepStrictEqual(await clientOf(stub.url).charges.create(someCharge), failed)
+    // A 429 says that nothing was done: what is replayed after it was there before.
+    await using limited = await startStub((response, _, count) =>
+      count === 1 ? json(response, 429, { code: "RATE_LIMITED", message: "" }) : json(response, 201, failed, replay)
+    )
+    assert.deepStrictEqual(await clientOf(limited.url).charges.create(someCharge), failed)
+  })
+
+  it("is none where it failed later, or did not fail", async () => {
+    for (const data of [chargeOf({ status: "failed" }), chargeOf({ status: "paid" })]) {
+      await using flaky = await afterALostAnswer(data)
+      assert.deepStrictEqual(await clientOf(flaky.url).charges.create(someCharge), data)
+    }
+    await using flaky = await afterALostAnswer(chargeOf({ ...failed, amount: 1 }))
+    assert.instanceOf(await failureOf(clientOf(flaky.url).charges.create(someCharge)), ReplayMismatchError)
+    await using another = await afterALostAnswer(failed)
+    assert.instanceOf(await failureOf(clientOf(another.url).charges.create(someCharge)), ApiError)
+  })
+})
