@@ -61,14 +61,14 @@ const CHUNKED = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
 const EARLY = "HTTP/1.1 103 Early Hints\r\nlink: </style.css>\r\n\r\n"
 
 const hostile: ReadonlyArray<readonly [name: string, talk: (socket: Socket) => void]> = [
-  ["103 without end", endless(EARLY, EARLY)],
+  ["103 without end", endless(EARLY, EARLY.repeat(200))],
   ["102 without end, byte by byte", drip("", "HTTP/1.1 102 Processing\r\n\r\n")],
-  ["a chunk extension without end", endless(`${CHUNKED}1;`, "x".repeat(1000))],
+  ["a chunk extension without end", endless(`${CHUNKED}1;`, "x".repeat(10_000))],
   ["a chunk extension without end, byte by byte", drip(`${CHUNKED}1;`, "x")],
   ["chunks of one byte with long extensions", endless(CHUNKED, `1;${"e".repeat(8000)}\r\n.\r\n`)],
   ["a header without end, byte by byte", drip("HTTP/1.1 200 OK\r\n", "x: y\r\n")],
-  ["a status line without end", endless("HTTP/1.1 200 ", "O".repeat(1000))],
-  ["trailers without end", endless(`${CHUNKED}0\r\n`, "x: y\r\n")],
+  ["a status line without end", endless("HTTP/1.1 200 ", "O".repeat(10_000))],
+  ["trailers without end", endless(`${CHUNKED}0\r\n`, "x: y\r\n".repeat(1000))],
   ["a body of few bytes, byte by byte, without end", drip(`${CHUNKED}1\r\n.\r\n`, "0")]
 ]
 
