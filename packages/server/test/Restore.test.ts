@@ -7,9 +7,11 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
+import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import * as EmbeddedPostgres from "../src/sql/EmbeddedPostgres.ts"
-import { backUp } from "./support/BaseBackup.ts"
+import { ask } from "./drills/Replication.ts"
+import { backUp, putInto } from "./support/BaseBackup.ts"
 import { created, retrieve } from "./support/Charges.ts"
 import {
   assertLedgerHolds,
@@ -91,4 +93,47 @@ layer(Layer.empty, { excludeTestServices: true })("A restored installation", (it
       }).pipe(Effect.scoped),
     120_000
   )
+  it.effect(
+    "to a moment has what was committed before it and nothing later, and keeps no setting of the recovery",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* temporaryFolder
+        const [from, to] = [join(folder, "original"), join(folder, "restored")]
+        const moment = yield* Effect.gen(function* () {
+          const { url } = yield* EmbeddedPostgres.start({ dataDir: from })
+          yield* backUp(url, from, to)
+          yield* ask(url, "CREATE TABLE happened (what text)")
+          yield* ask(url, "INSERT INTO happened VALUES ('before')")
+          const [row] = yield* ask(url, "SELECT clock_timestamp()::text AS at")
+          yield* ask(url, "INSERT INTO happened VALUES ('after')")
+          return String(row?.["at"])
+        }).pipe(Effect.scoped)
+
+        const recovery = [
+          `restore_command = 'cp ${from}/postgres/pg_wal/%f %p'`,
+          "synchronous_standby_names = ''",
+          `recovery_target_time = '${moment}'`,
+          "recovery_target_action = 'promote'"
+        ]
+        yield* Effect.promise(async () => {
+          await putInto(to, "postgresql.auto.conf", `${recovery.join("\n")}\n`)
+          await putInto(to, "recovery.signal", "")
+        })
+        const { url } = yield* EmbeddedPostgres.start({ dataDir: to })
+        yield* eventually(ask(url, "SELECT pg_is_in_recovery() AS still"), ([row]) => row?.["still"] === false)
+        assert.deepStrictEqual(yield* ask(url, "SELECT what FROM happened"), [{ what: "before" }])
+        assert.isFalse(existsSync(join(to, "postgres/recovery.signal")))
+
+        const resets = [...operations.matchAll(/ALTER SYSTEM RESET \w+/g)].map(([statement]) => statement)
+        for (const statement of resets) yield* ask(url, statement)
+        const left = yield* ask(
+          url,
+          "SELECT name FROM pg_file_settings WHERE name LIKE 'recovery_target%' OR name = 'restore_command'"
+        )
+        assert.deepStrictEqual(left, [])
+      }).pipe(Effect.scoped),
+    120_000
+  )
 })
+
+const operations = readFileSync(join(import.meta.dirname, "../../../docs/operations.md"), "utf8")
