@@ -18,7 +18,7 @@ import { startCallers, type Verdict } from "./Witness.ts"
 
 const isDrill = process.env["FAILOVER_ROUNDS"] !== undefined
 const rounds = Number(process.env["FAILOVER_ROUNDS"] ?? 1)
-const size = isDrill ? { servers: 2, callers: 16, answers: 1000 } : { servers: 1, callers: 6, answers: 60 }
+const size = isDrill ? { servers: 2, callers: 32, answers: 1000 } : { servers: 1, callers: 8, answers: 60 }
 const patienceMs = rounds * (isDrill ? 240_000 : 90_000)
 
 layer(Layer.empty, { excludeTestServices: true })("A failover", (it) => {

@@ -1,4 +1,9 @@
-/** A PostgreSQL primary with a synchronous standby, behind an address that moves, and what can happen to them. */
+/**
+ * A PostgreSQL primary with a synchronous standby, behind an address that moves, and what can happen to them.
+ *
+ * The standby receives the log with a delay, and a killed primary sends no more of it. So a commit that did not wait for
+ * its standby is lost here as it would be with a machine.
+ */
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -28,15 +33,26 @@ interface Address {
 
 const STANDBY = "standby"
 
+const REPLICATION_DELAY_MS = 150
+
 /** A primary and its standby, replicating synchronously. `folder` is empty. */
 export const replicated = Effect.fnUntraced(function* (folder: string) {
   const primaryDir = join(folder, "primary")
   const standbyDir = join(folder, "standby")
-  const primary = yield* serverOf(primaryDir)
+  const started = yield* serverOf(primaryDir)
+  const wire = yield* movingAddress(REPLICATION_DELAY_MS)
+  wire.moveTo(started.port)
+  const primary: Server = {
+    ...started,
+    kill: Effect.andThen(
+      Effect.sync(() => wire.moveTo(undefined)),
+      started.kill
+    )
+  }
   const url = new URL(Redacted.value(primary.url))
   yield* backUp(primary.url, primaryDir, standbyDir)
   const conninfo = [
-    `host=127.0.0.1 port=${primary.port} user=${url.username}`,
+    `host=127.0.0.1 port=${wire.port} user=${url.username}`,
     `password=${url.password} application_name=${STANDBY}`
   ].join(" ")
   yield* Effect.promise(async () => {
@@ -48,7 +64,7 @@ export const replicated = Effect.fnUntraced(function* (folder: string) {
   yield* ask(primary.url, `ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (${STANDBY})'`)
   yield* ask(primary.url, "SELECT pg_reload_conf()")
 
-  const address = yield* movingAddress
+  const address = yield* movingAddress()
   address.moveTo(primary.port)
   url.port = String(address.port)
   return {
@@ -104,46 +120,48 @@ const serverOf = Effect.fnUntraced(function* (dataDir: string) {
   return server
 })
 
-const movingAddress = Effect.map(
-  Effect.acquireRelease(
-    Effect.promise(async () => {
-      const sockets = new Set<Net.Socket>()
-      let target: number | undefined
-      const cut = () => {
-        for (const socket of sockets) socket.destroy()
-      }
-      const server = Net.createServer((inner) => {
-        if (target === undefined) return void inner.destroy()
-        const outer = Net.connect(target, "127.0.0.1")
-        for (const [from, into] of [
-          [inner, outer],
-          [outer, inner]
-        ] as const) {
-          sockets.add(from)
-          from.on("error", () => {})
-          from.on("close", () => {
-            sockets.delete(from)
-            into.destroy()
-          })
-          from.pipe(into)
+const movingAddress = (delayMs = 0) =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.promise(async () => {
+        const sockets = new Set<Net.Socket>()
+        let target: number | undefined
+        const cut = () => {
+          for (const socket of sockets) socket.destroy()
         }
-      })
-      server.listen(0, "127.0.0.1")
-      await once(server, "listening")
-      const address: Address = {
-        port: (server.address() as Net.AddressInfo).port,
-        moveTo: (port) => {
-          target = port
+        const server = Net.createServer((inner) => {
+          if (target === undefined) return void inner.destroy()
+          const outer = Net.connect(target, "127.0.0.1")
+          for (const [from, into] of [
+            [inner, outer],
+            [outer, inner]
+          ] as const) {
+            sockets.add(from)
+            from.on("error", () => {})
+            from.on("close", () => {
+              sockets.delete(from)
+              into.destroy()
+            })
+            if (delayMs === 0) from.pipe(into)
+            else from.on("data", (chunk: Buffer) => setTimeout(() => into.destroyed || into.write(chunk), delayMs))
+          }
+        })
+        server.listen(0, "127.0.0.1")
+        await once(server, "listening")
+        const address: Address = {
+          port: (server.address() as Net.AddressInfo).port,
+          moveTo: (port) => {
+            target = port
+            cut()
+          }
+        }
+        return { address, server, cut }
+      }),
+      ({ cut, server }) =>
+        Effect.sync(() => {
+          server.close()
           cut()
-        }
-      }
-      return { address, server, cut }
-    }),
-    ({ cut, server }) =>
-      Effect.sync(() => {
-        server.close()
-        cut()
-      })
-  ),
-  ({ address }) => address
-)
+        })
+    ),
+    ({ address }) => address
+  )
