@@ -14,6 +14,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { NotFoundError, type UnknownCursor } from "../Errors.ts"
 import { Ids } from "../Ids.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
+import { equals, is } from "../sql/Seek.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
 export interface AccountSettings {
@@ -133,7 +134,7 @@ export class Accounts extends Context.Service<
 
         list: Effect.fn("Accounts.list")(
           function* (page) {
-            return yield* readPage<AccountRow>({ table: "accounts a", columns, scope: [], filters: [], page })
+            return yield* readPage<AccountRow>({ table: "accounts", as: "a", columns }, page)
           },
           withClient,
           orUnavailable
@@ -173,13 +174,15 @@ export class Accounts extends Context.Service<
         listApplications: Effect.fn("Accounts.listApplications")(
           function* (accountId, page) {
             yield* get(accountId)
-            return yield* readPage<ApplicationRow>({
-              table: "applications",
-              columns: "id, account_id, name, active, created_at",
-              scope: [sql`account_id = ${accountId}::uuid`],
-              filters: [],
+            return yield* readPage<ApplicationRow>(
+              {
+                table: "applications",
+                columns: "id, account_id, name, active, created_at",
+                scope: [equals("account_id", "uuid", accountId)],
+                paths: [{ along: [is("account_id", "uuid", accountId)] }]
+              },
               page
-            })
+            )
           },
           withClient,
           orUnavailable

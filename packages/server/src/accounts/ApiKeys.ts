@@ -18,6 +18,7 @@ import { Ids } from "../Ids.ts"
 import { isAccepted, keysAndOwners, makeMemory } from "./Callers.ts"
 import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
+import { equals, is } from "../sql/Seek.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { NotFoundError, UnknownCursor } from "../Errors.ts"
 
@@ -101,13 +102,15 @@ export class ApiKeys extends Context.Service<
           function* (applicationId, page) {
             const application = yield* sql`SELECT 1 FROM applications WHERE id = ${applicationId}::uuid`
             if (application.length === 0) return yield* new NotFoundError()
-            return yield* readPage<ApiKeyRow>({
-              table: "api_keys",
-              columns,
-              scope: [sql`application_id = ${applicationId}::uuid`],
-              filters: [],
+            return yield* readPage<ApiKeyRow>(
+              {
+                table: "api_keys",
+                columns,
+                scope: [equals("application_id", "uuid", applicationId)],
+                paths: [{ along: [is("application_id", "uuid", applicationId)] }]
+              },
               page
-            })
+            )
           },
           Effect.provideService(SqlClient, sql),
           orUnavailable

@@ -16,14 +16,11 @@
  */
 import type { Caller } from "@pix-payments/api/Security"
 import { type ChargeMethod, type ChargeStatus, chargeTransitions, type Receiver } from "@pix-payments/domain/Charge"
-import { formatInstant } from "@pix-payments/domain/Instant"
-import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import type { Fragment } from "effect/sql/Statement"
 import { type ReceivedReport, reportCtes, reportParameters } from "../acquirer/ReportStore.ts"
 import { CallerUnconfirmed, callersOf, findLive, liveCte } from "../accounts/Callers.ts"
 import type { UnknownCursor } from "../Errors.ts"
@@ -43,6 +40,7 @@ import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { recordset } from "../sql/Recordset.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { type ChargeFilters, chargeList } from "./ChargeLists.ts"
 
 /** A charge as it is kept. `expired` is never kept: see `chargeStatusAt`. */
 export interface StoredCharge {
@@ -85,17 +83,6 @@ export interface ChargeChange {
   readonly releaseInMs?: number | undefined
   /** The report that it is made by, recorded with it. */
   readonly received?: ReceivedReport | undefined
-}
-
-export interface ChargeFilters {
-  readonly status?: ChargeStatus | undefined
-  readonly method?: ChargeMethod | undefined
-  readonly origin?: "api" | "checkout" | undefined
-  readonly reference?: string | undefined
-  readonly endToEndId?: string | undefined
-  /** Epoch milliseconds, fractions included. */
-  readonly createdAfterMs?: number | undefined
-  readonly createdBeforeMs?: number | undefined
 }
 
 export class ChargeStore extends Context.Service<
@@ -241,16 +228,7 @@ export class ChargeStore extends Context.Service<
         findByKey: (applicationId, origin, idempotencyKey) =>
           orUnavailable(findByKey({ applicationId, origin, idempotencyKey })),
         list: (accountId, filters, page, nowMs) =>
-          readPage<ChargeRow>({
-            table: "charges",
-            columns: chargeColumns,
-            scope: [
-              ...(accountId === undefined ? [] : [sql`account_id = ${accountId}::uuid`]),
-              ...(filters.origin === undefined ? [] : [sql`origin = ${filters.origin}`])
-            ],
-            filters: conditions(sql, filters, nowMs),
-            page
-          }).pipe(
+          readPage<ChargeRow>(chargeList(chargeColumns, accountId, filters, nowMs), page).pipe(
             Effect.map((rows) => rows.map(toStored)),
             Effect.provideService(SqlClient, sql),
             orUnavailable
@@ -534,35 +512,6 @@ const claimNoted = `
   SELECT l.looked, s.* FROM looked l LEFT JOIN (
     SELECT ${chargeColumns} FROM charges WHERE id IN (SELECT id FROM waiting UNION SELECT id FROM unnoted)
   ) s ON true`
-
-const conditions = (sql: SqlClient, filters: ChargeFilters, nowMs: number): ReadonlyArray<Fragment> => {
-  const found: Array<Fragment> = []
-  const now = formatInstant(nowMs)
-  if (filters.status === "expired") {
-    found.push(sql`status = 'pending' AND acquirer_answered AND expires_at <= ${now}::timestamptz`)
-  } else if (filters.status === "pending") {
-    found.push(
-      sql`status = 'pending' AND acquirer_answered AND (expires_at IS NULL OR expires_at > ${now}::timestamptz)`
-    )
-  } else if (filters.status === "processing") {
-    found.push(sql`(status = 'processing' OR (status = 'pending' AND NOT acquirer_answered)) AND id = ANY (ARRAY(
-      SELECT unnest(charge_ids) FROM charge_recoveries UNION SELECT id FROM charges WHERE status = 'processing'
-    ))`)
-  } else if (filters.status !== undefined) {
-    found.push(sql`status = ${filters.status}`)
-  }
-  if (filters.method !== undefined) found.push(sql`method = ${filters.method}`)
-  if (filters.reference !== undefined) found.push(sql`reference = ${filters.reference}`)
-  if (filters.endToEndId !== undefined) found.push(sql`end_to_end_id = ${filters.endToEndId}`)
-  // Ids carry the millisecond of creation: a range of time is a range of ids.
-  if (filters.createdAfterMs !== undefined) {
-    found.push(sql`id >= ${lowestIdAt(Math.floor(filters.createdAfterMs) + 1)}::uuid`)
-  }
-  if (filters.createdBeforeMs !== undefined) {
-    found.push(sql`id < ${lowestIdAt(Math.ceil(filters.createdBeforeMs))}::uuid`)
-  }
-  return found
-}
 
 /**
  * A key that another process has inserted and not committed is waited for: in one order everywhere, so that two processes

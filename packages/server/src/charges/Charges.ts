@@ -44,7 +44,8 @@ import { Settings } from "../Settings.ts"
 import type { Page } from "../sql/Paging.ts"
 import { Unavailable } from "../sql/Unavailable.ts"
 import { PublicAddress } from "../webhooks/PublicAddress.ts"
-import { type ChargeChange, type ChargeFilters, ChargeStore, type StoredCharge } from "./ChargeStore.ts"
+import type { ChargeFilters } from "./ChargeLists.ts"
+import { type ChargeChange, ChargeStore, type StoredCharge } from "./ChargeStore.ts"
 
 /** The acquirer said no; the charge is kept as `failed`. */
 export class ChargeRejected extends Data.TaggedError("ChargeRejected")<{

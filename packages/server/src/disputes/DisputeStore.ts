@@ -14,7 +14,8 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { UnknownCursor } from "../Errors.ts"
 import { type ChangedRow, Nudge } from "../events/Nudge.ts"
 import { ADDRESSED, type Told, tellingCtes, toldParameters } from "../events/Outbox.ts"
-import { type Page, readPage } from "../sql/Paging.ts"
+import { type List, type Page, readPage } from "../sql/Paging.ts"
+import { hasAlso, is } from "../sql/Seek.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
 export interface StoredDispute {
@@ -122,16 +123,7 @@ export class DisputeStore extends Context.Service<
               orUnavailable
             ),
         list: (filters, page) =>
-          readPage<DisputeRow>({
-            table: "disputes",
-            columns,
-            scope: [],
-            filters: [
-              ...(filters.chargeId === undefined ? [] : [sql`charge_id = ${filters.chargeId}::uuid`]),
-              ...(filters.status === undefined ? [] : [sql`status = ${filters.status}`])
-            ],
-            page
-          }).pipe(
+          readPage<DisputeRow>({ table: "disputes", columns, ...waysTo(filters) }, page).pipe(
             Effect.map((rows) => rows.map(toStored)),
             Effect.provideService(SqlClient, sql),
             orUnavailable
@@ -166,6 +158,18 @@ interface MessageRow {
 
 const columns = `id, charge_id, account_id, application_id, status, amount, reason, reference, opened_at,
   defense_deadline_at, resolved_at, arrived_resolved, sequence`
+
+/** A charge has few disputes, so that what else is asked of them costs nothing. */
+const waysTo = (filters: Parameters<DisputeStore["Service"]["list"]>[0]): Partial<List> => {
+  const { chargeId, status } = filters
+  if (chargeId !== undefined) {
+    return {
+      paths: [{ along: [is("charge_id", "uuid", chargeId)] }],
+      filters: status === undefined ? [] : [hasAlso("status", "text", status)]
+    }
+  }
+  return status === undefined ? {} : { paths: [{ along: [is("status", "text", status)] }] }
+}
 
 const telling = tellingCtes(2)
 

@@ -14,7 +14,8 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { UnknownCursor } from "../Errors.ts"
 import * as Batching from "../sql/Batching.ts"
 import { wholeTables } from "../sql/Database.ts"
-import { type Page, readPage } from "../sql/Paging.ts"
+import { type List, type Page, readPage } from "../sql/Paging.ts"
+import { equals, is } from "../sql/Seek.ts"
 import { orUnavailable, orUnavailableWithin, type Unavailable } from "../sql/Unavailable.ts"
 import { INSTALLATION, type LedgerKind } from "./Ledger.ts"
 
@@ -65,16 +66,14 @@ export class LedgerReports extends Context.Service<
       return LedgerReports.of({
         balanceOf,
         entries: (filters, page) =>
-          readPage<TransferRow>({
-            table: "ledger_transfers",
-            columns: "id, account_id, debit, credit, amount, resource_id, reason, created_at",
-            scope: [],
-            filters: [
-              ...(filters.accountId === undefined ? [] : [sql`account_id = ${filters.accountId}::uuid`]),
-              ...(filters.resourceId === undefined ? [] : [sql`resource_id = ${filters.resourceId}::uuid`])
-            ],
+          readPage<TransferRow>(
+            {
+              table: "ledger_transfers",
+              columns: "id, account_id, debit, credit, amount, resource_id, reason, created_at",
+              ...waysTo(filters)
+            },
             page
-          }).pipe(Effect.provideService(SqlClient, sql), orUnavailable),
+          ).pipe(Effect.provideService(SqlClient, sql), orUnavailable),
         verify: wholeTables(sql.unsafe<VerifiedRow>(recompute)).pipe(
           Effect.map((rows) =>
             rows.map((row) => ({
@@ -91,6 +90,18 @@ export class LedgerReports extends Context.Service<
       })
     })
   )
+}
+
+/** What moved for one resource is little. */
+const waysTo = (filters: Parameters<LedgerReports["Service"]["entries"]>[0]): Partial<List> => {
+  const { accountId, resourceId } = filters
+  if (resourceId !== undefined) {
+    return {
+      paths: [{ few: equals("resource_id", "uuid", resourceId) }],
+      filters: accountId === undefined ? [] : [equals("account_id", "uuid", accountId)]
+    }
+  }
+  return accountId === undefined ? {} : { paths: [{ along: [is("account_id", "uuid", accountId)] }] }
 }
 
 interface BalanceRow {

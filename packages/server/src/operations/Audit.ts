@@ -65,13 +65,10 @@ export class Audit extends Context.Service<
           Effect.tap(change, ({ id }) => note(action, id)).pipe(sql.withTransaction, orUnavailable),
         after: (action) => (change) => Effect.tap(change, ({ id }) => orUnavailable(note(action, id))),
         list: (page) =>
-          readPage<AuditRow>({
-            table: "audit",
-            columns: "id, operator, action, resource_id, request_id, at",
-            scope: [],
-            filters: [],
+          readPage<AuditRow>(
+            { table: "audit", columns: "id, operator, action, resource_id, request_id, at" },
             page
-          }).pipe(Effect.provideService(SqlClient, sql), orUnavailable)
+          ).pipe(Effect.provideService(SqlClient, sql), orUnavailable)
       })
     })
   )

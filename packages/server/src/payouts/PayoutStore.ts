@@ -24,7 +24,6 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import type { Fragment } from "effect/sql/Statement"
 import { callersOf, liveCte } from "../accounts/Callers.ts"
 import { type ReceivedReport, reportCtes, reportParameters } from "../acquirer/ReportStore.ts"
 import type { UnknownCursor } from "../Errors.ts"
@@ -45,6 +44,7 @@ import { claimMany, FIRST_ACCOUNT, handedRows, noteHandOvers, rescheduleParked }
 import { type Page, readPage } from "../sql/Paging.ts"
 import { recordset } from "../sql/Recordset.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { type PayoutFilters, payoutList } from "./PayoutLists.ts"
 
 export interface StoredPayout {
   readonly id: string
@@ -104,14 +104,6 @@ export interface HandOver {
   readonly payout: StoredPayout
   /** How often it was handed over or asked for before. */
   readonly handOvers: number
-}
-
-export interface PayoutFilters {
-  readonly status?: PayoutStatus | undefined
-  readonly method?: PayoutMethod | undefined
-  /** Epoch milliseconds, fractions included. */
-  readonly createdAfterMs?: number | undefined
-  readonly createdBeforeMs?: number | undefined
 }
 
 export class PayoutStore extends Context.Service<
@@ -359,13 +351,7 @@ export class PayoutStore extends Context.Service<
               orUnavailable
             ),
         list: (accountId, filters, page) =>
-          readPage<PayoutRow>({
-            table: "payouts",
-            columns: payoutColumns,
-            scope: accountId === undefined ? [] : [sql`account_id = ${accountId}::uuid`],
-            filters: conditions(sql, filters),
-            page
-          }).pipe(
+          readPage<PayoutRow>(payoutList(payoutColumns, accountId, filters), page).pipe(
             Effect.map((rows) => rows.map(toStored)),
             Effect.provideService(SqlClient, sql),
             orUnavailable
@@ -645,20 +631,6 @@ const changeMany = (changes: ReadonlyArray<PayoutChange>): [string, ReadonlyArra
   return reports.length === 0
     ? [changeStates, parameters]
     : [changeStatesByReports, [...parameters, ...reportParameters(reports)]]
-}
-
-const conditions = (sql: SqlClient, filters: PayoutFilters): ReadonlyArray<Fragment> => {
-  const found: Array<Fragment> = []
-  if (filters.status !== undefined) found.push(sql`status = ${filters.status}`)
-  if (filters.method !== undefined) found.push(sql`method = ${filters.method}`)
-  // Ids carry the millisecond of creation: a range of time is a range of ids.
-  if (filters.createdAfterMs !== undefined) {
-    found.push(sql`id >= ${lowestIdAt(Math.floor(filters.createdAfterMs) + 1)}::uuid`)
-  }
-  if (filters.createdBeforeMs !== undefined) {
-    found.push(sql`id < ${lowestIdAt(Math.ceil(filters.createdBeforeMs))}::uuid`)
-  }
-  return found
 }
 
 /**

@@ -51,14 +51,8 @@ import { Settings } from "../Settings.ts"
 import type { Page } from "../sql/Paging.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 import { PublicAddress } from "../webhooks/PublicAddress.ts"
-import {
-  type Decision,
-  type HandOver,
-  type PayoutFilters,
-  PayoutStore,
-  type RequestedPayout,
-  type StoredPayout
-} from "./PayoutStore.ts"
+import type { PayoutFilters } from "./PayoutLists.ts"
+import { type Decision, type HandOver, PayoutStore, type RequestedPayout, type StoredPayout } from "./PayoutStore.ts"
 
 export class AccountRestrictedError extends Data.TaggedError("AccountRestrictedError")<{}> {}
 

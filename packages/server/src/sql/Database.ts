@@ -6,8 +6,9 @@
  *
  * Statement plans are pinned to nested loops over indexes, for all that the service does by id: a statement
  * prepared on an empty table otherwise keeps a sequential scan for as long as its connection lives
- * (measured: four times the database's work), and are made once for a statement, not for each call of it. Reports over
- * whole tables lift the pins with `wholeTables`.
+ * (measured: four times the database's work), and are made once for a statement, not for each call of it. What an index
+ * gives in order is not sorted group by group instead (`Seek`). Reports over whole tables lift the pins with
+ * `wholeTables`.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Context from "effect/Context"
@@ -70,6 +71,7 @@ const client = Layer.unwrap(
         enable_seqscan: "off",
         enable_hashjoin: "off",
         enable_mergejoin: "off",
+        enable_incremental_sort: "off",
         plan_cache_mode: "force_generic_plan"
       }
     })
@@ -121,7 +123,8 @@ export const wholeTables = <A, E, R>(report: Effect.Effect<A, E, R>) =>
     sql.withTransaction(
       Effect.andThen(
         sql`SELECT set_config('enable_seqscan', 'on', true), set_config('enable_hashjoin', 'on', true),
-          set_config('enable_mergejoin', 'on', true), set_config('plan_cache_mode', 'auto', true),
+          set_config('enable_mergejoin', 'on', true), set_config('enable_incremental_sort', 'on', true),
+          set_config('plan_cache_mode', 'auto', true),
           set_config('statement_timeout', '60s', true)`,
         report
       )

@@ -16,6 +16,7 @@ import deliveriesByDueTime from "./migrations/0005_deliveries_by_due_time.ts"
 import ledgerPerAccount from "./migrations/0006_ledger_per_account.ts"
 import outbox from "./migrations/0007_outbox.ts"
 import acquirerNotifications from "./migrations/0008_acquirer_notifications.ts"
+import listIndexes from "./migrations/0009_list_indexes.ts"
 
 export const migrations = {
   "0001_foundation": foundation,
@@ -25,7 +26,8 @@ export const migrations = {
   "0005_deliveries_by_due_time": deliveriesByDueTime,
   "0006_ledger_per_account": ledgerPerAccount,
   "0007_outbox": outbox,
-  "0008_acquirer_notifications": acquirerNotifications
+  "0008_acquirer_notifications": acquirerNotifications,
+  "0009_list_indexes": listIndexes
 }
 
 /** The database server is too old. */

@@ -3,38 +3,55 @@
  *
  * Ids are UUIDv7, so that their order is that of creation, and what is created while somebody pages comes
  * before every cursor that was handed out: pages do not shift.
+ *
+ * What a page costs depends on the page: each list names the index that it walks (see `Seek`), and a test holds the
+ * plans of all of them.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import type { Fragment } from "effect/sql/Statement"
 import { UnknownCursor } from "../Errors.ts"
+import { type Condition, pageStatement, recentStatement, type Seek, type Statement } from "./Seek.ts"
 
 export interface Page {
   readonly limit: number
   readonly startingAfter: string | undefined
 }
 
-/**
- * A page of `table`. `scope` says what the list is of; a cursor must be in it. `filters` narrow the page and
- * do not matter to the cursor.
- */
-export const readPage = Effect.fnUntraced(function* <Row extends object>(options: {
-  readonly table: string
-  readonly columns: string
-  readonly scope: ReadonlyArray<Fragment>
-  readonly filters: ReadonlyArray<Fragment>
-  readonly page: Page
-}) {
+export interface List extends Seek {
+  /** What the list is of: a cursor must be in it. Filters do not matter to the cursor. */
+  readonly scope?: ReadonlyArray<Condition> | undefined
+  /**
+   * All conditions of the list, for one that is of all accounts: what is among the newest rows of the table is found
+   * there, whatever number of accounts there is, and the paths are walked for what is not.
+   */
+  readonly recent?: ReadonlyArray<Condition> | undefined
+}
+
+/** A page of a list. */
+export const readPage = Effect.fnUntraced(function* <Row extends object>(list: List, page: Page) {
   const sql = yield* SqlClient
-  const table = sql.literal(options.table)
-  const conditions = [...options.scope, ...options.filters]
-  if (options.page.startingAfter !== undefined) {
-    const cursor = sql`id = ${options.page.startingAfter}::uuid`
-    const found = yield* sql`SELECT 1 FROM ${table} WHERE ${sql.and([...options.scope, cursor])}`
+  const run = <A extends object>({ parameters, text }: Statement) => sql.unsafe<A>(text, parameters)
+  const cursor = page.startingAfter?.toLowerCase()
+  if (cursor !== undefined) {
+    const found = yield* run(cursorStatement(list, cursor))
     if (found.length === 0) return yield* new UnknownCursor()
-    conditions.push(sql`id < ${options.page.startingAfter}::uuid`)
   }
-  return yield* sql<Row>`SELECT ${sql.literal(options.columns)} FROM ${table}
-    ${conditions.length > 0 ? sql`WHERE ${sql.and(conditions)}` : sql``}
-    ORDER BY id DESC LIMIT ${options.page.limit + 1}`
+  const before = [cursor, list.before].filter((id) => id !== undefined).toSorted()[0]
+  const seek: Seek = { ...list, before }
+  const count = page.limit + 1
+  if (list.recent !== undefined) {
+    const rows = yield* run<Row>(recentStatement(seek, list.recent, count))
+    if (rows.length === count) return rows
+  }
+  return yield* run<Row>(pageStatement(seek, count))
 })
+
+// The row is found by its id; what else is asked of it is asked of that row alone.
+const cursorStatement = ({ scope = [], table }: List, cursor: string): Statement => {
+  const parameters: Array<unknown> = [cursor]
+  const bind = (value: unknown) => `$${parameters.push(value)}`
+  const conditions = scope.map((condition) => condition(bind))
+  const text = `WITH named AS MATERIALIZED (SELECT * FROM ${table} WHERE id = $1::uuid)
+    SELECT 1 FROM named ${conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`}`
+  return { text, parameters }
+}

@@ -6,6 +6,7 @@
  *
  * Source: operator-api.md "Deliveries"; decisions.md "Finer points" (resends).
  */
+import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -14,6 +15,7 @@ import { InvalidStateError, NotFoundError, type UnknownCursor } from "../Errors.
 import { Nudge } from "../events/Nudge.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { type DeliveryFilters, deliveryList, shownColumns, shownJoin } from "./DeliveryLists.ts"
 
 export interface DeliveryRow {
   readonly id: string
@@ -36,13 +38,6 @@ export interface AttemptRow {
   readonly status_code: number | null
   readonly error: string | null
   readonly response_body: string | null
-}
-
-export interface DeliveryFilters {
-  readonly status?: string | undefined
-  readonly resourceId?: string | undefined
-  readonly endpointId?: string | undefined
-  readonly event?: string | undefined
 }
 
 export class DeliveryStore extends Context.Service<
@@ -71,7 +66,7 @@ export class DeliveryStore extends Context.Service<
       const nudge = yield* Nudge
 
       const find = (id: string) =>
-        sql.unsafe<DeliveryRow>(`SELECT ${columns} FROM ${shown} WHERE id = $1::uuid`, [id]).pipe(
+        sql.unsafe<DeliveryRow>(findOne, [id]).pipe(
           Effect.map(([row]) => row),
           orUnavailable
         )
@@ -89,8 +84,14 @@ export class DeliveryStore extends Context.Service<
         resendFailed: Effect.fn("DeliveryStore.resendFailed")(function* (of) {
           let count = 0
           for (let found = RESENT_AT_ONCE; found === RESENT_AT_ONCE; count += found) {
-            const parameters = [of.endpointId ?? null, of.resourceId ?? null, of.sinceMs]
-            const again = yield* orUnavailable(sql.unsafe(resendWhere(failedOf), parameters))
+            const parameters = [
+              of.endpointId ?? null,
+              of.resourceId ?? null,
+              of.sinceMs,
+              lowestIdAt(of.sinceMs - CLOCKS_MS)
+            ]
+            const failed = of.resourceId === undefined ? failedOfEndpoint : failedOfResource
+            const again = yield* orUnavailable(sql.unsafe(resendWhere(failed), parameters))
             found = again.length
             if (found > 0) nudge.wake()
           }
@@ -107,34 +108,13 @@ export class DeliveryStore extends Context.Service<
             )
           ),
         list: (filters, page) =>
-          readPage<DeliveryRow>({
-            table: shown,
-            columns,
-            scope: [],
-            filters: [
-              ...(filters.status === undefined ? [] : [sql`status = ${filters.status}`]),
-              ...(filters.resourceId === undefined ? [] : [sql`resource_id = ${filters.resourceId}::uuid`]),
-              ...(filters.endpointId === undefined ? [] : [sql`endpoint_id = ${filters.endpointId}::uuid`]),
-              ...(filters.event === undefined ? [] : [sql`event = ${filters.event}`])
-            ],
-            page
-          }).pipe(Effect.provideService(SqlClient, sql), orUnavailable)
+          readPage<DeliveryRow>(deliveryList(filters), page).pipe(Effect.provideService(SqlClient, sql), orUnavailable)
       })
     })
   )
 }
 
-const columns = "id, event, resource_id, endpoint_id, url, status, attempts_made, due_at, reason, created_at"
-
-/** What is to be sent follows its endpoint: where that is now, and canceled when that is deleted. */
-const shown = `(
-  SELECT d.id, d.event, d.resource_id, d.endpoint_id, d.attempts_made, d.created_at,
-    CASE WHEN d.status = 'scheduled' AND w.deleted_at IS NOT NULL THEN 'endpoint deleted' ELSE d.reason END AS reason,
-    CASE WHEN d.status = 'scheduled' THEN coalesce(w.url, d.url) ELSE d.url END AS url,
-    CASE WHEN d.status = 'scheduled' AND w.deleted_at IS NOT NULL THEN 'canceled' ELSE d.status END AS status,
-    CASE WHEN d.status = 'scheduled' AND w.deleted_at IS NOT NULL THEN NULL ELSE d.due_at END AS due_at
-  FROM deliveries d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
-) AS deliveries`
+const findOne = `SELECT ${shownColumns} FROM deliveries ${shownJoin} WHERE deliveries.id = $1::uuid`
 
 const resendWhere = (condition: string): string => `
   UPDATE deliveries d SET status = 'scheduled', due_at = now(), held_due_at = NULL, reason = NULL,
@@ -147,12 +127,19 @@ const resendWhere = (condition: string): string => `
 /** A statement has its time, whatever has failed. */
 const RESENT_AT_ONCE = 5000
 
-const failedOf = `d.status = 'failed' AND d.id IN (
+/** How far the time in an id and the time of its change may lie apart. */
+const CLOCKS_MS = 24 * 60 * 60 * 1000
+
+// In the order of one index each; what is changed is then found by its id and by nothing else.
+const failedAlong = (index: string, owner: string): string => `d.status || '' = 'failed' AND d.id IN (
     SELECT f.id FROM deliveries f
-    WHERE f.status = 'failed' AND f.created_at >= to_timestamp($3::double precision / 1000)
+    WHERE f.status = 'failed' AND (f.${index}, f.id) >= (${owner}, $4::uuid) AND f.${index} <= ${owner}
+      AND f.created_at >= to_timestamp($3::double precision / 1000)
       AND ($1::uuid IS NULL OR f.endpoint_id = $1::uuid) AND ($2::uuid IS NULL OR f.resource_id = $2::uuid)
       AND NOT EXISTS (
         SELECT 1 FROM webhook_endpoints e WHERE e.id = f.endpoint_id AND e.deleted_at IS NOT NULL
       )
-    ORDER BY f.id LIMIT ${RESENT_AT_ONCE} FOR UPDATE
+    ORDER BY f.${index}, f.id LIMIT ${RESENT_AT_ONCE} FOR UPDATE
   )`
+const failedOfEndpoint = failedAlong("endpoint_id", "$1::uuid")
+const failedOfResource = failedAlong("resource_id", "$2::uuid")

@@ -39,7 +39,7 @@ export class OutboxFailures extends Context.Service<
       const nudge = yield* Nudge
       return OutboxFailures.of({
         list: (page) =>
-          readPage<OutboxFailureRow>({ table: "outbox_failures", columns, scope: [], filters: [], page }).pipe(
+          readPage<OutboxFailureRow>({ table: "outbox_failures", columns }, page).pipe(
             Effect.provideService(SqlClient, sql),
             orUnavailable
           ),

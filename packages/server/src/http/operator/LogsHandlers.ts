@@ -8,7 +8,8 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Audit } from "../../operations/Audit.ts"
-import { readPage } from "../../sql/Paging.ts"
+import { type List, readPage } from "../../sql/Paging.ts"
+import { each, equals, is } from "../../sql/Seek.ts"
 import { orUnavailable } from "../../sql/Unavailable.ts"
 import { serviceUnavailable, unknownCursor } from "../WireTranslation.ts"
 import { pageFrom } from "./Requests.ts"
@@ -22,17 +23,14 @@ const requestsLayer = HttpApiBuilder.group(
     return handlers.handle("list", ({ query }) =>
       Effect.gen(function* () {
         const page = pageFrom(query)
-        const rows = yield* readPage<RequestRow>({
-          table: "requests",
-          columns: "id, request_id, key_id, route, status, duration_us, at",
-          scope: [],
-          filters: [
-            ...(query.key_id === undefined ? [] : [sql`key_id = ${query.key_id}::uuid`]),
-            ...(query.route === undefined ? [] : [sql`route = ${query.route}`]),
-            ...(query.status === undefined ? [] : [sql`status = ${query.status}::integer`])
-          ],
+        const rows = yield* readPage<RequestRow>(
+          {
+            table: "requests",
+            columns: "id, request_id, key_id, route, status, duration_us, at",
+            ...waysTo(query)
+          },
           page
-        })
+        )
         return pageOf(
           rows.map((row) => ({
             id: row.id,
@@ -75,6 +73,40 @@ const auditLayer = HttpApiBuilder.group(
 )
 
 export const layer = Layer.mergeAll(requestsLayer, auditLayer)
+
+/**
+ * By key, route and status, in this order: of a key, there are as many ways as routes and answers that it has seen. What
+ * failed is read by an index of its own.
+ */
+const waysTo = ({ key_id: keyId, route, status }: RequestFilters): Partial<List> => {
+  const asked = [
+    ...(keyId === undefined ? [] : [equals("key_id", "uuid", keyId)]),
+    ...(route === undefined ? [] : [equals("route", "text", route)]),
+    ...(status === undefined ? [] : [equals("status", "integer", status)])
+  ]
+  if (asked.length === 0) return {}
+  const routeIs = route === undefined ? each("route", "text") : is("route", "text", route)
+  const statusIs = status === undefined ? each("status", "integer") : is("status", "integer", status)
+  if (keyId !== undefined) {
+    return { paths: [{ along: [is("key_id", "uuid", keyId), routeIs, statusIs], within: "key_id IS NOT NULL" }] }
+  }
+  if (status !== undefined && status >= 400) {
+    return { paths: [{ along: [statusIs, routeIs], within: "status >= 400" }] }
+  }
+  return {
+    recent: asked,
+    paths: [
+      { along: [each("key_id", "uuid"), routeIs, statusIs], within: "key_id IS NOT NULL" },
+      { along: [routeIs, statusIs], within: "key_id IS NULL" }
+    ]
+  }
+}
+
+interface RequestFilters {
+  readonly key_id?: string | undefined
+  readonly route?: string | undefined
+  readonly status?: number | undefined
+}
 
 interface RequestRow {
   readonly id: string

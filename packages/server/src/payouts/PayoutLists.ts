@@ -1,0 +1,62 @@
+/**
+ * Lists of payouts, and the index that each of them walks (migration `list_indexes`, `sql/Seek.ts`).
+ */
+import { PayoutMethod, PayoutStatus } from "@pix-payments/domain/Payout"
+import { lowestIdAt } from "@pix-payments/domain/Uuid"
+import type { List } from "../sql/Paging.ts"
+import { each, equals, is, oneOf, type Way } from "../sql/Seek.ts"
+
+export interface PayoutFilters {
+  readonly status?: PayoutStatus | undefined
+  readonly method?: PayoutMethod | undefined
+  /** Epoch milliseconds, fractions included. */
+  readonly createdAfterMs?: number | undefined
+  readonly createdBeforeMs?: number | undefined
+}
+
+/** Payouts of an account, or of all where `accountId` is undefined, narrowed by what is given. */
+export const payoutList = (columns: string, accountId: string | undefined, filters: PayoutFilters): List => {
+  const { createdAfterMs, createdBeforeMs } = filters
+  return {
+    table: "payouts",
+    columns,
+    scope: accountId === undefined ? [] : [equals("account_id", "uuid", accountId)],
+    // Ids carry the millisecond of creation: a range of time is a range of ids.
+    from: createdAfterMs === undefined ? undefined : lowestIdAt(Math.floor(createdAfterMs) + 1),
+    before: createdBeforeMs === undefined ? undefined : lowestIdAt(Math.ceil(createdBeforeMs)),
+    ...(accountId === undefined ? ofAll(filters) : { paths: [ofAccount(accountId, filters)] })
+  }
+}
+
+const ofAccount = (accountId: string, { method, status }: PayoutFilters): Way => {
+  const account = is("account_id", "uuid", accountId)
+  return method === undefined && status === undefined
+    ? { along: [account] }
+    : { along: [account, statusIs(status), methodIs(method)] }
+}
+
+/** What operators look for among all accounts. Those that wait for a decision have an index of their own. */
+const ofAll = ({ method, status }: PayoutFilters): Partial<List> => {
+  if (method === undefined && status === undefined) return {}
+  const conditions = [
+    ...(method === undefined ? [] : [equals("method", "text", method)]),
+    ...(status === undefined ? [] : [equals("status", "text", status)])
+  ]
+  if (status !== undefined && method === undefined && FEW.has(status)) {
+    return { paths: [{ along: [is("status", "text", status)], within: FEW_ONLY }] }
+  }
+  return {
+    recent: conditions,
+    paths: [{ along: [each("account_id", "uuid"), statusIs(status), methodIs(method)] }]
+  }
+}
+
+const statusIs = (status: PayoutStatus | undefined) =>
+  status === undefined ? oneOf("status", PayoutStatus.literals) : is("status", "text", status)
+
+const methodIs = (method: PayoutMethod | undefined) =>
+  method === undefined ? oneOf("method", PayoutMethod.literals) : is("method", "text", method)
+
+/** What a payout of an account with automatic payouts does not pass through. */
+const FEW: ReadonlySet<PayoutStatus> = new Set(["pending", "failed", "canceled"])
+const FEW_ONLY = "status IN ('pending', 'failed', 'canceled')"

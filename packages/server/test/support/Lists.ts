@@ -1,0 +1,170 @@
+/**
+ * Every list of both surfaces, with what each of its filters may be asked for: from the declarations, so that a new list,
+ * or a new filter, needs a line here.
+ */
+import { ChargeStatus } from "@pix-payments/domain/Charge"
+import { DisputeStatus } from "@pix-payments/domain/Dispute"
+import { PayoutStatus } from "@pix-payments/domain/Payout"
+import { hasProperty } from "effect/Predicate"
+import { type DeclaredRoute, operatorRoutes, paymentsRoutes } from "./Declared.ts"
+import type { Tenant } from "./Million.ts"
+
+export interface TenantAsked extends Tenant {
+  readonly key: string
+  /** Something that the lists can be narrowed to. */
+  readonly some: { readonly charge: string; readonly endToEndId: string; readonly instant: string }
+}
+
+export type Query = Readonly<Record<string, string>>
+
+/** A list, the rows that it is of, and the conditions that its filters mean, in plain words. */
+export interface ListAsked {
+  readonly template: string
+  readonly path: string
+  readonly isPublic: boolean
+  readonly table: string
+  /** Conditions that hold for all that is in the list, and those on what a cursor may name. */
+  readonly scope: ReadonlyArray<string>
+  readonly values: Readonly<Record<string, ReadonlyArray<string>>>
+  readonly means: (filter: string, value: string) => string
+}
+
+const states = ["scheduled", "delivering", "delivered", "failed", "canceled"]
+
+const chargeStatus = `CASE WHEN NOT acquirer_answered AND status = 'pending' THEN 'processing'
+  WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END`
+
+const deliveryStatus = `CASE WHEN status = 'scheduled' AND EXISTS (
+    SELECT 1 FROM webhook_endpoints w WHERE w.id = endpoint_id AND w.deleted_at IS NOT NULL
+  ) THEN 'canceled' ELSE status END`
+
+/** All lists, as a tenant, or an operator who looks for that tenant, asks for them. */
+export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
+  const { accountId, applicationId, endpointId, keyId, some } = tenant
+  const created = { created_after: [some.instant], created_before: ["2100-01-01T00:00:00Z"] }
+  const own = `account_id = '${accountId}'`
+  const known: Readonly<Record<string, Pick<ListAsked, "table" | "values"> & Partial<ListAsked>>> = {
+    "/v1/charges": {
+      table: "charges",
+      scope: [own, "origin = 'api'"],
+      values: { status: ChargeStatus.literals, method: ["pix", "card"], ...created }
+    },
+    "/v1/payouts": {
+      table: "payouts",
+      scope: [own],
+      values: { status: PayoutStatus.literals, method: ["pix", "ted"], ...created }
+    },
+    "/operator/v1/accounts": { table: "accounts", values: {} },
+    "/operator/v1/accounts/{id}/applications": {
+      table: "applications",
+      path: `/operator/v1/accounts/${accountId}/applications`,
+      scope: [own],
+      values: {}
+    },
+    "/operator/v1/applications/{id}/keys": {
+      table: "api_keys",
+      path: `/operator/v1/applications/${applicationId}/keys`,
+      scope: [`application_id = '${applicationId}'`],
+      values: {}
+    },
+    "/operator/v1/charges": {
+      table: "charges",
+      values: {
+        account_id: [accountId],
+        origin: ["api", "checkout"],
+        reference: ["same"],
+        end_to_end_id: [some.endToEndId]
+      }
+    },
+    "/operator/v1/payouts": {
+      table: "payouts",
+      values: { account_id: [accountId], status: PayoutStatus.literals }
+    },
+    "/operator/v1/disputes": {
+      table: "disputes",
+      values: { charge_id: [some.charge], status: DisputeStatus.literals }
+    },
+    "/operator/v1/deliveries": {
+      table: "deliveries",
+      values: {
+        status: states,
+        resource_id: [some.charge],
+        endpoint_id: [endpointId],
+        event: ["charge.pix.paid", "dispute.pix.lost"]
+      }
+    },
+    "/operator/v1/requests": {
+      table: "requests",
+      values: {
+        key_id: [keyId],
+        route: ["GET /v1/charges", "POST /v1/payouts"],
+        status: ["200", "201", "400"]
+      }
+    },
+    "/operator/v1/outbox-failures": { table: "outbox_failures", values: {} },
+    "/operator/v1/audit": { table: "audit", values: {} },
+    "/operator/v1/ledger/entries": {
+      table: "ledger_transfers",
+      values: { account_id: [accountId], resource_id: [some.charge] }
+    }
+  }
+  return routes.map(({ filters, template }) => {
+    const found = known[template]
+    const missing = found === undefined ? [template] : filters.filter((filter) => !(filter in found.values))
+    if (found === undefined || missing.length > 0) throw new Error(`${template} needs a line for ${missing.join(", ")}`)
+    return {
+      template,
+      path: template,
+      isPublic: template.startsWith("/v1/"),
+      scope: [],
+      means: (filter, value) => meaning(found.table, filter, value),
+      ...found
+    }
+  })
+}
+
+const meaning = (table: string, filter: string, value: string): string => {
+  if (filter === "created_after") return `created_at > '${value}'`
+  if (filter === "created_before") return `created_at < '${value}'`
+  if (filter === "status" && table === "charges") return `${chargeStatus} = '${value}'`
+  if (filter === "status" && table === "deliveries") return `${deliveryStatus} = '${value}'`
+  return `${filter} = '${value}'`
+}
+
+/** Of a list, the filters that a cursor must be in as well: those say what the list is of. */
+export const isScope = ({ template }: ListAsked, filter: string): boolean =>
+  (filter === "account_id" && /charges|payouts/.test(template)) || (filter === "origin" && /charges/.test(template))
+
+const fieldsOf = ({ endpoint }: DeclaredRoute): ReadonlyArray<string> => {
+  const find = (schema: unknown): ReadonlyArray<string> | undefined => {
+    if (hasProperty(schema, "fields")) return Object.keys(Object(schema.fields))
+    if (hasProperty(schema, "schema")) return find(schema.schema)
+    if (hasProperty(schema, "members") && Array.isArray(schema.members)) {
+      return schema.members.map(find).find((found) => found !== undefined)
+    }
+    return undefined
+  }
+  return find(endpoint.query) ?? []
+}
+
+const routes = [...paymentsRoutes, ...operatorRoutes]
+  .map((route) => ({ template: route.template, fields: fieldsOf(route) }))
+  .filter(({ fields }) => fields.includes("starting_after"))
+  .map(({ fields, template }) => ({
+    template,
+    filters: fields.filter((name) => name !== "starting_after" && name !== "limit")
+  }))
+
+/** Every choice of one value, or of none, for each filter. Ends of time come together. */
+export const combinationsOf = ({ values }: ListAsked): ReadonlyArray<Query> =>
+  Object.entries(values).reduce<ReadonlyArray<Query>>(
+    (made, [name, each]) =>
+      name === "created_before"
+        ? made.map((one) => ("created_after" in one ? { ...one, [name]: each[0]! } : one))
+        : made.flatMap((one) => [one, ...each.map((value) => ({ ...one, [name]: value }))]),
+    [{}]
+  )
+
+/** Ends of time are one filter. */
+export const filtersOf = (query: Query): ReadonlyArray<string> =>
+  Object.keys(query).filter((name) => name !== "created_before")

@@ -1,0 +1,135 @@
+/**
+ * What PostgreSQL does for a statement of the service: the indexes that it uses, how many rows it looks at and how many
+ * pages it touches. Counted with the settings of the service's own sessions, and with the plan that it makes for a
+ * statement whatever its parameters.
+ */
+import * as PgClient from "@effect/sql-pg/PgClient"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Redacted from "effect/Redacted"
+import { SqlClient } from "effect/sql/SqlClient"
+import { CurrentTransformer, type Transformer } from "effect/sql/Statement"
+
+/** A statement as the service sent it. */
+export interface Sent {
+  readonly text: string
+  readonly parameters: ReadonlyArray<unknown>
+}
+
+export interface Work {
+  /** In the order of their names, each once. */
+  readonly indexes: ReadonlyArray<string>
+  /** Tables that are read from end to end. */
+  readonly wholeTables: ReadonlyArray<string>
+  /** Rows that scans looked at, those that they threw away included. */
+  readonly rows: number
+  /** Pages of 8 KB. */
+  readonly pages: number
+}
+
+/** Keeps all that a service sends from where its layer is provided on. */
+export const makeRecorder = () => {
+  let kept: Array<Sent> = []
+  let settings: ReadonlyArray<PlannerSetting> | undefined
+  const seen = new Map<string, Sent>()
+  const transformer: Transformer = (statement, sql) =>
+    Effect.gen(function* () {
+      settings ??= yield* sql
+        .unsafe<PlannerSetting>(plannerSettings)
+        .pipe(Effect.provideService(CurrentTransformer, undefined), Effect.orDie)
+      const [text, parameters] = statement.compile()
+      kept.push({ text, parameters })
+      seen.set(text, { text, parameters })
+      return statement
+    })
+  return {
+    /** All texts since the start, each with the parameters of the last time. */
+    seen,
+    /** What was sent since the last time that it was asked. */
+    take: (): ReadonlyArray<Sent> => {
+      const taken = kept
+      kept = []
+      return taken
+    },
+    settings: () => settings ?? [],
+    layer: Layer.succeed(CurrentTransformer, transformer)
+  }
+}
+
+interface PlannerSetting {
+  readonly name: string
+  readonly setting: string
+}
+
+const plannerSettings = "SELECT name, setting FROM pg_settings WHERE category LIKE 'Query Tuning%'"
+
+/** Explains statements in one session that plans as the service's do; what they change is undone. */
+export const makeExplainer = Effect.fnUntraced(function* (
+  url: Redacted.Redacted<string>,
+  settings: ReadonlyArray<PlannerSetting>
+) {
+  const built = yield* Layer.build(Layer.fresh(PgClient.layer({ url, maxConnections: 1 })))
+  const sql = Context.get(built, SqlClient)
+  for (const { name, setting } of settings) yield* sql`SELECT set_config(${name}, ${setting}, false)`
+  const names = new Map<string, string>()
+
+  return Effect.fnUntraced(function* ({ parameters, text }: Sent) {
+    const name = names.get(text) ?? `explained_${names.size}`
+    if (!names.has(text)) yield* sql.unsafe(`PREPARE ${name} AS ${text}`)
+    names.set(text, name)
+    const values = parameters.length === 0 ? "" : `(${parameters.map(literal).join(", ")})`
+    yield* sql.unsafe("BEGIN")
+    const [row] = yield* sql
+      .unsafe<Explained>(`EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) EXECUTE ${name}${values}`)
+      .pipe(Effect.ensuring(Effect.orDie(sql.unsafe("ROLLBACK"))))
+    return workOf(row!["QUERY PLAN"][0]!.Plan)
+  })
+})
+
+const literal = (value: unknown): string =>
+  value === null || value === undefined
+    ? "NULL"
+    : `'${String(value instanceof Date ? value.toISOString() : value).replaceAll("'", "''")}'`
+
+interface Explained {
+  readonly "QUERY PLAN": ReadonlyArray<{ readonly Plan: Node }>
+}
+
+interface Node {
+  readonly "Node Type": string
+  readonly "Index Name"?: string
+  readonly "Relation Name"?: string
+  readonly "Actual Rows": number
+  readonly "Actual Loops": number
+  readonly "Rows Removed by Filter"?: number
+  readonly "Rows Removed by Index Recheck"?: number
+  readonly "Shared Hit Blocks": number
+  readonly "Shared Read Blocks": number
+  readonly Plans?: ReadonlyArray<Node>
+}
+
+const workOf = (plan: Node): Work => {
+  const nodes = all(plan)
+  const scans = nodes.filter((node) => /^(Index|Seq|Bitmap Heap|Tid)/.test(node["Node Type"]))
+  return {
+    indexes: [...new Set(nodes.flatMap((node) => node["Index Name"] ?? []))].toSorted(),
+    wholeTables: nodes
+      .filter((node) => node["Node Type"] === "Seq Scan" && node["Actual Loops"] > 0)
+      .flatMap((node) => node["Relation Name"] ?? []),
+    rows: Math.round(
+      scans.reduce(
+        (sum, node) =>
+          sum +
+          node["Actual Loops"] *
+            (node["Actual Rows"] +
+              (node["Rows Removed by Filter"] ?? 0) +
+              (node["Rows Removed by Index Recheck"] ?? 0)),
+        0
+      )
+    ),
+    pages: plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
+  }
+}
+
+const all = (node: Node): ReadonlyArray<Node> => [node, ...(node.Plans ?? []).flatMap(all)]
