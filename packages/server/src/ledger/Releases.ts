@@ -29,16 +29,12 @@ export class Releases extends Context.Service<
 
       return Releases.of({
         releaseDue: Effect.gen(function* () {
-          const accounts = yield* sql<{ id: string }>`
-            SELECT l.owner_id AS id FROM (
-              SELECT DISTINCT account_id FROM releases WHERE released_at IS NULL AND due_at <= now()
-            ) d JOIN ledger_accounts l ON l.owner_id = d.account_id AND l.kind = 'available'
-            ORDER BY l.owner_id LIMIT 100 FOR NO KEY UPDATE OF l SKIP LOCKED`
+          const accounts = yield* sql.unsafe<{ id: string }>(lockAccounts)
           if (accounts.length === 0) return 0
-          const due = yield* sql<{ charge_id: string; account_id: string; amount: bigint }>`
-            SELECT charge_id, account_id, amount FROM releases WHERE released_at IS NULL AND due_at <= now()
-              AND account_id = ANY (string_to_array(${accounts.map(({ id }) => id).join(",")}, ',')::uuid[])
-            ORDER BY due_at LIMIT 500 FOR UPDATE SKIP LOCKED`
+          const due = yield* sql.unsafe<{ charge_id: string; account_id: string; amount: bigint }>(lockDue, [
+            accounts.map(({ id }) => id).join(","),
+            Math.ceil(AT_ONCE / accounts.length)
+          ])
           if (due.length === 0) return 0
           const transfers = due.flatMap((row) =>
             transfer(ids, {
@@ -60,6 +56,36 @@ export class Releases extends Context.Service<
     })
   )
 }
+
+/** How many payments are released in one commit, as many of each account. */
+const AT_ONCE = 500
+
+// From one account that money waits for to the next, and of each what is due first: along one index, which is not the one
+// of all due times, whatever the planner believes of the number of accounts.
+const lockAccounts = `
+  WITH RECURSIVE waiting AS (
+    (SELECT account_id FROM releases WHERE released_at IS NULL ORDER BY account_id, due_at LIMIT 1)
+    UNION ALL
+    SELECT (
+      SELECT r.account_id FROM releases r WHERE r.released_at IS NULL AND r.account_id > w.account_id
+      ORDER BY r.account_id, r.due_at LIMIT 1
+    )
+    FROM waiting w WHERE w.account_id IS NOT NULL
+  )
+  SELECT l.owner_id AS id FROM waiting w JOIN ledger_accounts l ON l.owner_id = w.account_id AND l.kind = 'available'
+  WHERE (
+    SELECT r.due_at FROM releases r
+    WHERE r.released_at IS NULL AND (r.account_id, r.due_at) >= (w.account_id, '-infinity')
+    ORDER BY r.account_id, r.due_at LIMIT 1
+  ) <= now()
+  ORDER BY l.owner_id LIMIT 100 FOR NO KEY UPDATE OF l SKIP LOCKED`
+
+const lockDue = `
+  SELECT d.* FROM unnest(string_to_array($1, ',')::uuid[]) AS a(id) CROSS JOIN LATERAL (
+    SELECT charge_id, account_id, amount FROM releases
+    WHERE released_at IS NULL AND (account_id, due_at) >= (a.id, '-infinity') AND (account_id, due_at) <= (a.id, now())
+    ORDER BY account_id, due_at LIMIT $2::integer FOR UPDATE SKIP LOCKED
+  ) d`
 
 const release = `
   WITH ${ledgerLockCtes(2)},

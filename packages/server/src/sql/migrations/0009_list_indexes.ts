@@ -1,5 +1,5 @@
 /**
- * An index for each list and each of its filters, walked as `sql/Seek.ts` says.
+ * An index for each list and each of its filters, walked as `sql/Seek.ts` says, and one for releases by account.
  *
  * A creation writes into as many indexes as before: four were replaced, and the others hold what is rare (what failed,
  * what waits for an operator, what is no Pix). Only the request log has one more. No index holds what an update changes
@@ -32,6 +32,7 @@ const statements = [
   `CREATE INDEX IF NOT EXISTS payouts_not_automatic ON payouts (status, id)
     WHERE status IN ('pending', 'failed', 'canceled')`,
   `CREATE INDEX IF NOT EXISTS disputes_of_status ON disputes (status, id)`,
+  `CREATE INDEX IF NOT EXISTS releases_due_of_account ON releases (account_id, due_at) WHERE released_at IS NULL`,
   `CREATE INDEX IF NOT EXISTS deliveries_of_event ON deliveries (endpoint_id, event, status, id)
     WHERE endpoint_id IS NOT NULL`,
   `CREATE INDEX IF NOT EXISTS deliveries_of_no_endpoint ON deliveries (event, status, id) WHERE endpoint_id IS NULL`,
