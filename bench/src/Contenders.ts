@@ -323,7 +323,7 @@ export const deliverers: readonly [Deliverer, ...Array<Deliverer>] = [
       yield* migrate(databaseUrl)
       // What its claim reads; ours it does not need.
       yield* withDatabase(databaseUrl, (database) =>
-        database.query(`DROP INDEX deliveries_first, deliveries_repeated;
+        database.query(`DROP INDEX deliveries_first_places, deliveries_repeated_places;
           CREATE INDEX deliveries_due ON deliveries (due_at) WHERE status IN ('scheduled', 'delivering')`)
       )
       const main = fileURLToPath(new URL("../peers/one-at-a-time.ts", import.meta.url))

@@ -1,6 +1,7 @@
 /** The transactional outbox: no endpoint, address or failing row reaches the commit of a change, or another's deliveries. */
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import { SqlClient } from "effect/sql/SqlClient"
 import { randomBytes } from "node:crypto"
 import { assertRefused, created } from "./support/Charges.ts"
@@ -398,17 +399,33 @@ layer(TestService.layer({ settings: { ...settings, webhookEndpointsPerApplicatio
   it.effect("has as many endpoints as WEBHOOK_ENDPOINTS_PER_APPLICATION says, however many are asked for at once", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
-      const { key } = yield* makeCaller()
+      const { accountId, key } = yield* makeCaller()
       const other = yield* makeCaller()
-      const answers = yield* Effect.forEach(Array.from({ length: 20 }), () => register(key), { concurrency: 20 })
+      const sql = yield* SqlClient
+      const first = yield* registered(key)
+      // All of them are under way at once: the counter that their commits increment is locked.
+      const asking = yield* sql.withTransaction(
+        Effect.gen(function* () {
+          yield* sql`SELECT version FROM webhook_endpoint_counters WHERE account_id = ${accountId}::uuid FOR UPDATE`
+          const fiber = yield* Effect.forkChild(
+            Effect.forEach(Array.from({ length: 20 }), () => register(key), { concurrency: 20 })
+          )
+          yield* eventually(
+            sql`SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+            ({ length }) => length >= 12
+          )
+          return fiber
+        })
+      )
+      const answers = yield* Fiber.join(asking)
       const stored = answers.filter(({ status }) => status === 201)
-      assert.lengthOf(stored, 10)
+      assert.lengthOf(stored, 9)
       for (const answer of answers.filter(({ status }) => status !== 201)) {
         assertRefused(answer, "VALIDATION_ERROR")
         assert.notProperty(answer.body, "details")
       }
       yield* registered(other.key)
-      yield* remove(key, stored[0]!.body.id)
+      yield* remove(key, first.id)
       yield* registered(key)
       assertRefused(yield* register(key), "VALIDATION_ERROR")
     })

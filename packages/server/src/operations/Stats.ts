@@ -99,11 +99,15 @@ const deliveriesByState = `
   FROM deliveries d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
   WHERE ${inAccount("d.account_id")} GROUP BY 1`
 
+// A change that is not fanned out yet is due as well.
 const due = `
-  SELECT count(*) AS count, min(d.due_at) AS oldest
-  FROM deliveries d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
-  WHERE d.status = 'scheduled' AND d.due_at <= now() AND ${inAccount("d.account_id")}
-    AND w.deleted_at IS NULL AND coalesce(w.active, true)`
+  SELECT count(*) AS count, min(due_at) AS oldest FROM (
+    SELECT d.due_at FROM deliveries d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
+    WHERE d.status = 'scheduled' AND d.due_at <= now() AND ${inAccount("d.account_id")}
+      AND w.deleted_at IS NULL AND coalesce(w.active, true)
+    UNION ALL
+    SELECT c.created_at FROM outbox o JOIN changes c ON c.id = o.change_id WHERE ${inAccount("o.account_id")}
+  ) waiting`
 
 const successRate = `
   SELECT count(*) AS attempts, count(*) FILTER (WHERE a.error IS NULL) AS successes

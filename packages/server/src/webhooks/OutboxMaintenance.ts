@@ -5,9 +5,9 @@
  * earlier one; a bounded number goes in each round.
  *
  * Why two steps: a transaction may have read a version in its snapshot and not have committed its outbox row yet, and
- * with a synchronous standby away it may stay so for long. A version is marked with the end of the id space a minute
- * after it ended, when every statement that read it has its transaction id (statements have five seconds), and removed
- * when all those transactions are over.
+ * with a synchronous standby away it may stay so for long. A minute after a version ended, when every statement that
+ * read it has its transaction id (statements have five seconds), it is marked with a new transaction id, and it is
+ * removed when all transactions with earlier ones are over.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -15,22 +15,27 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { forever } from "../Loops.ts"
 import { orUnavailable } from "../sql/Unavailable.ts"
 
+/** One round; how many versions are gone. */
+export const removeOldVersions = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  yield* orUnavailable(sql.unsafe(mark))
+  return (yield* orUnavailable(sql.unsafe(remove))).length
+})
+
 export const loop = Layer.effectDiscard(
-  Effect.gen(function* () {
-    const sql = yield* SqlClient
-    const round = Effect.gen(function* () {
-      yield* orUnavailable(sql.unsafe(mark))
-      const removed = yield* orUnavailable(sql.unsafe(remove))
-      return removed.length === AT_ONCE ? 1 : 0
-    })
-    yield* Effect.forkScoped(forever("endpoint versions", round, Effect.sleep("1 minute")))
-  })
+  Effect.forkScoped(
+    forever(
+      "endpoint versions",
+      Effect.map(removeOldVersions, (count) => (count === AT_ONCE ? 1 : 0)),
+      Effect.sleep("1 minute")
+    )
+  )
 )
 
 const AT_ONCE = 1000
 
 const mark = `
-  UPDATE webhook_endpoint_versions v SET removable_from = pg_snapshot_xmax(pg_current_snapshot())
+  UPDATE webhook_endpoint_versions v SET removable_from = pg_current_xact_id()
   WHERE (v.endpoint_id, v.from_version) IN (
     SELECT endpoint_id, from_version FROM webhook_endpoint_versions
     WHERE ended_at < now() - interval '1 minute' AND removable_from IS NULL
