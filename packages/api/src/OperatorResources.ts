@@ -10,7 +10,7 @@
 import { Account, AccountStatus, OnboardingStatus } from "@pix-payments/domain/Account"
 import { Balance } from "@pix-payments/domain/Balance"
 import { Cents, MAX_CENTS } from "@pix-payments/domain/Cents"
-import { Charge, ChargeMethod, ChargeStatus, CreateCharge } from "@pix-payments/domain/Charge"
+import { AccountType, Charge, ChargeMethod, ChargeStatus, CreateCharge } from "@pix-payments/domain/Charge"
 import { Dispute, DisputeStatus } from "@pix-payments/domain/Dispute"
 import { Document } from "@pix-payments/domain/Document"
 import { EndToEndId } from "@pix-payments/domain/EndToEndId"
@@ -20,18 +20,21 @@ import { Instant, InstantInput } from "@pix-payments/domain/Instant"
 import { listQuery } from "@pix-payments/domain/List"
 import { open } from "@pix-payments/domain/OpenEnum"
 import {
+  BankAccount,
   CreatePayout,
   decodeCreatePayout,
   MINIMUM_PAYOUT_CENTS,
   Payout,
   PayoutMethod,
-  PayoutStatus
+  PayoutStatus,
+  Recipient
 } from "@pix-payments/domain/Payout"
-import { arrayUpTo, decoder, nullable, type Violation } from "@pix-payments/domain/Request"
+import { arrayUpTo, decoder, nullable, type Refusal, type Violation } from "@pix-payments/domain/Request"
 import { Scope } from "@pix-payments/domain/Scope"
 import { text } from "@pix-payments/domain/Text"
 import { WebhookEndpoint } from "@pix-payments/domain/WebhookEndpoint"
 import * as Option from "effect/Option"
+import { hasProperty } from "effect/Predicate"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaGetter from "effect/SchemaGetter"
@@ -204,9 +207,20 @@ export type OperatorChargeDetail = typeof OperatorChargeDetail.Type
 export const PayoutOrigin = Schema.Literals(["api", "dashboard"])
 export type PayoutOrigin = typeof PayoutOrigin.Type
 
+/** The recipient of any payout; of a TED with the bank account that it goes to. */
+export const OperatorRecipient = Schema.Struct({
+  ...Recipient.fields,
+  bank: Schema.NullOr(Schema.String).annotateKey({ description: "Null for a Pix, as the fields that follow." }),
+  branch: Schema.NullOr(Schema.String),
+  account: Schema.NullOr(Schema.String),
+  account_type: Schema.NullOr(open(AccountType))
+}).annotate({ identifier: "OperatorRecipient" })
+export type OperatorRecipient = typeof OperatorRecipient.Type
+
 /** Any payout, whoever asked for it. */
 export const OperatorPayout = Schema.Struct({
   ...Payout.fields,
+  recipient: OperatorRecipient,
   account_id: Id,
   application_id: Schema.NullOr(Id).annotateKey({ description: "Null for one asked for in the dashboard." }),
   origin: open(PayoutOrigin),
@@ -397,12 +411,27 @@ export const CreateCheckoutCharge = Schema.Struct({
 }).annotate({ identifier: "CreateCheckoutCharge" })
 export type CreateCheckoutCharge = typeof CreateCheckoutCharge.Type
 
-/** `CreatePayout` with the methods of the dashboard; `pix` when absent. */
+const { pix_key, pix_key_type, ...ofAnyPayout } = CreatePayout.fields
+
+const CreateDashboardPix = Schema.Struct({ ...CreatePayout.fields, method: nullable(PayoutMethod) })
+const CreateDashboardTed = Schema.Struct({
+  ...ofAnyPayout,
+  method: Schema.Literal("ted"),
+  ...BankAccount.fields
+})
+
+/** `CreatePayout` with the methods of the dashboard; `pix` when absent. A Pix goes to a key, a TED to a bank account. */
 export const CreateDashboardPayout = Schema.Struct({
   ...CreatePayout.fields,
-  method: nullable(PayoutMethod)
+  method: nullable(PayoutMethod),
+  pix_key_type: nullable(pix_key_type).annotateKey({ description: "Needed for a Pix." }),
+  pix_key: nullable(pix_key).annotateKey({ description: "Needed for a Pix." }),
+  bank: nullable(BankAccount.fields.bank).annotateKey({ description: "Needed for a TED." }),
+  branch: nullable(BankAccount.fields.branch).annotateKey({ description: "Needed for a TED." }),
+  account: nullable(BankAccount.fields.account).annotateKey({ description: "Needed for a TED." }),
+  account_type: nullable(BankAccount.fields.account_type).annotateKey({ description: "Needed for a TED." })
 }).annotate({ identifier: "CreateDashboardPayout" })
-export type CreateDashboardPayout = typeof CreateDashboardPayout.Type
+export type CreateDashboardPayout = typeof CreateDashboardPix.Type | typeof CreateDashboardTed.Type
 
 /** A defense, or a message in a dispute. */
 /** Which failed deliveries are sent again: of an endpoint, of a resource, or of an endpoint about a resource. */
@@ -469,7 +498,10 @@ export const decodeUpdateApplication = decoder(UpdateApplication)
 export const decodeUpdateEndpointState = decoder(UpdateEndpointState)
 export const decodeCreateApiKey = decoder(CreateApiKey)
 export const decodeCreateCheckoutCharge = decoder(CreateCheckoutCharge)
-export const decodeCreateDashboardPayout = decoder(CreateDashboardPayout, pixKeyRule)
+const decodeDashboardPix = decoder(CreateDashboardPix, pixKeyRule)
+const decodeDashboardTed = decoder(CreateDashboardTed)
+export const decodeCreateDashboardPayout = (body: unknown): Result.Result<CreateDashboardPayout, Refusal> =>
+  hasProperty(body, "method") && body.method === "ted" ? decodeDashboardTed(body) : decodeDashboardPix(body)
 export const decodeResendFailed = decoder(ResendFailed, ({ endpoint_id, resource_id }) =>
   typeof endpoint_id === "string" || typeof resource_id === "string"
     ? []

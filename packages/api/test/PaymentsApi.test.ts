@@ -256,9 +256,23 @@ describe("requests of operators", () => {
   })
 
   it("lets the dashboard ask for TED payouts, under the rules of /v1", () => {
-    for (const method of ["pix", "ted", null]) {
+    for (const method of ["pix", null]) {
       assert.strictEqual(refusal(decodeCreateDashboardPayout({ ...payout, method })), "accepted")
     }
+    const account = { bank: "341", branch: "0001", account: "12345-6", account_type: "savings" }
+    const ted = { amount: 500, method: "ted" }
+    assert.strictEqual(refusal(decodeCreateDashboardPayout({ ...ted, ...account })), "accepted")
+    assert.strictEqual(refusal(decodeCreateDashboardPayout({ ...ted, ...account, bank: "1234567A" })), "accepted")
+    // A Pix key is no destination of a TED.
+    assert.deepStrictEqual(refusal(decodeCreateDashboardPayout({ ...payout, method: "ted" })), [
+      "VALIDATION_ERROR",
+      ["bank", "branch", "account", "account_type"]
+    ])
+    const wrong = { bank: "1", branch: "x", account: "", account_type: "gold" }
+    assert.deepStrictEqual(refusal(decodeCreateDashboardPayout({ ...ted, ...wrong })), [
+      "VALIDATION_ERROR",
+      ["bank", "branch", "account", "account_type"]
+    ])
     assert.deepStrictEqual(refusal(decodeCreateDashboardPayout({ ...payout, method: "card" })), [
       "VALIDATION_ERROR",
       ["method"]

@@ -8,7 +8,7 @@
  */
 import * as Schema from "effect/Schema"
 import { Cents } from "./Cents.ts"
-import { amountFrom, pixOnly } from "./Charge.ts"
+import { AccountType, amountFrom, pixOnly } from "./Charge.ts"
 import { Document } from "./Document.ts"
 import { Instant, InstantInput } from "./Instant.ts"
 import { listQuery } from "./List.ts"
@@ -28,9 +28,24 @@ export type PayoutMethod = typeof PayoutMethod.Type
 export const Recipient = Schema.Struct({
   name: Schema.NullOr(Schema.String),
   document: Schema.NullOr(Schema.String),
-  pix_key_type: open(PixKeyType),
-  pix_key: Schema.String
+  pix_key_type: Schema.NullOr(open(PixKeyType)).annotateKey({ description: "Null for a TED." }),
+  pix_key: Schema.NullOr(Schema.String).annotateKey({ description: "Null for a TED." })
 }).annotate({ identifier: "Recipient" })
+
+/** Where a TED goes: the institution by its ISPB or its number, and the account there. */
+export const BankAccount = Schema.Struct({
+  bank: Schema.String.check(
+    Schema.isPattern(/^(?:[0-9]{3}|[0-9A-Z]{8})$/u, { expected: "a bank's number or its ISPB" })
+  ).annotate({ description: "Three digits, or the eight characters of an ISPB." }),
+  branch: Schema.String.check(Schema.isPattern(/^[0-9]{1,5}(?:-?[0-9X])?$/u, { expected: "a branch" })).annotate({
+    description: "Digits, with or without a check digit."
+  }),
+  account: Schema.String.check(Schema.isPattern(/^[0-9]{1,18}(?:-?[0-9X])?$/u, { expected: "an account" })).annotate({
+    description: "Digits, with or without a check digit."
+  }),
+  account_type: AccountType
+})
+export type BankAccount = typeof BankAccount.Type
 
 /** A payout as the API shows it. */
 export const Payout = Schema.Struct({

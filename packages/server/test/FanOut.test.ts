@@ -4,6 +4,7 @@ import type { Charge } from "@pix-payments/domain/Charge"
 import type { Payout } from "@pix-payments/domain/Payout"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import { someAccount } from "./support/Money.ts"
 import { SqlClient } from "effect/sql/SqlClient"
 import { createHmac, randomBytes } from "node:crypto"
 import type { ServerResponse } from "node:http"
@@ -325,7 +326,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
       for (const method of ["ted", "pix"]) {
         const own = { webhook_url: `${hooks.url}/own`, webhook_secret: "of the payout" }
         const answer = yield* operate<Payout>("POST", `/operator/v1/accounts/${accountId}/payouts`, {
-          body: { ...body, ...own, method }
+          body: { ...body, ...someAccount, ...own, method }
         })
         assert.strictEqual(answer.status, 201, answer.text)
         yield* operate("POST", `/operator/v1/payouts/${answer.body.id}/approve`)

@@ -467,7 +467,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
         const [, answers] = yield* Effect.all([lives, payouts], { concurrency: 2 })
         for (const { body, status } of answers) {
           assert.strictEqual(status, 201)
-          const wanted = { "fail@simulator.test": "failed", "ana@example.com": "completed" }[body.recipient.pix_key]
+          const wanted = { "fail@simulator.test": "failed", "ana@example.com": "completed" }[
+            String(body.recipient.pix_key)
+          ]
           if (wanted === undefined) yield* handedOver(key, body.id)
           else yield* payoutReaching(key, body.id, wanted)
         }

@@ -28,6 +28,7 @@ import {
   payoutReaching,
   retrievePayout,
   simulated,
+  someAccount,
   somePayout,
   timingOut,
   toldOf
@@ -927,7 +928,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
   )
 })
 
-layer(TestService.layer({ settings }), { excludeTestServices: true })("Payouts from the dashboard", (it) => {
+// A TED has no key by which the simulator could hold it.
+const unsettled = { ...settings, simulatorSettleMs: 3_600_000 }
+
+layer(TestService.layer({ settings: unsettled }), { excludeTestServices: true })("TED payouts", (it) => {
   it.effect("may have method `ted`, use the same balance, pay the fee and emit `payment.ted.*`", () =>
     Effect.gen(function* () {
       const { call } = yield* TestService
@@ -942,7 +946,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payouts f
       })
       assert.strictEqual(endpoint.status, 201, endpoint.text)
       const path = `/accounts/${accountId}/payouts`
-      const ted = yield* operated<OperatorPayout>("POST", path, { ...somePayout, method: "ted", ...holding }, 201)
+      const ted = yield* operated<OperatorPayout>("POST", path, { ...somePayout, method: "ted", ...someAccount }, 201)
       assert.deepInclude<unknown>(ted, {
         object: "payout",
         method: "ted",
@@ -950,7 +954,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payouts f
         fee: 100,
         origin: "dashboard",
         account_id: accountId,
-        application_id: null
+        application_id: null,
+        recipient: { name: null, document: null, pix_key_type: null, pix_key: null, ...someAccount }
       })
       assert.strictEqual(yield* availableOf(key), 9400)
       yield* simulated(`/payouts/${ted.id}/fail`, { reason: "x" })
@@ -979,9 +984,31 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payouts f
       assert.deepStrictEqual(yield* idsOf("?method=pix"), [api.id, pix.id])
       const { body } = yield* retrievePayout(key, ted.id)
       for (const field of ["origin", "account_id", "application_id", "duplicate_of"]) assert.notProperty(body, field)
+      // The bank account is a field of the operator surface only, and no event carries it.
+      const recipient = { name: null, document: null, pix_key_type: null, pix_key: null }
+      assert.deepStrictEqual<unknown>(body.recipient, recipient)
+      assert.deepStrictEqual<unknown>(event!.data["recipient"], recipient)
     })
   )
 
+  it.effect("a TED to the same account and of the same amount is a twin, one to another account is none", () =>
+    Effect.gen(function* () {
+      const { accountId } = yield* funded(10_000, { payout_duplicate_window: 3600 })
+      const ask = (fields: Fields = {}) =>
+        operated<OperatorPayout>(
+          "POST",
+          `/accounts/${accountId}/payouts`,
+          { amount: 500, method: "ted", ...someAccount, ...fields },
+          201
+        )
+      const first = yield* ask()
+      assert.deepInclude(yield* ask(), { duplicate_of: first.id, status: "pending" })
+      assert.deepInclude(yield* ask({ account: "99999-9" }), { duplicate_of: null, status: "processing" })
+    })
+  )
+})
+
+layer(TestService.layer({ settings }), { excludeTestServices: true })("Payouts from the dashboard", (it) => {
   it.effect("obey `auto_payout_enabled`, the balance and the account's rules", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
@@ -990,7 +1017,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payouts f
         operate<OperatorPayout>("POST", `/operator/v1/accounts/${accountId}/payouts`, {
           body: { ...somePayout, ...fields }
         })
-      const { body, status } = yield* ask({ method: "ted" })
+      const { body, status } = yield* ask({ method: "ted", ...someAccount })
       assert.deepStrictEqual([status, body.status], [201, "pending"])
       assertRefused(yield* ask({ amount: 501 }), "INSUFFICIENT_BALANCE")
       assertRefused(yield* ask({ amount: 499 }), "AMOUNT_BELOW_MINIMUM", ["amount"])

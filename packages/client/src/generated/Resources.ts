@@ -529,10 +529,10 @@ export interface Recipient {
   readonly name: string | null
   /** CPF or CNPJ, without mask. */
   readonly document: string | null
-  /** One of `cpf`, `cnpj`, `email`, `phone`, `random`. New values may be added: treat an unknown one as a generic case. */
-  readonly pix_key_type: RecipientPixKeyType
-  /** The Pix key. */
-  readonly pix_key: string
+  /** Null for a TED. */
+  readonly pix_key_type: RecipientPixKeyType | null
+  /** Null for a TED. */
+  readonly pix_key: string | null
 }
 
 /** What is sent to update webhook endpoint. */

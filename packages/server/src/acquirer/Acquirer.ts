@@ -7,7 +7,7 @@
  * `AcquirerReports`.
  */
 import type { ChargeMethod, Receiver } from "@pix-payments/domain/Charge"
-import type { PayoutMethod } from "@pix-payments/domain/Payout"
+import type { BankAccount, PayoutMethod } from "@pix-payments/domain/Payout"
 import type { PixKeyType } from "@pix-payments/domain/PixKey"
 import type { Txid } from "@pix-payments/domain/Txid"
 import * as Context from "effect/Context"
@@ -37,8 +37,11 @@ export interface PayoutOrder {
   /** Cents. */
   readonly amount: number
   readonly method: PayoutMethod
-  readonly pixKeyType: PixKeyType
-  readonly pixKey: string
+  /** Null for a TED. */
+  readonly pixKeyType: PixKeyType | null
+  readonly pixKey: string | null
+  /** Null for a Pix. */
+  readonly bankAccount: BankAccount | null
   readonly recipientName: string | null
   readonly recipientDocument: string | null
   readonly description: string | null

@@ -91,7 +91,7 @@ export const layer = Layer.effect(
       run: (orders) =>
         Effect.map(
           sql.unsafe<{ readonly payout_id: string }>(takePayouts, [
-            JSON.stringify(orders.map(({ amount, id, pixKey }) => ({ payout_id: id, amount, pix_key: pixKey }))),
+            JSON.stringify(orders.map(({ amount, id, pixKey }) => ({ payout_id: id, amount, pix_key: pixKey ?? "" }))),
             simulatorSettleMs
           ]),
           (rows) => {

@@ -17,7 +17,13 @@
  */
 import type { Caller } from "@pix-payments/api/Security"
 import { payoutFee } from "@pix-payments/domain/Cents"
-import { initialPayout, type PayoutMethod, type PayoutStatus, payoutTransitions } from "@pix-payments/domain/Payout"
+import {
+  type BankAccount,
+  initialPayout,
+  type PayoutMethod,
+  type PayoutStatus,
+  payoutTransitions
+} from "@pix-payments/domain/Payout"
 import type { PixKeyType } from "@pix-payments/domain/PixKey"
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
@@ -60,8 +66,11 @@ export interface StoredPayout {
   readonly reference: string | null
   readonly recipientName: string | null
   readonly recipientDocument: string | null
-  readonly pixKeyType: PixKeyType
-  readonly pixKey: string
+  /** The Pix key of the recipient; null for a TED. */
+  readonly pixKeyType: PixKeyType | null
+  readonly pixKey: string | null
+  /** The account that a TED goes to; null for a Pix. */
+  readonly bankAccount: BankAccount | null
   readonly webhookUrl: string | null
   readonly sealedWebhookSecret: string | null
   readonly endToEndId: string | null
@@ -268,8 +277,7 @@ export class PayoutStore extends Context.Service<
             : [
                 {
                   account_id: requested.accountId,
-                  pix_key_type: requested.pixKeyType,
-                  pix_key: requested.pixKey,
+                  ...storedKeyOf(requested),
                   amount: requested.amount,
                   since: lowestIdAt(requested.createdAtMs - window * 1000)
                 }
@@ -280,8 +288,8 @@ export class PayoutStore extends Context.Service<
           rows.map((row) => [
             intentOf({
               accountId: row.account_id,
-              pixKeyType: row.pix_key_type,
-              pixKey: row.pix_key,
+              pix_key_type: row.pix_key_type,
+              pix_key: row.pix_key,
               amount: Number(row.amount)
             }),
             row.id
@@ -451,11 +459,12 @@ interface PayoutRow {
   readonly processed_at: Date | null
   readonly created_at: Date
   readonly sequence: number
+  readonly bank_account: BankAccount | null
 }
 
 const payoutColumns = `id, account_id, application_id, origin, idempotency_key, status, method, amount, fee,
-  description, reference, recipient_name, recipient_document, pix_key_type, pix_key, webhook_url, webhook_secret,
-  end_to_end_id, failure_reason, duplicate_of, processed_at, created_at, sequence`
+  description, reference, recipient_name, recipient_document, pix_key_type, pix_key, bank_account, webhook_url,
+  webhook_secret, end_to_end_id, failure_reason, duplicate_of, processed_at, created_at, sequence`
 
 const claimPayouts = claimMany(payoutColumns)
 
@@ -512,6 +521,7 @@ const newRows = recordset({
   recipient_document: "text",
   pix_key_type: "text",
   pix_key: "text",
+  bank_account: "json",
   webhook_url: "text",
   webhook_secret: "text",
   end_to_end_id: "text",
@@ -660,7 +670,7 @@ const decide = (
     })
     if (account.available < requested.amount + fee) return { _tag: "InsufficientBalance" }
     account.available -= requested.amount + fee
-    const intent = intentOf(requested)
+    const intent = intentOf({ ...storedKeyOf(requested), accountId: requested.accountId, amount: requested.amount })
     const duplicateOf = account.payout_duplicate_window > 0 ? (twins.get(intent) ?? null) : null
     const initial = initialPayout(account.auto_payout_enabled && duplicateOf === null)
     const payout: StoredPayout = { ...requested, status: initial.status, fee, duplicateOf }
@@ -694,8 +704,26 @@ const keyOf = (
 ): string | undefined =>
   payout.idempotencyKey === null ? undefined : `${scopeOf(payout)} ${payout.origin} ${payout.idempotencyKey}`
 
-const intentOf = (payout: Pick<StoredPayout, "accountId" | "pixKeyType" | "pixKey" | "amount">): string =>
-  `${payout.accountId} ${payout.pixKeyType} ${payout.amount} ${payout.pixKey}`
+const intentOf = (intent: Pick<StoredPayout, "accountId" | "amount"> & StoredKey): string =>
+  `${intent.accountId} ${intent.pix_key_type} ${intent.amount} ${intent.pix_key}`
+
+interface StoredKey {
+  readonly pix_key_type: PixKeyType | null
+  readonly pix_key: string | null
+}
+
+/** What stands for the recipient in the columns of its Pix key: of a TED a text of its account, by which twins are known. */
+const storedKeyOf = ({
+  bankAccount,
+  pixKey,
+  pixKeyType
+}: Pick<StoredPayout, "pixKeyType" | "pixKey" | "bankAccount">) =>
+  bankAccount === null
+    ? { pix_key_type: pixKeyType, pix_key: pixKey }
+    : {
+        pix_key_type: "random" as const,
+        pix_key: [bankAccount.bank, bankAccount.branch, bankAccount.account, bankAccount.account_type].join("/")
+      }
 
 const toRow = (payout: StoredPayout) => ({
   id: payout.id,
@@ -711,8 +739,8 @@ const toRow = (payout: StoredPayout) => ({
   reference: payout.reference,
   recipient_name: payout.recipientName,
   recipient_document: payout.recipientDocument,
-  pix_key_type: payout.pixKeyType,
-  pix_key: payout.pixKey,
+  ...storedKeyOf(payout),
+  bank_account: payout.bankAccount === null ? null : JSON.stringify(payout.bankAccount),
   webhook_url: payout.webhookUrl,
   webhook_secret: payout.sealedWebhookSecret,
   duplicate_of: payout.duplicateOf,
@@ -734,8 +762,9 @@ const toStored = (row: PayoutRow): StoredPayout => ({
   reference: row.reference,
   recipientName: row.recipient_name,
   recipientDocument: row.recipient_document,
-  pixKeyType: row.pix_key_type,
-  pixKey: row.pix_key,
+  pixKeyType: row.bank_account === null ? row.pix_key_type : null,
+  pixKey: row.bank_account === null ? row.pix_key : null,
+  bankAccount: row.bank_account,
   webhookUrl: row.webhook_url,
   sealedWebhookSecret: row.webhook_secret,
   endToEndId: row.end_to_end_id,

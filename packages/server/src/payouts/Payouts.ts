@@ -394,6 +394,22 @@ const answerOf = (
   }
 }
 
+/** Where a payout goes: a Pix to its key, in the form in which DICT holds it, a TED to its bank account. */
+const destinationOf = (
+  request: CreatePayout | CreateDashboardPayout
+): Pick<StoredPayout, "pixKeyType" | "pixKey" | "bankAccount"> => {
+  if ("bank" in request) {
+    const { account, account_type, bank, branch } = request
+    return { pixKeyType: null, pixKey: null, bankAccount: { bank, branch, account, account_type } }
+  }
+  const parsed = parsePixKey(request.pix_key_type, request.pix_key)
+  return {
+    pixKeyType: request.pix_key_type,
+    pixKey: parsed._tag === "Valid" ? parsed.value : request.pix_key,
+    bankAccount: null
+  }
+}
+
 const requestedPayout = (
   id: string,
   createdAtMs: number,
@@ -402,7 +418,6 @@ const requestedPayout = (
   request: CreatePayout | CreateDashboardPayout,
   secrets: Secrets["Service"]
 ): RequestedPayout => {
-  const pixKey = parsePixKey(request.pix_key_type, request.pix_key)
   return {
     id,
     ...owner,
@@ -413,8 +428,7 @@ const requestedPayout = (
     reference: request.reference ?? null,
     recipientName: request.recipient_name ?? null,
     recipientDocument: request.recipient_document ?? null,
-    pixKeyType: request.pix_key_type,
-    pixKey: pixKey._tag === "Valid" ? pixKey.value : request.pix_key,
+    ...destinationOf(request),
     webhookUrl: request.webhook_url ?? null,
     // An empty secret signs nothing.
     sealedWebhookSecret: request.webhook_secret ? secrets.seal(request.webhook_secret, { kind: "payout", id }) : null,
@@ -432,6 +446,7 @@ const orderOf = (payout: StoredPayout) => ({
   method: payout.method,
   pixKeyType: payout.pixKeyType,
   pixKey: payout.pixKey,
+  bankAccount: payout.bankAccount,
   recipientName: payout.recipientName,
   recipientDocument: payout.recipientDocument,
   description: payout.description

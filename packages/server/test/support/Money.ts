@@ -13,6 +13,9 @@ import { fannedOut } from "./Webhooks.ts"
 /** A payout that is accepted, where there is money for it. */
 export const somePayout = { amount: 500, pix_key_type: "email", pix_key: "ana@example.com" }
 
+/** What a TED names instead of a key. */
+export const someAccount = { bank: "00000000", branch: "0001", account: "12345-6", account_type: "checking" }
+
 /** What the simulated acquirer does with a payout, by its key. */
 export const holding = { pix_key: "hold@simulator.test" }
 export const failing = { pix_key: "fail@simulator.test" }

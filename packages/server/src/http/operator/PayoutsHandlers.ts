@@ -109,6 +109,13 @@ export const layer = Layer.mergeAll(payoutsLayer, actionsLayer)
 /** A payout as operators see it. */
 export const toOperatorPayout = (payout: StoredPayout): OperatorPayout => ({
   ...toPayout(payout),
+  recipient: {
+    ...toPayout(payout).recipient,
+    bank: payout.bankAccount?.bank ?? null,
+    branch: payout.bankAccount?.branch ?? null,
+    account: payout.bankAccount?.account ?? null,
+    account_type: payout.bankAccount?.account_type ?? null
+  },
   account_id: payout.accountId,
   application_id: payout.applicationId,
   origin: payout.origin,

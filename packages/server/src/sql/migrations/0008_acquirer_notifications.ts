@@ -8,7 +8,6 @@
  * The release before this one goes on beside it: it fills no column that is added, reads none, and finds a text in
  * `payouts.pix_key` of a TED too.
  */
-import { AccountType } from "@pix-payments/domain/Charge"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { oneOf } from "./0001_foundation.ts"
@@ -64,13 +63,11 @@ const statements = [
     WHERE status = 'processing' AND hand_over_at IS NOT NULL`,
   `CREATE INDEX payouts_parked ON payouts (account_id, id) WHERE status = 'processing' AND hand_over_at IS NULL`,
 
+  // Of a TED, the account that it goes to. This release still writes a text for its Pix key, which the one before reads.
   `ALTER TABLE payouts
     ALTER COLUMN pix_key_type DROP NOT NULL,
     ALTER COLUMN pix_key DROP NOT NULL,
-    ADD COLUMN bank text,
-    ADD COLUMN branch text,
-    ADD COLUMN account text,
-    ADD COLUMN account_type text ${oneOf("account_type", AccountType.literals)}`
+    ADD COLUMN bank_account json`
 ]
 
 export default Effect.gen(function* () {
