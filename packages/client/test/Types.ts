@@ -115,7 +115,10 @@ export const sentAgain = async (payments: Payments, charge: Charge, payout: Payo
   await payments.charges.list({ status: charge.status, method: charge.method })
   await payments.payouts.list({ status: payout.status, method: payout.method })
   const { pix_key, pix_key_type } = payout.recipient
-  await payments.payouts.create({ amount: payout.amount, pix_key, pix_key_type })
+  // A TED, which the list has too, has none.
+  if (pix_key !== null && pix_key_type !== null) {
+    await payments.payouts.create({ amount: payout.amount, pix_key, pix_key_type })
+  }
   const catalog = await payments.webhooks.events()
   const events = catalog.data.filter(({ dispatched }) => dispatched).map(({ event }) => event)
   await payments.webhooks.create({ url: "https://example.com", events })
