@@ -73,6 +73,7 @@ const ourServer = Effect.fnUntraced(function* (
     OPERATOR_PORT: String(operatorPort),
     OPERATOR_TOKEN: token,
     LOG_LEVEL: "error",
+    SHUTDOWN_DELAY_MS: "0",
     ...poolOf(connections),
     ...settings
   }

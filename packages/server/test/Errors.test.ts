@@ -622,10 +622,12 @@ layer(TestService.layer(), { excludeTestServices: true })("Errors", (it) => {
       for (const { headers } of [...answers, ...pages]) {
         assert.strictEqual(headers["x-content-type-options"], "nosniff")
         assert.strictEqual(headers["referrer-policy"], "no-referrer")
+      }
+      for (const { headers } of answers) assert.strictEqual(headers["cache-control"], "no-store")
+      for (const { headers } of pages) {
         assert.include(headers["content-security-policy"], "default-src 'none'")
         assert.include(headers["content-security-policy"], "frame-ancestors 'none'")
       }
-      for (const { headers } of answers) assert.strictEqual(headers["cache-control"], "no-store")
     })
   )
 

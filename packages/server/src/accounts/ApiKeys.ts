@@ -13,7 +13,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { createHash, randomBytes } from "node:crypto"
+import { hash, randomBytes } from "node:crypto"
 import { Ids } from "../Ids.ts"
 import { isAccepted, keysAndOwners, makeMemory } from "./Callers.ts"
 import * as Batching from "../sql/Batching.ts"
@@ -127,7 +127,7 @@ export class ApiKeys extends Context.Service<
 }
 
 /** What is kept of a key. */
-export const hashOf = (key: string): string => createHash("sha256").update(key).digest("hex")
+export const hashOf = (key: string): string => hash("sha256", key, "hex")
 
 const MAX_KEY_LENGTH = 512
 

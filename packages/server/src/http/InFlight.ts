@@ -5,7 +5,7 @@
  * - At most `most` requests are in flight.
  * - An account has at most a quarter of them while another account has a request in flight, and all but an eighth while
  *   none has. So one caller's slow calls leave room for the others.
- * - Requests whose caller is not known yet (the key has to be looked up) have at most half.
+ * - Requests whose caller is not known yet (the key has to be looked up) have all but an eighth.
  * - A place is given back when the work is done and the answer has left, or its connection is closed. Answers that nobody
  *   reads are bounded with it.
  *
@@ -32,7 +32,6 @@ export interface InFlight {
 export const make = (most: number): InFlight => {
   const shared = share(most, 4)
   const alone = Math.max(1, most - share(most, 8))
-  const mostUnknown = share(most, 2)
   const byAccount = new Map<string, number>()
   let all = 0
   let unknown = 0
@@ -50,7 +49,7 @@ export const make = (most: number): InFlight => {
     take: (accountId) => {
       if (all >= most) return undefined
       if (accountId === undefined) {
-        if (unknown >= mostUnknown) return undefined
+        if (unknown >= alone) return undefined
         unknown++
       } else {
         if (!mayTake(accountId)) return undefined

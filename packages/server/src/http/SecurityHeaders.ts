@@ -11,14 +11,7 @@ export const securityHeaders: ReadonlyArray<string> = [
 ]
 
 /** Of an answer of the API as well: it is somebody's, and no cache keeps it. */
-export const apiHeaders: ReadonlyArray<string> = [
-  ...securityHeaders,
-  "cache-control",
-  "no-store",
-  // A browser that is led to one shows text and runs nothing.
-  "content-security-policy",
-  "default-src 'none'; frame-ancestors 'none'"
-]
+export const apiHeaders: ReadonlyArray<string> = [...securityHeaders, "cache-control", "no-store"]
 
 /** The same as fields. */
 export const apiHeaderFields: Readonly<Record<string, string>> = Object.fromEntries(

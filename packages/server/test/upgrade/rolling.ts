@@ -35,6 +35,8 @@ const environment = (databaseUrl: string, folder: string) => ({
   PATH: process.env["PATH"],
   PORT: "0",
   OPERATOR_PORT: "0",
+  // Callers leave a server before it is told to stop.
+  SHUTDOWN_DELAY_MS: "0",
   DATABASE_URL: databaseUrl,
   DATA_DIR: folder,
   OPERATOR_TOKEN: TOKEN,
