@@ -22,6 +22,9 @@ const isHeld = "(a.status <> 'active' OR a.payouts_paused)"
 export const FIRST_ACCOUNT = "00000000-0000-0000-0000-000000000000"
 
 /**
+ * What an account has due is said as a range of the index by account, and not as an equality, which the index of all due
+ * times could answer as well, with what others wait for read on the way.
+ *
  * Parameters: how many, the lease in milliseconds, the account after which others have their turn. A row without an id
  * where nothing was claimed; `parked` and `next_account` are the same in all rows.
  */
@@ -41,8 +44,9 @@ export const claimMany = (columns: string): string => `
     UNION
     SELECT f.account_id FROM further f WHERE (
       SELECT p.hand_over_at FROM payouts p
-      WHERE p.account_id = f.account_id AND p.status = 'processing' AND p.hand_over_at IS NOT NULL
-      ORDER BY p.hand_over_at LIMIT 1
+      WHERE p.status = 'processing' AND p.hand_over_at IS NOT NULL
+        AND (p.account_id, p.hand_over_at) >= (f.account_id, '-infinity') AND p.account_id <= f.account_id
+      ORDER BY p.account_id, p.hand_over_at LIMIT 1
     ) <= now()
   ),
   shares AS MATERIALIZED (
@@ -53,9 +57,10 @@ export const claimMany = (columns: string): string => `
     SELECT d.id, s.is_held AND d.hand_overs = 0 AND d.processed_at IS NULL AS is_parked
     FROM shares s CROSS JOIN LATERAL (
       SELECT p.id, p.hand_overs, p.processed_at FROM payouts p
-      WHERE p.account_id = s.account_id AND p.status = 'processing' AND p.hand_over_at IS NOT NULL
-        AND p.hand_over_at <= now()
-      ORDER BY p.hand_over_at LIMIT s.share FOR UPDATE SKIP LOCKED
+      WHERE p.status = 'processing' AND p.hand_over_at IS NOT NULL
+        AND (p.account_id, p.hand_over_at) >= (s.account_id, '-infinity')
+        AND (p.account_id, p.hand_over_at) <= (s.account_id, now())
+      ORDER BY p.account_id, p.hand_over_at LIMIT s.share FOR UPDATE SKIP LOCKED
     ) d
   ),
   parked AS (
@@ -74,8 +79,9 @@ export const claimMany = (columns: string): string => `
 
 const accountAfter = (account: string) => `(
       SELECT p.account_id FROM payouts p
-      WHERE p.status = 'processing' AND p.hand_over_at IS NOT NULL AND p.account_id > ${account}
-      ORDER BY p.account_id LIMIT 1
+      WHERE p.status = 'processing' AND p.hand_over_at IS NOT NULL
+        AND (p.account_id, p.hand_over_at) > (${account}, 'infinity')
+      ORDER BY p.account_id, p.hand_over_at LIMIT 1
     )`
 
 const parkedAccountAfter = (condition: string) => `

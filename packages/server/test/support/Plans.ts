@@ -74,17 +74,38 @@ export const makeExplainer = Effect.fnUntraced(function* (
   for (const { name, setting } of settings) yield* sql`SELECT set_config(${name}, ${setting}, false)`
   const names = new Map<string, string>()
 
-  return Effect.fnUntraced(function* ({ parameters, text }: Sent) {
+  const explained = Effect.fnUntraced(function* ({ parameters, text }: Sent) {
     const name = names.get(text) ?? `explained_${names.size}`
     if (!names.has(text)) yield* sql.unsafe(`PREPARE ${name} AS ${text}`)
     names.set(text, name)
     const values = parameters.length === 0 ? "" : `(${parameters.map(literal).join(", ")})`
-    yield* sql.unsafe("BEGIN")
-    const [row] = yield* sql
-      .unsafe<Explained>(`EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) EXECUTE ${name}${values}`)
-      .pipe(Effect.ensuring(Effect.orDie(sql.unsafe("ROLLBACK"))))
+    yield* sql.unsafe("SAVEPOINT before")
+    const [row] = yield* sql.unsafe<Explained>(
+      `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) EXECUTE ${name}${values}`
+    )
+    yield* sql.unsafe("ROLLBACK TO SAVEPOINT before")
     return workOf(row!["QUERY PLAN"][0]!.Plan)
   })
+  const undone = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.andThen(sql.unsafe("BEGIN"), effect).pipe(Effect.ensuring(Effect.orDie(sql.unsafe("ROLLBACK"))))
+
+  return {
+    explain: (sent: Sent) => undone(explained(sent)),
+    /** Explains amid rows that nobody else sees, with the statistics of them. */
+    explainAmid: <E, R>(
+      load: (client: SqlClient) => Effect.Effect<unknown, E, R>,
+      tables: ReadonlyArray<string>,
+      all: ReadonlyArray<Sent>
+    ) =>
+      undone(
+        Effect.gen(function* () {
+          yield* load(sql)
+          yield* sql.unsafe(`ANALYZE ${tables.join(", ")}`)
+          yield* sql.unsafe("SET LOCAL session_replication_role = origin")
+          return yield* Effect.forEach(all, explained)
+        })
+      )
+  }
 })
 
 const literal = (value: unknown): string =>
