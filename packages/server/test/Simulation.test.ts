@@ -8,13 +8,17 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { openDatabase } from "./simulation/Database.ts"
+import { hostileSeed } from "./simulation/HostileTenant.ts"
 import { simulate, told } from "./simulation/Simulation.ts"
 import { createDatabase } from "./support/Postgres.ts"
 
 const onlySeed = process.env["SIMULATION_SEED"]
 const seeds =
   onlySeed === undefined
-    ? Array.from({ length: Number(process.env["SIMULATION_SEEDS"] ?? 200) }, () => Math.floor(Math.random() * 2 ** 31))
+    ? Array.from({ length: Number(process.env["SIMULATION_SEEDS"] ?? 200) }, (_, index) => {
+        const seed = Math.floor(Math.random() * 2 ** 31)
+        return index % 70 === 69 ? hostileSeed(seed) : seed
+      })
     : [Number(onlySeed)]
 
 layer(Layer.empty, { excludeTestServices: true })("A storm of faults", (it) => {
@@ -64,6 +68,7 @@ const mustHappen = [
   "payouts are paused",
   "a receiver takes it and resets",
   "a clock is set",
+  "hostile tenants",
   "charges that were paid",
   "charges that were canceled",
   "charges that were refunded",

@@ -35,6 +35,8 @@ export interface Merchant {
   readonly feeBasisPoints: number
   readonly releaseDelayS: number
   readonly endpoints: Set<string>
+  /** It tries to stop the others: see `HostileTenant`. */
+  readonly isHostile: boolean
 }
 
 /** What a caller wants to be done once. */
@@ -55,6 +57,20 @@ export interface Callers {
   readonly broken: ReadonlyArray<string>
   /** How many calls are not answered by processes that live. */
   readonly waiting: () => number
+  /** Creates a charge or payout of a merchant; `ask` sends the call. */
+  readonly create: (kind: Operation["kind"], merchant: Merchant, fields: Readonly<Record<string, unknown>>) => Operation
+  readonly request: (process: ServerProcess, what: string, asked: Request, ended: (answer: Answer) => void) => void
+  readonly customer: typeof customer
+  /** One more merchant. */
+  readonly join: (
+    process: ServerProcess,
+    until: (isDone: () => boolean) => Promise<void>,
+    isHostile: boolean
+  ) => Promise<Merchant>
+  /** True where the acquirer refused the charge with this id. */
+  readonly wasRefused: (id: string | undefined) => boolean
+  /** Payers pay some charges of a merchant that wait for it. */
+  readonly pay: (process: ServerProcess, merchant: Merchant, most: number) => void
   /** Makes the merchants; before any fault. */
   readonly begin: (process: ServerProcess, until: (isDone: () => boolean) => Promise<void>) => Promise<void>
   /** Something that somebody wants, or that happens between institutions. */
@@ -480,49 +496,71 @@ export const makeCallers = (options: {
         })
   }
 
+  const join: Callers["join"] = async (process, until, isHostile) => {
+    const settings = {
+      feeFixed: machine.pick([0, 35]),
+      feeBasisPoints: machine.pick([0, 99, 250]),
+      releaseDelayS: machine.pick([0, 0, 5, 60])
+    }
+    const made = Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const keys = yield* ApiKeys
+      const account = yield* accounts.create({
+        name: "Loja",
+        legal_name: "Loja Ltda",
+        phone: "+5511999998888",
+        document: "11222333000181",
+        document_type: "cnpj",
+        auto_payout_enabled: machine.random() < 0.6,
+        payout_fee: { fixed: settings.feeFixed, basis_points: settings.feeBasisPoints },
+        release_delay: settings.releaseDelayS
+      })
+      const application = yield* accounts.createApplication(account.id, "Loja")
+      const { key } = yield* keys.create({
+        applicationId: application.id,
+        name: "test",
+        scopes: allScopes,
+        expiresAtMs: undefined
+      })
+      return { accountId: account.id, applicationId: application.id, key }
+    })
+    let merchant: Merchant | undefined
+    call(process, "a merchant joins", made, (exit) => {
+      if (Exit.isFailure(exit)) throw new Error(`no account: ${String(exit.cause)}`)
+      merchant = { ...settings, ...exit.value, endpoints: new Set(), isHostile }
+      merchants.push(merchant)
+    })
+    await until(() => merchant !== undefined)
+    return merchant!
+  }
+
+  const pixOf = (chargeId: string) => books.pixes.get(chargeId.replaceAll("-", ""))
+
   return {
     merchants,
     operations,
     broken,
     waiting: () => open.filter(({ process }) => process.alive).length,
 
-    begin: async (process, until) => {
-      for (let i = 0; i < 2; i++) {
-        const settings = {
-          feeFixed: machine.pick([0, 35]),
-          feeBasisPoints: machine.pick([0, 99, 250]),
-          releaseDelayS: machine.pick([0, 0, 5, 60])
-        }
-        const made = Effect.gen(function* () {
-          const accounts = yield* Accounts
-          const keys = yield* ApiKeys
-          const account = yield* accounts.create({
-            name: "Loja",
-            legal_name: "Loja Ltda",
-            phone: "+5511999998888",
-            document: "11222333000181",
-            document_type: "cnpj",
-            auto_payout_enabled: machine.random() < 0.6,
-            payout_fee: { fixed: settings.feeFixed, basis_points: settings.feeBasisPoints },
-            release_delay: settings.releaseDelayS
-          })
-          const application = yield* accounts.createApplication(account.id, "Loja")
-          const made = yield* keys.create({
-            applicationId: application.id,
-            name: "test",
-            scopes: allScopes,
-            expiresAtMs: undefined
-          })
-          return { accountId: account.id, applicationId: application.id, key: made.key }
-        })
-        let isDone = false
-        call(process, "begin", made, (exit) => {
-          isDone = true
-          if (Exit.isFailure(exit)) throw new Error(`no account: ${String(exit.cause)}`)
-          merchants.push({ ...settings, ...exit.value, endpoints: new Set() })
-        })
-        await until(() => isDone)
+    create,
+    request,
+    customer,
+    join,
+
+    wasRefused: (id) => id !== undefined && pixOf(id)?.state === "refused",
+
+    pay: (process, merchant, most) => {
+      const ids = operations.flatMap((each) => (each.merchant === merchant && each.id !== undefined ? [each.id] : []))
+      const unpaid = ids.flatMap((id) => pixOf(id) ?? []).filter(({ state }) => state === "emitted")
+      for (const pix of unpaid.slice(0, most)) {
+        pix.state = "paid"
+        pix.reports.push({ _tag: "charge.paid", txid: pix.txid, endToEndId: endToEndIdOf(pix.txid) })
+        report(process, pix)
       }
+    },
+
+    begin: async (process, until) => {
+      for (let i = 0; i < 2; i++) await join(process, until, false)
       // Money to pay out from the beginning.
       for (const merchant of merchants) {
         const funding = create("charge", merchant, { amount: 20_000, customer })

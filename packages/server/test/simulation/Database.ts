@@ -24,6 +24,7 @@ import type { Connection } from "effect/sql/SqlConnection"
 import { ConnectionError, DeadlockError, SqlError, StatementTimeoutError } from "effect/sql/SqlError"
 import * as Stream from "effect/Stream"
 import * as Migrations from "../../src/sql/Migrations.ts"
+import { poison } from "./HostileTenant.ts"
 import type { Machine, Running, Step } from "./Machine.ts"
 
 /** The one connection, for whoever looks from outside as well. */
@@ -87,6 +88,7 @@ export const openDatabase = (url: Redacted.Redacted<string>): Effect.Effect<Data
  * to be told of a change, written by triggers that know nothing of the service.
  */
 const preparation = [
+  ...poison,
   // Statistics that come at a moment of their own could change a plan, and with it the order of what is made at once.
   `DO $$ DECLARE name text; BEGIN
     FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() LOOP

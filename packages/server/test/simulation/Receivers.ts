@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import { Ids } from "../../src/Ids.ts"
 import type { Attempt, Claimed } from "../../src/webhooks/DeliveryQueue.ts"
 import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
+import { hangs } from "./HostileTenant.ts"
 import type { Machine, Running } from "./Machine.ts"
 
 export interface Receivers {
@@ -15,10 +16,13 @@ export interface Receivers {
   /** By the delivery's id. */
   readonly received: ReadonlyMap<string, Received>
   readonly broken: ReadonlyArray<string>
+  /** How many attempts have begun and have not ended. */
+  readonly underWay: () => number
 }
 
 interface Received {
   readonly url: string
+  readonly resourceId: string
   readonly body: string
   /** How often it was answered with a success. */
   accepted: number
@@ -30,13 +34,14 @@ export const WEBHOOK_TIMEOUT_MS = 2000
 export const makeReceivers = (machine: Machine): Receivers => {
   const received = new Map<string, Received>()
   const broken: Array<string> = []
+  let underWay = 0
 
   const reach = ({ body, id, url }: Claimed): Received => {
     const known = received.get(id)
     if (known !== undefined && known.body !== body) broken.push(`delivery ${id} comes with other bytes: ${body}`)
-    const parsed = JSON.parse(body) as { readonly id: string }
+    const parsed = JSON.parse(body) as { readonly id: string; readonly data: { readonly id: string } }
     if (parsed.id !== id) broken.push(`delivery ${id} carries the id ${parsed.id}`)
-    const one = known ?? { url, body, accepted: 0 }
+    const one = known ?? { url, resourceId: parsed.data.id, body, accepted: 0 }
     received.set(id, one)
     return one
   }
@@ -44,6 +49,7 @@ export const makeReceivers = (machine: Machine): Receivers => {
   return {
     received,
     broken,
+    underWay: () => underWay,
     layerFor: (process) =>
       Layer.effect(
         WebhookSender,
@@ -52,7 +58,9 @@ export const makeReceivers = (machine: Machine): Receivers => {
             send: (delivery) =>
               Effect.callback<Attempt>((resume) => {
                 const startedAtMs = machine.nowMs()
+                underWay++
                 const answer = (statusCode: number | null, error: string | null) => {
+                  underWay--
                   machine.note(process, `${delivery.event} to ${delivery.url} -> ${error ?? statusCode}`)
                   machine.as(process, () =>
                     resume(
@@ -77,7 +85,7 @@ export const makeReceivers = (machine: Machine): Receivers => {
                       return answer(null, "connection refused")
                     if (machine.fault("a receiver resets before it reads", 0.03))
                       return answer(null, "connection reset")
-                    if (machine.fault("a receiver never reads", 0.03)) return void timeout()
+                    if (hangs(delivery.url) || machine.fault("a receiver never reads", 0.03)) return void timeout()
                     const one = reach(delivery)
                     if (machine.fault("a receiver fails", 0.08)) {
                       const status = machine.pick([500, 503, 301, 404, 410, 429])

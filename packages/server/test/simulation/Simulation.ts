@@ -10,6 +10,7 @@ import { randomFrom } from "../support/Model.ts"
 import { makeBooks } from "./Books.ts"
 import { makeCallers } from "./Callers.ts"
 import { type Database, makeServer } from "./Database.ts"
+import { besiege, isHostile } from "./HostileTenant.ts"
 import { makeInvariants } from "./Invariants.ts"
 import { makeMachine, makeTimersVirtual } from "./Machine.ts"
 import { makeReceivers } from "./Receivers.ts"
@@ -139,6 +140,22 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     }
   }
 
+  /** A hostile tenant, and no other fault. */
+  const siege = async () => {
+    machine.storm(false)
+    for (const process of processes) process.skewMs = 0
+    // Until the database is back, and loops whose rounds have failed try again.
+    const calmAtMs = machine.nowMs() + 30_000
+    await until(() => {
+      if (living().length === 0) start()
+      return machine.nowMs() >= calmAtMs && serving().length > 0
+    })
+    // One alone, so that all its places can be taken.
+    const [process, ...others] = serving()
+    for (const other of others) other.kill()
+    broken.push(...(await besiege({ machine, server, database, callers, receivers, process: process!, until })))
+  }
+
   /** Nothing fails any more, and time passes until nothing is left to be done. */
   const quiet = async () => {
     machine.storm(false)
@@ -168,6 +185,7 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     await until(() => serving().length > 0)
     await callers.begin(processes[0]!, until)
     await storm()
+    if (broken.length === 0 && isHostile(seed)) await siege()
     if (broken.length === 0) await quiet()
     if (broken.length === 0) {
       const [process] = serving()
