@@ -52,6 +52,9 @@ export const judgeBy = (document: string): Judge => {
         ? undefined
         : `${route?.method} ${route?.template} does not declare ${answer.status}`
     }
+    // What is not HTTP is refused before its route: in the words of no operation.
+    if (!isHttp && answer.status === 400 && hasProperty(body, "code") && body.code === "VALIDATION_ERROR")
+      return undefined
     const schema = told.content?.["application/json"]?.schema
     return schema === undefined ? "the document tells no body" : isValid(schema, body)
   }

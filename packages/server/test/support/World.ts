@@ -5,8 +5,13 @@
  * without it.
  */
 import type { WebhookEndpoint } from "@pix-payments/domain/WebhookEndpoint"
+import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Redacted from "effect/Redacted"
+import { SqlClient } from "effect/sql/SqlClient"
 import { created } from "./Charges.ts"
 import { type DeclaredRoute, kindOf, pathWith } from "./Declared.ts"
 import { holding, operated, paidCharge, paidOut, payoutReaching, simulated } from "./Money.ts"
@@ -43,7 +48,7 @@ const somePerson: Personal = {
 
 /** Makes such an account. `url` is where its webhooks go. */
 export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person = somePerson) {
-  const { call, makeCaller } = yield* TestService
+  const { call, databaseUrl, makeCaller } = yield* TestService
   const caller = yield* makeCaller()
   const { accountId, applicationId, key, keyId } = caller
   const charge = {
@@ -70,6 +75,7 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
     operated<{ data: ReadonlyArray<{ id: string }> }>("GET", `/deliveries?resource_id=${paid.id}`),
     ({ data }) => data.length > 0
   )
+  const failures = yield* setAside(databaseUrl, deliveries.data[0]!.id, endpoint.body.id)
   const ids: Readonly<Record<string, ReadonlyArray<string>>> = {
     accounts: [accountId],
     applications: [applicationId],
@@ -78,7 +84,8 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
     payouts: [payout.id, sent.id, waiting.id],
     disputes: [dispute.id],
     deliveries: deliveries.data.map(({ id }) => id),
-    webhooks: [endpoint.body.id]
+    webhooks: [endpoint.body.id],
+    "outbox-failures": failures.map(({ id }) => id)
   }
   return {
     ...caller,
@@ -90,6 +97,17 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
     }
   } satisfies World
 })
+
+/** A fan-out that failed: no request makes one. */
+const setAside = (databaseUrl: Redacted.Redacted<string>, deliveryId: string, endpointId: string) =>
+  Effect.gen(function* () {
+    const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl, maxConnections: 1 })), SqlClient)
+    return yield* sql<{ id: string }>`
+      INSERT INTO outbox_failures (id, change_id, endpoint_id, account_id, endpoints_version, error, first_failed_at,
+        last_failed_at)
+      SELECT uuidv7(), change_id, ${endpointId}::uuid, account_id, 0, 'failed in a test', now(), now()
+      FROM deliveries WHERE id = ${deliveryId}::uuid RETURNING id`
+  }).pipe(Effect.scoped)
 
 /** A request that a route accepts, where the state allows it. */
 export const acceptedBy = (
@@ -143,6 +161,7 @@ const bodyFor = ({ method, template }: DeclaredRoute, world: World, url: string,
     "POST /operator/v1/accounts/{id}/payouts": payout,
     "POST /operator/v1/disputes/{id}/defense": { text: person.reference },
     "POST /operator/v1/disputes/{id}/messages": { text: person.reference },
+    "PATCH /operator/v1/webhooks/{id}": { active: true },
     "POST /operator/v1/deliveries/resend": {
       resource_id: world.ids["charges"]?.[1],
       since: "2026-01-01T00:00:00Z"
