@@ -66,7 +66,8 @@ layer(TestService.layer(), { excludeTestServices: true })("Lists", (it) => {
       const tenants = [yield* tenant(), yield* tenant(), yield* tenant()]
       yield* loading(loadRows(tenants, 0.0002, "1 hour"), false)
       const [first, second] = tenants as [(typeof tenants)[0], (typeof tenants)[0]]
-      // An endpoint that is deleted, with what waits for it; a charge that waits for the acquirer; one that cannot expire.
+      // An endpoint that is deleted, with what waits for it; charges: one that
+      // waits for the acquirer, one that cannot expire, one that can still be paid, one that has just expired.
       yield* sql`
         INSERT INTO webhook_endpoints (id, account_id, application_id, url, normalized_url, destination, events, active,
           created_at, deleted_at)
@@ -77,6 +78,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Lists", (it) => {
           AND origin = 'api' AND status IN ('paid', 'pending') ORDER BY status, id`
       yield* sql`UPDATE charges SET expires_at = NULL WHERE id = ${pending.at(-1)!.id}::uuid`
       yield* sql`UPDATE charges SET expires_at = now() + interval '1 hour' WHERE id = ${pending.at(-3)!.id}::uuid`
+      yield* sql`UPDATE charges SET expires_at = now() - interval '1 millisecond' WHERE id = ${pending.at(-4)!.id}::uuid`
       yield* sql`UPDATE charges SET acquirer_answered = false WHERE id = ${pending.at(-2)!.id}::uuid`
       yield* sql`INSERT INTO charge_recoveries (due_at, id, charge_ids)
         VALUES (now() + interval '1 hour', ${randomUUID()}::uuid, ARRAY[${pending.at(-2)!.id}::uuid])`
