@@ -96,6 +96,32 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
     })
   )
 
+  it.effect("a report, its key and its effect are one commit", () =>
+    Effect.gen(function* () {
+      const { key } = yield* funded(10_000)
+      const sql = yield* SqlClient
+      const { id } = yield* paidCharge(key, 1000)
+      const payout = yield* paidOut(key, holding)
+      yield* simulated(`/payouts/${payout.id}/fail`, { reason: "x" })
+      const contested = yield* paidCharge(key, 1000)
+      yield* simulated(`/charges/${contested.id}/infraction`, { reason: "x" }, 201)
+      const commits = yield* sql<{ resource: string; report: string; key: string }>`
+        SELECT m.xmin::text AS resource, r.xmin::text AS report, n.xmin::text AS key
+        FROM (
+          SELECT replace(id::text, '-', '') AS subject, xmin FROM charges
+          UNION ALL SELECT id::text, xmin FROM payouts
+        ) m
+        JOIN acquirer_reports r ON r.subject = m.subject
+        JOIN acquirer_notifications n ON n.report_id = r.id
+        WHERE m.subject IN ${sql.in([id.replaceAll("-", ""), payout.id])}
+          OR (m.subject = ${contested.id.replaceAll("-", "")} AND n.key LIKE 'med:%')`
+      assert.lengthOf(commits, 3)
+      for (const { key: taken, report, resource } of commits) {
+        assert.deepStrictEqual([report, taken], [resource, resource])
+      }
+    })
+  )
+
   it.effect("one id is one payment, of whichever charge it is said", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService

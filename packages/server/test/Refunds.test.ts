@@ -4,7 +4,9 @@ import type { Charge } from "@pix-payments/domain/Charge"
 import { txidFromId } from "@pix-payments/domain/Txid"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Acquirer, AcquirerRefused, AcquirerUnclear, type RefundOrder } from "../src/acquirer/Acquirer.ts"
 import { AcquirerReports } from "../src/acquirer/AcquirerReports.ts"
@@ -160,6 +162,8 @@ layer(servicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databaseConne
         { concurrency: 2 }
       )
       assert.deepStrictEqual([first._tag, second._tag, calls.length], ["Success", "Failure", 1])
+      // Not by the index that is the last barrier.
+      assert.strictEqual(Option.getOrUndefined(Exit.findErrorOption(second))?._tag, "InvalidStateError")
       assert.strictEqual(yield* statusOf(id), "refunded")
       assert.strictEqual((yield* toldOf(id)).at(-1), "charge.pix.refunded refunded")
     })
