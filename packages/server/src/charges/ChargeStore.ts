@@ -31,6 +31,7 @@ import {
   isLocked,
   ledgerLockCtes,
   lockLedgerOf,
+  PASSED_BY,
   type Transfer,
   transferCtes,
   transferParameters,
@@ -146,6 +147,8 @@ export class ChargeStore extends Context.Service<
 
       const insert = yield* Batching.make<NewCharge, Inserted>({
         maxBatch: 200,
+        writes: sql,
+        accountOf: ({ charge }) => charge.accountId,
         run: (charges) =>
           Effect.gen(function* () {
             const callers = callersOf(charges, ({ remembered }) => remembered)
@@ -165,16 +168,22 @@ export class ChargeStore extends Context.Service<
           })
       })
 
-      const change = yield* Batching.make<ChargeChange, boolean>({
+      // What moves money waits for it, and holds up nothing that moves none.
+      const changeWith = Batching.make<ChargeChange, boolean>({
         maxBatch: 200,
+        writes: sql,
+        accountOf: ({ charge }) => charge.accountId,
         run: Batching.firstOfEach(
           ({ charge }) => charge.id,
-          (changes) =>
-            Effect.tap(sql.unsafe<ChangedRow>(...changeMany(changes)), (done) =>
-              Effect.sync(() => nudge.afterCommit(done))
+          ({ charge }) => charge.accountId,
+          (changes, how) =>
+            Effect.tap(sql.unsafe<WrittenRow>(...changeMany(changes, how)), (written) =>
+              sql.afterCommit(Effect.sync(() => nudge.afterCommit(written.filter(isChanged))))
             )
         )
       })
+      const changeState = yield* changeWith
+      const moveMoney = yield* changeWith
 
       const findMany = (ids: ReadonlyArray<string>) =>
         Effect.map(
@@ -204,10 +213,10 @@ export class ChargeStore extends Context.Service<
 
       return ChargeStore.of({
         insert: (charge, recoverInMs, remembered) => orUnconfirmed(insert({ charge, recoverInMs, remembered })),
-        change,
+        change: (change) => (change.transfers.length === 0 ? changeState(change) : moveMoney(change)),
         changeInTransaction: (only) =>
           Effect.gen(function* () {
-            const done = yield* sql.unsafe<ChangedRow>(...changeMany([only]))
+            const done = (yield* sql.unsafe<WrittenRow>(...changeMany([only], "alone"))).filter(isChanged)
             if (done.length !== 1) {
               return yield* Effect.die(new Error(`charge ${only.charge.id} is not as its lock found it`))
             }
@@ -408,7 +417,9 @@ const changeStates = `WITH ${changedCtes("true")} SELECT id, ${ADDRESSED} FROM c
 
 const HELD = MOVED + TRANSFERS_WIDTH
 
-const changeStatesAndMoveMoney = `WITH ${ledgerLockCtes(MOVED)},
+const changeStatesAndMoveMoney = (
+  how: Batching.How
+) => `WITH ${ledgerLockCtes(MOVED, how === "alone" ? "wait" : "pass by")},
   ${changedCtes(isLocked("c.account_id"))},
   ${transferCtes(MOVED)},
   ${reportCtes(HELD + heldRows.width)},
@@ -418,9 +429,17 @@ const changeStatesAndMoveMoney = `WITH ${ledgerLockCtes(MOVED)},
     FROM ${heldRows.from(HELD)} AS r
     WHERE (r.charge_id IN (SELECT id FROM changed)) IS TRUE
   )
-  SELECT id, ${ADDRESSED} FROM changed`
+  SELECT id, ${ADDRESSED}, NULL::uuid AS passed_by FROM changed
+  UNION ALL SELECT NULL, 0, p.owner_id FROM (${PASSED_BY}) p`
 
-const changeMany = (unordered: ReadonlyArray<ChargeChange>): [string, ReadonlyArray<unknown>] => {
+const moveMoneyOf = { alone: changeStatesAndMoveMoney("alone"), together: changeStatesAndMoveMoney("together") }
+
+/** A charge that was changed, or else an account that was passed by. */
+type WrittenRow = Omit<ChangedRow, "id"> & Batching.Written
+
+const isChanged = (row: WrittenRow): row is WrittenRow & ChangedRow => row.id !== null
+
+const changeMany = (unordered: ReadonlyArray<ChargeChange>, how: Batching.How): [string, ReadonlyArray<unknown>] => {
   // Rows are locked in the order of their ids, so that two processes never wait for each other.
   const changes = unordered.toSorted((one, other) => (one.charge.id < other.charge.id ? -1 : 1))
   const parameters = [
@@ -445,7 +464,7 @@ const changeMany = (unordered: ReadonlyArray<ChargeChange>): [string, ReadonlyAr
   return transfers.length === 0 && reports.length === 0
     ? [changeStates, parameters]
     : [
-        changeStatesAndMoveMoney,
+        moveMoneyOf[how],
         [
           ...parameters,
           ...transferParameters(transfers),

@@ -22,7 +22,9 @@ import { recordset } from "../sql/Recordset.ts"
 /** The owner of the rows that only the release before this one writes: see migration 0006. */
 export const INSTALLATION = "00000000-0000-0000-0000-000000000000"
 
-export type LedgerKind = "available" | "pending" | "blocked" | "payouts_in_transit" | "acquirer" | "fees"
+const kinds = ["available", "pending", "blocked", "payouts_in_transit", "acquirer", "fees"] as const
+
+export type LedgerKind = (typeof kinds)[number]
 
 export interface Transfer {
   readonly id: string
@@ -111,13 +113,16 @@ const inOrder = (row: string) => `${row}.owner_id, ${row}.kind IN ('acquirer', '
 /**
  * CTEs that lock what the transfers touch before anything is written: they come before the CTE that changes the
  * resources, which is guarded by `isLocked`. `first` as for `transferCtes`.
+ *
+ * Either the statement waits for the locks, which is for movements of one account; or it passes by each account of which
+ * somebody holds a row, so that no account waits for another one's lock, and `PASSED_BY` says which those are.
  */
-export const ledgerLockCtes = (first: number): string => `
+export const ledgerLockCtes = (first: number, whenHeld: "wait" | "pass by"): string => `
   touched AS MATERIALIZED (SELECT * FROM ${touched.from(first + rows.width)} AS t),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken FROM touched t
     JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY ${inOrder("l")} FOR NO KEY UPDATE OF l
+    ORDER BY ${inOrder("l")} FOR NO KEY UPDATE OF l${whenHeld === "wait" ? "" : " SKIP LOCKED"}
   ),
   unlocked AS MATERIALIZED (
     SELECT owner_id FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
@@ -127,6 +132,9 @@ export const ledgerLockCtes = (first: number): string => `
 /** True of an account whose `available`, as the statement has locked it, covers what its transfers take from it. */
 export const isCovered = (accountId: string): string =>
   `(${accountId} IN (SELECT owner_id FROM locked WHERE kind = 'available' AND balance >= taken)) IS TRUE`
+
+/** The accounts that a statement passed by. */
+export const PASSED_BY = "SELECT owner_id FROM unlocked"
 
 /** True of a row whose account the statement has locked. */
 export const isLocked = (accountId: string): string => `(${accountId} IN (SELECT owner_id FROM unlocked)) IS FALSE`
@@ -159,11 +167,26 @@ export const transferCtes = (first: number): string => `
 
 /**
  * Locks all ledger accounts of these accounts for the caller's transaction, in the order of all such locks. A
- * transaction that moves money does this first, before it locks the resource whose money it moves.
+ * transaction that moves money does this first, before it locks the resource whose money it moves. Returns those that
+ * are locked, with all of their rows: all of them, unless it passes by what somebody holds.
  */
-export const lockLedgerOf = (sql: SqlClient, accountIds: ReadonlyArray<string>): Effect.Effect<void, SqlError> =>
-  Effect.asVoid(sql.unsafe(lockAll, [accountIds.join(",")]))
+export const lockLedgerOf = (
+  sql: SqlClient,
+  accountIds: ReadonlyArray<string>,
+  whenHeld: "wait" | "pass by" = "wait"
+): Effect.Effect<ReadonlySet<string>, SqlError> =>
+  Effect.map(
+    sql.unsafe<{ readonly id: string }>(whenHeld === "wait" ? lockAll : `${lockAll} SKIP LOCKED`, [
+      accountIds.join(",")
+    ]),
+    (rows) => {
+      const locked = new Map<string, number>()
+      for (const { id } of rows) locked.set(id, (locked.get(id) ?? 0) + 1)
+      return new Set([...locked].flatMap(([id, count]) => (count === kinds.length ? [id] : [])))
+    }
+  )
 
 const lockAll = `
-  SELECT FROM ledger_accounts l WHERE l.owner_id = ANY (string_to_array($1, ',')::uuid[])
+  SELECT l.owner_id AS id FROM ledger_accounts l WHERE l.owner_id = ANY (string_to_array($1, ',')::uuid[])
+    AND l.kind IN (${kinds.map((kind) => `'${kind}'`).join(", ")})
   ORDER BY ${inOrder("l")} FOR NO KEY UPDATE`

@@ -88,7 +88,7 @@ const lockDue = `
   ) d`
 
 const release = `
-  WITH ${ledgerLockCtes(2)},
+  WITH ${ledgerLockCtes(2, "wait")},
   changed AS (
     UPDATE releases r SET released_at = now()
     WHERE charge_id = ANY (string_to_array($1, ',')::uuid[]) AND ${isLocked("r.account_id")}

@@ -30,6 +30,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import { callersOf, liveCte } from "../accounts/Callers.ts"
 import { type ReceivedReport, reportCtes, reportParameters } from "../acquirer/ReportStore.ts"
 import type { UnknownCursor } from "../Errors.ts"
@@ -40,6 +41,7 @@ import {
   isLocked,
   ledgerLockCtes,
   lockLedgerOf,
+  PASSED_BY,
   type Transfer,
   transferCtes,
   transferParameters,
@@ -183,7 +185,7 @@ export class PayoutStore extends Context.Service<
       }
 
       /** Stores what is allowed for all that is remembered, where that holds and the balance covers it. */
-      const decideRemembered = Effect.fnUntraced(function* (members: ReadonlyArray<NewPayout>) {
+      const decideRemembered = Effect.fnUntraced(function* (members: ReadonlyArray<NewPayout>, how: Batching.How) {
         const missing = toRead(members)
         if (missing.length > 0) yield* read(missing, nobody)
         // Of two twins at once, in two processes, the second has to see the first.
@@ -192,23 +194,31 @@ export class PayoutStore extends Context.Service<
         const unguarded = members.filter((member) => !isGuarded(member))
         const callers = callersOf(unguarded, ({ remembered }) => remembered)
         const { written } = decide(unguarded, () => true, rememberedAccounts, new Map(), new Map())
-        const stored = yield* store(written, callers)
+        const answered = yield* store(written, how, callers)
+        const stored = answered.filter(isChanged)
+        const passedBy = new Set(answered.map(({ passed_by }) => passed_by))
         // What is all to be decided under the lock gets there behind the batch before it.
         if (written.length === 0) yield* Effect.yieldNow
-        yield* Effect.sync(() => nudge.afterCommit(stored))
+        yield* sql.afterCommit(Effect.sync(() => nudge.afterCommit(stored)))
         const ids = new Set(stored.map(({ id }) => id))
         const created = new Map(written.map(({ member, payout }) => [member, payout]))
-        return members.map((member): Decision | typeof OPEN => {
+        return members.map((member): Decision | typeof OPEN | typeof Batching.LOCKED => {
           const payout = created.get(member)
-          return payout !== undefined && ids.has(payout.id) ? { _tag: "Created", payout } : OPEN
+          if (payout !== undefined && ids.has(payout.id)) return { _tag: "Created", payout }
+          return payout !== undefined && passedBy.has(payout.accountId) ? Batching.LOCKED : OPEN
         })
       })
 
       /** Decides all with known keys and twins, and with the accounts' balances locked from the reading on. */
-      const decideLocked = (members: ReadonlyArray<NewPayout>) =>
+      const decideLocked = (
+        asked: ReadonlyArray<NewPayout>,
+        how: Batching.How
+      ): Effect.Effect<ReadonlyArray<Decision | typeof Batching.LOCKED>, SqlError> =>
         sql.withTransaction(
           Effect.gen(function* () {
-            yield* lockLedgerOf(sql, accountIdsOf(members))
+            const locked = yield* lockLedgerOf(sql, accountIdsOf(asked), whenHeld(how))
+            const members = asked.filter(({ requested }) => locked.has(requested.accountId))
+            if (members.length === 0) return asked.map((): typeof Batching.LOCKED => Batching.LOCKED)
             const callers = callersOf(members, ({ remembered }) => remembered)
             const { accounts, live } = yield* read(accountIdsOf(members), callers.parameters)
             const isLive = (member: NewPayout) => {
@@ -222,12 +232,13 @@ export class PayoutStore extends Context.Service<
               const hint = rememberedAccounts.get(id)
               if (hint !== undefined) hint.available = Math.min(hint.available, available)
             }
-            const stored = yield* store(written)
+            const stored = (yield* store(written, "alone")).filter(isChanged)
             if (stored.length !== written.length) {
               return yield* Effect.die(new Error("payouts are not stored as they were decided under the lock"))
             }
             yield* sql.afterCommit(Effect.sync(() => nudge.afterCommit(stored)))
-            return decisions
+            const decided = new Map(members.map((member, index) => [member, decisions[index]!]))
+            return asked.map((member) => decided.get(member) ?? Batching.LOCKED)
           })
         )
 
@@ -236,10 +247,14 @@ export class PayoutStore extends Context.Service<
        * callers of what is only remembered: those whose account has the terms that they were granted on, and whose
        * caller is as remembered.
        */
-      const store = (written: ReadonlyArray<Granted>, remembered?: CallersOf) =>
+      const store = (
+        written: ReadonlyArray<Granted>,
+        how: Batching.How,
+        remembered?: CallersOf
+      ): Effect.Effect<ReadonlyArray<WrittenRow>, SqlError> =>
         written.length === 0
           ? Effect.succeed([])
-          : sql.unsafe<ChangedRow>(insertMany, [
+          : sql.unsafe<WrittenRow>(insertMany[how], [
               ...newRows.parameters(
                 written.map(({ member, payout }) => ({ ...toRow(payout), caller: remembered?.numberOf(member) }))
               ),
@@ -297,8 +312,18 @@ export class PayoutStore extends Context.Service<
         )
       })
 
-      const first = yield* Batching.make<NewPayout, Decision | typeof OPEN>({ maxBatch: 200, run: decideRemembered })
-      const underLock = yield* Batching.make<NewPayout, Decision>({ maxBatch: 200, run: decideLocked })
+      const first = yield* Batching.make<NewPayout, Decision | typeof OPEN>({
+        maxBatch: 200,
+        writes: sql,
+        accountOf: ({ requested }) => requested.accountId,
+        run: decideRemembered
+      })
+      const underLock = yield* Batching.make<NewPayout, Decision>({
+        maxBatch: 200,
+        writes: sql,
+        accountOf: ({ requested }) => requested.accountId,
+        run: decideLocked
+      })
       const create = (payout: NewPayout) =>
         Effect.filterOrElse(
           first(payout),
@@ -306,16 +331,22 @@ export class PayoutStore extends Context.Service<
           () => underLock(payout)
         )
 
-      const change = yield* Batching.make<PayoutChange, boolean>({
+      // What moves money waits for it, and holds up nothing that moves none.
+      const changeWith = Batching.make<PayoutChange, boolean>({
         maxBatch: 200,
+        writes: sql,
+        accountOf: ({ payout }) => payout.accountId,
         run: Batching.firstOfEach(
           ({ payout }) => payout.id,
-          (changes) =>
-            Effect.tap(sql.unsafe<ChangedRow>(...changeMany(changes)), (done) =>
-              Effect.sync(() => nudge.afterCommit(done))
+          ({ payout }) => payout.accountId,
+          (changes, how) =>
+            Effect.tap(sql.unsafe<WrittenRow>(...changeMany(changes, how)), (written) =>
+              sql.afterCommit(Effect.sync(() => nudge.afterCommit(written.filter(isChanged))))
             )
         )
       })
+      const changeState = yield* changeWith
+      const moveMoney = yield* changeWith
 
       const find = yield* Batching.make<string, StoredPayout | undefined>({
         maxBatch: 500,
@@ -331,6 +362,7 @@ export class PayoutStore extends Context.Service<
 
       const handedOver = yield* Batching.make<Parameters<PayoutStore["Service"]["handedOver"]>[0], void>({
         maxBatch: 500,
+        writes: sql,
         run: (all) =>
           Effect.as(
             sql.unsafe(
@@ -349,7 +381,7 @@ export class PayoutStore extends Context.Service<
 
       return PayoutStore.of({
         create,
-        change,
+        change: (change) => (change.transfers.length === 0 ? changeState(change) : moveMoney(change)),
         find: (id) => find(id.toLowerCase()),
         findByKey: (scopeId, origin, key) =>
           sql
@@ -547,11 +579,21 @@ const CALLERS = TERMS + termsRows.width
 
 const { parameters: nobody } = callersOf([], () => undefined)
 
+const whenHeld = (how: Batching.How) => (how === "alone" ? "wait" : "pass by")
+
+/** The payouts that a statement has written, and the accounts that it has passed by. */
+const WRITTEN = `SELECT id, ${ADDRESSED}, NULL::uuid AS passed_by FROM changed
+  UNION ALL SELECT NULL, 0, p.owner_id FROM (${PASSED_BY}) p`
+
+type WrittenRow = Omit<ChangedRow, "id"> & Batching.Written
+
+const isChanged = (row: WrittenRow): row is WrittenRow & ChangedRow => row.id !== null
+
 // A known key is passed over before it is tried: a conflict waits for whoever is changing that payout, and they may be
 // waiting for the balance that is locked here. (One that was stored since the statement began is tried all the same.)
-const insertMany = `
+const insertManyWith = (how: Batching.How) => `
   WITH ${liveCte(CALLERS)},
-  ${ledgerLockCtes(MOVED)},
+  ${ledgerLockCtes(MOVED, whenHeld(how))},
   covered AS MATERIALIZED (
     SELECT n.account_id FROM ${termsRows.from(TERMS)} AS n JOIN accounts a ON a.id = n.account_id
     WHERE ${isLocked("n.account_id")} AND ${isCovered("n.account_id")} AND (n.auto_payout_enabled IS NULL OR (
@@ -577,7 +619,9 @@ const insertMany = `
   ),
   ${tellingCtes(1 + newRows.width)},
   ${transferCtes(MOVED)}
-  SELECT id, ${ADDRESSED} FROM changed`
+  ${WRITTEN}`
+
+const insertMany = { alone: insertManyWith("alone"), together: insertManyWith("together") }
 
 // The guard of every change: the pairs of states that the transition table of domain allows.
 const allowedMoves = [
@@ -595,8 +639,8 @@ const changedRows = recordset({
 
 const MOVED_BY_CHANGE = 1 + changedRows.width + TOLD_WIDTH
 
-const changed = `
-  WITH ${ledgerLockCtes(MOVED_BY_CHANGE)},
+const changedBy = (how: Batching.How) => `
+  WITH ${ledgerLockCtes(MOVED_BY_CHANGE, whenHeld(how))},
   changed AS (
     UPDATE payouts p SET status = i.status, end_to_end_id = i.end_to_end_id, failure_reason = i.failure_reason,
       processed_at = coalesce(p.processed_at, i.processed_at), sequence = i.sequence,
@@ -611,13 +655,15 @@ const changed = `
   ${tellingCtes(1 + changedRows.width)},
   ${transferCtes(MOVED_BY_CHANGE)}`
 
-const changeStates = `${changed} SELECT id, ${ADDRESSED} FROM changed`
+const changeStates = { alone: `${changedBy("alone")} ${WRITTEN}`, together: `${changedBy("together")} ${WRITTEN}` }
 
-const changeStatesByReports = `${changed},
+const changeStatesByReports = (how: Batching.How) => `${changedBy(how)},
   ${reportCtes(MOVED_BY_CHANGE + TRANSFERS_WIDTH)}
-  SELECT id, ${ADDRESSED} FROM changed`
+  ${WRITTEN}`
 
-const changeMany = (changes: ReadonlyArray<PayoutChange>): [string, ReadonlyArray<unknown>] => {
+const changeByReports = { alone: changeStatesByReports("alone"), together: changeStatesByReports("together") }
+
+const changeMany = (changes: ReadonlyArray<PayoutChange>, how: Batching.How): [string, ReadonlyArray<unknown>] => {
   const reports = changes.flatMap(({ payout, received }) =>
     received === undefined ? [] : [{ resourceId: payout.id, received }]
   )
@@ -639,8 +685,8 @@ const changeMany = (changes: ReadonlyArray<PayoutChange>): [string, ReadonlyArra
     ...transferParameters(changes.flatMap(({ transfers }) => transfers))
   ]
   return reports.length === 0
-    ? [changeStates, parameters]
-    : [changeStatesByReports, [...parameters, ...reportParameters(reports)]]
+    ? [changeStates[how], parameters]
+    : [changeByReports[how], [...parameters, ...reportParameters(reports)]]
 }
 
 /**

@@ -14,11 +14,17 @@ export class Unavailable extends Schema.TaggedError<Unavailable>()("Unavailable"
   reason: Schema.Literals(["queue-full", "database-away", "too-slow"])
 }) {}
 
+/** The SQLSTATE of a fault, where the server has told one. */
+export const codeOf = (error: SqlError): string | undefined => {
+  const code = hasProperty(error.reason.cause, "code") ? error.reason.cause.code : undefined
+  return typeof code === "string" ? code : undefined
+}
+
 /** True where the fault is the moment's (connection, lock, time-out, shutdown), not the statement's. */
 export const isPassing = (error: SqlError): boolean => {
   if (error.reason.isRetryable) return true
-  const code = hasProperty(error.reason.cause, "code") ? error.reason.cause.code : undefined
-  return typeof code === "string" && (passing.has(code) || code.startsWith("57P") || code.startsWith("53"))
+  const code = codeOf(error)
+  return code !== undefined && (passing.has(code) || code.startsWith("57P") || code.startsWith("53"))
 }
 
 /**

@@ -1,0 +1,82 @@
+/**
+ * What happens to a statement that writes once its callers are answered.
+ *
+ * A commit that waits for a standby is not cancelled: PostgreSQL would keep it, unreplicated, and show it to everybody.
+ * So such a statement is left to end. Only one that the server does not know of any more is ended here: its connection
+ * is dead, which TCP may find out a quarter of an hour later.
+ */
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { orUnavailableWithin, PATIENCE_MS } from "./Unavailable.ts"
+
+/** How long callers wait for a batch. */
+export interface Patience {
+  /** Calls `slow` after a second, and `tooSlow` after `PATIENCE_MS`. */
+  readonly begin: (slow: (() => void) | undefined, tooSlow: () => void) => void
+  /** The server has ended a statement, and others are tried: once, callers wait as long again. */
+  readonly heard: () => void
+  readonly end: () => void
+}
+
+export const makePatience = (): Patience => {
+  let timer: NodeJS.Timeout | undefined
+  let isExtended = false
+  let giveUp: (() => void) | undefined
+  const end = () => {
+    clearTimeout(timer)
+    giveUp = undefined
+  }
+  return {
+    begin: (slow, tooSlow) => {
+      giveUp = () => {
+        end()
+        tooSlow()
+      }
+      timer = setTimeout(() => {
+        timer = setTimeout(() => giveUp?.(), PATIENCE_MS - SLOW_MS)
+        slow?.()
+      }, SLOW_MS)
+    },
+    heard: () => {
+      if (giveUp === undefined || isExtended) return
+      isExtended = true
+      clearTimeout(timer)
+      timer = setTimeout(() => giveUp?.(), PATIENCE_MS)
+    },
+    end
+  }
+}
+
+/** From here on a batch no longer holds up the next one. */
+const SLOW_MS = 1000
+
+/**
+ * Ends a statement that has not answered for half a minute, where the server answers others and no commit waits. (The
+ * server ends a statement after five seconds by itself, up to its commit.)
+ */
+export const endDeadStatement = (sql: SqlClient, fiber: Fiber.Fiber<unknown, unknown>): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    while (true) {
+      yield* Effect.sleep(LOOK_EVERY_MS)
+      if (fiber.pollUnsafe() !== undefined) return
+      const commits = yield* Effect.exit(orUnavailableWithin(sql.unsafe<{ readonly count: bigint }>(waiting), 5000))
+      if (commits._tag === "Failure" || commits.value[0]?.count !== 0n) continue
+      fiber.interruptUnsafe()
+      return
+    }
+  })
+
+const LOOK_EVERY_MS = 30_000
+
+const waiting = `SELECT count(*) AS count FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND usename = current_user`
+
+/** In a transaction of its own, in which no statement may take longer than half a second. */
+export const hurried = <A>(sql: SqlClient, statement: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
+  sql.withTransaction(
+    Effect.andThen(
+      sql`SELECT set_config('statement_timeout', '500ms', true), set_config('lock_timeout', '500ms', true)`,
+      statement
+    )
+  )
