@@ -4,6 +4,7 @@
 FROM node:26-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json pnpm-lock.yaml pnpm-workspace.yaml .pnpmfile.mjs ./
+COPY patches patches
 COPY packages/domain/package.json packages/domain/
 COPY packages/api/package.json packages/api/
 COPY packages/server/package.json packages/server/
