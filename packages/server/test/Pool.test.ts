@@ -53,7 +53,7 @@ it.live("A pool that is busy becomes as large as it may be, though an acquisitio
     yield* turns(5)
     Deferred.doneUnsafe(late, Exit.succeed(3))
     const before = uses
-    while (most < 3 && uses < before + 1000) yield* turns(1)
+    yield* Effect.repeat(turns(1), { until: () => most === 3 || uses >= before + 1000 })
     assert.strictEqual(most, 3, `${uses - before} uses later`)
     assert.strictEqual(acquisitions, 4)
   }).pipe(Effect.scoped)

@@ -42,6 +42,7 @@ import { type Page, readPage } from "../sql/Paging.ts"
 import { recordset } from "../sql/Recordset.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { type ChargeFilters, chargeList } from "./ChargeLists.ts"
+import { recoveryStatements } from "./Recoveries.ts"
 
 /** A charge as it is kept. `expired` is never kept: see `chargeStatusAt`. */
 export interface StoredCharge {
@@ -123,13 +124,15 @@ export class ChargeStore extends Context.Service<
       nowMs: number
     ) => Effect.Effect<ReadonlyArray<StoredCharge>, UnknownCursor | Unavailable>
     /**
-     * Reads up to `notes` notes that are due, and takes the charges that still wait in `processing` for `leaseMs`;
-     * `looked` is 0 when there was nothing to look at.
+     * Takes up to `limit` charges that wait in `processing` and are due, some of each account in turn, each for
+     * `leaseMs`, or for longer the more often it was taken; `looked` is 0 when there was nothing to look at.
      */
     readonly claimStuck: (
-      notes: number,
+      limit: number,
       leaseMs: number
     ) => Effect.Effect<{ readonly looked: number; readonly stuck: ReadonlyArray<StoredCharge> }, Unavailable>
+    /** Keeps what was taken for `leaseMs` from now on. */
+    readonly renewStuck: (stuck: ReadonlyArray<StoredCharge>, leaseMs: number) => Effect.Effect<void, Unavailable>
   }
 >()("@pix-payments/server/ChargeStore") {
   static readonly layer = Layer.effect(
@@ -243,13 +246,22 @@ export class ChargeStore extends Context.Service<
             orUnavailable
           ),
         claimStuck: (limit, leaseMs) =>
-          sql.unsafe<StuckRow>(claimNoted, [limit, leaseMs]).pipe(
-            Effect.map((rows) => ({
-              looked: Number(rows[0]?.looked ?? 0),
+          Effect.gen(function* () {
+            const rows = yield* sql.unsafe<StuckRow>(takeInTurn, [limit, leaseMs])
+            const [sorted] = yield* sql.unsafe<{ readonly looked: bigint }>(sortNotes, [NOTES_AT_ONCE])
+            return {
+              looked: Number(rows[0]?.looked ?? 0) + Number(sorted?.looked ?? 0),
               stuck: rows.filter((row): row is StuckRow & ChargeRow => row.id !== null).map(toStored)
-            })),
-            orUnavailable
-          )
+            }
+          }).pipe(orUnavailable),
+        renewStuck: (stuck, leaseMs) =>
+          sql
+            .unsafe(renewTaken, [
+              stuck.map(({ id }) => id).join(","),
+              [...new Set(stuck.map(({ accountId }) => accountId))].join(","),
+              leaseMs
+            ])
+            .pipe(Effect.asVoid, orUnavailable)
       })
     })
   )
@@ -322,6 +334,10 @@ const chargeColumns = `id, account_id, application_id, origin, idempotency_key, 
  */
 const shownStatus = (row: string) =>
   `CASE WHEN ${row}.acquirer_answered OR ${row}.status <> 'pending' THEN ${row}.status ELSE 'processing' END`
+
+const { renewTaken, sortNotes, takeInTurn } = recoveryStatements(chargeColumns, shownStatus)
+
+const NOTES_AT_ONCE = 200
 
 const selectCharge = `SELECT ${chargeColumns} FROM charges`
 
@@ -499,38 +515,6 @@ const notesOn = (charges: ReadonlyArray<NewCharge>, ids: Ids["Service"]) => {
     due_in_ms: Math.max(...part.map(({ recoverInMs }) => recoverInMs))
   }))
 }
-
-// The second half takes charges that a process of the release before this one left, as long as one may run.
-const claimNoted = `
-  WITH due AS MATERIALIZED (
-    SELECT due_at, id, charge_ids FROM charge_recoveries WHERE due_at <= now()
-    ORDER BY due_at LIMIT $1::integer FOR UPDATE SKIP LOCKED
-  ),
-  waiting AS MATERIALIZED (
-    SELECT d.id AS note, c.id FROM due d CROSS JOIN LATERAL unnest(d.charge_ids) AS named(id)
-    JOIN charges c ON c.id = named.id
-    WHERE (${shownStatus("c")}) = 'processing'
-  ),
-  finished AS (
-    DELETE FROM charge_recoveries n USING due d
-    WHERE n.due_at = d.due_at AND n.id = d.id AND (d.id IN (SELECT note FROM waiting)) IS FALSE
-  ),
-  leased AS (
-    UPDATE charge_recoveries n SET due_at = now() + $2::double precision * interval '1 millisecond'
-    FROM due d WHERE n.due_at = d.due_at AND n.id = d.id AND (d.id IN (SELECT note FROM waiting)) IS TRUE
-  ),
-  unnoted AS (
-    UPDATE charges SET recover_at = now() + $2::double precision * interval '1 millisecond'
-    WHERE id IN (
-      SELECT id FROM charges WHERE status = 'processing' AND recover_at <= now()
-      ORDER BY recover_at LIMIT $1::integer FOR UPDATE SKIP LOCKED
-    )
-    RETURNING id
-  ),
-  looked AS (SELECT (SELECT count(*) FROM due) + (SELECT count(*) FROM unnoted) AS looked)
-  SELECT l.looked, s.* FROM looked l LEFT JOIN (
-    SELECT ${chargeColumns} FROM charges WHERE id IN (SELECT id FROM waiting UNION SELECT id FROM unnoted)
-  ) s ON true`
 
 /**
  * A key that another process has inserted and not committed is waited for: in one order everywhere, so that two processes

@@ -303,15 +303,23 @@ export class Charges extends Context.Service<
           Effect.flatMap(factsOf("paid", facts), (settled) => changeBy(charge, "paid", settled)),
 
         recover: Effect.gen(function* () {
-          const { looked, stuck } = yield* store.claimStuck(NOTES_AT_ONCE, acquirerTimeoutMs + RECOVERY_MARGIN_MS)
-          // One that cannot be settled now holds up no other: its lease runs out and it is asked for again.
+          const leaseMs = acquirerTimeoutMs + RECOVERY_MARGIN_MS
+          const { looked, stuck } = yield* store.claimStuck(RECOVERED_AT_ONCE, leaseMs)
+          if (stuck.length === 0) return looked
+          // One that cannot be settled now holds up no other: it is asked for again, later each time.
           const recoverOne = (charge: StoredCharge) =>
             Effect.catchCause(emitForAccount(charge), (cause) =>
               Effect.annotateLogs(Effect.logWarning("a charge could not be recovered", describeCause(cause)), {
                 charge_id: charge.id
               })
             )
-          yield* Effect.forEach(stuck, recoverOne, { concurrency: 16, discard: true })
+          const renewing = Effect.forever(
+            Effect.andThen(Effect.sleep(leaseMs / 2), Effect.ignore(store.renewStuck(stuck, leaseMs)))
+          )
+          yield* Effect.raceFirst(
+            Effect.forEach(stuck, recoverOne, { concurrency: "unbounded", discard: true }),
+            renewing
+          )
           return looked
         })
       })
@@ -359,7 +367,7 @@ export const changedCharge = (charge: StoredCharge, nowMs: number): Changed => (
 // Beyond the time that a creation itself waits, so that recovery does not run into it.
 const RECOVERY_MARGIN_MS = 1000
 
-const NOTES_AT_ONCE = 20
+const RECOVERED_AT_ONCE = 64
 
 interface Owner {
   readonly accountId: string

@@ -6,6 +6,9 @@
  * a trigger keeps those true for each transfer that it writes. A process of this release posts both ends itself and says
  * so (`posted`). The installation's two rows stay as that release leaves them: the sum of all transfers that are not
  * `posted`. They and the triggers go with the next release.
+ *
+ * Notes on charges to recover become one for each charge once they are looked at, so that each has its own pace and its
+ * account its share: see `charges/Recoveries.ts`. That release reads both kinds.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -47,7 +50,12 @@ const statements = [
     END
   $$`,
   `CREATE TRIGGER ledger_transfer_is_posted AFTER INSERT ON ledger_transfers
-    FOR EACH ROW WHEN (NOT NEW.posted) EXECUTE FUNCTION ledger_transfer_is_posted()`
+    FOR EACH ROW WHEN (NOT NEW.posted) EXECUTE FUNCTION ledger_transfer_is_posted()`,
+
+  // Of a note on one charge: whose it is, and how often it was tried.
+  `ALTER TABLE charge_recoveries ADD COLUMN account_id uuid, ADD COLUMN attempts integer NOT NULL DEFAULT 0`,
+  `CREATE UNIQUE INDEX charge_recoveries_of_charge ON charge_recoveries (id) WHERE account_id IS NOT NULL`,
+  `CREATE INDEX charge_recoveries_of_account ON charge_recoveries (account_id, due_at) WHERE account_id IS NOT NULL`
 ]
 
 export default Effect.gen(function* () {
