@@ -1,8 +1,8 @@
 /**
  * The database: a pool of connections to `DATABASE_URL`, or to an embedded PostgreSQL.
  *
- * Guarantees: migrations have run before anybody gets a connection; a second process waits for the first
- * one's migrations; a statement or a lock is waited for five seconds at most; commits are durable.
+ * Guarantees: a start waits for a server that is away; migrations have run before anybody gets a connection; a second
+ * process waits for the first one's migrations; a statement or a lock is waited for five seconds at most; commits are durable.
  *
  * Statement plans are pinned to nested loops over indexes, for all that the service does by id: a statement
  * prepared on an empty table otherwise keeps a sequential scan for as long as its connection lives
@@ -20,6 +20,7 @@ import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError } from "effect/sql/SqlError"
 import { Settings } from "../Settings.ts"
+import { firstConnection } from "./Connecting.ts"
 import * as EmbeddedPostgres from "./EmbeddedPostgres.ts"
 import * as Migrations from "./Migrations.ts"
 import * as Privileges from "./Privileges.ts"
@@ -62,18 +63,7 @@ const client = Layer.unwrap(
       maxConnections: settings.databaseConnections,
       connectTimeout: "3 seconds",
       keepAlive: "15 seconds",
-      startupParameters: {
-        statement_timeout: "5s",
-        lock_timeout: "5s",
-        idle_in_transaction_session_timeout: "15s",
-        synchronous_commit: "on",
-        timezone: "UTC",
-        enable_seqscan: "off",
-        enable_hashjoin: "off",
-        enable_mergejoin: "off",
-        enable_incremental_sort: "off",
-        plan_cache_mode: "force_generic_plan"
-      }
+      startupParameters: yield* firstConnection(url)
     })
   })
 )
