@@ -53,10 +53,12 @@ export const firstConnection = (
 const FIRST_PAUSE_MS = 250
 const LAST_PAUSE_MS = 5000
 
-/** Nobody listens there, or it is starting, stopping or full. */
+/** Nobody answers there, or the server is starting, stopping or full. What is wrong with a URL is none of that. */
 const isAway = (error: SqlError): boolean => {
   const code = codeOf(error)
-  return error.reason._tag === "ConnectionError" || code === "53300" || code?.startsWith("57P") === true
+  if (code === undefined) return /timed out|closed|terminated/i.test(reasonOf(error))
+  // The operating system's (`ECONNREFUSED`), or PostgreSQL's.
+  return /^(E[A-Z]+|EAI_AGAIN)$/.test(code) || /^(08(?!P)|57P|53300)/.test(code)
 }
 
 /** As PgBouncer says it. */
