@@ -38,8 +38,9 @@ export interface FannedOut {
   readonly claimed: ReadonlyArray<Claimed>
   /** Destinations for which some were inserted `scheduled`. */
   readonly left: ReadonlyArray<string>
-  /** How many changes are done, and how many wait for an endpoint that is locked. */
-  readonly done: number
+  /** Whether there may be more to do at once. */
+  readonly isMore: boolean
+  /** How many changes wait for an endpoint that is locked. */
   readonly waiting: number
 }
 
@@ -144,12 +145,12 @@ export class FanOut extends Context.Service<
             ).pipe(Effect.catchTag("StatementFailed", (failure) => isolated(taken, failure)))
             // Accounts before the first of this round are looked at in the next.
             const walkedTo = rows[0]?.walked_to ?? NONE
-            const goesOn = after !== NONE || walkedTo !== NONE || rows.length === 0
+            const isAround = after === NONE && walkedTo === NONE
             after = walkedTo
             return {
               claimed: rows.flatMap((row) => (row.id === null ? [] : [toClaimed(row)])),
               left: [...new Set(rows.flatMap(({ left_at }) => left_at ?? []))],
-              done: Math.max(goesOn ? 1 : 0, rows[0]?.done ?? 0),
+              isMore: !isAround || (rows[0]?.is_more ?? true),
               waiting: rows[0]?.waiting ?? 0
             }
           })
@@ -165,8 +166,9 @@ interface Change {
 
 /** One row at least, without a delivery where none was leased. */
 type Row = (TakenRow | { readonly id: null }) & {
-  readonly done: number
   readonly waiting: number
+  /** Whether an account may have more than its share of the round. */
+  readonly is_more: boolean
   readonly left_at: ReadonlyArray<string> | null
   /** The last account, where there may be others behind it. */
   readonly walked_to: string | null

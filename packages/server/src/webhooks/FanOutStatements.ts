@@ -29,7 +29,7 @@ const inTurn = (first: number, lock: string): string => `
   ),
   turn AS MATERIALIZED (SELECT account_id FROM walk WHERE account_id IS NOT NULL LIMIT ${ACCOUNTS}),
   picked AS MATERIALIZED (
-    SELECT o.* FROM (
+    SELECT o.*, t.share FROM (
       SELECT t.account_id, greatest(1, least(
         $${first + 1}::integer / s.accounts, $${first + 2}::integer / (s.accounts * (1 + coalesce(n.live, 0)))
       )) AS share
@@ -45,7 +45,7 @@ const inTurn = (first: number, lock: string): string => `
 /** These changes, for rounds that are done in halves. */
 const these = `
   picked AS MATERIALIZED (
-    SELECT ${outboxColumns} FROM outbox
+    SELECT ${outboxColumns}, 1 AS share FROM outbox
     WHERE (account_id, change_id) IN (SELECT * FROM unnest($10::uuid[], $11::uuid[])) FOR UPDATE SKIP LOCKED
   )`
 
@@ -165,11 +165,12 @@ const fanOutOf = (
   ${only.ends}
   SELECT t.*, m.*, set_config('synchronous_commit', 'on', true)
   FROM (
-    SELECT (SELECT count(*)::integer FROM done) AS done, (SELECT count(*)::integer FROM waiting) AS waiting,
+    SELECT (SELECT count(*)::integer FROM waiting) AS waiting,
       (
         SELECT json_agg(DISTINCT account_id || '/' || destination_hash) FROM inserted
         WHERE status = 'scheduled' AND due_at IS NOT NULL
-      ) AS left_at, ${only.walkedTo} AS walked_to
+      ) AS left_at, ${only.walkedTo} AS walked_to,
+      EXISTS (SELECT 1 FROM picked GROUP BY account_id, share HAVING count(*) >= share) AS is_more
   ) m LEFT JOIN (
     SELECT i.id, i.status, i.event, i.account_id, i.resource_id, i.endpoint_id, i.url, i.destination_hash,
       i.destination_hash AS found_hash, CASE WHEN i.endpoint_id IS NULL THEN i.secret ELSE w.secret END AS secret,

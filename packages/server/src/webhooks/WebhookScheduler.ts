@@ -123,7 +123,7 @@ export const layer = Layer.effectDiscard(
         lookout.left(round.left)
         if (round.left.length > 0) nudge.wake()
         fanOutIdleMs = round.waiting > 0 ? LEAST_IDLE_MS : POLL_MS
-        return round.done
+        return round.isMore && round.waiting === 0 ? 1 : 0
       }).pipe(Effect.uninterruptible)
 
       const idle = Effect.raceAllFirst([nudged.await, eased.await, Effect.suspend(() => Effect.sleep(idleMs))])
