@@ -50,7 +50,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("Versions of subscri
       const other = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl, maxConnections: 1 })), SqlClient)
       yield* other.withTransaction(
         Effect.gen(function* () {
-          yield* other`SELECT pg_current_xact_id()`
+          yield* other`SELECT pg_current_xact_id()::text`
           yield* removeOldVersions
           yield* removeOldVersions
           assert.strictEqual((yield* versionsOf(id)).length, 2)
