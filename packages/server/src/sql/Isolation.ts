@@ -6,10 +6,9 @@
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import { hasProperty } from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
-import { isPassing, orUnavailable, type Unavailable } from "./Unavailable.ts"
+import { codeOf, isPassing, orUnavailable, type Unavailable } from "./Unavailable.ts"
 
 /** A statement failed for the rows that it works on. */
 export class StatementFailed extends Schema.TaggedError<StatementFailed>()("StatementFailed", {
@@ -58,8 +57,6 @@ const sqlErrorOf = (cause: Cause.Cause<unknown>): SqlError | undefined => {
   return undefined
 }
 
-const codeOf = ({ reason: { cause } }: SqlError) => (hasProperty(cause, "code") ? cause.code : undefined)
-
 export const failureOf = (fault: SqlError): StatementFailed =>
   new StatementFailed({ message: messageOf(fault), isTimeout: codeOf(fault) === TIMED_OUT })
 
@@ -70,5 +67,5 @@ const TIMED_OUT = "57014"
 const messageOf = (fault: SqlError): string => {
   const { cause } = fault.reason
   const text = cause instanceof Error ? cause.message : fault.message
-  return `${String(codeOf(fault) ?? "")} ${text}`.trim().slice(0, 500)
+  return `${codeOf(fault) ?? ""} ${text}`.trim().slice(0, 500)
 }
