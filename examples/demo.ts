@@ -20,6 +20,7 @@ import * as Redacted from "effect/Redacted"
 import { readFile } from "node:fs/promises"
 import { renderUnicodeCompact } from "uqr"
 import { startNodeHttpReceiver } from "./receivers/NodeHttp.ts"
+import { memoryStore } from "./receivers/stores/MemoryStore.ts"
 
 const say = (line = "") => Effect.sync(() => process.stdout.write(`${line}\n`))
 
@@ -68,7 +69,11 @@ const demo = Effect.gen(function* () {
   const secret = "a secret of the demo"
   const receiver = yield* Effect.acquireRelease(
     Effect.promise(() =>
-      startNodeHttpReceiver({ secrets: secret, onEvent: (event) => Queue.offerUnsafe(events, event) })
+      startNodeHttpReceiver({
+        store: memoryStore(),
+        secrets: secret,
+        onEvent: (event) => Queue.offerUnsafe(events, event)
+      })
     ),
     ({ close }) => Effect.promise(close)
   )

@@ -1,8 +1,12 @@
 import { Payments } from "@pix-payments/client"
-import { signForTest, type WebhookEvent } from "@pix-payments/client/webhooks"
-import { assert, layer } from "@effect/vitest"
+import { signForTest } from "@pix-payments/client/testing"
+import type { WebhookEvent } from "@pix-payments/client/webhooks"
+import { assert, describe, it, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
+import * as Redacted from "effect/Redacted"
+import { Pool } from "pg"
+import { createDatabase } from "@pix-payments/server/test/Postgres"
 import { loopback } from "@pix-payments/server/test/Receiver"
 import { TestService } from "@pix-payments/server/test/Service"
 import { startEffectReceiver } from "../receivers/EffectServer.ts"
@@ -10,6 +14,8 @@ import { startExpressReceiver } from "../receivers/Express.ts"
 import { startFastifyReceiver } from "../receivers/Fastify.ts"
 import { startHonoReceiver } from "../receivers/Hono.ts"
 import { startNodeHttpReceiver } from "../receivers/NodeHttp.ts"
+import { memoryStore } from "../receivers/stores/MemoryStore.ts"
+import { createTables, postgresStore } from "../receivers/stores/PostgresStore.ts"
 
 const receivers = {
   "node:http": startNodeHttpReceiver,
@@ -26,6 +32,7 @@ const paid = (id: string) => ({
   object: "event",
   event: "charge.pix.paid",
   resource: "charge",
+  sequence: 2,
   data: { object: "charge", id: "c", description: "ação 🎉" }
 })
 
@@ -37,7 +44,9 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
       const running = Effect.gen(function* () {
         const events = yield* Queue.unbounded<WebhookEvent>()
         const receiver = yield* Effect.acquireRelease(
-          Effect.promise(() => start({ secrets, onEvent: (event) => Queue.offerUnsafe(events, event) })),
+          Effect.promise(() =>
+            start({ secrets, store: memoryStore(), onEvent: (event) => Queue.offerUnsafe(events, event) })
+          ),
           ({ close }) => Effect.promise(close)
         )
         const deliver = (body: string, headers: Readonly<Record<string, string>>) =>
@@ -52,7 +61,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
             const { body, headers } = yield* Effect.promise(() => signForTest({ event: paid(secret), secret }))
             assert.strictEqual(yield* deliver(body, headers), 204)
             assert.strictEqual(yield* deliver(body, headers), 204, "a repeat")
-            assert.deepStrictEqual<unknown>(yield* Queue.take(events), paid(secret))
+            assert.deepStrictEqual<unknown>(yield* Queue.take(events), { ...paid(secret), isStale: false })
             assert.strictEqual(yield* deliver(`${body} `, headers), 401, "one byte more")
             assert.strictEqual(yield* deliver(body, { "content-type": "application/json" }), 401, "no signature")
           }
@@ -95,3 +104,79 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
     }
   }
 )
+
+describe("the example of a store in", () => {
+  const database = Effect.gen(function* () {
+    const url = yield* createDatabase()
+    return yield* Effect.acquireRelease(
+      Effect.promise(async () => {
+        const pool = new Pool({ connectionString: Redacted.value(url) })
+        await pool.query(createTables)
+        return pool
+      }),
+      (pool) => Effect.promise(() => pool.end())
+    )
+  })
+  /** Two processes with one store. */
+  const stores = {
+    memory: Effect.sync(() => {
+      const store = memoryStore()
+      return [store, store] as const
+    }),
+    PostgreSQL: Effect.map(database, (pool) => [postgresStore(pool), postgresStore(pool)] as const)
+  }
+  const delivery = (id: string, sequence = 2) => ({ id, resource: "charge/c", sequence })
+
+  for (const [name, made] of Object.entries(stores)) {
+    it.live(`${name}: one claim of a delivery at a time, and none after it was accepted`, () =>
+      Effect.gen(function* () {
+        const [store, other] = yield* made
+        yield* Effect.promise(async () => {
+          assert.strictEqual(await store.claim(delivery("d1")), "new")
+          assert.strictEqual(await other.claim(delivery("d1")), "busy")
+          await store.release(delivery("d1"), false)
+          assert.strictEqual(await other.claim(delivery("d1")), "new")
+          await other.release(delivery("d1"), true)
+          assert.strictEqual(await store.claim(delivery("d1")), "done")
+        })
+      }).pipe(Effect.scoped)
+    )
+
+    it.live(`${name}: of many at once one has it; what is older than the last of its resource is stale`, () =>
+      Effect.gen(function* () {
+        const [store, other] = yield* made
+        yield* Effect.promise(async () => {
+          const claims = await Promise.all(
+            Array.from({ length: 20 }, (_, index) => (index % 2 ? store : other).claim(delivery("d1")))
+          )
+          assert.deepStrictEqual(claims.toSorted(), [...Array.from({ length: 19 }, () => "busy"), "new"])
+          assert.strictEqual(await store.claim(delivery("d2", 2)), "new")
+          assert.strictEqual(await other.claim(delivery("d3", 5)), "new")
+          assert.strictEqual(await store.claim(delivery("d4", 3)), "stale")
+          assert.strictEqual(await store.claim({ ...delivery("d5", 1), resource: "charge/another" }), "new")
+        })
+      }).pipe(Effect.scoped)
+    )
+  }
+
+  it.live("PostgreSQL: a claim of a process that died ends before the service tries again", () =>
+    Effect.gen(function* () {
+      const pool = yield* database
+      yield* Effect.promise(async () => {
+        const store = postgresStore(pool)
+        assert.strictEqual(await store.claim(delivery("d1")), "new")
+        for (const [seconds, claim] of [
+          [29, "busy"],
+          [31, "new"],
+          [0, "busy"]
+        ] as const) {
+          await pool.query("UPDATE webhook_deliveries SET claimed_at = claimed_at - make_interval(secs => $1)", [
+            seconds
+          ])
+          assert.strictEqual(await store.claim(delivery("d1")), claim)
+          if (claim === "busy") await pool.query("UPDATE webhook_deliveries SET claimed_at = now()")
+        }
+      })
+    }).pipe(Effect.scoped)
+  )
+})

@@ -1,16 +1,27 @@
 /**
  * For receivers: is this delivery from the service, and what does it say?
  *
- * Guarantees: the signature is checked over the raw body before anything is parsed, in constant time, with WebCrypto
- * only; any of several secrets passes, so that a secret can be rotated. Errors say nothing of secrets or bodies.
+ * Guarantees:
+ * - The signature is checked over the raw body before anything is parsed, in constant time, with WebCrypto only.
+ * - An attempt that was sent more than five minutes ago is refused, unless told otherwise.
+ * - Any of several secrets passes, so that a secret can be rotated.
+ * - Errors say what to do, and show nothing of secrets or bodies.
  *
- * A receiver answers 2xx first and works afterwards, and drops a delivery whose `id` it has seen: deliveries may be
- * repeated, hours later, and are not ordered.
+ * A receiver answers 2xx once it has accepted the work, and drops a delivery whose `id` it has seen: deliveries may be
+ * repeated, hours later, and are not ordered. `./receiver` does that.
  *
  * @module
  */
-import { attemptRefusalOf, refusalOf, sign, signAttempt, utf8 } from "@pix-payments/domain/Signature"
-import type { WebhookEvent } from "./generated/Resources.ts"
+import { attemptRefusalOf, refusalOf, utf8 } from "@pix-payments/domain/Signature"
+import type {
+  ChargeEvent,
+  ChargeEventName,
+  DisputeEvent,
+  EventName,
+  PaymentEvent,
+  PaymentEventName,
+  WebhookEvent
+} from "./generated/Resources.ts"
 
 export type * from "./generated/Resources.ts"
 
@@ -44,11 +55,30 @@ export class WebhookSignatureError extends Error {
 
   /** @internal */
   constructor(reason: WebhookRefusal) {
-    super(`Webhook refused: ${reason}`)
+    super(`${reason}: ${REMEDIES.find(([part]) => part.test(reason))![1]}`)
     this.name = "WebhookSignatureError"
     this.reason = reason
   }
+
+  /**
+   * By name, so that copies of this package in one process agree.
+   *
+   * @internal
+   */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return Object(value).name === "WebhookSignatureError"
+  }
 }
+
+/** What to do about a refusal, by a part of its reason; of the others, nothing but to refuse. */
+const REMEDIES: ReadonlyArray<readonly [part: RegExp, remedy: string]> = [
+  [/white/, "trim the secret"],
+  [/secret/, "set the secret"],
+  [/raw/, "pass the raw body: in Express, express.raw({ type: '*/*' })"],
+  [/mis/, "pass the raw body, all headers, this endpoint's secret"],
+  [/old|fut/, "check the clock"],
+  [/-/, "answer 401"]
+]
 
 /** A delivery as it came. */
 export interface Delivery {
@@ -59,12 +89,12 @@ export interface Delivery {
   /** The header `X-Webhook-Signature` itself, in place of `headers`. */
   readonly signature?: string | null | undefined
   /** The secret of the resource or endpoint; the old and the new one while one replaces the other. */
-  readonly secrets: string | ReadonlyArray<string>
+  readonly secrets: string | undefined | ReadonlyArray<string | undefined>
   /**
-   * Refuses what was not sent within this time of now, in milliseconds; 300 000 is usual. It is told by the headers of
-   * Standard Webhooks (`webhook-id`, `webhook-timestamp`, `webhook-signature`), which sign the time of each attempt, so
-   * `headers` are needed. It keeps who has caught a delivery from sending it again later; an `id` that was seen before
-   * is still to be dropped. One that is no number tolerates nothing.
+   * Refuses what was not sent within this time of now, in milliseconds; 300 000 when absent, `Infinity` refuses nothing.
+   * The time of each attempt is signed in the headers of Standard Webhooks (`webhook-id`, `webhook-timestamp`,
+   * `webhook-signature`), so `headers` are needed. Nobody who has caught a delivery can send it again later; an `id` that
+   * was seen before is still to be dropped. One that is no number tolerates nothing.
    */
   readonly toleranceMs?: number | undefined
 }
@@ -109,57 +139,28 @@ export const unwrap = async (delivery: Delivery): Promise<WebhookEvent> => {
   return event
 }
 
-/** A delivery to send to a receiver under test. */
-export interface TestDelivery {
-  /** The body, byte for byte as it is signed. */
-  readonly body: string
-  /** The content type, `X-Webhook-Signature`, and the headers that sign the time. */
-  readonly headers: Readonly<
-    Record<"content-type" | "x-webhook-signature" | "webhook-id" | "webhook-timestamp" | "webhook-signature", string>
-  >
+/** What has a name. */
+interface Named<Name extends string> {
+  /** Full name. */
+  readonly event: Name
 }
 
-/**
- * Signs an event as the service does, for tests of a receiver.
- *
- * @example
- * ```ts
- * import { signForTest } from "@pix-payments/client/webhooks"
- *
- * const { body, headers } = await signForTest({
- *   event: { id: "1", event: "charge.pix.paid", resource: "charge", data: { object: "charge" } },
- *   secret: "the secret of the endpoint"
- * })
- * await fetch("http://127.0.0.1:8080/webhooks", { method: "POST", body, headers })
- * ```
- */
-export const signForTest = async (delivery: {
-  /** An event, or a body as it is. `webhook-id` is its `id`, `msg_test` where it tells none. */
-  readonly event: object | string
-  /** The secret of the receiver. */
-  readonly secret: string
-}): Promise<TestDelivery> => {
-  const body = typeof delivery.event === "string" ? delivery.event : JSON.stringify(delivery.event)
-  const bytes = utf8(body)
-  let id = "msg_test"
-  try {
-    id = `${JSON.parse(body).id ?? id}`
-  } catch {
-    // It is no event, and is signed all the same.
-  }
-  // @effect-diagnostics-next-line globalDate:off -- there is no Effect here
-  const timestamp = `${Math.floor(Date.now() / 1000)}`
-  return {
-    body,
-    headers: {
-      "content-type": "application/json",
-      "x-webhook-signature": await sign(delivery.secret, bytes),
-      "webhook-id": id,
-      "webhook-timestamp": timestamp,
-      "webhook-signature": await signAttempt(delivery.secret, id, timestamp, bytes)
-    }
-  }
-}
+/** An event of one of these names. */
+export type EventNamed<Name extends EventName> = Name extends ChargeEventName
+  ? ChargeEvent & Named<Name>
+  : Name extends PaymentEventName
+    ? PaymentEvent & Named<Name>
+    : DisputeEvent & Named<Name>
+
+/** Whether an event has this name, or one of these. Narrows by names that this release knows, and takes others too. */
+export const isEvent: {
+  <const Name extends EventName>(
+    event: { readonly event: string },
+    names: Name | ReadonlyArray<Name>
+  ): event is EventNamed<Name>
+  (event: { readonly event: string }, names: string | ReadonlyArray<string>): boolean
+} = (event: { readonly event: string }, names: string | ReadonlyArray<string>): event is never =>
+  [names].flat().includes(event.event)
 
 /**
  * Verifies a delivery and gives the bytes of its body.
@@ -171,7 +172,7 @@ export const verify = async ({
   headers = {},
   secrets,
   signature,
-  toleranceMs
+  toleranceMs = 300_000
 }: Delivery): Promise<Uint8Array> => {
   const bytes = bytesOf(body)
   if (!bytes) throw new WebhookSignatureError("body-not-raw")
@@ -186,7 +187,7 @@ export const verify = async ({
   const reason =
     (await refusalOf({ ...signed, header: signature ?? read("x-webhook-signature") })) ??
     // @effect-diagnostics-next-line globalDate:off -- there is no Effect here
-    (toleranceMs !== undefined && (await attemptRefusalOf(signed, read, Date.now(), toleranceMs)))
+    (toleranceMs !== Infinity && (await attemptRefusalOf(signed, read, Date.now(), toleranceMs)))
   if (reason) throw new WebhookSignatureError(reason)
   return bytes
 }

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "vitest"
 import { ApiError, isCode, Payments } from "../src/index.ts"
-import { signForTest, unwrap, type WebhookEvent } from "../src/webhooks.ts"
+import { signForTest } from "../src/testing.ts"
+import { unwrap, type WebhookEvent } from "../src/webhooks.ts"
 import { someCharge } from "./support/Samples.ts"
 import { aRefusal, aService, future, listed, someEndpoint, somePayout } from "./support/Future.ts"
 

@@ -12,8 +12,9 @@ import { publint } from "publint"
 import { rolldown } from "rolldown"
 import { afterAll, beforeAll, it as test } from "vitest"
 import { TestService } from "@pix-payments/server/test/Service"
+import { declaredProcess, expected, imports, job, work } from "./support/Job.ts"
 import { isRequired, runtimes } from "./support/Runtimes.ts"
-import { install, npmPack, oldestNode, pack, type Project } from "./support/Tarball.ts"
+import { install, npmPack, pack, type Project } from "./support/Tarball.ts"
 
 let folder: string
 let tarball: string
@@ -45,51 +46,6 @@ const strict = (options: object) =>
     },
     include: ["*.ts", "*.mts", "*.cts"]
   })
-
-/** What every project does: the main job, start to end. */
-const work = `
-const payments = new Payments({ baseUrl: process.env.PAYMENTS_URL ?? "", apiKey: process.env.PAYMENTS_API_KEY ?? "" })
-const run = async () => {
-  const charge = await payments.charges.create({
-    amount: 1990,
-    customer: { name: "Ana Souza", email: "ana@example.com", document: "529.982.247-25" }
-  })
-  const all = await payments.charges.list().toArray({ limit: 10 })
-  const missing = await payments.charges.retrieve("none").catch((error) => isCode(error, "CHARGE_NOT_FOUND"))
-  const delivery = await signForTest({
-    event: { id: "1", object: "event", event: "charge.pix.paid", resource: "charge", data: charge },
-    secret: "a secret"
-  })
-  const event = await unwrap({ ...delivery, secrets: ["another", "a secret"], toleranceMs: 300_000 })
-  const refused = await unwrap({ ...delivery, secrets: "another" }).catch((error) => error.reason)
-  let retries = 0
-  const hooks = { onRetry: () => void retries++ }
-  const nobody = new Payments({ baseUrl: "http://127.0.0.1:1", apiKey: "pix_", maxRetries: 1, hooks })
-  const unreachable = await nobody.balance.retrieve().then(() => "", (error) => String(error).split(":", 1)[0])
-  console.log(JSON.stringify({ status: charge.status, found: all.some(({ id }) => id === charge.id), missing, event: event.event, refused, unreachable, retries }))
-}
-`
-const job = `${work}void run()
-`
-
-const expected = {
-  status: "pending",
-  found: true,
-  missing: true,
-  event: "charge.pix.paid",
-  refused: "mismatch",
-  unreachable: "ConnectionError",
-  retries: 1
-}
-
-const imports = `import { isCode, Payments } from "@pix-payments/client"
-import { signForTest, unwrap } from "@pix-payments/client/webhooks"
-`
-const requires = `const { isCode, Payments } = require("@pix-payments/client")
-const { signForTest, unwrap } = require("@pix-payments/client/webhooks")
-`
-const declaredProcess = `declare const process: { readonly env: Readonly<Record<string, string | undefined>> }
-`
 
 layer(TestService.layer(), { excludeTestServices: true })("the tarball, installed into an empty project", (it) => {
   const made = (name: string, files: Readonly<Record<string, string>>, linked?: ReadonlyArray<string>) =>
@@ -149,24 +105,6 @@ export = payments
     timeoutMs
   )
 
-  it.effect(
-    "plain JavaScript, and CommonJS with require: under this Node and the oldest one that engines names",
-    () =>
-      Effect.gen(function* () {
-        const project = yield* made("javascript", { "main.mjs": imports + job, "main.cjs": requires + job })
-        const oldest = yield* Effect.promise(oldestNode)
-        // On Linux it is a dependency; elsewhere the registry has no such release.
-        if (process.platform === "linux") assert.isDefined(oldest.path)
-        for (const node of [process.execPath, ...(oldest.path === undefined ? [] : [oldest.path])]) {
-          const { stdout } = yield* Effect.promise(() => promisify(execFile)(node, ["--version"]))
-          if (node === oldest.path) assert.strictEqual(stdout.trim(), `v${oldest.version}`)
-          assert.deepStrictEqual(yield* ran(project, "main.mjs", node), expected, stdout)
-          assert.deepStrictEqual(yield* ran(project, "main.cjs", node), expected, stdout)
-        }
-      }),
-    timeoutMs
-  )
-
   for (const runtime of runtimes) {
     const { lacking, name } = runtime
     if (lacking !== undefined) process.stderr.write(`The client is not tested under ${name}, which ${lacking}\n`)
@@ -216,7 +154,7 @@ export = payments
             }),
             ...Object.fromEntries(blocks)
           },
-          ["@types/node"]
+          ["@types/node", "undici"]
         )
         assert.strictEqual(yield* Effect.promise(() => project.typeCheck()), "")
       }),
@@ -228,7 +166,7 @@ describe("the package", () => {
   test("holds what is published and nothing else", async () => {
     const names = await readdir(unpacked, { recursive: true })
     const unexpected = names.filter(
-      (name) => !/^(README\.md|LICENSE|package\.json|dist|dist\/[\w-]+(\.d\.ts|\.js))$/.test(name)
+      (name) => !/^(README\.md|LICENSE|package\.json|dist|dist\/[\w-]+(\.d\.c?ts|\.c?js))$/.test(name)
     )
     assert.deepStrictEqual(unexpected, [])
     const manifest = JSON.parse(await readFile(join(unpacked, "package.json"), "utf8"))
@@ -256,18 +194,25 @@ describe("the package", () => {
     assert.deepStrictEqual(messages, [])
   })
 
-  test("attw finds no wrong types: ESM alone, which require can load from Node 22 on", async () => {
+  test("attw finds no wrong types: node10, node16 from CommonJS and from ESM, bundler", async () => {
     const checked = await checkPackage(createPackageFromTarballData(await readFile(tarball)))
     if (!checked.types) return assert.fail("no types")
+    assert.deepStrictEqual(checked.problems, [])
+    const resolutions = Object.entries(checked.entrypoints)
+      .filter(([name]) => name !== "./package.json")
+      .map(([name, { resolutions }]) => [name, Object.keys(resolutions)])
+    const all = ["node10", "node16-cjs", "node16-esm", "bundler"]
     assert.deepStrictEqual(
-      checked.problems.filter(({ kind }) => kind !== "CJSResolvesToESM" && kind !== "NoResolution"),
-      []
+      resolutions,
+      [".", "./receiver", "./testing", "./webhooks"].map((name) => [name, all])
     )
-    // Subpaths are for resolvers that know `exports`; `node10` does not.
-    for (const problem of checked.problems) {
-      if (problem.kind === "NoResolution") assert.strictEqual(problem.resolutionKind, "node10")
-      if (problem.kind === "CJSResolvesToESM") assert.strictEqual(problem.resolutionKind, "node16-cjs")
-    }
+  })
+
+  test("the manifest says where it comes from, and is published with its provenance", async () => {
+    const manifest = JSON.parse(await readFile(join(unpacked, "package.json"), "utf8"))
+    for (const field of ["repository", "homepage", "bugs"]) assert.property(manifest, field)
+    const { publishConfig } = JSON.parse(await readFile(join(import.meta.dirname, "../package.json"), "utf8"))
+    assert.isTrue(publishConfig.provenance)
   })
 
   /** Everything of an entry, as a bundler leaves it. */
@@ -291,22 +236,18 @@ describe("the package", () => {
     }
   }
 
-  test("`.` needs no effect and is at most 6 kB gzipped", async () => {
-    const { code, gzipped, imports, modules } = await bundled("index.js")
+  test.each([
+    ["index.js", 6000],
+    ["webhooks.js", 1500],
+    ["receiver.js", 2000],
+    ["testing.js", 1000]
+  ])("%s imports nothing and is at most %i bytes gzipped", async (entry, limit) => {
+    const { code, gzipped, imports, modules } = await bundled(entry)
     assert.deepStrictEqual(imports, [])
     assert.isTrue(modules.every((module) => module.startsWith(unpacked)))
     assert.notMatch(code, /["']effect\//)
-    assert.isAtMost(gzipped, 6000)
-    assert.isAbove(gzipped, 2000)
-  })
-
-  test("`./webhooks` needs no effect and is at most 1.5 kB gzipped", async () => {
-    const { code, gzipped, imports, modules } = await bundled("webhooks.js")
-    assert.deepStrictEqual(imports, [])
-    assert.isTrue(modules.every((module) => module.startsWith(unpacked)))
-    assert.notMatch(code, /["']effect\//)
-    assert.isAtMost(gzipped, 1500)
-    assert.isAbove(gzipped, 500)
+    assert.isAtMost(gzipped, limit)
+    assert.isAbove(gzipped, limit / 3)
   })
 
   /** The declarations that an entry reaches, and what they import from elsewhere. */
@@ -327,13 +268,14 @@ describe("the package", () => {
     return { text: [...files.values()].join("\n"), outside: [...outside] }
   }
 
-  test("no types of effect in the declarations of `.` and `./webhooks`", async () => {
-    assert.deepStrictEqual((await declarations("index.d.ts")).outside, [])
-    assert.deepStrictEqual((await declarations("webhooks.d.ts")).outside, [])
+  test("no types of effect in the declarations", async () => {
+    for (const entry of ["index.d.ts", "webhooks.d.ts", "receiver.d.ts", "testing.d.ts"]) {
+      assert.deepStrictEqual((await declarations(entry)).outside, [], entry)
+    }
   })
 
   test("all that is public is documented", async () => {
-    const texts = await Promise.all(["index.d.ts", "webhooks.d.ts"].map(declarations))
+    const texts = await Promise.all(["index.d.ts", "webhooks.d.ts", "receiver.d.ts", "testing.d.ts"].map(declarations))
     const undocumented = new Set<string>()
     let seen = 0
     for (const { text } of texts) {

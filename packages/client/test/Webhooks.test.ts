@@ -1,8 +1,18 @@
+// @effect-diagnostics globalDate:off -- there is no Effect here
 import { assert, describe, it, vi } from "vitest"
 import { inspect } from "node:util"
 import { runInNewContext } from "node:vm"
 import { vectors } from "../../domain/test/vectors.ts"
-import { signForTest, unwrap, type Delivery, verify, WebhookSignatureError } from "../src/webhooks.ts"
+import { signForTest } from "../src/testing.ts"
+import {
+  isEvent,
+  unwrap,
+  type Delivery,
+  verify,
+  type WebhookEvent,
+  type WebhookRefusal,
+  WebhookSignatureError
+} from "../src/webhooks.ts"
 import { chargeOf } from "./support/Samples.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -55,7 +65,7 @@ describe("unwrap", () => {
       foreign.buffer,
       new DataView(raw.buffer)
     ]) {
-      assert.strictEqual((await unwrap({ body: form, signature, secrets: secret })).id, "1")
+      assert.strictEqual((await unwrap({ body: form, headers, secrets: secret })).id, "1")
     }
   })
 
@@ -69,7 +79,7 @@ describe("unwrap", () => {
       // A `Headers` of another world, or of a library.
       new Map([["X-Webhook-Signature", signature]]) as unknown as Headers
     ]) {
-      assert.strictEqual((await unwrap({ body, headers: form, secrets: secret })).id, "1")
+      assert.strictEqual((await unwrap({ body, headers: form, secrets: secret, toleranceMs: Infinity })).id, "1")
     }
     assert.strictEqual(await refusal({ body, headers: {}, secrets: secret }), "missing-header")
     assert.strictEqual(await refusal({ body, secrets: secret }), "missing-header")
@@ -129,12 +139,12 @@ describe("unwrap", () => {
     }
   })
 
-  it("age is no reason unless asked for; then the time of the attempt counts, which is signed as well", async () => {
+  it("the time of an attempt counts, which is signed as well: five minutes unless told otherwise", async () => {
     vi.useFakeTimers({ now: 1_800_000_000_000 })
     const signed = await signForTest({ event: paid, secret })
     const after = (ms: number, delivery: Partial<Delivery> = {}) => {
       vi.setSystemTime(1_800_000_000_000 + ms)
-      return unwrap({ ...signed, secrets: ["another", secret], toleranceMs: 300_000, ...delivery }).then(
+      return unwrap({ ...signed, secrets: ["another", secret], ...delivery }).then(
         () => "accepted",
         (error: WebhookSignatureError) => error.reason
       )
@@ -142,7 +152,14 @@ describe("unwrap", () => {
     assert.strictEqual(await after(0), "accepted")
     assert.strictEqual(await after(300_000), "accepted")
     assert.strictEqual(await after(300_001), "too-old")
-    assert.strictEqual(await after(30 * 86_400_000, { toleranceMs: undefined }), "accepted")
+    assert.strictEqual(await after(30 * 86_400_000, { toleranceMs: Infinity }), "accepted")
+    assert.strictEqual(await after(30 * 86_400_000, { toleranceMs: undefined }), "too-old")
+    // The header alone has no time.
+    const { headers: _, ...bare } = signed
+    const alone = { ...bare, signature: signed.headers["x-webhook-signature"], secrets: secret }
+    vi.setSystemTime(1_800_000_000_000)
+    assert.strictEqual(await refusal(alone), "missing-header")
+    assert.strictEqual((await unwrap({ ...alone, toleranceMs: Infinity })).id, "1")
     assert.strictEqual(await after(-300_000), "accepted")
     assert.strictEqual(await after(-300_001), "in-the-future")
     const { headers } = signed
@@ -177,7 +194,87 @@ describe("unwrap", () => {
   })
 })
 
+describe("every refusal", () => {
+  it.each([
+    ["missing-header", /pass the raw body, all headers, this endpoint's secret/],
+    ["mismatch", /pass the raw body, all headers, this endpoint's secret/],
+    ["white-space-in-secret", /trim the secret/],
+    ["empty-secret", /set the secret/],
+    ["no-secret", /set the secret/],
+    ["body-not-raw", /pass the raw body: in Express, express\.raw\(/],
+    ["too-old", /clock/],
+    ["in-the-future", /clock/],
+    ["malformed-header", /answer 401/],
+    ["unknown-scheme", /answer 401/],
+    ["wrong-length", /answer 401/],
+    ["not-hex", /answer 401/],
+    ["body-not-json", /answer 401/],
+    ["body-not-event", /answer 401/]
+  ] as const)("%s says what to do", async (reason, remedy) => {
+    const now = Date.now()
+    const deliveries: Readonly<Record<WebhookRefusal, () => Promise<Delivery>>> = {
+      "missing-header": async () => ({ body, headers: {}, secrets: secret }),
+      mismatch: async () => ({ body, headers, secrets: "another" }),
+      "white-space-in-secret": async () => ({ body, headers, secrets: `${secret}\n` }),
+      "empty-secret": async () => ({ body, headers, secrets: "" }),
+      "no-secret": async () => ({ body, headers, secrets: [undefined] }),
+      "body-not-raw": async () => ({ body: paid as unknown as string, headers, secrets: secret }),
+      "too-old": async () => ({
+        ...(await signForTest({ event: paid, secret, sentAt: new Date(now - 600_000) })),
+        secrets: secret
+      }),
+      "in-the-future": async () => ({
+        ...(await signForTest({ event: paid, secret, sentAt: new Date(now + 600_000) })),
+        secrets: secret
+      }),
+      "malformed-header": async () => ({ body, signature: "?", secrets: secret }),
+      "unknown-scheme": async () => ({ body, signature: "md5=1", secrets: secret }),
+      "wrong-length": async () => ({ body, signature: "sha256=1", secrets: secret }),
+      "not-hex": async () => ({ body, signature: `sha256=${"g".repeat(64)}`, secrets: secret }),
+      "body-not-json": async () => ({ ...(await signForTest({ event: "no", secret })), secrets: secret }),
+      "body-not-event": async () => ({ ...(await signForTest({ event: {}, secret })), secrets: secret })
+    }
+    const error: unknown = await unwrap(await deliveries[reason]()).catch((caught: unknown) => caught)
+    assert.instanceOf(error, WebhookSignatureError)
+    assert.strictEqual(error.reason, reason)
+    assert.include(error.message, reason)
+    assert.match(error.message, remedy)
+  })
+})
+
+describe("isEvent", () => {
+  it("narrows by names that this release knows, and takes others", async () => {
+    const event = await unwrap({ body, headers, secrets: secret })
+    if (!isEvent(event, ["charge.pix.paid", "charge.pix.refunded"])) return assert.fail()
+    const amount: number = event.data.amount
+    assert.strictEqual(amount, 1990)
+    const later: WebhookEvent = { ...event, event: "charge.pix.partially_paid" }
+    assert.isTrue(isEvent(later, "charge.pix.partially_paid"))
+    assert.isTrue(isEvent(later, ["charge.pix.paid", "charge.pix.partially_paid"]))
+    assert.isFalse(isEvent(later, "charge.pix.paid"))
+    assert.isFalse(isEvent(later, []))
+  })
+})
+
 describe("signForTest", () => {
+  it("gives all headers of a delivery", async () => {
+    const sentAt = new Date("2026-11-21T12:00:00.999Z")
+    const { headers } = await signForTest({ event: paid, secret, sentAt })
+    const { "webhook-signature": attempt, "x-webhook-signature": signature, ...rest } = headers
+    assert.match(signature, /^sha256=[0-9a-f]{64}$/)
+    assert.match(attempt, /^v1,[\w+/]+=$/)
+    assert.deepStrictEqual(rest, {
+      "content-type": "application/json",
+      "user-agent": "pix-payments-webhooks/1",
+      "x-webhook-event": "charge.pix.paid",
+      "x-webhook-resource": "charge",
+      "x-webhook-method": "pix",
+      "x-webhook-delivery": "1",
+      "webhook-id": "1",
+      "webhook-timestamp": "1795262400"
+    })
+  })
+
   it("signs under the id that the body tells, and under one of its own where it tells none", async () => {
     const idOf = async (event: object | string) => (await signForTest({ event, secret })).headers["webhook-id"]
     assert.strictEqual(await idOf(paid), "1")
@@ -194,8 +291,13 @@ describe("the vectors that server and client share", () => {
   it.each([...vectors.signatures.valid, ...vectors.signatures.accepted])(
     "accepts: $name",
     async ({ body, header, secret }) => {
-      await verify({ body, signature: header, secrets: secret })
-      await verify({ body: bytes(body), headers: { "x-webhook-signature": header }, secrets: ["another", secret] })
+      await verify({ body, signature: header, secrets: secret, toleranceMs: Infinity })
+      await verify({
+        body: bytes(body),
+        headers: { "x-webhook-signature": header },
+        secrets: ["another", secret],
+        toleranceMs: Infinity
+      })
     }
   )
 

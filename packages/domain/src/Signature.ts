@@ -28,8 +28,9 @@ export type SignatureVerdict =
 
 /** The header's value for these bytes. */
 export const sign = async (secret: string, body: Uint8Array): Promise<string> => {
-  const mac = await hmac(utf8(secret), body)
-  return `${SCHEME}=${Array.from(mac, (byte) => byte.toString(16).padStart(2, "0")).join("")}`
+  // WebCrypto takes no empty key. HMAC pads keys with zeros, so one zero byte is the same key.
+  const mac = await hmac(utf8(secret || "\0"), body)
+  return `sha256=${Array.from(mac, (byte) => (byte + 256).toString(16).slice(1)).join("")}`
 }
 
 /** Whether one of the secrets made this header for exactly these bytes; see `refusalOf`. */
@@ -64,23 +65,23 @@ export const refusalOf = async ({ body, header = "", secrets }: Signed): Promise
 /** The header `webhook-signature` of Standard Webhooks for these bytes, sent at this time in epoch seconds. */
 export const signAttempt = async (secret: string, id: string, timestamp: string, body: Uint8Array): Promise<string> => {
   const mac = await hmac(attemptKey(secret), new Uint8Array([...utf8(`${id}.${timestamp}.`), ...body]))
-  return ATTEMPT_SCHEME + btoa(String.fromCharCode(...mac))
+  return `v1,${btoa(String.fromCharCode(...mac))}`
 }
 
 /**
  * The HMAC key of an attempt's signature: a secret of that ecosystem is `whsec_` and base64, and any other its UTF-8
- * bytes, one that only begins so among them, or has nothing behind it. Whatever a secret is, a delivery is signed.
+ * bytes, one that only begins so among them, or has nothing behind it; of an empty one, the zero byte that HMAC makes of it.
  */
 export const attemptKey = (secret: string): Uint8Array<ArrayBuffer> => {
-  if (secret.startsWith(ECOSYSTEM_PREFIX)) {
+  if (secret.startsWith("whsec_")) {
     try {
-      const key = Uint8Array.from(atob(secret.slice(ECOSYSTEM_PREFIX.length)), (character) => character.charCodeAt(0))
+      const key = Uint8Array.from(atob(secret.slice(6)), (character) => character.charCodeAt(0))
       if (key.length) return key
     } catch {
       // Not base64.
     }
   }
-  return utf8(secret)
+  return utf8(secret || "\0")
 }
 
 /**
@@ -101,21 +102,18 @@ export const attemptRefusalOf = async (
   if (!id || !timestamp || !header) return "missing-header"
   const isOurs = await holds(secrets, header.split(" "), (secret) => signAttempt(secret, id, timestamp, body))
   if (!isOurs) return "mismatch"
-  const ageMs = nowMs - Number(timestamp) * 1000
+  const ageMs = nowMs - +timestamp * 1000
   // Asked so that neither a time nor a tolerance that is no number lets an attempt through.
   if (!(ageMs <= toleranceMs)) return "too-old"
   return ageMs >= -toleranceMs ? undefined : "in-the-future"
 }
 
-const SCHEME = "sha256"
-const ATTEMPT_SCHEME = "v1,"
-const ECOSYSTEM_PREFIX = "whsec_"
-
 /** Why this can be no signature of ours, whatever the secret. */
 const faultOf = (signature: string): SignatureRefusal | undefined => {
-  const [, scheme, hex = ""] = /^([^=]+)=(.*)/.exec(signature) ?? []
-  if (!scheme) return signature ? "malformed-header" : "missing-header"
-  if (scheme !== SCHEME) return "unknown-scheme"
+  if (!signature) return "missing-header"
+  const [scheme, hex] = signature.split(/=(.*)/)
+  if (!scheme || hex === undefined) return "malformed-header"
+  if (scheme !== "sha256") return "unknown-scheme"
   if (hex.length !== 64) return "wrong-length"
   return /[^0-9a-f]/.test(hex) ? "not-hex" : undefined
 }
@@ -127,13 +125,12 @@ const holds = async (
   make: (secret: string) => Promise<string>
 ): Promise<boolean> => {
   let found = false
-  for (const secret of secrets) {
-    if (!secret) continue
+  for (const secret of secrets.filter(Boolean)) {
     const expected = await make(secret)
     for (const signature of signatures) {
       // In the same time wherever texts of one length differ.
       let difference = expected.length ^ signature.length
-      for (let index = 0; index < expected.length; index++) {
+      for (let index = expected.length; index--;) {
         difference |= expected.charCodeAt(index) ^ signature.charCodeAt(index)
       }
       found ||= !difference
@@ -146,14 +143,7 @@ const holds = async (
 export const utf8 = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
 
 const hmac = async (key: Uint8Array<ArrayBuffer>, content: Uint8Array): Promise<Uint8Array> => {
-  // WebCrypto takes no empty key. HMAC pads keys with zeros, so one zero byte is the same key.
-  const imported = await crypto.subtle.importKey(
-    "raw",
-    key.length ? key : Uint8Array.of(0),
-    { name: "HMAC", hash: "SHA-256" },
-    false,
-    ["sign"]
-  )
+  const imported = await crypto.subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["sign"])
   // WebCrypto takes no shared memory, and says so itself; the type of a body does not tell.
   return new Uint8Array(await crypto.subtle.sign("HMAC", imported, content as Uint8Array<ArrayBuffer>))
 }

@@ -4,14 +4,12 @@
  */
 import { execFile } from "node:child_process"
 import { mkdir, readdir, realpath, symlink, writeFile } from "node:fs/promises"
-import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 import { promisify } from "node:util"
 
 const run = promisify(execFile)
 const client = join(import.meta.dirname, "../..")
 const root = join(client, "../..")
-const require = createRequire(join(client, "package.json"))
 
 // The Node of this workspace first, whatever else the machine has.
 const path = [dirname(process.execPath), join(root, "node_modules/.bin"), process.env["PATH"]].join(":")
@@ -52,8 +50,8 @@ export interface Project {
     env: Readonly<Record<string, string>>,
     command?: ReadonlyArray<string>
   ) => Promise<string>
-  /** The compiler's complaints. */
-  readonly typeCheck: () => Promise<string>
+  /** The complaints of this workspace's compiler, or of another one. */
+  readonly typeCheck: (command?: ReadonlyArray<string>) => Promise<string>
 }
 
 /** Makes a project of these files and installs the tarball into it. */
@@ -61,7 +59,8 @@ export const install = async (
   folder: string,
   tarball: string,
   files: Readonly<Record<string, string>>,
-  linked: ReadonlyArray<string> = []
+  linked: ReadonlyArray<string> = [],
+  modules = join(client, "node_modules")
 ): Promise<Project> => {
   for (const [name, text] of Object.entries({ "package.json": `{ "private": true }`, ...files })) {
     await mkdir(dirname(join(folder, name)), { recursive: true })
@@ -79,32 +78,18 @@ export const install = async (
   for (const name of linked) {
     const target = join(folder, "node_modules", name)
     await mkdir(dirname(target), { recursive: true })
-    await symlink(await realpath(dirname(require.resolve(`${name}/package.json`))), target)
+    await symlink(await realpath(join(modules, name)), target)
   }
   return {
     folder,
     run: async (file, env, [command = process.execPath, ...first] = []) =>
       (await run(command, [...first, file], { cwd: folder, env: { PATH: path, ...env } })).stdout,
-    typeCheck: async () => {
+    typeCheck: async ([command = join(client, "node_modules/.bin/tsc"), ...first] = []) => {
       try {
-        return (await run(join(client, "node_modules/.bin/tsc"), ["-p", "."], { cwd: folder, env: { PATH: path } }))
-          .stdout
+        return (await run(command, [...first, "-p", "."], { cwd: folder, env: { PATH: path } })).stdout
       } catch (error) {
         return String(Object(error).stdout) + String(Object(error).stderr)
       }
     }
-  }
-}
-
-/** The oldest Node that the client's `engines` names, and that name; no path where it is not to be had. */
-export const oldestNode = async (): Promise<{ readonly version: string; readonly path: string | undefined }> => {
-  const engines: string = require("./package.json").engines.node
-  const version = engines.replace(/^>=/, "")
-  const place = createRequire(join(client, "test/oldest-node/package.json"))
-  try {
-    const found = place.resolve(`node-linux-${process.arch}/package.json`)
-    return { version, path: join(dirname(found), "bin/node") }
-  } catch {
-    return { version, path: undefined }
   }
 }

@@ -1,0 +1,209 @@
+import { afterEach, assert, describe, it, vi } from "vitest"
+import { once } from "node:events"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { type Claim, type Handlers, receiver, type ReceiverOptions, type ReceiverStore } from "../src/receiver.ts"
+import { signForTest } from "../src/testing.ts"
+import { WebhookSignatureError } from "../src/webhooks.ts"
+import { chargeOf } from "./support/Samples.ts"
+
+const secret = "a secret of the endpoint"
+
+const eventOf = (fields: object = {}) => ({
+  id: "d1",
+  object: "event",
+  event: "charge.pix.paid",
+  resource: "charge",
+  method: "pix",
+  action: "paid",
+  created_at: "2026-11-21T12:00:00.000Z",
+  sequence: 2,
+  data: chargeOf({ status: "paid" }),
+  ...fields
+})
+
+/** Remembers what it is told, in order. */
+const storeOf = (claims: ReadonlyArray<Claim> = []) => {
+  const calls: Array<string> = []
+  let count = 0
+  const store: ReceiverStore = {
+    claim: ({ id, resource, sequence }) => {
+      calls.push(`claim ${id} ${resource} ${sequence}`)
+      return claims[count++] ?? "new"
+    },
+    release: ({ id }, isAccepted) => void calls.push(`release ${id} ${isAccepted}`)
+  }
+  return { calls, store }
+}
+
+const requestOf = async (event: object | string = eventOf(), by = secret) =>
+  new Request("http://127.0.0.1/webhooks", { method: "POST", ...(await signForTest({ event, secret: by })) })
+
+const receiverOf = (on: Handlers, options: Partial<ReceiverOptions> = {}) =>
+  receiver({ secrets: secret, on, store: storeOf().store, onError: () => {}, ...options })
+
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+describe("a receiver", () => {
+  it("answers 2xx once the function has the work, and not before", async () => {
+    const { calls, store } = storeOf()
+    const work = Promise.withResolvers<void>()
+    const receive = receiverOf(
+      {
+        "charge.pix.paid": async ({ data, isStale }) => {
+          await work.promise
+          calls.push(`${data.amount} ${isStale}`)
+        }
+      },
+      { store }
+    )
+    const answer = receive(await requestOf())
+    const first = await Promise.race([answer, new Promise((resolve) => setTimeout(() => resolve("waits"), 20))])
+    assert.strictEqual(first, "waits")
+    work.resolve()
+    assert.strictEqual((await answer).status, 204)
+    const id = eventOf().data.id
+    assert.deepStrictEqual(calls, [`claim d1 charge/${id} 2`, "1990 false", "release d1 true"])
+  })
+
+  it("works once on a delivery: what is done is answered 204, what is being done so that it comes again", async () => {
+    const paid = vi.fn()
+    const { calls, store } = storeOf(["done", "busy"])
+    const receive = receiverOf({ "charge.pix.paid": paid }, { store })
+    assert.strictEqual((await receive(await requestOf())).status, 204)
+    assert.strictEqual((await receive(await requestOf())).status, 503)
+    assert.strictEqual(paid.mock.calls.length, 0)
+    assert.isFalse(calls.some((call) => call.startsWith("release")))
+  })
+
+  it("marks what is older than the last of its resource, and drops nothing", async () => {
+    const seen: Array<boolean> = []
+    const { store } = storeOf(["new", "stale"])
+    const receive = receiverOf({ "charge.pix.paid": ({ isStale }) => void seen.push(isStale) }, { store })
+    for (const id of ["d1", "d2"]) assert.strictEqual((await receive(await requestOf(eventOf({ id })))).status, 204)
+    assert.deepStrictEqual(seen, [false, true])
+  })
+
+  it("releases what failed, and answers so that it comes again", async () => {
+    const errors: Array<unknown> = []
+    const failure = new Error("the database is away")
+    const onError = (error: unknown) => void errors.push(error)
+    for (const failing of [() => Promise.reject(failure), () => assert.fail("at once")]) {
+      const { calls, store } = storeOf()
+      const receive = receiverOf({ "charge.pix.paid": failing }, { store, onError })
+      assert.strictEqual((await receive(await requestOf())).status, 500)
+      assert.strictEqual(calls.at(-1), "release d1 false")
+    }
+    assert.strictEqual(errors[0], failure)
+    for (const store of [
+      { claim: () => Promise.reject(failure), release: () => {} },
+      { claim: (): Claim => "new", release: () => Promise.reject(failure) }
+    ]) {
+      const receive = receiverOf({ "charge.pix.paid": () => {} }, { store, onError })
+      assert.strictEqual((await receive(await requestOf())).status, 500)
+    }
+    assert.strictEqual(errors.length, 4)
+  })
+
+  it("gives events to their functions, others to `*`, and answers what nobody wants", async () => {
+    const got: Array<string> = []
+    const { calls, store } = storeOf()
+    const on: Handlers = {
+      "charge.pix.paid": ({ event }) => void got.push(`paid ${event}`),
+      "*": ({ event }) => void got.push(`other ${event}`)
+    }
+    const receive = receiverOf(on, { store })
+    for (const event of ["charge.pix.paid", "charge.pix.partially_paid", "refund.pix.created", "constructor"]) {
+      assert.strictEqual((await receive(await requestOf(eventOf({ event })))).status, 204)
+    }
+    assert.deepStrictEqual(got, [
+      "paid charge.pix.paid",
+      "other charge.pix.partially_paid",
+      "other refund.pix.created",
+      "other constructor"
+    ])
+    calls.length = 0
+    const { "*": _, ...paidAlone } = on
+    const other = await receiverOf(paidAlone, { store })(await requestOf(eventOf({ event: "toString" })))
+    assert.strictEqual(other.status, 204)
+    assert.deepStrictEqual(calls, [], "nobody has to remember it")
+  })
+
+  it("refuses what is not signed, too old, too long or no POST", async () => {
+    const errors: Array<unknown> = []
+    const paid = vi.fn()
+    const receive = receiverOf({ "charge.pix.paid": paid }, { onError: (error) => void errors.push(error) })
+    assert.strictEqual((await receive(await requestOf(eventOf(), "another"))).status, 401)
+    assert.instanceOf(errors[0], WebhookSignatureError)
+    // @effect-diagnostics-next-line globalDate:off
+    const sentAt = new Date(Date.now() - 301_000)
+    const old = await signForTest({ event: eventOf(), secret, sentAt })
+    const requestOfOld = () => new Request("http://x/", { method: "POST", ...old })
+    assert.strictEqual((await receive(requestOfOld())).status, 401)
+    const patient = receiverOf({ "charge.pix.paid": () => {} }, { toleranceMs: 600_000 })
+    assert.strictEqual((await patient(requestOfOld())).status, 204)
+    const long = new Request("http://x/", { method: "POST", body: "x".repeat(1_048_577) })
+    assert.strictEqual((await receive(long)).status, 413)
+    assert.strictEqual((await receive(new Request("http://x/"))).status, 405)
+    assert.strictEqual((await receive(new Request("http://x/", { method: "POST" }))).status, 401)
+    const used = await requestOf()
+    await used.text()
+    assert.strictEqual((await receive(used)).status, 400)
+    assert.strictEqual(paid.mock.calls.length, 0)
+  })
+
+  it("shows failures where nobody listens for them, and strangers' requests nowhere", async () => {
+    const shown = vi.spyOn(console, "error").mockImplementation(() => {})
+    const failing = { "charge.pix.paid": () => assert.fail("no") }
+    const receive = receiver({ secrets: secret, on: failing, store: storeOf().store })
+    assert.strictEqual((await receive(await requestOf(eventOf(), "another"))).status, 401)
+    assert.strictEqual(shown.mock.calls.length, 0)
+    assert.strictEqual((await receive(await requestOf())).status, 500)
+    assert.strictEqual(shown.mock.calls.length, 1)
+  })
+})
+
+describe("on node:http", () => {
+  it("it reads the raw body, or takes what a framework has kept of it, and says what a parser took away", async () => {
+    const errors: Array<unknown> = []
+    const receive = receiverOf({ "charge.pix.paid": () => {} }, { onError: (error) => void errors.push(error) })
+    const server = createServer(async (request, response) => {
+      const chunks: Array<Uint8Array> = []
+      const how = request.url
+      if (how !== "/raw") for await (const chunk of request) chunks.push(chunk)
+      const bytes = Buffer.concat(chunks)
+      if (how === "/kept") Object.assign(request, { body: JSON.parse(`${bytes}`), rawBody: bytes })
+      if (how === "/express-raw") Object.assign(request, { body: bytes })
+      if (how === "/parsed") Object.assign(request, { body: JSON.parse(`${bytes}`) })
+      await receive.node(request, response)
+    })
+    server.listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    try {
+      for (const [path, status] of [
+        ["/raw", 204],
+        ["/kept", 204],
+        ["/express-raw", 204],
+        ["/parsed", 401]
+      ] as const) {
+        const delivery = await signForTest({ event: eventOf(), secret })
+        assert.strictEqual((await fetch(url + path, { method: "POST", ...delivery })).status, status, path)
+      }
+      assert.match(String(errors[0]), /body-not-raw: pass the raw body: in Express, express\.raw/)
+      assert.strictEqual((await fetch(`${url}/raw`)).status, 405)
+    } finally {
+      server.close()
+    }
+  })
+
+  it("`status` is for servers that have the body already", async () => {
+    const receive = receiverOf({ "charge.pix.paid": () => {} })
+    const { body, headers } = await signForTest({ event: eventOf(), secret })
+    assert.strictEqual(await receive.status(Buffer.from(body), headers), 204)
+    assert.strictEqual(await receive.status(body, {}), 401)
+  })
+})

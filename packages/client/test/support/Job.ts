@@ -1,0 +1,48 @@
+/** What projects that have installed the client do in tests. */
+
+/** What every project does: the main job, start to end. */
+export const work = `
+const payments = new Payments({ baseUrl: process.env.PAYMENTS_URL ?? "", apiKey: process.env.PAYMENTS_API_KEY ?? "" })
+const run = async () => {
+  const charge = await payments.charges.create({
+    amount: 1990,
+    customer: { name: "Ana Souza", email: "ana@example.com", document: "529.982.247-25" }
+  })
+  const all = await payments.charges.list().toArray({ limit: 10 })
+  const missing = await payments.charges.retrieve("none").catch((error) => isCode(error, "CHARGE_NOT_FOUND"))
+  const delivery = await signForTest({
+    event: { id: "1", object: "event", event: "charge.pix.paid", resource: "charge", data: charge },
+    secret: "a secret"
+  })
+  const event = await unwrap({ ...delivery, secrets: ["another", "a secret"], toleranceMs: 300_000 })
+  const refused = await unwrap({ ...delivery, secrets: "another" }).catch((error) => error.reason)
+  let retries = 0
+  const hooks = { onRetry: () => void retries++ }
+  const nobody = new Payments({ baseUrl: "http://127.0.0.1:1", apiKey: "pix_", maxRetries: 1, hooks })
+  const unreachable = await nobody.balance.retrieve().then(() => "", (error) => String(error).split(":", 1)[0])
+  console.log(JSON.stringify({ status: charge.status, found: all.some(({ id }) => id === charge.id), missing, event: event.event, refused, unreachable, retries }))
+}
+`
+export const job = `${work}void run()
+`
+
+export const expected = {
+  status: "pending",
+  found: true,
+  missing: true,
+  event: "charge.pix.paid",
+  refused: "mismatch",
+  unreachable: "ConnectionError",
+  retries: 1
+}
+
+export const imports = `import { isCode, Payments } from "@pix-payments/client"
+import { signForTest } from "@pix-payments/client/testing"
+import { unwrap } from "@pix-payments/client/webhooks"
+`
+export const requires = `const { isCode, Payments } = require("@pix-payments/client")
+const { signForTest } = require("@pix-payments/client/testing")
+const { unwrap } = require("@pix-payments/client/webhooks")
+`
+export const declaredProcess = `declare const process: { readonly env: Readonly<Record<string, string | undefined>> }
+`
