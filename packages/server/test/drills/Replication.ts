@@ -88,7 +88,13 @@ export const failOver = Effect.fnUntraced(function* (
 ) {
   address.moveTo(undefined)
   yield* from.kill
-  yield* ask(to.url, "SELECT pg_promote(true, 60)")
+  // Waiting inside pg_promote holds a snapshot, which what is still replayed may cancel (40001).
+  yield* ask(to.url, "SELECT pg_promote(false)").pipe(Effect.retry({ times: 10 }))
+  yield* eventually(
+    Effect.orElseSucceed(ask(to.url, "SELECT pg_is_in_recovery() AS still"), () => []),
+    ([row]) => row?.["still"] === false,
+    60_000
+  )
   yield* ask(to.url, "ALTER SYSTEM SET synchronous_standby_names = ''")
   yield* ask(to.url, "SELECT pg_reload_conf()")
   address.moveTo(to.port)
@@ -99,8 +105,7 @@ export const ask = (url: Redacted.Redacted<string>, statement: string) =>
   PgConnection.make({ url }).pipe(
     Effect.flatMap((connection) => connection.query(statement, [], false)),
     Effect.map(({ rows }) => rows),
-    Effect.scoped,
-    Effect.orDie
+    Effect.scoped
   )
 
 const serverOf = Effect.fnUntraced(function* (dataDir: string) {
