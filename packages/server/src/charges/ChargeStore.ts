@@ -39,6 +39,7 @@ import {
 } from "../ledger/Ledger.ts"
 import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
+import { leftToEnd } from "../sql/Patience.ts"
 import { recordset } from "../sql/Recordset.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { type ChargeFilters, chargeList } from "./ChargeLists.ts"
@@ -253,7 +254,7 @@ export class ChargeStore extends Context.Service<
               looked: Number(rows[0]?.looked ?? 0) + Number(sorted?.looked ?? 0),
               stuck: rows.filter((row): row is StuckRow & ChargeRow => row.id !== null).map(toStored)
             }
-          }).pipe(orUnavailable),
+          }).pipe(leftToEnd(sql)),
         renewStuck: (stuck, leaseMs) =>
           sql
             .unsafe(renewTaken, [
@@ -261,7 +262,7 @@ export class ChargeStore extends Context.Service<
               [...new Set(stuck.map(({ accountId }) => accountId))].join(","),
               leaseMs
             ])
-            .pipe(Effect.asVoid, orUnavailable)
+            .pipe(Effect.asVoid, leftToEnd(sql))
       })
     })
   )

@@ -50,6 +50,7 @@ import {
 import * as Batching from "../sql/Batching.ts"
 import { claimMany, FIRST_ACCOUNT, handedRows, noteHandOvers, rescheduleParked } from "./PayoutClaims.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
+import { leftToEnd } from "../sql/Patience.ts"
 import { recordset } from "../sql/Recordset.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { type PayoutFilters, payoutList } from "./PayoutLists.ts"
@@ -406,7 +407,7 @@ export class PayoutStore extends Context.Service<
                 parked: Number(rows[0]?.parked ?? 0n)
               }
             }),
-            orUnavailable
+            leftToEnd(sql)
           ),
         rescheduleParked: Effect.map(orUnavailable(sql.unsafe(rescheduleParked)), ({ length }) => length),
         handedOver

@@ -6,10 +6,10 @@
  * is dead, which TCP may find out a quarter of an hour later.
  */
 import * as Effect from "effect/Effect"
-import type * as Fiber from "effect/Fiber"
+import * as Fiber from "effect/Fiber"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { orUnavailableWithin, PATIENCE_MS } from "./Unavailable.ts"
+import { orUnavailable, orUnavailableWithin, PATIENCE_MS, type Unavailable } from "./Unavailable.ts"
 
 /** How long callers wait for a batch. */
 export interface Patience {
@@ -71,6 +71,16 @@ export const endDeadStatement = (sql: SqlClient, fiber: Fiber.Fiber<unknown, unk
 const LOOK_EVERY_MS = 30_000
 
 const waiting = `SELECT count(*) AS count FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND usename = current_user`
+
+/** `orUnavailable` for one statement that writes: who waits for it gives up, or goes away, and it is left to end. */
+export const leftToEnd =
+  (sql: SqlClient) =>
+  <A, E, R>(write: Effect.Effect<A, E | SqlError, R>): Effect.Effect<A, Exclude<E, SqlError> | Unavailable, R> =>
+    Effect.flatMap(Effect.forkDetach(write, { startImmediately: true }), (fiber) =>
+      Effect.tapError(orUnavailable(Fiber.join(fiber)), () =>
+        fiber.pollUnsafe() === undefined ? Effect.forkDetach(endDeadStatement(sql, fiber)) : Effect.void
+      )
+    )
 
 /** In a transaction of its own, in which no statement may take longer than half a second. */
 export const hurried = <A>(sql: SqlClient, statement: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
