@@ -31,6 +31,8 @@ layer(Layer.empty, { excludeTestServices: true })("A synchronous standby that is
           yield* standby("nobody")
           const late = newKey()
           assertRefused(yield* create(key, { reference: "late" }, late), "SERVICE_UNAVAILABLE")
+          // As long again: what is cancelled with its callers is committed by now, here alone.
+          assertRefused(yield* create(key), "SERVICE_UNAVAILABLE")
           const waits = sql`SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
           assert.isNotEmpty(yield* waits, "it still waits")
           assert.isEmpty(yield* sql`SELECT FROM charges WHERE reference = 'late'`)
