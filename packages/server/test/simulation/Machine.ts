@@ -15,6 +15,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as EffectRandom from "effect/Random"
 import * as Scheduler from "effect/Scheduler"
+import { AsyncLocalStorage } from "node:async_hooks"
 import type { Random } from "../support/Model.ts"
 
 /** A process as the machine knows it. */
@@ -73,7 +74,7 @@ export const makeMachine = (random: Random, startMs: number): Machine => {
   let now = startMs
   let faultsOn = false
   let order = 0
-  let current: Running | undefined
+  const current = new AsyncLocalStorage<Running | undefined>()
   let steps: Array<Step> = []
   let sleepers: Array<Sleeper> = []
   let tasks: Array<{ readonly process: Running; readonly task: () => void }> = []
@@ -82,13 +83,8 @@ export const makeMachine = (random: Random, startMs: number): Machine => {
 
   const as: Machine["as"] = (process, work) => {
     if (process?.alive === false) return
-    const before = current
-    current = process
-    try {
-      work()
-    } finally {
-      current = before
-    }
+    // Microtasks that the work leaves behind are the process's as well.
+    current.run(process, work)
   }
 
   const after: Machine["after"] = (process, delayMs, wake) => {
@@ -139,7 +135,7 @@ export const makeMachine = (random: Random, startMs: number): Machine => {
   }
 
   virtualTimers.current = {
-    running: () => current,
+    running: () => current.getStore(),
     after: (process, delayMs, wake) => after(process, delayMs, () => as(process, wake))
   }
 
