@@ -3,7 +3,7 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { assert, describe, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { execFile } from "node:child_process"
-import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises"
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
@@ -163,6 +163,28 @@ export = payments
 })
 
 describe("the package", () => {
+  test("installs beside Effect 3, for it asks for no Effect", async () => {
+    const effect3 = join(folder, "effect-3")
+    await mkdir(effect3, { recursive: true })
+    await writeFile(join(effect3, "package.json"), JSON.stringify({ name: "effect", version: "3.19.19" }))
+    const project = join(folder, "beside-effect-3")
+    await mkdir(project, { recursive: true })
+    await writeFile(
+      join(project, "package.json"),
+      JSON.stringify({
+        private: true,
+        dependencies: { effect: `file:${effect3}`, "@pix-payments/client": `file:${tarball}` }
+      })
+    )
+    // Strict about peers, as npm is by default.
+    await promisify(execFile)("npm", ["install", "--offline", "--no-audit", "--no-fund", "--strict-peer-deps"], {
+      cwd: project
+    })
+    const { version } = JSON.parse(await readFile(join(project, "node_modules/effect/package.json"), "utf8"))
+    assert.strictEqual(version, "3.19.19")
+    assert.include(await readdir(join(project, "node_modules/@pix-payments")), "client")
+  })
+
   test("holds what is published and nothing else", async () => {
     const names = await readdir(unpacked, { recursive: true })
     const unexpected = names.filter(
