@@ -1,8 +1,8 @@
 /**
- * What the calls of the Effect client take, and how they tell of their answers. Interruption ends a call.
+ * What the calls of the Effect client take, and what they give beside results. Interruption ends a call.
  */
 
-/** What every call takes; what is absent is as told to the layer. */
+/** What every call takes; what is absent is as in the layer. */
 export interface RequestOptions {
   /** The time that each attempt has until its whole answer is there, in milliseconds. */
   readonly timeoutMs?: number | undefined
@@ -37,7 +37,7 @@ export interface ResponseInfo {
   readonly requestId: string
   /** The key of a creation, yours or the one that was made for it. */
   readonly idempotencyKey?: string
-  /** True where the key was known already: the resource is told as it is now. */
+  /** True where the key was used before: the resource is as it is now. */
   readonly replayed: boolean
   /** How often the request was sent, 1 or more. */
   readonly attempts: number

@@ -70,11 +70,11 @@ export interface WaitOptions extends RequestOptions {
 export interface ChargesClient extends ChargesService {
   /**
    * Asks for a charge until it has this status, one of these, or is as the function wants: at once, then after 30 s,
-   * 60 s, 90 s and so on, and once more when `waitMs` is over. Webhooks tell sooner; a key that polls more often may be
+   * 60 s, 90 s and so on, and once more when `waitMs` is over. Webhooks come sooner; a key that polls more often may be
    * suspended. Fails with `WaitOver` when the charge can no longer become so, or `waitMs` is over; with `InvalidCall` when
    * `waitMs` is negative or no number. A function that no status fulfils waits until the charge is final or `expired`.
    *
-   * `expired` ends the wait as over: a charge that is paid late all the same is told by webhook only. A question without
+   * `expired` ends the wait as over: a charge that is paid late all the same is reported by webhook only. A question without
    * an answer, or answered with 429 or 5xx, is asked again after the next wait; its error is the wait's where `waitMs` is
    * over. Any other error ends the wait at once.
    */

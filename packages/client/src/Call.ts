@@ -1,5 +1,5 @@
 /**
- * A call under way: a promise of its result that also tells how it was answered.
+ * A call under way: a promise of its result, with how it was answered.
  *
  * Guarantees:
  * - The request is sent once, when the call is made (a list's when it is first looked at), however often it is awaited.
@@ -17,7 +17,7 @@ export interface ResponseInfo {
   readonly requestId: string
   /** The key of a creation, yours or the one that was made for it. */
   readonly idempotencyKey?: string
-  /** True where the key was known already: the resource is told as it is now. */
+  /** True where the key was used before: the resource is as it is now. */
   readonly replayed: boolean
   /** How often the request was sent, 1 or more. */
   readonly attempts: number
@@ -39,7 +39,7 @@ export interface WithResponse<T> {
   readonly response: ResponseInfo
 }
 
-/** What every call takes; what is absent is as told to `new Payments`. */
+/** What every call takes; what is absent is as in `new Payments`. */
 export interface RequestOptions {
   /** Ends the call, its waits between attempts included, with `AbortError`. */
   readonly signal?: AbortSignal | undefined

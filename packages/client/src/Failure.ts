@@ -13,7 +13,7 @@ export interface Failure {
   readonly causeCode?: string
 }
 
-/** Why an attempt has no answer; `mayBeDone` tells whether an earlier one may have been carried out. */
+/** Why an attempt has no answer; `mayBeDone` where an earlier one may have been carried out. */
 export const failureOf = (operation: string, method: string, cause: unknown, mayBeDone: boolean): Failure => {
   let causeCode: string | undefined
   let proxyStatus: string | undefined

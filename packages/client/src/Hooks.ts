@@ -21,7 +21,7 @@ export interface AttemptInfo {
   readonly idempotencyKey?: string
 }
 
-/** Functions to tell. */
+/** Functions that are called as a call proceeds. */
 export interface Hooks {
   /** Before an attempt is sent. */
   readonly onRequest?: ((attempt: AttemptInfo) => void) | undefined

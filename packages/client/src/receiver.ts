@@ -4,7 +4,7 @@
  * Guarantees:
  * - 2xx is answered only once your function has resolved, or had resolved for an earlier attempt of the delivery. Whatever
  *   fails before is answered so that the service sends the delivery again.
- * - Of one delivery no two attempts are worked on at once, as far as the store tells them apart.
+ * - Of one delivery no two attempts are worked on at once, as far as the store knows.
  * - Nothing is dropped for its age: an event older than the last one of its resource comes with `isStale: true`.
  * - A body is read up to 1 MiB.
  *
@@ -60,9 +60,9 @@ export type Handlers = {
 export interface ReceiverOptions extends Pick<Delivery, "secrets" | "toleranceMs"> {
   /** Resolves once it has the work: it is done, or stored where it will be done. It has ten seconds. */
   readonly on: Handlers
-  /** Tells repeated deliveries and late events. */
+  /** Recognises repeated deliveries and late events. */
   readonly store: ReceiverStore
-  /** Called with refusals (`WebhookSignatureError`) and failures; `console.error` with failures alone when absent. */
+  /** Called with refusals (`WebhookSignatureError`) and failures; `console.error`, for failures and misconfiguration alone, when absent. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
@@ -183,7 +183,7 @@ const bytesOf = async (chunks: AsyncIterable<Uint8Array> | null): Promise<ArrayB
 const MAX_BYTES = 1_048_576
 
 const report = (error: unknown): void => {
-  // A stranger's request is no failure of this process.
-  // oxlint-disable-next-line no-console -- a failure that nobody listens for must not go unseen
-  if (!(error instanceof WebhookSignatureError)) console.error(error)
+  // A stranger's request is no failure of this process; a secret that is missing, or a body that was parsed, is.
+  // oxlint-disable-next-line no-console -- without `onError` a failure would go unseen
+  if (!(error instanceof WebhookSignatureError && !/secret|raw/.test(error.reason))) console.error(error)
 }

@@ -5,7 +5,16 @@ import { parseBrCode } from "@pix-payments/domain/BrCode"
 import { loopback } from "@pix-payments/server/test/Receiver"
 import { TestService } from "@pix-payments/server/test/Service"
 import { vectors } from "../../domain/test/vectors.ts"
-import { ApiError, AuthenticationError, isCode, NotFoundError, Payments, PermissionError } from "../src/index.ts"
+import {
+  ApiError,
+  AuthenticationError,
+  type Fetch,
+  isCode,
+  NotFoundError,
+  Payments,
+  PermissionError,
+  ReplayMismatchError
+} from "../src/index.ts"
 import { chargeOf, someCharge } from "./support/Samples.ts"
 import { json, startStub } from "./support/Stub.ts"
 
@@ -93,7 +102,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
       })
     )
 
-    it.effect("a key told twice is one charge, told as it is now", () =>
+    it.effect("a key used twice is one charge, as it is now", () =>
       Effect.gen(function* () {
         const { payments } = yield* clientOf()
         const options = { idempotencyKey: "order-1001" }
@@ -189,6 +198,54 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
           assert.deepStrictEqual(again, failed)
           assert.isFalse(isCode(error, "INSUFFICIENT_BALANCE"))
           assert.isFalse(isCode(new Error("another"), "ACQUIRER_REJECTED"))
+        })
+      })
+    )
+
+    it.effect("a key that was used for another payout is an error; what is stored is there for who wants it", () =>
+      Effect.gen(function* () {
+        const { payments } = yield* clientOf()
+        const charge = yield* Effect.promise(() => payments.charges.create({ ...someCharge, amount: 100_000 }))
+        yield* pay(charge.id)
+        yield* Effect.promise(async () => {
+          const params = { pix_key_type: "email", pix_key: "Ana@Example.com", recipient_document: "529.982.247-25" }
+          const options = { idempotencyKey: "refund-1001" }
+          const payout = await payments.payouts.create({ ...params, amount: 5000 }, options)
+          assert.strictEqual((await payments.payouts.create({ ...params, amount: 5000 }, options)).id, payout.id)
+          const error = await failureOf(payments.payouts.create({ ...params, amount: 50_000 }, options))
+          assert.instanceOf(error, ReplayMismatchError)
+          assert.deepStrictEqual([error.fields, error.data.id], [["amount"], payout.id])
+          const returned = await payments.payouts.create(
+            { ...params, amount: 50_000 },
+            { ...options, onReplayMismatch: "return" }
+          )
+          assert.strictEqual(returned.id, payout.id)
+          assert.strictEqual((await payments.payouts.list()).data.length, 1)
+        })
+      })
+    )
+
+    it.effect("a refusal is one whether its answer arrives or is lost and the client asks again", () =>
+      Effect.gen(function* () {
+        const { publicUrl } = yield* TestService
+        const { key } = yield* clientOf()
+        yield* Effect.promise(async () => {
+          const codes: Array<unknown> = []
+          for (const lost of [0, 1]) {
+            let count = 0
+            const flaky: Fetch = async (url, init) => {
+              const answer = await fetch(url, init)
+              if (count++ < lost) throw new TypeError("fetch failed")
+              return answer
+            }
+            const payments = new Payments({ baseUrl: publicUrl, apiKey: key, fetch: flaky })
+            const customer = { ...someCharge.customer, email: "refuse@simulator.test" }
+            const error = await failureOf(payments.charges.create({ ...someCharge, customer }))
+            if (!isCode(error, "ACQUIRER_REJECTED")) return assert.fail(String(error))
+            const failed = await payments.charges.retrieve(error.charge_id)
+            codes.push([failed.status, error.attempts - lost, error.message.replace(/request .*/, "")])
+          }
+          assert.deepStrictEqual(codes[0], codes[1])
         })
       })
     )

@@ -163,6 +163,9 @@ describe("a receiver", () => {
     assert.strictEqual(shown.mock.calls.length, 0)
     assert.strictEqual((await receive(await requestOf())).status, 500)
     assert.strictEqual(shown.mock.calls.length, 1)
+    const forgotten = receiver({ secrets: undefined, on: failing, store: storeOf().store })
+    assert.strictEqual((await forgotten(await requestOf())).status, 401)
+    assert.include(String(shown.mock.calls[1]?.[0]), "no-secret: set the secret")
   })
 })
 
