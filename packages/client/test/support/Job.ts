@@ -16,11 +16,19 @@ const run = async () => {
   })
   const event = await unwrap({ ...delivery, secrets: ["another", "a secret"], toleranceMs: 300_000 })
   const refused = await unwrap({ ...delivery, secrets: "another" }).catch((error) => error.reason)
+  const seen = new Set()
+  const receive = receiver({
+    secrets: ["another", "a secret"],
+    store: { claim: ({ id }) => (seen.has(id) ? "done" : "new"), release: ({ id }) => void seen.add(id) },
+    on: { "charge.pix.paid": ({ data }) => void seen.add(data.object) }
+  })
+  const post = () => receive(new Request("http://127.0.0.1/", { method: "POST", ...delivery }))
+  const received = [(await post()).status, (await post()).status, ...seen]
   let retries = 0
   const hooks = { onRetry: () => void retries++ }
   const nobody = new Payments({ baseUrl: "http://127.0.0.1:1", apiKey: "pix_", maxRetries: 1, hooks })
   const unreachable = await nobody.balance.retrieve().then(() => "", (error) => String(error).split(":", 1)[0])
-  console.log(JSON.stringify({ status: charge.status, found: all.some(({ id }) => id === charge.id), missing, event: event.event, refused, unreachable, retries }))
+  console.log(JSON.stringify({ status: charge.status, found: all.some(({ id }) => id === charge.id), missing, event: event.event, refused, received, unreachable, retries }))
 }
 `
 export const job = `${work}void run()
@@ -32,15 +40,18 @@ export const expected = {
   missing: true,
   event: "charge.pix.paid",
   refused: "mismatch",
+  received: [204, 204, "charge", "1"],
   unreachable: "ConnectionError",
   retries: 1
 }
 
 export const imports = `import { isCode, Payments } from "@pix-payments/client"
+import { receiver } from "@pix-payments/client/receiver"
 import { signForTest } from "@pix-payments/client/testing"
 import { unwrap } from "@pix-payments/client/webhooks"
 `
 export const requires = `const { isCode, Payments } = require("@pix-payments/client")
+const { receiver } = require("@pix-payments/client/receiver")
 const { signForTest } = require("@pix-payments/client/testing")
 const { unwrap } = require("@pix-payments/client/webhooks")
 `
