@@ -144,7 +144,8 @@ export class Payments implements Operations {
     }
     waitable("charge", this.charges)
     waitable("payout", this.payouts)
-    this.request = function request(method, path, options = {}) {
+    this.request = function request(verb, path, options = {}) {
+      const method = verb.toUpperCase()
       const { body, idempotencyKey, query } = options
       const operation = { name: `${method} ${path}`, route: { method, path }, body, query, idempotencyKey }
       return started(config, operation, options, request)

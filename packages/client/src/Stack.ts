@@ -22,6 +22,6 @@ export const originOf = (below: (...parameters: never) => unknown): Origin => {
 export const traced = <A>(result: Promise<A>, origin: Origin): Promise<A> =>
   result.catch((error: unknown) => {
     // The first line is of no error yet.
-    if (error instanceof PaymentsError && origin.stack) error.stack = `${error}${origin.stack.replace(/.*/, "")}`
+    if (error instanceof PaymentsError && origin.stack) error.stack = `${error}${`${origin.stack}`.replace(/.*/, "")}`
     throw error
   })

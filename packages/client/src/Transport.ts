@@ -199,7 +199,7 @@ export const send = async <T>(
         if (refused) throw apiError(refusalOf(422, refused, undefined, name, requestId), facts)
       }
       return {
-        data: (route.method === "DELETE" ? undefined : parsed) as T,
+        data: (response.ok ? parsed : undefined) as T,
         response: {
           status,
           headers: response.headers,

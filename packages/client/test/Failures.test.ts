@@ -63,6 +63,19 @@ describe("a stack", () => {
   })
 })
 
+describe("a stack", () => {
+  it("is no obstacle where an application formats stacks in a way of its own", async () => {
+    const { prepareStackTrace } = Error
+    Error.prepareStackTrace = (_error, frames) => frames
+    try {
+      const error = await failureOf(clientOf("https://pix.example.com").charges.retrieve(""))
+      assert.strictEqual(error.name, "UsageError")
+    } finally {
+      Error.prepareStackTrace = prepareStackTrace
+    }
+  })
+})
+
 describe("a message", () => {
   it("of a refusal has code, fields or reason, status and request", async () => {
     for (const [status, body, message] of [

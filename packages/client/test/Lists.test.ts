@@ -129,6 +129,17 @@ describe("request", () => {
     const unkeyed: unknown = await payments.request("POST", "/v1/refunds").catch((error: unknown) => error)
     assert.include(String(unkeyed), "(500")
     assert.strictEqual(stub.asked.length, 3)
+    // However the verb is written: it is a creation without a key.
+    await using failing = await startStub((response) => json(response, 500, {}))
+    await clientOf(failing.url)
+      .request("post", "/v1/refunds")
+      .catch(() => {})
+    assert.deepStrictEqual(
+      failing.asked.map(({ method }) => method),
+      ["POST"]
+    )
+    await using deleting = await startStub((response) => json(response, 200, { deleted: true }))
+    assert.deepStrictEqual<unknown>(await clientOf(deleting.url).request("DELETE", "/v1/refunds/1"), { deleted: true })
     const outside: unknown = await payments.request("GET", ".evil.example/v1").catch((error: unknown) => error)
     assert.instanceOf(outside, UsageError)
     vi.restoreAllMocks()
