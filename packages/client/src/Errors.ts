@@ -112,7 +112,10 @@ export interface ApiErrorFields {
   readonly body: unknown
 }
 
-/** The service answered with an error. `message` is for humans: code, failed fields or reason, status and request id. Branch on `code`, best with `isCode`. */
+/**
+ * The service answered with an error. `message` is for humans: code, failed fields or reason, status and request id.
+ * Branch on `code`, best with `isCode`.
+ */
 export class ApiError extends PaymentsError implements ApiErrorFields {
   /** HTTP status. */
   declare readonly status: number

@@ -62,7 +62,10 @@ export interface ReceiverOptions extends Pick<Delivery, "secrets" | "toleranceMs
   readonly on: Handlers
   /** Recognises repeated deliveries and late events. */
   readonly store: ReceiverStore
-  /** Called with refusals (`WebhookSignatureError`) and failures; `console.error`, for failures and misconfiguration alone, when absent. */
+  /**
+   * Called with refusals (`WebhookSignatureError`) and failures; `console.error`, for failures and misconfiguration alone,
+   * when absent.
+   */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 

@@ -70,7 +70,8 @@ export const signAttempt = async (secret: string, id: string, timestamp: string,
 
 /**
  * The HMAC key of an attempt's signature: a secret of that ecosystem is `whsec_` and base64, and any other its UTF-8
- * bytes, one that only begins so among them, or has nothing behind it; of an empty one, the zero byte that HMAC makes of it.
+ * bytes, one that only begins so among them, or has nothing behind it; an empty one is the zero byte that HMAC makes of
+ * it.
  */
 export const attemptKey = (secret: string): Uint8Array<ArrayBuffer> => {
   if (secret.startsWith("whsec_")) {
