@@ -3,8 +3,9 @@
  * dependencies, and what a project needs beside it is linked from this workspace.
  */
 import { execFile } from "node:child_process"
-import { mkdir, readdir, realpath, symlink, writeFile } from "node:fs/promises"
+import { mkdir, readdir, realpath, rm, stat, symlink, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
+import { setTimeout } from "node:timers/promises"
 import { promisify } from "node:util"
 
 const run = promisify(execFile)
@@ -17,13 +18,36 @@ const path = [dirname(process.execPath), join(root, "node_modules/.bin"), proces
 /** Builds and packs the client, or another package of the workspace; gives the tarball's path. */
 export const pack = async (folder: string, place = client): Promise<string> => {
   const [command, ...first] = pnpm()
-  await run(command, [...first, "pack", "--pack-destination", folder], {
-    cwd: place,
-    env: { ...process.env, PATH: path }
-  })
+  await alone(place, () =>
+    run(command, [...first, "pack", "--pack-destination", folder], {
+      cwd: place,
+      env: { ...process.env, PATH: path }
+    })
+  )
   const tarball = (await readdir(folder)).find((name) => name.endsWith(".tgz"))
   if (tarball === undefined) throw new Error("nothing was packed")
   return join(folder, tarball)
+}
+
+/** Runs while no other test file packs the same package: each empties its `dist` first. */
+const alone = async (place: string, work: () => Promise<unknown>): Promise<void> => {
+  const lock = join(place, "node_modules/.packing")
+  for (;;) {
+    const isMine = await mkdir(lock).then(
+      () => true,
+      () => false
+    )
+    if (isMine) break
+    const { mtimeMs } = await stat(lock).catch(() => ({ mtimeMs: Infinity }))
+    // @effect-diagnostics-next-line globalDate:off -- its process was killed
+    if (Date.now() - mtimeMs > 240_000) await rm(lock, { recursive: true, force: true })
+    else await setTimeout(100)
+  }
+  try {
+    await work()
+  } finally {
+    await rm(lock, { recursive: true, force: true })
+  }
 }
 
 /** What npm says of packing the client. */
