@@ -9,8 +9,8 @@
  * - where places are free, deliveries are inserted leased to this process and go straight to the sender; others are
  *   inserted `scheduled`, or parked, so that the fan-out goes on when no place is free;
  * - delivery ids are derived, so that a fan-out done again makes the same ids and bytes;
- * - a round that fails is done again in halves, a change that fails alone is done endpoint by endpoint, and what still
- *   fails is set aside in `outbox_failures`.
+ * - a round that fails is done again in halves of its accounts; an account that fails by itself is done apart from the
+ *   others for a while (`FanOutApart.ts`).
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -23,7 +23,7 @@ import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { arrayOf, type Claimed, placeParameters, type TakenRow, toClaimed } from "./Claimed.ts"
 import { NONE } from "./DeliveryStatements.ts"
 import * as statements from "./FanOutStatements.ts"
-import { makeSkipped } from "./Skipped.ts"
+import { CHANGES, type Change, DELIVERIES, makeFanOutApart } from "./FanOutApart.ts"
 import type { Room } from "./UnderWay.ts"
 
 export interface FanOutRequest {
@@ -44,16 +44,26 @@ export interface FannedOut {
   readonly waiting: number
 }
 
+export interface FannedOutApart {
+  readonly left: ReadonlyArray<string>
+  /** How many changes were ended. */
+  readonly ended: number
+}
+
 export class FanOut extends Context.Service<
   FanOut,
-  { readonly round: (request: FanOutRequest) => Effect.Effect<FannedOut, Unavailable> }
+  {
+    readonly round: (request: FanOutRequest) => Effect.Effect<FannedOut, Unavailable>
+    /** Serves each account that failed by itself, with a bounded number of statements. */
+    readonly apart: Effect.Effect<FannedOutApart, Unavailable>
+  }
 >()("@pix-payments/server/FanOut") {
   static readonly layer = Layer.effect(
     FanOut,
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const metrics = yield* Metrics
-      const skipped = makeSkipped(yield* Clock.Clock)
+      const apart = makeFanOutApart(sql, metrics, yield* Clock.Clock)
       // The account behind which the next round begins.
       let after = NONE
 
@@ -67,79 +77,27 @@ export class FanOut extends Context.Service<
         arrayOf(room?.fullOrigins ?? []),
         room?.perOrigin ?? 0
       ]
-      /** Without leases: claims find what it inserts. */
-      const noPlaces = places({ room: undefined, leaseMs: 0, except: [] })
-
-      /** A change that failed alone: each of its endpoints by itself, and what fails is kept apart. */
-      const alone = (change: Change, failure: StatementFailed) =>
-        Effect.gen(function* () {
-          yield* Effect.logWarning(`the fan-out of change ${change.change_id} fails by itself: ${failure.message}`)
-          // Too slow is not wrong: it is tried again later.
-          if (failure.isTimeout) return skipped.add(change.change_id)
-          const { account_id, change_id } = change
-          const failures: Array<{ readonly endpointId: string | null; readonly error: string }> = []
-          const targets = yield* attempted(
-            sql.unsafe<{ readonly endpoint_id: string | null }>(statements.targetsOf, [account_id, change_id])
-          ).pipe(Effect.catchTag("StatementFailed", () => Effect.void))
-          if (targets === undefined) failures.push({ endpointId: null, error: failure.message })
-          for (const { endpoint_id } of targets ?? []) {
-            yield* attempted(
-              sql.unsafe(statements.fanOutToOne, [
-                ...noPlaces,
-                arrayOf([account_id]),
-                arrayOf([change_id]),
-                endpoint_id
-              ])
-            ).pipe(
-              Effect.catchTag("StatementFailed", ({ message }) =>
-                Effect.sync(() => void failures.push({ endpointId: endpoint_id, error: message }))
-              )
-            )
-          }
-          for (const { endpointId, error } of failures) {
-            metrics.fanOutSetAside()
-            yield* Effect.logError(
-              `the fan-out of change ${change_id} to ${endpointId ?? "its own address"} is set aside: ${error}`
-            )
-          }
-          yield* attempted(
-            sql.unsafe(statements.setAside, [
-              account_id,
-              change_id,
-              `{${failures.map(({ endpointId }) => endpointId ?? "NULL").join(",")}}`,
-              JSON.stringify(failures.map(({ error }) => error))
-            ])
-          ).pipe(
-            Effect.catchTag("StatementFailed", (again) => {
-              skipped.add(change_id)
-              return Effect.logError(`change ${change_id} cannot be set aside: ${again.message}`)
-            })
-          )
-        })
-
+      /** In halves of the accounts, so that those that fail are found with few statements and cost the others no more. */
       const isolated = (taken: ReadonlyArray<unknown>, failure: StatementFailed) =>
         Effect.gen(function* () {
           yield* Effect.logWarning(`a fan-out failed and is done in halves: ${failure.message}`)
-          const changes = yield* orUnavailable(sql.unsafe<Change>(statements.candidates, taken))
-          const rounds = yield* inHalves(
-            changes,
-            (some) =>
-              attempted(
-                sql.unsafe<Row>(statements.fanOutThese, [
-                  ...noPlaces,
-                  arrayOf(some.map(({ account_id }) => account_id)),
-                  arrayOf(some.map(({ change_id }) => change_id))
-                ])
-              ),
-            alone
+          const changes = yield* orUnavailable(
+            sql.unsafe<Change & Pick<Row, "walked_to">>(statements.candidates, taken)
           )
-          return rounds.flat()
+          const accounts = Map.groupBy(changes, ({ account_id }) => account_id)
+          const rounds = yield* inHalves(
+            [...accounts.values()],
+            (some) => attempted(sql.unsafe<Row>(statements.fanOutThese, apart.these(some.flat()))),
+            ([change], { message }) => apart.add(change!.account_id, message)
+          )
+          const walked_to = changes[0]?.walked_to ?? null
+          return rounds.flat().map((row) => ({ ...row, walked_to }))
         })
 
       return FanOut.of({
         round: (request) =>
           Effect.gen(function* () {
-            const taken = [after, CHANGES, DELIVERIES, arrayOf(skipped.ids())]
+            const taken = [after, CHANGES, DELIVERIES, ...apart.leftOut()]
             const rows = yield* attempted(
               sql.unsafe<Row>(statements.fanOutInTurn, [...places(request), ...taken])
             ).pipe(Effect.catchTag("StatementFailed", (failure) => isolated(taken, failure)))
@@ -151,17 +109,13 @@ export class FanOut extends Context.Service<
               claimed: rows.flatMap((row) => (row.id === null ? [] : [toClaimed(row)])),
               left: [...new Set(rows.flatMap(({ left_at }) => left_at ?? []))],
               isMore: !isAround || (rows[0]?.is_more ?? true),
-              waiting: rows[0]?.waiting ?? 0
+              waiting: Math.max(0, ...rows.map(({ waiting }) => waiting))
             }
-          })
+          }),
+        apart: apart.round
       })
     })
   )
-}
-
-interface Change {
-  readonly account_id: string
-  readonly change_id: string
 }
 
 /** One row at least, without a delivery where none was leased. */
@@ -173,7 +127,3 @@ type Row = (TakenRow | { readonly id: null }) & {
   /** The last account, where there may be others behind it. */
   readonly walked_to: string | null
 }
-
-/** Most changes of one round, and most deliveries that it makes, unless one change makes more. */
-const CHANGES = 100
-const DELIVERIES = 1000

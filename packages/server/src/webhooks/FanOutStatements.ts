@@ -16,18 +16,24 @@ const ACCOUNTS = 50
 
 const outboxColumns = "account_id, change_id, endpoints_version, normalized_hash, destination_hash"
 
-/**
- * The oldest changes of each account in turn: as many as the round may take, divided by the accounts, and fewer of an
- * account with many endpoints, so that a round inserts a bounded number of deliveries. A change is taken at the least.
- */
-const inTurn = (first: number, lock: string): string => `
+/** Some accounts, behind the one that the parameter `first` names, and without those of `first + 4`. */
+const inTurn = (first: number): string => `
   walk AS (
     (SELECT account_id FROM outbox WHERE account_id > $${first}::uuid ORDER BY account_id LIMIT 1)
     UNION ALL
     SELECT (SELECT n.account_id FROM outbox n WHERE n.account_id > w.account_id ORDER BY n.account_id LIMIT 1)
     FROM walk w WHERE w.account_id IS NOT NULL
   ),
-  turn AS MATERIALIZED (SELECT account_id FROM walk WHERE account_id IS NOT NULL LIMIT ${ACCOUNTS}),
+  turn AS MATERIALIZED (
+    SELECT account_id FROM walk WHERE account_id IS NOT NULL AND account_id <> ALL ($${first + 4}::uuid[])
+    LIMIT ${ACCOUNTS}
+  )`
+
+/**
+ * The oldest changes of each account of `turn`: as many as the round may take, divided by the accounts, and fewer of an
+ * account with many endpoints, so that a round inserts a bounded number of deliveries. A change is taken at the least.
+ */
+const oldest = (first: number, lock: string): string => `
   picked AS MATERIALIZED (
     SELECT o.*, t.share FROM (
       SELECT t.account_id, greatest(1, least(
@@ -170,7 +176,8 @@ const fanOutOf = (
         SELECT json_agg(DISTINCT account_id || '/' || destination_hash) FROM inserted
         WHERE status = 'scheduled' AND due_at IS NOT NULL
       ) AS left_at, ${only.walkedTo} AS walked_to,
-      EXISTS (SELECT 1 FROM picked GROUP BY account_id, share HAVING count(*) >= share) AS is_more
+      EXISTS (SELECT 1 FROM picked GROUP BY account_id, share HAVING count(*) >= share) AS is_more,
+      (SELECT count(*)::integer FROM done) AS ended
   ) m LEFT JOIN (
     SELECT i.id, i.status, i.event, i.account_id, i.resource_id, i.endpoint_id, i.url, i.destination_hash,
       i.destination_hash AS found_hash, CASE WHEN i.endpoint_id IS NULL THEN i.secret ELSE w.secret END AS secret,
@@ -197,23 +204,32 @@ const whole = {
   walkedTo: "NULL::uuid"
 }
 
-export const fanOutInTurn = fanOutOf(inTurn(10, "FOR UPDATE SKIP LOCKED"), {
-  ...whole,
-  walkedTo: `(SELECT account_id FROM turn OFFSET ${ACCOUNTS - 1} LIMIT 1)`
-})
+/** The last account of `turn`, where there may be others behind it. */
+const walkedTo = `(SELECT account_id FROM turn OFFSET ${ACCOUNTS - 1} LIMIT 1)`
+
+export const fanOutInTurn = fanOutOf(`${inTurn(10)},${oldest(10, "FOR UPDATE SKIP LOCKED")}`, { ...whole, walkedTo })
 export const fanOutThese = fanOutOf(these, whole)
 
-/** Inserts the deliveries of one change to the endpoint `$12`, or to the resource's own address; the change stays. */
-export const fanOutToOne = fanOutOf(these, {
+/** Whether an endpoint concerns a part of a change's targets: the resource's own address depends on those it equals. */
+const concerns = (endpoint: string): string =>
+  ` AND (array_position($12::uuid[], NULL::uuid) IS NOT NULL OR ${endpoint} = ANY ($12::uuid[]))`
+
+/** Inserts the deliveries of one change to the endpoints `$12`, null for the resource's own address; the change stays. */
+export const fanOutToSome = fanOutOf(these, {
   ...whole,
-  lock: "AND ($12::uuid IS NULL OR id = $12::uuid) FOR SHARE",
-  waiting: " AND false",
-  target: "t.endpoint_id IS NOT DISTINCT FROM $12::uuid",
+  lock: `${concerns("id")} FOR SHARE SKIP LOCKED`,
+  waiting: concerns("endpoint_id"),
+  target: "array_position($12::uuid[], t.endpoint_id) IS NOT NULL",
   ends: "done AS (SELECT change_id FROM picked WHERE false)"
 })
 
 /** What the next round would take, without locks. */
-export const candidates = `WITH RECURSIVE ${inTurn(1, "")} SELECT account_id, change_id FROM picked`
+export const candidates = `
+  WITH RECURSIVE ${inTurn(1)},${oldest(1, "")} SELECT account_id, change_id, ${walkedTo} AS walked_to FROM picked`
+
+/** The same of the account `$1` alone. */
+export const candidatesOf = `
+  WITH turn AS MATERIALIZED (SELECT $1::uuid AS account_id),${oldest(1, "")} SELECT account_id, change_id FROM picked`
 
 /** The endpoints of one change, null for the resource's own address. */
 export const targetsOf = `

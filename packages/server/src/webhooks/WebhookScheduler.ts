@@ -126,6 +126,12 @@ export const layer = Layer.effectDiscard(
         return round.isMore && round.waiting === 0 ? 1 : 0
       }).pipe(Effect.uninterruptible)
 
+      const fanOutApart = Effect.map(outbox.apart, ({ ended, left }) => {
+        lookout.left(left)
+        if (left.length > 0) nudge.wake()
+        return ended
+      })
+
       const idle = Effect.raceAllFirst([nudged.await, eased.await, Effect.suspend(() => Effect.sleep(idleMs))])
       yield* Effect.forkScoped(forever(name, claim, idle))
       if (of === "first") {
@@ -134,6 +140,7 @@ export const layer = Layer.effectDiscard(
           Effect.suspend(() => Effect.sleep(fanOutIdleMs))
         )
         yield* Effect.forkScoped(forever("fan-out", fanOut, fanOutIdle))
+        yield* Effect.forkScoped(forever("fan-out, apart", fanOutApart, Effect.sleep(POLL_MS)))
       }
       yield* Effect.forkScoped(
         forever(
