@@ -6,14 +6,19 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import { once } from "node:events"
 import * as Net from "node:net"
 import { brotliDecompressSync, gunzipSync } from "node:zlib"
 import * as InFlight from "../src/http/InFlight.ts"
 import { codeAnswer, errorAnswer } from "../src/http/PreparedApi.ts"
+import { refuseOn } from "../src/http/LowLevelRefusals.ts"
 import { MOST_BYTES_HELD } from "../src/http/RequestBody.ts"
+import { BoundedServer } from "../src/http/SocketBounds.ts"
 import { assertRefused, create } from "./support/Charges.ts"
+import { createDatabase, temporaryFolder } from "./support/Postgres.ts"
+import { startProcess } from "./support/Process.ts"
 import { eventually } from "./support/Receiver.ts"
 import { TestService } from "./support/Service.ts"
 
@@ -248,6 +253,88 @@ layer(
     }).pipe(Effect.scoped)
   )
 
+  it.effect("what no route sees ends its connection, whatever its caller does with it", () =>
+    Effect.gen(function* () {
+      const { call, makeCaller, operatorUrl, publicUrl } = yield* TestService
+      const { key } = yield* makeCaller()
+      for (const [listener, url] of [
+        ["public", publicUrl],
+        ["operator", operatorUrl]
+      ] as const) {
+        const connections = gauge(`http_connections{listener="${listener}"}`)
+        for (const bytes of [
+          "no http\r\n\r\n",
+          "CONNECT example.com:443 HTTP/1.1\r\nhost: localhost\r\n\r\n",
+          "GET /health/live HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade, close\r\nupgrade: websocket\r\n\r\n"
+        ]) {
+          const before = yield* connections
+          // Those keep their half open, or reset the connection while it is answered.
+          const kept = yield* Effect.forEach(Array.from({ length: 20 }), () => open(url, { allowHalfOpen: true }))
+          for (const socket of kept) socket.write(bytes)
+          const reset = yield* Effect.forEach(Array.from({ length: 20 }), () => open(url))
+          for (const socket of reset) socket.write(bytes, () => socket.resetAndDestroy())
+          yield* eventually(connections, (count) => count <= before)
+          for (const socket of kept) assert.isFalse(socket.writableEnded, "nothing was closed on this side")
+        }
+      }
+      assert.strictEqual((yield* call("GET", "/v1/account", { key })).status, 200)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("a body that breaks off in its chunks is answered 400, after the answers before it", () =>
+    Effect.gen(function* () {
+      const { makeCaller, operatorToken, operatorUrl, publicUrl } = yield* TestService
+      const { key } = yield* makeCaller()
+      const first = `GET /v1/account HTTP/1.1\r\nhost: localhost\r\nx-api-key: ${key}\r\n\r\n`
+      for (const [url, before, statuses] of [
+        [publicUrl, "", ["400"]],
+        [publicUrl, first, ["200", "400"]],
+        [operatorUrl, "", ["400"]]
+      ] as const) {
+        const socket = yield* open(url)
+        let text = ""
+        socket.on("data", (chunk) => {
+          text += String(chunk)
+        })
+        const closed = closing(socket)
+        const path = url === publicUrl ? "/v1/charges" : "/operator/v1/accounts"
+        socket.write(
+          `${before}POST ${path} HTTP/1.1\r\nhost: localhost\r\nx-api-key: ${key}\r\n` +
+            `x-operator-token: ${operatorToken}\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n`
+        )
+        yield* closed
+        assert.deepStrictEqual(
+          [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status),
+          [...statuses]
+        )
+      }
+      yield* eventually(gauge("http_requests_in_flight"), (count) => count === 0)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("a body that does not come in its time is answered 408, and its connection is closed", () =>
+    Effect.gen(function* () {
+      const times = { headersTimeout: 50, requestTimeout: 50, connectionsCheckingInterval: 10 }
+      const limits = { maxConnections: 10, answerTimeoutMs: 400, isStopping: () => false, prepare: () => {} }
+      const server = yield* Effect.acquireRelease(
+        Effect.sync(() => new BoundedServer(times, limits, () => {})),
+        (server) => Effect.sync(() => server.close())
+      )
+      refuseOn(server)
+      server.on("request", (request) => request.resume())
+      yield* Effect.promise(() => once(server.listen(0, "127.0.0.1"), "listening"))
+      const socket = yield* open(`http://127.0.0.1:${(server.address() as Net.AddressInfo).port}`)
+      let text = ""
+      socket.on("data", (chunk) => {
+        text += String(chunk)
+      })
+      const closed = closing(socket)
+      socket.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n{")
+      yield* closed
+      assert.match(text, /^HTTP\/1\.1 408 /)
+    }).pipe(Effect.scoped)
+  )
+
   it.effect("one connection more than `MAX_CONNECTIONS` is closed at once", () =>
     Effect.gen(function* () {
       const { call, makeCaller, publicUrl } = yield* TestService
@@ -339,6 +426,28 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE, answerTimeou
   )
 })
 
+it.live(
+  "`MAX_CONNECTIONS` holds in each of several processes that share the ports",
+  () =>
+    Effect.gen(function* () {
+      const service = yield* startProcess({
+        DATABASE_URL: Redacted.value(yield* createDatabase()),
+        DATA_DIR: yield* temporaryFolder,
+        OPERATOR_TOKEN: "the operator's token of these tests",
+        SHUTDOWN_DELAY_MS: "0",
+        DATABASE_CONNECTIONS: "4",
+        PROCESSES: "2",
+        MAX_CONNECTIONS: "5"
+      })
+      const sockets = yield* Effect.forEach(Array.from({ length: 40 }), () => open(service.publicUrl))
+      yield* eventually(
+        Effect.sync(() => sockets.filter(({ destroyed }) => destroyed).length),
+        (closed) => closed >= 30
+      )
+    }).pipe(Effect.scoped),
+  60_000
+)
+
 /** A metric's value now. */
 const gauge = (name: string) =>
   Effect.flatMap(TestService, ({ operate }) =>
@@ -372,11 +481,11 @@ const closing = (socket: Net.Socket) => {
 }
 
 /** A connection, closed with the scope. */
-const open = (url: string) =>
+const open = (url: string, options: { readonly allowHalfOpen?: boolean } = {}) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const { hostname, port } = new URL(url)
-      const socket = Net.connect({ host: hostname, port: Number(port) })
+      const socket = Net.connect({ host: hostname, port: Number(port), ...options })
       socket.on("error", () => {})
       socket.resume()
       await once(socket, "connect")

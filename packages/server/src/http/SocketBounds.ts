@@ -5,6 +5,7 @@
  * - At most `maxConnections` connections are open; one more is closed at once.
  * - A connection has at most `MOST_PIPELINED` requests without an answer; one more closes it.
  * - An answer that is not read within `answerTimeoutMs` has its connection reset.
+ * - A connection that is refused as a whole (`endWith`) is closed within `LINGER_MS`, whatever its caller does with it.
  * - While the process stops, every answer carries `Connection: close`.
  *
  * Why a subclass of node's server and response: both listeners get the same bounds, whatever routes them, and a request
@@ -27,12 +28,24 @@ export type CutReason = "connections" | "pipelined" | "unread"
 /** Most requests of one connection that wait for their answers. */
 export const MOST_PIPELINED = 16
 
+/** How long a caller has to read the last bytes of a refused connection. */
+const LINGER_MS = 2000
+
 class Connection {
   unanswered = 0
+  /** The answer to the request that came last. */
+  newest: BoundedResponse | undefined
   unsent = 0
   isClosed = false
   /** Bytes to write, and then to close, once the answers before them have left. */
   last: string | undefined
+
+  /** True while a whole request waits for its answer. One that broke off gets none. */
+  get isAwaited(): boolean {
+    const { newest, unanswered } = this
+    const hasBrokenOff = newest !== undefined && !newest.req.complete && !newest.headersSent
+    return unanswered > (hasBrokenOff ? 1 : 0)
+  }
 }
 
 const connections = new WeakMap<Socket, Connection>()
@@ -47,10 +60,18 @@ export class BoundedServer extends Server<typeof IncomingMessage, typeof Bounded
   readonly #sweep: NodeJS.Timeout
 
   constructor(options: ServerOptions, limits: Limits, onCut: (reason: CutReason) => void) {
-    super({ ...options, IncomingMessage: undefined, ServerResponse: BoundedResponse } as never)
+    super({
+      ...options,
+      IncomingMessage: undefined,
+      ServerResponse: BoundedResponse,
+      // Nothing here is upgraded: a request that asks for it is answered as any other, within the same bounds.
+      shouldUpgradeCallback: () => false
+    } as never)
     this.limits = limits
     this.onCut = onCut
     this.maxConnections = limits.maxConnections
+    // Of several processes that share a port, a full one closes what comes as well, instead of handing it on for ever.
+    Object.assign(this, { dropMaxConnection: true })
     this.on("connection", (socket) => this.#opened(socket))
     this.on("drop", () => onCut("connections"))
     this.#sweep = setInterval(() => this.#cutUnread(), Math.max(5, limits.answerTimeoutMs / 4))
@@ -71,13 +92,15 @@ export class BoundedServer extends Server<typeof IncomingMessage, typeof Bounded
   /** Ends a connection with these bytes, after the answers that are still under way on it. */
   endWith(socket: Socket, bytes: string): void {
     const connection = connections.get(socket)
-    if (connection === undefined || connection.unanswered === 0) return void socket.end(bytes)
-    connection.last = bytes
+    if (connection?.isAwaited === true) connection.last = bytes
+    else endSoon(socket, bytes)
   }
 
   #opened(socket: Socket): void {
     const connection = new Connection()
     connections.set(socket, connection)
+    // Node takes its own listener away where a tunnel is asked for: a reset would then end the process.
+    socket.on("error", ignored)
     this.open++
     socket.once("close", () => {
       this.open--
@@ -92,6 +115,7 @@ export class BoundedServer extends Server<typeof IncomingMessage, typeof Bounded
     response.server = this
     if (link === undefined) return true
     link.unanswered++
+    link.newest = response
     if (link.unanswered > MOST_PIPELINED) {
       if (!req.socket.destroyed) this.onCut("pipelined")
       // What is left in the buffer is parsed all the same; nobody answers it.
@@ -168,5 +192,17 @@ function answered(this: BoundedResponse): void {
   const { link } = this
   if (link === undefined) return
   link.unanswered--
-  if (link.last !== undefined && link.unanswered === 0 && !link.isClosed) this.req.socket.end(link.last)
+  if (link.last !== undefined && !link.isAwaited && !link.isClosed) endSoon(this.req.socket, link.last)
 }
+
+/** Writes the last bytes; the connection is closed when they are read, or soon in any case. */
+const endSoon = (socket: Socket, bytes: string): void => {
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+  timer.unref()
+  socket.once("close", () => clearTimeout(timer))
+  // What still comes is not read by anybody; its end has to be seen.
+  socket.resume()
+  socket.end(bytes)
+}
+
+const ignored = (): void => {}
