@@ -9,6 +9,7 @@ import {
   balanceOf,
   eventsOf,
   funded,
+  handedOver,
   holding,
   keptOf,
   operated,
@@ -93,6 +94,27 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
       yield* heardOnce(`/payouts/${payout.id}/fail`, { reason: "x" })
       assert.deepInclude(yield* keptOf(accountId), { available: 10_000, payouts_in_transit: 0 })
       yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("of another payout's outcome, by its id: refused, and no outcome at the institution either", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const sql = yield* SqlClient
+      const { key } = yield* funded(10_000)
+      const payouts = [yield* paidOut(key, holding), yield* paidOut(key, { ...holding, amount: 600 })] as const
+      for (const { id } of payouts) yield* handedOver(key, id)
+      const report = { external_id: newKey() }
+      yield* simulated(`/payouts/${payouts[0].id}/complete`, report)
+      const path = `/operator/v1/simulator/payouts/${payouts[1].id}/complete`
+      assertRefused(yield* operate("POST", path, { body: report }), "INVALID_STATE")
+      const settled = yield* sql<{
+        payout_id: string
+      }>`SELECT payout_id FROM simulator_payouts WHERE settles_at <= now()`
+      assert.notInclude(
+        settled.map(({ payout_id }) => payout_id),
+        payouts[1].id
+      )
     })
   )
 

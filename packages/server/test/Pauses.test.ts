@@ -163,6 +163,28 @@ const backlog = Effect.fnUntraced(function* (count: number, dueAgoS: number, pay
 layer(servicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databaseConnections: 4 }), {
   excludeTestServices: true
 })("A hand-over", (it) => {
+  it.effect("that did not come to an answer is not repeated for an account that was stopped meanwhile", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const payouts = yield* Payouts
+      const accounts = yield* Accounts
+      for (const stop of [{ payouts_paused: true }, { status: "inactive" }] as const) {
+        const accountId = yield* backlog(1, 1)
+        // The process dies between its claim and the acquirer: nobody knows that nothing was sent.
+        assert.lengthOf((yield* payouts.takeDue(1)).due, 1)
+        yield* accounts.update(accountId, stop)
+        // The lease runs out.
+        yield* sql`UPDATE payouts SET hand_over_at = now() WHERE account_id = ${accountId}::uuid`
+        const { due, parked: parkedNow } = yield* payouts.takeDue(1)
+        assert.deepStrictEqual([due.length, parkedNow], [0, 1], JSON.stringify(stop))
+        yield* accounts.update(accountId, { payouts_paused: false, status: "active" })
+        assert.strictEqual(yield* payouts.rescheduleParked, 1)
+        assert.lengthOf((yield* payouts.takeDue(1)).due, 1)
+        yield* sql`UPDATE payouts SET status = 'failed', hand_over_at = NULL WHERE account_id = ${accountId}::uuid`
+      }
+    })
+  )
+
   it.effect(
     "takes some of each account in turn, and parks what may not go out: a backlog delays nobody",
     () =>

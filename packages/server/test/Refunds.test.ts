@@ -5,6 +5,7 @@ import { txidFromId } from "@pix-payments/domain/Txid"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -213,6 +214,29 @@ layer(servicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databaseConne
         assert.strictEqual(yield* AcquirerReports.use(({ receive }) => receive(report)), "ignored")
         assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 0 })
       })
+  )
+
+  it.effect("what is taken to be asked for is asked for at once, so that its lease does not run out before", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      answer = Effect.fail(new AcquirerUnclear({ reason: "no answer" }))
+      for (let n = 0; n < 12; n++) yield* refund((yield* charged(0)).id)
+      yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE state = 'ordered'`
+      const gate = yield* Deferred.make<void>()
+      answer = Deferred.await(gate)
+      calls.length = 0
+      const round = yield* Effect.forkChild(ChargeOrders.use((orders) => orders.finishDue))
+      yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => calls.length >= 8 })
+      const taken = yield* sql`SELECT 1 FROM acquirer_orders WHERE state = 'ordered' AND due_at > now()`
+      assert.strictEqual(taken.length, calls.length)
+      yield* Deferred.succeed(gate, undefined)
+      yield* Fiber.join(round)
+      yield* Effect.repeat(
+        ChargeOrders.use((orders) => orders.finishDue),
+        { until: (count) => count === 0 }
+      )
+      assert.strictEqual(new Set(calls.map((call) => call.id)).size, 12)
+    })
   )
 
   it.effect("its report may come first, and a MED meanwhile: the money goes back once", () =>

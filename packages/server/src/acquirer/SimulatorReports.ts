@@ -50,7 +50,8 @@ export class SimulatorReports extends Context.Service<
             // Leased to this call: the loop takes it up only if this process dies.
             const outcome = yield* tellOne(yield* orUnavailable(dueReport(ids, report, now + LEASE_MS)))
             // After it is told: whoever asks for the outcome meanwhile does not find what nobody has reported.
-            if ("payoutId" in report) yield* orUnavailable(settlePayout(report))
+            // What was refused as a copy is no outcome.
+            if ("payoutId" in report && outcome === "applied") yield* orUnavailable(settlePayout(report))
             return outcome
           },
           Effect.provideService(SqlClient, sql)

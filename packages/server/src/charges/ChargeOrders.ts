@@ -20,6 +20,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import { Acquirer } from "../acquirer/Acquirer.ts"
 import { returnKey } from "../acquirer/AcquirerReport.ts"
 import { takeKey } from "../acquirer/ReportStore.ts"
@@ -37,12 +38,16 @@ import { type ChargeOrder, OrderStore } from "./OrderStore.ts"
 export class ChargeOrders extends Context.Service<
   ChargeOrders,
   {
-    /** Cancels a charge that waits to be paid. */
-    readonly cancel: (id: string) => Effect.Effect<StoredCharge, NotFoundError | InvalidStateError | Unavailable>
+    /** Cancels a charge that waits to be paid. `noted` is done in the commit of the order. */
+    readonly cancel: <R = never>(
+      id: string,
+      noted?: Effect.Effect<void, SqlError, R>
+    ) => Effect.Effect<StoredCharge, NotFoundError | InvalidStateError | Unavailable, R>
     /** Returns a paid charge's value to its payer. */
-    readonly refund: (
-      id: string
-    ) => Effect.Effect<StoredCharge, NotFoundError | InvalidStateError | InsufficientBalanceError | Unavailable>
+    readonly refund: <R = never>(
+      id: string,
+      noted?: Effect.Effect<void, SqlError, R>
+    ) => Effect.Effect<StoredCharge, NotFoundError | InvalidStateError | InsufficientBalanceError | Unavailable, R>
     /** Asks again for orders whose answer is not known; how many there were. */
     readonly finishDue: Effect.Effect<number, Unavailable>
   }
@@ -98,19 +103,16 @@ export class ChargeOrders extends Context.Service<
           transfer(ids, { ...movement, accountId: order.accountId, resourceId: order.chargeId, reason })
         )
 
-      const orderCancel = Effect.fnUntraced(
-        function* (id: string) {
+      const orderCancel = (id: string) =>
+        Effect.gen(function* () {
           const { charge } = yield* lockFor(id, "cancel")
           const order = orderOf(charge, "cancel", 0, 0)
           yield* orders.insert(order, [], leaseMs)
           return order
-        },
-        sql.withTransaction,
-        orUnavailable
-      )
+        })
 
-      const orderRefund = Effect.fnUntraced(
-        function* (id: string) {
+      const orderRefund = (id: string) =>
+        Effect.gen(function* () {
           const { charge, unreleased } = yield* lockFor(id, "refund")
           const parts = splitReversal(charge.amount, unreleased)
           const [row] = yield* sql<{ balance: bigint }>`
@@ -127,10 +129,7 @@ export class ChargeOrders extends Context.Service<
             leaseMs
           )
           return order
-        },
-        sql.withTransaction,
-        orUnavailable
-      )
+        })
 
       /** The money of a refund that the acquirer did not make, or that went back another way meanwhile. */
       const giveBack = Effect.fnUntraced(function* (order: ChargeOrder, { charge }: LockedCharge) {
@@ -190,11 +189,12 @@ export class ChargeOrders extends Context.Service<
         return answer
       })
 
-      const order = Effect.fnUntraced(function* <E>(
-        make: Effect.Effect<ChargeOrder, E>,
+      const order = Effect.fnUntraced(function* <E, R>(
+        make: Effect.Effect<ChargeOrder, E | SqlError>,
+        noted: Effect.Effect<void, SqlError, R>,
         wanted: StoredCharge["status"]
       ) {
-        const made = yield* make
+        const made = yield* Effect.tap(make, () => noted).pipe(sql.withTransaction, orUnavailable)
         const answer = yield* execute(made)
         if (answer === "unclear") return yield* new Unavailable({ reason: "too-slow" })
         const charge = yield* charges.find(made.chargeId)
@@ -203,8 +203,12 @@ export class ChargeOrders extends Context.Service<
       })
 
       return ChargeOrders.of({
-        cancel: Effect.fn("ChargeOrders.cancel")((id) => order(orderCancel(id), "canceled")),
-        refund: Effect.fn("ChargeOrders.refund")((id) => order(orderRefund(id), "refunded")),
+        cancel: Effect.fn("ChargeOrders.cancel")((id, noted = Effect.void) =>
+          order(orderCancel(id), noted, "canceled")
+        ),
+        refund: Effect.fn("ChargeOrders.refund")((id, noted = Effect.void) =>
+          order(orderRefund(id), noted, "refunded")
+        ),
 
         finishDue: Effect.gen(function* () {
           const due = yield* orders.claim(ORDERS_AT_ONCE, leaseMs)
@@ -215,7 +219,8 @@ export class ChargeOrders extends Context.Service<
                 charge_id: each.chargeId
               })
             )
-          yield* Effect.forEach(due, finishOne, { concurrency: 8, discard: true })
+          // All at once: one that waited for another's answer would wait longer than its lease.
+          yield* Effect.forEach(due, finishOne, { concurrency: "unbounded", discard: true })
           return due.length
         })
       })
@@ -226,4 +231,4 @@ export class ChargeOrders extends Context.Service<
 const LEASE_MARGIN_MS = 10_000
 const FIRST_ASK_MS = 500
 const LAST_ASK_MS = 60_000
-const ORDERS_AT_ONCE = 50
+const ORDERS_AT_ONCE = 8

@@ -2,7 +2,8 @@
  * Who changed what: every state-changing call of an operator.
  *
  * Guarantees: where the change is SQL of the calling fiber, the entry is in the same commit. A change that goes
- * through a batch, or to the acquirer, is noted after it: nobody waits for those with a transaction open.
+ * through a batch is noted after it: nobody waits for one with a transaction open. An order to the acquirer is noted in the
+ * commit of the order, whatever the acquirer answers, and when.
  *
  * Source: operator-api.md.
  */
@@ -42,6 +43,8 @@ export class Audit extends Context.Service<
     ) => <A extends { readonly id: string }, E, R>(
       change: Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E | Unavailable, R | CurrentOperator>
+    /** Within the transaction of a change: notes it. */
+    readonly note: (action: string, resourceId: string) => Effect.Effect<void, SqlError, CurrentOperator>
     readonly list: (page: Page) => Effect.Effect<ReadonlyArray<AuditRow>, UnknownCursor | Unavailable>
   }
 >()("@pix-payments/server/Audit") {
@@ -63,6 +66,7 @@ export class Audit extends Context.Service<
       return Audit.of({
         around: (action) => (change) =>
           Effect.tap(change, ({ id }) => note(action, id)).pipe(sql.withTransaction, orUnavailable),
+        note,
         after: (action) => (change) => Effect.tap(change, ({ id }) => orUnavailable(note(action, id))),
         list: (page) =>
           readPage<AuditRow>(

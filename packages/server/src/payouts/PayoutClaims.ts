@@ -6,8 +6,10 @@
  *   backlog, however long, delays no other; an account alone takes all;
  * - what a claim reads is bounded, however much waits: one payout where nothing is due; else some accounts, from where the
  *   claim before ended, and that whose payout is due longest;
- * - a payout of an account that is inactive or whose payouts are paused is parked at its first claim (`hand_over_at` is
+ * - a payout of an account that is inactive or whose payouts are paused is parked when it is claimed (`hand_over_at` is
  *   null then) and rescheduled in batches once the account may send again; one that was handed over is followed to its end.
+ *   One that was claimed before, and of which nobody knows whether the acquirer has it, is parked too: to ask for it is to
+ *   send it, and what is sent cannot be taken back. Its outcome may still be reported meanwhile.
  */
 import { recordset } from "../sql/Recordset.ts"
 
@@ -54,9 +56,9 @@ export const claimMany = (columns: string): string => `
     FROM turns t JOIN accounts a ON a.id = t.account_id
   ),
   taken AS MATERIALIZED (
-    SELECT d.id, s.is_held AND d.hand_overs = 0 AND d.processed_at IS NULL AS is_parked
+    SELECT d.id, s.is_held AND d.processed_at IS NULL AS is_parked
     FROM shares s CROSS JOIN LATERAL (
-      SELECT p.id, p.hand_overs, p.processed_at FROM payouts p
+      SELECT p.id, p.processed_at FROM payouts p
       WHERE p.status = 'processing' AND p.hand_over_at IS NOT NULL
         AND (p.account_id, p.hand_over_at) >= (s.account_id, '-infinity')
         AND (p.account_id, p.hand_over_at) <= (s.account_id, now())

@@ -80,13 +80,13 @@ const actionsLayer = HttpApiBuilder.group(
     return handlers
       .handle("cancel", ({ params }) =>
         Effect.gen(function* () {
-          const charge = yield* orders.cancel(params.id).pipe(audit.after("chargeActions.cancel"))
+          const charge = yield* orders.cancel(params.id, audit.note("chargeActions.cancel", params.id))
           return toOperatorCharge(charge, yield* Clock.currentTimeMillis)
         }).pipe(Effect.catchTags(failures))
       )
       .handle("refund", ({ params }) =>
         Effect.gen(function* () {
-          const charge = yield* orders.refund(params.id).pipe(audit.after("chargeActions.refund"))
+          const charge = yield* orders.refund(params.id, audit.note("chargeActions.refund", params.id))
           return toOperatorCharge(charge, yield* Clock.currentTimeMillis)
         }).pipe(Effect.catchTags({ ...failures, InsufficientBalanceError: insufficientBalance }))
       )
