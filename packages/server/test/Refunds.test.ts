@@ -257,4 +257,26 @@ layer(servicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databaseConne
       assert.deepStrictEqual(disputes, [{ status: "lost" }])
     })
   )
+
+  it.effect.each([{ ends: "done" }, { ends: "refused" }])(
+    "a MED that a process of the release before opens meanwhile takes nothing twice (the refund is $ends)",
+    ({ ends }) =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        answer = Effect.fail(new AcquirerUnclear({ reason: "no answer" }))
+        const { accountId, id } = yield* charged(0)
+        yield* refund(id)
+        yield* sql`UPDATE charges SET status = 'infraction', sequence = sequence + 1 WHERE id = ${id}::uuid`
+        yield* sql`INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+          VALUES (uuidv7(), ${accountId}::uuid, 'available', 'blocked', 1000, ${id}::uuid, 'charge.infraction', now())`
+        yield* sql`UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'blocked' THEN 1000 ELSE -1000 END
+          WHERE owner_id = ${accountId}::uuid AND kind IN ('available', 'blocked')`
+        assert.deepInclude(yield* keptOf(accountId), { available: -1000, blocked: 1000 })
+        answer = ends === "done" ? Effect.void : Effect.fail(new AcquirerRefused({ reason: "no" }))
+        yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE charge_id = ${id}::uuid`
+        assert.strictEqual(yield* ChargeOrders.use((orders) => orders.finishDue), 1)
+        assert.strictEqual(yield* statusOf(id), ends === "done" ? "refunded" : "infraction")
+        assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: ends === "done" ? 0 : 1000 })
+      })
+  )
 })

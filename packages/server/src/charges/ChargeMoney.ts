@@ -63,6 +63,26 @@ export class ChargeMoney extends Context.Service<
                 released_at = CASE WHEN amount = ${amount}::bigint THEN now() END
               WHERE charge_id = ${chargeId}::uuid`)
 
+      /**
+       * A process of the release before, which knows no orders, blocks the value of a charge whose refund took it already:
+       * what it took a second time goes back.
+       */
+      const unblock = Effect.fnUntraced(function* (charge: StoredCharge) {
+        const [row] = yield* sql<{ blocked: bigint }>`
+          SELECT coalesce(sum(CASE WHEN credit = 'blocked' THEN amount WHEN debit = 'blocked' THEN -amount END), 0)::bigint
+            AS blocked
+          FROM ledger_transfers WHERE resource_id = ${charge.id}::uuid`
+        const movement = transfer(ids, {
+          accountId: charge.accountId,
+          debit: "blocked",
+          credit: "available",
+          amount: Number(row?.blocked ?? 0n),
+          resourceId: charge.id,
+          reason: "charge.infraction"
+        })
+        yield* orders.transfer(charge.id, movement)
+      })
+
       return ChargeMoney.of({
         lock: Effect.fnUntraced(function* (chargeId) {
           const [known] = yield* sql<{ account_id: string }>`
@@ -74,6 +94,7 @@ export class ChargeMoney extends Context.Service<
           const [release] = yield* sql<{ amount: bigint }>`
             SELECT amount FROM releases WHERE charge_id = ${chargeId}::uuid AND released_at IS NULL FOR UPDATE`
           const order = yield* orders.lockOpenOf(chargeId)
+          if (order?.kind === "refund" && charge.status === "infraction") yield* unblock(charge)
           return { charge, unreleased: Number(release?.amount ?? 0n), order }
         }),
 

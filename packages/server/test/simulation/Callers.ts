@@ -6,7 +6,7 @@
  */
 import { AcquirerReports } from "../../src/acquirer/AcquirerReports.ts"
 import type { AcquirerReport } from "../../src/acquirer/AcquirerReport.ts"
-import { Accounts } from "../../src/accounts/Accounts.ts"
+import { Accounts, type AccountSettings } from "../../src/accounts/Accounts.ts"
 import { ApiKeys } from "../../src/accounts/ApiKeys.ts"
 import { ChargeOrders } from "../../src/charges/ChargeOrders.ts"
 import { Charges } from "../../src/charges/Charges.ts"
@@ -24,6 +24,7 @@ import { type Books, endToEndIdOf, type Pix, type Sent } from "./Books.ts"
 import type { Database, Server } from "./Database.ts"
 import type { Machine } from "./Machine.ts"
 import type { Receivers } from "./Receivers.ts"
+import { makeStops, type Stop } from "./Stops.ts"
 import { type Request, Routes, type ServerProcess, type Services } from "./ServerProcess.ts"
 
 /** An account of the simulation, with what the model has to know of it. */
@@ -77,6 +78,8 @@ export interface Callers {
   readonly act: (process: ServerProcess) => Promise<void>
   /** What is left of it after the storm; false when nothing is. */
   readonly finish: (process: ServerProcess) => Promise<boolean>
+  /** No account is stopped any more. */
+  readonly resume: (process: ServerProcess) => void
   /** Whoever was refused, and asked again without being answered, asks once more. */
   readonly askAgain: () => void
   /** Reads back what was answered: a resource that was told of is there for ever. */
@@ -101,6 +104,7 @@ export const makeCallers = (options: {
   /** Whoever died while it was told has not heard. */
   const isTelling = (subject: Pix | Sent) => telling.get(subject)?.alive === true
   const cancels = new Set<string>()
+  const stops = makeStops()
   /** MEDs that the service knows of, and has made a dispute of that we have not seen. */
   const learn = new Set<Pix>()
 
@@ -146,6 +150,14 @@ export const makeCallers = (options: {
     operation.isSettled = true
   }
 
+  /** Refused for its account is stopped: that must be possible, and a known key is replayed all the same. */
+  const refusedAsStopped = (operation: Operation, wasKnown: boolean, isOpen: boolean) => {
+    if (wasKnown) broken.push(`${operation.name} is refused, and was done before`)
+    if (isOpen) broken.push(`${operation.name} is refused, and nobody stopped its account`)
+    machine.count("creations refused, for their account is stopped")
+    operation.isSettled = true
+  }
+
   const create = (kind: Operation["kind"], merchant: Merchant, fields: Readonly<Record<string, unknown>>) => {
     const name = `${kind} ${operations.length}`
     const body = { ...fields, description: name, reference: name }
@@ -166,13 +178,21 @@ export const makeCallers = (options: {
           idempotencyKey: `the-key-of-${name.replaceAll(" ", "-")}`,
           body: isGarbled ? { amount: "?" } : body
         }
+        const wasKnown = operation.id !== undefined
+        const stop = stops.known(merchant.accountId, kind)
         request(process, name, asked, ({ body: answered, headers, status }) => {
           const told = answered as { readonly id?: string; readonly code?: string; readonly charge_id?: string }
           if (status === 503) return
           if (status === 201) {
             const isReplay = headers?.["idempotent-replayed"] === "true"
             if (!isReplay && fresh++ > 0) broken.push(`${name} is done again`)
+            if (!isReplay && stops.held(merchant.accountId, kind, stop, "isStopped")) {
+              broken.push(`${name} is done, and its account is stopped`)
+            }
             return named(operation, told.id)
+          }
+          if (told.code === "ACCOUNT_INACTIVE") {
+            return refusedAsStopped(operation, wasKnown, stops.held(merchant.accountId, kind, stop, "isOpen"))
           }
           if (kind === "charge" && status === 422 && told.code === "ACQUIRER_REJECTED") {
             return named(operation, told.charge_id)
@@ -217,12 +237,17 @@ export const makeCallers = (options: {
                   pix_key: "ana@example.com"
                 })
               ).pipe(Effect.map(({ payout }) => payout.id))
+        const wasKnown = operation.id !== undefined
+        const stop = stops.known(merchant.accountId, kind)
         call(process, name, made, (exit) => {
           machine.note(process, `-> ${name}: ${Exit.isSuccess(exit) ? exit.value : errorOf(exit)?._tag}`)
           if (Exit.isSuccess(exit)) return named(operation, exit.value)
           const error = errorOf(exit)
           if (error?._tag === "ChargeRejected")
             return named(operation, (error as { readonly chargeId?: string }).chargeId)
+          if (error?._tag === "AccountInactiveError") {
+            return refusedAsStopped(operation, wasKnown, stops.held(merchant.accountId, kind, stop, "isOpen"))
+          }
           if (error?._tag === "InsufficientBalanceError") operation.isSettled = true
           else if (error !== undefined && error._tag !== "Unavailable") broken.push(`${name} fails with ${error._tag}`)
         })
@@ -416,6 +441,23 @@ export const makeCallers = (options: {
     return some.length > 0 ? some : ["charge.pix.paid"]
   }
 
+  const updateAccount = (process: ServerProcess, { accountId }: Merchant, update: Stop & Partial<AccountSettings>) => {
+    const answered = stops.begin(accountId, update)
+    operate(
+      process,
+      `account ${JSON.stringify(update)}`,
+      Accounts.use((accounts) => accounts.update(accountId, update)),
+      [],
+      (exit) => answered(Exit.isSuccess(exit))
+    )
+  }
+
+  const resume = (process: ServerProcess) => {
+    for (const merchant of merchants) {
+      updateAccount(process, merchant, { status: "active", payouts_paused: false, charges_paused: false })
+    }
+  }
+
   const actAsOperator = (process: ServerProcess) => {
     const charge = known("charge").length === 0 ? undefined : machine.pick(known("charge"))
     const payout = known("payout").length === 0 ? undefined : machine.pick(known("payout"))
@@ -456,13 +498,16 @@ export const makeCallers = (options: {
         )
       case 5: {
         const merchant = machine.pick(merchants)
-        const update =
-          machine.random() < 0.5
-            ? { auto_payout_enabled: machine.random() < 0.5 }
-            : { payouts_paused: machine.random() < 0.5 }
-        if (update.payouts_paused === true) machine.count("payouts are paused")
-        const updated = Accounts.use((accounts) => accounts.update(merchant.accountId, update))
-        return operate(process, `account ${JSON.stringify(update)}`, updated, [])
+        const update = machine.pick([
+          { auto_payout_enabled: machine.random() < 0.5 },
+          { payouts_paused: machine.random() < 0.5 },
+          { charges_paused: machine.random() < 0.4 },
+          { status: machine.random() < 0.4 ? ("inactive" as const) : ("active" as const) }
+        ])
+        if ("payouts_paused" in update && update.payouts_paused) machine.count("payouts are paused")
+        if ("charges_paused" in update && update.charges_paused) machine.count("charges are paused")
+        if ("status" in update && update.status === "inactive") machine.count("accounts are made inactive")
+        return updateAccount(process, merchant, update)
       }
       case 6: {
         const deliveries = [...receivers.received.keys()]
@@ -606,16 +651,17 @@ export const makeCallers = (options: {
       const told = [...books.pixes.values(), ...books.sent.values()].filter(({ reports }) => reports.length > 0)
       for (const each of told) report(process, each)
       for (const id of cancels) cancel(process, id)
-      for (const { accountId, endpoints, key } of merchants) {
-        const resumed = Accounts.use((accounts) => accounts.update(accountId, { payouts_paused: false }))
-        operate(process, "resume payouts", resumed, [])
+      resume(process)
+      for (const { endpoints, key } of merchants) {
         for (const id of endpoints) {
-          const resume: Request = { method: "PATCH", path: `/v1/webhooks/${id}`, key, body: { active: true } }
-          request(process, "resume an endpoint", resume, () => {})
+          const resumed: Request = { method: "PATCH", path: `/v1/webhooks/${id}`, key, body: { active: true } }
+          request(process, "resume an endpoint", resumed, () => {})
         }
       }
       return unsettled.length > 0 || told.length > 0 || cancels.size > 0
     },
+
+    resume,
 
     askAgain: () => {
       for (const each of operations) if (each.id === undefined) each.isSettled = false

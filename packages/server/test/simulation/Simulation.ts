@@ -153,6 +153,8 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     // One alone, so that all its places can be taken.
     const [process, ...others] = serving()
     for (const other of others) other.kill()
+    callers.resume(process!)
+    await until(() => callers.waiting() === 0 && server.isQuiet())
     broken.push(...(await besiege({ machine, server, database, callers, receivers, process: process!, until })))
   }
 
