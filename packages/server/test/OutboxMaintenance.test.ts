@@ -61,6 +61,12 @@ layer(TestService.layer({}), { excludeTestServices: true })("Versions of subscri
       yield* removeOldVersions
       yield* removeOldVersions
       assert.strictEqual((yield* versionsOf(id)).length, 2)
+      // It keeps those of its own version, not all that came after it.
+      for (const events of [["charge.pix.refunded"], ["charge.pix.paid"]]) yield* changed(key, id, { events })
+      yield* sql`UPDATE webhook_endpoint_versions SET ended_at = now() - interval '2 minutes'
+        WHERE endpoint_id = ${id}::uuid AND ended_at IS NOT NULL`
+      yield* eventually(Effect.andThen(removeOldVersions, versionsOf(id)), ({ length }) => length === 2)
+      assert.deepStrictEqual(yield* versionsOf(id), ["1 to 2: charge.pix.paid", "4 to now: charge.pix.paid"])
       yield* sql`DELETE FROM outbox_failures WHERE account_id = ${accountId}::uuid`
       yield* eventually(Effect.andThen(removeOldVersions, versionsOf(id)), ({ length }) => length === 1)
       yield* remove(key, id)

@@ -3,7 +3,8 @@
  *
  * Guarantees: in batches, in any process, so that resuming takes no longer for a million of them than for one, and a
  * process that dies leaves none behind; what fell due meanwhile is due now, the rest as it was. Parked deliveries of a
- * deleted endpoint are canceled. A round that fails is done in halves; one that fails alone is left out for a while.
+ * deleted endpoint are canceled. A round that fails is done in halves; one that fails alone is left out for a while. A
+ * round looks at a bounded number of owners, and is shared by their accounts, whatever one of them resumes.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -16,7 +17,7 @@ import { forever } from "../Loops.ts"
 import { attempted, inHalves, type StatementFailed } from "../sql/Isolation.ts"
 import { orUnavailable } from "../sql/Unavailable.ts"
 import { arrayOf } from "./Claimed.ts"
-import { isActiveOwner } from "./DeliveryStatements.ts"
+import { isActiveOwner, NONE } from "./DeliveryStatements.ts"
 import { makeSkipped } from "./Skipped.ts"
 
 export class HeldDeliveries extends Context.Service<
@@ -45,29 +46,39 @@ export const loop = Layer.effectDiscard(
     const nudge = yield* Nudge
     const held = yield* HeldDeliveries
     const skipped = makeSkipped(yield* Clock.Clock)
-    const isolated = (skip: string, failure: StatementFailed) =>
+    // The owner behind which the next round begins, and how many were rescheduled since the first owner.
+    let after = NONE
+    let found = 0
+    const isolated = (parameters: ReadonlyArray<unknown>, failure: StatementFailed) =>
       Effect.gen(function* () {
         yield* Effect.logWarning(`rescheduling parked deliveries failed and is done in halves: ${failure.message}`)
-        const found = yield* orUnavailable(sql.unsafe<{ readonly id: string }>(candidates, [skip]))
+        const rows = yield* orUnavailable(sql.unsafe<Row>(candidates, parameters))
         const done = yield* inHalves(
-          found.map(({ id }) => id),
-          (ids) => attempted(sql.unsafe(letGoThese, [arrayOf(ids)])),
+          rows.flatMap(({ id }) => (id === null ? [] : [id])),
+          (ids) => attempted(sql.unsafe<Row>(letGoThese, [arrayOf(ids)])),
           (id, { message }) =>
             Effect.andThen(
               Effect.sync(() => skipped.add(id)),
               Effect.logError(`parked delivery ${id} cannot be rescheduled: ${message}`)
             )
         )
-        return done.flat()
+        return [...rows.slice(0, 1).map((row) => ({ ...row, id: null })), ...done.flat()]
       })
     const round = Effect.gen(function* () {
-      yield* held.rest
-      const skip = arrayOf(skipped.ids())
-      const rows = yield* attempted(sql.unsafe(letGo, [skip])).pipe(
-        Effect.catchTag("StatementFailed", (failure) => isolated(skip, failure))
+      // What wakes it in the midst has it begin again at the end.
+      if (after === NONE) {
+        yield* held.rest
+        found = 0
+      }
+      const parameters = [arrayOf(skipped.ids()), after]
+      const rows = yield* attempted(sql.unsafe<Row>(letGo, parameters)).pipe(
+        Effect.catchTag("StatementFailed", (failure) => isolated(parameters, failure))
       )
-      if (rows.length > 0) nudge.wake()
-      return rows.length
+      const count = rows.filter(({ id }) => id !== null).length
+      found += count
+      after = rows[0]?.walked_to ?? NONE
+      if (count > 0) nudge.wake()
+      return after === NONE ? found : 1
     })
     yield* Effect.forkScoped(forever("held deliveries", round, Effect.timeoutOption(held.await, WHAT_IS_LEFT_BEHIND)))
   })
@@ -75,6 +86,16 @@ export const loop = Layer.effectDiscard(
 
 /** Most that one statement reschedules. */
 const AT_ONCE = 2000
+
+/** Most owners that one statement steps to. */
+const OWNERS = 2000
+
+/** One row at least, without a delivery where nothing was rescheduled. */
+interface Row {
+  readonly id: string | null
+  /** The last owner, where there may be others behind it. */
+  readonly walked_to: string | null
+}
 
 /** How soon another process lets go what one left when it died. */
 const WHAT_IS_LEFT_BEHIND = "15 seconds"
@@ -89,14 +110,17 @@ const parked = (condition: string) => `
 
 const free = (lock: string) => `
   holding AS (
-    (${parked("")})
+    (${parked(`AND ${owner} > $2::uuid`)})
     UNION ALL
     SELECT (${parked(`AND ${owner} > h.owner`)}) FROM holding h WHERE h.owner IS NOT NULL
   ),
-  free AS MATERIALIZED (
-    SELECT t.id, o.deleted_at FROM holding h
+  walked AS MATERIALIZED (SELECT owner FROM holding WHERE owner IS NOT NULL LIMIT ${OWNERS}),
+  owners AS MATERIALIZED (
+    SELECT h.owner, o.account_id, o.deleted_at, row_number() OVER (PARTITION BY o.account_id ORDER BY h.owner) AS nth,
+      count(*) OVER (PARTITION BY o.account_id) AS of_account
+    FROM walked h
     CROSS JOIN LATERAL (
-      SELECT w.deleted_at, w.deleted_at IS NOT NULL OR (
+      SELECT d.account_id, w.deleted_at, w.deleted_at IS NOT NULL OR (
         coalesce(w.active AND w.disabled_at IS NULL, true)
         AND ${isActiveOwner("d.account_id", "coalesce(w.application_id, d.application_id)")}
       ) AS is_free
@@ -105,30 +129,47 @@ const free = (lock: string) => `
         WHERE held_due_at IS NOT NULL AND ${owner} = h.owner LIMIT 1
       ) d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
     ) o
+    WHERE o.is_free
+  ),
+  free AS MATERIALIZED (
+    SELECT t.id, o.deleted_at
+    FROM (
+      SELECT o.owner, o.deleted_at, greatest(1, ${AT_ONCE} / (s.accounts * o.of_account)) AS share
+      FROM owners o CROSS JOIN (SELECT count(DISTINCT account_id) AS accounts FROM owners) s
+      ORDER BY o.nth
+    ) o
     CROSS JOIN LATERAL (
       SELECT id FROM deliveries
-      WHERE held_due_at IS NOT NULL AND ${owner} = h.owner AND id <> ALL ($1::uuid[])
-      LIMIT ${AT_ONCE} ${lock}
+      WHERE held_due_at IS NOT NULL AND ${owner} = o.owner AND id <> ALL ($1::uuid[])
+      LIMIT o.share ${lock}
     ) t
-    WHERE o.is_free
     LIMIT ${AT_ONCE}
   )`
 
-const rescheduling = `
-  UPDATE deliveries d SET
-    status = CASE WHEN f.deleted_at IS NULL THEN d.status ELSE 'canceled' END,
-    reason = CASE WHEN f.deleted_at IS NULL THEN d.reason ELSE 'endpoint deleted' END,
-    due_at = CASE WHEN f.deleted_at IS NULL THEN greatest(d.held_due_at, now()) END,
-    held_due_at = NULL
-  FROM free f WHERE d.id = f.id
-  RETURNING d.id`
+const walkedTo = `(SELECT owner FROM walked OFFSET ${OWNERS - 1} LIMIT 1)`
 
-const letGo = `WITH RECURSIVE ${free("FOR UPDATE SKIP LOCKED")} ${rescheduling}`
+const rescheduled = `
+  rescheduled AS (
+    UPDATE deliveries d SET
+      status = CASE WHEN f.deleted_at IS NULL THEN d.status ELSE 'canceled' END,
+      reason = CASE WHEN f.deleted_at IS NULL THEN d.reason ELSE 'endpoint deleted' END,
+      due_at = CASE WHEN f.deleted_at IS NULL THEN greatest(d.held_due_at, now()) END,
+      held_due_at = NULL
+    FROM free f WHERE d.id = f.id
+    RETURNING d.id
+  )`
 
-const candidates = `WITH RECURSIVE ${free("")} SELECT id FROM free`
+const letGo = `
+  WITH RECURSIVE ${free("FOR UPDATE SKIP LOCKED")},${rescheduled}
+  SELECT r.id, w.walked_to FROM (SELECT ${walkedTo} AS walked_to) w LEFT JOIN rescheduled r ON true`
+
+const candidates = `
+  WITH RECURSIVE ${free("")}
+  SELECT f.id, w.walked_to FROM (SELECT ${walkedTo} AS walked_to) w LEFT JOIN free f ON true`
 
 const letGoThese = `
   WITH free AS MATERIALIZED (
     SELECT d.id, w.deleted_at FROM deliveries d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
     WHERE d.id = ANY ($1::uuid[]) AND d.held_due_at IS NOT NULL FOR UPDATE OF d SKIP LOCKED
-  ) ${rescheduling}`
+  ),${rescheduled}
+  SELECT id, NULL::uuid AS walked_to FROM rescheduled`

@@ -1,8 +1,8 @@
 /**
  * Removes versions of subscriptions that no change needs any more.
  *
- * Guarantees: a version stays while an outbox row, or a failure that may be retried, was committed under it or an
- * earlier one; a bounded number goes in each round.
+ * Guarantees: a version stays while an outbox row was committed under it or an earlier one, or a failure that may be
+ * retried under it: a failure, which may stay for long, keeps no later ones. A bounded number goes in each round.
  *
  * Why two steps: a transaction may have read a version in its snapshot and not have committed its outbox row yet, and
  * with a synchronous standby away it may stay so for long. A minute after a version ended, when every statement that
@@ -44,16 +44,17 @@ const mark = `
 
 const remove = `
   WITH needed AS MATERIALIZED (
-    SELECT account_id, min(endpoints_version) AS version FROM (
-      SELECT account_id, endpoints_version FROM outbox
-      UNION ALL SELECT account_id, endpoints_version FROM outbox_failures
-    ) o GROUP BY account_id
+    SELECT account_id, min(endpoints_version) AS version FROM outbox GROUP BY account_id
   )
   DELETE FROM webhook_endpoint_versions v
   WHERE (v.endpoint_id, v.from_version) IN (
     SELECT e.endpoint_id, e.from_version FROM webhook_endpoint_versions e
     WHERE e.ended_at < now() - interval '1 minute' AND e.removable_from <= pg_snapshot_xmin(pg_current_snapshot())
       AND NOT EXISTS (SELECT 1 FROM needed n WHERE n.account_id = e.account_id AND n.version < e.to_version)
+      AND NOT EXISTS (
+        SELECT 1 FROM outbox_failures f WHERE f.account_id = e.account_id
+          AND f.endpoints_version >= e.from_version AND f.endpoints_version < e.to_version
+      )
     ORDER BY e.ended_at LIMIT ${AT_ONCE} FOR UPDATE SKIP LOCKED
   )
   RETURNING v.endpoint_id`
