@@ -53,7 +53,7 @@ export interface SettingsShape {
   readonly maxConnections: number
   /** How long a caller may take to read an answer before its connection is closed. */
   readonly answerTimeoutMs: number
-  /** How long a process that is told to stop still answers, so that balancers can leave it. */
+  /** How long a process still answers after SIGTERM, so that balancers can leave it. */
   readonly shutdownDelayMs: number
   readonly processes: number
   readonly logLevel: "debug" | "info" | "warn" | "error" | "none"
@@ -126,6 +126,6 @@ const config: Config.Config<SettingsShape> = Config.all({
 })
 
 export class Settings extends Context.Service<Settings, SettingsShape>()("@pix-payments/server/Settings") {
-  /** Read from the environment; fails with every malformed variable named. */
+  /** Read from the environment; fails with the first malformed variable named. */
   static readonly layer = Layer.effect(Settings, Effect.map(config, Settings.of))
 }
