@@ -773,6 +773,37 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
     })
   )
 
+  it.effect("an approval whose caller goes away is written down all the same", () =>
+    Effect.gen(function* () {
+      const { operatorToken, operatorUrl } = yield* TestService
+      const sql = yield* SqlClient
+      const { key } = yield* funded(10_000, { auto_payout_enabled: false })
+      const { id } = yield* paidOut(key)
+      // It is done, and cannot be written down yet.
+      yield* Effect.gen(function* () {
+        yield* sql`LOCK TABLE audit IN SHARE MODE`
+        const asked = yield* Effect.forkChild(
+          Effect.promise((signal) =>
+            fetch(`${operatorUrl}/operator/v1/payouts/${id}/approve`, {
+              method: "POST",
+              headers: { "x-operator-token": operatorToken },
+              signal
+            })
+          )
+        )
+        yield* payoutReaching(key, id, "completed")
+        yield* Fiber.interrupt(asked)
+        // The server has seen it.
+        for (let n = 0; n < 5; n++) yield* operated("GET", `/payouts/${id}`)
+      }).pipe(sql.withTransaction)
+      yield* eventually(
+        sql`SELECT 1 FROM audit WHERE resource_id = ${id}::uuid AND action = 'payoutActions.approve'`,
+        ({ length }) => length === 1,
+        5000
+      )
+    })
+  )
+
   it.effect("approve and cancel at the same moment: one wins, the other is 409 INVALID_STATE", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService

@@ -37,7 +37,7 @@ export class Audit extends Context.Service<
     ) => <A extends { readonly id: string }, E, R>(
       change: Effect.Effect<A, E, R>
     ) => Effect.Effect<A, Exclude<E, SqlError> | Unavailable, R | CurrentOperator>
-    /** Does a change that commits by itself, and notes it then. */
+    /** Does a change that commits by itself, and notes it then, also where the caller goes away meanwhile. */
     readonly after: (
       action: string
     ) => <A extends { readonly id: string }, E, R>(
@@ -67,7 +67,8 @@ export class Audit extends Context.Service<
         around: (action) => (change) =>
           Effect.tap(change, ({ id }) => note(action, id)).pipe(sql.withTransaction, orUnavailable),
         note,
-        after: (action) => (change) => Effect.tap(change, ({ id }) => orUnavailable(note(action, id))),
+        after: (action) => (change) =>
+          Effect.uninterruptible(Effect.tap(change, ({ id }) => orUnavailable(note(action, id)))),
         list: (page) =>
           readPage<AuditRow>(
             { table: "audit", columns: "id, operator, action, resource_id, request_id, at" },
