@@ -279,6 +279,42 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("One bad d
     })
   )
 
+  it.effect("and forty of one account hold none of another's that the same round leased", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const hostile = yield* makeCaller()
+      const { accountId } = yield* makeCaller()
+      const hooks = yield* receiver()
+      const sql = yield* SqlClient
+      const due = (account: string, path: string, count: number) => sql`
+        WITH made AS (
+          INSERT INTO changes (id, resource_id, account_id, kind, actions, status, sequence, data, created_at)
+          SELECT uuidv7(), uuidv7(), ${account}::uuid, 'charge.pix', '{paid}', 'paid', 3, '{"status":"paid"}', now()
+          FROM generate_series(1, ${count}::integer) RETURNING *
+        )
+        INSERT INTO deliveries (id, change_id, event, resource_id, account_id, url, destination, destination_hash, status,
+          due_at, created_at)
+        SELECT uuidv7(), id, 'charge.pix.paid', resource_id, account_id, ${`${hooks.url}${path}`}, ${hooks.url},
+          text_digest(${hooks.url} || ${path}), 'scheduled', now(), created_at FROM made`
+      const mend = yield* poisoned("UPDATE", `NEW.url = '${hooks.url}/bad' AND NEW.status = 'delivering'`)
+      yield* sql`CREATE TABLE ended (nth serial, account_id uuid, status text)`
+      yield* sql`GRANT ALL ON TABLE ended TO PUBLIC`
+      yield* sql`GRANT ALL ON SEQUENCE ended_nth_seq TO PUBLIC`
+      yield* sql`CREATE FUNCTION ended() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN INSERT INTO ended (account_id, status) VALUES (NEW.account_id, NEW.status); RETURN NULL; END $$`
+      yield* sql`CREATE TRIGGER ended AFTER UPDATE ON deliveries FOR EACH ROW
+        WHEN (NEW.status IN ('failed', 'delivered')) EXECUTE FUNCTION ended()`
+      yield* sql.withTransaction(Effect.andThen(due(hostile.accountId, "/bad", 40), due(accountId, "/good", 5)))
+      yield* eventually(sql`SELECT nth FROM ended`, ({ length }) => length === 45)
+      const [sent] = yield* sql<{ count: number }>`
+        SELECT count(*)::integer AS count FROM ended WHERE status = 'failed' AND nth < (
+          SELECT min(nth) FROM ended WHERE status = 'delivered')`
+      assert.isBelow(sent?.count ?? 40, 40)
+      yield* mend
+      yield* sql`DROP TRIGGER ended ON deliveries`
+    })
+  )
+
   it.effect("that not even the record of its outcome can be made of is set aside, and is not sent for ever", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService

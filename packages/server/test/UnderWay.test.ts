@@ -198,6 +198,20 @@ describe("Lookout", () => {
     assert.include(lookout.ask(room).behind, "other/2")
   })
 
+  it("passes along a bounded number with a claim, however many accounts have many behind, and some of each", () => {
+    const lookout = makeLookout()
+    for (let account = 0; account < 500; account++) {
+      lookout.left(Array.from({ length: 100 }, (_, index) => `${account}/${index}`))
+    }
+    const { behind, except } = lookout.ask(room)
+    assert.isAtMost(except.length, 10_000 + 500 * 4)
+    assert.strictEqual(new Set(except.map(accountOf)).size, 500)
+    // What is done makes room again.
+    lookout.claimed(due({}), behind, room)
+    lookout.left(["new/1"])
+    assert.include(lookout.ask(room).except, "new/1")
+  })
+
   it("sweeps on from the account where a full sweep ended, and round again", () => {
     const lookout = makeLookout()
     const swept = (found: Readonly<Record<string, number>>, more: Partial<SweptDue> = {}): SweptDue => ({

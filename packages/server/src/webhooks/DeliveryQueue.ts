@@ -11,8 +11,9 @@
  * - places are shared by account before they are by destination;
  * - deliveries of a paused endpoint, or of a disabled endpoint, application or account, are parked when claimed; those of
  *   a deleted endpoint are canceled; URL and secret of an endpoint are those at the claim;
- * - a round that fails is done again in halves, and a delivery that fails alone ends `failed` with PostgreSQL's words as
- *   its reason, so that one row never stops the others.
+ * - a round that fails is done again in halves of its accounts; the deliveries of one that fails alone are done in halves
+ *   beside the rounds, which leave it out meanwhile, and a delivery that fails alone ends `failed` with PostgreSQL's words
+ *   as its reason, so that one row never stops the others, nor holds what they have leased.
  *
  * A claim reads on from where the last one ended, in the order of due times, and then from destinations that are known
  * to have more. Measured: it costs the same with ten thousand and with a million waiting, for one destination or for a
@@ -32,7 +33,7 @@ import { Metrics } from "../operations/Metrics.ts"
 import * as Batching from "../sql/Batching.ts"
 import { attempted, failureOf, inHalves, type StatementFailed } from "../sql/Isolation.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
-import { arrayOf, type Claimed, placeOf, placeParameters, type TakenRow, toClaimed } from "./Claimed.ts"
+import { accountOf, arrayOf, type Claimed, placeOf, placeParameters, type TakenRow, toClaimed } from "./Claimed.ts"
 import * as statements from "./DeliveryStatements.ts"
 import { makeSkipped } from "./Skipped.ts"
 import type { Room } from "./UnderWay.ts"
@@ -135,6 +136,9 @@ export class DeliveryQueue extends Context.Service<
       const sql = yield* SqlClient
       const metrics = yield* Metrics
       const skipped = makeSkipped(yield* Clock.Clock)
+      const scope = yield* Effect.scope
+      /** Accounts whose round failed, until what fails of it is known. */
+      const apart = new Set<string>()
 
       /** Ends a delivery that failed by itself; where not even that can be done, this process leaves it out for a while. */
       const setAside = (id: string, failure: StatementFailed) =>
@@ -154,15 +158,36 @@ export class DeliveryQueue extends Context.Service<
       const claimThese = (ids: ReadonlyArray<string>, leaseMs: number) =>
         attempted(sql.unsafe<TakenRow>(statements.claimThese, [arrayOf(ids), leaseMs]))
 
-      /** Does what a claim or a sweep failed at in halves; `find` is its statement without locks. */
+      /** Finds what fails of one account's deliveries. Those that do not are due as before: the lease is none. */
+      const findFailing = (of: ReadonlyArray<Found>) =>
+        inHalves(
+          of.map(({ id }) => id),
+          (ids) => claimThese(ids, 0),
+          setAside
+        ).pipe(
+          Effect.catchCause((cause) =>
+            Effect.logWarning("deliveries could not be looked through", describeCause(cause))
+          ),
+          Effect.ensuring(Effect.sync(() => apart.delete(of[0]!.account_id)))
+        )
+
+      /** Does what a claim or a sweep failed at in halves of accounts; `find` is its statement without locks. */
       const isolated = (find: string, parameters: ReadonlyArray<unknown>, leaseMs: number, failure: StatementFailed) =>
         Effect.gen(function* () {
           yield* Effect.logWarning(`a round of deliveries failed and is done in halves: ${failure.message}`)
-          const found = yield* orUnavailable(sql.unsafe<{ readonly id: string }>(find, parameters))
+          const found = yield* orUnavailable(sql.unsafe<Found>(find, parameters))
           const taken = yield* inHalves(
-            found.map(({ id }) => id),
-            (ids) => claimThese(ids, leaseMs),
-            setAside
+            [...Map.groupBy(found, ({ account_id }) => account_id).values()],
+            (some) =>
+              claimThese(
+                some.flat().map(({ id }) => id),
+                leaseMs
+              ),
+            (of): Effect.Effect<void> => {
+              if (apart.has(of[0]!.account_id)) return Effect.void
+              apart.add(of[0]!.account_id)
+              return Effect.asVoid(Effect.forkIn(findFailing(of), scope))
+            }
           )
           return dueOf(taken.flat())
         })
@@ -177,14 +202,15 @@ export class DeliveryQueue extends Context.Service<
       })
 
       return DeliveryQueue.of({
-        claim: (lane, { behind, except, from, leaseMs, ...room }) => {
+        claim: (lane, { behind: asked, except, from, leaseMs, ...room }) => {
           const { fullAccounts, fullOrigins, limit, perAccount, perDestination, perOrigin } = room
+          const behind = asked.filter((place) => !apart.has(accountOf(place)))
           const parameters = [
             limit,
             leaseMs,
             perDestination,
             arrayOf(skipped.ids()),
-            arrayOf(fullAccounts),
+            arrayOf([...fullAccounts, ...apart]),
             from.dueAt ?? null,
             from.id,
             // Both get on, whatever there is of the other.
@@ -228,7 +254,7 @@ export class DeliveryQueue extends Context.Service<
             leaseMs,
             perDestination,
             arrayOf(skipped.ids()),
-            arrayOf(fullAccounts),
+            arrayOf([...fullAccounts, ...apart]),
             after === "" ? statements.NONE : after,
             ...placeParameters(except),
             ...placeParameters(resume),
@@ -268,6 +294,12 @@ export class DeliveryQueue extends Context.Service<
       })
     })
   )
+}
+
+/** What a round would take. */
+interface Found {
+  readonly id: string
+  readonly account_id: string
 }
 
 /** One row at least, without a delivery where nothing was taken. */

@@ -227,8 +227,12 @@ export const sweeps = forLanes(
 
 /** What a claim or a sweep with the same parameters would take, without locks. */
 export const candidates = {
-  claim: forLanes((lane) => `WITH ${claiming(lane, "")} SELECT id FROM due WHERE $2::double precision >= 0`),
-  sweep: forLanes((lane) => `WITH RECURSIVE ${sweeping(lane, "")} SELECT id FROM due WHERE $2::double precision >= 0`)
+  claim: forLanes(
+    (lane) => `WITH ${claiming(lane, "")} SELECT id, account_id FROM due WHERE $2::double precision >= 0`
+  ),
+  sweep: forLanes(
+    (lane) => `WITH RECURSIVE ${sweeping(lane, "")} SELECT id, account_id FROM due WHERE $2::double precision >= 0`
+  )
 }
 
 /** Takes these deliveries, where they are still due. */

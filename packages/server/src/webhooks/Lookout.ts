@@ -17,6 +17,7 @@ export const makeLookout = () => {
   let sweptTo = ""
   // Both in the order in which they are asked for.
   const behind = new Map<string, Set<string>>()
+  let inAll = 0
   /** Where the sweeps of an account that has more than one sweep takes go on. */
   const resume = new Map<string, string>()
 
@@ -24,13 +25,15 @@ export const makeLookout = () => {
     const account = accountOf(place)
     const places = behind.get(account) ?? new Set<string>()
     behind.set(account, places)
-    // Beyond the bound they are left to the sweeps.
-    if (places.size < MOST_BEHIND) places.add(place)
+    // Beyond the bounds they are left to the sweeps.
+    if (places.has(place) || places.size >= (inAll < MOST_BEHIND_IN_ALL ? MOST_BEHIND : LEAST_BEHIND)) return
+    places.add(place)
+    inAll++
   }
   const remove = (place: string) => {
     const account = accountOf(place)
     const places = behind.get(account)
-    places?.delete(place)
+    if (places?.delete(place) === true) inAll--
     if (places?.size === 0) behind.delete(account)
   }
   const last = (place: string) => {
@@ -125,6 +128,10 @@ const MOST_ASKED = 20
 
 /** Most destinations of one account that are known to be behind. */
 const MOST_BEHIND = 200
+
+/** Most of all accounts, which go along with each claim; beyond it an account has a few. */
+const MOST_BEHIND_IN_ALL = 10_000
+const LEAST_BEHIND = 4
 
 /** Most accounts of which a sweep remembers where it goes on. */
 const MOST_RESUMED = 1000
