@@ -156,6 +156,21 @@ describe("Two roles", () => {
       assert.deepStrictEqual(has, { deletes: false, inserts: true })
     }).pipe(Effect.scoped)
   )
+
+  it.live("what a later release was given is left to it, when a server of this one starts beside it", () =>
+    Effect.gen(function* () {
+      const owner = yield* createDatabase()
+      const env = { DATABASE_URL: Redacted.value(asService(owner)), MIGRATIONS_DATABASE_URL: Redacted.value(owner) }
+      yield* migrate(env)
+      const sql = yield* connected(owner)
+      yield* sql`CREATE TABLE later (id uuid)`
+      yield* sql.unsafe(`GRANT INSERT ON later TO ${SERVICE_ROLE}`)
+      yield* sql`INSERT INTO effect_sql_migrations (migration_id, name) VALUES (9999, 'later')`
+      assert.strictEqual((yield* migrate(env)).code, 0)
+      const [has] = yield* sql`SELECT has_table_privilege(${SERVICE_ROLE}, 'later', 'INSERT') AS inserts`
+      assert.deepStrictEqual(has, { inserts: true })
+    }).pipe(Effect.scoped)
+  )
 })
 
 const migrate = (env: Readonly<Record<string, string>>) => ran("migrate.ts", env)

@@ -82,11 +82,17 @@ export const runOrCheck = Effect.gen(function* () {
   })
 })
 
-/** True when every step of this release has been applied. */
-export const areApplied = Effect.map(
+/** How many more steps have been applied than this release knows. */
+const stepsAhead = Effect.map(
   Effect.flatMap(SqlClient, (sql) => sql<{ count: bigint }>`SELECT count(*) AS count FROM effect_sql_migrations`),
-  ([row]) => row !== undefined && Number(row.count) >= Object.keys(migrations).length
+  ([row]) => Number(row?.count ?? 0) - Object.keys(migrations).length
 )
+
+/** True when every step of this release has been applied. */
+export const areApplied = Effect.map(stepsAhead, (ahead) => ahead >= 0)
+
+/** True when steps of a later release have been applied as well. */
+export const isOfLaterRelease = Effect.map(stepsAhead, (ahead) => ahead > 0)
 
 // uuidv7() is the server's own since then.
 const OLDEST_SERVER = 180_000
