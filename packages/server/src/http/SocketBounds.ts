@@ -37,6 +37,8 @@ class Connection {
   newest: BoundedResponse | undefined
   unsent = 0
   isClosed = false
+  /** Its last bytes are written: what still comes is not done. */
+  isEnding = false
   /** Bytes to write, and then to close, once the answers before them have left. */
   last: string | undefined
 
@@ -114,6 +116,10 @@ export class BoundedServer extends Server<typeof IncomingMessage, typeof Bounded
     const { link, req } = response
     response.server = this
     if (link === undefined) return true
+    if (link.isEnding) {
+      req.socket.destroy()
+      return false
+    }
     link.unanswered++
     link.newest = response
     if (link.unanswered > MOST_PIPELINED) {
@@ -197,6 +203,13 @@ function answered(this: BoundedResponse): void {
 
 /** Writes the last bytes; the connection is closed when they are read, or soon in any case. */
 const endSoon = (socket: Socket, bytes: string): void => {
+  const connection = connections.get(socket)
+  if (connection !== undefined) connection.isEnding = true
+  if (connection?.newest?.req.complete === false) {
+    // The rest of it may still come, and it must not be done then.
+    socket.write(bytes)
+    return socket.destroySoon()
+  }
   const timer = setTimeout(() => socket.destroy(), LINGER_MS)
   timer.unref()
   socket.once("close", () => clearTimeout(timer))
