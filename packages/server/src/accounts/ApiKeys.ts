@@ -19,6 +19,7 @@ import { isAccepted, keysAndOwners, makeMemory } from "./Callers.ts"
 import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { equals, is } from "../sql/Seek.ts"
+import { leftToEnd } from "../sql/Patience.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { NotFoundError, UnknownCursor } from "../Errors.ts"
 
@@ -96,7 +97,7 @@ export class ApiKeys extends Context.Service<
           const row = rows[0]
           if (row === undefined) return yield* new NotFoundError()
           return { ...row, key }
-        }, orUnavailable),
+        }, leftToEnd(sql)),
 
         list: Effect.fn("ApiKeys.list")(
           function* (applicationId, page) {
@@ -120,7 +121,7 @@ export class ApiKeys extends Context.Service<
           const rows = yield* sql<ApiKeyRow>`UPDATE api_keys SET revoked_at = coalesce(revoked_at, now())
             WHERE id = ${id}::uuid RETURNING ${sql.literal(columns)}`
           return rows[0] ?? (yield* new NotFoundError())
-        }, orUnavailable)
+        }, leftToEnd(sql))
       })
     })
   )

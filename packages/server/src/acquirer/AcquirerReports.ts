@@ -21,7 +21,8 @@ import { Disputes } from "../disputes/Disputes.ts"
 import { NotFoundError } from "../Errors.ts"
 import { Ids } from "../Ids.ts"
 import { Payouts } from "../payouts/Payouts.ts"
-import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { leftToEnd } from "../sql/Patience.ts"
+import type { Unavailable } from "../sql/Unavailable.ts"
 import type { AcquirerReport, Outcome, Reversal } from "./AcquirerReport.ts"
 import { awaitsPayment, DeferredReports } from "./DeferredReports.ts"
 import { isCopy, once, type ReceivedReport, received, record } from "./ReportStore.ts"
@@ -54,7 +55,7 @@ export class AcquirerReports extends Context.Service<
             Effect.catchTag("NotFoundError", () => Effect.succeed("unknown" as const)),
             Effect.catchDefect((defect) => (isCopy(defect) ? Effect.succeed("ignored" as const) : Effect.die(defect)))
           )
-          if (outcome === "ignored" || outcome === "unknown") yield* orUnavailable(record(sql, came, outcome))
+          if (outcome === "ignored" || outcome === "unknown") yield* leftToEnd(sql)(record(sql, came, outcome))
           return outcome
         })
 
@@ -68,10 +69,10 @@ export class AcquirerReports extends Context.Service<
           came,
           Effect.catchTag(effect, "NotFoundError", () => Effect.succeed("unknown" as const))
         ).pipe(
-          orUnavailable,
+          leftToEnd(sql),
           Effect.catchDefect((defect) =>
             isCopy(defect)
-              ? Effect.as(orUnavailable(record(sql, came, "ignored")), "ignored" as const)
+              ? Effect.as(leftToEnd(sql)(record(sql, came, "ignored")), "ignored" as const)
               : Effect.die(defect)
           )
         )

@@ -22,7 +22,8 @@ import { Charges, type ReportFacts } from "../charges/Charges.ts"
 import { ChargeStore } from "../charges/ChargeStore.ts"
 import { Disputes } from "../disputes/Disputes.ts"
 import { NotFoundError } from "../Errors.ts"
-import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { leftToEnd } from "../sql/Patience.ts"
+import type { Unavailable } from "../sql/Unavailable.ts"
 import { AcquirerReport, type Reversal } from "./AcquirerReport.ts"
 import type { ReceivedReport } from "./ReportStore.ts"
 
@@ -70,7 +71,7 @@ export class DeferredReports extends Context.Service<
           yield* applyAll(chargeId)
         },
         sql.withTransaction,
-        orUnavailable
+        leftToEnd(sql)
       )
 
       return DeferredReports.of({
@@ -93,7 +94,7 @@ export class DeferredReports extends Context.Service<
         }),
 
         applyDue: Effect.gen(function* () {
-          const due = yield* orUnavailable(sql<{ charge_id: string }>`
+          const due = yield* leftToEnd(sql)(sql<{ charge_id: string }>`
             UPDATE deferred_reports SET due_at = now() + ${LOOK_AGAIN_MS}::double precision * interval '1 millisecond'
             WHERE (charge_id, id) IN (
               SELECT charge_id, id FROM deferred_reports WHERE due_at <= now()

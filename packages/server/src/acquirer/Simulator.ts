@@ -18,7 +18,8 @@ import type { SqlError } from "effect/sql/SqlError"
 import { Ids } from "../Ids.ts"
 import { Settings } from "../Settings.ts"
 import * as Batching from "../sql/Batching.ts"
-import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { leftToEnd } from "../sql/Patience.ts"
+import type { Unavailable } from "../sql/Unavailable.ts"
 import {
   Acquirer,
   AcquirerRefused,
@@ -53,7 +54,7 @@ export const layer = Layer.effect(
       }).pipe(
         sql.withTransaction,
         Effect.provideService(SqlClient, sql),
-        orUnavailable,
+        leftToEnd(sql),
         Effect.mapError(() => new AcquirerUnclear({ reason: "the simulator cannot keep what it was told" }))
       )
 
@@ -88,6 +89,7 @@ export const layer = Layer.effect(
     /** Takes payouts, each once; true for the first call with an id. */
     const take = yield* Batching.make<PayoutOrder, boolean>({
       maxBatch: 500,
+      writes: sql,
       run: (orders) =>
         Effect.map(
           sql.unsafe<{ readonly payout_id: string }>(takePayouts, [

@@ -15,6 +15,7 @@ import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import { randomBytes } from "node:crypto"
 import { Ids } from "../Ids.ts"
+import { leftToEnd } from "../sql/Patience.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { AcquirerReport, type Outcome } from "./AcquirerReport.ts"
 import { AcquirerReports } from "./AcquirerReports.ts"
@@ -39,7 +40,7 @@ export class SimulatorReports extends Context.Service<
 
       const tellOne = Effect.fnUntraced(function* (row: DueRow) {
         const outcome = yield* reports.receive(yield* Effect.orDie(decodeReport(row.report)))
-        yield* orUnavailable(sql`UPDATE simulator_reports SET reported_at = now() WHERE id = ${row.id}::uuid`)
+        yield* leftToEnd(sql)(sql`UPDATE simulator_reports SET reported_at = now() WHERE id = ${row.id}::uuid`)
         return outcome
       })
 
@@ -48,10 +49,10 @@ export class SimulatorReports extends Context.Service<
           function* (report) {
             const now = yield* Clock.currentTimeMillis
             // Leased to this call: the loop takes it up only if this process dies.
-            const outcome = yield* tellOne(yield* orUnavailable(dueReport(ids, report, now + LEASE_MS)))
+            const outcome = yield* tellOne(yield* leftToEnd(sql)(dueReport(ids, report, now + LEASE_MS)))
             // After it is told: whoever asks for the outcome meanwhile does not find what nobody has reported.
             // What was refused as a copy is no outcome.
-            if ("payoutId" in report && outcome === "applied") yield* orUnavailable(settlePayout(report))
+            if ("payoutId" in report && outcome === "applied") yield* leftToEnd(sql)(settlePayout(report))
             return outcome
           },
           Effect.provideService(SqlClient, sql)
@@ -66,7 +67,7 @@ export class SimulatorReports extends Context.Service<
           ),
 
         tellDue: Effect.gen(function* () {
-          const due = yield* orUnavailable(sql<DueRow>`
+          const due = yield* leftToEnd(sql)(sql<DueRow>`
             UPDATE simulator_reports SET due_at = now() + ${LEASE_MS}::double precision * interval '1 millisecond'
             WHERE id IN (
               SELECT id FROM simulator_reports WHERE reported_at IS NULL AND due_at <= now()

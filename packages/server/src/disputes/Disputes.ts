@@ -22,7 +22,8 @@ import type { StoredCharge } from "../charges/ChargeStore.ts"
 import { InvalidStateError, NotFoundError } from "../Errors.ts"
 import { type Changed, tell } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
-import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { leftToEnd } from "../sql/Patience.ts"
+import type { Unavailable } from "../sql/Unavailable.ts"
 import { type DisputeMessage, DisputeStore, type StoredDispute } from "./DisputeStore.ts"
 
 export class Disputes extends Context.Service<
@@ -79,7 +80,7 @@ export class Disputes extends Context.Service<
         return moved
       })
 
-      const atomically = <A, E, R>(effect: Effect.Effect<A, E, R>) => orUnavailable(sql.withTransaction(effect))
+      const atomically = <A, E, R>(effect: Effect.Effect<A, E, R>) => leftToEnd(sql)(sql.withTransaction(effect))
 
       const open = Effect.fnUntraced(function* (
         locked: LockedCharge,

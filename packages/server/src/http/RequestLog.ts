@@ -14,6 +14,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { Ids } from "../Ids.ts"
 import { forever } from "../Loops.ts"
 import { Metrics } from "../operations/Metrics.ts"
+import { leftToEndHowever } from "../sql/Patience.ts"
 import { recordset } from "../sql/Recordset.ts"
 import type { RequestInfo } from "./RequestInfo.ts"
 
@@ -39,7 +40,8 @@ export class RequestLog extends Context.Service<
             Effect.sync(() => {
               buffer = [...lines, ...buffer]
             })
-          )
+          ),
+          leftToEndHowever(sql)
         )
       })
 

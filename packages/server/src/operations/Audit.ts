@@ -17,6 +17,7 @@ import type { UnknownCursor } from "../Errors.ts"
 import { CurrentRequest } from "../http/Edge.ts"
 import { Ids } from "../Ids.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
+import { leftToEnd } from "../sql/Patience.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
 export interface AuditRow {
@@ -65,10 +66,10 @@ export class Audit extends Context.Service<
 
       return Audit.of({
         around: (action) => (change) =>
-          Effect.tap(change, ({ id }) => note(action, id)).pipe(sql.withTransaction, orUnavailable),
+          Effect.tap(change, ({ id }) => note(action, id)).pipe(sql.withTransaction, leftToEnd(sql)),
         note,
         after: (action) => (change) =>
-          Effect.uninterruptible(Effect.tap(change, ({ id }) => orUnavailable(note(action, id)))),
+          Effect.uninterruptible(Effect.tap(change, ({ id }) => leftToEnd(sql)(note(action, id)))),
         list: (page) =>
           readPage<AuditRow>(
             { table: "audit", columns: "id, operator, action, resource_id, request_id, at" },

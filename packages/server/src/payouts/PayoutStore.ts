@@ -409,7 +409,7 @@ export class PayoutStore extends Context.Service<
             }),
             leftToEnd(sql)
           ),
-        rescheduleParked: Effect.map(orUnavailable(sql.unsafe(rescheduleParked)), ({ length }) => length),
+        rescheduleParked: Effect.map(leftToEnd(sql)(sql.unsafe(rescheduleParked)), ({ length }) => length),
         handedOver
       })
     })

@@ -24,7 +24,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { endDeadStatement, hurried, makePatience, type Patience } from "./Patience.ts"
+import { abandon, hurried, makePatience, type Patience, withPlace } from "./Patience.ts"
 import { takeInTurn } from "./RoundRobin.ts"
 import { codeOf, faultOf, isPassing, PATIENCE_MS, Unavailable } from "./Unavailable.ts"
 
@@ -66,13 +66,15 @@ export const make = <A, B>(options: Options<A, B>): Effect.Effect<(member: A) =>
 
     /** Runs a batch; `ended` is called before its callers go on. */
     const start = (batch: Batch<A, B>, on: { slow?: () => void; tooSlow: () => void; ended: () => void }): void => {
-      const fiber = runFork(Effect.suspend(() => settle(options, batch)))
+      const settled = Effect.suspend(() => settle(options, batch))
+      const placed = options.writes === undefined ? undefined : withPlace(options.writes, settled)
+      const fiber = runFork(placed?.effect ?? settled)
       batch.patience.begin(on.slow, () => {
         batch.isSilent = true
         answer(batch.members, new Unavailable({ reason: "too-slow" }))
         on.tooSlow()
         if (options.writes === undefined) fiber.interruptUnsafe()
-        else runFork(endDeadStatement(options.writes, fiber))
+        else runFork(abandon(options.writes, fiber, placed?.hasBegun() === true))
       })
       fiber.addObserver((exit) => {
         batch.patience.end()

@@ -13,10 +13,12 @@
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
 import { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError } from "effect/sql/SqlError"
 import { Settings } from "../Settings.ts"
@@ -57,16 +59,38 @@ const client = Layer.unwrap(
   Effect.gen(function* () {
     const settings = yield* Settings
     const { url } = yield* DatabaseLocation
-    return PgClient.layer({
-      url,
-      applicationName: "pix-payments",
-      maxConnections: settings.databaseConnections,
-      connectTimeout: "3 seconds",
-      keepAlive: "15 seconds",
-      startupParameters: yield* firstConnection(url)
-    })
+    return closedWithin(
+      CLOSED_WITHIN_MS,
+      PgClient.layer({
+        url,
+        applicationName: "pix-payments",
+        maxConnections: settings.databaseConnections,
+        connectTimeout: "3 seconds",
+        keepAlive: "15 seconds",
+        startupParameters: yield* firstConnection(url)
+      })
+    )
   })
 )
+
+/** A statement takes five seconds at most. What takes longer waits for a standby, and does so in the server too. */
+const CLOSED_WITHIN_MS = 6000
+
+/** The same layer; what it does at its end is waited for that long, and then left to itself. */
+const closedWithin = <A, E, R>(ms: number, layer: Layer.Layer<A, E, R>) =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) =>
+        Effect.gen(function* () {
+          const closing = yield* Effect.forkDetach(Scope.close(scope, exit))
+          const ended = yield* Effect.interruptible(Effect.timeoutOption(Fiber.await(closing), ms))
+          if (Option.isSome(ended)) return
+          yield* Effect.logWarning("Commits wait for a standby and are left to PostgreSQL: they may be done, or not.")
+        })
+      )
+      return yield* Layer.buildWithScope(layer, scope)
+    })
+  )
 
 /** Makes the schema, as the role of `MIGRATIONS_DATABASE_URL`, and lets the service's role do what it needs. */
 const migrateAs = Effect.fnUntraced(

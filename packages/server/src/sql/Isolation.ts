@@ -7,8 +7,10 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
-import { codeOf, isPassing, orUnavailable, type Unavailable } from "./Unavailable.ts"
+import { leftToEnd } from "./Patience.ts"
+import { codeOf, isPassing, type Unavailable } from "./Unavailable.ts"
 
 /** A statement failed for the rows that it works on. */
 export class StatementFailed extends Schema.TaggedError<StatementFailed>()("StatementFailed", {
@@ -18,9 +20,9 @@ export class StatementFailed extends Schema.TaggedError<StatementFailed>()("Stat
   isTimeout: Schema.Boolean
 }) {}
 
-/** Runs a statement; fails with `StatementFailed` where other rows may succeed. */
-export const attempted = <A, R>(statement: Effect.Effect<A, SqlError, R>) =>
-  orUnavailable(
+/** Runs a statement that writes; fails with `StatementFailed` where other rows may succeed. */
+export const attempted = <A, R>(sql: SqlClient, statement: Effect.Effect<A, SqlError, R>) =>
+  leftToEnd(sql)(
     Effect.catchCause(statement, (cause): Effect.Effect<never, SqlError | StatementFailed> => {
       const fault = sqlErrorOf(cause)
       if (fault === undefined) return Effect.failCause(cause)

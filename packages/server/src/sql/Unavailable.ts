@@ -56,7 +56,11 @@ export const orUnavailable = <A, E, R>(effect: Effect.Effect<A, E | SqlError, R>
 
 /** The same for what may take longer, or less. */
 export const orUnavailableWithin = <A, E, R>(effect: Effect.Effect<A, E | SqlError, R>, patienceMs: number) =>
-  Effect.catchCause(within(effect, patienceMs), (cause): Effect.Effect<never, unknown> => {
+  passingAsUnavailable(within(effect, patienceMs))
+
+/** The same for what somebody else ends in time. */
+export const passingAsUnavailable = <A, E, R>(effect: Effect.Effect<A, E | SqlError, R>) =>
+  Effect.catchCause(effect, (cause): Effect.Effect<never, unknown> => {
     const fault = faultOf(cause)
     if (fault === undefined) return Effect.failCause(cause)
     return isPassing(fault) ? Effect.fail(new Unavailable({ reason: "database-away" })) : Effect.die(fault)
@@ -64,16 +68,21 @@ export const orUnavailableWithin = <A, E, R>(effect: Effect.Effect<A, E | SqlErr
 
 /**
  * A time-out that does not wait for the interruption, which a silent database does not answer either. A caller
- * that is interrupted waits for it as ever, so that a transaction's statements stay one after the other.
+ * that is interrupted waits for it as ever, so that a transaction's statements stay one after the other. `end` does
+ * with the effect what is to be done with it then.
  */
-const within = <A, E, R>(effect: Effect.Effect<A, E, R>, patienceMs: number): Effect.Effect<A, E | Unavailable, R> =>
+export const within = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  patienceMs: number,
+  end: (fiber: Fiber.Fiber<A, E>) => Effect.Effect<void> = Fiber.interrupt
+): Effect.Effect<A, E | Unavailable, R> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.flatMap(Effect.forkDetach(Effect.interruptible(effect), { startImmediately: true }), (fiber) =>
       restore(
         Effect.callback<A, E | Unavailable>((resume) => {
           const timer = setTimeout(() => {
             resume(new Unavailable({ reason: "too-slow" }))
-            fiber.interruptUnsafe()
+            Effect.runForkWith(fiber.context)(end(fiber))
           }, patienceMs)
           const stop = fiber.addObserver((exit) => {
             clearTimeout(timer)
@@ -84,6 +93,6 @@ const within = <A, E, R>(effect: Effect.Effect<A, E, R>, patienceMs: number): Ef
             stop()
           })
         })
-      ).pipe(Effect.onInterrupt(() => Fiber.interrupt(fiber)))
+      ).pipe(Effect.onInterrupt(() => end(fiber)))
     )
   )

@@ -32,6 +32,7 @@ import { describeCause } from "../operations/Defects.ts"
 import { Metrics } from "../operations/Metrics.ts"
 import * as Batching from "../sql/Batching.ts"
 import { attempted, failureOf, inHalves, type StatementFailed } from "../sql/Isolation.ts"
+import { leftToEnd } from "../sql/Patience.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { accountOf, arrayOf, type Claimed, placeOf, placeParameters, type TakenRow, toClaimed } from "./Claimed.ts"
 import * as statements from "./DeliveryStatements.ts"
@@ -147,7 +148,7 @@ export class DeliveryQueue extends Context.Service<
           // Too slow is not wrong: it is tried again later.
           if (failure.isTimeout) return skipped.add(id)
           metrics.deliverySetAside()
-          yield* attempted(sql.unsafe(statements.setAside, [id, failure.message])).pipe(
+          yield* attempted(sql, sql.unsafe(statements.setAside, [id, failure.message])).pipe(
             Effect.catchTag("StatementFailed", (again) => {
               skipped.add(id)
               return Effect.logError(`delivery ${id} cannot be set aside: ${again.message}`)
@@ -156,7 +157,7 @@ export class DeliveryQueue extends Context.Service<
         })
 
       const claimThese = (ids: ReadonlyArray<string>, leaseMs: number) =>
-        attempted(sql.unsafe<TakenRow>(statements.claimThese, [arrayOf(ids), leaseMs]))
+        attempted(sql, sql.unsafe<TakenRow>(statements.claimThese, [arrayOf(ids), leaseMs]))
 
       /** Finds what fails of one account's deliveries. Those that do not are due as before: the lease is none. */
       const findFailing = (of: ReadonlyArray<Found>) =>
@@ -194,6 +195,7 @@ export class DeliveryQueue extends Context.Service<
 
       const record = yield* Batching.make<Recorded, void>({
         maxBatch: 200,
+        writes: sql,
         run: (all) =>
           Effect.as(
             sql.unsafe(statements.recordMany, [JSON.stringify(all.map(toRecord)), JSON.stringify(healthOf(all))]),
@@ -221,7 +223,7 @@ export class DeliveryQueue extends Context.Service<
             arrayOf(fullOrigins),
             perOrigin
           ]
-          return attempted(sql.unsafe<ClaimRow>(statements.claims[lane], parameters)).pipe(
+          return attempted(sql, sql.unsafe<ClaimRow>(statements.claims[lane], parameters)).pipe(
             Effect.flatMap((rows): Effect.Effect<ClaimedDue> => {
               const [first] = rows
               if (first === undefined) return Effect.die(new Error("a claim says where it ended"))
@@ -260,7 +262,7 @@ export class DeliveryQueue extends Context.Service<
             ...placeParameters(resume),
             arrayOf(fullOrigins)
           ]
-          return attempted(sql.unsafe<SweepRow>(statements.sweeps[lane], parameters)).pipe(
+          return attempted(sql, sql.unsafe<SweepRow>(statements.sweeps[lane], parameters)).pipe(
             Effect.map((rows): SweptDue => ({
               ...dueOf(rows.filter((row) => row.id !== null)),
               walkedTo: rows[0]?.walked_to ?? undefined,
@@ -290,7 +292,7 @@ export class DeliveryQueue extends Context.Service<
               setAside(recorded.delivery.id, failureOf(fault))
             )
           }),
-        release: (ids) => Effect.asVoid(orUnavailable(sql.unsafe(statements.releaseMany, [arrayOf(ids)])))
+        release: (ids) => Effect.asVoid(leftToEnd(sql)(sql.unsafe(statements.releaseMany, [arrayOf(ids)])))
       })
     })
   )

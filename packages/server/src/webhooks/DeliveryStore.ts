@@ -14,6 +14,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { InvalidStateError, NotFoundError, type UnknownCursor } from "../Errors.ts"
 import { Nudge } from "../events/Nudge.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
+import { leftToEnd } from "../sql/Patience.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { type DeliveryFilters, deliveryList, shownColumns, shownJoin } from "./DeliveryLists.ts"
 
@@ -73,7 +74,7 @@ export class DeliveryStore extends Context.Service<
 
       return DeliveryStore.of({
         resend: Effect.fn("DeliveryStore.resend")(function* (id) {
-          const again = yield* orUnavailable(sql.unsafe(resendWhere("d.id = $1::uuid"), [id]))
+          const again = yield* leftToEnd(sql)(sql.unsafe(resendWhere("d.id = $1::uuid"), [id]))
           const known = yield* find(id)
           if (known === undefined) return yield* new NotFoundError()
           if (again.length === 0) return yield* new InvalidStateError({ status: known.status })
@@ -91,7 +92,7 @@ export class DeliveryStore extends Context.Service<
               lowestIdAt(of.sinceMs - CLOCKS_MS)
             ]
             const failed = of.resourceId === undefined ? failedOfEndpoint : failedOfResource
-            const again = yield* orUnavailable(sql.unsafe(resendWhere(failed), parameters))
+            const again = yield* leftToEnd(sql)(sql.unsafe(resendWhere(failed), parameters))
             found = again.length
             if (found > 0) nudge.wake()
           }

@@ -87,7 +87,7 @@ export class FanOut extends Context.Service<
           const accounts = Map.groupBy(changes, ({ account_id }) => account_id)
           const rounds = yield* inHalves(
             [...accounts.values()],
-            (some) => attempted(sql.unsafe<Row>(statements.fanOutThese, apart.these(some.flat()))),
+            (some) => attempted(sql, sql.unsafe<Row>(statements.fanOutThese, apart.these(some.flat()))),
             ([change], { message }) => apart.add(change!.account_id, message)
           )
           const walked_to = changes[0]?.walked_to ?? null
@@ -99,6 +99,7 @@ export class FanOut extends Context.Service<
           Effect.gen(function* () {
             const taken = [after, CHANGES, DELIVERIES, ...apart.leftOut()]
             const rows = yield* attempted(
+              sql,
               sql.unsafe<Row>(statements.fanOutInTurn, [...places(request), ...taken])
             ).pipe(Effect.catchTag("StatementFailed", (failure) => isolated(taken, failure)))
             // Accounts before the first of this round are looked at in the next.

@@ -62,6 +62,7 @@ export const makeFanOutApart = (sql: SqlClient, metrics: Metrics["Service"], clo
       const failures: Array<{ readonly endpointId: string | null; readonly error: string }> = []
       let isTooSlow = false
       const targets = yield* attempted(
+        sql,
         sql.unsafe<{ readonly endpoint_id: string | null }>(statements.targetsOf, [account_id, change_id])
       ).pipe(
         Effect.catchTag("StatementFailed", ({ isTimeout, message }) => {
@@ -76,6 +77,7 @@ export const makeFanOutApart = (sql: SqlClient, metrics: Metrics["Service"], clo
           isTooSlow
             ? Effect.succeed([])
             : attempted(
+                sql,
                 sql.unsafe<Row>(statements.fanOutToSome, [
                   ...these([change]),
                   `{${some.map(({ endpoint_id }) => endpoint_id ?? "NULL").join(",")}}`
@@ -102,6 +104,7 @@ export const makeFanOutApart = (sql: SqlClient, metrics: Metrics["Service"], clo
         )
       }
       return yield* attempted(
+        sql,
         sql.unsafe(statements.setAside, [
           account_id,
           change_id,
@@ -129,7 +132,7 @@ export const makeFanOutApart = (sql: SqlClient, metrics: Metrics["Service"], clo
         sql.unsafe<Change>(statements.candidatesOf, [accountId, account.atOnce, DELIVERIES, arrayOf(skipped.ids())])
       )
       const fanOutTo = (some: ReadonlyArray<Change>) =>
-        attempted(sql.unsafe<Row>(statements.fanOutThese, these(some))).pipe(
+        attempted(sql, sql.unsafe<Row>(statements.fanOutThese, these(some))).pipe(
           Effect.map(([row]) => {
             ended += row?.ended ?? 0
             row?.left_at?.forEach((place) => left.add(place))

@@ -55,7 +55,7 @@ export const loop = Layer.effectDiscard(
         const rows = yield* orUnavailable(sql.unsafe<Row>(candidates, parameters))
         const done = yield* inHalves(
           rows.flatMap(({ id }) => (id === null ? [] : [id])),
-          (ids) => attempted(sql.unsafe<Row>(letGoThese, [arrayOf(ids)])),
+          (ids) => attempted(sql, sql.unsafe<Row>(letGoThese, [arrayOf(ids)])),
           (id, { message }) =>
             Effect.andThen(
               Effect.sync(() => skipped.add(id)),
@@ -71,7 +71,7 @@ export const loop = Layer.effectDiscard(
         found = 0
       }
       const parameters = [arrayOf(skipped.ids()), after]
-      const rows = yield* attempted(sql.unsafe<Row>(letGo, parameters)).pipe(
+      const rows = yield* attempted(sql, sql.unsafe<Row>(letGo, parameters)).pipe(
         Effect.catchTag("StatementFailed", (failure) => isolated(parameters, failure))
       )
       const count = rows.filter(({ id }) => id !== null).length

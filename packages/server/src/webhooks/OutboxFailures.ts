@@ -11,6 +11,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { NotFoundError, type UnknownCursor } from "../Errors.ts"
 import { Nudge } from "../events/Nudge.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
+import { leftToEnd } from "../sql/Patience.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
 export interface OutboxFailureRow {
@@ -44,7 +45,7 @@ export class OutboxFailures extends Context.Service<
             orUnavailable
           ),
         retry: Effect.fn("OutboxFailures.retry")(function* (id) {
-          const [row] = yield* orUnavailable(sql.unsafe<OutboxFailureRow>(retryOne, [id]))
+          const [row] = yield* leftToEnd(sql)(sql.unsafe<OutboxFailureRow>(retryOne, [id]))
           if (row === undefined) return yield* new NotFoundError()
           nudge.afterCommit([{ id: row.change_id, addressed: 1 }])
           return row

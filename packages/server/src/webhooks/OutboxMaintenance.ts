@@ -13,13 +13,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { forever } from "../Loops.ts"
-import { orUnavailable } from "../sql/Unavailable.ts"
+import { leftToEnd } from "../sql/Patience.ts"
 
 /** One round; how many versions are gone. */
 export const removeOldVersions = Effect.gen(function* () {
   const sql = yield* SqlClient
-  yield* orUnavailable(sql.unsafe(mark))
-  return (yield* orUnavailable(sql.unsafe(remove))).length
+  yield* leftToEnd(sql)(sql.unsafe(mark))
+  return (yield* leftToEnd(sql)(sql.unsafe(remove))).length
 })
 
 export const loop = Layer.effectDiscard(

@@ -24,6 +24,7 @@ import { destinationOf } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
 import { Secrets } from "../Secrets.ts"
 import { Settings } from "../Settings.ts"
+import { leftToEnd } from "../sql/Patience.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { HeldDeliveries } from "./HeldDeliveries.ts"
 import { PublicAddress } from "./PublicAddress.ts"
@@ -132,14 +133,14 @@ export class WebhookEndpoints extends Context.Service<
           const lock = sql.unsafe("SELECT id FROM applications WHERE id = $1::uuid FOR NO KEY UPDATE", [
             caller.applicationId
           ])
-          const [row] = yield* sql.withTransaction(Effect.andThen(lock, insert))
+          const [row] = yield* leftToEnd(sql)(sql.withTransaction(Effect.andThen(lock, insert)))
           return row ?? (yield* new RequestRefused({ code: "VALIDATION_ERROR", details: undefined }))
-        }, orUnavailable),
+        }),
 
         update: Effect.fn("WebhookEndpoints.update")(function* (caller, id, changes) {
           yield* checkAddress(changes.url, caller)
           const { description, events, secret, url } = changes
-          const rows = yield* sql.unsafe<EndpointRow>(updateOne, [
+          const update = sql.unsafe<EndpointRow>(updateOne, [
             id,
             caller.applicationId,
             url ?? null,
@@ -152,9 +153,10 @@ export class WebhookEndpoints extends Context.Service<
             typeof secret === "string" ? secrets.seal(secret, { kind: "webhook", id }) : null,
             changes.active ?? null
           ])
+          const rows = yield* leftToEnd(sql)(update)
           if (changes.active === true) held.wake()
           return rows[0] ?? (yield* new NotFoundError())
-        }, orUnavailable),
+        }),
 
         setEnabled: Effect.fn("WebhookEndpoints.setEnabled")(function* (id, isEnabled) {
           const [row] = yield* sql.unsafe<{ readonly id: string }>(
@@ -166,7 +168,7 @@ export class WebhookEndpoints extends Context.Service<
           held.wake()
           const [found] = yield* sql.unsafe<HealthRow>(`${selectHealth} WHERE w.id = $1::uuid`, [id])
           return found ?? (yield* new NotFoundError())
-        }, orUnavailable),
+        }, leftToEnd(sql)),
 
         remove: Effect.fn("WebhookEndpoints.remove")(function* (applicationId, id) {
           yield* find(applicationId, id)
@@ -176,7 +178,7 @@ export class WebhookEndpoints extends Context.Service<
           )
           held.wake()
           if (removed.length === 0) return yield* new NotFoundError()
-        }, orUnavailable)
+        }, leftToEnd(sql))
       })
     })
   )
