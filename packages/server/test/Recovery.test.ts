@@ -49,6 +49,32 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
       })
     )
 
+    it.effect("asks for each charge at its own pace: half as often each time, and every five minutes at least", () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { accountId, key } = yield* makeCaller()
+        const sql = yield* SqlClient
+        // A second, and the time that the acquirer has.
+        const leaseMs = 1200
+        const attempts = [3, 5, 7, 8, 1000]
+        for (const attempt of attempts) {
+          const { body } = yield* create({ key })
+          yield* sql`UPDATE charges SET acquirer_answered = false WHERE id = ${body.id}::uuid`
+          yield* sql`INSERT INTO charge_recoveries (due_at, id, charge_ids, account_id, attempts)
+            VALUES (now(), ${body.id}::uuid, ARRAY[${body.id}::uuid], ${accountId}::uuid, ${attempt}::integer)`
+          const [taken] = yield* eventually(
+            sql<{ in_ms: number }>`
+              SELECT (extract(epoch FROM due_at - now()) * 1000)::float8 AS in_ms FROM charge_recoveries
+              WHERE id = ${body.id}::uuid AND account_id IS NOT NULL AND attempts = ${attempt + 1}::integer`,
+            ({ length }) => length === 1
+          )
+          const expectedMs = Math.min(leaseMs * 2 ** attempt, 300_000)
+          assert.isAtMost(taken!.in_ms, expectedMs)
+          assert.isAbove(taken!.in_ms, expectedMs / 2)
+        }
+      })
+    )
+
     it.effect("brings a charge of a slow acquirer to pending", () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
