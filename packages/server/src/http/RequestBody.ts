@@ -3,6 +3,7 @@
  */
 import * as ByteSize from "effect/ByteSize"
 import type { IncomingMessage } from "node:http"
+import { OrderedList } from "./OrderedList.ts"
 
 /** 256 KiB, for every request body of both listeners. */
 export const MAX_BODY = ByteSize.kibibytes(256)
@@ -28,7 +29,7 @@ export interface BodyReader {
 /** Reads bodies; each calls one of its reader's functions, once. */
 export const makeBodies = (mostBytesHeld = MOST_BYTES_HELD) => {
   /** Those that are half sent, in the order in which they began. */
-  const halfSent = new Set<() => void>()
+  const halfSent = new OrderedList<() => void>()
   let held = 0
 
   const makeRoom = (): void => {
@@ -47,7 +48,7 @@ export const makeBodies = (mostBytesHeld = MOST_BYTES_HELD) => {
       if (isDone) return false
       isDone = true
       held -= length
-      halfSent.delete(giveUp)
+      halfSent.remove(entry)
       return true
     }
     const giveUp = () => {
@@ -60,7 +61,7 @@ export const makeBodies = (mostBytesHeld = MOST_BYTES_HELD) => {
       request.resume()
       return done(undefined)
     }
-    halfSent.add(giveUp)
+    const entry = halfSent.add(giveUp)
     request.on("data", (chunk: Buffer) => {
       if (isDone) return
       length += chunk.length
