@@ -17,7 +17,9 @@ export class StatementFailed extends Schema.TaggedError<StatementFailed>()("Stat
   /** What PostgreSQL said. */
   message: Schema.String,
   /** The server cancelled it after `statement_timeout`. */
-  isTimeout: Schema.Boolean
+  isTimeout: Schema.Boolean,
+  /** SQLSTATE. This is what is logged: the message may quote the row. */
+  code: Schema.String
 }) {}
 
 /** Runs a statement that writes; fails with `StatementFailed` where other rows may succeed. */
@@ -60,7 +62,11 @@ const sqlErrorOf = (cause: Cause.Cause<unknown>): SqlError | undefined => {
 }
 
 export const failureOf = (fault: SqlError): StatementFailed =>
-  new StatementFailed({ message: messageOf(fault), isTimeout: codeOf(fault) === TIMED_OUT })
+  new StatementFailed({
+    message: messageOf(fault),
+    isTimeout: codeOf(fault) === TIMED_OUT,
+    code: codeOf(fault) ?? "no SQLSTATE"
+  })
 
 /** `statement_timeout`. */
 const TIMED_OUT = "57014"

@@ -144,14 +144,14 @@ export class DeliveryQueue extends Context.Service<
       /** Ends a delivery that failed by itself; where not even that can be done, this process leaves it out for a while. */
       const setAside = (id: string, failure: StatementFailed) =>
         Effect.gen(function* () {
-          yield* Effect.logError(`delivery ${id} fails by itself and is left out: ${failure.message}`)
+          yield* Effect.logError(`delivery ${id} fails by itself and is left out: ${failure.code}`)
           // Too slow is not wrong: it is tried again later.
           if (failure.isTimeout) return skipped.add(id)
           metrics.deliverySetAside()
           yield* attempted(sql, sql.unsafe(statements.setAside, [id, failure.message])).pipe(
             Effect.catchTag("StatementFailed", (again) => {
               skipped.add(id)
-              return Effect.logError(`delivery ${id} cannot be set aside: ${again.message}`)
+              return Effect.logError(`delivery ${id} cannot be set aside: ${again.code}`)
             })
           )
         })
@@ -175,7 +175,7 @@ export class DeliveryQueue extends Context.Service<
       /** Does what a claim or a sweep failed at in halves of accounts; `find` is its statement without locks. */
       const isolated = (find: string, parameters: ReadonlyArray<unknown>, leaseMs: number, failure: StatementFailed) =>
         Effect.gen(function* () {
-          yield* Effect.logWarning(`a round of deliveries failed and is done in halves: ${failure.message}`)
+          yield* Effect.logWarning(`a round of deliveries failed and is done in halves: ${failure.code}`)
           const found = yield* orUnavailable(sql.unsafe<Found>(find, parameters))
           const taken = yield* inHalves(
             [...Map.groupBy(found, ({ account_id }) => account_id).values()],

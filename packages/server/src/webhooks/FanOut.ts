@@ -80,7 +80,7 @@ export class FanOut extends Context.Service<
       /** In halves of the accounts, so that those that fail are found with few statements and cost the others no more. */
       const isolated = (taken: ReadonlyArray<unknown>, failure: StatementFailed) =>
         Effect.gen(function* () {
-          yield* Effect.logWarning(`a fan-out failed and is done in halves: ${failure.message}`)
+          yield* Effect.logWarning(`a fan-out failed and is done in halves: ${failure.code}`)
           const changes = yield* orUnavailable(
             sql.unsafe<Change & Pick<Row, "walked_to">>(statements.candidates, taken)
           )
@@ -88,7 +88,7 @@ export class FanOut extends Context.Service<
           const rounds = yield* inHalves(
             [...accounts.values()],
             (some) => attempted(sql, sql.unsafe<Row>(statements.fanOutThese, apart.these(some.flat()))),
-            ([change], { message }) => apart.add(change!.account_id, message)
+            ([change], { code }) => apart.add(change!.account_id, code)
           )
           const walked_to = changes[0]?.walked_to ?? null
           return rounds.flat().map((row) => ({ ...row, walked_to }))

@@ -48,17 +48,17 @@ export const makeFanOutApart = (sql: SqlClient, metrics: Metrics["Service"], clo
     else known.untilMs = untilMs
   }
 
-  const add = (accountId: string, message: string) =>
+  const add = (accountId: string, code: string) =>
     Effect.andThen(
       Effect.sync(() => put(accountId)),
-      Effect.logWarning(`the fan-out of account ${accountId} fails by itself and is done apart: ${message}`)
+      Effect.logWarning(`the fan-out of account ${accountId} fails by itself and is done apart: ${code}`)
     )
 
   /** A change that failed alone: its targets in halves, and what fails is set aside. Whether it was ended. */
   const endApart = (change: Change, failure: StatementFailed, left: Set<string>) =>
     Effect.gen(function* () {
       const { account_id, change_id } = change
-      yield* Effect.logWarning(`the fan-out of change ${change_id} fails by itself: ${failure.message}`)
+      yield* Effect.logWarning(`the fan-out of change ${change_id} fails by itself: ${failure.code}`)
       const failures: Array<{ readonly endpointId: string | null; readonly error: string }> = []
       let isTooSlow = false
       const targets = yield* attempted(
@@ -97,11 +97,9 @@ export const makeFanOutApart = (sql: SqlClient, metrics: Metrics["Service"], clo
       }
       // An endpoint is locked: the next turn does it.
       if (rows.flat().some(({ waiting }) => waiting > 0)) return false
-      for (const { endpointId, error } of failures) {
+      for (const { endpointId } of failures) {
         metrics.fanOutSetAside()
-        yield* Effect.logError(
-          `the fan-out of change ${change_id} to ${endpointId ?? "its own address"} is set aside: ${error}`
-        )
+        yield* Effect.logError(`the fan-out of change ${change_id} to ${endpointId ?? "its own address"} is set aside`)
       }
       return yield* attempted(
         sql,
@@ -115,7 +113,7 @@ export const makeFanOutApart = (sql: SqlClient, metrics: Metrics["Service"], clo
         Effect.as(true),
         Effect.catchTag("StatementFailed", (again) => {
           skipped.add(change_id)
-          return Effect.as(Effect.logError(`change ${change_id} cannot be set aside: ${again.message}`), false)
+          return Effect.as(Effect.logError(`change ${change_id} cannot be set aside: ${again.code}`), false)
         })
       )
     })

@@ -51,15 +51,15 @@ export const loop = Layer.effectDiscard(
     let found = 0
     const isolated = (parameters: ReadonlyArray<unknown>, failure: StatementFailed) =>
       Effect.gen(function* () {
-        yield* Effect.logWarning(`rescheduling parked deliveries failed and is done in halves: ${failure.message}`)
+        yield* Effect.logWarning(`rescheduling parked deliveries failed and is done in halves: ${failure.code}`)
         const rows = yield* orUnavailable(sql.unsafe<Row>(candidates, parameters))
         const done = yield* inHalves(
           rows.flatMap(({ id }) => (id === null ? [] : [id])),
           (ids) => attempted(sql, sql.unsafe<Row>(letGoThese, [arrayOf(ids)])),
-          (id, { message }) =>
+          (id, { code }) =>
             Effect.andThen(
               Effect.sync(() => skipped.add(id)),
-              Effect.logError(`parked delivery ${id} cannot be rescheduled: ${message}`)
+              Effect.logError(`parked delivery ${id} cannot be rescheduled: ${code}`)
             )
         )
         return [...rows.slice(0, 1).map((row) => ({ ...row, id: null })), ...done.flat()]

@@ -465,9 +465,9 @@ const actOnPayout = (world: World, index: number, action: PayoutAction): string 
     case "complete":
     case "fail": {
       const outcome = action === "complete" ? "completed" : "failed"
-      // The acquirer keeps to what it said first.
-      payout.known ??= outcome
+      // An outcome that was not applied is not kept by the acquirer either.
       if (payout.status !== "processing") return "ignored"
+      payout.known ??= outcome
       settle(world, payout, outcome)
       return "applied"
     }
