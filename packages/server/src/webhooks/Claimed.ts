@@ -2,6 +2,9 @@
 import { deliveryBody } from "@pix-payments/domain/Event"
 import type { DeliveryRow } from "./DeliveryStore.ts"
 
+/** First attempts and retries are claimed apart. */
+export type Lane = "first" | "repeated"
+
 export interface Claimed {
   readonly id: string
   readonly event: string

@@ -34,7 +34,16 @@ import * as Batching from "../sql/Batching.ts"
 import { attempted, failureOf, inHalves, type StatementFailed } from "../sql/Isolation.ts"
 import { leftToEnd } from "../sql/Patience.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
-import { accountOf, arrayOf, type Claimed, placeOf, placeParameters, type TakenRow, toClaimed } from "./Claimed.ts"
+import {
+  accountOf,
+  arrayOf,
+  type Claimed,
+  type Lane,
+  placeOf,
+  placeParameters,
+  type TakenRow,
+  toClaimed
+} from "./Claimed.ts"
 import * as statements from "./DeliveryStatements.ts"
 import { makeSkipped } from "./Skipped.ts"
 import type { Room } from "./UnderWay.ts"
@@ -60,9 +69,6 @@ export interface Recorded {
     | { readonly status: "delivered" | "failed" }
     | { readonly status: "scheduled"; readonly delayMs: number }
 }
-
-/** First attempts and retries are claimed apart. */
-export type Lane = "first" | "repeated"
 
 export interface Claim extends Room {
   readonly leaseMs: number

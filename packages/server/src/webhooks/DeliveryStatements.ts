@@ -3,8 +3,7 @@
  *
  * Every statement has two forms: one finds what is due, the other takes given ids, for rounds that are done in halves.
  */
-import { NO_DIGEST } from "./Claimed.ts"
-import type { Lane } from "./DeliveryQueue.ts"
+import { type Lane, NO_DIGEST } from "./Claimed.ts"
 
 /** What the indexes of a lane hold: what is due some time, or under way, before or after the first attempt. */
 const lanes: Readonly<Record<Lane, string>> = {
