@@ -5,7 +5,8 @@
  *
  * Environment: PORT, DATABASE_URL, DATABASE_CONNECTIONS (10: one batch of a kind is in flight, pages are read apart).
  */
-import { type Caller, makePool, selectCaller, serve } from "./fastify/app.ts"
+import { makePool, selectCaller, serve } from "./fastify/app.ts"
+import type { Caller } from "./fastify/contract.ts"
 import { batched } from "./fastify-pg-batched/batched.ts"
 import { batchedChargeStore } from "./fastify-pg-batched/charges.ts"
 import { batchedPayoutStore } from "./fastify-pg-batched/payouts.ts"

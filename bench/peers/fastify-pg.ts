@@ -7,7 +7,8 @@
  *
  * Environment: PORT, DATABASE_URL, DATABASE_CONNECTIONS (20: measured as its best, see the guide).
  */
-import { type Caller, makePool, selectCaller, serve } from "./fastify/app.ts"
+import { makePool, selectCaller, serve } from "./fastify/app.ts"
+import type { Caller } from "./fastify/contract.ts"
 import { chargeStore } from "./fastify-pg/charges.ts"
 import { payoutStore } from "./fastify-pg/payouts.ts"
 

@@ -8,10 +8,10 @@
 // This is no Effect program.
 import { createHash } from "node:crypto"
 import { Client } from "pg"
-import { makeHistogram, record } from "../src/Histogram.ts"
-import { chargeIdOf } from "../src/Seeds.ts"
-import type { LoadOrder, LoadResult } from "../src/load.ts"
-import { chargeData } from "../src/SampleCharge.ts"
+import { makeHistogram, record } from "../load/Histogram.ts"
+import { chargeIdOf } from "../load/Seeds.ts"
+import type { LoadOrder, LoadResult } from "../load/closedLoop.ts"
+import { chargeData } from "../load/SampleCharge.ts"
 
 const BATCH = 50
 

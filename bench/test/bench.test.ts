@@ -5,9 +5,9 @@ import { execFile } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { describe, expect, it } from "vitest"
-import { scalingOf, type Turn } from "../src/Report.ts"
+import { scalingOf, type Turn } from "../measure/Report.ts"
 
-const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
+const main = fileURLToPath(new URL("../main.ts", import.meta.url))
 
 /** Runs the bench for a moment: a run that fails rejects, with what it printed. Gives the lines of its tables. */
 const quick = async (args: ReadonlyArray<string>) => {

@@ -8,9 +8,9 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
-import { insertAccount } from "../src/Accounts.ts"
-import { contenders, withDatabase } from "../src/Contenders.ts"
-import type { Target } from "../src/Jobs.ts"
+import { insertAccount } from "../load/Accounts.ts"
+import { contenders, withDatabase } from "../measure/Contenders.ts"
+import type { Target } from "../load/Jobs.ts"
 
 declare module "vitest" {
   export interface ProvidedContext {

@@ -12,7 +12,7 @@ import {
 import { chargeStore } from "../fastify-pg/charges.ts"
 import { batched } from "./batched.ts"
 import { rowsOf } from "./rows.ts"
-import { tellingCtes, toldValues } from "./telling.ts"
+import { tellingCtes, toldValues } from "./outbox.ts"
 
 export const batchedChargeStore = (pool: Pool): ChargeStore => ({
   // A page, a key that is known and what is left behind are as rare, or as long, as they are one by one.

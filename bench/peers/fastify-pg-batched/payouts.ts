@@ -12,7 +12,7 @@ import { type Decision, type PayoutRow, type PayoutStore, type RequestedPayout, 
 import { payoutStore } from "../fastify-pg/payouts.ts"
 import { batched } from "./batched.ts"
 import { rowsOf } from "./rows.ts"
-import { TOLD_WIDTH, tellingCtes, toldValues } from "./telling.ts"
+import { TOLD_WIDTH, tellingCtes, toldValues } from "./outbox.ts"
 
 export const batchedPayoutStore = (pool: Pool): PayoutStore => ({
   ...payoutStore(pool),

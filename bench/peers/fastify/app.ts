@@ -8,25 +8,14 @@
 // @effect-diagnostics globalDate:off globalTimers:off
 import { parseDocument } from "@pix-payments/domain/Document"
 import { isPrintable } from "@pix-payments/domain/Text"
-import Fastify, { type FastifyReply, type FastifyRequest } from "fastify"
+import Fastify from "fastify"
 import { randomUUID } from "node:crypto"
 import { Pool } from "pg"
 import { charges, type ChargeStore } from "./charges.ts"
+import type { Caller, Guard } from "./contract.ts"
 import { hashOf, nextId } from "./guards.ts"
-import { type PayoutSettings, type PayoutStore, payouts } from "./payouts.ts"
+import { type PayoutStore, payouts } from "./payouts.ts"
 import { refuse } from "./refusals.ts"
-
-/** Who calls, with the account that the key belongs to. */
-export interface Caller extends PayoutSettings {
-  readonly key_id: string
-  readonly scopes: ReadonlyArray<string>
-  readonly application_id: string
-  readonly account_id: string
-  readonly name: string
-  readonly document: string
-  readonly status: string
-  readonly default_expires_in: number
-}
 
 /** The keys that are accepted now; whoever looks one up adds its hash. */
 export const selectCaller = `SELECT k.hash, k.id AS key_id, k.scopes, p.id AS application_id, a.id AS account_id, a.name,
@@ -57,14 +46,6 @@ export interface Stores {
   readonly payouts: PayoutStore
   readonly writeLines: (lines: ReadonlyArray<Line>) => Promise<unknown>
 }
-
-export interface Guard {
-  readonly authenticate: (scope: string) => Hook
-  readonly requireIdempotencyKey: Hook
-  readonly callerOf: (request: FastifyRequest) => Caller
-}
-
-type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined>
 
 declare module "fastify" {
   interface FastifyRequest {

@@ -18,7 +18,7 @@ import { txidFromId } from "@pix-payments/domain/Txid"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Result from "effect/Result"
 import type { FastifyInstance } from "fastify"
-import type { Guard } from "./app.ts"
+import type { Guard } from "./contract.ts"
 import { mayReceive, nextId, seal } from "./guards.ts"
 import { type Broken, errorSchema, optional, refusalOf, refuse, string, stringOrNull, text } from "./refusals.ts"
 

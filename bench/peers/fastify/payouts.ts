@@ -12,18 +12,9 @@ import { MINIMUM_PAYOUT_CENTS } from "@pix-payments/domain/Payout"
 import { parsePixKey, type PixKeyType } from "@pix-payments/domain/PixKey"
 import { isPrintable } from "@pix-payments/domain/Text"
 import type { FastifyInstance } from "fastify"
-import type { Guard } from "./app.ts"
+import type { Guard } from "./contract.ts"
 import { mayReceive, nextId, seal } from "./guards.ts"
 import { type Broken, errorSchema, optional, refusalOf, refuse, string, stringOrNull, text } from "./refusals.ts"
-
-/** What the account of a key says about its payouts. */
-export interface PayoutSettings {
-  readonly onboarding_status: string
-  readonly auto_payout_enabled: boolean
-  readonly payout_fee_fixed: string
-  readonly payout_fee_basis_points: number
-  readonly payout_duplicate_window: number
-}
 
 export interface PayoutRow {
   readonly id: string

@@ -16,13 +16,13 @@ import { chmod, mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { contenders, withDatabase } from "./Contenders.ts"
-import { quantile } from "./Histogram.ts"
-import { loadJobs } from "./Jobs.ts"
-import { makeLab } from "./Lab.ts"
-import type { LoadOrder, LoadResult } from "./load.ts"
-import type { Offer, Taken } from "./offeredLoad.ts"
-import { ask, BenchError, node } from "./Processes.ts"
+import { contenders, withDatabase } from "./measure/Contenders.ts"
+import { quantile } from "./load/Histogram.ts"
+import { loadJobs } from "./load/Jobs.ts"
+import { makeLab } from "./measure/Testbed.ts"
+import type { LoadOrder, LoadResult } from "./load/closedLoop.ts"
+import type { Offer, Taken } from "./load/openLoop.ts"
+import { ask, BenchError, node } from "./measure/Processes.ts"
 
 const seconds = Number(process.argv[2] ?? 8)
 const CONNECTIONS = 4000
@@ -43,8 +43,8 @@ const run = Effect.gen(function* () {
   if (ours === undefined || job === undefined) return yield* new BenchError({ message: "nobody to ask" })
   const running = yield* ours.start(place)
   const target = { port: running.port, apiKey: running.apiKey }
-  const closed = yield* node("the load generator", [script("load.ts")], {}, "ipc")
-  const offering = yield* node("the load generator", [script("offeredLoad.ts")], {}, "ipc")
+  const closed = yield* node("the load generator", [script("./load/closedLoop.ts")], {}, "ipc")
+  const offering = yield* node("the load generator", [script("./load/openLoop.ts")], {}, "ipc")
   let stored = 0
 
   /** As many as 256 callers that wait for each answer get done in a second: the sustainable rate. */

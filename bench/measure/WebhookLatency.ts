@@ -5,12 +5,12 @@
 import * as Effect from "effect/Effect"
 import { fileURLToPath } from "node:url"
 import { startOurs, withDatabase, wrongIn } from "./Contenders.ts"
-import { insertDue } from "./MeasureDeliveries.ts"
-import { differs, type Target } from "./Jobs.ts"
-import { disturbance, type Lab, type Used } from "./Lab.ts"
-import type { LoadOrder, LoadResult } from "./load.ts"
-import type { Measured, Pace } from "./Measured.ts"
-import type { Paid, PayOrder } from "./payer.ts"
+import { insertDue } from "./Deliveries.ts"
+import { differs, type Target } from "../load/Jobs.ts"
+import { disturbance, type Lab, type Used } from "./Testbed.ts"
+import type { LoadOrder, LoadResult } from "../load/closedLoop.ts"
+import type { Measured, Pace } from "./Measurement.ts"
+import type { Paid, PayOrder } from "../load/payer.ts"
 import { ask, BenchError, freePort, node } from "./Processes.ts"
 import { tableOf } from "./Report.ts"
 
@@ -24,8 +24,8 @@ const LOAD = { job: "create-charge", connections: 64 }
 export const measureLatency = Effect.fnUntraced(function* (name: string, pace: Pace, lab: Lab) {
   const hooksPort = yield* freePort
   const hooks = `http://127.0.0.1:${hooksPort}/hooks/pix`
-  const payer = yield* node("the payer", [program("payer.ts")], { PORT: String(hooksPort) }, "ipc")
-  const loader = yield* node("the load generator", [program("load.ts")], {}, "ipc")
+  const payer = yield* node("the payer", [program("../load/payer.ts")], { PORT: String(hooksPort) }, "ipc")
+  const loader = yield* node("the load generator", [program("../load/closedLoop.ts")], {}, "ipc")
   const place = yield* lab.place("paid-to-attempt", pace.nodeArgs(name))
   const server = yield* startOurs(place, { WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8" })
   const turns: Array<Used> = []
@@ -129,7 +129,12 @@ const RETRIES_PER_SECOND = 100
 /** Registers an endpoint that hangs and one that fails, with what waits there. */
 const trouble = Effect.fnUntraced(function* (server: Target, databaseUrl: string, seconds: number) {
   const [hangs, fails] = [yield* freePort, yield* freePort]
-  yield* node("the troubled", [program("troubled.ts")], { PORT: String(hangs), FAILING_PORT: String(fails) }, "ipc")
+  yield* node(
+    "the troubled",
+    [program("../load/failingReceivers.ts")],
+    { PORT: String(hangs), FAILING_PORT: String(fails) },
+    "ipc"
+  )
   const [hanging, failing] = [`http://127.0.0.1:${hangs}/hooks/pix`, `http://127.0.0.1:${fails}/hooks/pix`]
   for (const url of [hanging, failing]) {
     yield* Effect.tryPromise({

@@ -1,8 +1,8 @@
 /**
  * What was measured, as a table, and with where and with what.
  */
-import type { Histogram } from "./Histogram.ts"
-import { merge, quantile } from "./Histogram.ts"
+import type { Histogram } from "../load/Histogram.ts"
+import { merge, quantile } from "../load/Histogram.ts"
 
 /** One contender's turn in one round. */
 export interface Turn {

@@ -17,16 +17,16 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
-import { contenders, deliverers, fastify, pixPayments } from "./Contenders.ts"
-import { deliver, measureDeliver } from "./MeasureDeliveries.ts"
-import { loadJobs } from "./Jobs.ts"
-import { type Lab, makeLab } from "./Lab.ts"
-import { latency, measureLatency } from "./MeasureLatency.ts"
-import { measureMemory, measureStartUp, memory, startUp } from "./MeasureProcess.ts"
-import { measureLoad } from "./MeasureRequests.ts"
-import type { Measured, Pace } from "./Measured.ts"
-import { BenchError } from "./Processes.ts"
-import { topOf } from "./Profile.ts"
+import { contenders, deliverers, fastify, pixPayments } from "./measure/Contenders.ts"
+import { deliver, measureDeliver } from "./measure/Deliveries.ts"
+import { loadJobs } from "./load/Jobs.ts"
+import { type Lab, makeLab } from "./measure/Testbed.ts"
+import { latency, measureLatency } from "./measure/WebhookLatency.ts"
+import { measureMemory, measureStartUp, memory, startUp } from "./measure/ProcessCost.ts"
+import { measureLoad } from "./measure/Requests.ts"
+import type { Measured, Pace } from "./measure/Measurement.ts"
+import { BenchError } from "./measure/Processes.ts"
+import { topOf } from "./measure/Profile.ts"
 
 interface Named {
   readonly name: string
@@ -144,7 +144,7 @@ const readOptions = (): Options => {
       profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${join(profile, contender)}`],
     jobs: chosen(values.jobs, jobs),
     contenders: chosen(values.contenders, everybody).map(({ name }) => name),
-    out: values.out ?? (quick ? undefined : fileURLToPath(new URL("../.data/results.json", import.meta.url))),
+    out: values.out ?? (quick ? undefined : fileURLToPath(new URL(".data/results.json", import.meta.url))),
     write: values.write,
     profile
   }
@@ -208,7 +208,7 @@ const write = (options: Options, machine: Lab["machine"], figures: ReadonlyArray
     const described = new Set(present.map(({ description, name }) => `- ${name}: ${description}.`))
     const text = `# Measured: our service and its peers
 
-${at}, with \`${["npm run bench --", ...process.argv.slice(2)].join(" ")}\`; how: the heading of \`bench/src/main.ts\`.
+${at}, with \`${["npm run bench --", ...process.argv.slice(2)].join(" ")}\`; how: the heading of \`bench/main.ts\`.
 
 - ${processor}, ${cores} cores, ${memoryGiB} GiB, ${system}; fdatasync of 8 KiB: ${fdatasyncMicros} µs (median).
 - Node ${versions.node}, PostgreSQL ${versions.postgres} (the embedded one, default settings but for max_connections, durable commits), effect
@@ -221,7 +221,7 @@ ${[...described].join("\n")}
 
 ${figures.map(sectionOf).join("\n\n")}
 `
-    const path = fileURLToPath(new URL("../RESULTS.md", import.meta.url))
+    const path = fileURLToPath(new URL("RESULTS.md", import.meta.url))
     writeFileSync(path, text)
     yield* say(`Written: ${path}`)
   })

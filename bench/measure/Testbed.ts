@@ -9,10 +9,10 @@ import { createRequire } from "node:module"
 import { cpus, release, totalmem } from "node:os"
 import { join } from "node:path"
 import { migrate, type Place, withDatabase } from "./Contenders.ts"
-import { cpuMicros, machineMicros } from "./Cpu.ts"
+import { cpuMicros, machineMicros } from "./ResourceUsage.ts"
 import { BenchError } from "./Processes.ts"
 import { median } from "./Report.ts"
-import { seed, type Seeded } from "./Seeds.ts"
+import { seed, type Seeded } from "../load/Seeds.ts"
 
 /** `drops`: databases go with the scope of whoever asked for them, and not only with the whole server. */
 export const makeLab = Effect.fnUntraced(function* (folder: string, drops: boolean) {

@@ -6,11 +6,11 @@ import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import { fileURLToPath } from "node:url"
 import { type Contender, withDatabase, wrongIn } from "./Contenders.ts"
-import type { LoadJob } from "./Jobs.ts"
-import type { Lab } from "./Lab.ts"
-import type { LoadOrder, LoadResult } from "./load.ts"
-import { disturbance } from "./Lab.ts"
-import type { Measured, Pace } from "./Measured.ts"
+import type { LoadJob } from "../load/Jobs.ts"
+import type { Lab } from "./Testbed.ts"
+import type { LoadOrder, LoadResult } from "../load/closedLoop.ts"
+import { disturbance } from "./Testbed.ts"
+import type { Measured, Pace } from "./Measurement.ts"
 import { ask, BenchError, node } from "./Processes.ts"
 import { rowsOf, scalingOf, spreadOf, type Turn, turnsTable } from "./Report.ts"
 
@@ -21,7 +21,12 @@ export const measureLoad = Effect.fnUntraced(function* (
   pace: Pace,
   lab: Lab
 ) {
-  const loader = yield* node("the load generator", [fileURLToPath(new URL("load.ts", import.meta.url))], {}, "ipc")
+  const loader = yield* node(
+    "the load generator",
+    [fileURLToPath(new URL("../load/closedLoop.ts", import.meta.url))],
+    {},
+    "ipc"
+  )
   const points = pointsOf(job, pace)
 
   const sizes = [...new Set(points.map(({ charges }) => charges))]

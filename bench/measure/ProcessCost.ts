@@ -4,11 +4,11 @@
 import * as Effect from "effect/Effect"
 import { fileURLToPath } from "node:url"
 import { type Contender, wrongIn } from "./Contenders.ts"
-import { residentMiB } from "./Cpu.ts"
-import { differs } from "./Jobs.ts"
-import { disturbance, type Lab, type Used } from "./Lab.ts"
-import type { LoadOrder, LoadResult } from "./load.ts"
-import type { Measured, Pace } from "./Measured.ts"
+import { residentMiB } from "./ResourceUsage.ts"
+import { differs } from "../load/Jobs.ts"
+import { disturbance, type Lab, type Used } from "./Testbed.ts"
+import type { LoadOrder, LoadResult } from "../load/closedLoop.ts"
+import type { Measured, Pace } from "./Measurement.ts"
 import { ask, BenchError, node } from "./Processes.ts"
 import { median, spreadOf, tableOf } from "./Report.ts"
 
@@ -73,7 +73,12 @@ export const memory = {
 }
 
 export const measureMemory = Effect.fnUntraced(function* (contenders: ReadonlyArray<Contender>, pace: Pace, lab: Lab) {
-  const loader = yield* node("the load generator", [fileURLToPath(new URL("load.ts", import.meta.url))], {}, "ipc")
+  const loader = yield* node(
+    "the load generator",
+    [fileURLToPath(new URL("../load/closedLoop.ts", import.meta.url))],
+    {},
+    "ipc"
+  )
   const charges = 10_000
   const seeded = yield* lab.seeded(charges)
   const turns: Array<Used> = []

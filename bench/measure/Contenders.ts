@@ -20,8 +20,8 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { Client } from "pg"
-import { account, insertAccount } from "./Accounts.ts"
-import { loadJobs, type Target } from "./Jobs.ts"
+import { account, insertAccount } from "../load/Accounts.ts"
+import { loadJobs, type Target } from "../load/Jobs.ts"
 import { BenchError, type Child, freePort, node, ready } from "./Processes.ts"
 
 export interface Place {
@@ -179,7 +179,7 @@ const withTelemetry: Contender = {
   keeps: "rows and log",
   start: Effect.fnUntraced(function* (place) {
     const port = yield* freePort
-    const main = fileURLToPath(new URL("collector.ts", import.meta.url))
+    const main = fileURLToPath(new URL("../load/collector.ts", import.meta.url))
     const collector = yield* node("the collector", [main], { PORT: String(port) })
     const url = `http://127.0.0.1:${port}`
     yield* ready("the collector", collector, url)

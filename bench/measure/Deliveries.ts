@@ -17,13 +17,13 @@ import { fileURLToPath } from "node:url"
 import type { Client } from "pg"
 import type { PostOrder } from "../peers/plain-undici.ts"
 import { type Deliverer, withDatabase, wrongIn } from "./Contenders.ts"
-import { makeHistogram } from "./Histogram.ts"
-import { differs } from "./Jobs.ts"
-import { disturbance, type Lab } from "./Lab.ts"
-import type { Measured, Pace } from "./Measured.ts"
+import { makeHistogram } from "../load/Histogram.ts"
+import { differs } from "../load/Jobs.ts"
+import { disturbance, type Lab } from "./Testbed.ts"
+import type { Measured, Pace } from "./Measurement.ts"
 import { ask, BenchError, type Child, freePort, node } from "./Processes.ts"
-import type { Received, ReceiverOrder } from "./receiver.ts"
-import { chargeData } from "./SampleCharge.ts"
+import type { Received, ReceiverOrder } from "../load/receiver.ts"
+import { chargeData } from "../load/SampleCharge.ts"
 import { rowsOf, spreadOf, type Turn, turnsTable } from "./Report.ts"
 
 export const deliver = {
@@ -36,7 +36,7 @@ export const measureDeliver = Effect.fnUntraced(function* (deliverers: ReadonlyA
   const url = `http://127.0.0.1:${port}/hooks/pix`
   const receiver = yield* node(
     "the receiver",
-    [fileURLToPath(new URL("receiver.ts", import.meta.url))],
+    [fileURLToPath(new URL("../load/receiver.ts", import.meta.url))],
     { PORT: String(port) },
     "ipc"
   )
