@@ -5,7 +5,7 @@
  * two events, to the charge's own address without a secret. They fall due together, a moment after their commit. A turn
  * is timed at the receiver, from the first POST to the last; CPU is counted until all attempts are recorded.
  */
-import { Metrics } from "@pix-payments/server/operations/Metrics"
+import { Metrics } from "@pix-payments/server/observability/Metrics"
 import { DeliveryQueue, now } from "@pix-payments/server/webhooks/DeliveryQueue"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -14,7 +14,7 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
-import { defaultHosts, parseHosts } from "./http/AllowedHosts.ts"
+import { defaultHosts, parseHosts } from "./AllowedHosts.ts"
 import { weaknessOf } from "./TokenStrength.ts"
 
 export interface SettingsShape {

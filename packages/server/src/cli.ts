@@ -14,7 +14,7 @@ import * as HttpApiClient from "effect/http-api/HttpApiClient"
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
-import { demoOperatorToken } from "./Demo.ts"
+import { demoOperatorToken } from "./startup/DemoAccount.ts"
 
 const operator = Effect.flatMap(
   Effect.suspend(() => {

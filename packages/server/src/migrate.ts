@@ -6,7 +6,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Banner from "./Banner.ts"
+import * as Banner from "./startup/StartupMessage.ts"
 import { Settings } from "./Settings.ts"
 import * as Database from "./sql/Database.ts"
 

@@ -4,7 +4,7 @@ import * as Clock from "effect/Clock"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { KeyRateLimit } from "../src/http/KeyRateLimit.ts"
+import { KeyRateLimit } from "../src/http/public/KeyRateLimit.ts"
 import { Settings } from "../src/Settings.ts"
 
 describe("RATE_LIMIT_PER_MINUTE", () => {

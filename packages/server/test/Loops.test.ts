@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
-import { forever } from "../src/Loops.ts"
+import { forever } from "../src/observability/BackgroundLoop.ts"
 
 describe("Loops", () => {
   it.effect("goes on at once while there is something to do, and rests when there is not", () =>

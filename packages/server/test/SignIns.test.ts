@@ -2,7 +2,7 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
-import * as SignIns from "../src/http/SignIns.ts"
+import * as SignIns from "../src/http/operator/SignIns.ts"
 import { assertRefused } from "./support/Charges.ts"
 import { TestService } from "./support/Service.ts"
 

@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Claimed, ClaimedDue, SweptDue } from "../src/webhooks/DeliveryQueue.ts"
 import { accountOf, placeOf } from "../src/webhooks/Claimed.ts"
-import { makeLookout } from "../src/webhooks/Lookout.ts"
-import { makeUnderWay } from "../src/webhooks/UnderWay.ts"
+import { makeLookout } from "../src/webhooks/ClaimCursor.ts"
+import { makeUnderWay } from "../src/webhooks/InFlightDeliveries.ts"
 
 const claimed = (id: string, destination: string, foundAt = destination): Claimed => ({
   id,

@@ -24,7 +24,7 @@ import { Ids } from "../Ids.ts"
 import { lockLedgerOf, type Transfer, transfer } from "../ledger/Ledger.ts"
 import { changedCharge } from "./Charges.ts"
 import { ChargeStore, type StoredCharge } from "./ChargeStore.ts"
-import { type ChargeOrder, OrderStore } from "./OrderStore.ts"
+import { type ChargeOrder, OrderStore } from "../acquirer/OrderStore.ts"
 
 /** A charge with its money, locked for the transaction. */
 export interface LockedCharge {

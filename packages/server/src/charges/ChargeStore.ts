@@ -21,10 +21,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { type ReceivedReport, reportCtes, reportParameters } from "../acquirer/ReportStore.ts"
-import { CallerUnconfirmed, callersOf, findLive, liveCte } from "../accounts/Callers.ts"
+import { type ReceivedReport, reportCtes, reportParameters } from "../acquirer/NotificationStore.ts"
+import { CallerUnconfirmed, callersOf, findLive, liveCte } from "../accounts/CallerCache.ts"
 import type { UnknownCursor } from "../Errors.ts"
-import { type ChangedRow, Nudge } from "../events/Nudge.ts"
+import { type ChangedRow, Nudge } from "../events/DeliverySignal.ts"
 import { Ids } from "../Ids.ts"
 import { ADDRESSED, TOLD_WIDTH, type Told, tellingCtes, toldParameters } from "../events/Outbox.ts"
 import {
@@ -43,7 +43,7 @@ import { leftToEnd } from "../sql/Patience.ts"
 import { recordset } from "../sql/Recordset.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { type ChargeFilters, chargeList } from "./ChargeLists.ts"
-import { recoveryStatements } from "./Recoveries.ts"
+import { recoveryStatements } from "./ChargeRecovery.ts"
 
 /** A charge as it is kept. `expired` is never kept: see `chargeStatusAt`. */
 export interface StoredCharge {

@@ -8,7 +8,7 @@
  *
  * Source: decisions.md "Answers"; payments-api-v1.md "Limits".
  */
-import { describeCause } from "../operations/Defects.ts"
+import { describeCause } from "../observability/SafeCause.ts"
 import { type ErrorCode, errorCodes } from "@pix-payments/domain/ErrorCode"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -20,10 +20,10 @@ import { HttpServerError } from "effect/http/HttpServerError"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { Settings } from "../Settings.ts"
-import { hostnameOf } from "./AllowedHosts.ts"
+import { hostnameOf } from "../AllowedHosts.ts"
 import { hostOf } from "./Listener.ts"
 import { apiHeaderFields } from "./SecurityHeaders.ts"
-import { type RequestInfo, requestIdOf } from "./RequestInfo.ts"
+import { type RequestInfo, requestIdOf } from "../observability/RequestContext.ts"
 
 export const CurrentRequest = Context.Reference<RequestInfo>("@pix-payments/server/CurrentRequest", {
   defaultValue: () => ({ requestId: "", route: "unknown", keyId: null, accountId: null })

@@ -9,7 +9,7 @@ import { randomUUID } from "node:crypto"
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
 import type { Socket } from "node:net"
 import type { BoundedServer } from "./SocketBounds.ts"
-import { requestIdOf } from "./RequestInfo.ts"
+import { requestIdOf } from "../observability/RequestContext.ts"
 import { apiHeaders } from "./SecurityHeaders.ts"
 
 /** Answers them on this server. */

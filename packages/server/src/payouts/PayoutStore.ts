@@ -31,10 +31,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { callersOf, liveCte } from "../accounts/Callers.ts"
-import { type ReceivedReport, reportCtes, reportParameters } from "../acquirer/ReportStore.ts"
+import { callersOf, liveCte } from "../accounts/CallerCache.ts"
+import { type ReceivedReport, reportCtes, reportParameters } from "../acquirer/NotificationStore.ts"
 import type { UnknownCursor } from "../Errors.ts"
-import { type ChangedRow, Nudge } from "../events/Nudge.ts"
+import { type ChangedRow, Nudge } from "../events/DeliverySignal.ts"
 import { ADDRESSED, TOLD_WIDTH, type Told, tellingCtes, toldParameters } from "../events/Outbox.ts"
 import {
   isCovered,

@@ -31,9 +31,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import { Accounts } from "../accounts/Accounts.ts"
-import { CallerUnconfirmed } from "../accounts/Callers.ts"
+import { CallerUnconfirmed } from "../accounts/CallerCache.ts"
 import { Acquirer } from "../acquirer/Acquirer.ts"
-import type { ReceivedReport } from "../acquirer/ReportStore.ts"
+import type { ReceivedReport } from "../acquirer/NotificationStore.ts"
 import {
   AccountInactiveError,
   InsufficientBalanceError,
@@ -45,12 +45,12 @@ import {
 import { type Changed, tell } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
 import { type LedgerKind, transfer } from "../ledger/Ledger.ts"
-import { describeCause } from "../operations/Defects.ts"
+import { describeCause } from "../observability/SafeCause.ts"
 import { Secrets } from "../Secrets.ts"
 import { Settings } from "../Settings.ts"
 import type { Page } from "../sql/Paging.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
-import { PublicAddress } from "../webhooks/PublicAddress.ts"
+import { PublicAddress } from "../network/PublicAddress.ts"
 import type { PayoutFilters } from "./PayoutLists.ts"
 import { type Decision, type HandOver, PayoutStore, type RequestedPayout, type StoredPayout } from "./PayoutStore.ts"
 

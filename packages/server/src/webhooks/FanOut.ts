@@ -17,14 +17,14 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { Metrics } from "../operations/Metrics.ts"
+import { Metrics } from "../observability/Metrics.ts"
 import { attempted, inHalves, type StatementFailed } from "../sql/Isolation.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { arrayOf, type Claimed, placeParameters, type TakenRow, toClaimed } from "./Claimed.ts"
 import { NONE } from "./DeliveryStatements.ts"
 import * as statements from "./FanOutStatements.ts"
 import { CHANGES, type Change, DELIVERIES, makeFanOutApart } from "./FanOutApart.ts"
-import type { Room } from "./UnderWay.ts"
+import type { Room } from "./InFlightDeliveries.ts"
 
 export interface FanOutRequest {
   /** Undefined where no place is free. */

@@ -13,7 +13,7 @@
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
-import type { Metrics } from "../operations/Metrics.ts"
+import type { Metrics } from "../observability/Metrics.ts"
 import { attempted, inHalves, type StatementFailed } from "../sql/Isolation.ts"
 import { orUnavailable } from "../sql/Unavailable.ts"
 import { arrayOf } from "./Claimed.ts"

@@ -12,7 +12,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { forever } from "../Loops.ts"
+import { forever } from "../observability/BackgroundLoop.ts"
 import { leftToEnd } from "../sql/Patience.ts"
 
 /** One round; how many versions are gone. */

@@ -26,8 +26,8 @@ import { Secrets } from "../Secrets.ts"
 import { Settings } from "../Settings.ts"
 import { leftToEnd } from "../sql/Patience.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
-import { HeldDeliveries } from "./HeldDeliveries.ts"
-import { PublicAddress } from "./PublicAddress.ts"
+import { HeldDeliveries } from "./PausedDeliveries.ts"
+import { PublicAddress } from "../network/PublicAddress.ts"
 
 export interface EndpointRow {
   readonly id: string

@@ -11,7 +11,7 @@
  *
  * Source: payments-api-v1.md "Delivery"; decisions.md "Webhooks".
  */
-import { describeCause } from "../operations/Defects.ts"
+import { describeCause } from "../observability/SafeCause.ts"
 import { nextAttemptDelayMs } from "@pix-payments/domain/RetryCurve"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -19,15 +19,15 @@ import * as FiberSet from "effect/FiberSet"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
-import { Nudge } from "../events/Nudge.ts"
-import { forever } from "../Loops.ts"
-import { Metrics } from "../operations/Metrics.ts"
+import { Nudge } from "../events/DeliverySignal.ts"
+import { forever } from "../observability/BackgroundLoop.ts"
+import { Metrics } from "../observability/Metrics.ts"
 import { Settings } from "../Settings.ts"
 import type { Lane } from "./Claimed.ts"
 import { type Attempt, type Claimed, DeliveryQueue, type Due, type Recorded } from "./DeliveryQueue.ts"
 import { FanOut } from "./FanOut.ts"
-import { makeLookout } from "./Lookout.ts"
-import { makeUnderWay } from "./UnderWay.ts"
+import { makeLookout } from "./ClaimCursor.ts"
+import { makeUnderWay } from "./InFlightDeliveries.ts"
 import { isSuccess, WebhookSender } from "./WebhookSender.ts"
 
 export const layer = Layer.effectDiscard(

@@ -21,9 +21,9 @@ import { Ids } from "../Ids.ts"
 import { type SecretOwner, Secrets } from "../Secrets.ts"
 import { Settings } from "../Settings.ts"
 import type { Attempt, Claimed } from "./DeliveryQueue.ts"
-import { type NotReachable, PublicAddress } from "./PublicAddress.ts"
+import { type NotReachable, PublicAddress } from "../network/PublicAddress.ts"
 import { type Answer, AnswerTooLarge, makeReceiverClient, PostFailed } from "./ReceiverClient.ts"
-import { DESTINATION_LIMIT } from "./UnderWay.ts"
+import { DESTINATION_LIMIT } from "./InFlightDeliveries.ts"
 
 export class WebhookSender extends Context.Service<
   WebhookSender,

@@ -19,7 +19,7 @@ import {
   type PayoutProgress,
   type RefundOrder
 } from "../../src/acquirer/Acquirer.ts"
-import type { AcquirerReport } from "../../src/acquirer/AcquirerReport.ts"
+import type { AcquirerReport } from "../../src/acquirer/AcquirerNotification.ts"
 import type { Machine, Running } from "./Machine.ts"
 
 /** A Pix as the acquirer knows it. */

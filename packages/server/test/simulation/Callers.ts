@@ -4,14 +4,14 @@
  * A client that is not answered, or is told 503, repeats its call with its key, at any process, until it is answered.
  * What they may not be answered is kept as broken.
  */
-import { AcquirerReports } from "../../src/acquirer/AcquirerReports.ts"
-import type { AcquirerReport } from "../../src/acquirer/AcquirerReport.ts"
+import { AcquirerReports } from "../../src/notifications/AcquirerNotifications.ts"
+import type { AcquirerReport } from "../../src/acquirer/AcquirerNotification.ts"
 import { Accounts, type AccountSettings } from "../../src/accounts/Accounts.ts"
 import { ApiKeys } from "../../src/accounts/ApiKeys.ts"
-import { ChargeOrders } from "../../src/charges/ChargeOrders.ts"
+import { ChargeOrders } from "../../src/orders/ChargeOrders.ts"
 import { Charges } from "../../src/charges/Charges.ts"
 import { Disputes } from "../../src/disputes/Disputes.ts"
-import type { Answer } from "../../src/http/PreparedApi.ts"
+import type { Answer } from "../../src/http/CompiledApi.ts"
 import { Payouts } from "../../src/payouts/Payouts.ts"
 import { DeliveryStore } from "../../src/webhooks/DeliveryStore.ts"
 import type { Cents } from "@pix-payments/domain/Cents"

@@ -1,0 +1,128 @@
+/**
+ * The acquirer's reports in PostgreSQL: what came, what became of it, and the keys of those that had an effect.
+ *
+ * Guarantees:
+ * - a report is recorded in the commit of its effect: in the statement that changes a charge or payout (`reportCtes`),
+ *   or in the transaction of the caller (`once`);
+ * - a key is taken by the effect that it names, once: of two copies at once one has an effect;
+ * - a report without an effect takes no key, so that one which came too early is heard when it is repeated.
+ */
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
+import type { Ids } from "../Ids.ts"
+import { recordset } from "../sql/Recordset.ts"
+import { type AcquirerReport, keyOf, type Outcome, subjectOf } from "./AcquirerNotification.ts"
+
+/** A report as it came in. */
+export interface ReceivedReport {
+  readonly id: string
+  readonly report: AcquirerReport
+  readonly receivedAtMs: number
+}
+
+export const received = (ids: Ids["Service"], report: AcquirerReport): ReceivedReport => {
+  const { epochMs, id } = ids.next()
+  return { id, report, receivedAtMs: epochMs }
+}
+
+const rows = recordset({
+  id: "uuid",
+  resource_id: "uuid",
+  subject: "text",
+  report: "json",
+  key: "text",
+  received_at: "timestamptz"
+})
+
+/** How many parameters reports take. */
+export const REPORTS_WIDTH = rows.width
+
+/** The parameters that hold reports, each with the resource that it changes. */
+export const reportParameters = (
+  reports: ReadonlyArray<{ readonly resourceId: string; readonly received: ReceivedReport }>
+): ReadonlyArray<unknown> =>
+  rows.parameters(
+    reports.map(({ received: { id, receivedAtMs, report }, resourceId }) => ({
+      id,
+      resource_id: resourceId,
+      subject: subjectOf(report),
+      report: JSON.stringify(report),
+      key: keyOf(report),
+      received_at: receivedAtMs
+    }))
+  )
+
+/**
+ * CTEs that record the reports of the resources that a CTE called `changed` returns, and take their keys. A key that is
+ * taken already fails the statement: see `isCopy`. `first` is the number of the first parameter of `reportParameters`.
+ */
+export const reportCtes = (first: number): string => `
+  reported AS (
+    INSERT INTO acquirer_reports (id, subject, report, outcome, received_at)
+    SELECT r.id, r.subject, r.report, 'applied', r.received_at FROM ${rows.from(first)} AS r
+    WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
+  ),
+  named AS (
+    INSERT INTO acquirer_notifications (key, report_id)
+    SELECT r.key, r.id FROM ${rows.from(first)} AS r
+    WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE AND r.key IS NOT NULL
+  )`
+
+/** True where a statement failed because what it does was done before, under the same key or settlement. */
+export const isCopy = (defect: unknown): boolean =>
+  isSqlError(defect) &&
+  defect.reason._tag === "UniqueViolation" &&
+  (defect.reason.constraint === "acquirer_notifications_pkey" || defect.reason.constraint === "charges_settlement")
+
+/** Records a report, with what became of it. */
+export const record = (
+  sql: SqlClient,
+  { id, receivedAtMs, report }: ReceivedReport,
+  outcome: Outcome
+): Effect.Effect<void, SqlError> =>
+  Effect.asVoid(sql`
+    INSERT INTO acquirer_reports (id, subject, report, outcome, received_at)
+    VALUES (${id}::uuid, ${subjectOf(report)}, ${JSON.stringify(report)}::json, ${outcome},
+      to_timestamp(${receivedAtMs}::double precision / 1000))`)
+
+/** Within a transaction: takes a key; false where it was taken before. */
+export const takeKey = (sql: SqlClient, key: string, reportId: string): Effect.Effect<boolean, SqlError> =>
+  Effect.map(
+    sql`INSERT INTO acquirer_notifications (key, report_id) VALUES (${key}, ${reportId}::uuid)
+      ON CONFLICT DO NOTHING RETURNING key`,
+    ({ length }) => length > 0
+  )
+
+/**
+ * Does what a report asks for, in one transaction with its key and its record; nothing where its key is taken. `effect`
+ * runs in that transaction.
+ */
+export const once = <E, R>(
+  sql: SqlClient,
+  came: ReceivedReport,
+  effect: Effect.Effect<Outcome, E, R>
+): Effect.Effect<Outcome, E | SqlError, R> => {
+  const key = keyOf(came.report)
+  const done = Effect.gen(function* () {
+    if (key !== undefined) {
+      const taken = yield* sql`SELECT key FROM acquirer_notifications WHERE key = ${key}`
+      if (taken.length > 0) return yield* new Copy()
+    }
+    const outcome = yield* effect
+    // A copy that was at work at the same time took it: what was done here is undone.
+    if (key !== undefined && (outcome === "applied" || outcome === "deferred")) {
+      if (!(yield* takeKey(sql, key, came.id))) return yield* new Copy()
+    }
+    yield* record(sql, came, outcome)
+    return outcome
+  })
+  return Effect.catchIf(
+    sql.withTransaction(done),
+    (error): error is Copy => error instanceof Copy,
+    () => Effect.as(record(sql, came, "ignored"), "ignored" as const)
+  ) as Effect.Effect<Outcome, E | SqlError, R>
+}
+
+class Copy extends Data.TaggedError("Copy")<{}> {}

@@ -1,0 +1,69 @@
+/**
+ * The charges of `/v1`: from a request to the service and back.
+ */
+import { parseInstant } from "@pix-payments/domain/Instant"
+import { defaultLimit, pageOf } from "@pix-payments/domain/List"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { Charges, toCharge } from "../../charges/Charges.ts"
+import type { Handlers } from "../CompiledApi.ts"
+import { accountInactive, chargeNotFound, refusedAs, rejected, unknownCursor } from "../WireTranslation.ts"
+
+export const handlers = Effect.gen(function* () {
+  const charges = yield* Charges
+  const clock = yield* Clock.Clock
+
+  const found: Handlers<"charges"> = {
+    create: {
+      confirming: ({ body, caller, idempotencyKey, isRemembered }) =>
+        charges.create(caller, idempotencyKey, body, isRemembered).pipe(
+          Effect.map(({ charge, replayed }) => ({
+            status: 201,
+            body: toCharge(charge, clock.currentTimeMillisUnsafe()),
+            ...(replayed ? { headers: { "idempotent-replayed": "true" } } : undefined)
+          })),
+          Effect.catchTags({
+            RequestRefused: refusedCreation,
+            AccountInactiveError: accountInactive,
+            ChargeRejected: rejected
+          })
+        )
+    },
+
+    retrieve: {
+      confirming: ({ caller, isRemembered, params }) =>
+        charges.get(caller, params["id"] ?? "", isRemembered).pipe(
+          Effect.map((charge) => ({ status: 200, body: toCharge(charge, clock.currentTimeMillisUnsafe()) })),
+          Effect.catchTags({ NotFoundError: chargeNotFound })
+        )
+    },
+
+    list: ({ caller, query }) => {
+      const limit = query.limit ?? defaultLimit
+      const filters = {
+        origin: "api" as const,
+        status: query.status,
+        method: query.method,
+        createdAfterMs: query.created_after === undefined ? undefined : parseInstant(query.created_after),
+        createdBeforeMs: query.created_before === undefined ? undefined : parseInstant(query.created_before)
+      }
+      return charges.list(caller.account.id, filters, { limit, startingAfter: query.starting_after }).pipe(
+        Effect.map((read) => {
+          const now = clock.currentTimeMillisUnsafe()
+          const shown = read.map((charge) => toCharge(charge, now))
+          return { status: 200, body: pageOf(shown, limit) }
+        }),
+        Effect.catchTags({ UnknownCursor: unknownCursor })
+      )
+    }
+  }
+  return found
+})
+
+const refusedCreation = refusedAs(
+  "VALIDATION_ERROR",
+  "METHOD_NOT_SUPPORTED",
+  "AMOUNT_BELOW_MINIMUM",
+  "INVALID_DOCUMENT",
+  "INVALID_WEBHOOK_URL"
+)

@@ -1,0 +1,118 @@
+/**
+ * Every request of `/v1`, with key, route, status, duration and request id.
+ *
+ * Guarantees: written in batches beside the requests, so that no answer waits for it; what is buffered is
+ * flushed on shutdown; bounded: when the database is away for long, the oldest lines are dropped and counted.
+ * `last_used_at` of the keys is kept from it.
+ *
+ * Source: payments-api-v1.md "Limits" (every request is recorded).
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { Ids } from "../Ids.ts"
+import { forever } from "../observability/BackgroundLoop.ts"
+import { Metrics } from "../observability/Metrics.ts"
+import { leftToEndHowever } from "../sql/Patience.ts"
+import { recordset } from "../sql/Recordset.ts"
+import type { RequestInfo } from "../observability/RequestContext.ts"
+
+export class RequestLog extends Context.Service<
+  RequestLog,
+  {
+    readonly write: (info: RequestInfo, method: string, status: number, durationMs: number) => void
+  }
+>()("@pix-payments/server/RequestLog") {
+  static readonly layer = Layer.effect(
+    RequestLog,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const ids = yield* Ids
+      const metrics = yield* Metrics
+      let buffer: Array<Line> = []
+
+      const flush = Effect.suspend(() => {
+        if (buffer.length === 0) return Effect.succeed(0)
+        const lines = buffer.splice(0, BATCH)
+        return Effect.as(sql.unsafe(insertMany, logged.parameters(lines)), lines.length).pipe(
+          Effect.tapCause(() =>
+            Effect.sync(() => {
+              buffer = [...lines, ...buffer]
+            })
+          ),
+          leftToEndHowever(sql)
+        )
+      })
+
+      yield* Effect.addFinalizer(() =>
+        flush.pipe(Effect.repeat({ until: (count) => count === 0 }), Effect.timeout("5 seconds"), Effect.ignore)
+      )
+      // A full batch is written at once; else what has come in a quarter of a second.
+      yield* Effect.forkScoped(
+        forever(
+          "request log",
+          Effect.map(flush, (count) => (count === BATCH ? count : 0)),
+          Effect.sleep("250 millis")
+        )
+      )
+
+      return RequestLog.of({
+        write: (info, method, status, durationMs) => {
+          metrics.request(info.route, status, durationMs)
+          if (buffer.length >= MOST_BUFFERED) {
+            buffer.splice(0, BATCH)
+            metrics.requestLinesDropped(BATCH)
+          }
+          const { epochMs, id } = ids.next()
+          buffer.push({
+            id,
+            request_id: info.requestId,
+            key_id: info.keyId,
+            account_id: info.accountId,
+            route: `${method} ${info.route}`,
+            status,
+            duration_us: Math.round(durationMs * 1000),
+            at: epochMs
+          })
+        }
+      })
+    })
+  )
+}
+
+interface Line {
+  readonly id: string
+  readonly request_id: string
+  readonly key_id: string | null
+  readonly account_id: string | null
+  readonly route: string
+  readonly status: number
+  readonly duration_us: number
+  readonly at: number
+}
+
+const BATCH = 2000
+const MOST_BUFFERED = 100_000
+
+const logged = recordset({
+  id: "uuid",
+  request_id: "text",
+  key_id: "uuid",
+  account_id: "uuid",
+  route: "text",
+  status: "integer",
+  duration_us: "integer",
+  at: "timestamptz"
+})
+
+const insertMany = `
+  WITH lines AS (
+    INSERT INTO requests (id, request_id, key_id, account_id, route, status, duration_us, at)
+    SELECT id, request_id, key_id, account_id, route, status, duration_us, at
+    FROM ${logged.from(1)} AS r
+    RETURNING key_id, at
+  )
+  UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, u.at)
+  FROM (SELECT key_id, max(at) AS at FROM lines WHERE key_id IS NOT NULL GROUP BY key_id) u
+  WHERE k.id = u.key_id`

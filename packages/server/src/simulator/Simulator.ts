@@ -1,0 +1,196 @@
+/**
+ * An acquirer that runs inside the server and answers by rules that a test can choose.
+ *
+ * Guarantees: it behaves as a real one does: a txid names one Pix for ever (the copy-and-paste text is a
+ * function of it), what it was told survives a restart, and it reports through `AcquirerReports` alone. An
+ * ordinary charge costs it no statement.
+ *
+ * Source: operator-api.md "The simulated acquirer".
+ */
+import { buildBrCode, merchantNameOf } from "@pix-payments/domain/BrCode"
+import type { Receiver } from "@pix-payments/domain/Charge"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { Ids } from "../Ids.ts"
+import { Settings } from "../Settings.ts"
+import * as Batching from "../sql/Batching.ts"
+import { leftToEnd } from "../sql/Patience.ts"
+import type { Unavailable } from "../sql/Unavailable.ts"
+import {
+  Acquirer,
+  AcquirerRefused,
+  AcquirerUnclear,
+  type Emission,
+  type Emitted,
+  type PayoutOrder,
+  type PayoutProgress
+} from "../acquirer/Acquirer.ts"
+import { dueReport, payoutEndToEndId, SIMULATOR_ISPB } from "./SimulatorNotifications.ts"
+
+export const layer = Layer.effect(
+  Acquirer,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const ids = yield* Ids
+    const { acquirerTimeoutMs, simulatorLatencyMs, simulatorSettleMs } = yield* Settings
+
+    const bounded = <A, E>(effect: Effect.Effect<A, E>) =>
+      Effect.timeoutOrElse(effect, {
+        duration: acquirerTimeoutMs,
+        orElse: () => Effect.fail(new AcquirerUnclear({ reason: "no answer in time" }))
+      })
+
+    /** True for the first call with a txid; what comes with it is kept in the same commit. */
+    const firstTime = (emission: Emission, also: Effect.Effect<unknown, SqlError, SqlClient> = Effect.void) =>
+      Effect.gen(function* () {
+        const rows = yield* sql`INSERT INTO simulator_charges (txid, accepted_at) VALUES (${emission.txid}, now())
+          ON CONFLICT DO NOTHING RETURNING txid`
+        if (rows.length > 0) yield* also
+        return rows.length > 0
+      }).pipe(
+        sql.withTransaction,
+        Effect.provideService(SqlClient, sql),
+        leftToEnd(sql),
+        Effect.mapError(() => new AcquirerUnclear({ reason: "the simulator cannot keep what it was told" }))
+      )
+
+    const answer = (emission: Emission): Effect.Effect<Emitted, AcquirerRefused | AcquirerUnclear> => {
+      switch (emission.payer.email) {
+        case "refuse@simulator.test":
+          return Effect.fail(new AcquirerRefused({ reason: "simulated refusal" }))
+        case "slow@simulator.test":
+          return Effect.gen(function* () {
+            const isFirst = yield* firstTime(emission)
+            return yield* isFirst ? bounded(Effect.delay(emit(emission), "2 seconds")) : emit(emission)
+          })
+        case "timeout@simulator.test":
+          return Effect.gen(function* () {
+            return (yield* firstTime(emission)) ? yield* bounded(Effect.never) : yield* emit(emission)
+          })
+        case "pay@simulator.test":
+          return Effect.gen(function* () {
+            const now = yield* Clock.currentTimeMillis
+            const payment = dueReport(ids, { _tag: "charge.paid", txid: emission.txid }, now + simulatorSettleMs)
+            yield* firstTime(emission, payment)
+            return yield* emit(emission)
+          })
+        default:
+          return emit(emission)
+      }
+    }
+
+    const late = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E | AcquirerUnclear> =>
+      simulatorLatencyMs === 0 ? effect : bounded(Effect.delay(effect, simulatorLatencyMs))
+
+    /** Takes payouts, each once; true for the first call with an id. */
+    const take = yield* Batching.make<PayoutOrder, boolean>({
+      maxBatch: 500,
+      writes: sql,
+      run: (orders) =>
+        Effect.map(
+          sql.unsafe<{ readonly payout_id: string }>(takePayouts, [
+            JSON.stringify(orders.map(({ amount, id, pixKey }) => ({ payout_id: id, amount, pix_key: pixKey ?? "" }))),
+            simulatorSettleMs
+          ]),
+          (rows) => {
+            const taken = new Set(rows.map(({ payout_id }) => payout_id))
+            return orders.map(({ id }) => taken.has(id))
+          }
+        )
+    })
+
+    const outcome = yield* Batching.make<string, PayoutProgress>({
+      maxBatch: 500,
+      run: (payoutIds) =>
+        Effect.map(sql.unsafe<TakenRow>(findPayouts, [payoutIds.join(",")]), (rows) => {
+          const byId = new Map(rows.map((row) => [row.payout_id, row]))
+          return payoutIds.map((id) => progressOf(byId.get(id)))
+        })
+    })
+
+    const keptOr = <A>(effect: Effect.Effect<A, Unavailable>) =>
+      Effect.mapError(effect, () => new AcquirerUnclear({ reason: "the simulator cannot keep what it was told" }))
+
+    const send = Effect.fnUntraced(function* (order: PayoutOrder) {
+      const first = yield* keptOr(take(order))
+      if (first && order.pixKey === "timeout@simulator.test") return yield* bounded(Effect.never)
+      return yield* keptOr(outcome(order.id))
+    })
+
+    return Acquirer.of({
+      emit: (emission) => late(answer(emission)),
+      cancel: () => late(Effect.void),
+      refund: ({ id, txid }) =>
+        late(
+          Effect.gen(function* () {
+            const now = yield* Clock.currentTimeMillis
+            yield* dueReport(ids, { _tag: "charge.refunded", txid, externalId: id }, now, id)
+          }).pipe(
+            Effect.provideService(SqlClient, sql),
+            Effect.mapError(() => new AcquirerUnclear({ reason: "the simulator cannot keep what it was told" }))
+          )
+        ),
+      send: (order) => late(send(order)),
+      outcome: (payoutId) => late(keptOr(outcome(payoutId)))
+    })
+  })
+)
+
+interface TakenRow {
+  readonly payout_id: string
+  readonly failed: boolean
+  readonly reason: string | null
+  readonly end_to_end_id: string | null
+}
+
+// What it takes completes by itself when it is due, unless its key says that it fails, or waits to be told.
+const takePayouts = `
+  INSERT INTO simulator_payouts (payout_id, amount, pix_key, fails, settles_at)
+  SELECT p.payout_id, p.amount, p.pix_key, p.pix_key = 'fail@simulator.test',
+    CASE WHEN p.pix_key <> 'hold@simulator.test' THEN now() + $2::double precision * interval '1 millisecond' END
+  FROM json_to_recordset($1::json) AS p(payout_id uuid, amount bigint, pix_key text)
+  ON CONFLICT DO NOTHING RETURNING payout_id`
+
+const findPayouts = `
+  SELECT payout_id, fails AS failed, reason, end_to_end_id FROM simulator_payouts
+  WHERE payout_id = ANY (string_to_array($1, ',')::uuid[]) AND settles_at <= now()`
+
+const progressOf = (settled: TakenRow | undefined): PayoutProgress => {
+  if (settled === undefined) return { _tag: "Accepted" }
+  if (settled.failed) return { _tag: "Failed", reason: settled.reason ?? "simulated failure" }
+  return { _tag: "Completed", endToEndId: settled.end_to_end_id ?? payoutEndToEndId(settled.payout_id) }
+}
+
+const emit = (emission: Emission): Effect.Effect<Emitted, AcquirerRefused> =>
+  emission.method === "pix" ? emitPix(emission) : Effect.succeed({ brCode: null, receiver: receiverOf(emission) })
+
+const emitPix = (emission: Emission): Effect.Effect<Emitted, AcquirerRefused> =>
+  Result.match(
+    buildBrCode({
+      payloadUrl: `pix.simulator.test/qr/v2/${emission.txid}`,
+      amount: emission.amount,
+      merchantName: merchantNameOf(emission.merchant),
+      merchantCity: "SAO PAULO",
+      singleUse: true
+    }),
+    {
+      onSuccess: (brCode) => Effect.succeed({ brCode, receiver: receiverOf(emission) }),
+      onFailure: ({ reason }) => Effect.fail(new AcquirerRefused({ reason: `no BR code can be made: ${reason}` }))
+    }
+  )
+
+const receiverOf = ({ merchant }: Emission): Receiver => ({
+  name: merchant.name,
+  document: merchant.document,
+  pix_key: merchant.document,
+  pix_key_type: merchant.document.length === 11 ? "cpf" : "cnpj",
+  institution_name: "Simulated Acquirer",
+  institution_ispb: SIMULATOR_ISPB,
+  branch: "0001",
+  account: "1",
+  account_type: "payment"
+})

@@ -1,0 +1,133 @@
+/**
+ * What a person reads when the service starts, or cannot: on a terminal in lines of their own, elsewhere as
+ * one log line.
+ *
+ * Guarantees:
+ * - The demo's credentials are printed to a terminal only; a log line names the file that has them.
+ * - A start without `--demo` warns that the acquirer is the simulator.
+ */
+import * as Cause from "effect/Cause"
+import * as Config from "effect/Config"
+import * as Effect from "effect/Effect"
+import { ServeError } from "effect/http/HttpServerError"
+import { hasProperty } from "effect/Predicate"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
+import { DemoAccount } from "./DemoAccount.ts"
+import { Listening } from "../http/ListenAddresses.ts"
+import { OperatorToken } from "../http/operator/OperatorToken.ts"
+import { Settings } from "../Settings.ts"
+import { DatabaseLocation } from "../sql/Database.ts"
+
+/** Where it listens; a token that was made just now is told, this once. */
+export const plain = Effect.gen(function* () {
+  const listening = yield* Listening
+  const settings = yield* Settings
+  const { known } = yield* OperatorToken
+  const database = yield* DatabaseLocation
+  yield* Effect.annotateLogs(Effect.logInfo("the service is ready"), {
+    public: listening.public,
+    operator: listening.operator,
+    database: database.embeddedIn === undefined ? "DATABASE_URL" : `embedded in ${database.embeddedIn}`
+  })
+  if (settings.acquirer === "simulator") {
+    yield* Effect.logWarning("the acquirer is the simulator (ACQUIRER=simulator): no real money is received or sent")
+  }
+  if (Option.isNone(settings.operatorToken) && Option.isSome(known)) {
+    yield* Effect.sync(() => process.stdout.write(`Operator token, shown this once: ${Redacted.value(known.value)}\n`))
+  }
+})
+
+/** The first hour of a newcomer: everything that is needed for the first call. */
+export const demo = Effect.gen(function* () {
+  const listening = yield* Listening
+  const account = yield* DemoAccount
+  const { known } = yield* OperatorToken
+  const database = yield* DatabaseLocation
+  if (!process.stdout.isTTY) {
+    return yield* Effect.annotateLogs(Effect.logInfo("the service is ready"), {
+      public: listening.public,
+      docs: `${listening.public}/docs`,
+      operator: listening.operator,
+      database: database.embeddedIn === undefined ? "DATABASE_URL" : `embedded in ${database.embeddedIn}`,
+      demo_account: account.name,
+      credentials: account.keptIn,
+      try: curl(listening.public, "$PAYMENTS_API_KEY", " ")
+    })
+  }
+  const operatorToken = Option.match(known, { onNone: () => "", onSome: Redacted.value })
+  const bold = (text: string) => `\u001b[1m${text}\u001b[22m`
+  const dim = (text: string) => `\u001b[2m${text}\u001b[22m`
+  const lines = [
+    "",
+    bold("Pix payments is ready"),
+    "",
+    `  API            ${listening.public}/v1`,
+    `  Reference      ${listening.public}/docs`,
+    `  Operator       ${listening.operator}/operator/v1`,
+    `  Database       ${database.embeddedIn === undefined ? "DATABASE_URL" : `embedded PostgreSQL 18 in ${database.embeddedIn}`}`,
+    "",
+    `  Demo account   ${account.name}`,
+    `  API key        ${account.apiKey}`,
+    `  Operator token ${operatorToken}`,
+    dim(`                 (kept in ${account.keptIn})`),
+    "",
+    bold("Create a charge:"),
+    "",
+    curl(listening.public, account.apiKey, " \\\n  "),
+    "",
+    `Or see it whole, in another terminal: ${bold("npm run demo")}`,
+    ""
+  ]
+  yield* Effect.sync(() => process.stdout.write(`${lines.join("\n")}\n`))
+})
+
+/** One sentence on why the service cannot start, without a stack where the fault is the setting's. */
+export const reasonOf = (cause: Cause.Cause<unknown>): string => {
+  const error = Cause.squash(cause)
+  if (error instanceof Config.ConfigError) return `A setting is wrong: ${settingOf(error)}.`
+  if (isSqlError(error)) return `The service cannot start: ${databaseReasonOf(error)}`
+  if (error instanceof ServeError) return `The service cannot start: it cannot listen (${messageOf(error.cause)}).`
+  if (hasProperty(error, "_tag") && hasProperty(error, "message"))
+    return `The service cannot start: ${messageOf(error)}`
+  return `The service cannot start: ${Cause.pretty(cause)}`
+}
+
+/** `PORT: Expected …`, from the lines in which a schema tells it. */
+const settingOf = ({ cause }: Config.ConfigError): string =>
+  messageOf(cause)
+    .replace(/^SchemaError\(([^]*)\)$/, "$1")
+    .replace(/^(.*)\n\s+at \["(\w+)"\]$/gm, "$2: $1")
+    .replaceAll("\n", "; ")
+
+const databaseReasonOf = (error: SqlError): string => {
+  const reason = messageOf(error.reason.cause)
+  switch (error.reason._tag) {
+    case "ConnectionError":
+      return `the database of DATABASE_URL does not answer (${reason}).`
+    case "AuthenticationError":
+      return `the database of DATABASE_URL refuses the user or the password (${reason}).`
+    default:
+      return `the database of DATABASE_URL cannot be used: ${messageOf(error)} (${reason}).`
+  }
+}
+
+const messageOf = (error: unknown): string =>
+  hasProperty(error, "message") && error.message !== "" ? String(error.message) : String(error)
+
+const curl = (base: string, key: string, separator: string): string => {
+  const body = {
+    amount: 1990,
+    customer: { name: "Ana Souza", email: "ana@example.com", document: "529.982.247-25" },
+    description: "Pedido 1001",
+    reference: "pedido-1001"
+  }
+  return [
+    `curl ${base}/v1/charges`,
+    `-H "x-api-key: ${key}"`,
+    `-H 'Idempotency-Key: pedido-1001'`,
+    `-H 'Content-Type: application/json'`,
+    `-d '${JSON.stringify(body)}'`
+  ].join(separator)
+}
