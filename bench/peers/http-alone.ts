@@ -15,7 +15,7 @@ import * as Simulator from "@pix-payments/server/simulator/Simulator"
 import { Charges } from "@pix-payments/server/charges/Charges"
 import { ChargeStore, type StoredCharge } from "@pix-payments/server/charges/ChargeStore"
 import { Drain } from "@pix-payments/server/http/Drain"
-import { Listening } from "@pix-payments/server/http/ListenAddresses"
+import { ListenAddresses } from "@pix-payments/server/http/ListenAddresses"
 import * as PublicServer from "@pix-payments/server/http/public/PublicServer"
 import { Ids } from "@pix-payments/server/Ids"
 import { LedgerReports } from "@pix-payments/server/ledger/LedgerReports"
@@ -125,7 +125,7 @@ const memory = Layer.mergeAll(
 const layer = PublicServer.layer.pipe(
   Layer.provide(Charges.layer),
   Layer.provide(Simulator.layer),
-  Layer.provide([memory, Ids.layer, Metrics.layer, PublicAddress.layer, Listening.layer, Drain.layer]),
+  Layer.provide([memory, Ids.layer, Metrics.layer, PublicAddress.layer, ListenAddresses.layer, Drain.layer]),
   Layer.provide(Settings.layer)
 )
 

@@ -6,10 +6,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Accounts } from "./accounts/Accounts.ts"
 import { ApiKeys } from "./accounts/ApiKeys.ts"
-import { AcquirerReports } from "./notifications/AcquirerNotifications.ts"
-import { DeferredReports } from "./notifications/DeferredNotifications.ts"
+import { AcquirerNotifications } from "./notifications/AcquirerNotifications.ts"
+import { DeferredNotifications } from "./notifications/DeferredNotifications.ts"
 import * as Simulator from "./simulator/Simulator.ts"
-import { SimulatorReports } from "./simulator/SimulatorNotifications.ts"
+import { SimulatorNotifications } from "./simulator/SimulatorNotifications.ts"
 import { ChargeMoney } from "./charges/ChargeMoney.ts"
 import { ChargeOrders } from "./orders/ChargeOrders.ts"
 import { Charges } from "./charges/Charges.ts"
@@ -18,9 +18,9 @@ import { OrderStore } from "./acquirer/OrderStore.ts"
 import { Disputes } from "./disputes/Disputes.ts"
 import { DisputeStore } from "./disputes/DisputeStore.ts"
 import { EventHistory } from "./events/EventHistory.ts"
-import { Nudge } from "./events/DeliverySignal.ts"
+import { DeliverySignal } from "./events/DeliverySignal.ts"
 import * as Drain from "./http/Drain.ts"
-import { Listening } from "./http/ListenAddresses.ts"
+import { ListenAddresses } from "./http/ListenAddresses.ts"
 import * as OperatorServer from "./http/operator/OperatorServer.ts"
 import { OperatorToken } from "./http/operator/OperatorToken.ts"
 import * as PublicServer from "./http/public/PublicServer.ts"
@@ -28,10 +28,10 @@ import { Ids } from "./Ids.ts"
 import { LedgerReports } from "./ledger/LedgerReports.ts"
 import { Releases } from "./ledger/Releases.ts"
 import { forever } from "./observability/BackgroundLoop.ts"
-import { Audit } from "./operations/AuditLog.ts"
+import { AuditLog } from "./operations/AuditLog.ts"
 import { Metrics } from "./observability/Metrics.ts"
-import { Stats } from "./operations/Statistics.ts"
-import * as HandOver from "./payouts/PayoutSubmission.ts"
+import { Statistics } from "./operations/Statistics.ts"
+import * as PayoutSubmission from "./payouts/PayoutSubmission.ts"
 import { Payouts } from "./payouts/Payouts.ts"
 import { PayoutStore } from "./payouts/PayoutStore.ts"
 import { Secrets } from "./Secrets.ts"
@@ -41,7 +41,7 @@ import type { Unavailable } from "./sql/Unavailable.ts"
 import { DeliveryQueue } from "./webhooks/DeliveryQueue.ts"
 import { DeliveryStore } from "./webhooks/DeliveryStore.ts"
 import { FanOut } from "./webhooks/FanOut.ts"
-import * as HeldDeliveries from "./webhooks/PausedDeliveries.ts"
+import * as PausedDeliveries from "./webhooks/PausedDeliveries.ts"
 import { OutboxFailures } from "./webhooks/OutboxFailures.ts"
 import * as OutboxMaintenance from "./webhooks/OutboxMaintenance.ts"
 import { PublicAddress } from "./network/PublicAddress.ts"
@@ -51,10 +51,10 @@ import { WebhookSender } from "./webhooks/WebhookSender.ts"
 
 const foundation = Layer.mergeAll(
   Ids.layer,
-  Nudge.layer,
+  DeliverySignal.layer,
   Metrics.layer,
   PublicAddress.layer,
-  HeldDeliveries.HeldDeliveries.layer
+  PausedDeliveries.PausedDeliveries.layer
 ).pipe(Layer.provideMerge(Database.layer))
 
 /** What keeps things, in whichever database. */
@@ -72,8 +72,8 @@ export const stores = Layer.mergeAll(
   OutboxFailures.layer,
   DeliveryStore.layer,
   EventHistory.layer,
-  Audit.layer,
-  Stats.layer,
+  AuditLog.layer,
+  Statistics.layer,
   Secrets.layer,
   OperatorToken.layer
 )
@@ -82,17 +82,17 @@ export const stores = Layer.mergeAll(
 export const storesLayer = stores.pipe(Layer.provideMerge(foundation))
 
 /** What decides, over whichever acquirer. */
-export const deciders = Layer.merge(AcquirerReports.layer, WebhookEndpoints.layer).pipe(
-  Layer.provideMerge(Layer.merge(ChargeOrders.layer, DeferredReports.layer)),
+export const deciders = Layer.merge(AcquirerNotifications.layer, WebhookEndpoints.layer).pipe(
+  Layer.provideMerge(Layer.merge(ChargeOrders.layer, DeferredNotifications.layer)),
   Layer.provideMerge(Layer.mergeAll(Charges.layer, Payouts.layer, Disputes.layer)),
   Layer.provideMerge(ChargeMoney.layer)
 )
 
-const services = SimulatorReports.layer.pipe(
+const services = SimulatorNotifications.layer.pipe(
   Layer.provideMerge(deciders),
   Layer.provideMerge(Simulator.layer),
   Layer.provideMerge(storesLayer),
-  Layer.provideMerge(Layer.merge(Listening.layer, Drain.Drain.layer)),
+  Layer.provideMerge(Layer.merge(ListenAddresses.layer, Drain.Drain.layer)),
   Layer.provideMerge(DatabaseState.layer.pipe(Layer.provide(Database.layer)))
 )
 
@@ -106,7 +106,7 @@ export const loops = Layer.mergeAll(
     Charges.use(({ recover }) => recover),
     "1 second"
   ),
-  HandOver.layer,
+  PayoutSubmission.layer,
   looping(
     "charge orders",
     ChargeOrders.use(({ finishDue }) => finishDue),
@@ -114,7 +114,7 @@ export const loops = Layer.mergeAll(
   ),
   looping(
     "deferred reports",
-    DeferredReports.use(({ applyDue }) => applyDue),
+    DeferredNotifications.use(({ applyDue }) => applyDue),
     "1 second"
   ),
   looping(
@@ -122,14 +122,14 @@ export const loops = Layer.mergeAll(
     Releases.use(({ releaseDue }) => releaseDue),
     "1 second"
   ),
-  HeldDeliveries.loop,
+  PausedDeliveries.loop,
   OutboxMaintenance.loop,
   WebhookScheduler.layer
 )
 
 const simulatorLoop = looping(
   "simulator reports",
-  SimulatorReports.use(({ tellDue }) => tellDue),
+  SimulatorNotifications.use(({ tellDue }) => tellDue),
   "200 millis"
 )
 

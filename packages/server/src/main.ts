@@ -41,7 +41,7 @@ const settings = Layer.unwrap(
 )
 
 /** What the first process tells, whoever serves. */
-const told = isDemo
+const messages = isDemo
   ? Layer.unwrap(
       Effect.map(Settings, ({ dataDir }) =>
         Layer.effectDiscard(Banner.demo).pipe(Layer.provide(DemoAccount.layer(dataDir)))
@@ -49,9 +49,9 @@ const told = isDemo
     )
   : Layer.effectDiscard(Banner.plain)
 
-const alone = told.pipe(Layer.provide(Service.layer))
+const alone = messages.pipe(Layer.provide(Service.layer))
 
-const supervisor = told.pipe(Layer.provide(Processes.layer), Layer.provide(Service.storesLayer))
+const supervisor = messages.pipe(Layer.provide(Processes.layer), Layer.provide(Service.storesLayer))
 
 const worker = Layer.effectDiscard(Processes.report).pipe(Layer.provide(Service.layer))
 

@@ -11,7 +11,7 @@ import { Settings } from "./Settings.ts"
 import * as Database from "./sql/Database.ts"
 
 /** Both are needed: the schema is made by one role for another. */
-const told = Layer.effectDiscard(
+const messages = Layer.effectDiscard(
   Effect.andThen(Config.Redacted("DATABASE_URL"), Config.Redacted("MIGRATIONS_DATABASE_URL"))
 )
 
@@ -19,7 +19,7 @@ Layer.build(
   Database.layer.pipe(
     Layer.provide(Database.DatabaseLocation.layer),
     Layer.provide(Settings.layer),
-    Layer.provideMerge(told)
+    Layer.provideMerge(messages)
   )
 ).pipe(
   Effect.andThen(Effect.sync(() => process.stdout.write("The schema is up to date.\n"))),

@@ -299,7 +299,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
       })
     )
 
-    it.effect("The message is intentionally vague: the answer does not tell why", () =>
+    it.effect("The message is intentionally vague: the answer does not say why", () =>
       Effect.gen(function* () {
         const { call, makeApplication, makeKey, operate } = yield* TestService
         const { accountId, key, keyId } = yield* caller

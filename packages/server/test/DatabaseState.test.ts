@@ -7,7 +7,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { SqlError, UnknownError } from "effect/sql/SqlError"
 import { DatabaseState } from "../src/sql/DatabaseState.ts"
-import { isPassing } from "../src/sql/Unavailable.ts"
+import { isTransient } from "../src/sql/Unavailable.ts"
 import { createDatabase } from "./support/Postgres.ts"
 
 const stateOver = (config: Parameters<typeof PgClient.layer>[0]) =>
@@ -29,6 +29,6 @@ describe("The state of the database", () => {
 
   it.each(["25006", "25P03", "28P01", "57P01", "53300"])("%s passes", (code) => {
     const cause = Object.assign(new Error("as PostgreSQL says it"), { code })
-    assert.isTrue(isPassing(new SqlError({ reason: new UnknownError({ cause }) })))
+    assert.isTrue(isTransient(new SqlError({ reason: new UnknownError({ cause }) })))
   })
 })

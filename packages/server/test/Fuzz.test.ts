@@ -26,7 +26,7 @@ const inputs = Number(process.env["FUZZ_INPUTS"] ?? 5000)
 const seed = Number(process.env["FUZZ_SEED"] ?? 1)
 
 /** As long as the service may take to say that it cannot. */
-const PATIENCE_MS = 20_000
+const DATABASE_TIMEOUT_MS = 20_000
 const AT_ONCE = 12
 const WORLD_LASTS = 250
 
@@ -67,7 +67,11 @@ layer(Layer.empty, { excludeTestServices: true })("Fuzz", (it) => {
           Effect.fnUntraced(function* (index) {
             if (index % WORLD_LASTS === WORLD_LASTS - 1) makeInput = yield* renewed
             const input = makeInput(randomFrom(seed * 1_000_003 + index))
-            const answer = yield* exchange(isPublic ? service.publicUrl : service.operatorUrl, input.bytes, PATIENCE_MS)
+            const answer = yield* exchange(
+              isPublic ? service.publicUrl : service.operatorUrl,
+              input.bytes,
+              DATABASE_TIMEOUT_MS
+            )
             const complaint =
               answer === "hangs"
                 ? "it hangs"

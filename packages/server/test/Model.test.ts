@@ -10,8 +10,8 @@ import { txidFromId } from "@pix-payments/domain/Txid"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Accounts } from "../src/accounts/Accounts.ts"
-import type { AcquirerReport } from "../src/acquirer/AcquirerNotification.ts"
-import { newEndToEndId, SimulatorReports } from "../src/simulator/SimulatorNotifications.ts"
+import type { AcquirerNotification } from "../src/acquirer/AcquirerNotification.ts"
+import { newEndToEndId, SimulatorNotifications } from "../src/simulator/SimulatorNotifications.ts"
 import { ChargeOrders } from "../src/orders/ChargeOrders.ts"
 import { Charges } from "../src/charges/Charges.ts"
 import { Disputes } from "../src/disputes/Disputes.ts"
@@ -251,12 +251,13 @@ const createPayout = Effect.fnUntraced(function* (
   })
 })
 
-const told = (report: AcquirerReport) => SimulatorReports.use(({ tell }) => answered(tell(report), String))
+const told = (report: AcquirerNotification) =>
+  SimulatorNotifications.use(({ notify }) => answered(notify(report), String))
 
 const actOnce = (
   history: History,
   command: Extract<Command, { kind: "charge" | "payout" | "dispute" }>
-): Effect.Effect<string, never, SimulatorReports | ChargeOrders | Disputes | Payouts | SqlClient> => {
+): Effect.Effect<string, never, SimulatorNotifications | ChargeOrders | Disputes | Payouts | SqlClient> => {
   if (command.kind === "payout") {
     const { id: payoutId } = history.payouts[command.payout]!
     const decided = (decision: "approved" | "canceled") =>
@@ -322,7 +323,7 @@ const runLoop = Effect.fnUntraced(function* (loop: Loop) {
   const charges = yield* Charges
   const payouts = yield* Payouts
   const releases = yield* Releases
-  const simulator = yield* SimulatorReports
+  const simulator = yield* SimulatorNotifications
   switch (loop) {
     case "hand-over":
       // Twice: an answer that was unclear is asked for again.

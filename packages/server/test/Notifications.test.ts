@@ -207,7 +207,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A report 
         concurrency: 15
       })
       // Told until it is heard.
-      const tell = (path: string, body: Fields) =>
+      const notify = (path: string, body: Fields) =>
         Effect.repeat(operate("POST", `/operator/v1/simulator/charges/${path}`, { body }), {
           until: ({ status }) => status !== 503
         })
@@ -216,8 +216,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A report 
         ({ id }) =>
           Effect.all(
             [
-              tell(`${id}/pay`, { external_id: `pay ${id}` }),
-              tell(`${id}/return`, { as: "refunded", external_id: `return ${id}` })
+              notify(`${id}/pay`, { external_id: `pay ${id}` }),
+              notify(`${id}/return`, { as: "refunded", external_id: `return ${id}` })
             ],
             { concurrency: 2 }
           ),

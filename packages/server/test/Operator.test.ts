@@ -437,27 +437,27 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operator"
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { key } = yield* makeCaller()
-      const tell = (id: string, what: string, body?: unknown) =>
+      const notify = (id: string, what: string, body?: unknown) =>
         operate<Charge>("POST", `/operator/v1/simulator/charges/${id}/${what}`, { body })
       const paid = (yield* create({ key })).body.id
-      assertRefused(yield* tell(paid, "pay", { end_to_end_id: "not one" }), "VALIDATION_ERROR", ["end_to_end_id"])
-      assertRefused(yield* tell(paid, "pay", "[]"), "VALIDATION_ERROR")
-      assert.strictEqual((yield* tell(paid, "pay", { end_to_end_id: null })).body.status, "paid")
-      assertRefused(yield* tell(paid, "pay"), "INVALID_STATE")
-      assertRefused(yield* tell(paid, "fail"), "INVALID_STATE")
+      assertRefused(yield* notify(paid, "pay", { end_to_end_id: "not one" }), "VALIDATION_ERROR", ["end_to_end_id"])
+      assertRefused(yield* notify(paid, "pay", "[]"), "VALIDATION_ERROR")
+      assert.strictEqual((yield* notify(paid, "pay", { end_to_end_id: null })).body.status, "paid")
+      assertRefused(yield* notify(paid, "pay"), "INVALID_STATE")
+      assertRefused(yield* notify(paid, "fail"), "INVALID_STATE")
 
       const failed = (yield* create({ key })).body.id
-      const failure = yield* tell(failed, "fail")
+      const failure = yield* notify(failed, "fail")
       assert.deepInclude<unknown>(failure.body, {
         status: "failed",
         failure_reason: "refused by the provider",
         paid_at: null
       })
-      assertRefused(yield* tell(failed, "pay"), "INVALID_STATE")
+      assertRefused(yield* notify(failed, "pay"), "INVALID_STATE")
 
       const refused = (yield* create({ key, customer: { email: "refuse@simulator.test" } }))
         .body as unknown as ErrorBody
-      assertRefused(yield* tell(refused.charge_id!, "pay"), "INVALID_STATE")
+      assertRefused(yield* notify(refused.charge_id!, "pay"), "INVALID_STATE")
     })
   )
 

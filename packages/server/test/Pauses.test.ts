@@ -236,7 +236,7 @@ layer(servicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databaseConn
 
 interface Node {
   readonly "Actual Rows": number
-  readonly "Actual Loops": number
+  readonly "Actual BackgroundLoop": number
   readonly "Rows Removed by Filter"?: number
   readonly Plans?: ReadonlyArray<Node>
 }
@@ -244,6 +244,6 @@ interface Node {
 /** The most rows that any step read. */
 const most = (node: Node): number =>
   Math.max(
-    node["Actual Rows"] * node["Actual Loops"] + (node["Rows Removed by Filter"] ?? 0),
+    node["Actual Rows"] * node["Actual BackgroundLoop"] + (node["Rows Removed by Filter"] ?? 0),
     ...(node.Plans ?? []).map(most)
   )

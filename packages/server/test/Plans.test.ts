@@ -124,7 +124,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
 
     const together = (one: Work, other: Work): Work => ({
       indexes: sorted([...one.indexes, ...other.indexes]),
-      wholeTables: [...one.wholeTables, ...other.wholeTables],
+      withReportPlanner: [...one.withReportPlanner, ...other.withReportPlanner],
       rows: one.rows + other.rows,
       pages: one.pages + other.pages
     })
@@ -147,7 +147,9 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
       })
       assert.deepStrictEqual(others, [], title)
       // The notes are of what waits for the acquirer's answer at this moment, and all of them are asked for.
-      const whole = [...done].filter(([, work]) => work.wholeTables.some((table) => table !== "charge_recoveries"))
+      const whole = [...done].filter(([, work]) =>
+        work.withReportPlanner.some((table) => table !== "charge_recoveries")
+      )
       assert.deepStrictEqual(whole, [], title)
       const dear = [...done].filter(([name, { pages, rows }]) => {
         const most = isOfAllAccounts(name) ? 5000 + 30 * accounts : 1000

@@ -10,7 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Acquirer, AcquirerRefused, AcquirerUnclear, type RefundOrder } from "../src/acquirer/Acquirer.ts"
-import { AcquirerReports } from "../src/notifications/AcquirerNotifications.ts"
+import { AcquirerNotifications } from "../src/notifications/AcquirerNotifications.ts"
 import { ChargeOrders } from "../src/orders/ChargeOrders.ts"
 import { Charges } from "../src/charges/Charges.ts"
 import { Releases } from "../src/ledger/Releases.ts"
@@ -118,7 +118,7 @@ const charged = (releaseDelay: number) =>
   Effect.gen(function* () {
     const accounts = yield* Accounts
     const charges = yield* Charges
-    const reports = yield* AcquirerReports
+    const reports = yield* AcquirerNotifications
     const account = yield* accounts.create({
       name: "Loja",
       legal_name: "Loja Ltda",
@@ -211,7 +211,7 @@ layer(servicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databaseConne
         assert.strictEqual(yield* statusOf(id), "refunded")
         // The acquirer's own report of it is a copy.
         const report = { _tag: "charge.refunded", txid: txidFromId(id), externalId: calls[0]!.id } as const
-        assert.strictEqual(yield* AcquirerReports.use(({ receive }) => receive(report)), "ignored")
+        assert.strictEqual(yield* AcquirerNotifications.use(({ receive }) => receive(report)), "ignored")
         assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 0 })
       })
   )
@@ -243,7 +243,7 @@ layer(servicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databaseConne
     Effect.gen(function* () {
       const sql = yield* SqlClient
       answer = Effect.fail(new AcquirerUnclear({ reason: "no answer" }))
-      const { receive } = yield* AcquirerReports
+      const { receive } = yield* AcquirerNotifications
       const { accountId, id } = yield* charged(60)
       const txid = txidFromId(id)
       yield* refund(id)

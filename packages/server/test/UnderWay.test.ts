@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Claimed, ClaimedDue, SweptDue } from "../src/webhooks/DeliveryQueue.ts"
 import { accountOf, placeOf } from "../src/webhooks/Claimed.ts"
-import { makeLookout } from "../src/webhooks/ClaimCursor.ts"
-import { makeUnderWay } from "../src/webhooks/InFlightDeliveries.ts"
+import { makeClaimCursor } from "../src/webhooks/ClaimCursor.ts"
+import { makeInFlightDeliveries } from "../src/webhooks/InFlightDeliveries.ts"
 
 const claimed = (id: string, destination: string, foundAt = destination): Claimed => ({
   id,
@@ -22,7 +22,7 @@ const claimed = (id: string, destination: string, foundAt = destination): Claime
 
 describe("UnderWay", () => {
   it("is bounded for each destination, and leaves the last places to the many", () => {
-    const underWay = makeUnderWay(768, 100, () => {})
+    const underWay = makeInFlightDeliveries(768, 100, () => {})
     let hanging = 0
     // Each destination takes all that it may, and lets nothing go.
     while (hanging < 30) {
@@ -38,7 +38,7 @@ describe("UnderWay", () => {
 
   it("says when a destination that was full has let go of half, and when all places have room again", () => {
     let eased = 0
-    const underWay = makeUnderWay(60, 10, () => void eased++)
+    const underWay = makeInFlightDeliveries(60, 10, () => void eased++)
     const many = Array.from({ length: 12 }, (_, index) => claimed(String(index), "a/slow"))
     for (const each of many) underWay.add(each)
     assert.deepStrictEqual(underWay.room()?.full, new Set(["a/slow"]))
@@ -53,7 +53,7 @@ describe("UnderWay", () => {
   })
 
   it("gives back the places of what was claimed again while it was under way", () => {
-    const underWay = makeUnderWay(60, 10, () => {})
+    const underWay = makeInFlightDeliveries(60, 10, () => {})
     const twice = Array.from({ length: 2 }, () => claimed("1", "a/slow"))
     for (let round = 0; round < 3; round++) {
       for (const each of twice) underWay.add(each)
@@ -74,7 +74,7 @@ describe("UnderWay", () => {
   })
 
   it("counts what goes to a moved endpoint where it was found too", () => {
-    const underWay = makeUnderWay(768, 100, () => {})
+    const underWay = makeInFlightDeliveries(768, 100, () => {})
     for (let index = 0; index < 50; index++) {
       underWay.add(claimed(String(index), "a/new", "a/old"))
     }
@@ -84,7 +84,7 @@ describe("UnderWay", () => {
 
 describe("Places by account", () => {
   /** An account takes all that it may at destinations of its own, and lets nothing go. */
-  const hang = (underWay: ReturnType<typeof makeUnderWay>, account: string): number => {
+  const hang = (underWay: ReturnType<typeof makeInFlightDeliveries>, account: string): number => {
     let taken = 0
     for (let destination = 0; ; destination++) {
       const room = underWay.room()
@@ -98,7 +98,7 @@ describe("Places by account", () => {
   }
 
   it("2,000 names of one account that hang take a quarter of the places", () => {
-    const underWay = makeUnderWay(768, 100, () => {})
+    const underWay = makeInFlightDeliveries(768, 100, () => {})
     assert.strictEqual(hang(underWay, "hostile"), 192)
     const room = underWay.room()
     assert.deepStrictEqual(room?.fullAccounts, new Set(["hostile"]))
@@ -107,7 +107,7 @@ describe("Places by account", () => {
   })
 
   it("each further account that hangs finds places, and has four at the least", () => {
-    const underWay = makeUnderWay(768, 100, () => {})
+    const underWay = makeInFlightDeliveries(768, 100, () => {})
     const taken = Array.from({ length: 16 }, (_, index) => hang(underWay, `account ${index}`))
     assert.deepStrictEqual(taken.slice(0, 4), [192, 144, 108, 81])
     assert.isAtLeast(Math.min(...taken), 4)
@@ -115,7 +115,7 @@ describe("Places by account", () => {
   })
 
   it("accounts that share an origin that hangs take twice what one may have there", () => {
-    const underWay = makeUnderWay(768, 100, () => {})
+    const underWay = makeInFlightDeliveries(768, 100, () => {})
     for (let account = 0; account < 100; account++) {
       const room = underWay.room()
       if (room?.fullOrigins.has("shared") === true) break
@@ -127,7 +127,7 @@ describe("Places by account", () => {
 
   it("says when an account that was full has let go of enough", () => {
     let eased = 0
-    const underWay = makeUnderWay(60, 10, () => void eased++)
+    const underWay = makeInFlightDeliveries(60, 10, () => void eased++)
     const many = Array.from({ length: 16 }, (_, index) => claimed(String(index), placeOf("a", String(index))))
     for (const each of many) underWay.add(each)
     assert.deepStrictEqual(underWay.room()?.fullAccounts, new Set(["a"]))
@@ -154,7 +154,7 @@ describe("Lookout", () => {
   })
 
   it("asks for what a claim left, until a claim with room finds no more", () => {
-    const lookout = makeLookout()
+    const lookout = makeClaimCursor()
     assert.isTrue(lookout.claimed(due({ "x/a": 5, "x/b": 2 }, { cut: ["x/c"] }), [], room))
     assert.deepStrictEqual(lookout.ask(room).behind, ["x/c", "x/a"])
     // Full: there may be more at each of them; who had something comes last.
@@ -166,14 +166,14 @@ describe("Lookout", () => {
   })
 
   it("passes by what is full, and asks for it when it is not", () => {
-    const lookout = makeLookout()
+    const lookout = makeClaimCursor()
     assert.deepInclude(lookout.ask({ ...room, full: new Set(["x/a"]) }), { except: ["x/a"], behind: [] })
     assert.deepInclude(lookout.ask({ ...room, fullAccounts: new Set(["x"]) }), { except: ["x/a"], behind: [] })
     assert.deepInclude(lookout.ask(room), { except: ["x/a"], behind: ["x/a"] })
   })
 
   it("goes on for as long as destinations wait to be asked", () => {
-    const lookout = makeLookout()
+    const lookout = makeClaimCursor()
     const full = new Set(Array.from({ length: 45 }, (_, index) => `${index % 5}/${index}`))
     lookout.ask({ ...room, full })
     let claims = 0
@@ -183,7 +183,7 @@ describe("Lookout", () => {
   })
 
   it("asks for one account's destination in the next claim, however many of another's are behind", () => {
-    const lookout = makeLookout()
+    const lookout = makeClaimCursor()
     lookout.left(Array.from({ length: 2000 }, (_, index) => `hostile/${index}`))
     lookout.left(["other/1"])
     const { behind, except } = lookout.ask(room)
@@ -199,7 +199,7 @@ describe("Lookout", () => {
   })
 
   it("passes along a bounded number with a claim, however many accounts have many behind, and some of each", () => {
-    const lookout = makeLookout()
+    const lookout = makeClaimCursor()
     for (let account = 0; account < 500; account++) {
       lookout.left(Array.from({ length: 100 }, (_, index) => `${account}/${index}`))
     }
@@ -213,7 +213,7 @@ describe("Lookout", () => {
   })
 
   it("sweeps on from the account where a full sweep ended, and round again", () => {
-    const lookout = makeLookout()
+    const lookout = makeClaimCursor()
     const swept = (found: Readonly<Record<string, number>>, more: Partial<SweptDue> = {}): SweptDue => ({
       ...due(found),
       walkedTo: undefined,

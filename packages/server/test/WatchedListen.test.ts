@@ -8,7 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import { SqlClient } from "effect/sql/SqlClient"
-import { Nudge } from "../src/events/DeliverySignal.ts"
+import { DeliverySignal } from "../src/events/DeliverySignal.ts"
 import { withWatchedListen } from "../src/sql/WatchedListen.ts"
 import { cuttingWire } from "./support/CuttingWire.ts"
 import { createDatabase } from "./support/Postgres.ts"
@@ -43,15 +43,15 @@ layer(Layer.empty, { excludeTestServices: true })("A connection that listens", (
       const wire = yield* cuttingWire(url, Math.random)
       const client = withWatchedListen(yield* connected(wire.url), heartbeat)
       const other = yield* connected(url)
-      const nudge = Context.get(
-        yield* Layer.build(Nudge.layer.pipe(Layer.provide(Layer.succeed(PgClient.PgClient, client)))),
-        Nudge
+      const signal = Context.get(
+        yield* Layer.build(DeliverySignal.layer.pipe(Layer.provide(Layer.succeed(PgClient.PgClient, client)))),
+        DeliverySignal
       )
       // Repeated, because nothing says when it listens again.
       const hears = Effect.andThen(
-        nudge.rest,
+        signal.rest,
         Effect.raceFirst(
-          nudge.await,
+          signal.await,
           Effect.forever(Effect.andThen(other.notify(CHANNEL, "another process"), Effect.sleep("50 millis")))
         )
       )

@@ -15,7 +15,7 @@ import { NotFoundError, type UnknownCursor } from "../Errors.ts"
 import { Ids } from "../Ids.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { equals, is } from "../sql/Seek.ts"
-import { leftToEnd } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/Patience.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
 export interface AccountSettings {
@@ -131,7 +131,7 @@ export class Accounts extends Context.Service<
             })
           )
           return yield* Effect.catchTag(get(id), "NotFoundError", Effect.die)
-        }, leftToEnd(sql)),
+        }, runToCompletion(sql)),
 
         list: Effect.fn("Accounts.list")(
           function* (page) {
@@ -161,7 +161,7 @@ export class Accounts extends Context.Service<
               charges_paused = coalesce(${changes.charges_paused ?? null}::boolean, charges_paused)
             WHERE id = ${id}::uuid`
           return yield* get(id)
-        }, leftToEnd(sql)),
+        }, runToCompletion(sql)),
 
         createApplication: Effect.fn("Accounts.createApplication")(function* (accountId, name) {
           const { epochMs, id } = ids.next()
@@ -170,7 +170,7 @@ export class Accounts extends Context.Service<
             SELECT ${id}::uuid, a.id, ${name}::text, true, to_timestamp(${epochMs}::double precision / 1000)
             FROM accounts a WHERE a.id = ${accountId}::uuid RETURNING *`
           return row ?? (yield* new NotFoundError())
-        }, leftToEnd(sql)),
+        }, runToCompletion(sql)),
 
         listApplications: Effect.fn("Accounts.listApplications")(
           function* (accountId, page) {
@@ -200,7 +200,7 @@ export class Accounts extends Context.Service<
               active = coalesce(${changes.active ?? null}::boolean, active)
             WHERE id = ${id}::uuid RETURNING *`
           return row ?? (yield* new NotFoundError())
-        }, leftToEnd(sql))
+        }, runToCompletion(sql))
       })
     })
   )

@@ -15,11 +15,11 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { hash, randomBytes } from "node:crypto"
 import { Ids } from "../Ids.ts"
-import { isAccepted, keysAndOwners, makeMemory } from "./CallerCache.ts"
+import { isAccepted, keysAndOwners, makeCallerCache } from "./CallerCache.ts"
 import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { equals, is } from "../sql/Seek.ts"
-import { leftToEnd } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/Patience.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { NotFoundError, UnknownCursor } from "../Errors.ts"
 
@@ -63,7 +63,7 @@ export class ApiKeys extends Context.Service<
       const sql = yield* SqlClient
       const ids = yield* Ids
 
-      const memory = makeMemory(MOST_REMEMBERED)
+      const memory = makeCallerCache(MOST_REMEMBERED)
 
       const authenticate = yield* Batching.make<string, Caller | undefined>({
         maxBatch: 500,
@@ -97,7 +97,7 @@ export class ApiKeys extends Context.Service<
           const row = rows[0]
           if (row === undefined) return yield* new NotFoundError()
           return { ...row, key }
-        }, leftToEnd(sql)),
+        }, runToCompletion(sql)),
 
         list: Effect.fn("ApiKeys.list")(
           function* (applicationId, page) {
@@ -121,7 +121,7 @@ export class ApiKeys extends Context.Service<
           const rows = yield* sql<ApiKeyRow>`UPDATE api_keys SET revoked_at = coalesce(revoked_at, now())
             WHERE id = ${id}::uuid RETURNING ${sql.literal(columns)}`
           return rows[0] ?? (yield* new NotFoundError())
-        }, leftToEnd(sql))
+        }, runToCompletion(sql))
       })
     })
   )

@@ -13,10 +13,10 @@ import * as Data from "effect/Data"
 import { recordset } from "../sql/Recordset.ts"
 
 /** What was remembered of the caller could not be confirmed; nothing was done. */
-export class CallerUnconfirmed extends Data.TaggedError("CallerUnconfirmed")<{}> {}
+export class StaleCaller extends Data.TaggedError("CallerUnconfirmed")<{}> {}
 
 /** The last callers by the hash of their key, no more than `most`. */
-export const makeMemory = (most: number) => {
+export const makeCallerCache = (most: number) => {
   const byHash = new Map<string, Caller>()
   return {
     recall: (hash: string): Caller | undefined => byHash.get(hash),
@@ -84,7 +84,7 @@ export const callersOf = <A>(members: ReadonlyArray<A>, callerOf: (member: A) =>
 }
 
 /** A CTE `live` with the number `n` of each caller who is as remembered; its parameters are numbered from `first`. */
-export const liveCte = (first: number): string => `
+export const currentCallersCte = (first: number): string => `
   live AS MATERIALIZED (
     SELECT r.n FROM ${rows.from(first)} AS r
     JOIN (${keysAndOwners}) ON k.id = r.key_id
@@ -95,4 +95,4 @@ export const liveCte = (first: number): string => `
   )`
 
 /** Finds those of them. */
-export const findLive = `WITH ${liveCte(1)} SELECT n FROM live`
+export const findCurrentCallers = `WITH ${currentCallersCte(1)} SELECT n FROM live`

@@ -4,7 +4,7 @@
  * Guarantees that an implementation gives: a txid names one Pix for ever, so that asking again with the same
  * txid finds the Pix of the first time and emits no second one; the same holds for a payout's id; every call ends within
  * `ACQUIRER_TIMEOUT_MS`, as `AcquirerUnclear` at the latest. What it says later comes in through
- * `AcquirerReports`.
+ * `AcquirerNotifications`.
  */
 import type { ChargeMethod, Receiver } from "@pix-payments/domain/Charge"
 import type { BankAccount, PayoutMethod } from "@pix-payments/domain/Payout"

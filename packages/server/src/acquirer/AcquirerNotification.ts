@@ -14,7 +14,7 @@ const Txid = { txid: Schema.String, ...Fact }
 const Dispute = { disputeId: Schema.String, ...Fact }
 const Payout = { payoutId: Schema.String, ...Fact }
 
-export const AcquirerReport = Schema.Union([
+export const AcquirerNotification = Schema.Union([
   Schema.TaggedStruct("charge.paid", { ...Txid, endToEndId: Schema.optionalKey(Schema.String) }),
   Schema.TaggedStruct("charge.failed", { ...Txid, reason: Schema.optionalKey(Schema.String) }),
   Schema.TaggedStruct("charge.refunded", Txid),
@@ -31,10 +31,13 @@ export const AcquirerReport = Schema.Union([
   Schema.TaggedStruct("payout.completed", { ...Payout, endToEndId: Schema.optionalKey(Schema.String) }),
   Schema.TaggedStruct("payout.failed", { ...Payout, reason: Schema.String })
 ])
-export type AcquirerReport = typeof AcquirerReport.Type
+export type AcquirerNotification = typeof AcquirerNotification.Type
 
 /** Reports that may overtake the payment of their charge. */
-export type Reversal = Extract<AcquirerReport, { readonly _tag: "charge.refunded" | "charge.returned" | "med.opened" }>
+export type Reversal = Extract<
+  AcquirerNotification,
+  { readonly _tag: "charge.refunded" | "charge.returned" | "med.opened" }
+>
 
 /**
  * `applied`; `deferred` until the payment of its charge arrives; or why it changed nothing: the state did not allow it or
@@ -43,11 +46,11 @@ export type Reversal = Extract<AcquirerReport, { readonly _tag: "charge.refunded
 export type Outcome = "applied" | "deferred" | "ignored" | "unknown"
 
 /** What a report is about, as the acquirer names it. */
-export const subjectOf = (report: AcquirerReport): string =>
+export const subjectOf = (report: AcquirerNotification): string =>
   "txid" in report ? report.txid : "disputeId" in report ? report.disputeId : report.payoutId
 
 /** The key of the fact that a report is of; `undefined` where the acquirer gave no id to know a copy by. */
-export const keyOf = (report: AcquirerReport): string | undefined => {
+export const keyOf = (report: AcquirerNotification): string | undefined => {
   const { externalId } = report
   switch (report._tag) {
     case "charge.paid":

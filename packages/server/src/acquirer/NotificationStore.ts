@@ -2,7 +2,7 @@
  * The acquirer's reports in PostgreSQL: what came, what became of it, and the keys of those that had an effect.
  *
  * Guarantees:
- * - a report is recorded in the commit of its effect: in the statement that changes a charge or payout (`reportCtes`),
+ * - a report is recorded in the commit of its effect: in the statement that changes a charge or payout (`notificationCtes`),
  *   or in the transaction of the caller (`once`);
  * - a key is taken by the effect that it names, once: of two copies at once one has an effect;
  * - a report without an effect takes no key, so that one which came too early is heard when it is repeated.
@@ -13,16 +13,16 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import type { Ids } from "../Ids.ts"
 import { recordset } from "../sql/Recordset.ts"
-import { type AcquirerReport, keyOf, type Outcome, subjectOf } from "./AcquirerNotification.ts"
+import { type AcquirerNotification, keyOf, type Outcome, subjectOf } from "./AcquirerNotification.ts"
 
 /** A report as it came in. */
-export interface ReceivedReport {
+export interface ReceivedNotification {
   readonly id: string
-  readonly report: AcquirerReport
+  readonly report: AcquirerNotification
   readonly receivedAtMs: number
 }
 
-export const received = (ids: Ids["Service"], report: AcquirerReport): ReceivedReport => {
+export const received = (ids: Ids["Service"], report: AcquirerNotification): ReceivedNotification => {
   const { epochMs, id } = ids.next()
   return { id, report, receivedAtMs: epochMs }
 }
@@ -37,11 +37,11 @@ const rows = recordset({
 })
 
 /** How many parameters reports take. */
-export const REPORTS_WIDTH = rows.width
+export const NOTIFICATIONS_WIDTH = rows.width
 
 /** The parameters that hold reports, each with the resource that it changes. */
-export const reportParameters = (
-  reports: ReadonlyArray<{ readonly resourceId: string; readonly received: ReceivedReport }>
+export const notificationParameters = (
+  reports: ReadonlyArray<{ readonly resourceId: string; readonly received: ReceivedNotification }>
 ): ReadonlyArray<unknown> =>
   rows.parameters(
     reports.map(({ received: { id, receivedAtMs, report }, resourceId }) => ({
@@ -56,9 +56,9 @@ export const reportParameters = (
 
 /**
  * CTEs that record the reports of the resources that a CTE called `changed` returns, and take their keys. A key that is
- * taken already fails the statement: see `isCopy`. `first` is the number of the first parameter of `reportParameters`.
+ * taken already fails the statement: see `isCopy`. `first` is the number of the first parameter of `notificationParameters`.
  */
-export const reportCtes = (first: number): string => `
+export const notificationCtes = (first: number): string => `
   reported AS (
     INSERT INTO acquirer_reports (id, subject, report, outcome, received_at)
     SELECT r.id, r.subject, r.report, 'applied', r.received_at FROM ${rows.from(first)} AS r
@@ -79,7 +79,7 @@ export const isCopy = (defect: unknown): boolean =>
 /** Records a report, with what became of it. */
 export const record = (
   sql: SqlClient,
-  { id, receivedAtMs, report }: ReceivedReport,
+  { id, receivedAtMs, report }: ReceivedNotification,
   outcome: Outcome
 ): Effect.Effect<void, SqlError> =>
   Effect.asVoid(sql`
@@ -101,7 +101,7 @@ export const takeKey = (sql: SqlClient, key: string, reportId: string): Effect.E
  */
 export const once = <E, R>(
   sql: SqlClient,
-  came: ReceivedReport,
+  came: ReceivedNotification,
   effect: Effect.Effect<Outcome, E, R>
 ): Effect.Effect<Outcome, E | SqlError, R> => {
   const key = keyOf(came.report)

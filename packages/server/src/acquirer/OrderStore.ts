@@ -11,7 +11,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { type Transfer, transferCtes, transferParameters } from "../ledger/Ledger.ts"
-import { leftToEnd } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/Patience.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 
 export interface ChargeOrder {
@@ -82,7 +82,7 @@ export class OrderStore extends Context.Service<
             ? Effect.void
             : Effect.asVoid(sql.unsafe(transferAlone, [chargeId, ...transferParameters(transfers)])),
         askAgain: (id, inMs) =>
-          leftToEnd(sql)(
+          runToCompletion(sql)(
             Effect.asVoid(sql`
               UPDATE acquirer_orders SET due_at = now() + ${inMs}::double precision * interval '1 millisecond'
               WHERE id = ${id}::uuid AND state = 'ordered'`)
@@ -90,7 +90,7 @@ export class OrderStore extends Context.Service<
         claim: (limit, leaseMs) =>
           sql.unsafe<OrderRow>(claimMany, [limit, leaseMs]).pipe(
             Effect.map((rows) => rows.map(toOrder)),
-            leftToEnd(sql)
+            runToCompletion(sql)
           )
       })
     })

@@ -19,7 +19,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { tell } from "../events/Outbox.ts"
+import { outboxEntry } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
 import { lockLedgerOf, type Transfer, transfer } from "../ledger/Ledger.ts"
 import { changedCharge } from "./Charges.ts"
@@ -122,7 +122,7 @@ export class ChargeMoney extends Context.Service<
             })
           yield* charges.changeInTransaction({
             charge: moved,
-            told: tell(`charge.${charge.method}`, transition.events, changedCharge(moved, now), ids.next),
+            outbox: outboxEntry(`charge.${charge.method}`, transition.events, changedCharge(moved, now), ids.next),
             transfers: !moves
               ? []
               : from === "account"

@@ -21,12 +21,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { type ReceivedReport, reportCtes, reportParameters } from "../acquirer/NotificationStore.ts"
-import { CallerUnconfirmed, callersOf, findLive, liveCte } from "../accounts/CallerCache.ts"
+import { type ReceivedNotification, notificationCtes, notificationParameters } from "../acquirer/NotificationStore.ts"
+import { StaleCaller, callersOf, findCurrentCallers, currentCallersCte } from "../accounts/CallerCache.ts"
 import type { UnknownCursor } from "../Errors.ts"
-import { type ChangedRow, Nudge } from "../events/DeliverySignal.ts"
+import { type ChangedRow, DeliverySignal } from "../events/DeliverySignal.ts"
 import { Ids } from "../Ids.ts"
-import { ADDRESSED, TOLD_WIDTH, type Told, tellingCtes, toldParameters } from "../events/Outbox.ts"
+import { OUTBOX_ROWS, OUTBOX_WIDTH, type OutboxEntry, outboxCtes, outboxParameters } from "../events/Outbox.ts"
 import {
   isLocked,
   ledgerLockCtes,
@@ -39,7 +39,7 @@ import {
 } from "../ledger/Ledger.ts"
 import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
-import { leftToEnd } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/Patience.ts"
 import { recordset } from "../sql/Recordset.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { type ChargeFilters, chargeList } from "./ChargeLists.ts"
@@ -80,12 +80,12 @@ export interface StoredCharge {
 /** A change decided on a charge as it was at `sequence - 1`. */
 export interface ChargeChange {
   readonly charge: StoredCharge
-  readonly told: Told
+  readonly outbox: OutboxEntry
   readonly transfers: ReadonlyArray<Transfer>
   /** How long the money of a payment that went to `pending` is held. */
   readonly releaseInMs?: number | undefined
   /** The report that it is made by, recorded with it. */
-  readonly received?: ReceivedReport | undefined
+  readonly received?: ReceivedNotification | undefined
 }
 
 export class ChargeStore extends Context.Service<
@@ -99,7 +99,7 @@ export class ChargeStore extends Context.Service<
       charge: StoredCharge,
       recoverInMs: number,
       remembered: Caller | undefined
-    ) => Effect.Effect<{ readonly existing: StoredCharge | undefined }, CallerUnconfirmed | Unavailable>
+    ) => Effect.Effect<{ readonly existing: StoredCharge | undefined }, StaleCaller | Unavailable>
     /** Does a change; false when the charge has moved on since it was decided. */
     readonly change: (change: ChargeChange) => Effect.Effect<boolean, Unavailable>
     /** The same within the caller's transaction, on a charge that it has locked. */
@@ -111,7 +111,7 @@ export class ChargeStore extends Context.Service<
     readonly findFor: (
       remembered: Caller,
       id: string
-    ) => Effect.Effect<StoredCharge | undefined, CallerUnconfirmed | Unavailable>
+    ) => Effect.Effect<StoredCharge | undefined, StaleCaller | Unavailable>
     readonly findByKey: (
       applicationId: string,
       origin: "api" | "checkout",
@@ -140,7 +140,7 @@ export class ChargeStore extends Context.Service<
     ChargeStore,
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const nudge = yield* Nudge
+      const signal = yield* DeliverySignal
       const ids = yield* Ids
 
       const findByKey = (key: Pick<StoredCharge, "applicationId" | "origin" | "idempotencyKey">) =>
@@ -166,7 +166,7 @@ export class ChargeStore extends Context.Service<
             return yield* Effect.forEach(charges, (each): Effect.Effect<Inserted, SqlError> => {
               if (fresh.has(each.charge.id)) return Effect.succeed(NEW)
               const n = callers.numberOf(each)
-              if (n !== undefined && !live.has(n)) return Effect.succeed(UNCONFIRMED)
+              if (n !== undefined && !live.has(n)) return Effect.succeed(STALE_CALLER)
               return Effect.map(findByKey(each.charge), (existing) => ({ existing }))
             })
           })
@@ -182,7 +182,7 @@ export class ChargeStore extends Context.Service<
           ({ charge }) => charge.accountId,
           (changes, how) =>
             Effect.tap(sql.unsafe<WrittenRow>(...changeMany(changes, how)), (written) =>
-              sql.afterCommit(Effect.sync(() => nudge.afterCommit(written.filter(isChanged))))
+              sql.afterCommit(Effect.sync(() => signal.afterCommit(written.filter(isChanged))))
             )
         )
       })
@@ -200,23 +200,23 @@ export class ChargeStore extends Context.Service<
         run: (ids) => Effect.map(findMany(ids), (byId) => ids.map((id) => byId.get(id)))
       })
 
-      const findFor = yield* Batching.make<Asked, StoredCharge | undefined | typeof UNCONFIRMED>({
+      const findFor = yield* Batching.make<Asked, StoredCharge | undefined | typeof STALE_CALLER>({
         maxBatch: 500,
         run: (asked) => {
           const callers = callersOf(asked, ({ remembered }) => remembered)
-          const live = sql.unsafe<{ readonly n: number }>(findLive, callers.parameters)
+          const live = sql.unsafe<{ readonly n: number }>(findCurrentCallers, callers.parameters)
           return Effect.map(
             Effect.all([findMany(asked.map(({ id }) => id)), live], { concurrency: 2 }),
             ([byId, rows]) => {
               const confirmed = new Set<number | undefined>(rows.map(({ n }) => n))
-              return asked.map((each) => (confirmed.has(callers.numberOf(each)) ? byId.get(each.id) : UNCONFIRMED))
+              return asked.map((each) => (confirmed.has(callers.numberOf(each)) ? byId.get(each.id) : STALE_CALLER))
             }
           )
         }
       })
 
       return ChargeStore.of({
-        insert: (charge, recoverInMs, remembered) => orUnconfirmed(insert({ charge, recoverInMs, remembered })),
+        insert: (charge, recoverInMs, remembered) => orStaleCaller(insert({ charge, recoverInMs, remembered })),
         change: (change) => (change.transfers.length === 0 ? changeState(change) : moveMoney(change)),
         changeInTransaction: (only) =>
           Effect.gen(function* () {
@@ -224,7 +224,7 @@ export class ChargeStore extends Context.Service<
             if (done.length !== 1) {
               return yield* Effect.die(new Error(`charge ${only.charge.id} is not as its lock found it`))
             }
-            yield* sql.afterCommit(Effect.sync(() => nudge.afterCommit(done)))
+            yield* sql.afterCommit(Effect.sync(() => signal.afterCommit(done)))
           }),
         lock: Effect.fnUntraced(function* (id) {
           const [charge] = yield* sql.unsafe<{ readonly account_id: string }>(
@@ -237,7 +237,7 @@ export class ChargeStore extends Context.Service<
           return row === undefined ? undefined : toStored(row)
         }),
         find: (id) => find(id.toLowerCase()),
-        findFor: (remembered, id) => orUnconfirmed(findFor({ remembered, id: id.toLowerCase() })),
+        findFor: (remembered, id) => orStaleCaller(findFor({ remembered, id: id.toLowerCase() })),
         findByKey: (applicationId, origin, idempotencyKey) =>
           orUnavailable(findByKey({ applicationId, origin, idempotencyKey })),
         list: (accountId, filters, page, nowMs) =>
@@ -254,7 +254,7 @@ export class ChargeStore extends Context.Service<
               looked: Number(rows[0]?.looked ?? 0) + Number(sorted?.looked ?? 0),
               stuck: rows.filter((row): row is StuckRow & ChargeRow => row.id !== null).map(toStored)
             }
-          }).pipe(leftToEnd(sql)),
+          }).pipe(runToCompletion(sql)),
         renewStuck: (stuck, leaseMs) =>
           sql
             .unsafe(renewTaken, [
@@ -262,7 +262,7 @@ export class ChargeStore extends Context.Service<
               [...new Set(stuck.map(({ accountId }) => accountId))].join(","),
               leaseMs
             ])
-            .pipe(Effect.asVoid, leftToEnd(sql))
+            .pipe(Effect.asVoid, runToCompletion(sql))
       })
     })
   )
@@ -281,16 +281,16 @@ interface Asked {
 
 const NEW = { existing: undefined }
 
-const UNCONFIRMED = "unconfirmed"
+const STALE_CALLER = "unconfirmed"
 
-const orUnconfirmed = <A>(answer: Effect.Effect<A | typeof UNCONFIRMED, Unavailable>) =>
+const orStaleCaller = <A>(answer: Effect.Effect<A | typeof STALE_CALLER, Unavailable>) =>
   Effect.filterOrFail(
     answer,
-    (given): given is Exclude<A, typeof UNCONFIRMED> => given !== UNCONFIRMED,
-    () => new CallerUnconfirmed()
+    (given): given is Exclude<A, typeof STALE_CALLER> => given !== STALE_CALLER,
+    () => new StaleCaller()
   )
 
-type Inserted = { readonly existing: StoredCharge | undefined } | typeof UNCONFIRMED
+type Inserted = { readonly existing: StoredCharge | undefined } | typeof STALE_CALLER
 
 interface ChargeRow {
   readonly id: string
@@ -373,7 +373,7 @@ const NOTES = 1 + newRows.width
 
 // What is waited for is counted on the database's clock, which asks for it: a process's may be wrong by hours.
 const insertMany = `
-  WITH ${liveCte(NOTES + notes.width)},
+  WITH ${currentCallersCte(NOTES + notes.width)},
   noted AS (
     INSERT INTO charge_recoveries (due_at, id, charge_ids)
     SELECT now() + n.due_in_ms * interval '1 millisecond', n.id, string_to_array(n.charge_ids, ',')::uuid[] FROM ${notes.from(NOTES)} AS n
@@ -414,7 +414,7 @@ const allowedMoves = [
 
 // The numbers of the parameters behind the changed rows: what is told of them, and the money that moves with them.
 const TOLD = 1 + changedRows.width
-const MOVED = TOLD + TOLD_WIDTH
+const MOVED = TOLD + OUTBOX_WIDTH
 
 const changedCtes = (guard: string) => `
   changed AS (
@@ -426,11 +426,11 @@ const changedCtes = (guard: string) => `
       AND NOT (i.status = 'paid' AND c.has_deferred_reports) AND ${guard}
     RETURNING c.id
   ),
-  ${tellingCtes(TOLD)}`
+  ${outboxCtes(TOLD)}`
 
 const heldRows = recordset({ charge_id: "uuid", account_id: "uuid", amount: "bigint", due_in_ms: "float8" })
 
-const changeStates = `WITH ${changedCtes("true")} SELECT id, ${ADDRESSED} FROM changed`
+const changeStates = `WITH ${changedCtes("true")} SELECT id, ${OUTBOX_ROWS} FROM changed`
 
 const HELD = MOVED + TRANSFERS_WIDTH
 
@@ -439,14 +439,14 @@ const changeStatesAndMoveMoney = (
 ) => `WITH ${ledgerLockCtes(MOVED, how === "alone" ? "wait" : "pass by")},
   ${changedCtes(isLocked("c.account_id"))},
   ${transferCtes(MOVED)},
-  ${reportCtes(HELD + heldRows.width)},
+  ${notificationCtes(HELD + heldRows.width)},
   held AS (
     INSERT INTO releases (charge_id, account_id, amount, due_at)
     SELECT r.charge_id, r.account_id, r.amount, now() + r.due_in_ms * interval '1 millisecond'
     FROM ${heldRows.from(HELD)} AS r
     WHERE (r.charge_id IN (SELECT id FROM changed)) IS TRUE
   )
-  SELECT id, ${ADDRESSED}, NULL::uuid AS passed_by FROM changed
+  SELECT id, ${OUTBOX_ROWS}, NULL::uuid AS passed_by FROM changed
   UNION ALL SELECT NULL, 0, p.owner_id FROM (${PASSED_BY}) p`
 
 const moveMoneyOf = { alone: changeStatesAndMoveMoney("alone"), together: changeStatesAndMoveMoney("together") }
@@ -472,7 +472,7 @@ const changeMany = (unordered: ReadonlyArray<ChargeChange>, how: Batching.How): 
         sequence: charge.sequence
       }))
     ),
-    ...toldParameters(changes.map(({ told }) => told))
+    ...outboxParameters(changes.map(({ outbox }) => outbox))
   ]
   const transfers = changes.flatMap((change) => change.transfers)
   const reports = changes.flatMap(({ charge, received }) =>
@@ -486,7 +486,7 @@ const changeMany = (unordered: ReadonlyArray<ChargeChange>, how: Batching.How): 
           ...parameters,
           ...transferParameters(transfers),
           ...heldRows.parameters(changes.flatMap(releaseOf)),
-          ...reportParameters(reports)
+          ...notificationParameters(reports)
         ]
       ]
 }

@@ -32,11 +32,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import { Accounts } from "../accounts/Accounts.ts"
-import { CallerUnconfirmed } from "../accounts/CallerCache.ts"
+import { StaleCaller } from "../accounts/CallerCache.ts"
 import { Acquirer } from "../acquirer/Acquirer.ts"
-import type { ReceivedReport } from "../acquirer/NotificationStore.ts"
+import type { ReceivedNotification } from "../acquirer/NotificationStore.ts"
 import { AccountInactiveError, NotFoundError, RequestRefused, type UnknownCursor } from "../Errors.ts"
-import { type Changed, tell } from "../events/Outbox.ts"
+import { type Changed, outboxEntry } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
 import { type Transfer, transfer } from "../ledger/Ledger.ts"
 import { Secrets } from "../Secrets.ts"
@@ -76,11 +76,8 @@ export class Charges extends Context.Service<
       caller: Caller,
       key: string,
       body: unknown,
-      isRemembered?: boolean
-    ) => Effect.Effect<
-      Created,
-      RequestRefused | AccountInactiveError | ChargeRejected | CallerUnconfirmed | Unavailable
-    >
+      isCached?: boolean
+    ) => Effect.Effect<Created, RequestRefused | AccountInactiveError | ChargeRejected | StaleCaller | Unavailable>
     /** Creates a charge of the hosted checkout; the key is optional. */
     readonly createForCheckout: (
       application: { readonly id: string; readonly accountId: string },
@@ -91,8 +88,8 @@ export class Charges extends Context.Service<
     readonly get: (
       caller: Caller,
       id: string,
-      isRemembered?: boolean
-    ) => Effect.Effect<StoredCharge, NotFoundError | CallerUnconfirmed | Unavailable>
+      isCached?: boolean
+    ) => Effect.Effect<StoredCharge, NotFoundError | StaleCaller | Unavailable>
     readonly list: (
       accountId: string | undefined,
       filters: ChargeFilters,
@@ -108,7 +105,7 @@ export class Charges extends Context.Service<
       id: string,
       report: ChargeReport,
       facts: ReportFacts,
-      received: ReceivedReport
+      received: ReceivedNotification
     ) => Effect.Effect<"applied" | "ignored" | "overtaken", NotFoundError | Unavailable>
     /** The change that a payment makes of a charge; `undefined` where its state does not allow it. */
     readonly paymentOf: (
@@ -131,8 +128,8 @@ export class Charges extends Context.Service<
       const { acquirerTimeoutMs } = yield* Settings
 
       /** A known key is replayed whatever else is wrong with the call. */
-      const unlessReplay = <E>(owner: Owner, error: E): Effect.Effect<Created, E | CallerUnconfirmed | Unavailable> => {
-        if (owner.remembered !== undefined) return Effect.fail(new CallerUnconfirmed())
+      const unlessReplay = <E>(owner: Owner, error: E): Effect.Effect<Created, E | StaleCaller | Unavailable> => {
+        if (owner.remembered !== undefined) return Effect.fail(new StaleCaller())
         if (owner.idempotencyKey === null) return Effect.fail(error)
         return Effect.flatMap(
           store.findByKey(owner.applicationId, owner.origin, owner.idempotencyKey),
@@ -162,7 +159,7 @@ export class Charges extends Context.Service<
         const delayMs = report === "paid" ? yield* releaseDelayMs(charge.accountId) : 0
         const change: ChargeChange = {
           charge: moved,
-          told: tell(`charge.${charge.method}`, transition.events, changedCharge(moved, now), ids.next),
+          outbox: outboxEntry(`charge.${charge.method}`, transition.events, changedCharge(moved, now), ids.next),
           transfers: report === "paid" ? payment(moved, delayMs > 0 ? "pending" : "available", ids) : [],
           releaseInMs: delayMs > 0 ? delayMs : undefined
         }
@@ -206,7 +203,7 @@ export class Charges extends Context.Service<
         id: string,
         kind: ChargeReport,
         facts: ReportFacts,
-        received: ReceivedReport
+        received: ReceivedNotification
       ) {
         while (true) {
           let charge = yield* store.find(id)
@@ -251,13 +248,13 @@ export class Charges extends Context.Service<
       })
 
       return Charges.of({
-        create: Effect.fnUntraced(function* (caller, key, body, isRemembered = false) {
+        create: Effect.fnUntraced(function* (caller, key, body, isCached = false) {
           const owner: Owner = {
             accountId: caller.account.id,
             applicationId: caller.applicationId,
             origin: "api",
             idempotencyKey: key,
-            remembered: isRemembered ? caller : undefined
+            remembered: isCached ? caller : undefined
           }
           const decoded = decodeCreateCharge(body)
           if (Result.isFailure(decoded)) return yield* unlessReplay(owner, new RequestRefused(decoded.failure))
@@ -281,10 +278,10 @@ export class Charges extends Context.Service<
           return yield* Effect.catchTag(create(owner, merchant, request), "CallerUnconfirmed", Effect.die)
         }),
 
-        get: (caller, id, isRemembered = false) => {
-          if (!isUuid(id)) return Effect.fail(isRemembered ? new CallerUnconfirmed() : new NotFoundError())
+        get: (caller, id, isCached = false) => {
+          if (!isUuid(id)) return Effect.fail(isCached ? new StaleCaller() : new NotFoundError())
           return Effect.filterOrFail(
-            isRemembered ? store.findFor(caller, id) : store.find(id),
+            isCached ? store.findFor(caller, id) : store.find(id),
             (charge): charge is StoredCharge => charge?.accountId === caller.account.id && charge.origin === "api",
             () => new NotFoundError()
           )

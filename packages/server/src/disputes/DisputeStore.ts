@@ -12,8 +12,8 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { UnknownCursor } from "../Errors.ts"
-import { type ChangedRow, Nudge } from "../events/DeliverySignal.ts"
-import { ADDRESSED, type Told, tellingCtes, toldParameters } from "../events/Outbox.ts"
+import { type ChangedRow, DeliverySignal } from "../events/DeliverySignal.ts"
+import { OUTBOX_ROWS, type OutboxEntry, outboxCtes, outboxParameters } from "../events/Outbox.ts"
 import { type List, type Page, readPage } from "../sql/Paging.ts"
 import { hasAlso, is } from "../sql/Seek.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
@@ -44,12 +44,12 @@ export class DisputeStore extends Context.Service<
   DisputeStore,
   {
     /** Within a transaction: stores a new dispute, or the next state of a known one, and tells of it. */
-    readonly put: (dispute: StoredDispute, told: Told) => Effect.Effect<void, SqlError>
+    readonly put: (dispute: StoredDispute, outbox: OutboxEntry) => Effect.Effect<void, SqlError>
     /** Within a transaction: notes a message, and tells of it where there is something to tell. */
     readonly addMessage: (
       dispute: StoredDispute,
       message: DisputeMessage & { readonly id: string },
-      told: Told | undefined
+      outbox: OutboxEntry | undefined
     ) => Effect.Effect<void, SqlError>
     /** Within a transaction: the disputes of a charge, locked, newest first. */
     readonly lockOfCharge: (chargeId: string) => Effect.Effect<ReadonlyArray<StoredDispute>, SqlError>
@@ -67,15 +67,15 @@ export class DisputeStore extends Context.Service<
     DisputeStore,
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const nudge = yield* Nudge
+      const signal = yield* DeliverySignal
 
       const nudged = (written: Effect.Effect<ReadonlyArray<ChangedRow>, SqlError>) =>
-        Effect.flatMap(written, (done) => sql.afterCommit(Effect.sync(() => nudge.afterCommit(done))))
+        Effect.flatMap(written, (done) => sql.afterCommit(Effect.sync(() => signal.afterCommit(done))))
 
       return DisputeStore.of({
-        put: (dispute, told) =>
-          nudged(sql.unsafe<ChangedRow>(putOne, [JSON.stringify([toRow(dispute)]), ...toldParameters([told])])),
-        addMessage: (dispute, message, told) =>
+        put: (dispute, outbox) =>
+          nudged(sql.unsafe<ChangedRow>(putOne, [JSON.stringify([toRow(dispute)]), ...outboxParameters([outbox])])),
+        addMessage: (dispute, message, outbox) =>
           nudged(
             sql.unsafe<ChangedRow>(addOne, [
               JSON.stringify([
@@ -87,7 +87,7 @@ export class DisputeStore extends Context.Service<
                   at: formatInstant(message.atMs)
                 }
               ]),
-              ...toldParameters(told === undefined ? [] : [told])
+              ...outboxParameters(outbox === undefined ? [] : [outbox])
             ])
           ),
         lockOfCharge: (chargeId) =>
@@ -171,7 +171,7 @@ const waysTo = (filters: Parameters<DisputeStore["Service"]["list"]>[0]): Partia
   return status === undefined ? {} : { paths: [{ along: [is("status", "text", status)] }] }
 }
 
-const telling = tellingCtes(2)
+const telling = outboxCtes(2)
 
 const putOne = `
   WITH changed AS (
@@ -184,7 +184,7 @@ const putOne = `
     RETURNING id
   ),
   ${telling}
-  SELECT id, ${ADDRESSED} FROM changed`
+  SELECT id, ${OUTBOX_ROWS} FROM changed`
 
 const addOne = `
   WITH changed AS (
@@ -194,7 +194,7 @@ const addOne = `
     RETURNING dispute_id AS id
   ),
   ${telling}
-  SELECT id, ${ADDRESSED} FROM changed`
+  SELECT id, ${OUTBOX_ROWS} FROM changed`
 
 const instantOrNull = (epochMs: number | null): string | null => (epochMs === null ? null : formatInstant(epochMs))
 

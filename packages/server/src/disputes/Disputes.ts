@@ -20,9 +20,9 @@ import type { Reversal } from "../acquirer/AcquirerNotification.ts"
 import { ChargeMoney, type LockedCharge } from "../charges/ChargeMoney.ts"
 import type { StoredCharge } from "../charges/ChargeStore.ts"
 import { InvalidStateError, NotFoundError } from "../Errors.ts"
-import { type Changed, tell } from "../events/Outbox.ts"
+import { type Changed, outboxEntry } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
-import { leftToEnd } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/Patience.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 import { type DisputeMessage, DisputeStore, type StoredDispute } from "./DisputeStore.ts"
 
@@ -76,11 +76,11 @@ export class Disputes extends Context.Service<
           sequence: dispute.sequence + 1,
           resolvedAtMs: report === "defended" ? dispute.resolvedAtMs : yield* Clock.currentTimeMillis
         }
-        yield* store.put(moved, tell("dispute.pix", transition.events, changedBy(moved), ids.next))
+        yield* store.put(moved, outboxEntry("dispute.pix", transition.events, changedBy(moved), ids.next))
         return moved
       })
 
-      const atomically = <A, E, R>(effect: Effect.Effect<A, E, R>) => leftToEnd(sql)(sql.withTransaction(effect))
+      const atomically = <A, E, R>(effect: Effect.Effect<A, E, R>) => runToCompletion(sql)(sql.withTransaction(effect))
 
       const open = Effect.fnUntraced(function* (
         locked: LockedCharge,
@@ -92,7 +92,7 @@ export class Disputes extends Context.Service<
           defenseDeadlineAtMs: med.defenseDeadlineAtMs,
           arrivedResolved: false
         })
-        yield* store.put(dispute, tell("dispute.pix", ["opened"], changedBy(dispute), ids.next))
+        yield* store.put(dispute, outboxEntry("dispute.pix", ["opened"], changedBy(dispute), ids.next))
         return true
       })
 
@@ -118,7 +118,7 @@ export class Disputes extends Context.Service<
             defenseDeadlineAtMs: undefined,
             arrivedResolved: true
           })
-          yield* store.put(dispute, tell("dispute.pix", ["lost"], changedBy(dispute), ids.next))
+          yield* store.put(dispute, outboxEntry("dispute.pix", ["lost"], changedBy(dispute), ids.next))
         }
         return true
       })
@@ -129,9 +129,11 @@ export class Disputes extends Context.Service<
         text: string
       ) {
         const { epochMs, id } = ids.next()
-        const told =
-          author === "platform" ? tell("dispute.pix", ["message"], changedBy(dispute, text), ids.next) : undefined
-        yield* store.addMessage(dispute, { id, author, text, atMs: epochMs }, told)
+        const outbox =
+          author === "platform"
+            ? outboxEntry("dispute.pix", ["message"], changedBy(dispute, text), ids.next)
+            : undefined
+        yield* store.addMessage(dispute, { id, author, text, atMs: epochMs }, outbox)
       })
 
       return Disputes.of({

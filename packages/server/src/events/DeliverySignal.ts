@@ -13,14 +13,14 @@ import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import { randomUUID } from "node:crypto"
 
-/** What a statement of `tellingCtes` selects: a changed resource, and how many outbox rows all of them made. */
+/** What a statement of `outboxCtes` selects: a changed resource, and how many outbox rows all of them made. */
 export interface ChangedRow {
   readonly id: string
-  readonly addressed: number
+  readonly outbox_rows: number
 }
 
-export class Nudge extends Context.Service<
-  Nudge,
+export class DeliverySignal extends Context.Service<
+  DeliverySignal,
   {
     /** Looks at what a committed statement gave back, and wakes the deliverers where there is something to do. */
     readonly afterCommit: (rows: ReadonlyArray<ChangedRow>) => void
@@ -34,9 +34,9 @@ export class Nudge extends Context.Service<
     readonly first: { readonly await: Effect.Effect<void>; readonly rest: Effect.Effect<void> }
     readonly retries: { readonly await: Effect.Effect<void>; readonly rest: Effect.Effect<void> }
   }
->()("@pix-payments/server/Nudge") {
+>()("@pix-payments/server/DeliverySignal") {
   static readonly layer = Layer.effect(
-    Nudge,
+    DeliverySignal,
     Effect.gen(function* () {
       const client = yield* PgClient.PgClient
       const here = Latch.makeUnsafe(false)
@@ -73,9 +73,9 @@ export class Nudge extends Context.Service<
       yield* Effect.forkScoped(tellOthers)
       yield* Effect.forkScoped(hearOthers)
 
-      return Nudge.of({
+      return DeliverySignal.of({
         afterCommit: (rows) => {
-          if ((rows[0]?.addressed ?? 0) === 0) return
+          if ((rows[0]?.outbox_rows ?? 0) === 0) return
           here.openUnsafe()
           elsewhere.openUnsafe()
         },

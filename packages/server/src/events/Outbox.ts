@@ -34,7 +34,7 @@ export interface Changed {
 }
 
 /** The row of a change, with digests of the resource's own address where it has one. */
-export interface Told {
+export interface OutboxEntry {
   readonly row: {
     readonly id: string
     readonly resource_id: string
@@ -62,7 +62,12 @@ export interface Told {
  * Tells of one change. An action that makes no event of the catalog with `kind` (there is no `charge.card.emitted`) is
  * left out.
  */
-export const tell = (kind: string, actions: ReadonlyArray<string>, changed: Changed, next: () => Generated): Told => {
+export const outboxEntry = (
+  kind: string,
+  actions: ReadonlyArray<string>,
+  changed: Changed,
+  next: () => Generated
+): OutboxEntry => {
   const { epochMs, id } = next()
   const known = actions.filter((action) => findEvent(`${kind}.${action}`) !== undefined)
   return {
@@ -105,12 +110,12 @@ const rows = recordset({
 })
 
 /** How many parameters changes take. */
-export const TOLD_WIDTH = rows.width
+export const OUTBOX_WIDTH = rows.width
 
 /** The parameters that hold changes. */
-export const toldParameters = (told: ReadonlyArray<Told>): ReadonlyArray<unknown> =>
+export const outboxParameters = (entries: ReadonlyArray<OutboxEntry>): ReadonlyArray<unknown> =>
   rows.parameters(
-    told.map(({ data, row }) => ({
+    entries.map(({ data, row }) => ({
       ...row,
       actions: arrayText(row.actions),
       data
@@ -120,31 +125,31 @@ export const toldParameters = (told: ReadonlyArray<Told>): ReadonlyArray<unknown
 /**
  * The part of a statement that writes changes and their outbox rows: CTEs that follow one called `changed`, which
  * returns the `id` of each resource whose change was done. `first` is the number of the first of the parameters that
- * `toldParameters` makes.
+ * `outboxParameters` makes.
  *
  * The version of the account's endpoints is read without a lock, in the snapshot of the change. There is no outbox row
  * where nothing can be delivered: no dispatched event, or an account without endpoints and a resource without an
  * address.
  */
-export const tellingCtes = (first: number): string => `
-  happened AS MATERIALIZED (
+export const outboxCtes = (first: number): string => `
+  events AS MATERIALIZED (
     SELECT e.* FROM ${rows.from(first)} AS e
     WHERE (e.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
-  told AS (
+  inserted_changes AS (
     INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at)
-    SELECT id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at FROM happened
+    SELECT id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at FROM events
   ),
-  addressed AS (
+  inserted_outbox AS (
     INSERT INTO outbox (account_id, change_id, endpoints_version, normalized_hash, destination_hash)
     SELECT h.account_id, h.id, coalesce(v.version, 0), h.normalized_hash, h.destination_hash
-    FROM happened h LEFT JOIN webhook_endpoint_counters v ON v.account_id = h.account_id
+    FROM events h LEFT JOIN webhook_endpoint_counters v ON v.account_id = h.account_id
     WHERE h.dispatched = 1 AND (v.version IS NOT NULL OR h.destination_hash IS NOT NULL)
     RETURNING change_id
   )`
 
 /** What a statement selects beside the ids that it changed: whether anything is to be delivered. */
-export const ADDRESSED = "(SELECT count(*)::integer FROM addressed) AS addressed"
+export const OUTBOX_ROWS = "(SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows"
 
 /** Whose receiver a URL is: deliveries to one origin share it. */
 export const destinationOf = (url: string): string => URL.parse(url)?.origin ?? url

@@ -5,7 +5,7 @@
  * that its endpoint declares (both checked by the compiler); checks come in the contract's order: key, body size, rate
  * limit, scopes, idempotency key, query.
  *
- * A handler that is `confirming` is tried with the caller as remembered, when there is nothing else to refuse; what it
+ * A handler that is `revalidating` is tried with the caller as remembered, when there is nothing else to refuse; what it
  * cannot confirm is begun anew with the caller as looked up (see `Callers`).
  *
  * Why not `HttpApiBuilder`: it interprets the declaration for each request. Measured on the creation of charges, the
@@ -33,14 +33,14 @@ import * as Exit from "effect/Exit"
 import * as HttpApi from "effect/http-api/HttpApi"
 import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as Schema from "effect/Schema"
-import { CallerUnconfirmed } from "../accounts/CallerCache.ts"
+import { StaleCaller } from "../accounts/CallerCache.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 
 /** What a handler is given. */
 export interface Call<Query = unknown> {
   readonly caller: Caller
-  /** True where the caller is remembered, and what is done has to confirm them: in a `confirming` handler only. */
-  readonly isRemembered: boolean
+  /** True where the caller is remembered, and what is done has to confirm them: in a `revalidating` handler only. */
+  readonly isCached: boolean
   readonly params: Readonly<Record<string, string>>
   readonly query: Query
   /** Of operations that take one. */
@@ -81,7 +81,7 @@ export type Handlers<G extends keyof Groups> = {
 
 /** A handler that may be given a caller who is only remembered, and answers nothing before they are confirmed. */
 export interface Confirming<Query, E> {
-  readonly confirming: (call: Call<Query>) => Effect.Effect<Answer, E | CallerUnconfirmed>
+  readonly revalidating: (call: Call<Query>) => Effect.Effect<Answer, E | StaleCaller>
 }
 
 /** The handlers of all groups. */
@@ -165,8 +165,8 @@ const prepareRoute = (endpoint: HttpApiEndpoint.Top, handler: Handler, guards: G
   const takesKey = endpoint.headers !== undefined
   const decodeQuery = endpoint.query === undefined ? undefined : queryDecoder(endpoint.query)
   const path = endpoint.path.replace(/\/$/, "")
-  const isConfirming = "confirming" in handler
-  const handle = isConfirming ? handler.confirming : handler
+  const isRevalidating = "revalidating" in handler
+  const handle = isRevalidating ? handler.revalidating : handler
 
   /** What is wrong with a request before its body is looked at. */
   const refusalOf = (request: ReadRequest, caller: Caller) => {
@@ -176,12 +176,12 @@ const prepareRoute = (endpoint: HttpApiEndpoint.Top, handler: Handler, guards: G
     return isIdempotencyKey(request.idempotencyKey) ? undefined : new ValidationError({ details: ["Idempotency-Key"] })
   }
 
-  const admitted = (request: ReadRequest, caller: Caller, isRemembered: boolean) => {
+  const admitted = (request: ReadRequest, caller: Caller, isCached: boolean) => {
     const query = decodeQuery === undefined ? Exit.succeed({}) : decodeQuery(request.search)
     if (Exit.isFailure(query)) return Effect.failCause(query.cause)
     return handle({
       caller,
-      isRemembered,
+      isCached,
       params: request.params,
       // Decoded by the schema that the handler's own type comes from.
       query: query.value as never,
@@ -220,7 +220,7 @@ const prepareRoute = (endpoint: HttpApiEndpoint.Top, handler: Handler, guards: G
     answer: (request, accepted) => {
       const key = request.key
       if (key === undefined || key === "") return Effect.fail(new Unauthorized({}))
-      const remembered = isConfirming ? request.remembered : undefined
+      const remembered = isRevalidating ? request.remembered : undefined
       const isPlain = remembered === undefined || (takesBody && request.body === undefined)
       if (isPlain || refusalOf(request, remembered) !== undefined) return lookedUp(request, key, accepted, guards.take)
       return Effect.flatMap(
@@ -236,8 +236,8 @@ const prepareRoute = (endpoint: HttpApiEndpoint.Top, handler: Handler, guards: G
   }
 }
 
-const isUnconfirmed = (error: WireError | CallerUnconfirmed | Unavailable): error is CallerUnconfirmed =>
-  error instanceof CallerUnconfirmed
+const isUnconfirmed = (error: WireError | StaleCaller | Unavailable): error is StaleCaller =>
+  error instanceof StaleCaller
 
 const queryDecoder = (schema: Schema.Top) => {
   const decode = Schema.decodeUnknownExit(

@@ -23,11 +23,7 @@ import { Settings } from "../Settings.ts"
 import { hostnameOf } from "../AllowedHosts.ts"
 import { hostOf } from "./Listener.ts"
 import { apiHeaderFields } from "./SecurityHeaders.ts"
-import { type RequestInfo, requestIdOf } from "../observability/RequestContext.ts"
-
-export const CurrentRequest = Context.Reference<RequestInfo>("@pix-payments/server/CurrentRequest", {
-  defaultValue: () => ({ requestId: "", route: "unknown", keyId: null, accountId: null })
-})
+import { CurrentRequest, type RequestInfo, requestIdOf } from "../observability/RequestContext.ts"
 
 /** The error body of a code, where no handler is there to fail with it. */
 export const errorResponse = (
@@ -80,12 +76,12 @@ export const layer = (known: ReadonlyArray<KnownPath>) =>
             accountId: null
           }
           const finish = (response: HttpServerResponse.HttpServerResponse) => {
-            const told = HttpServerResponse.setHeaders(response, {
+            const answer = HttpServerResponse.setHeaders(response, {
               ...apiHeaderFields,
               ...response.headers,
               "x-request-id": info.requestId
             })
-            return told.status === 503 ? HttpServerResponse.setHeader(told, "retry-after", "1") : told
+            return answer.status === 503 ? HttpServerResponse.setHeader(answer, "retry-after", "1") : answer
           }
           const refused = refusalOf(hosts, request)
           if (refused !== undefined) return Effect.succeed(finish(refused))

@@ -4,8 +4,8 @@
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 
-export class Listening extends Context.Service<Listening, { public: string; operator: string }>()(
-  "@pix-payments/server/Listening"
+export class ListenAddresses extends Context.Service<ListenAddresses, { public: string; operator: string }>()(
+  "@pix-payments/server/ListenAddresses"
 ) {
-  static readonly layer = Layer.sync(Listening, () => ({ public: "", operator: "" }))
+  static readonly layer = Layer.sync(ListenAddresses, () => ({ public: "", operator: "" }))
 }

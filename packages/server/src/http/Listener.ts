@@ -14,7 +14,7 @@ import type { IncomingMessage } from "node:http"
 import { Metrics } from "../observability/Metrics.ts"
 import { Settings } from "../Settings.ts"
 import { Drain } from "./Drain.ts"
-import { Listening } from "./ListenAddresses.ts"
+import { ListenAddresses } from "./ListenAddresses.ts"
 import { refuseOn } from "./LowLevelRefusals.ts"
 import { BoundedServer } from "./SocketBounds.ts"
 
@@ -27,7 +27,7 @@ export const layer = (options: { readonly host: string; readonly port: number })
     Effect.map(makeServer("operator"), (server) =>
       Layer.effectDiscard(
         Effect.gen(function* () {
-          const listening = yield* Listening
+          const listening = yield* ListenAddresses
           const { address } = yield* HttpServer.HttpServer
           if (address._tag !== "UnixPathAddress") listening.operator = `http://${hostOf(options.host)}:${address.port}`
         })

@@ -13,6 +13,7 @@
  */
 import { type IncomingMessage, Server, type ServerOptions, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
+import type { CutReason } from "../observability/Metrics.ts"
 import { type Entry, OrderedList } from "./OrderedList.ts"
 
 export interface Limits {
@@ -22,9 +23,6 @@ export interface Limits {
   /** Done to every request before anything routes by it. */
   readonly prepare: (request: IncomingMessage) => void
 }
-
-/** Why a connection was cut. */
-export type CutReason = "connections" | "pipelined" | "unread"
 
 /** Most requests of one connection that wait for their answers. */
 export const MOST_PIPELINED = 16

@@ -13,7 +13,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { UnknownCursor } from "../Errors.ts"
 import * as Batching from "../sql/Batching.ts"
-import { wholeTables } from "../sql/Database.ts"
+import { withReportPlanner } from "../sql/Database.ts"
 import { type List, type Page, readPage } from "../sql/Paging.ts"
 import { equals, is } from "../sql/Seek.ts"
 import { orUnavailable, orUnavailableWithin, type Unavailable } from "../sql/Unavailable.ts"
@@ -74,7 +74,7 @@ export class LedgerReports extends Context.Service<
             },
             page
           ).pipe(Effect.provideService(SqlClient, sql), orUnavailable),
-        verify: wholeTables(sql.unsafe<VerifiedRow>(recompute)).pipe(
+        verify: withReportPlanner(sql.unsafe<VerifiedRow>(recompute)).pipe(
           Effect.map((rows) =>
             rows.map((row) => ({
               accountId: row.owner_id === INSTALLATION ? null : row.owner_id,

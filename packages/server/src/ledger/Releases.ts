@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Ids } from "../Ids.ts"
-import { leftToEnd } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/Patience.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 import { isLocked, ledgerLockCtes, transfer, transferCtes, transferParameters } from "./Ledger.ts"
 
@@ -52,7 +52,7 @@ export class Releases extends Context.Service<
             ...transferParameters(transfers)
           ])
           return due.length
-        }).pipe(sql.withTransaction, leftToEnd(sql))
+        }).pipe(sql.withTransaction, runToCompletion(sql))
       })
     })
   )

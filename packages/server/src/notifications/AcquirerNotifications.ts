@@ -21,21 +21,21 @@ import { Disputes } from "../disputes/Disputes.ts"
 import { NotFoundError } from "../Errors.ts"
 import { Ids } from "../Ids.ts"
 import { Payouts } from "../payouts/Payouts.ts"
-import { leftToEnd } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/Patience.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
-import type { AcquirerReport, Outcome, Reversal } from "../acquirer/AcquirerNotification.ts"
-import { awaitsPayment, DeferredReports } from "./DeferredNotifications.ts"
-import { isCopy, once, type ReceivedReport, received, record } from "../acquirer/NotificationStore.ts"
+import type { AcquirerNotification, Outcome, Reversal } from "../acquirer/AcquirerNotification.ts"
+import { awaitsPayment, DeferredNotifications } from "./DeferredNotifications.ts"
+import { isCopy, once, type ReceivedNotification, received, record } from "../acquirer/NotificationStore.ts"
 
-export class AcquirerReports extends Context.Service<
-  AcquirerReports,
+export class AcquirerNotifications extends Context.Service<
+  AcquirerNotifications,
   {
     /** Fails only where the acquirer should report again. */
-    readonly receive: (report: AcquirerReport) => Effect.Effect<Outcome, Unavailable>
+    readonly receive: (report: AcquirerNotification) => Effect.Effect<Outcome, Unavailable>
   }
->()("@pix-payments/server/AcquirerReports") {
+>()("@pix-payments/server/AcquirerNotifications") {
   static readonly layer = Layer.effect(
-    AcquirerReports,
+    AcquirerNotifications,
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const ids = yield* Ids
@@ -43,11 +43,11 @@ export class AcquirerReports extends Context.Service<
       const money = yield* ChargeMoney
       const payouts = yield* Payouts
       const disputes = yield* Disputes
-      const deferred = yield* DeferredReports
+      const deferred = yield* DeferredNotifications
 
       /** What the batches of the stores commit; what changed nothing is recorded here. */
       const batched = (
-        came: ReceivedReport,
+        came: ReceivedNotification,
         effect: Effect.Effect<"applied" | "ignored" | "overtaken", NotFoundError | Unavailable>
       ) =>
         Effect.gen(function* () {
@@ -55,13 +55,13 @@ export class AcquirerReports extends Context.Service<
             Effect.catchTag("NotFoundError", () => Effect.succeed("unknown" as const)),
             Effect.catchDefect((defect) => (isCopy(defect) ? Effect.succeed("ignored" as const) : Effect.die(defect)))
           )
-          if (outcome === "ignored" || outcome === "unknown") yield* leftToEnd(sql)(record(sql, came, outcome))
+          if (outcome === "ignored" || outcome === "unknown") yield* runToCompletion(sql)(record(sql, came, outcome))
           return outcome
         })
 
       /** What is done in a transaction with the report's key and record. */
       const transacted = (
-        came: ReceivedReport,
+        came: ReceivedNotification,
         effect: Effect.Effect<Outcome, NotFoundError | Unavailable | SqlError>
       ): Effect.Effect<Outcome, Unavailable> =>
         once(
@@ -69,17 +69,17 @@ export class AcquirerReports extends Context.Service<
           came,
           Effect.catchTag(effect, "NotFoundError", () => Effect.succeed("unknown" as const))
         ).pipe(
-          leftToEnd(sql),
+          runToCompletion(sql),
           Effect.catchDefect((defect) =>
             isCopy(defect)
-              ? Effect.as(leftToEnd(sql)(record(sql, came, "ignored")), "ignored" as const)
+              ? Effect.as(runToCompletion(sql)(record(sql, came, "ignored")), "ignored" as const)
               : Effect.die(defect)
           )
         )
 
       const appliedIf = (done: boolean): Outcome => (done ? "applied" : "ignored")
 
-      const reverse = Effect.fnUntraced(function* (report: Reversal, came: ReceivedReport) {
+      const reverse = Effect.fnUntraced(function* (report: Reversal, came: ReceivedNotification) {
         const locked = yield* money.lock(chargeIdOf(report))
         if (locked === undefined) return yield* new NotFoundError()
         if (awaitsPayment(locked.charge)) {
@@ -89,7 +89,7 @@ export class AcquirerReports extends Context.Service<
         return appliedIf(yield* disputes.reverse(locked, report))
       })
 
-      const apply = (report: AcquirerReport, came: ReceivedReport): Effect.Effect<Outcome, Unavailable> => {
+      const apply = (report: AcquirerNotification, came: ReceivedNotification): Effect.Effect<Outcome, Unavailable> => {
         switch (report._tag) {
           case "charge.paid": {
             const id = chargeIdOf(report)
@@ -128,7 +128,7 @@ export class AcquirerReports extends Context.Service<
         }
       }
 
-      return AcquirerReports.of({
+      return AcquirerNotifications.of({
         receive: Effect.fn("AcquirerReports.receive")((report) => apply(report, received(ids, report)))
       })
     })

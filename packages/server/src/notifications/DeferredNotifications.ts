@@ -22,19 +22,19 @@ import { Charges, type ReportFacts } from "../charges/Charges.ts"
 import { ChargeStore } from "../charges/ChargeStore.ts"
 import { Disputes } from "../disputes/Disputes.ts"
 import { NotFoundError } from "../Errors.ts"
-import { leftToEnd } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/Patience.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
-import { AcquirerReport, type Reversal } from "../acquirer/AcquirerNotification.ts"
-import type { ReceivedReport } from "../acquirer/NotificationStore.ts"
+import { AcquirerNotification, type Reversal } from "../acquirer/AcquirerNotification.ts"
+import type { ReceivedNotification } from "../acquirer/NotificationStore.ts"
 
 /** True of a charge whose payment may still come. */
 export const awaitsPayment = ({ status }: StoredCharge): boolean => status === "processing" || status === "pending"
 
-export class DeferredReports extends Context.Service<
-  DeferredReports,
+export class DeferredNotifications extends Context.Service<
+  DeferredNotifications,
   {
     /** Within a transaction that has locked the charge: keeps a report until its payment. */
-    readonly defer: (charge: StoredCharge, received: ReceivedReport) => Effect.Effect<void, SqlError>
+    readonly defer: (charge: StoredCharge, received: ReceivedNotification) => Effect.Effect<void, SqlError>
     /** Within a transaction: pays a charge, and applies what overtook its payment. False: its state does not allow it. */
     readonly pay: (
       chargeId: string,
@@ -43,9 +43,9 @@ export class DeferredReports extends Context.Service<
     /** Applies what is left of charges that do not wait for a payment any more; how many reports were looked at. */
     readonly applyDue: Effect.Effect<number, Unavailable>
   }
->()("@pix-payments/server/DeferredReports") {
+>()("@pix-payments/server/DeferredNotifications") {
   static readonly layer = Layer.effect(
-    DeferredReports,
+    DeferredNotifications,
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const store = yield* ChargeStore
@@ -71,10 +71,10 @@ export class DeferredReports extends Context.Service<
           yield* applyAll(chargeId)
         },
         sql.withTransaction,
-        leftToEnd(sql)
+        runToCompletion(sql)
       )
 
-      return DeferredReports.of({
+      return DeferredNotifications.of({
         defer: Effect.fnUntraced(function* (charge, { id, report }) {
           yield* sql`INSERT INTO deferred_reports (charge_id, id, report, due_at)
             VALUES (${charge.id}::uuid, ${id}::uuid, ${JSON.stringify(report)}::json,
@@ -94,7 +94,7 @@ export class DeferredReports extends Context.Service<
         }),
 
         applyDue: Effect.gen(function* () {
-          const due = yield* leftToEnd(sql)(sql<{ charge_id: string }>`
+          const due = yield* runToCompletion(sql)(sql<{ charge_id: string }>`
             UPDATE deferred_reports SET due_at = now() + ${LOOK_AGAIN_MS}::double precision * interval '1 millisecond'
             WHERE (charge_id, id) IN (
               SELECT charge_id, id FROM deferred_reports WHERE due_at <= now()
@@ -118,7 +118,7 @@ export class DeferredReports extends Context.Service<
 }
 
 const decode = (report: unknown) =>
-  Effect.map(Effect.orDie(Schema.decodeUnknownEffect(AcquirerReport)(report)), (decoded) => decoded as Reversal)
+  Effect.map(Effect.orDie(Schema.decodeUnknownEffect(AcquirerNotification)(report)), (decoded) => decoded as Reversal)
 
 /** How soon it is looked whether a payment came that did not take them along. */
 const LOOK_AGAIN_MS = 30_000

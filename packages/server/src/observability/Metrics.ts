@@ -7,7 +7,6 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
-import type { CutReason } from "../http/SocketBounds.ts"
 
 const durationsMs = Metric.boundariesFromIterable([1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000])
 
@@ -41,6 +40,9 @@ const connectionsCut = Metric.counter("http_connections_cut_total", {
 const signInsRefused = Metric.counter("operator_sign_ins_refused_total", {
   description: "Sign-ins of the operator listener that were refused, by reason."
 })
+
+/** Why a connection was closed. */
+export type CutReason = "connections" | "pipelined" | "unread"
 
 /** What used up the places of a request that was shed: all requests, those of its account, or those of its kind. */
 export type ShedReason = "all" | "account" | "bodies" | "pages"

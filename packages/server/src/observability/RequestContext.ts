@@ -1,6 +1,7 @@
 /**
- * What is known of a request while it is under way, for the log and for those who look for it there.
+ * The id, route and caller of a request, for the request log, the audit and error logs.
  */
+import * as Context from "effect/Context"
 import { randomUUID } from "node:crypto"
 
 export interface RequestInfo {
@@ -10,6 +11,11 @@ export interface RequestInfo {
   keyId: string | null
   accountId: string | null
 }
+
+/** The request of the current fiber. */
+export const CurrentRequest = Context.Reference<RequestInfo>("@pix-payments/server/CurrentRequest", {
+  defaultValue: () => ({ requestId: "", route: "unknown", keyId: null, accountId: null })
+})
 
 /** The id that the caller sent, when it is a sane one, or a new one. */
 export const requestIdOf = (sent: string | ReadonlyArray<string> | undefined): string =>

@@ -17,13 +17,13 @@ export const describeCause = (cause: Cause.Cause<unknown>): string => {
 export const withoutRows = (cause: Cause.Cause<unknown>): Cause.Cause<unknown> =>
   Cause.fromReasons(
     cause.reasons.map((reason) => {
-      if (Cause.isFailReason(reason) && isSqlError(reason.error)) return Cause.makeFailReason(told(reason.error))
-      if (Cause.isDieReason(reason) && isSqlError(reason.defect)) return Cause.makeDieReason(told(reason.defect))
+      if (Cause.isFailReason(reason) && isSqlError(reason.error)) return Cause.makeFailReason(withoutRow(reason.error))
+      if (Cause.isDieReason(reason) && isSqlError(reason.defect)) return Cause.makeDieReason(withoutRow(reason.defect))
       return reason
     })
   )
 
-const told = (error: SqlError): Error => {
+const withoutRow = (error: SqlError): Error => {
   const [message = "", ...stack] = describeSqlError(error).split("\n")
   const plain = new Error(message)
   plain.name = "SqlError"

@@ -14,10 +14,10 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { UnknownCursor } from "../Errors.ts"
-import { CurrentRequest } from "../http/Edge.ts"
+import { CurrentRequest } from "../observability/RequestContext.ts"
 import { Ids } from "../Ids.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
-import { leftToEnd } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/Patience.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
 export interface AuditRow {
@@ -29,8 +29,8 @@ export interface AuditRow {
   readonly at: Date
 }
 
-export class Audit extends Context.Service<
-  Audit,
+export class AuditLog extends Context.Service<
+  AuditLog,
   {
     /** Does a change and notes it, in one commit. `action` is the operation's name, such as `keys.revoke`. */
     readonly around: (
@@ -48,9 +48,9 @@ export class Audit extends Context.Service<
     readonly note: (action: string, resourceId: string) => Effect.Effect<void, SqlError, CurrentOperator>
     readonly list: (page: Page) => Effect.Effect<ReadonlyArray<AuditRow>, UnknownCursor | Unavailable>
   }
->()("@pix-payments/server/Audit") {
+>()("@pix-payments/server/AuditLog") {
   static readonly layer = Layer.effect(
-    Audit,
+    AuditLog,
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const ids = yield* Ids
@@ -64,12 +64,12 @@ export class Audit extends Context.Service<
             to_timestamp(${epochMs}::double precision / 1000))`
       })
 
-      return Audit.of({
+      return AuditLog.of({
         around: (action) => (change) =>
-          Effect.tap(change, ({ id }) => note(action, id)).pipe(sql.withTransaction, leftToEnd(sql)),
+          Effect.tap(change, ({ id }) => note(action, id)).pipe(sql.withTransaction, runToCompletion(sql)),
         note,
         after: (action) => (change) =>
-          Effect.uninterruptible(Effect.tap(change, ({ id }) => leftToEnd(sql)(note(action, id)))),
+          Effect.uninterruptible(Effect.tap(change, ({ id }) => runToCompletion(sql)(note(action, id)))),
         list: (page) =>
           readPage<AuditRow>(
             { table: "audit", columns: "id, operator, action, resource_id, request_id, at" },

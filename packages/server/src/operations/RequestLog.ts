@@ -14,7 +14,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { Ids } from "../Ids.ts"
 import { forever } from "../observability/BackgroundLoop.ts"
 import { Metrics } from "../observability/Metrics.ts"
-import { leftToEndHowever } from "../sql/Patience.ts"
+import { runToCompletionWith } from "../sql/Patience.ts"
 import { recordset } from "../sql/Recordset.ts"
 import type { RequestInfo } from "../observability/RequestContext.ts"
 
@@ -41,7 +41,7 @@ export class RequestLog extends Context.Service<
               buffer = [...lines, ...buffer]
             })
           ),
-          leftToEndHowever(sql)
+          runToCompletionWith(sql)
         )
       })
 

@@ -10,22 +10,22 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { wholeTables } from "../sql/Database.ts"
+import { withReportPlanner } from "../sql/Database.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
-export class Stats extends Context.Service<
-  Stats,
+export class Statistics extends Context.Service<
+  Statistics,
   {
     /** Of an account, or of all. */
     readonly read: (accountId: string | undefined) => Effect.Effect<StatsBody, Unavailable>
   }
->()("@pix-payments/server/Stats") {
+>()("@pix-payments/server/Statistics") {
   static readonly layer = Layer.effect(
-    Stats,
+    Statistics,
     Effect.map(SqlClient, (sql) =>
-      Stats.of({
+      Statistics.of({
         read: (accountId) =>
-          wholeTables(
+          withReportPlanner(
             Effect.gen(function* () {
               const of = [accountId ?? null]
               return {

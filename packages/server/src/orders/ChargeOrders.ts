@@ -30,7 +30,7 @@ import { Ids } from "../Ids.ts"
 import { type Transfer, transfer } from "../ledger/Ledger.ts"
 import { describeCause } from "../observability/SafeCause.ts"
 import { Settings } from "../Settings.ts"
-import { leftToEnd } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/Patience.ts"
 import { Unavailable } from "../sql/Unavailable.ts"
 import { ChargeMoney, type LockedCharge } from "../charges/ChargeMoney.ts"
 import { ChargeStore, type StoredCharge } from "../charges/ChargeStore.ts"
@@ -169,7 +169,7 @@ export class ChargeOrders extends Context.Service<
           yield* disputes.reverse(locked, { _tag: "charge.refunded", txid: txidFromId(order.chargeId) })
         },
         sql.withTransaction,
-        leftToEnd(sql)
+        runToCompletion(sql)
       )
 
       /** Asks the acquirer, and commits what it says; `unclear` leaves the order open. */
@@ -195,7 +195,7 @@ export class ChargeOrders extends Context.Service<
         noted: Effect.Effect<void, SqlError, R>,
         wanted: StoredCharge["status"]
       ) {
-        const made = yield* Effect.tap(make, () => noted).pipe(sql.withTransaction, leftToEnd(sql))
+        const made = yield* Effect.tap(make, () => noted).pipe(sql.withTransaction, runToCompletion(sql))
         const answer = yield* execute(made)
         if (answer === "unclear") return yield* new Unavailable({ reason: "too-slow" })
         const charge = yield* charges.find(made.chargeId)

@@ -31,11 +31,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { callersOf, liveCte } from "../accounts/CallerCache.ts"
-import { type ReceivedReport, reportCtes, reportParameters } from "../acquirer/NotificationStore.ts"
+import { callersOf, currentCallersCte } from "../accounts/CallerCache.ts"
+import { type ReceivedNotification, notificationCtes, notificationParameters } from "../acquirer/NotificationStore.ts"
 import type { UnknownCursor } from "../Errors.ts"
-import { type ChangedRow, Nudge } from "../events/DeliverySignal.ts"
-import { ADDRESSED, TOLD_WIDTH, type Told, tellingCtes, toldParameters } from "../events/Outbox.ts"
+import { type ChangedRow, DeliverySignal } from "../events/DeliverySignal.ts"
+import { OUTBOX_ROWS, OUTBOX_WIDTH, type OutboxEntry, outboxCtes, outboxParameters } from "../events/Outbox.ts"
 import {
   isCovered,
   isLocked,
@@ -50,7 +50,7 @@ import {
 import * as Batching from "../sql/Batching.ts"
 import { claimMany, FIRST_ACCOUNT, handedRows, noteHandOvers, rescheduleParked } from "./PayoutClaims.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
-import { leftToEnd } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/Patience.ts"
 import { recordset } from "../sql/Recordset.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { type PayoutFilters, payoutList } from "./PayoutLists.ts"
@@ -99,20 +99,20 @@ export interface NewPayout {
   readonly consequences: (
     payout: StoredPayout,
     events: ReadonlyArray<string>
-  ) => { readonly told: Told; readonly transfers: ReadonlyArray<Transfer> }
+  ) => { readonly outbox: OutboxEntry; readonly transfers: ReadonlyArray<Transfer> }
 }
 
 /** A change decided on a payout as it was at `sequence - 1`. */
 export interface PayoutChange {
   readonly payout: StoredPayout
-  readonly told: Told
+  readonly outbox: OutboxEntry
   readonly transfers: ReadonlyArray<Transfer>
   /** The report that it is made by, recorded with it. */
-  readonly received?: ReceivedReport | undefined
+  readonly received?: ReceivedNotification | undefined
 }
 
 /** A payout that this process may hand to the acquirer, or ask it about. */
-export interface HandOver {
+export interface PayoutSubmission {
   readonly payout: StoredPayout
   /** How often it was handed over or asked for before. */
   readonly handOvers: number
@@ -143,7 +143,7 @@ export class PayoutStore extends Context.Service<
     readonly claim: (
       limit: number,
       leaseMs: number
-    ) => Effect.Effect<{ readonly due: ReadonlyArray<HandOver>; readonly parked: number }, Unavailable>
+    ) => Effect.Effect<{ readonly due: ReadonlyArray<PayoutSubmission>; readonly parked: number }, Unavailable>
     /** Reschedules parked payouts of accounts that may send again; how many. */
     readonly rescheduleParked: Effect.Effect<number, Unavailable>
     /** Notes that the acquirer has a payout, and when to ask for its outcome. */
@@ -158,7 +158,7 @@ export class PayoutStore extends Context.Service<
     PayoutStore,
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const nudge = yield* Nudge
+      const signal = yield* DeliverySignal
       let afterAccount = FIRST_ACCOUNT
 
       /** Accounts as they were read last, less what their payouts here have cost since. */
@@ -200,7 +200,7 @@ export class PayoutStore extends Context.Service<
         const passedBy = new Set(answered.map(({ passed_by }) => passed_by))
         // What is all to be decided under the lock gets there behind the batch before it.
         if (written.length === 0) yield* Effect.yieldNow
-        yield* sql.afterCommit(Effect.sync(() => nudge.afterCommit(stored)))
+        yield* sql.afterCommit(Effect.sync(() => signal.afterCommit(stored)))
         const ids = new Set(stored.map(({ id }) => id))
         const created = new Map(written.map(({ member, payout }) => [member, payout]))
         return members.map((member): Decision | typeof OPEN | typeof Batching.LOCKED => {
@@ -237,7 +237,7 @@ export class PayoutStore extends Context.Service<
             if (stored.length !== written.length) {
               return yield* Effect.die(new Error("payouts are not stored as they were decided under the lock"))
             }
-            yield* sql.afterCommit(Effect.sync(() => nudge.afterCommit(stored)))
+            yield* sql.afterCommit(Effect.sync(() => signal.afterCommit(stored)))
             const decided = new Map(members.map((member, index) => [member, decisions[index]!]))
             return asked.map((member) => decided.get(member) ?? Batching.LOCKED)
           })
@@ -259,7 +259,7 @@ export class PayoutStore extends Context.Service<
               ...newRows.parameters(
                 written.map(({ member, payout }) => ({ ...toRow(payout), caller: remembered?.numberOf(member) }))
               ),
-              ...toldParameters(written.map(({ told }) => told)),
+              ...outboxParameters(written.map(({ outbox }) => outbox)),
               ...transferParameters(written.flatMap(({ transfers }) => transfers)),
               ...termsRows.parameters(termsOf(written, remembered !== undefined)),
               ...(remembered?.parameters ?? nobody)
@@ -342,7 +342,7 @@ export class PayoutStore extends Context.Service<
           ({ payout }) => payout.accountId,
           (changes, how) =>
             Effect.tap(sql.unsafe<WrittenRow>(...changeMany(changes, how)), (written) =>
-              sql.afterCommit(Effect.sync(() => nudge.afterCommit(written.filter(isChanged))))
+              sql.afterCommit(Effect.sync(() => signal.afterCommit(written.filter(isChanged))))
             )
         )
       })
@@ -407,9 +407,9 @@ export class PayoutStore extends Context.Service<
                 parked: Number(rows[0]?.parked ?? 0n)
               }
             }),
-            leftToEnd(sql)
+            runToCompletion(sql)
           ),
-        rescheduleParked: Effect.map(leftToEnd(sql)(sql.unsafe(rescheduleParked)), ({ length }) => length),
+        rescheduleParked: Effect.map(runToCompletion(sql)(sql.unsafe(rescheduleParked)), ({ length }) => length),
         handedOver
       })
     })
@@ -510,7 +510,7 @@ type ClaimRow = {
 const selectPayout = `SELECT ${payoutColumns} FROM payouts`
 
 const readAccounts = `
-  WITH ${liveCte(2)}
+  WITH ${currentCallersCte(2)}
   SELECT a.id, a.status, a.onboarding_status, a.auto_payout_enabled, a.payout_fee_fixed, a.payout_fee_basis_points,
     a.payout_duplicate_window, l.balance AS available, ARRAY(SELECT n FROM live) AS live
   FROM accounts a JOIN ledger_accounts l ON l.owner_id = a.id AND l.kind = 'available'
@@ -574,7 +574,7 @@ const termsRows = recordset({
   payout_fee_basis_points: "integer"
 })
 
-const MOVED = 1 + newRows.width + TOLD_WIDTH
+const MOVED = 1 + newRows.width + OUTBOX_WIDTH
 const TERMS = MOVED + TRANSFERS_WIDTH
 const CALLERS = TERMS + termsRows.width
 
@@ -583,7 +583,7 @@ const { parameters: nobody } = callersOf([], () => undefined)
 const whenHeld = (how: Batching.How) => (how === "alone" ? "wait" : "pass by")
 
 /** The payouts that a statement has written, and the accounts that it has passed by. */
-const WRITTEN = `SELECT id, ${ADDRESSED}, NULL::uuid AS passed_by FROM changed
+const WRITTEN = `SELECT id, ${OUTBOX_ROWS}, NULL::uuid AS passed_by FROM changed
   UNION ALL SELECT NULL, 0, p.owner_id FROM (${PASSED_BY}) p`
 
 type WrittenRow = Omit<ChangedRow, "id"> & Batching.Written
@@ -593,7 +593,7 @@ const isChanged = (row: WrittenRow): row is WrittenRow & ChangedRow => row.id !=
 // A known key is passed over before it is tried: a conflict waits for whoever is changing that payout, and they may be
 // waiting for the balance that is locked here. (One that was stored since the statement began is tried all the same.)
 const insertManyWith = (how: Batching.How) => `
-  WITH ${liveCte(CALLERS)},
+  WITH ${currentCallersCte(CALLERS)},
   ${ledgerLockCtes(MOVED, whenHeld(how))},
   covered AS MATERIALIZED (
     SELECT n.account_id FROM ${termsRows.from(TERMS)} AS n JOIN accounts a ON a.id = n.account_id
@@ -618,7 +618,7 @@ const insertManyWith = (how: Batching.How) => `
       DO NOTHING
     RETURNING id
   ),
-  ${tellingCtes(1 + newRows.width)},
+  ${outboxCtes(1 + newRows.width)},
   ${transferCtes(MOVED)}
   ${WRITTEN}`
 
@@ -638,7 +638,7 @@ const changedRows = recordset({
   sequence: "integer"
 })
 
-const MOVED_BY_CHANGE = 1 + changedRows.width + TOLD_WIDTH
+const MOVED_BY_CHANGE = 1 + changedRows.width + OUTBOX_WIDTH
 
 const changedBy = (how: Batching.How) => `
   WITH ${ledgerLockCtes(MOVED_BY_CHANGE, whenHeld(how))},
@@ -653,13 +653,13 @@ const changedBy = (how: Batching.How) => `
       AND ${isLocked("p.account_id")}
     RETURNING p.id
   ),
-  ${tellingCtes(1 + changedRows.width)},
+  ${outboxCtes(1 + changedRows.width)},
   ${transferCtes(MOVED_BY_CHANGE)}`
 
 const changeStates = { alone: `${changedBy("alone")} ${WRITTEN}`, together: `${changedBy("together")} ${WRITTEN}` }
 
 const changeStatesByReports = (how: Batching.How) => `${changedBy(how)},
-  ${reportCtes(MOVED_BY_CHANGE + TRANSFERS_WIDTH)}
+  ${notificationCtes(MOVED_BY_CHANGE + TRANSFERS_WIDTH)}
   ${WRITTEN}`
 
 const changeByReports = { alone: changeStatesByReports("alone"), together: changeStatesByReports("together") }
@@ -682,12 +682,12 @@ const changeMany = (changes: ReadonlyArray<PayoutChange>, how: Batching.How): [s
           sequence: payout.sequence
         }))
     ),
-    ...toldParameters(changes.map(({ told }) => told)),
+    ...outboxParameters(changes.map(({ outbox }) => outbox)),
     ...transferParameters(changes.flatMap(({ transfers }) => transfers))
   ]
   return reports.length === 0
     ? [changeStates[how], parameters]
-    : [changeByReports[how], [...parameters, ...reportParameters(reports)]]
+    : [changeByReports[how], [...parameters, ...notificationParameters(reports)]]
 }
 
 /**

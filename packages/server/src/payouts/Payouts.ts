@@ -31,9 +31,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import { Accounts } from "../accounts/Accounts.ts"
-import { CallerUnconfirmed } from "../accounts/CallerCache.ts"
+import { StaleCaller } from "../accounts/CallerCache.ts"
 import { Acquirer } from "../acquirer/Acquirer.ts"
-import type { ReceivedReport } from "../acquirer/NotificationStore.ts"
+import type { ReceivedNotification } from "../acquirer/NotificationStore.ts"
 import {
   AccountInactiveError,
   InsufficientBalanceError,
@@ -42,7 +42,7 @@ import {
   RequestRefused,
   type UnknownCursor
 } from "../Errors.ts"
-import { type Changed, tell } from "../events/Outbox.ts"
+import { type Changed, outboxEntry } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
 import { type LedgerKind, transfer } from "../ledger/Ledger.ts"
 import { describeCause } from "../observability/SafeCause.ts"
@@ -52,7 +52,13 @@ import type { Page } from "../sql/Paging.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 import { PublicAddress } from "../network/PublicAddress.ts"
 import type { PayoutFilters } from "./PayoutLists.ts"
-import { type Decision, type HandOver, PayoutStore, type RequestedPayout, type StoredPayout } from "./PayoutStore.ts"
+import {
+  type Decision,
+  type PayoutSubmission,
+  PayoutStore,
+  type RequestedPayout,
+  type StoredPayout
+} from "./PayoutStore.ts"
 
 export class AccountRestrictedError extends Data.TaggedError("AccountRestrictedError")<{}> {}
 
@@ -80,8 +86,8 @@ export class Payouts extends Context.Service<
       caller: Caller,
       key: string,
       body: unknown,
-      isRemembered?: boolean
-    ) => Effect.Effect<CreatedPayout, CreationError | CallerUnconfirmed>
+      isCached?: boolean
+    ) => Effect.Effect<CreatedPayout, CreationError | StaleCaller>
     /** Creates a payout that an operator asks for; the key is optional. */
     readonly createForOperator: (
       accountId: string,
@@ -106,7 +112,7 @@ export class Payouts extends Context.Service<
       id: string,
       report: "completed" | "failed",
       facts: PayoutFacts,
-      received: ReceivedReport
+      received: ReceivedNotification
     ) => Effect.Effect<"applied" | "ignored", NotFoundError | Unavailable>
     /**
      * Takes up to `limit` payouts that are to be handed to the acquirer, or asked about: each as the work that does it
@@ -135,8 +141,8 @@ export class Payouts extends Context.Service<
         { accountId, applicationId, origin, remembered }: Owner,
         key: string | undefined,
         error: E
-      ): Effect.Effect<CreatedPayout, E | CallerUnconfirmed | Unavailable> => {
-        if (remembered !== undefined) return Effect.fail(new CallerUnconfirmed())
+      ): Effect.Effect<CreatedPayout, E | StaleCaller | Unavailable> => {
+        if (remembered !== undefined) return Effect.fail(new StaleCaller())
         if (key === undefined) return Effect.fail(error)
         return Effect.flatMap(
           store.findByKey(applicationId ?? accountId, origin, key),
@@ -162,7 +168,7 @@ export class Payouts extends Context.Service<
           remembered: owner.remembered,
           requested: requestedPayout(id, epochMs, owner, key, request, secrets),
           consequences: (payout, events) => ({
-            told: tell(`payment.${payout.method}`, events, changedBy(payout), ids.next),
+            outbox: outboxEntry(`payment.${payout.method}`, events, changedBy(payout), ids.next),
             transfers: transfer(ids, {
               accountId: payout.accountId,
               debit: "available",
@@ -180,7 +186,7 @@ export class Payouts extends Context.Service<
         payout: StoredPayout,
         report: PayoutReport,
         facts: PayoutFacts,
-        received: ReceivedReport | undefined
+        received: ReceivedNotification | undefined
       ) {
         const transition = payoutTransition(report, payout.status)
         if (transition === undefined) return { moved: undefined, known: true }
@@ -197,7 +203,7 @@ export class Payouts extends Context.Service<
         }
         const done = yield* store.change({
           payout: moved,
-          told: tell(`payment.${payout.method}`, transition.events, changedBy(moved), ids.next),
+          outbox: outboxEntry(`payment.${payout.method}`, transition.events, changedBy(moved), ids.next),
           transfers: movements[report].flatMap(({ credit, what }) =>
             transfer(ids, {
               accountId: moved.accountId,
@@ -229,7 +235,7 @@ export class Payouts extends Context.Service<
         id: string,
         kind: PayoutReport,
         facts: PayoutFacts,
-        received?: ReceivedReport
+        received?: ReceivedNotification
       ) {
         while (true) {
           const payout = yield* find(id)
@@ -241,7 +247,7 @@ export class Payouts extends Context.Service<
         }
       })
 
-      const handOverOne = Effect.fnUntraced(function* ({ handOvers, payout }: HandOver) {
+      const handOverOne = Effect.fnUntraced(function* ({ handOvers, payout }: PayoutSubmission) {
         const asked = payout.processedAtMs === null ? acquirer.send(orderOf(payout)) : acquirer.outcome(payout.id)
         const answer = yield* Effect.catchTag(asked, "AcquirerUnclear", () =>
           Effect.succeed({ _tag: "Unclear" } as const)
@@ -262,12 +268,12 @@ export class Payouts extends Context.Service<
       })
 
       return Payouts.of({
-        create: Effect.fnUntraced(function* (caller, key, body, isRemembered = false) {
+        create: Effect.fnUntraced(function* (caller, key, body, isCached = false) {
           const owner: Owner = {
             accountId: caller.account.id,
             applicationId: caller.applicationId,
             origin: "api",
-            remembered: isRemembered ? caller : undefined
+            remembered: isCached ? caller : undefined
           }
           const decoded = decodeCreatePayout(body)
           if (Result.isFailure(decoded)) return yield* unlessReplay(owner, key, new RequestRefused(decoded.failure))
@@ -376,7 +382,7 @@ const answerOf = (
   decision: Decision
 ): Effect.Effect<
   CreatedPayout,
-  AccountInactiveError | AccountRestrictedError | InsufficientBalanceError | CallerUnconfirmed
+  AccountInactiveError | AccountRestrictedError | InsufficientBalanceError | StaleCaller
 > => {
   switch (decision._tag) {
     case "Created":
@@ -384,7 +390,7 @@ const answerOf = (
     case "Replayed":
       return Effect.succeed({ payout: decision.payout, replayed: true })
     case "CallerUnconfirmed":
-      return Effect.fail(new CallerUnconfirmed())
+      return Effect.fail(new StaleCaller())
     case "AccountInactive":
       return Effect.fail(new AccountInactiveError())
     case "AccountRestricted":

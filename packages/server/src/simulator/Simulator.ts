@@ -2,7 +2,7 @@
  * An acquirer that runs inside the server and answers by rules that a test can choose.
  *
  * Guarantees: it behaves as a real one does: a txid names one Pix for ever (the copy-and-paste text is a
- * function of it), what it was told survives a restart, and it reports through `AcquirerReports` alone. An
+ * function of it), what it was told survives a restart, and it reports through `AcquirerNotifications` alone. An
  * ordinary charge costs it no statement.
  *
  * Source: operator-api.md "The simulated acquirer".
@@ -18,7 +18,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { Ids } from "../Ids.ts"
 import { Settings } from "../Settings.ts"
 import * as Batching from "../sql/Batching.ts"
-import { leftToEnd } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/Patience.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 import {
   Acquirer,
@@ -29,7 +29,7 @@ import {
   type PayoutOrder,
   type PayoutProgress
 } from "../acquirer/Acquirer.ts"
-import { dueReport, payoutEndToEndId, SIMULATOR_ISPB } from "./SimulatorNotifications.ts"
+import { dueNotification, payoutEndToEndId, SIMULATOR_ISPB } from "./SimulatorNotifications.ts"
 
 export const layer = Layer.effect(
   Acquirer,
@@ -54,8 +54,8 @@ export const layer = Layer.effect(
       }).pipe(
         sql.withTransaction,
         Effect.provideService(SqlClient, sql),
-        leftToEnd(sql),
-        Effect.mapError(() => new AcquirerUnclear({ reason: "the simulator cannot keep what it was told" }))
+        runToCompletion(sql),
+        Effect.mapError(() => new AcquirerUnclear({ reason: "the simulator cannot store the request" }))
       )
 
     const answer = (emission: Emission): Effect.Effect<Emitted, AcquirerRefused | AcquirerUnclear> => {
@@ -74,7 +74,7 @@ export const layer = Layer.effect(
         case "pay@simulator.test":
           return Effect.gen(function* () {
             const now = yield* Clock.currentTimeMillis
-            const payment = dueReport(ids, { _tag: "charge.paid", txid: emission.txid }, now + simulatorSettleMs)
+            const payment = dueNotification(ids, { _tag: "charge.paid", txid: emission.txid }, now + simulatorSettleMs)
             yield* firstTime(emission, payment)
             return yield* emit(emission)
           })
@@ -113,7 +113,7 @@ export const layer = Layer.effect(
     })
 
     const keptOr = <A>(effect: Effect.Effect<A, Unavailable>) =>
-      Effect.mapError(effect, () => new AcquirerUnclear({ reason: "the simulator cannot keep what it was told" }))
+      Effect.mapError(effect, () => new AcquirerUnclear({ reason: "the simulator cannot store the request" }))
 
     const send = Effect.fnUntraced(function* (order: PayoutOrder) {
       const first = yield* keptOr(take(order))
@@ -128,10 +128,10 @@ export const layer = Layer.effect(
         late(
           Effect.gen(function* () {
             const now = yield* Clock.currentTimeMillis
-            yield* dueReport(ids, { _tag: "charge.refunded", txid, externalId: id }, now, id)
+            yield* dueNotification(ids, { _tag: "charge.refunded", txid, externalId: id }, now, id)
           }).pipe(
             Effect.provideService(SqlClient, sql),
-            Effect.mapError(() => new AcquirerUnclear({ reason: "the simulator cannot keep what it was told" }))
+            Effect.mapError(() => new AcquirerUnclear({ reason: "the simulator cannot store the request" }))
           )
         ),
       send: (order) => late(send(order)),

@@ -1,7 +1,7 @@
 /**
  * What the simulated acquirer has to tell, and when: rows, so that a restart forgets nothing.
  *
- * Guarantees: a report is told until it has been heard, at least once, through `AcquirerReports`.
+ * Guarantees: a report is told until it has been heard, at least once, through `AcquirerNotifications`.
  */
 import { describeCause } from "../observability/SafeCause.ts"
 import { makeEndToEndId, SUFFIX_BYTES, suffixFromBytes } from "@pix-payments/domain/EndToEndId"
@@ -15,44 +15,44 @@ import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import { randomBytes } from "node:crypto"
 import { Ids } from "../Ids.ts"
-import { leftToEnd } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/Patience.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
-import { AcquirerReport, type Outcome } from "../acquirer/AcquirerNotification.ts"
-import { AcquirerReports } from "../notifications/AcquirerNotifications.ts"
+import { AcquirerNotification, type Outcome } from "../acquirer/AcquirerNotification.ts"
+import { AcquirerNotifications } from "../notifications/AcquirerNotifications.ts"
 
-export class SimulatorReports extends Context.Service<
-  SimulatorReports,
+export class SimulatorNotifications extends Context.Service<
+  SimulatorNotifications,
   {
     /** Tells something now. */
-    readonly tell: (report: AcquirerReport) => Effect.Effect<Outcome, Unavailable>
+    readonly notify: (report: AcquirerNotification) => Effect.Effect<Outcome, Unavailable>
     /** Whether a payout was handed over to the simulated institution. */
     readonly hasPayout: (payoutId: string) => Effect.Effect<boolean, Unavailable>
     /** Tells what is due; how many reports that was. */
     readonly tellDue: Effect.Effect<number, Unavailable>
   }
->()("@pix-payments/server/SimulatorReports") {
+>()("@pix-payments/server/SimulatorNotifications") {
   static readonly layer = Layer.effect(
-    SimulatorReports,
+    SimulatorNotifications,
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const ids = yield* Ids
-      const reports = yield* AcquirerReports
+      const reports = yield* AcquirerNotifications
 
       const tellOne = Effect.fnUntraced(function* (row: DueRow) {
         const outcome = yield* reports.receive(yield* Effect.orDie(decodeReport(row.report)))
-        yield* leftToEnd(sql)(sql`UPDATE simulator_reports SET reported_at = now() WHERE id = ${row.id}::uuid`)
+        yield* runToCompletion(sql)(sql`UPDATE simulator_reports SET reported_at = now() WHERE id = ${row.id}::uuid`)
         return outcome
       })
 
-      return SimulatorReports.of({
-        tell: Effect.fn("SimulatorReports.tell")(
+      return SimulatorNotifications.of({
+        notify: Effect.fn("SimulatorReports.notify")(
           function* (report) {
             const now = yield* Clock.currentTimeMillis
             // Leased to this call: the loop takes it up only if this process dies.
-            const outcome = yield* tellOne(yield* leftToEnd(sql)(dueReport(ids, report, now + LEASE_MS)))
+            const outcome = yield* tellOne(yield* runToCompletion(sql)(dueNotification(ids, report, now + LEASE_MS)))
             // After it is told: whoever asks for the outcome meanwhile does not find what nobody has reported.
             // What was refused as a copy is no outcome.
-            if ("payoutId" in report && outcome === "applied") yield* leftToEnd(sql)(settlePayout(report))
+            if ("payoutId" in report && outcome === "applied") yield* runToCompletion(sql)(settlePayout(report))
             return outcome
           },
           Effect.provideService(SqlClient, sql)
@@ -67,7 +67,7 @@ export class SimulatorReports extends Context.Service<
           ),
 
         tellDue: Effect.gen(function* () {
-          const due = yield* leftToEnd(sql)(sql<DueRow>`
+          const due = yield* runToCompletion(sql)(sql<DueRow>`
             UPDATE simulator_reports SET due_at = now() + ${LEASE_MS}::double precision * interval '1 millisecond'
             WHERE id IN (
               SELECT id FROM simulator_reports WHERE reported_at IS NULL AND due_at <= now()
@@ -77,7 +77,7 @@ export class SimulatorReports extends Context.Service<
           // One that cannot be told now holds up no other: its lease runs out and it is told again.
           const tellApart = (row: DueRow) =>
             Effect.catchCause(tellOne(row), (cause) =>
-              Effect.logWarning("a simulated report could not be told", describeCause(cause))
+              Effect.logWarning("a simulated notification could not be sent", describeCause(cause))
             )
           yield* Effect.forEach(due, tellApart, { concurrency: 8, discard: true })
           return due.length
@@ -88,7 +88,9 @@ export class SimulatorReports extends Context.Service<
 }
 
 /** What is told of a payout is what asking for its outcome finds, also where it is sent only later. */
-const settlePayout = Effect.fnUntraced(function* (report: Extract<AcquirerReport, { readonly payoutId: string }>) {
+const settlePayout = Effect.fnUntraced(function* (
+  report: Extract<AcquirerNotification, { readonly payoutId: string }>
+) {
   const sql = yield* SqlClient
   const fails = report._tag === "payout.failed"
   yield* sql`
@@ -102,9 +104,9 @@ const settlePayout = Effect.fnUntraced(function* (report: Extract<AcquirerReport
  * Stores a report that is due at an instant. A settlement without an end-to-end id is given one, any other fact that the
  * institution would know by an id is given that. `id`: stored once under it.
  */
-export const dueReport = Effect.fnUntraced(function* (
+export const dueNotification = Effect.fnUntraced(function* (
   ids: Ids["Service"],
-  report: AcquirerReport,
+  report: AcquirerNotification,
   dueAtMs: number,
   id?: string
 ) {
@@ -117,7 +119,7 @@ export const dueReport = Effect.fnUntraced(function* (
   return row
 })
 
-const identified = (report: AcquirerReport, { epochMs, id }: Generated): AcquirerReport => {
+const identified = (report: AcquirerNotification, { epochMs, id }: Generated): AcquirerNotification => {
   switch (report._tag) {
     case "charge.paid":
       return { endToEndId: newEndToEndId(epochMs), ...report }
@@ -154,6 +156,6 @@ interface DueRow {
   readonly report: unknown
 }
 
-const decodeReport = Schema.decodeUnknownEffect(AcquirerReport)
+const decodeReport = Schema.decodeUnknownEffect(AcquirerNotification)
 
 const LEASE_MS = 10_000

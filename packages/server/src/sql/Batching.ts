@@ -26,7 +26,7 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { abandon, hurried, makePatience, type Patience, withPlace } from "./Patience.ts"
 import { takeInTurn } from "./RoundRobin.ts"
-import { codeOf, faultOf, isPassing, PATIENCE_MS, Unavailable } from "./Unavailable.ts"
+import { codeOf, faultOf, isTransient, DATABASE_TIMEOUT_MS, Unavailable } from "./Unavailable.ts"
 
 /** What a run answers a member whose account it has passed by, because somebody holds its lock. */
 export const LOCKED = Symbol("the member's account is locked")
@@ -149,7 +149,7 @@ export const make = <A, B>(options: Options<A, B>): Effect.Effect<(member: A) =>
     const beginLane = (account: string, lane: Lane<A, B>): void => {
       if (lane.underWay !== undefined || lane.waiting.length === 0) return
       if (lanesUnderWay >= MOST_LANES) {
-        lane.patience ??= setTimeout(() => giveUp(account, lane), PATIENCE_MS)
+        lane.patience ??= setTimeout(() => giveUp(account, lane), DATABASE_TIMEOUT_MS)
         return
       }
       clearTimeout(lane.patience)
@@ -322,7 +322,7 @@ const settle = <A, B>(options: Options<A, B>, batch: Batch<A, B>): Effect.Effect
           ? all(new Unavailable({ reason: "too-slow" }))
           : halves(true)
       }
-      if (fault !== undefined && isPassing(fault)) return all(new Unavailable({ reason: "database-away" }))
+      if (fault !== undefined && isTransient(fault)) return all(new Unavailable({ reason: "database-away" }))
       return members.length === 1 ? all(Effect.orDie(Effect.failCause(exit.cause))) : halves(false)
     })
   const attemptHurried = (sql: SqlClient, members: ReadonlyArray<Waiting<A, B>>) =>

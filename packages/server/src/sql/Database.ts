@@ -8,7 +8,7 @@
  * prepared on an empty table otherwise keeps a sequential scan for as long as its connection lives
  * (measured: four times the database's work), and are made once for a statement, not for each call of it. What an index
  * gives in order is not sorted group by group instead (`Seek`). Reports over whole tables lift the pins with
- * `wholeTables`.
+ * `withReportPlanner`.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Context from "effect/Context"
@@ -132,7 +132,7 @@ const watched = Layer.effectDiscard(Effect.map(PgClient.PgClient, (pool) => with
 export const layer = Layer.merge(Layer.effectDiscard(migrated), watched).pipe(Layer.provideMerge(client))
 
 /** Runs a report that reads whole tables, in a transaction of its own with the planner left free. */
-export const wholeTables = <A, E, R>(report: Effect.Effect<A, E, R>) =>
+export const withReportPlanner = <A, E, R>(report: Effect.Effect<A, E, R>) =>
   Effect.flatMap(SqlClient, (sql) =>
     sql.withTransaction(
       Effect.andThen(

@@ -9,8 +9,8 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
-import { leftToEnd } from "./Patience.ts"
-import { codeOf, isPassing, type Unavailable } from "./Unavailable.ts"
+import { runToCompletion } from "./Patience.ts"
+import { codeOf, isTransient, type Unavailable } from "./Unavailable.ts"
 
 /** A statement failed for the rows that it works on. */
 export class StatementFailed extends Schema.TaggedError<StatementFailed>()("StatementFailed", {
@@ -24,11 +24,11 @@ export class StatementFailed extends Schema.TaggedError<StatementFailed>()("Stat
 
 /** Runs a statement that writes; fails with `StatementFailed` where other rows may succeed. */
 export const attempted = <A, R>(sql: SqlClient, statement: Effect.Effect<A, SqlError, R>) =>
-  leftToEnd(sql)(
+  runToCompletion(sql)(
     Effect.catchCause(statement, (cause): Effect.Effect<never, SqlError | StatementFailed> => {
       const fault = sqlErrorOf(cause)
       if (fault === undefined) return Effect.failCause(cause)
-      return isPassing(fault) && codeOf(fault) !== TIMED_OUT ? Effect.failCause(cause) : Effect.fail(failureOf(fault))
+      return isTransient(fault) && codeOf(fault) !== TIMED_OUT ? Effect.failCause(cause) : Effect.fail(failureOf(fault))
     })
   )
 

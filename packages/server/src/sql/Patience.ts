@@ -12,11 +12,17 @@ import { hasProperty } from "effect/Predicate"
 import * as Semaphore from "effect/Semaphore"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { orUnavailableWithin, PATIENCE_MS, passingAsUnavailable, type Unavailable, within } from "./Unavailable.ts"
+import {
+  orUnavailableWithin,
+  DATABASE_TIMEOUT_MS,
+  transientAsUnavailable,
+  type Unavailable,
+  within
+} from "./Unavailable.ts"
 
 /** How long callers wait for a batch. */
 export interface Patience {
-  /** Calls `slow` after a second, and `tooSlow` after `PATIENCE_MS`. */
+  /** Calls `slow` after a second, and `tooSlow` after `DATABASE_TIMEOUT_MS`. */
   readonly begin: (slow: (() => void) | undefined, tooSlow: () => void) => void
   /** The server has ended a statement, and others are tried: once, callers wait as long again. */
   readonly heard: () => void
@@ -38,7 +44,7 @@ export const makePatience = (): Patience => {
         tooSlow()
       }
       timer = setTimeout(() => {
-        timer = setTimeout(() => giveUp?.(), PATIENCE_MS - SLOW_MS)
+        timer = setTimeout(() => giveUp?.(), DATABASE_TIMEOUT_MS - SLOW_MS)
         slow?.()
       }, SLOW_MS)
     },
@@ -46,7 +52,7 @@ export const makePatience = (): Patience => {
       if (giveUp === undefined || isExtended) return
       isExtended = true
       clearTimeout(timer)
-      timer = setTimeout(() => giveUp?.(), PATIENCE_MS)
+      timer = setTimeout(() => giveUp?.(), DATABASE_TIMEOUT_MS)
     },
     end
   }
@@ -77,19 +83,21 @@ const waiting = `SELECT count(*) AS count FROM pg_stat_activity WHERE wait_event
 
 /**
  * `orUnavailable` for what writes, a statement or a transaction: who waits for it gives up, or goes away, and it is left
- * to end, but for what has not begun. What is in it (`leftToEnd` as well) has the time and the place of the outermost.
+ * to end, but for what has not begun. What is in it (`runToCompletion` as well) has the time and the place of the outermost.
  */
-export const leftToEnd =
+export const runToCompletion =
   (sql: SqlClient) =>
   <A, E, R>(write: Effect.Effect<A, E | SqlError, R>): Effect.Effect<A, Exclude<E, SqlError> | Unavailable, R> =>
     Effect.flatMap(IsLeftToEnd, (isInside) => {
-      if (isInside) return passingAsUnavailable(write)
+      if (isInside) return transientAsUnavailable(write)
       const placed = withPlace(sql, Effect.provideService(write, IsLeftToEnd, true))
-      return passingAsUnavailable(within(placed.effect, PATIENCE_MS, (fiber) => abandon(sql, fiber, placed.hasBegun())))
+      return transientAsUnavailable(
+        within(placed.effect, DATABASE_TIMEOUT_MS, (fiber) => abandon(sql, fiber, placed.hasBegun()))
+      )
     })
 
 /** The same for what nobody waits for: it has all the time it takes. */
-export const leftToEndHowever =
+export const runToCompletionWith =
   (sql: SqlClient) =>
   <A, E, R>(write: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
     const placed = withPlace(sql, write)

@@ -21,7 +21,7 @@ export const codeOf = (error: SqlError): string | undefined => {
 }
 
 /** True where the fault is the moment's (connection, lock, time-out, shutdown), not the statement's. */
-export const isPassing = (error: SqlError): boolean => {
+export const isTransient = (error: SqlError): boolean => {
   if (error.reason.isRetryable) return true
   const code = codeOf(error)
   return code !== undefined && (passing.has(code) || code.startsWith("57P") || code.startsWith("53"))
@@ -40,7 +40,7 @@ const passing = new Set(["25006", "25P03", "28P01"])
 export const faultOf = (cause: Cause.Cause<unknown>): SqlError | undefined => {
   for (const reason of cause.reasons) {
     const failure = Cause.isFailReason(reason) ? reason.error : Cause.isDieReason(reason) ? reason.defect : undefined
-    if (isSqlError(failure) && (Cause.isFailReason(reason) || isPassing(failure))) return failure
+    if (isSqlError(failure) && (Cause.isFailReason(reason) || isTransient(failure))) return failure
   }
   return undefined
 }
@@ -48,22 +48,22 @@ export const faultOf = (cause: Cause.Cause<unknown>): SqlError | undefined => {
 /**
  * How long anybody waits for the database. It ends statements after five seconds by itself: beyond that it is silent.
  */
-export const PATIENCE_MS = 6000
+export const DATABASE_TIMEOUT_MS = 6000
 
 /** Passing faults become `Unavailable`, and so does a silence; all others defects: no caller can mend a wrong statement. */
 export const orUnavailable = <A, E, R>(effect: Effect.Effect<A, E | SqlError, R>) =>
-  orUnavailableWithin(effect, PATIENCE_MS)
+  orUnavailableWithin(effect, DATABASE_TIMEOUT_MS)
 
 /** The same for what may take longer, or less. */
 export const orUnavailableWithin = <A, E, R>(effect: Effect.Effect<A, E | SqlError, R>, patienceMs: number) =>
-  passingAsUnavailable(within(effect, patienceMs))
+  transientAsUnavailable(within(effect, patienceMs))
 
 /** The same for what somebody else ends in time. */
-export const passingAsUnavailable = <A, E, R>(effect: Effect.Effect<A, E | SqlError, R>) =>
+export const transientAsUnavailable = <A, E, R>(effect: Effect.Effect<A, E | SqlError, R>) =>
   Effect.catchCause(effect, (cause): Effect.Effect<never, unknown> => {
     const fault = faultOf(cause)
     if (fault === undefined) return Effect.failCause(cause)
-    return isPassing(fault) ? Effect.fail(new Unavailable({ reason: "database-away" })) : Effect.die(fault)
+    return isTransient(fault) ? Effect.fail(new Unavailable({ reason: "database-away" })) : Effect.die(fault)
   }) as Effect.Effect<A, Exclude<E, SqlError> | Unavailable, R>
 
 /**

@@ -15,14 +15,14 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { DemoAccount } from "./DemoAccount.ts"
-import { Listening } from "../http/ListenAddresses.ts"
+import { ListenAddresses } from "../http/ListenAddresses.ts"
 import { OperatorToken } from "../http/operator/OperatorToken.ts"
 import { Settings } from "../Settings.ts"
 import { DatabaseLocation } from "../sql/Database.ts"
 
 /** Where it listens; a token that was made just now is told, this once. */
 export const plain = Effect.gen(function* () {
-  const listening = yield* Listening
+  const listening = yield* ListenAddresses
   const settings = yield* Settings
   const { known } = yield* OperatorToken
   const database = yield* DatabaseLocation
@@ -41,7 +41,7 @@ export const plain = Effect.gen(function* () {
 
 /** The first hour of a newcomer: everything that is needed for the first call. */
 export const demo = Effect.gen(function* () {
-  const listening = yield* Listening
+  const listening = yield* ListenAddresses
   const account = yield* DemoAccount
   const { known } = yield* OperatorToken
   const database = yield* DatabaseLocation

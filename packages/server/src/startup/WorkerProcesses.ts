@@ -12,7 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import cluster, { type Worker } from "node:cluster"
 import { once } from "node:events"
-import { Listening } from "../http/ListenAddresses.ts"
+import { ListenAddresses } from "../http/ListenAddresses.ts"
 import { Settings } from "../Settings.ts"
 import { DatabaseLocation } from "../sql/Database.ts"
 
@@ -26,11 +26,11 @@ export const isWorker = cluster.isWorker
 
 /** Starts the workers and keeps them; ready when the first one listens. */
 export const layer = Layer.effect(
-  Listening,
+  ListenAddresses,
   Effect.gen(function* () {
     const { processes } = yield* Settings
     const { url } = yield* DatabaseLocation
-    const ready = yield* Deferred.make<Listening["Service"], WorkersError>()
+    const ready = yield* Deferred.make<ListenAddresses["Service"], WorkersError>()
     const runFork = Effect.runForkWith(yield* Effect.context())
     const workers = new Set<Worker>()
     let ending = false
@@ -39,7 +39,7 @@ export const layer = Layer.effect(
     const start = () => {
       const worker = cluster.fork({ DATABASE_URL: Redacted.value(url) })
       workers.add(worker)
-      worker.once("message", (listening: Listening["Service"]) => {
+      worker.once("message", (listening: ListenAddresses["Service"]) => {
         served = true
         Deferred.doneUnsafe(ready, Effect.succeed(listening))
       })
@@ -69,13 +69,13 @@ export const layer = Layer.effect(
           await Promise.all(ends)
         })
     )
-    return Listening.of(yield* Deferred.await(ready))
+    return ListenAddresses.of(yield* Deferred.await(ready))
   })
 )
 
 /** In a worker: says where it listens, and ends with the process that started it. */
 export const report = Effect.gen(function* () {
-  const listening = yield* Listening
+  const listening = yield* ListenAddresses
   yield* Effect.sync(() => {
     process.send?.(listening)
     process.once("disconnect", () => process.kill(process.pid, "SIGTERM"))

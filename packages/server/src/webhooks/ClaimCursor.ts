@@ -12,7 +12,7 @@ import { accountOf, originOf } from "./Claimed.ts"
 import { type Claim, type ClaimedDue, now, type Sweep, type SweptDue } from "./DeliveryQueue.ts"
 import type { Room } from "./InFlightDeliveries.ts"
 
-export const makeLookout = () => {
+export const makeClaimCursor = () => {
   let from = now
   let sweptTo = ""
   // Both in the order in which they are asked for.

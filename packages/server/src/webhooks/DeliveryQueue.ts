@@ -32,7 +32,7 @@ import { describeCause } from "../observability/SafeCause.ts"
 import { Metrics } from "../observability/Metrics.ts"
 import * as Batching from "../sql/Batching.ts"
 import { attempted, failureOf, inHalves, type StatementFailed } from "../sql/Isolation.ts"
-import { leftToEnd } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/Patience.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import {
   accountOf,
@@ -298,7 +298,7 @@ export class DeliveryQueue extends Context.Service<
               setAside(recorded.delivery.id, failureOf(fault))
             )
           }),
-        release: (ids) => Effect.asVoid(leftToEnd(sql)(sql.unsafe(statements.releaseMany, [arrayOf(ids)])))
+        release: (ids) => Effect.asVoid(runToCompletion(sql)(sql.unsafe(statements.releaseMany, [arrayOf(ids)])))
       })
     })
   )

@@ -55,7 +55,7 @@ const allPlaces = `json_agg(DISTINCT account_id || '/' || destination_hash)`
 
 /**
  * Whether a delivery's application and account are active; see `parked`. They are read without a lock: a delivery that
- * is parked while they become active again is rescheduled by the next poll of `HeldDeliveries`.
+ * is parked while they become active again is rescheduled by the next poll of `PausedDeliveries`.
  */
 export const isActiveOwner = (account: string, application: string): string => `(
     NOT EXISTS (SELECT 1 FROM accounts o WHERE o.id = ${account} AND o.status <> 'active')

@@ -12,9 +12,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { InvalidStateError, NotFoundError, type UnknownCursor } from "../Errors.ts"
-import { Nudge } from "../events/DeliverySignal.ts"
+import { DeliverySignal } from "../events/DeliverySignal.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
-import { leftToEnd } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/Patience.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { type DeliveryFilters, deliveryList, shownColumns, shownJoin } from "./DeliveryLists.ts"
 
@@ -64,7 +64,7 @@ export class DeliveryStore extends Context.Service<
     DeliveryStore,
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const nudge = yield* Nudge
+      const signal = yield* DeliverySignal
 
       const find = (id: string) =>
         sql.unsafe<DeliveryRow>(findOne, [id]).pipe(
@@ -74,11 +74,11 @@ export class DeliveryStore extends Context.Service<
 
       return DeliveryStore.of({
         resend: Effect.fn("DeliveryStore.resend")(function* (id) {
-          const again = yield* leftToEnd(sql)(sql.unsafe(resendWhere("d.id = $1::uuid"), [id]))
+          const again = yield* runToCompletion(sql)(sql.unsafe(resendWhere("d.id = $1::uuid"), [id]))
           const known = yield* find(id)
           if (known === undefined) return yield* new NotFoundError()
           if (again.length === 0) return yield* new InvalidStateError({ status: known.status })
-          nudge.wake()
+          signal.wake()
           return known
         }),
 
@@ -92,9 +92,9 @@ export class DeliveryStore extends Context.Service<
               lowestIdAt(of.sinceMs - CLOCKS_MS)
             ]
             const failed = of.resourceId === undefined ? failedOfEndpoint : failedOfResource
-            const again = yield* leftToEnd(sql)(sql.unsafe(resendWhere(failed), parameters))
+            const again = yield* runToCompletion(sql)(sql.unsafe(resendWhere(failed), parameters))
             found = again.length
-            if (found > 0) nudge.wake()
+            if (found > 0) signal.wake()
           }
           return count
         }),

@@ -30,7 +30,7 @@ export interface Room {
 }
 
 /** `eased` is called when there is room again: in all, for an account or at a destination that was full. */
-export const makeUnderWay = (places: number, atOnce: number, eased: () => void) => {
+export const makeInFlightDeliveries = (places: number, atOnce: number, eased: () => void) => {
   // Each claim for itself: one whose lease ran out unseen may be claimed here again while it is still under way.
   const held = new Set<Claimed>()
   const byAccount = makeCounts(eased)

@@ -9,9 +9,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { NotFoundError, type UnknownCursor } from "../Errors.ts"
-import { Nudge } from "../events/DeliverySignal.ts"
+import { DeliverySignal } from "../events/DeliverySignal.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
-import { leftToEnd } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/Patience.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
 export interface OutboxFailureRow {
@@ -37,7 +37,7 @@ export class OutboxFailures extends Context.Service<
     OutboxFailures,
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const nudge = yield* Nudge
+      const signal = yield* DeliverySignal
       return OutboxFailures.of({
         list: (page) =>
           readPage<OutboxFailureRow>({ table: "outbox_failures", columns }, page).pipe(
@@ -45,9 +45,9 @@ export class OutboxFailures extends Context.Service<
             orUnavailable
           ),
         retry: Effect.fn("OutboxFailures.retry")(function* (id) {
-          const [row] = yield* leftToEnd(sql)(sql.unsafe<OutboxFailureRow>(retryOne, [id]))
+          const [row] = yield* runToCompletion(sql)(sql.unsafe<OutboxFailureRow>(retryOne, [id]))
           if (row === undefined) return yield* new NotFoundError()
-          nudge.afterCommit([{ id: row.change_id, addressed: 1 }])
+          signal.afterCommit([{ id: row.change_id, outbox_rows: 1 }])
           return row
         })
       })

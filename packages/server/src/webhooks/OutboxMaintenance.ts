@@ -13,13 +13,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { forever } from "../observability/BackgroundLoop.ts"
-import { leftToEnd } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/Patience.ts"
 
 /** One round; how many versions are gone. */
 export const removeOldVersions = Effect.gen(function* () {
   const sql = yield* SqlClient
-  yield* leftToEnd(sql)(sql.unsafe(mark))
-  return (yield* leftToEnd(sql)(sql.unsafe(remove))).length
+  yield* runToCompletion(sql)(sql.unsafe(mark))
+  return (yield* runToCompletion(sql)(sql.unsafe(remove))).length
 })
 
 export const loop = Layer.effectDiscard(

@@ -12,7 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { Nudge } from "../events/DeliverySignal.ts"
+import { DeliverySignal } from "../events/DeliverySignal.ts"
 import { forever } from "../observability/BackgroundLoop.ts"
 import { attempted, inHalves, type StatementFailed } from "../sql/Isolation.ts"
 import { orUnavailable } from "../sql/Unavailable.ts"
@@ -20,18 +20,18 @@ import { arrayOf } from "./Claimed.ts"
 import { isActiveOwner, NONE } from "./DeliveryStatements.ts"
 import { makeSkipped } from "./Skipped.ts"
 
-export class HeldDeliveries extends Context.Service<
-  HeldDeliveries,
+export class PausedDeliveries extends Context.Service<
+  PausedDeliveries,
   {
     /** Looks at once: an endpoint, an application or an account is active again. */
     readonly wake: () => void
     readonly await: Effect.Effect<void>
     readonly rest: Effect.Effect<void>
   }
->()("@pix-payments/server/HeldDeliveries") {
-  static readonly layer = Layer.sync(HeldDeliveries, () => {
+>()("@pix-payments/server/PausedDeliveries") {
+  static readonly layer = Layer.sync(PausedDeliveries, () => {
     const woken = Latch.makeUnsafe(false)
-    return HeldDeliveries.of({
+    return PausedDeliveries.of({
       wake: () => void woken.openUnsafe(),
       await: woken.await,
       rest: Effect.asVoid(woken.close)
@@ -43,8 +43,8 @@ export class HeldDeliveries extends Context.Service<
 export const loop = Layer.effectDiscard(
   Effect.gen(function* () {
     const sql = yield* SqlClient
-    const nudge = yield* Nudge
-    const held = yield* HeldDeliveries
+    const signal = yield* DeliverySignal
+    const held = yield* PausedDeliveries
     const skipped = makeSkipped(yield* Clock.Clock)
     // The owner behind which the next round begins, and how many were rescheduled since the first owner.
     let after = NONE
@@ -71,13 +71,13 @@ export const loop = Layer.effectDiscard(
         found = 0
       }
       const parameters = [arrayOf(skipped.ids()), after]
-      const rows = yield* attempted(sql, sql.unsafe<Row>(letGo, parameters)).pipe(
+      const rows = yield* attempted(sql, sql.unsafe<Row>(rescheduleParked, parameters)).pipe(
         Effect.catchTag("StatementFailed", (failure) => isolated(parameters, failure))
       )
       const count = rows.filter(({ id }) => id !== null).length
       found += count
       after = rows[0]?.walked_to ?? NONE
-      if (count > 0) nudge.wake()
+      if (count > 0) signal.wake()
       return after === NONE ? found : 1
     })
     yield* Effect.forkScoped(forever("held deliveries", round, Effect.timeoutOption(held.await, WHAT_IS_LEFT_BEHIND)))
@@ -159,7 +159,7 @@ const rescheduled = `
     RETURNING d.id
   )`
 
-const letGo = `
+const rescheduleParked = `
   WITH RECURSIVE ${free("FOR UPDATE SKIP LOCKED")},${rescheduled}
   SELECT r.id, w.walked_to FROM (SELECT ${walkedTo} AS walked_to) w LEFT JOIN rescheduled r ON true`
 

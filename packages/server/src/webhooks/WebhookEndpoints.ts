@@ -24,9 +24,9 @@ import { destinationOf } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
 import { Secrets } from "../Secrets.ts"
 import { Settings } from "../Settings.ts"
-import { leftToEnd } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/Patience.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
-import { HeldDeliveries } from "./PausedDeliveries.ts"
+import { PausedDeliveries } from "./PausedDeliveries.ts"
 import { PublicAddress } from "../network/PublicAddress.ts"
 
 export interface EndpointRow {
@@ -76,7 +76,7 @@ export class WebhookEndpoints extends Context.Service<
       const ids = yield* Ids
       const secrets = yield* Secrets
       const addresses = yield* PublicAddress
-      const held = yield* HeldDeliveries
+      const held = yield* PausedDeliveries
       const { webhookEndpointsPerApplication } = yield* Settings
 
       const checkAddress = (url: string | undefined, { account }: Caller) =>
@@ -133,7 +133,7 @@ export class WebhookEndpoints extends Context.Service<
           const lock = sql.unsafe("SELECT id FROM applications WHERE id = $1::uuid FOR NO KEY UPDATE", [
             caller.applicationId
           ])
-          const [row] = yield* leftToEnd(sql)(sql.withTransaction(Effect.andThen(lock, insert)))
+          const [row] = yield* runToCompletion(sql)(sql.withTransaction(Effect.andThen(lock, insert)))
           return row ?? (yield* new RequestRefused({ code: "VALIDATION_ERROR", details: undefined }))
         }),
 
@@ -153,7 +153,7 @@ export class WebhookEndpoints extends Context.Service<
             typeof secret === "string" ? secrets.seal(secret, { kind: "webhook", id }) : null,
             changes.active ?? null
           ])
-          const rows = yield* leftToEnd(sql)(update)
+          const rows = yield* runToCompletion(sql)(update)
           if (changes.active === true) held.wake()
           return rows[0] ?? (yield* new NotFoundError())
         }),
@@ -168,7 +168,7 @@ export class WebhookEndpoints extends Context.Service<
           held.wake()
           const [found] = yield* sql.unsafe<HealthRow>(`${selectHealth} WHERE w.id = $1::uuid`, [id])
           return found ?? (yield* new NotFoundError())
-        }, leftToEnd(sql)),
+        }, runToCompletion(sql)),
 
         remove: Effect.fn("WebhookEndpoints.remove")(function* (applicationId, id) {
           yield* find(applicationId, id)
@@ -178,7 +178,7 @@ export class WebhookEndpoints extends Context.Service<
           )
           held.wake()
           if (removed.length === 0) return yield* new NotFoundError()
-        }, leftToEnd(sql))
+        }, runToCompletion(sql))
       })
     })
   )

@@ -7,7 +7,7 @@
  * back.
  *
  * A first attempt normally comes straight from the fan-out. Claims find what it inserted without a lease, retries, and
- * what the previous release inserted. Rows are the truth and are polled; `Nudge` wakes the poll at a commit.
+ * what the previous release inserted. Rows are the truth and are polled; `DeliverySignal` wakes the poll at a commit.
  *
  * Source: payments-api-v1.md "Delivery"; decisions.md "Webhooks".
  */
@@ -19,15 +19,15 @@ import * as FiberSet from "effect/FiberSet"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
-import { Nudge } from "../events/DeliverySignal.ts"
+import { DeliverySignal } from "../events/DeliverySignal.ts"
 import { forever } from "../observability/BackgroundLoop.ts"
 import { Metrics } from "../observability/Metrics.ts"
 import { Settings } from "../Settings.ts"
 import type { Lane } from "./Claimed.ts"
 import { type Attempt, type Claimed, DeliveryQueue, type Due, type Recorded } from "./DeliveryQueue.ts"
 import { FanOut } from "./FanOut.ts"
-import { makeLookout } from "./ClaimCursor.ts"
-import { makeUnderWay } from "./InFlightDeliveries.ts"
+import { makeClaimCursor } from "./ClaimCursor.ts"
+import { makeInFlightDeliveries } from "./InFlightDeliveries.ts"
 import { isSuccess, WebhookSender } from "./WebhookSender.ts"
 
 export const layer = Layer.effectDiscard(
@@ -36,7 +36,7 @@ export const layer = Layer.effectDiscard(
     const outbox = yield* FanOut
     const sender = yield* WebhookSender
     const settings = yield* Settings
-    const nudge = yield* Nudge
+    const signal = yield* DeliverySignal
     const metrics = yield* Metrics
     const leaseMs = Math.max(LEAST_LEASE_MS, LEASE_TIMEOUTS * settings.webhookTimeoutMs)
 
@@ -48,8 +48,8 @@ export const layer = Layer.effectDiscard(
       nudged: { readonly rest: Effect.Effect<void>; readonly await: Effect.Effect<void> }
     ) {
       const eased = Latch.makeUnsafe(false)
-      const underWay = makeUnderWay(places, atOnce, () => void eased.openUnsafe())
-      const lookout = makeLookout()
+      const underWay = makeInFlightDeliveries(places, atOnce, () => void eased.openUnsafe())
+      const lookout = makeClaimCursor()
       let idleMs = POLL_MS
       let fanOutIdleMs = POLL_MS
       let sweepIdleMs = POLL_MS
@@ -116,20 +116,20 @@ export const layer = Layer.effectDiscard(
       )
 
       const fanOut = Effect.gen(function* () {
-        yield* nudge.rest
+        yield* signal.rest
         const room = underWay.room()
         const except = room === undefined ? [] : lookout.ask(room).except
         const round = yield* outbox.round({ room, leaseMs, except })
         yield* begin(round)
         lookout.left(round.left)
-        if (round.left.length > 0) nudge.wake()
+        if (round.left.length > 0) signal.wake()
         fanOutIdleMs = round.waiting > 0 ? LEAST_IDLE_MS : POLL_MS
         return round.isMore && round.waiting === 0 ? 1 : 0
       }).pipe(Effect.uninterruptible)
 
       const fanOutApart = Effect.map(outbox.apart, ({ ended, left }) => {
         lookout.left(left)
-        if (left.length > 0) nudge.wake()
+        if (left.length > 0) signal.wake()
         return ended
       })
 
@@ -137,7 +137,7 @@ export const layer = Layer.effectDiscard(
       yield* Effect.forkScoped(forever(name, claim, idle))
       if (of === "first") {
         const fanOutIdle = Effect.raceFirst(
-          nudge.await,
+          signal.await,
           Effect.suspend(() => Effect.sleep(fanOutIdleMs))
         )
         yield* Effect.forkScoped(forever("fan-out", fanOut, fanOutIdle))
@@ -152,8 +152,8 @@ export const layer = Layer.effectDiscard(
       )
     })
 
-    yield* lane("first attempts", "first", FIRST, nudge.first)
-    yield* lane("retries", "repeated", RETRIES, nudge.retries)
+    yield* lane("first attempts", "first", FIRST, signal.first)
+    yield* lane("retries", "repeated", RETRIES, signal.retries)
   })
 )
 

@@ -19,7 +19,7 @@ import {
   type PayoutProgress,
   type RefundOrder
 } from "../../src/acquirer/Acquirer.ts"
-import type { AcquirerReport } from "../../src/acquirer/AcquirerNotification.ts"
+import type { AcquirerNotification } from "../../src/acquirer/AcquirerNotification.ts"
 import type { Machine, Running } from "./Machine.ts"
 
 /** A Pix as the acquirer knows it. */
@@ -32,7 +32,7 @@ export interface Pix {
   /** The dispute that is open, or was last, once the service has made one of it. */
   dispute: string | undefined
   /** What is to be told of it, in order. */
-  readonly reports: Array<AcquirerReport>
+  readonly reports: Array<AcquirerNotification>
 }
 
 /** A payout as the acquirer knows it. */
@@ -40,7 +40,7 @@ export interface Sent {
   readonly order: PayoutOrder
   readonly settlesAtMs: number
   readonly outcome: "completed" | "failed"
-  readonly reports: Array<AcquirerReport>
+  readonly reports: Array<AcquirerNotification>
 }
 
 export interface Books {

@@ -4,8 +4,8 @@
  * A client that is not answered, or is told 503, repeats its call with its key, at any process, until it is answered.
  * What they may not be answered is kept as broken.
  */
-import { AcquirerReports } from "../../src/notifications/AcquirerNotifications.ts"
-import type { AcquirerReport } from "../../src/acquirer/AcquirerNotification.ts"
+import { AcquirerNotifications } from "../../src/notifications/AcquirerNotifications.ts"
+import type { AcquirerNotification } from "../../src/acquirer/AcquirerNotification.ts"
 import { Accounts, type AccountSettings } from "../../src/accounts/Accounts.ts"
 import { ApiKeys } from "../../src/accounts/ApiKeys.ts"
 import { ChargeOrders } from "../../src/orders/ChargeOrders.ts"
@@ -99,7 +99,7 @@ export const makeCallers = (options: {
   const broken: Array<string> = []
   const open: Array<{ readonly process: ServerProcess }> = []
   /** Reports that were heard, for copies that come again. */
-  const heard: Array<AcquirerReport> = []
+  const heard: Array<AcquirerNotification> = []
   const telling = new Map<Pix | Sent, ServerProcess>()
   /** Whoever died while it was told has not heard. */
   const isTelling = (subject: Pix | Sent) => telling.get(subject)?.alive === true
@@ -296,7 +296,7 @@ export const makeCallers = (options: {
     operate(
       process,
       `report ${next._tag}`,
-      AcquirerReports.use(({ receive }) => receive(next)),
+      AcquirerNotifications.use(({ receive }) => receive(next)),
       [],
       (exit) => {
         telling.delete(subject)
@@ -320,7 +320,7 @@ export const makeCallers = (options: {
     operate(
       process,
       `copy of report ${copy._tag}`,
-      AcquirerReports.use(({ receive }) => receive(copy)),
+      AcquirerNotifications.use(({ receive }) => receive(copy)),
       []
     )
   }
@@ -343,7 +343,7 @@ export const makeCallers = (options: {
   /** Something happens to a Pix, between its payer and the institutions. */
   const happen = (pix: Pix) => {
     const { txid } = pix
-    const change = (state: Pix["state"], told: AcquirerReport) => {
+    const change = (state: Pix["state"], told: AcquirerNotification) => {
       pix.state = state
       pix.reports.push(told)
       machine.note(undefined, `${pix.operation} is ${state} at the acquirer`)

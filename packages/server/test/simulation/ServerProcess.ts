@@ -17,8 +17,8 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import { ApiKeys } from "../../src/accounts/ApiKeys.ts"
-import { Nudge } from "../../src/events/DeliverySignal.ts"
-import { HeldDeliveries } from "../../src/webhooks/PausedDeliveries.ts"
+import { DeliverySignal } from "../../src/events/DeliverySignal.ts"
+import { PausedDeliveries } from "../../src/webhooks/PausedDeliveries.ts"
 import { accountHandlers, balanceHandlers } from "../../src/http/public/AccountHandlers.ts"
 import * as ChargeHandlers from "../../src/http/public/ChargeHandlers.ts"
 import * as PayoutHandlers from "../../src/http/public/PayoutHandlers.ts"
@@ -166,10 +166,13 @@ const wholeService = ({ books, machine, receivers, retryDelaysMs, server }: Edge
     })
   ])
 
-  const foundation = Layer.mergeAll(ids, Nudge.layer, Metrics.layer, PublicAddress.layer, HeldDeliveries.layer).pipe(
-    Layer.provideMerge(server.clientsOf(process)),
-    Layer.provideMerge(Layer.merge(settings, logger))
-  )
+  const foundation = Layer.mergeAll(
+    ids,
+    DeliverySignal.layer,
+    Metrics.layer,
+    PublicAddress.layer,
+    PausedDeliveries.layer
+  ).pipe(Layer.provideMerge(server.clientsOf(process)), Layer.provideMerge(Layer.merge(settings, logger)))
 
   return Layer.merge(Layer.effect(Routes, makeRoutes), Service.loops).pipe(
     Layer.provideMerge(Service.deciders),

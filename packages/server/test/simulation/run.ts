@@ -19,7 +19,7 @@ import { type Outcome, simulate, told } from "./Simulation.ts"
 const say = (text: string) => void process.stdout.write(`${text}\n`)
 
 /** What a worker tells of a seed. */
-type Told = Pick<Outcome, "seed"> & {
+type OutboxEntry = Pick<Outcome, "seed"> & {
   readonly counts: ReadonlyArray<readonly [string, number]>
   readonly failure?: string
 }
@@ -31,7 +31,7 @@ const work = (url: string, first: number, last: number, stride: number) =>
       for (let seed = first; seed <= last; seed += stride) {
         const outcome = await simulate(seed >>> 0, database)
         const { broken, counts } = outcome
-        const one: Told = {
+        const one: OutboxEntry = {
           seed: outcome.seed,
           counts: [...counts],
           ...(broken.length > 0 || first === last ? { failure: told(outcome) } : undefined)
@@ -58,7 +58,7 @@ const supervise = (seeds: number, from: number) =>
     const startedAt = performance.now()
     const counts = new Map<string, number>()
     let done = 0
-    const hear = ({ counts: more, failure }: Told) => {
+    const hear = ({ counts: more, failure }: OutboxEntry) => {
       done++
       for (const [name, count] of more) counts.set(name, (counts.get(name) ?? 0) + count)
       if (failure !== undefined) say(failure)

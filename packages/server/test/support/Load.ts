@@ -44,7 +44,7 @@ const call = async (
   const response = await fetch(`${base}${path}`, {
     method,
     headers: { "content-type": "application/json", ...headers },
-    signal: AbortSignal.timeout(PATIENCE_MS),
+    signal: AbortSignal.timeout(DATABASE_TIMEOUT_MS),
     ...(body === undefined ? undefined : { body: JSON.stringify(body) })
   })
   const text = await response.text()
@@ -57,7 +57,7 @@ const call = async (
 
 type Fields = Readonly<Record<string, unknown>>
 
-const PATIENCE_MS = 20_000
+const DATABASE_TIMEOUT_MS = 20_000
 const FUNDS = 50_000_000
 const FEE = 35
 export const OPERATOR_TOKEN = "the operator's token of these tests"
@@ -114,7 +114,7 @@ export const startLoad = (target: Target, receiver: Receiver, callers = 8) =>
         const answer = await ask(operation).catch(() => undefined)
         if (answer !== undefined) statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
         if (answer?.status === 201) operation.id = String(answer.body["id"])
-        else if (answer === undefined && performance.now() - askedAt >= PATIENCE_MS) wrong.push("a call hangs")
+        else if (answer === undefined && performance.now() - askedAt >= DATABASE_TIMEOUT_MS) wrong.push("a call hangs")
         else if (answer !== undefined && answer.status !== 503) {
           wrong.push(`a call is answered with ${answer.status}: ${JSON.stringify(answer.body)}`)
           if (answer.status < 500) return

@@ -21,7 +21,7 @@ export interface Work {
   /** In the order of their names, each once. */
   readonly indexes: ReadonlyArray<string>
   /** Tables that are read from end to end. */
-  readonly wholeTables: ReadonlyArray<string>
+  readonly withReportPlanner: ReadonlyArray<string>
   /** Rows that scans looked at, those that they threw away included. */
   readonly rows: number
   /** Pages of 8 KB. */
@@ -122,7 +122,7 @@ interface Node {
   readonly "Index Name"?: string
   readonly "Relation Name"?: string
   readonly "Actual Rows": number
-  readonly "Actual Loops": number
+  readonly "Actual BackgroundLoop": number
   readonly "Rows Removed by Filter"?: number
   readonly "Rows Removed by Index Recheck"?: number
   readonly "Shared Hit Blocks": number
@@ -135,14 +135,14 @@ const workOf = (plan: Node): Work => {
   const scans = nodes.filter((node) => /^(Index|Seq|Bitmap Heap|Tid)/.test(node["Node Type"]))
   return {
     indexes: [...new Set(nodes.flatMap((node) => node["Index Name"] ?? []))].toSorted(),
-    wholeTables: nodes
-      .filter((node) => node["Node Type"] === "Seq Scan" && node["Actual Loops"] > 0)
+    withReportPlanner: nodes
+      .filter((node) => node["Node Type"] === "Seq Scan" && node["Actual BackgroundLoop"] > 0)
       .flatMap((node) => node["Relation Name"] ?? []),
     rows: Math.round(
       scans.reduce(
         (sum, node) =>
           sum +
-          node["Actual Loops"] *
+          node["Actual BackgroundLoop"] *
             (node["Actual Rows"] +
               (node["Rows Removed by Filter"] ?? 0) +
               (node["Rows Removed by Index Recheck"] ?? 0)),

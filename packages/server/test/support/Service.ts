@@ -24,7 +24,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { randomUUID } from "node:crypto"
 import * as Http from "node:http"
-import { Listening } from "../../src/http/ListenAddresses.ts"
+import { ListenAddresses } from "../../src/http/ListenAddresses.ts"
 import * as Telemetry from "../../src/observability/Telemetry.ts"
 import * as Service from "../../src/Service.ts"
 import { Settings, type SettingsShape } from "../../src/Settings.ts"
@@ -141,7 +141,7 @@ export class TestService extends Context.Service<
 }
 
 const make = Effect.gen(function* () {
-  const listening = yield* Listening
+  const listening = yield* ListenAddresses
   const settings = yield* Settings
   const operatorToken = Option.match(settings.operatorToken, { onNone: () => "", onSome: Redacted.value })
   const { migrationsUrl, url } = yield* DatabaseLocation

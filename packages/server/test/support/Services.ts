@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Acquirer } from "../../src/acquirer/Acquirer.ts"
 import * as Simulator from "../../src/simulator/Simulator.ts"
-import { SimulatorReports } from "../../src/simulator/SimulatorNotifications.ts"
+import { SimulatorNotifications } from "../../src/simulator/SimulatorNotifications.ts"
 import * as Telemetry from "../../src/observability/Telemetry.ts"
 import { deciders, storesLayer } from "../../src/Service.ts"
 import { Settings, type SettingsShape } from "../../src/Settings.ts"
@@ -29,7 +29,7 @@ export const servicesLayer = (
     DatabaseLocation,
     Effect.map(createDatabase(), (url) => DatabaseLocation.of({ ...rolesOf(url), embeddedIn: undefined }))
   )
-  return SimulatorReports.layer.pipe(
+  return SimulatorNotifications.layer.pipe(
     Layer.provideMerge(deciders),
     Layer.provideMerge(acquirer.pipe(Layer.provide(Simulator.layer))),
     Layer.provideMerge(storesLayer),

@@ -22,8 +22,8 @@ import * as Layer from "effect/Layer"
 import { type AccountRow, Accounts, type ApplicationRow } from "../../accounts/Accounts.ts"
 import { type ApiKeyRow, ApiKeys } from "../../accounts/ApiKeys.ts"
 import { RequestRefused } from "../../Errors.ts"
-import { Audit } from "../../operations/AuditLog.ts"
-import { HeldDeliveries } from "../../webhooks/PausedDeliveries.ts"
+import { AuditLog } from "../../operations/AuditLog.ts"
+import { PausedDeliveries } from "../../webhooks/PausedDeliveries.ts"
 import { toAccount } from "../public/AccountHandlers.ts"
 import { decodeBody, jsonResponse } from "../Json.ts"
 import { notFound, refusedAs, serviceUnavailable, unknownCursor } from "../WireTranslation.ts"
@@ -34,8 +34,8 @@ const accountsLayer = HttpApiBuilder.group(
   AccountsGroup.identifier,
   Effect.fn(function* (handlers) {
     const accounts = yield* Accounts
-    const audit = yield* Audit
-    const held = yield* HeldDeliveries
+    const audit = yield* AuditLog
+    const held = yield* PausedDeliveries
 
     return handlers
       .handleRaw("create", ({ request }) =>
@@ -82,8 +82,8 @@ const applicationsLayer = HttpApiBuilder.group(
   ApplicationsGroup.identifier,
   Effect.fn(function* (handlers) {
     const accounts = yield* Accounts
-    const audit = yield* Audit
-    const held = yield* HeldDeliveries
+    const audit = yield* AuditLog
+    const held = yield* PausedDeliveries
 
     return handlers
       .handleRaw("create", ({ params, request }) =>
@@ -124,7 +124,7 @@ const keysLayer = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const accounts = yield* Accounts
     const keys = yield* ApiKeys
-    const audit = yield* Audit
+    const audit = yield* AuditLog
 
     return handlers
       .handleRaw("create", ({ params, request }) =>

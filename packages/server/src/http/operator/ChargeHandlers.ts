@@ -13,7 +13,7 @@ import { ChargeOrders } from "../../orders/ChargeOrders.ts"
 import { Charges, toCharge } from "../../charges/Charges.ts"
 import type { StoredCharge } from "../../charges/ChargeStore.ts"
 import { EventHistory } from "../../events/EventHistory.ts"
-import { Audit } from "../../operations/AuditLog.ts"
+import { AuditLog } from "../../operations/AuditLog.ts"
 import { DeliveryStore } from "../../webhooks/DeliveryStore.ts"
 import { decodeBody, jsonResponse } from "../Json.ts"
 import {
@@ -56,11 +56,11 @@ const chargesLayer = HttpApiBuilder.group(
       .handle("retrieve", ({ params }) =>
         Effect.gen(function* () {
           const charge = yield* charges.find(params.id)
-          const told = yield* deliveries.list({ resourceId: charge.id }, { limit: 100, startingAfter: undefined })
+          const found = yield* deliveries.list({ resourceId: charge.id }, { limit: 100, startingAfter: undefined })
           return {
             ...toOperatorCharge(charge, yield* Clock.currentTimeMillis),
             history: yield* history.of(charge.id, charge.createdAtMs),
-            deliveries: told.map(toDelivery)
+            deliveries: found.map(toDelivery)
           }
         }).pipe(
           Effect.catchTags({ NotFoundError: notFound, UnknownCursor: Effect.die, Unavailable: serviceUnavailable })
@@ -74,7 +74,7 @@ const actionsLayer = HttpApiBuilder.group(
   ChargeActionsGroup.identifier,
   Effect.fn(function* (handlers) {
     const orders = yield* ChargeOrders
-    const audit = yield* Audit
+    const audit = yield* AuditLog
     const failures = { NotFoundError: notFound, InvalidStateError: invalidState, Unavailable: serviceUnavailable }
 
     return handlers
@@ -99,7 +99,7 @@ const checkoutLayer = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const charges = yield* Charges
     const accounts = yield* Accounts
-    const audit = yield* Audit
+    const audit = yield* AuditLog
 
     return handlers.handleRaw(
       "create",

@@ -23,7 +23,7 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
 import { Accounts } from "../../accounts/Accounts.ts"
-import { Audit } from "../../operations/AuditLog.ts"
+import { AuditLog } from "../../operations/AuditLog.ts"
 import { type DeliveryRow, DeliveryStore } from "../../webhooks/DeliveryStore.ts"
 import { type OutboxFailureRow, OutboxFailures } from "../../webhooks/OutboxFailures.ts"
 import { type HealthRow, toWebhookEndpoint, WebhookEndpoints } from "../../webhooks/WebhookEndpoints.ts"
@@ -72,7 +72,7 @@ const actionsLayer = HttpApiBuilder.group(
   DeliveryActionsGroup.identifier,
   Effect.fn(function* (handlers) {
     const deliveries = yield* DeliveryStore
-    const audit = yield* Audit
+    const audit = yield* AuditLog
 
     return handlers
       .handleRaw("resend", ({ params }) =>
@@ -129,7 +129,7 @@ const endpointActionsLayer = HttpApiBuilder.group(
   WebhookEndpointActionsGroup.identifier,
   Effect.fn(function* (handlers) {
     const endpoints = yield* WebhookEndpoints
-    const audit = yield* Audit
+    const audit = yield* AuditLog
 
     return handlers.handleRaw("update", ({ params, request }) =>
       Effect.gen(function* () {
@@ -168,7 +168,7 @@ const failureActionsLayer = HttpApiBuilder.group(
   OutboxFailureActionsGroup.identifier,
   Effect.fn(function* (handlers) {
     const failures = yield* OutboxFailures
-    const audit = yield* Audit
+    const audit = yield* AuditLog
 
     return handlers.handleRaw("retry", ({ params }) =>
       Effect.gen(function* () {

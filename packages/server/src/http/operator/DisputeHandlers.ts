@@ -10,7 +10,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
 import { Disputes, toDispute } from "../../disputes/Disputes.ts"
 import { type DisputeMessage, DisputeStore, type StoredDispute } from "../../disputes/DisputeStore.ts"
-import { Audit } from "../../operations/AuditLog.ts"
+import { AuditLog } from "../../operations/AuditLog.ts"
 import { decodeBody, jsonResponse } from "../Json.ts"
 import { invalidState, notFound, refusedAs, serviceUnavailable, unknownCursor } from "../WireTranslation.ts"
 import { pageFrom } from "./Requests.ts"
@@ -49,7 +49,7 @@ const actionsLayer = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const disputes = yield* Disputes
     const store = yield* DisputeStore
-    const audit = yield* Audit
+    const audit = yield* AuditLog
     const failures = {
       RequestRefused: refusedAs("VALIDATION_ERROR"),
       NotFoundError: notFound,

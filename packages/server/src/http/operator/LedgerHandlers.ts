@@ -10,7 +10,7 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
 import type { LedgerKind } from "../../ledger/Ledger.ts"
 import { LedgerReports, type TransferRow } from "../../ledger/LedgerReports.ts"
-import { Stats } from "../../operations/Statistics.ts"
+import { Statistics } from "../../operations/Statistics.ts"
 import { serviceUnavailable, unknownCursor } from "../WireTranslation.ts"
 import { pageFrom } from "./Requests.ts"
 
@@ -54,7 +54,7 @@ const statsLayer = HttpApiBuilder.group(
   OperatorApi,
   StatsGroup.identifier,
   Effect.fn(function* (handlers) {
-    const stats = yield* Stats
+    const stats = yield* Statistics
 
     return handlers.handle("retrieve", ({ query }) =>
       stats.read(query.account_id).pipe(Effect.catchTags({ Unavailable: serviceUnavailable }))

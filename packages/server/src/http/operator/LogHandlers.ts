@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { Audit } from "../../operations/AuditLog.ts"
+import { AuditLog } from "../../operations/AuditLog.ts"
 import { type List, readPage } from "../../sql/Paging.ts"
 import { each, equals, is } from "../../sql/Seek.ts"
 import { orUnavailable } from "../../sql/Unavailable.ts"
@@ -57,7 +57,7 @@ const auditLayer = HttpApiBuilder.group(
   OperatorApi,
   AuditGroup.identifier,
   Effect.fn(function* (handlers) {
-    const audit = yield* Audit
+    const audit = yield* AuditLog
 
     return handlers.handle("list", ({ query }) =>
       Effect.gen(function* () {

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
 import { Accounts } from "../../accounts/Accounts.ts"
-import { Audit } from "../../operations/AuditLog.ts"
+import { AuditLog } from "../../operations/AuditLog.ts"
 import { Payouts, toPayout } from "../../payouts/Payouts.ts"
 import type { StoredPayout } from "../../payouts/PayoutStore.ts"
 import { decodeBody, jsonResponse } from "../Json.ts"
@@ -55,7 +55,7 @@ const actionsLayer = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const payouts = yield* Payouts
     const accounts = yield* Accounts
-    const audit = yield* Audit
+    const audit = yield* AuditLog
 
     const decide = (id: string, decision: "approved" | "canceled", action: string) =>
       payouts.decide(id, decision).pipe(

@@ -26,13 +26,13 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
 import type * as Result from "effect/Result"
-import type { AcquirerReport } from "../../acquirer/AcquirerNotification.ts"
-import { SimulatorReports } from "../../simulator/SimulatorNotifications.ts"
+import type { AcquirerNotification } from "../../acquirer/AcquirerNotification.ts"
+import { SimulatorNotifications } from "../../simulator/SimulatorNotifications.ts"
 import { Charges } from "../../charges/Charges.ts"
 import { Disputes } from "../../disputes/Disputes.ts"
 import { DisputeStore } from "../../disputes/DisputeStore.ts"
 import { InvalidStateError } from "../../Errors.ts"
-import { Audit } from "../../operations/AuditLog.ts"
+import { AuditLog } from "../../operations/AuditLog.ts"
 import { Payouts } from "../../payouts/Payouts.ts"
 import { decodeBody, jsonResponse } from "../Json.ts"
 import { invalidState, notFound, refusedAs, serviceUnavailable } from "../WireTranslation.ts"
@@ -60,9 +60,9 @@ interface Body {
 const idOf = ({ external_id }: Body) => (typeof external_id === "string" ? { externalId: external_id } : {})
 
 /** Reports something, and fails where nothing comes of it. True: it waits for the payment of its charge. */
-const tell = Effect.fnUntraced(function* (report: AcquirerReport, status: string) {
-  const simulator = yield* SimulatorReports
-  const outcome = yield* simulator.tell(report)
+const notify = Effect.fnUntraced(function* (report: AcquirerNotification, status: string) {
+  const simulator = yield* SimulatorNotifications
+  const outcome = yield* simulator.notify(report)
   if (outcome !== "applied" && outcome !== "deferred") return yield* new InvalidStateError({ status })
   return outcome === "deferred"
 })
@@ -70,22 +70,25 @@ const tell = Effect.fnUntraced(function* (report: AcquirerReport, status: string
 /** A call about a charge. */
 const aboutCharges = Effect.gen(function* () {
   const charges = yield* Charges
-  const audit = yield* Audit
-  const simulator = yield* SimulatorReports
+  const audit = yield* AuditLog
+  const simulator = yield* SimulatorNotifications
 
   return <A extends Body>(
     action: string,
     decode: (body: unknown) => Result.Result<A, Refusal>,
-    make: (txid: string, body: A) => AcquirerReport
+    make: (txid: string, body: A) => AcquirerNotification
   ) =>
     Effect.fnUntraced(function* ({ params, request }: Asked) {
       const charge = yield* charges.find(params.id)
       const report = make(txidFromId(charge.id), yield* decodeBody(request, decode))
-      const told = yield* Effect.gen(function* () {
-        const isDeferred = yield* tell(report, charge.status)
+      const applied = yield* Effect.gen(function* () {
+        const isDeferred = yield* notify(report, charge.status)
         return { id: charge.id, isDeferred, charge: yield* charges.find(charge.id) }
-      }).pipe(audit.after(action), Effect.provideService(SimulatorReports, simulator))
-      return jsonResponse(toOperatorCharge(told.charge, yield* Clock.currentTimeMillis), told.isDeferred ? 202 : 200)
+      }).pipe(audit.after(action), Effect.provideService(SimulatorNotifications, simulator))
+      return jsonResponse(
+        toOperatorCharge(applied.charge, yield* Clock.currentTimeMillis),
+        applied.isDeferred ? 202 : 200
+      )
     }, Effect.catchTags(failures))
 })
 
@@ -122,8 +125,8 @@ const returnsLayer = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const charges = yield* Charges
     const disputes = yield* DisputeStore
-    const audit = yield* Audit
-    const simulator = yield* SimulatorReports
+    const audit = yield* AuditLog
+    const simulator = yield* SimulatorNotifications
     const about = yield* aboutCharges
 
     return handlers
@@ -151,7 +154,7 @@ const returnsLayer = HttpApiBuilder.group(
           const deadline =
             typeof input.defense_deadline_at === "string" ? parseInstant(input.defense_deadline_at) : undefined
           const { dispute } = yield* Effect.gen(function* () {
-            const isDeferred = yield* tell(
+            const isDeferred = yield* notify(
               {
                 _tag: "med.opened",
                 txid: txidFromId(charge.id),
@@ -165,7 +168,7 @@ const returnsLayer = HttpApiBuilder.group(
             const [opened] = yield* disputes.list({ chargeId: charge.id }, { limit: 1, startingAfter: undefined })
             if (opened === undefined) return yield* new InvalidStateError({ status: charge.status })
             return { id: opened.id, dispute: opened }
-          }).pipe(audit.after("simulatorReturns.infraction"), Effect.provideService(SimulatorReports, simulator))
+          }).pipe(audit.after("simulatorReturns.infraction"), Effect.provideService(SimulatorNotifications, simulator))
           if (dispute !== undefined) return jsonResponse(yield* withMessages(disputes, dispute), 201)
           const waiting = toOperatorCharge(yield* charges.find(charge.id), yield* Clock.currentTimeMillis)
           return jsonResponse(waiting, 202)
@@ -180,22 +183,22 @@ const disputesLayer = HttpApiBuilder.group(
   Effect.fn(function* (handlers) {
     const disputes = yield* Disputes
     const store = yield* DisputeStore
-    const audit = yield* Audit
-    const simulator = yield* SimulatorReports
+    const audit = yield* AuditLog
+    const simulator = yield* SimulatorNotifications
 
     const about = <A extends Body>(
       action: string,
       decode: (body: unknown) => Result.Result<A, Refusal>,
-      make: (disputeId: string, body: A) => AcquirerReport
+      make: (disputeId: string, body: A) => AcquirerNotification
     ) =>
       Effect.fnUntraced(function* ({ params, request }: Asked) {
         const { id, status } = yield* disputes.find(params.id)
         const report = make(id, yield* decodeBody(request, decode))
-        const told = yield* Effect.andThen(tell(report, status), disputes.find(id)).pipe(
+        const applied = yield* Effect.andThen(notify(report, status), disputes.find(id)).pipe(
           audit.after(action),
-          Effect.provideService(SimulatorReports, simulator)
+          Effect.provideService(SimulatorNotifications, simulator)
         )
-        return jsonResponse(yield* withMessages(store, told), 200)
+        return jsonResponse(yield* withMessages(store, applied), 200)
       }, Effect.catchTags(failures))
 
     return handlers
@@ -232,24 +235,24 @@ const payoutsLayer = HttpApiBuilder.group(
   SimulatorPayoutsGroup.identifier,
   Effect.fn(function* (handlers) {
     const payouts = yield* Payouts
-    const audit = yield* Audit
-    const simulator = yield* SimulatorReports
+    const audit = yield* AuditLog
+    const simulator = yield* SimulatorNotifications
 
     const about = <A extends Body>(
       action: string,
       decode: (body: unknown) => Result.Result<A, Refusal>,
-      make: (payoutId: string, body: A) => AcquirerReport
+      make: (payoutId: string, body: A) => AcquirerNotification
     ) =>
       Effect.fnUntraced(function* ({ params, request }: Asked) {
         const { id, status } = yield* payouts.find(params.id)
         const report = make(id, yield* decodeBody(request, decode))
-        const told = yield* Effect.gen(function* () {
+        const applied = yield* Effect.gen(function* () {
           // An acquirer has no outcome of what it was never given.
           if (!(yield* simulator.hasPayout(id))) return yield* new InvalidStateError({ status })
-          yield* tell(report, status)
+          yield* notify(report, status)
           return yield* payouts.find(id)
-        }).pipe(audit.after(action), Effect.provideService(SimulatorReports, simulator))
-        return jsonResponse(toOperatorPayout(told), 200)
+        }).pipe(audit.after(action), Effect.provideService(SimulatorNotifications, simulator))
+        return jsonResponse(toOperatorPayout(applied), 200)
       }, Effect.catchTags(failures))
 
     return handlers

@@ -15,8 +15,8 @@ export const handlers = Effect.gen(function* () {
 
   const found: Handlers<"charges"> = {
     create: {
-      confirming: ({ body, caller, idempotencyKey, isRemembered }) =>
-        charges.create(caller, idempotencyKey, body, isRemembered).pipe(
+      revalidating: ({ body, caller, idempotencyKey, isCached }) =>
+        charges.create(caller, idempotencyKey, body, isCached).pipe(
           Effect.map(({ charge, replayed }) => ({
             status: 201,
             body: toCharge(charge, clock.currentTimeMillisUnsafe()),
@@ -31,8 +31,8 @@ export const handlers = Effect.gen(function* () {
     },
 
     retrieve: {
-      confirming: ({ caller, isRemembered, params }) =>
-        charges.get(caller, params["id"] ?? "", isRemembered).pipe(
+      revalidating: ({ caller, isCached, params }) =>
+        charges.get(caller, params["id"] ?? "", isCached).pipe(
           Effect.map((charge) => ({ status: 200, body: toCharge(charge, clock.currentTimeMillisUnsafe()) })),
           Effect.catchTags({ NotFoundError: chargeNotFound })
         )

@@ -20,8 +20,8 @@ export const handlers = Effect.gen(function* () {
 
   const found: Handlers<"payouts"> = {
     create: {
-      confirming: ({ body, caller, idempotencyKey, isRemembered }) =>
-        payouts.create(caller, idempotencyKey, body, isRemembered).pipe(
+      revalidating: ({ body, caller, idempotencyKey, isCached }) =>
+        payouts.create(caller, idempotencyKey, body, isCached).pipe(
           Effect.map(({ payout, replayed }) => ({
             status: 201,
             body: toPayout(payout),

@@ -32,7 +32,7 @@ import { makeBodies } from "../RequestBody.ts"
 import * as InFlight from "../InFlight.ts"
 import { KeyRateLimit } from "./KeyRateLimit.ts"
 import { hostOf, makeServer } from "../Listener.ts"
-import { Listening } from "../ListenAddresses.ts"
+import { ListenAddresses } from "../ListenAddresses.ts"
 import { refuse } from "../LowLevelRefusals.ts"
 import { makeRoom, negotiated, type Page } from "./Pages.ts"
 import * as PayoutHandlers from "./PayoutHandlers.ts"
@@ -160,9 +160,9 @@ export const layer = Layer.effectDiscard(
         runFork(answering).addObserver((exit) => {
           if (Exit.isSuccess(exit)) finish(exit.value)
           else {
-            const told = toldBy(exit.cause)
-            if (told === undefined) fail(exit.cause, info)
-            finish(told ?? codeAnswer("INTERNAL_ERROR"))
+            const answer = wireErrorOf(exit.cause)
+            if (answer === undefined) fail(exit.cause, info)
+            finish(answer ?? codeAnswer("INTERNAL_ERROR"))
           }
           response.whenLeft(() => inFlight.release(place))
         })
@@ -191,13 +191,13 @@ export const layer = Layer.effectDiscard(
     const server = yield* makeServer("public")
     server.on("request", serve)
     const port = yield* Effect.acquireRelease(listen(server, settings), () => close(server))
-    const listening = yield* Listening
+    const listening = yield* ListenAddresses
     listening.public = `http://${hostOf(settings.host)}:${port}`
   })
 ).pipe(Layer.provide([KeyRateLimit.layer, RequestLog.layer]))
 
 /** The answer that a failure of the expected kinds has, or `undefined` for a defect. */
-const toldBy = (cause: Cause.Cause<WireError | Unavailable>): Answer | undefined => {
+const wireErrorOf = (cause: Cause.Cause<WireError | Unavailable>): Answer | undefined => {
   const error = Cause.findErrorOption(cause)
   if (error._tag === "None") return undefined
   return error.value instanceof Unavailable ? codeAnswer("SERVICE_UNAVAILABLE") : errorAnswer(error.value)
