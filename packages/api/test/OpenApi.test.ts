@@ -84,7 +84,7 @@ describe("the committed documents", () => {
 })
 
 describe.each(both)("%s", (_, document) => {
-  it("leaves every object open", () => {
+  it("API-8: leaves every object open", () => {
     const closed = nodes(document).filter(([, node]) => node["additionalProperties"] === false)
     assert.deepStrictEqual(
       closed.map(([path]) => path),
@@ -286,7 +286,7 @@ describe("openapi.json of /v1", () => {
     assert.sameMembers([...met], all)
   })
 
-  it("asks for an idempotency key exactly where money is ordered", () => {
+  it("IDEM-1: asks for an idempotency key exactly where money is ordered", () => {
     const keyed = operations(payments).filter(({ parameters }) =>
       entries(parameters).some(([, parameter]) => at(parameter, "name") === "Idempotency-Key")
     )
@@ -332,7 +332,7 @@ describe("openapi.json of /v1", () => {
     assert.deepStrictEqual(at(after, 1, "schema"), { type: "string", format: "date-time" })
   })
 
-  it("lets enumerations grow where a client reads them", () => {
+  it("API-8: lets enumerations grow where a client reads them", () => {
     const status = schema("Charge", "properties", "status", "anyOf")
     assert.deepStrictEqual(at(status, 1), { type: "string" })
     assert.include(at(status, 0, "enum"), "infraction")

@@ -93,7 +93,7 @@ const contract = `
   .map((line) => line.replaceAll("`", "").slice(2, -2).split(" | ").join(" "))
 
 describe("PaymentsApi", () => {
-  it("has the 13 operations of the contract, each with its scope and its idempotency", () => {
+  it("API-13, KEY-6: has the 13 operations of the contract, each with its scope and its idempotency", () => {
     const declared = paymentsEndpoints.map(
       ({ headers, path, scopes, verb }) =>
         `${verb} ${path} ${scopes.length === 0 ? "none" : scopes.join(" ")} ${headers.includes("idempotency-key") ? "required" : "no"}`
@@ -102,7 +102,7 @@ describe("PaymentsApi", () => {
     assert.deepStrictEqual(declared.toSorted(), contract.toSorted())
   })
 
-  it("asks for a key at every operation", () => {
+  it("KEY-1: asks for a key at every operation", () => {
     for (const { middleware, name, path } of paymentsEndpoints) {
       assert.isTrue(middleware.has(Authentication) && middleware.has(RequestErrors), `${name} ${path}`)
     }
@@ -116,7 +116,7 @@ describe("WireErrors", () => {
     Schema.encodeUnknownSync(Schema.toCodecJson(error))(Reflect.construct(error, [fields]))
   const charge_id = "01890a5d-ac96-774b-bcce-b302099a8057"
 
-  it("has one class for each code, with the status and the message of the table", () => {
+  it("ERR-1, ERR-13: has one class for each code, with the status and the message of the table", () => {
     const found = classes.map((error) => {
       const body = Object(encode(error, { charge_id }))
       return [body.code, { status: Schema.resolveAnnotations(error)?.["httpApiStatus"], message: body.message }]
@@ -125,7 +125,7 @@ describe("WireErrors", () => {
     assert.deepStrictEqual(Object.fromEntries(found), errorCodes)
   })
 
-  it("puts code, message, details and charge_id on the wire, and nothing else", () => {
+  it("ERR-1: puts code, message, details and charge_id on the wire, and nothing else", () => {
     for (const error of classes) {
       const extra = error === WireErrors.AcquirerRejected ? ["charge_id"] : []
       assert.sameMembers(Object.keys(Object(encode(error, { charge_id }))), ["code", "message", ...extra])

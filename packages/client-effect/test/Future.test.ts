@@ -15,7 +15,7 @@ const effectClient = <A, E>(baseUrl: string, use: (payments: PaymentsClientShape
   )
 
 describe("a later release of the service answers", () => {
-  it("unknown fields stay, unknown values are values", async () => {
+  it("API-12: unknown fields stay, unknown values are values", async () => {
     await using stub = await aService()
     const read = await effectClient(stub.url, (payments) =>
       Effect.all({
@@ -53,7 +53,7 @@ describe("a later release of the service answers", () => {
 
   it.each<{ readonly status: number; readonly body: { readonly code?: string; readonly charge_id?: string } }>(
     future.errors
-  )("with $status $body.code: a reason like any other", async ({ body, status }) => {
+  )("API-12: with $status $body.code: a reason like any other", async ({ body, status }) => {
     await using stub = await aRefusal(status, body)
     const { reason } = await effectClient(stub.url, (payments) => Effect.flip(payments.charges.create(someCharge)))
     assert.strictEqual(reason._tag, body.code === "INSUFFICIENT_BALANCE" ? "INSUFFICIENT_BALANCE" : "UnknownRefusal")

@@ -278,7 +278,7 @@ describe("the Effect client", () => {
     })
   )
 
-  it.effect("a creation that is retried from outside is one creation: a payout is not paid twice", () =>
+  it.effect("IDEM-9: a creation that is retried from outside is one creation: a payout is not paid twice", () =>
     Effect.gen(function* () {
       const pay = Effect.gen(function* () {
         const { payouts } = yield* PaymentsClient

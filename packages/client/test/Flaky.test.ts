@@ -22,7 +22,7 @@ const inParallel = async <A>(count: number, width: number, work: (index: number)
 
 layer(TestService.layer(), { excludeTestServices: true })("between a client and the service much goes wrong", (it) => {
   it.effect(
-    "1,000 creations through drops, 500s, delays and half answers make exactly 1,000 charges",
+    "IDEM-9: 1,000 creations through drops, 500s, delays and half answers make exactly 1,000 charges",
     () =>
       Effect.gen(function* () {
         const { makeCaller, publicUrl } = yield* TestService

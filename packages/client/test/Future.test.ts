@@ -6,7 +6,7 @@ import { someCharge } from "./support/Samples.ts"
 import { aRefusal, aService, future, listed, someEndpoint, somePayout } from "./support/Future.ts"
 
 describe("a later release of the service answers", () => {
-  it("unknown fields stay, unknown values are values", async () => {
+  it("API-12: unknown fields stay, unknown values are values", async () => {
     await using stub = await aService()
     const payments = new Payments({ baseUrl: stub.url, apiKey: "pix_" })
     assert.deepStrictEqual(await payments.charges.create(someCharge), future.charge)
@@ -28,7 +28,7 @@ describe("a later release of the service answers", () => {
 
   it.each<{ readonly status: number; readonly body: { readonly code?: string; readonly charge_id?: string } }>(
     future.errors
-  )("with $status $body.code: an error like any other", async ({ body, status }) => {
+  )("API-12: with $status $body.code: an error like any other", async ({ body, status }) => {
     await using stub = await aRefusal(status, body)
     const payments = new Payments({ baseUrl: stub.url, apiKey: "pix_", maxRetries: 0 })
     const error: unknown = await payments.charges.create(someCharge).catch((caught: unknown) => caught)
@@ -57,7 +57,7 @@ describe("a later release of the service sends", () => {
     }
   }
 
-  it("`./webhooks`: events, resources and fields that today does not know", async () => {
+  it("API-12: `./webhooks`: events, resources and fields that today does not know", async () => {
     const seen: Array<string> = []
     for (const event of future.events) {
       const unwrapped = await unwrap({ ...(await signForTest({ event, secret: "s" })), secrets: "s" })

@@ -71,7 +71,7 @@ describe("a list", () => {
 })
 
 describe("payouts.waitUntil", () => {
-  it("polls as seldom as charges.waitUntil, and gives the payout", async () => {
+  it("ERR-15: polls as seldom as charges.waitUntil, and gives the payout", async () => {
     vi.useFakeTimers()
     let count = 0
     const fetch = () => Promise.resolve(Response.json(payoutOf({ status: ++count < 3 ? "processing" : "completed" })))

@@ -48,7 +48,7 @@ afterEach(() => {
 })
 
 describe("a receiver", () => {
-  it("answers 2xx once the function has the work, and not before", async () => {
+  it("DLV-10: answers 2xx once the function has the work, and not before", async () => {
     const { calls, store } = storeOf()
     const work = Promise.withResolvers<void>()
     const receive = receiverOf(
@@ -69,7 +69,7 @@ describe("a receiver", () => {
     assert.deepStrictEqual(calls, [`claim d1 charge/${id} 2`, "1990 false", "release d1 true"])
   })
 
-  it("works once on a delivery: what is done is answered 204, what is being done so that it comes again", async () => {
+  it("DLV-10: works once on a delivery: what is done is answered 204, what is being done so that it comes again", async () => {
     const paid = vi.fn()
     const { calls, store } = storeOf(["done", "busy"])
     const receive = receiverOf({ "charge.pix.paid": paid }, { store })
@@ -79,7 +79,7 @@ describe("a receiver", () => {
     assert.isFalse(calls.some((call) => call.startsWith("release")))
   })
 
-  it("marks what is older than the last of its resource, and drops nothing", async () => {
+  it("ADD-1: marks what is older than the last of its resource, and drops nothing", async () => {
     const seen: Array<boolean> = []
     const { store } = storeOf(["new", "stale"])
     const receive = receiverOf({ "charge.pix.paid": ({ isStale }) => void seen.push(isStale) }, { store })
@@ -132,7 +132,7 @@ describe("a receiver", () => {
     assert.deepStrictEqual(calls, [], "nobody has to remember it")
   })
 
-  it("refuses what is not signed, too old, too long or no POST", async () => {
+  it("SIG-3: refuses what is not signed, too old, too long or no POST", async () => {
     const errors: Array<unknown> = []
     const paid = vi.fn()
     const receive = receiverOf({ "charge.pix.paid": paid }, { onError: (error) => void errors.push(error) })

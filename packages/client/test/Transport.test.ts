@@ -412,7 +412,7 @@ describe("retries", () => {
     return planned ?? error
   }
 
-  it("429 and 503 are waited out as long as they ask, in seconds or until a date, a minute at most", async () => {
+  it("ERR-15: 429 and 503 are waited out as long as they ask, in seconds or until a date, a minute at most", async () => {
     assert.strictEqual(await plannedDelayMs(429, { "retry-after": "7" }), 7000)
     assert.strictEqual(await plannedDelayMs(503, { "retry-after": "60" }), 60_000)
     // @effect-diagnostics-next-line globalDate:off
@@ -641,7 +641,7 @@ describe("charges.waitUntil", () => {
     return { fetch, asked: () => asked }
   }
 
-  it("asks at once, then after 30 s, 60 s, 90 s: growing intervals that start at 30 seconds", async () => {
+  it("ERR-15: asks at once, then after 30 s, 60 s, 90 s: growing intervals that start at 30 seconds", async () => {
     vi.useFakeTimers()
     const { asked, fetch } = answering("processing", "pending", "pending", "pending", "paid")
     const waiting = clientOf("https://pix.example.com", { fetch }).charges.waitUntil("1", "paid")

@@ -234,7 +234,7 @@ describe("buildBrCode", () => {
     assert.strictEqual(refusal({ ...fixed, postalCode: "7007490" }), "postal-code-malformed")
   })
 
-  describe("merchantNameOf: the account's name in Latin letters, else `PIX` and a part of the document", () => {
+  describe("CHG-17: merchantNameOf: the account's name in Latin letters, else `PIX` and a part of the document", () => {
     const cnpj = "12ABC34501DE35"
     const cases: ReadonlyArray<readonly [name: string, document: string, expected: string]> = [
       ["Padaria do Zé", cnpj, "Padaria do Ze"],

@@ -8,21 +8,21 @@ const accepts = (value: unknown): boolean => Result.isSuccess(Schema.decodeUnkno
 const BasisPoints = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10_000 }))
 
 describe("Cents", () => {
-  it("an amount is an integer from 0 to 999999999999 cents", () => {
+  it("API-1: an amount is an integer from 0 to 999999999999 cents", () => {
     for (const value of [0, 1, MAX_CENTS]) assert.isTrue(accepts(value), String(value))
     for (const value of [-1, 0.5, MAX_CENTS + 1, Number.NaN, Infinity, "1", null]) {
       assert.isFalse(accepts(value), String(value))
     }
   })
 
-  it("the largest amount is what EMV field 54 can carry: 13 characters", () => {
+  it("CHG-10: the largest amount is what EMV field 54 can carry: 13 characters", () => {
     assert.strictEqual(formatReais(MAX_CENTS), "9999999999.99")
     assert.strictEqual(formatReais(MAX_CENTS).length, 13)
   })
 })
 
 describe("payoutFee", () => {
-  it("fee = fixed + round_half_up(amount * basis_points / 10000)", () => {
+  it("PAY-9: fee = fixed + round_half_up(amount * basis_points / 10000)", () => {
     assert.strictEqual(payoutFee(10_000, { fixed: 0, basis_points: 0 }), 0)
     assert.strictEqual(payoutFee(10_000, { fixed: 150, basis_points: 0 }), 150)
     assert.strictEqual(payoutFee(10_000, { fixed: 150, basis_points: 99 }), 249)
@@ -31,7 +31,7 @@ describe("payoutFee", () => {
     assert.strictEqual(payoutFee(150, { fixed: 0, basis_points: 100 }), 2, "and not to the even neighbour")
   })
 
-  it("exact at the largest amount, where the product passes 2^53", () => {
+  it("PAY-9: exact at the largest amount, where the product passes 2^53", () => {
     assert.strictEqual(payoutFee(MAX_CENTS, { fixed: 0, basis_points: 10_000 }), MAX_CENTS)
     assert.strictEqual(payoutFee(MAX_CENTS, { fixed: 0, basis_points: 9_999 }), 999_899_999_999)
     // In doubles alone this is one cent more.

@@ -40,22 +40,22 @@ const Whole = Arbitrary.map(Arbitrary.schema(CnpjBase), (base) => completions(ba
 
 describe("parseDocument", () => {
   for (const { input, type, value } of vectors.documents.valid) {
-    it(`takes ${JSON.stringify(input)}: stored without mask, upper-cased`, () => {
+    it(`API-11: takes ${JSON.stringify(input)}: stored without mask, upper-cased`, () => {
       assert.deepStrictEqual(parseDocument(input), { type, value })
     })
   }
 
   for (const { input, why } of vectors.documents.invalid) {
-    it(`refuses ${JSON.stringify(input)}: ${why}`, () => {
+    it(`API-11: refuses ${JSON.stringify(input)}: ${why}`, () => {
       assert.isUndefined(parseDocument(input))
     })
   }
 
-  it.prop("every CNPJ base takes exactly one pair of check digits", [CnpjBase], ([base]) => {
+  it.prop("API-11: every CNPJ base takes exactly one pair of check digits", [CnpjBase], ([base]) => {
     assert.strictEqual(completions(base).length, base === "0".repeat(12) ? 0 : 1)
   })
 
-  it.prop("every CPF base takes exactly one pair of check digits", [digits(9)], ([base]) => {
+  it.prop("API-11: every CPF base takes exactly one pair of check digits", [digits(9)], ([base]) => {
     assert.strictEqual(completions(base).length, /^(.)\1*$/.test(base) ? 0 : 1)
   })
 
@@ -75,7 +75,7 @@ describe("parseDocument", () => {
   )
 
   it.prop(
-    "masks are `.`, `-`, `/` and spaces, wherever they stand",
+    "API-11: masks are `.`, `-`, `/` and spaces, wherever they stand",
     [Whole, Schema.Array(Schema.Literals([".", "-", "/", " "]))],
     ([whole, marks]) => {
       const masked = Array.from(whole, (character, index) => character + (marks[index] ?? "")).join("")
@@ -86,7 +86,7 @@ describe("parseDocument", () => {
 
 describe("Document", () => {
   for (const { input, value, type, masked } of vectors.documents.valid) {
-    it(`decodes ${JSON.stringify(input)} and shows it as ${masked}`, () => {
+    it(`API-11: decodes ${JSON.stringify(input)} and shows it as ${masked}`, () => {
       const document = Schema.decodeSync(Document)(input)
       assert.strictEqual(document, value)
       assert.strictEqual(documentType(document), type)
@@ -96,18 +96,18 @@ describe("Document", () => {
   }
 
   for (const { input, why } of vectors.documents.invalid) {
-    it(`a failing check names INVALID_DOCUMENT, on the text as sent: ${why} (${JSON.stringify(input)})`, () => {
+    it(`API-11: a failing check names INVALID_DOCUMENT, on the text as sent: ${why} (${JSON.stringify(input)})`, () => {
       assert.deepStrictEqual(decode(input), ["INVALID_DOCUMENT"])
     })
   }
 
-  it("a wrong value of any length is INVALID_DOCUMENT", () => {
+  it("API-11: a wrong value of any length is INVALID_DOCUMENT", () => {
     for (const input of ["1", "x".repeat(300), "🙂", "529.982.247-25\n"]) {
       assert.deepStrictEqual(decode(input), ["INVALID_DOCUMENT"], input)
     }
   })
 
-  it("control characters are VALIDATION_ERROR, and that alone", () => {
+  it("API-10: control characters are VALIDATION_ERROR, and that alone", () => {
     for (const input of ["52998224725\u0000", "529\u0007982", "\ud800"]) {
       assert.deepStrictEqual(decode(input), ["VALIDATION_ERROR"])
     }

@@ -67,11 +67,12 @@ const cases: ReadonlyArray<
 
 describe("parsePixKey", () => {
   for (const [rule, type, input, expected] of cases) {
-    it(`${rule}: ${JSON.stringify(input)}`, () => assert.deepStrictEqual(parsePixKey(type, input), expected))
+    it(`PAY-10, PAY-11: ${rule}: ${JSON.stringify(input)}`, () =>
+      assert.deepStrictEqual(parsePixKey(type, input), expected))
   }
 
   for (const { input, type, value } of vectors.documents.valid) {
-    it(`a ${type} key is its document: ${input}`, () => {
+    it(`PAY-10: a ${type} key is its document: ${input}`, () => {
       assert.deepStrictEqual(parsePixKey(type, input), valid(value))
       assert.notDeepEqual(parsePixKey(type === "cpf" ? "cnpj" : "cpf", input), valid(value))
     })

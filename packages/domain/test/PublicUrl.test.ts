@@ -58,13 +58,13 @@ const ranges6: ReadonlyArray<readonly [name: string, inside: ReadonlyArray<strin
 
 describe("isPublicAddress", () => {
   for (const [name, inside, outside] of [...ranges4, ...ranges6]) {
-    it(`refuses ${name}, and nothing beside it`, () => {
+    it(`URL-2: refuses ${name}, and nothing beside it`, () => {
       for (const ip of inside) assert.isFalse(isPublicAddress(ip, []), ip)
       for (const ip of outside) assert.isTrue(isPublicAddress(ip, []), ip)
     })
   }
 
-  it("takes well-known public addresses", () => {
+  it("URL-2: takes well-known public addresses", () => {
     for (const ip of ["1.1.1.1", "8.8.8.8", "200.160.2.3", "2606:4700:4700::1111", "2001:4860:4860::8888"]) {
       assert.isTrue(isPublicAddress(ip, []), ip)
     }
@@ -86,7 +86,7 @@ describe("isPublicAddress", () => {
     }
   })
 
-  it("WEBHOOK_ALLOWED_NETWORKS lets an installation deliver inside its own network, and only there", () => {
+  it("URL-2: WEBHOOK_ALLOWED_NETWORKS lets an installation deliver inside its own network, and only there", () => {
     const allowed = networks("10.0.0.0/8, ::1/128,127.0.0.1/32")
     for (const ip of [
       "10.0.0.0",
@@ -144,12 +144,12 @@ const cjk = (count: number): string =>
 
 describe("judgeUrl", () => {
   for (const text of loopback) {
-    it(`not, in any spelling, an address outside the global unicast space: ${JSON.stringify(text)}`, () => {
+    it(`URL-2: not, in any spelling, an address outside the global unicast space: ${JSON.stringify(text)}`, () => {
       assert.strictEqual(reason(text), "private-address")
     })
   }
 
-  it("no user info", () => {
+  it("URL-1: no user info", () => {
     for (const text of [
       "http://user:pw@example.com@127.0.0.1/",
       "http://user@example.com",
@@ -164,7 +164,7 @@ describe("judgeUrl", () => {
     assert.strictEqual(host("http://example.com\\@127.0.0.1/"), "name example.com")
   })
 
-  it("scheme http or https", () => {
+  it("URL-1: scheme http or https", () => {
     for (const text of [
       "ftp://example.com",
       "file:///etc/passwd",
@@ -179,7 +179,7 @@ describe("judgeUrl", () => {
     assert.strictEqual(host("https://example.com"), "name example.com")
   })
 
-  it("a text that is no URL is refused", () => {
+  it("URL-1: a text that is no URL is refused", () => {
     for (const text of [
       "",
       "example.com",
@@ -197,7 +197,7 @@ describe("judgeUrl", () => {
     }
   })
 
-  it("a control character anywhere is refused, also where URL parsing would drop it", () => {
+  it("URL-4: a control character anywhere is refused, also where URL parsing would drop it", () => {
     for (const text of [
       "http://loc\tal\nhost/",
       "https://example.com/\t",
@@ -214,7 +214,7 @@ describe("judgeUrl", () => {
     }
   })
 
-  it("a host has at most 253 octets and labels of at most 63, in its ASCII form", () => {
+  it("URL-4: a host has at most 253 octets and labels of at most 63, in its ASCII form", () => {
     const label = "a".repeat(63)
     const longest = `${label}.${label}.${label}.${"a".repeat(61)}`
     assert.strictEqual(longest.length, 253)
@@ -236,7 +236,7 @@ describe("judgeUrl", () => {
     assert.strictEqual(host("http://host:8080/"), "name host")
   })
 
-  it("the host is not `localhost` or below `.localhost`, `.local`, `.internal`", () => {
+  it("URL-3: the host is not `localhost` or below `.localhost`, `.local`, `.internal`", () => {
     for (const name of [
       "localhost",
       "localhost.",
@@ -272,7 +272,7 @@ describe("judgeUrl", () => {
       assert.strictEqual(reason(`http://${name}/`), "malformed-name", name)
   })
 
-  it("allowed networks judge addresses, names included once resolved (`localhost` too)", () => {
+  it("URL-3: allowed networks judge addresses, names included once resolved (`localhost` too)", () => {
     const allowed = "127.0.0.0/8,::1/128"
     assert.strictEqual(host("http://localhost:9000/", allowed), "name localhost")
     assert.strictEqual(host("http://receiver.internal./", allowed), "name receiver.internal")
@@ -336,7 +336,7 @@ describe("judgeUrl", () => {
     ]
   }
 
-  it.prop("every private IPv4 address in every spelling is refused", [Private], ([[a, b, c, d]]) => {
+  it.prop("URL-2: every private IPv4 address in every spelling is refused", [Private], ([[a, b, c, d]]) => {
     for (const spelling of spellings(a, b, c, d)) {
       assert.strictEqual(reason(`http://${spelling}/`), "private-address", spelling)
       assert.strictEqual(reason(`https://${spelling}:8443/hook`), "private-address", spelling)
@@ -395,7 +395,7 @@ describe("parseNetworks", () => {
 })
 
 describe("normalizeUrl", () => {
-  it("Equal URLs compare after WHATWG normalisation", () => {
+  it("EVT-9: Equal URLs compare after WHATWG normalisation", () => {
     const same = [
       "https://example.com/hook",
       "HTTPS://EXAMPLE.com:443/hook",
@@ -436,7 +436,7 @@ describe("WebhookUrl", () => {
     return issues.map((each) => (each._tag === "Filter" ? codeOf(each.filter.annotations) : each._tag))
   }
 
-  it("up to 2048 characters; longer is VALIDATION_ERROR alone", () => {
+  it("URL-1: up to 2048 characters; longer is VALIDATION_ERROR alone", () => {
     const base = "https://example.com/"
     assert.deepStrictEqual(codes(base.padEnd(2048, "a")), [])
     assert.deepStrictEqual(codes(base.padEnd(2049, "a")), ["VALIDATION_ERROR"])
@@ -444,7 +444,7 @@ describe("WebhookUrl", () => {
     assert.deepStrictEqual(codes(base + "🙂".repeat(2028)), [], "lengths count code points")
   })
 
-  it("NUL and lone surrogates are VALIDATION_ERROR, other control characters INVALID_WEBHOOK_URL", () => {
+  it("URL-4: NUL and lone surrogates are VALIDATION_ERROR, other control characters INVALID_WEBHOOK_URL", () => {
     for (const bad of ["\u0000", "\ud800", "\udc00", "\u0001\u0000"]) {
       assert.deepStrictEqual(codes(`https://example.com/${bad}`), ["VALIDATION_ERROR"], JSON.stringify(bad))
     }
@@ -454,13 +454,13 @@ describe("WebhookUrl", () => {
     }
   })
 
-  it("a host that DNS cannot hold is INVALID_WEBHOOK_URL", () => {
+  it("URL-4: a host that DNS cannot hold is INVALID_WEBHOOK_URL", () => {
     for (const host of ["a".repeat(64), `${"a.".repeat(127)}a`, cjk(1900)]) {
       assert.deepStrictEqual(codes(`https://${host}/`), ["INVALID_WEBHOOK_URL"], host.slice(0, 80))
     }
   })
 
-  it("a webhook_url that is no URL is INVALID_WEBHOOK_URL", () => {
+  it("URL-1: a webhook_url that is no URL is INVALID_WEBHOOK_URL", () => {
     for (const text of ["", "no url", "ftp://example.com", "https://u:p@example.com", "http://host:0/"]) {
       assert.deepStrictEqual(codes(text), ["INVALID_WEBHOOK_URL"], text)
     }

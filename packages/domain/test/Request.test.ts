@@ -72,7 +72,7 @@ describe("An array in a request", () => {
 })
 
 describe("`details`", () => {
-  it("has at most 100 entries", () => {
+  it("ERR-4: has at most 100 entries", () => {
     const violations = Array.from({ length: 130_900 }, (_, index) => ({
       code: "VALIDATION_ERROR" as const,
       path: ["list", index]
@@ -84,7 +84,7 @@ describe("`details`", () => {
     )
   })
 
-  it("names an unknown event by at most 255 characters, well formed", () => {
+  it("END-2: names an unknown event by at most 255 characters, well formed", () => {
     const { decode } = counting((element) => distinctUpTo(64, element))
     const list = ["🍕".repeat(1000), "x".repeat(255)]
     assert.deepStrictEqual(refusal(decode({ name: "n", list })), {

@@ -10,7 +10,7 @@ import { nextAttemptDelayMs, parseRetryDelays, retryDelaysMs, retrySchedule } fr
 const MINUTE = 60_000
 
 describe("retrySchedule", () => {
-  it.effect("attempts at minutes 0, 1, 6, 21, 81, 261, 621, 1341, and no more", () =>
+  it.effect("DLV-3: attempts at minutes 0, 1, 6, 21, 81, 261, 621, 1341, and no more", () =>
     Effect.gen(function* () {
       const minutes: Array<number> = []
       const attempt = Effect.flatMap(Clock.currentTimeMillis, (now) => {
@@ -43,7 +43,7 @@ describe("retrySchedule", () => {
 })
 
 describe("nextAttemptDelayMs", () => {
-  it("the curve is 1m, 5m, 15m, 1h, 3h, 6h, 12h; attempts in all = delays + 1", () => {
+  it("DLV-3: the curve is 1m, 5m, 15m, 1h, 3h, 6h, 12h; attempts in all = delays + 1", () => {
     const delays: Array<number> = []
     let made = 1
     for (let delay = nextAttemptDelayMs(made); delay !== undefined; delay = nextAttemptDelayMs(made)) {
@@ -62,13 +62,17 @@ describe("nextAttemptDelayMs", () => {
   const Share = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
   const Made = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 7 }))
 
-  it.prop("no jitter before the stated time; up to 10% may be added after it", [Made, Share], ([made, jitter]) => {
-    const stated = retryDelaysMs[made - 1] ?? assert.fail("no such delay")
-    const delay = nextAttemptDelayMs(made, retryDelaysMs, jitter) ?? assert.fail("no such delay")
-    assert.isAtLeast(delay, stated)
-    assert.isAtMost(delay, stated * 1.1)
-    assert.isTrue(Number.isInteger(delay))
-  })
+  it.prop(
+    "DLV-3: no jitter before the stated time; up to 10% may be added after it",
+    [Made, Share],
+    ([made, jitter]) => {
+      const stated = retryDelaysMs[made - 1] ?? assert.fail("no such delay")
+      const delay = nextAttemptDelayMs(made, retryDelaysMs, jitter) ?? assert.fail("no such delay")
+      assert.isAtLeast(delay, stated)
+      assert.isAtMost(delay, stated * 1.1)
+      assert.isTrue(Number.isInteger(delay))
+    }
+  )
 
   it("jitter is what the caller draws, kept within 0 and 1", () => {
     assert.strictEqual(nextAttemptDelayMs(1, [1000], 0.5), 1050)

@@ -8,7 +8,7 @@ const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
 
 describe("sign", () => {
   for (const { name, secret, body, header } of vectors.signatures.valid) {
-    it(`X-Webhook-Signature is sha256=<lower hex of the HMAC of the raw body>: ${name}`, async () => {
+    it(`SIG-1: X-Webhook-Signature is sha256=<lower hex of the HMAC of the raw body>: ${name}`, async () => {
       assert.strictEqual(await sign(secret, utf8(body)), header)
     })
   }
@@ -45,14 +45,14 @@ describe("verify", () => {
     }
   })
 
-  it("verifies the bytes of a view, not of the buffer behind it", async () => {
+  it("SIG-3: verifies the bytes of a view, not of the buffer behind it", async () => {
     const { body, header, secret } = vectors.signatures.valid[0] ?? assert.fail("no such vector")
     const view = utf8(`xx${body}yy`).subarray(2, 2 + utf8(body).length)
     assert.deepStrictEqual(await verify({ body: view, header, secrets: [secret] }), { _tag: "Valid" })
     assert.strictEqual(await sign(secret, view), header)
   })
 
-  it("bytes that are no UTF-8 are signed as they are", async () => {
+  it("SIG-1: bytes that are no UTF-8 are signed as they are", async () => {
     const body = Uint8Array.of(0xff, 0xfe, 0x00, 0x80)
     const header = await sign("s", body)
     assert.deepStrictEqual(await verify({ body, header, secrets: ["s"] }), { _tag: "Valid" })

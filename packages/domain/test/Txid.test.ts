@@ -14,7 +14,7 @@ describe("Txid", () => {
     }
   })
 
-  it("the txid of a charge is the 32 digits of its id", () => {
+  it("CHG-4: the txid of a charge is the 32 digits of its id", () => {
     assert.strictEqual(txidFromId("0198C0DE-1234-7abc-8def-0123456789AB"), "0198c0de12347abc8def0123456789ab")
     assert.throws(() => txidFromId("not a uuid"))
     assert.throws(() => txidFromId("0198c0de12347abc8def0123456789ab"))
@@ -30,7 +30,7 @@ describe("Txid", () => {
     assert.strictEqual(idFromTxid("0198C0DE12347ABC8DEF0123456789AB"), "0198c0de-1234-7abc-8def-0123456789ab")
   })
 
-  it.prop("the id comes back from the txid", [Uuid], ([id]) => {
+  it.prop("CHG-4: the id comes back from the txid", [Uuid], ([id]) => {
     const txid = txidFromId(id)
     assert.isTrue(accepts(txid))
     assert.strictEqual(idFromTxid(txid), id)

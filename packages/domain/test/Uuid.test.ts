@@ -21,7 +21,7 @@ const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.is
 const Steps = (by: Schema.Codec<number>) => Schema.Array(by).check(Schema.isMinLength(1), Schema.isMaxLength(200))
 
 describe("an id generator", () => {
-  it("makes UUIDv7s that carry the time which it gives", () => {
+  it("API-3: makes UUIDv7s that carry the time which it gives", () => {
     const next = generator()
     for (let i = 0; i < 1000; i++) {
       const { epochMs, id } = next(START + i)
@@ -50,7 +50,7 @@ describe("an id generator", () => {
     assert.isAtMost(ids.at(-1)!.epochMs - START, 20_000 / 2048)
   })
 
-  it.prop("ids increase strictly while the clock steps back by little", [Steps(between(-5, 20))], ([steps]) => {
+  it.prop("API-3: ids increase strictly while the clock steps back by little", [Steps(between(-5, 20))], ([steps]) => {
     const next = generator()
     let clock = START
     let last = ""
