@@ -1,0 +1,87 @@
+/**
+ * Which module may import which: `pnpm run layers`.
+ *
+ * A row of a list may import the rows above it and itself, never a row below. No module is in an import cycle.
+ */
+
+/** Packages, from the one that imports nothing to those that import most. */
+const packages = [
+  "packages/embedded-postgres",
+  "packages/domain",
+  "packages/api",
+  "packages/client",
+  "packages/client-effect",
+  "packages/server"
+]
+
+/** Folders and modules of the server, from the lowest. */
+const server = [
+  ["Errors.ts", "Ids.ts", "TokenStrength.ts", "AllowedHosts.ts"],
+  ["Settings.ts"],
+  ["Secrets.ts"],
+  ["observability/"],
+  ["sql/"],
+  ["network/"],
+  ["accounts/"],
+  ["events/"],
+  ["ledger/"],
+  ["acquirer/"],
+  ["charges/"],
+  ["payouts/"],
+  ["disputes/"],
+  ["orders/"],
+  ["notifications/"],
+  ["simulator/"],
+  ["webhooks/"],
+  ["operations/"],
+  ["http/[^/]+$"],
+  ["http/public/"],
+  ["http/operator/"],
+  ["startup/"],
+  ["Service.ts"],
+  ["main.ts", "cli.ts", "migrate.ts"]
+].map((row) => row.map((place) => `^packages/server/src/${place}`))
+
+const upward = (name, rows) =>
+  rows.slice(0, -1).map((row, index) => ({
+    name: `${name}: ${row.join(", ")} imports upward`,
+    severity: "error",
+    from: { path: row },
+    to: { path: rows.slice(index + 1).flat() }
+  }))
+
+const everyPlace = server.flat()
+
+export default {
+  forbidden: [
+    { name: "import cycle", severity: "error", from: {}, to: { circular: true } },
+    {
+      name: "a place of the server without a row in .dependency-cruiser.mjs",
+      severity: "error",
+      from: { path: "^packages/server/src/", pathNot: everyPlace },
+      to: {}
+    },
+    { name: "unknown import", severity: "error", from: { path: "^packages/" }, to: { couldNotResolve: true } },
+    {
+      name: "sources import tests",
+      severity: "error",
+      from: { path: "^packages/[^/]+/src/" },
+      to: { path: "^packages/[^/]+/test/" }
+    },
+    ...upward(
+      "packages",
+      packages.map((folder) => [`^${folder}/src/`])
+    ),
+    ...upward("server", server)
+  ],
+  options: {
+    parser: "swc",
+    doNotFollow: { path: "node_modules" },
+    exclude: { path: ["/dist/", "/test/(runtimes|toolchains)/"] },
+    enhancedResolveOptions: {
+      exportsFields: ["exports"],
+      extensions: [".ts", ".mjs", ".js"],
+      conditionNames: ["import", "types", "default"]
+    }
+  }
+}
