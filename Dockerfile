@@ -7,6 +7,7 @@ COPY package.json pnpm-lock.yaml pnpm-workspace.yaml .pnpmfile.mjs ./
 COPY patches patches
 COPY packages/domain/package.json packages/domain/
 COPY packages/api/package.json packages/api/
+COPY packages/embedded-postgres/package.json packages/embedded-postgres/
 COPY packages/server/package.json packages/server/
 # Without the embedded PostgreSQL and the node binaries, which are optional; no script of a dependency runs.
 RUN npx --yes pnpm@12.21.0 install --frozen-lockfile --prod --no-optional --ignore-scripts --filter "@pix-payments/server..."
@@ -17,6 +18,7 @@ WORKDIR /app
 COPY --from=dependencies /app ./
 COPY packages/domain/src packages/domain/src
 COPY packages/api/src packages/api/src
+COPY packages/embedded-postgres/src packages/embedded-postgres/src
 COPY packages/server/src packages/server/src
 USER node
 EXPOSE 3000 3001

@@ -1,7 +1,7 @@
 /**
  * Where it is measured: one PostgreSQL server of its own, databases in it, and the clocks of the processors.
  */
-import { start as startPostgres } from "@pix-payments/server/sql/EmbeddedPostgres"
+import { start as startPostgres } from "@pix-payments/embedded-postgres/EmbeddedPostgres"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { closeSync, fdatasyncSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs"

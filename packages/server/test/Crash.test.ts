@@ -2,6 +2,7 @@
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, layer } from "@effect/vitest"
 import type { Charge } from "@pix-payments/domain/Charge"
+import * as EmbeddedPostgres from "@pix-payments/embedded-postgres/EmbeddedPostgres"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -15,7 +16,6 @@ import * as Http from "node:http"
 import * as Net from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import * as EmbeddedPostgres from "../src/sql/EmbeddedPostgres.ts"
 import { createDatabase, temporaryFolder } from "./support/Postgres.ts"
 import { failedStart, type ServiceProcess, startProcess } from "./support/Process.ts"
 import { eventually, type Receiver, receiver } from "./support/Receiver.ts"
@@ -217,7 +217,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
         assert.strictEqual(second.code, 1)
         assert.match(
           second.written,
-          /^The service cannot start: The data folder .* is in use by another service \(process \d+\)\./
+          /^The service cannot start: The data folder .* is in use by another process \(\d+\)\. Stop that process, or set DATA_DIR /
         )
         const file = join(folder, "demo.json")
         const { mode } = yield* Effect.promise(() => Fs.stat(file))

@@ -11,6 +11,7 @@
  * `withReportPlanner`.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
+import * as EmbeddedPostgres from "@pix-payments/embedded-postgres/EmbeddedPostgres"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -23,7 +24,6 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError } from "effect/sql/SqlError"
 import { Settings } from "../Settings.ts"
 import { firstConnection } from "./Connecting.ts"
-import * as EmbeddedPostgres from "./EmbeddedPostgres.ts"
 import * as Migrations from "./Migrations.ts"
 import * as Privileges from "./Privileges.ts"
 import { withWatchedListen } from "./WatchedListen.ts"
@@ -49,11 +49,24 @@ export class DatabaseLocation extends Context.Service<
           embeddedIn: undefined
         })
       }
-      const embedded = yield* EmbeddedPostgres.start({ dataDir: settings.dataDir })
+      const embedded = yield* EmbeddedPostgres.start({ dataDir: settings.dataDir, database: "payments" }).pipe(
+        Effect.mapError(
+          (error) =>
+            new NoDatabase({
+              message: error.explain({
+                "another-folder": "set DATA_DIR to another folder",
+                "another-server": "set DATABASE_URL to a PostgreSQL server of yours"
+              })
+            })
+        )
+      )
       return DatabaseLocation.of({ url: embedded.url, embeddedIn: embedded.dataDir })
     })
   )
 }
+
+/** The embedded PostgreSQL cannot start. */
+export class NoDatabase extends Schema.TaggedError<NoDatabase>()("NoDatabase", { message: Schema.String }) {}
 
 const client = Layer.unwrap(
   Effect.gen(function* () {

@@ -5,6 +5,7 @@
  * its standby is lost here as it would be with a machine.
  */
 import * as PgConnection from "@effect/sql-pg/PgConnection"
+import * as EmbeddedPostgres from "@pix-payments/embedded-postgres/EmbeddedPostgres"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Redacted from "effect/Redacted"
@@ -13,7 +14,6 @@ import { once } from "node:events"
 import { readFile } from "node:fs/promises"
 import * as Net from "node:net"
 import { join } from "node:path"
-import * as EmbeddedPostgres from "../../src/sql/EmbeddedPostgres.ts"
 import { backUp, putInto } from "../support/BaseBackup.ts"
 import { eventually } from "../support/Receiver.ts"
 

@@ -5,6 +5,7 @@
  * what happened. It ends with 1 at the first seeds that break something, and prints their histories.
  */
 import * as PgConnection from "@effect/sql-pg/PgConnection"
+import * as EmbeddedPostgres from "@pix-payments/embedded-postgres/EmbeddedPostgres"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { type ChildProcess, fork } from "node:child_process"
@@ -12,7 +13,6 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { availableParallelism, tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
-import * as EmbeddedPostgres from "../../src/sql/EmbeddedPostgres.ts"
 import { openDatabase } from "./Database.ts"
 import { type Outcome, simulate, told } from "./Simulation.ts"
 

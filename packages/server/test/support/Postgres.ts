@@ -6,18 +6,18 @@
  * role that services run with, which owns nothing: `asService`.
  */
 import * as PgConnection from "@effect/sql-pg/PgConnection"
+import * as EmbeddedPostgres from "@pix-payments/embedded-postgres/EmbeddedPostgres"
+import { temporaryFolder } from "@pix-payments/embedded-postgres/test/TemporaryFolder"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import type { SqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { inject } from "vitest"
 import type { TestProject } from "vitest/node"
-import * as EmbeddedPostgres from "../../src/sql/EmbeddedPostgres.ts"
+
+export { temporaryFolder }
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -47,12 +47,6 @@ export const createDatabase = (
   Effect.acquireRelease(Effect.as(onServer(`CREATE DATABASE ${quoted(name)}`), urlOf(name)), () =>
     Effect.orDie(onServer(`DROP DATABASE IF EXISTS ${quoted(name)} WITH (FORCE)`))
   )
-
-/** A new folder under the system's temporary one, removed with the scope. */
-export const temporaryFolder: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
-  Effect.promise(() => mkdtemp(join(tmpdir(), "pix-payments-test-"))),
-  (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
-)
 
 /** The same database for the role that services run with: its privileges are those of `sql/Privileges.ts`. */
 export const asService = (url: Redacted.Redacted<string>): Redacted.Redacted<string> => {

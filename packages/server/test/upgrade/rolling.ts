@@ -7,6 +7,7 @@
  * charge paid and every payout completed, every delivery once or more under one id with one body, whole books, and no
  * unexpected failure in any log. It fails when one of these does not hold.
  */
+import * as EmbeddedPostgres from "@pix-payments/embedded-postgres/EmbeddedPostgres"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { execFileSync, spawn } from "node:child_process"
@@ -16,7 +17,6 @@ import { chmod, cp, mkdir, mkdtemp, rm, symlink } from "node:fs/promises"
 import * as Http from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import * as EmbeddedPostgres from "../../src/sql/EmbeddedPostgres.ts"
 
 const commit = process.argv[2]
 const root = join(import.meta.dirname, "../../../..")

@@ -1,4 +1,4 @@
-/** The embedded server keeps what it is given, through every way a run may end, and says why when it cannot start. */
+/** The embedded server keeps committed data however a run ends, and says why it cannot start. */
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import { assert, layer } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -10,14 +10,14 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import * as Fs from "node:fs/promises"
 import * as Path from "node:path"
-import { start } from "../src/sql/EmbeddedPostgres.ts"
-import { temporaryFolder } from "./support/Postgres.ts"
+import { start } from "../src/EmbeddedPostgres.ts"
+import { temporaryFolder } from "./support/TemporaryFolder.ts"
 
-/** A data folder that was started and stopped before. A first start costs most of a test: they share this one. */
+/** A data folder with a cluster, shared by the tests: `initdb` takes longer than the rest of a test. */
 class UsedFolder extends Context.Service<UsedFolder, string>()("test/UsedFolder") {
   static readonly layer = Layer.effect(
     UsedFolder,
-    Effect.tap(temporaryFolder, (dataDir) => Effect.scoped(start({ dataDir })))
+    Effect.tap(temporaryFolder, (dataDir) => Effect.scoped(start({ dataDir, database })))
   )
 }
 
@@ -25,19 +25,19 @@ layer(UsedFolder.layer, { excludeTestServices: true })("EmbeddedPostgres", (it) 
   it.effect("keeps the data from one start to the next", () =>
     Effect.gen(function* () {
       const dataDir = yield* UsedFolder
-      const first = yield* Effect.scoped(Effect.tap(start({ dataDir }), remember))
+      const first = yield* Effect.scoped(Effect.tap(start({ dataDir, database }), remember))
       assert.deepStrictEqual(yield* running(dataDir), undefined)
-      const kept = yield* Effect.scoped(Effect.flatMap(start({ dataDir }), recall))
+      const kept = yield* Effect.scoped(Effect.flatMap(start({ dataDir, database }), recall))
       assert.deepStrictEqual(kept, [{ word: "kept" }])
       const { mode } = yield* Effect.promise(() => Fs.stat(Path.join(first.dataDir, "postgres-password")))
       assert.strictEqual(mode & 0o777, 0o600)
     })
   )
 
-  it.effect("is durable, listens on loopback only, and asks for the password", () =>
+  it.effect("is durable, listens on loopback only, and requires the password", () =>
     Effect.gen(function* () {
       const dataDir = yield* UsedFolder
-      const server = yield* start({ dataDir })
+      const server = yield* start({ dataDir, database })
       const settings = yield* ask(
         server.url,
         `SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit',
@@ -56,21 +56,21 @@ layer(UsedFolder.layer, { excludeTestServices: true })("EmbeddedPostgres", (it) 
         host: "127.0.0.1",
         port: server.port,
         username: "postgres",
-        database: "payments"
+        database
       }).pipe(Effect.scoped, Effect.flip)
       assert.strictEqual(refused.reason._tag, "AuthenticationError")
     })
   )
 
-  it.effect("takes over from a service that was killed, with its data", () =>
+  it.effect("takes over from a process that was killed, with its data", () =>
     Effect.gen(function* () {
       const dataDir = yield* UsedFolder
-      const service = yield* otherService(dataDir)
+      const other = yield* otherProcess(dataDir)
       const left = yield* running(dataDir)
       assert.isDefined(left)
-      yield* service.kill
+      yield* other.kill
       assert.deepStrictEqual(yield* running(dataDir), left)
-      assert.deepStrictEqual(yield* recall(yield* start({ dataDir })), [{ word: "kept" }])
+      assert.deepStrictEqual(yield* recall(yield* start({ dataDir, database })), [{ word: "kept" }])
       assert.notStrictEqual(yield* running(dataDir), left)
     })
   )
@@ -78,22 +78,25 @@ layer(UsedFolder.layer, { excludeTestServices: true })("EmbeddedPostgres", (it) 
   it.effect("takes over when the server was killed as well", () =>
     Effect.gen(function* () {
       const dataDir = yield* UsedFolder
-      const service = yield* otherService(dataDir)
+      const other = yield* otherProcess(dataDir)
       const left = yield* running(dataDir)
-      yield* service.kill
+      yield* other.kill
       if (left !== undefined) process.kill(left, "SIGKILL")
-      const kept = yield* Effect.scoped(Effect.flatMap(start({ dataDir }), recall))
+      const kept = yield* Effect.scoped(Effect.flatMap(start({ dataDir, database }), recall))
       assert.deepStrictEqual(kept, [{ word: "kept" }])
     })
   )
 
-  it.effect("leaves alone a folder that another service uses", () =>
+  it.effect("refuses a folder that another process uses", () =>
     Effect.gen(function* () {
       const dataDir = yield* UsedFolder
-      const service = yield* otherService(dataDir)
+      const other = yield* otherProcess(dataDir)
       const left = yield* running(dataDir)
       const message = yield* refusal(dataDir)
-      assert.include(message, `${dataDir} is in use by another service (process ${service.pid})`)
+      assert.include(
+        message,
+        `${dataDir} is in use by another process (${other.pid}). Stop that process, or choose another data folder.`
+      )
       assert.deepStrictEqual(yield* running(dataDir), left)
     })
   )
@@ -102,7 +105,7 @@ layer(UsedFolder.layer, { excludeTestServices: true })("EmbeddedPostgres", (it) 
     Effect.gen(function* () {
       const dataDir = yield* temporaryFolder
       yield* write(dataDir, "service.lock", "4194304\nlong gone\n")
-      const outcomes = yield* Effect.forEach([1, 2, 3, 4], () => Effect.result(start({ dataDir })), {
+      const outcomes = yield* Effect.forEach([1, 2, 3, 4], () => Effect.result(start({ dataDir, database })), {
         concurrency: "unbounded"
       })
       assert.deepStrictEqual(outcomes.map(({ _tag }) => _tag).toSorted(), ["Failure", "Failure", "Failure", "Success"])
@@ -110,11 +113,11 @@ layer(UsedFolder.layer, { excludeTestServices: true })("EmbeddedPostgres", (it) 
     })
   )
 
-  it.effect("does not take a process with a reused id for the service of the lock", () =>
+  it.effect("recognises that the process id in the lock was reused", () =>
     Effect.gen(function* () {
       const dataDir = yield* UsedFolder
-      yield* write(dataDir, "service.lock", `${process.pid}\nborn another time\n`)
-      yield* Effect.scoped(start({ dataDir }))
+      yield* write(dataDir, "service.lock", `${process.pid}\nanother start time\n`)
+      yield* Effect.scoped(start({ dataDir, database }))
       assert.deepStrictEqual((yield* Effect.promise(() => Fs.readdir(dataDir))).toSorted(), [
         "postgres",
         "postgres-password",
@@ -123,12 +126,12 @@ layer(UsedFolder.layer, { excludeTestServices: true })("EmbeddedPostgres", (it) 
     })
   )
 
-  it.effect("starts over what an interrupted first start left", () =>
+  it.effect("starts over after an interrupted first start", () =>
     Effect.gen(function* () {
       const dataDir = yield* temporaryFolder
       yield* write(dataDir, "postgres-password", "")
       yield* write(dataDir, "postgres.new/PG_VERSION", "18\n")
-      const server = yield* start({ dataDir })
+      const server = yield* start({ dataDir, database })
       yield* remember(server)
       assert.deepStrictEqual(yield* recall(server), [{ word: "kept" }])
     })
@@ -141,24 +144,30 @@ layer(UsedFolder.layer, { excludeTestServices: true })("EmbeddedPostgres", (it) 
       yield* Effect.promise(() => Fs.chmod(folder, 0o711))
 
       yield* write(folder, "file", "")
-      assert.include(yield* refusal(at("file")), "file: a file is in its place. Set DATA_DIR")
-      assert.include(yield* refusal(at("file/below")), "below: a file stands where a folder should be. Set DATA_DIR")
+      assert.include(
+        yield* refusal(at("file")),
+        "file: a file is in its place. Choose another data folder, or use another PostgreSQL server."
+      )
+      assert.include(
+        yield* refusal(at("file/below")),
+        "below: a file stands where a folder should be. Choose another data folder"
+      )
 
       yield* write(folder, "occupied/postgres", "")
       assert.include(yield* refusal(at("occupied")), "postgres is a file, and the database needs a folder")
 
       yield* write(folder, "strange/postgres/notes.txt", "mine")
-      assert.include(yield* refusal(at("strange")), "holds files that are no PostgreSQL database")
+      assert.include(yield* refusal(at("strange")), "contains files that are not a PostgreSQL database")
     })
   )
 
-  it.effect("does not open a database of another version, or one whose password is lost", () =>
+  it.effect("does not open a database of another version, or one without its password", () =>
     Effect.gen(function* () {
       const dataDir = yield* UsedFolder
 
       const password = yield* Effect.promise(() => Fs.readFile(Path.join(dataDir, "postgres-password"), "utf8"))
       yield* write(dataDir, "postgres-password", "something else\n")
-      assert.include(yield* refusal(dataDir), "does not know the password")
+      assert.include(yield* refusal(dataDir), "does not accept the password")
       yield* Effect.promise(() => Fs.rm(Path.join(dataDir, "postgres-password")))
       assert.include(yield* refusal(dataDir), "The password of the database")
       yield* write(dataDir, "postgres-password", password)
@@ -166,11 +175,11 @@ layer(UsedFolder.layer, { excludeTestServices: true })("EmbeddedPostgres", (it) 
       yield* write(dataDir, "postgres/PG_VERSION", "17\n")
       assert.include(yield* refusal(dataDir), "was made by PostgreSQL 17")
       yield* write(dataDir, "postgres/PG_VERSION", "18\n")
-      yield* Effect.scoped(start({ dataDir }))
+      yield* Effect.scoped(start({ dataDir, database }))
     })
   )
 
-  it.effect("tells the last words of a server that cannot start", () =>
+  it.effect("reports the last log lines of a server that cannot start", () =>
     Effect.gen(function* () {
       const dataDir = yield* UsedFolder
       const part = Path.join(dataDir, "postgres/global/pg_control")
@@ -182,17 +191,43 @@ layer(UsedFolder.layer, { excludeTestServices: true })("EmbeddedPostgres", (it) 
     })
   )
 
-  it.effect.skipIf(!isRoot || process.platform !== "linux")("works as root below a folder closed to others", () =>
+  it.effect("names a given port that another process uses", () =>
     Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      yield* write(folder, "private", "")
-      yield* Effect.promise(() => Fs.chmod(folder, 0o700))
-      const { port } = yield* start({ dataDir: Path.join(folder, "data") })
-      assert.isAbove(port, 0)
+      const dataDir = yield* UsedFolder
+      const first = yield* start({ dataDir: yield* temporaryFolder })
+      const error = yield* Effect.flip(Effect.scoped(start({ dataDir, port: first.port })))
+      assert.strictEqual(
+        error.message,
+        `Port ${first.port} of 127.0.0.1 is taken by another process. Choose another port for PostgreSQL.`
+      )
     })
   )
 
-  it.effect.skipIf(isRoot)("says which folder cannot be written", () =>
+  it.effect("names the alternatives in the words of the program that starts it", () =>
+    Effect.gen(function* () {
+      const folder = yield* temporaryFolder
+      yield* write(folder, "postgres", "")
+      const error = yield* Effect.flip(Effect.scoped(start({ dataDir: folder })))
+      assert.strictEqual(
+        error.explain({ "another-folder": "set FOLDER", "another-server": "set SERVER" }),
+        `${folder}/postgres is a file, and the database needs a folder there. Set FOLDER, or set SERVER.`
+      )
+    })
+  )
+
+  it.effect.skipIf(!isRoot || process.platform !== "linux")(
+    "works as root below a folder that is closed to others",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* temporaryFolder
+        yield* write(folder, "private", "")
+        yield* Effect.promise(() => Fs.chmod(folder, 0o700))
+        const { port } = yield* start({ dataDir: Path.join(folder, "data") })
+        assert.isAbove(port, 0)
+      })
+  )
+
+  it.effect.skipIf(isRoot)("names the folder that cannot be written", () =>
     Effect.gen(function* () {
       const dataDir = yield* temporaryFolder
       yield* Effect.promise(() => Fs.chmod(dataDir, 0o500))
@@ -200,6 +235,8 @@ layer(UsedFolder.layer, { excludeTestServices: true })("EmbeddedPostgres", (it) 
     })
   )
 })
+
+const database = 'kept "here"'
 
 const isRoot = process.getuid?.() === 0
 
@@ -216,11 +253,11 @@ const ask = (url: Redacted.Redacted<string>, statement: string) =>
 
 const remember = ({ url }: Server) => ask(url, "CREATE TABLE memory AS SELECT 'kept' AS word")
 
-/** What was remembered, which is forgotten then. */
+/** The rows that `remember` wrote, which are then removed. */
 const recall = ({ url }: Server) => Effect.tap(ask(url, "SELECT word FROM memory"), () => ask(url, "DROP TABLE memory"))
 
 const refusal = (dataDir: string) =>
-  start({ dataDir }).pipe(
+  start({ dataDir, database }).pipe(
     Effect.scoped,
     Effect.flip,
     Effect.map(({ message }) => message)
@@ -250,8 +287,8 @@ const isAlive = (pid: number) => {
   }
 }
 
-/** A service of its own process, which has started on the folder and written to it. */
-const otherService = (dataDir: string) =>
+/** Another process, which has started a server on the folder and written to it. */
+const otherProcess = (dataDir: string) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const child = spawn(process.execPath, ["--input-type=module", "--eval", program, dataDir], {
@@ -275,10 +312,10 @@ const otherService = (dataDir: string) =>
 const program = `
   import * as PgConnection from "@effect/sql-pg/PgConnection"
   import * as Effect from "effect/Effect"
-  import { start } from "./src/sql/EmbeddedPostgres.ts"
+  import { start } from "./src/EmbeddedPostgres.ts"
 
   await Effect.gen(function* () {
-    const { url } = yield* start({ dataDir: process.argv[1] })
+    const { url } = yield* start({ dataDir: process.argv[1], database: ${JSON.stringify(database)} })
     const { query } = yield* PgConnection.make({ url })
     yield* query("DROP TABLE IF EXISTS memory")
     yield* query("CREATE TABLE memory AS SELECT 'kept' AS word")
@@ -287,7 +324,7 @@ const program = `
   }).pipe(Effect.scoped, Effect.runPromise)
 `
 
-/** So that a failed test leaves no server behind. */
+/** A failed test leaves no server behind. */
 const stopServer = (dataDir: string) =>
   Effect.gen(function* () {
     const pid = yield* running(dataDir)
