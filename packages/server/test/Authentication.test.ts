@@ -66,21 +66,21 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
         })
       )
 
-    it.effect("asks for the scopes that the contract says", () =>
+    it.effect("KEY-6: asks for the scopes that the contract says", () =>
       Effect.sync(() => {
         const name = `${method} ${path.replace(/[0-9a-f-]{36}/, "{id}")}`
         assert.deepStrictEqual(scopes, contractScopes[name], name)
       })
     )
 
-    it.effect("A missing key gives 401 `UNAUTHORIZED`", () =>
+    it.effect("KEY-1, KEY-2: A missing key gives 401 `UNAUTHORIZED`", () =>
       Effect.gen(function* () {
         assertRefused(yield* ask(), "UNAUTHORIZED")
         assertRefused(yield* ask({ key: "" }), "UNAUTHORIZED")
       })
     )
 
-    it.effect("A key that nobody was given gives 401 `UNAUTHORIZED`", () =>
+    it.effect("KEY-2: an unknown key gives 401 `UNAUTHORIZED`", () =>
       Effect.gen(function* () {
         const { operatorToken } = yield* TestService
         const { key, keyId } = yield* caller
@@ -102,7 +102,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
       })
     )
 
-    it.effect("There is no OAuth: a key elsewhere than in `x-api-key` is none", () =>
+    it.effect("KEY-1: a key elsewhere than in `x-api-key` is ignored", () =>
       Effect.gen(function* () {
         const { call } = yield* TestService
         const { key } = yield* caller
@@ -112,7 +112,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
       })
     )
 
-    it.effect("A missing scope gives 403 `INSUFFICIENT_SCOPE`, with `details` listing the required scopes", () =>
+    it.effect("KEY-5: A missing scope gives 403 `INSUFFICIENT_SCOPE`, with `details` listing the required scopes", () =>
       Effect.gen(function* () {
         const { makeKey } = yield* TestService
         const { applicationId } = yield* caller
@@ -123,7 +123,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
       })
     )
 
-    it.effect("the required scopes are enough", () =>
+    it.effect("KEY-6: the required scopes are enough", () =>
       Effect.gen(function* () {
         const { makeKey } = yield* TestService
         const { applicationId } = yield* caller
@@ -132,7 +132,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
       })
     )
 
-    it.effect("401 comes before 413 and before all that is wrong with the body", () =>
+    it.effect("ERR-2: 401 comes before 413 and before all that is wrong with the body", () =>
       Effect.gen(function* () {
         assertRefused(yield* ask({ key: "x", body: large }), "UNAUTHORIZED")
         assertRefused(yield* ask({ key: "x", body: "{" }), "UNAUTHORIZED")
@@ -140,7 +140,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
     )
 
     if (takesBody) {
-      it.effect("413 comes before all but 401: before 403 as well", () =>
+      it.effect("ERR-2: 413 comes before all but 401: before 403 as well", () =>
         Effect.gen(function* () {
           const { makeKey } = yield* TestService
           const { applicationId } = yield* caller
@@ -157,7 +157,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
 
     const isAccepted = (answer: Answer<unknown>) => assert.strictEqual(answer.status, 200, answer.text)
 
-    it.effect("Revocation takes effect from the next request", () =>
+    it.effect("KEY-4: Revocation takes effect from the next request", () =>
       Effect.gen(function* () {
         const { operate } = yield* TestService
         const { key, keyId } = yield* caller
@@ -196,33 +196,35 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
             UNION ALL SELECT id FROM payouts WHERE account_id = ${accountId}::uuid`
         )
 
-      it.effect("revoked, deactivated or expired: 401 from the next request on, and nothing is done", () =>
-        Effect.gen(function* () {
-          const sql = yield* SqlClient
-          const { operate } = yield* TestService
-          const ends = [
-            ({ keyId }: TestCaller) => operate("POST", `/operator/v1/keys/${keyId}/revoke`),
-            ({ applicationId }: TestCaller) =>
-              operate("PATCH", `/operator/v1/applications/${applicationId}`, { body: { active: false } }),
-            ({ keyId }: TestCaller) => sql`UPDATE api_keys SET expires_at = now() WHERE id = ${keyId}::uuid`
-          ]
-          for (const end of ends) {
-            const who = yield* caller
-            const calls = yield* remembering(who.key)
-            for (const [ask, status] of calls) assert.strictEqual((yield* ask()).status, status)
-            const before = yield* rowsOf(who.accountId)
-            yield* end(who)
-            const requestId = newKey()
-            for (const [ask] of calls) assertRefused(yield* ask(requestId), "UNAUTHORIZED")
-            assert.deepStrictEqual(yield* rowsOf(who.accountId), before)
-            // What is refused is nobody's use of the key.
-            const logged = yield* until(
-              sql`SELECT key_id, account_id FROM requests WHERE request_id = ${requestId}`,
-              ({ length }) => length === calls.length
-            )
-            for (const line of logged) assert.deepStrictEqual(line, { key_id: null, account_id: null })
-          }
-        })
+      it.effect(
+        "KEY-2, KEY-4: revoked, deactivated or expired: 401 from the next request on, and nothing is done",
+        () =>
+          Effect.gen(function* () {
+            const sql = yield* SqlClient
+            const { operate } = yield* TestService
+            const ends = [
+              ({ keyId }: TestCaller) => operate("POST", `/operator/v1/keys/${keyId}/revoke`),
+              ({ applicationId }: TestCaller) =>
+                operate("PATCH", `/operator/v1/applications/${applicationId}`, { body: { active: false } }),
+              ({ keyId }: TestCaller) => sql`UPDATE api_keys SET expires_at = now() WHERE id = ${keyId}::uuid`
+            ]
+            for (const end of ends) {
+              const who = yield* caller
+              const calls = yield* remembering(who.key)
+              for (const [ask, status] of calls) assert.strictEqual((yield* ask()).status, status)
+              const before = yield* rowsOf(who.accountId)
+              yield* end(who)
+              const requestId = newKey()
+              for (const [ask] of calls) assertRefused(yield* ask(requestId), "UNAUTHORIZED")
+              assert.deepStrictEqual(yield* rowsOf(who.accountId), before)
+              // What is refused is nobody's use of the key.
+              const logged = yield* until(
+                sql`SELECT key_id, account_id FROM requests WHERE request_id = ${requestId}`,
+                ({ length }) => length === calls.length
+              )
+              for (const line of logged) assert.deepStrictEqual(line, { key_id: null, account_id: null })
+            }
+          })
       )
 
       it.effect("of an account that has changed: the next request is done for the account as it is", () =>
@@ -241,7 +243,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
         })
       )
 
-      it.effect("with a key that has lost a scope: 403", () =>
+      it.effect("KEY-5: with a key that has lost a scope: 403", () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient
           const who = yield* caller
@@ -257,7 +259,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
       )
     })
 
-    it.effect("a key can be rotated: create the new key, switch, revoke the old one", () =>
+    it.effect("KEY-9: a key can be rotated: create the new key, switch, revoke the old one", () =>
       Effect.gen(function* () {
         const { makeKey, operate } = yield* TestService
         const { applicationId, key, keyId } = yield* caller
@@ -271,7 +273,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
       })
     )
 
-    it.effect("A key may have an expiration date: an expired one gives 401 from the next request", () =>
+    it.effect("KEY-10: A key may have an expiration date: an expired one gives 401 from the next request", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
         const { makeKey } = yield* TestService
@@ -283,7 +285,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
       })
     )
 
-    it.effect("a key of a deactivated application gives 401 from the next request", () =>
+    it.effect("KEY-2: a key of a deactivated application gives 401 from the next request", () =>
       Effect.gen(function* () {
         const { makeApplication, makeKey, operate } = yield* TestService
         const { accountId, applicationId, key } = yield* caller
@@ -299,7 +301,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
       })
     )
 
-    it.effect("The message is intentionally vague: the answer does not say why", () =>
+    it.effect("KEY-2: the response does not say why a key is refused", () =>
       Effect.gen(function* () {
         const { call, makeApplication, makeKey, operate } = yield* TestService
         const { accountId, key, keyId } = yield* caller
@@ -317,7 +319,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
       })
     )
 
-    it.effect("The complete key is shown once; only its hash is stored, and no endpoint reads it again", () =>
+    it.effect("KEY-3: The complete key is shown once; only its hash is stored, and no endpoint reads it again", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
         const { operate } = yield* TestService
@@ -335,7 +337,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
       })
     )
 
-    it.effect("a key is valid only for the company that generated it", () =>
+    it.effect("KEY-8: a key acts for the account that created it", () =>
       Effect.gen(function* () {
         const { call } = yield* TestService
         const [one, two] = [yield* caller, yield* caller]
@@ -347,7 +349,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
   })
 
   describe("GET /v1/account", () => {
-    it.effect("Response 200 with an `account` object for the account that owns the key", () =>
+    it.effect("ACC-1, ACC-2: Response 200 with an `account` object for the account that owns the key", () =>
       Effect.gen(function* () {
         const { call, makeCaller } = yield* TestService
         const { accountId, key } = yield* makeCaller({
@@ -381,7 +383,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
     )
 
     it.effect(
-      "Defaults of a new account: `active`, onboarding `completed`, `auto_payout_enabled` true; a CPF's type",
+      "ACC-2, ACC-3: Defaults of a new account: `active`, onboarding `completed`, `auto_payout_enabled` true; a CPF's type",
       () =>
         Effect.gen(function* () {
           const { call, makeCaller } = yield* TestService
@@ -394,7 +396,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
         })
     )
 
-    it.effect("An inactive account does not process charges: 400 `ACCOUNT_INACTIVE`; it reads as before", () =>
+    it.effect("CHG-15: An inactive account does not process charges: 400 `ACCOUNT_INACTIVE`; it reads as before", () =>
       Effect.gen(function* () {
         const { call, operate } = yield* TestService
         const { accountId, key } = yield* caller
@@ -412,7 +414,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
       })
     )
 
-    it.effect("charges are allowed to an account whose onboarding is not `completed`", () =>
+    it.effect("CHG-15: charges are allowed to an account whose onboarding is not `completed`", () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
         for (const onboarding_status of ["pending", "in_review", "rejected"]) {
@@ -423,7 +425,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
     )
   })
 
-  it.effect("Every request is recorded with key, route, status and duration", () =>
+  it.effect("ERR-12: Every request is recorded with key, route, status and duration", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { call } = yield* TestService
@@ -453,7 +455,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Authentication", (it)
 layer(TestService.layer({ settings: { rateLimitPerMinute: Option.some(2) } }), { excludeTestServices: true })(
   "RATE_LIMIT_PER_MINUTE",
   (it) => {
-    it.effect("per-key rate limit: 429 `RATE_LIMITED` with `Retry-After`, in the same error format", () =>
+    it.effect("ERR-10: per-key rate limit: 429 `RATE_LIMITED` with `Retry-After`, in the same error format", () =>
       Effect.gen(function* () {
         const { call, makeCaller, makeKey } = yield* TestService
         const { applicationId, key } = yield* makeCaller()

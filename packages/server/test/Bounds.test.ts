@@ -72,7 +72,7 @@ describe("places for requests", () => {
   })
 })
 
-it("`details` has at most 100 entries", () => {
+it("ERR-4: `details` has at most 100 entries", () => {
   const details = Array.from({ length: 130_900 }, (_, index) => `events.${index}`)
   const { body } = errorAnswer({ code: "VALIDATION_ERROR", message: "", details })
   assert.lengthOf((body as { readonly details: ReadonlyArray<string> }).details, 100)
@@ -91,7 +91,7 @@ layer(
   { excludeTestServices: true }
 )("Bounds", (it) => {
   it.effect(
-    "an account's slow calls leave room: a quarter while another is in flight, then `SERVICE_UNAVAILABLE`",
+    "ERR-9: an account's slow calls leave room: a quarter while another is in flight, then `SERVICE_UNAVAILABLE`",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient

@@ -34,69 +34,73 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
   const caller = Effect.flatMap(TestService, ({ makeCaller }) => makeCaller())
 
   describe("the answer", () => {
-    it.effect("Response 201 with a `charge` object: every field of the contract, with its type", () =>
-      Effect.gen(function* () {
-        const { key } = yield* caller
-        const { body, headers, status } = yield* create(key, {
-          method: "pix",
-          description: "Pão francês",
-          reference: "pedido-1",
-          expires_in: 3600,
-          webhook_url: "https://loja.example/hook",
-          webhook_secret: "segredo-segredo",
-          ...withCustomer({ phone: "+5511999998888" })
+    it.effect(
+      "API-1, API-4, CHG-18, CHG-22: Response 201 with a `charge` object: every field of the contract, with its type",
+      () =>
+        Effect.gen(function* () {
+          const { key } = yield* caller
+          const { body, headers, status } = yield* create(key, {
+            method: "pix",
+            description: "Pão francês",
+            reference: "pedido-1",
+            expires_in: 3600,
+            webhook_url: "https://loja.example/hook",
+            webhook_secret: "segredo-segredo",
+            ...withCustomer({ phone: "+5511999998888" })
+          })
+          assert.strictEqual(status, 201)
+          assert.match(String(headers["content-type"]), /^application\/json/)
+          assert.isUndefined(headers["idempotent-replayed"])
+          const { created_at, expires_at, id, pix, ...rest } = body
+          assert.match(id, uuid7)
+          assert.match(created_at, instant)
+          assert.match(String(expires_at), instant)
+          assert.strictEqual(Date.parse(String(expires_at)) - Date.parse(created_at), 3_600_000)
+          assert.hasAllKeys(pix, ["br_code", "end_to_end_id"])
+          assert.match(String(pix.br_code), /^000201.*5303986.*540510\.00.*6304[0-9A-F]{4}$/)
+          assert.isNull(pix.end_to_end_id)
+          assert.deepStrictEqual<unknown>(rest, {
+            object: "charge",
+            status: "pending",
+            amount: 1000,
+            currency: "BRL",
+            method: "pix",
+            description: "Pão francês",
+            reference: "pedido-1",
+            customer: { name: "Maria Silva", email: "maria@example.com", document: "52998224725" },
+            receiver: {
+              name: "Padaria do Zé",
+              document: "11222333000181",
+              pix_key: "11222333000181",
+              pix_key_type: "cnpj",
+              institution_name: "Simulated Acquirer",
+              institution_ispb: "00000000",
+              branch: "0001",
+              account: "1",
+              account_type: "payment"
+            },
+            webhook_url: "https://loja.example/hook",
+            paid_at: null,
+            failure_reason: null,
+            sequence: 2
+          })
         })
-        assert.strictEqual(status, 201)
-        assert.match(String(headers["content-type"]), /^application\/json/)
-        assert.isUndefined(headers["idempotent-replayed"])
-        const { created_at, expires_at, id, pix, ...rest } = body
-        assert.match(id, uuid7)
-        assert.match(created_at, instant)
-        assert.match(String(expires_at), instant)
-        assert.strictEqual(Date.parse(String(expires_at)) - Date.parse(created_at), 3_600_000)
-        assert.hasAllKeys(pix, ["br_code", "end_to_end_id"])
-        assert.match(String(pix.br_code), /^000201.*5303986.*540510\.00.*6304[0-9A-F]{4}$/)
-        assert.isNull(pix.end_to_end_id)
-        assert.deepStrictEqual<unknown>(rest, {
-          object: "charge",
-          status: "pending",
-          amount: 1000,
-          currency: "BRL",
-          method: "pix",
-          description: "Pão francês",
-          reference: "pedido-1",
-          customer: { name: "Maria Silva", email: "maria@example.com", document: "52998224725" },
-          receiver: {
-            name: "Padaria do Zé",
-            document: "11222333000181",
-            pix_key: "11222333000181",
-            pix_key_type: "cnpj",
-            institution_name: "Simulated Acquirer",
-            institution_ispb: "00000000",
-            branch: "0001",
-            account: "1",
-            account_type: "payment"
-          },
-          webhook_url: "https://loja.example/hook",
-          paid_at: null,
-          failure_reason: null,
-          sequence: 2
-        })
-      })
     )
 
-    it.effect("GET /v1/charges/{id}: response 200 with the same `charge` object, and the list shows it as well", () =>
-      Effect.gen(function* () {
-        const { key } = yield* caller
-        const charge = yield* created(key, { description: "x", reference: "y" })
-        const read = yield* retrieve(key, charge.id)
-        assert.strictEqual(read.status, 200)
-        assert.deepStrictEqual(read.body, charge)
-        assert.deepStrictEqual(yield* listed(key), { object: "list", data: [charge], has_more: false })
-      })
+    it.effect(
+      "CHG-22: GET /v1/charges/{id}: response 200 with the same `charge` object, and the list shows it as well",
+      () =>
+        Effect.gen(function* () {
+          const { key } = yield* caller
+          const charge = yield* created(key, { description: "x", reference: "y" })
+          const read = yield* retrieve(key, charge.id)
+          assert.strictEqual(read.status, 200)
+          assert.deepStrictEqual(read.body, charge)
+          assert.deepStrictEqual(yield* listed(key), { object: "list", data: [charge], has_more: false })
+        })
     )
 
-    it.effect("optional fields that are absent are null, and the account default of 86400 s applies", () =>
+    it.effect("CHG-14: optional fields that are absent are null, and the account default of 86400 s applies", () =>
       Effect.gen(function* () {
         const { key } = yield* caller
         const charge = yield* created(key)
@@ -108,7 +112,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
       })
     )
 
-    it.effect("default `expires_in`: a setting of each account", () =>
+    it.effect("CHG-14: default `expires_in`: a setting of each account", () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
         const { key } = yield* makeCaller({ account: { default_expires_in: 600 } })
@@ -117,7 +121,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
       })
     )
 
-    it.effect("`null` for an optional field is the same as absent on creation", () =>
+    it.effect("API-6: `null` for an optional field is the same as absent on creation", () =>
       Effect.gen(function* () {
         const { key } = yield* caller
         const charge = yield* created(key, {
@@ -135,7 +139,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
       })
     )
 
-    it.effect("The secret is never returned", () =>
+    it.effect("CHG-21: The secret is never returned", () =>
       Effect.gen(function* () {
         const { call } = yield* TestService
         const { key } = yield* caller
@@ -147,7 +151,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
       })
     )
 
-    it.effect("unknown fields in a request body: ignored, `__proto__` and `constructor` among them", () =>
+    it.effect("API-5: unknown fields in a request body: ignored, `__proto__` and `constructor` among them", () =>
       Effect.gen(function* () {
         const { call } = yield* TestService
         const { key } = yield* caller
@@ -164,7 +168,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
       })
     )
 
-    it.effect("ids: UUIDv7, so that id order follows creation order", () =>
+    it.effect("API-3: ids: UUIDv7, so that id order follows creation order", () =>
       Effect.gen(function* () {
         const { key } = yield* caller
         const charges = yield* Effect.forEach(Array.from({ length: 20 }), () => created(key))
@@ -215,7 +219,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
     })
 
   const amount = (value: unknown): Fields => ({ amount: value })
-  table("`amount`: integer (cents), minimum 100, at most 999999999999", [
+  table("CHG-10: `amount`: integer (cents), minimum 100, at most 999999999999", [
     ok("100", amount(100), (charge) => charge.amount, 100),
     ok("999999999999", amount(999_999_999_999), (charge) => charge.amount, 999_999_999_999),
     refused("99", amount(99), "AMOUNT_BELOW_MINIMUM", ["amount"]),
@@ -244,7 +248,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
     { text: "99.0", code: "AMOUNT_BELOW_MINIMUM" },
     { text: "1e2", code: undefined },
     { text: "100.0", code: undefined }
-  ] as const)("`amount` as the JSON number $text", ({ code, text }) =>
+  ] as const)("CHG-10: `amount` as the JSON number $text", ({ code, text }) =>
     Effect.gen(function* () {
       const { call } = yield* TestService
       const { key } = yield* caller
@@ -256,7 +260,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
   )
 
   const method = (value: unknown): Fields => ({ method: value })
-  table("`method`: only `pix`; default `pix`", [
+  table("CHG-11: `method`: only `pix`; default `pix`", [
     ok("pix", method("pix"), (charge) => charge.method, "pix"),
     ok("absent", {}, (charge) => charge.method, "pix"),
     ok("null", method(null), (charge) => charge.method, "pix"),
@@ -268,7 +272,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
   ])
 
   const requiredOfCustomer = ["customer.name", "customer.email", "customer.document"]
-  table("`customer`: missing `customer` lists its required fields", [
+  table("CHG-12: `customer`: missing `customer` lists its required fields", [
     invalid("absent", { customer: undefined }, ...requiredOfCustomer),
     invalid("null", { customer: null }, ...requiredOfCustomer),
     invalid("empty", { customer: {} }, ...requiredOfCustomer),
@@ -283,7 +287,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
   ])
 
   const nameOf = (charge: Charge) => charge.customer?.name
-  table("`customer.name`: 1 to 200 code points", [
+  table("CHG-12, API-10: `customer.name`: 1 to 200 code points", [
     invalid("0", withCustomer({ name: "" }), "customer.name"),
     ok("1", withCustomer({ name: "Z" }), nameOf, "Z"),
     ok("1 emoji", withCustomer({ name: emoji(1) }), nameOf, emoji(1)),
@@ -302,7 +306,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
   // The longest domain that makes 254 characters with a local part of 64.
   const domain = `${"d".repeat(63)}.${"e".repeat(63)}.${"f".repeat(58)}.br`
   const emailOf = (charge: Charge) => charge.customer?.email
-  table("`customer.email`: valid e-mail, at most 254", [
+  table("CHG-12: `customer.email`: valid e-mail, at most 254", [
     ...[
       "m@example.com",
       "maria.silva+loja@sub.example.com.br",
@@ -332,7 +336,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
 
   const documentOf = (charge: Charge) => charge.customer?.document
   const document = (value: string) => withCustomer({ document: value })
-  table("`customer.document`: CPF or CNPJ, with or without mask; the check digits are validated", [
+  table("CHG-12, API-11: `customer.document`: CPF or CNPJ, with or without mask; the check digits are validated", [
     ok("CPF", document("52998224725"), documentOf, "52998224725"),
     ok("CPF with mask", document("529.982.247-25"), documentOf, "52998224725"),
     ok("CPF with spaces", document(" 529 982 247 25 "), documentOf, "52998224725"),
@@ -363,14 +367,14 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
     invalid("control characters", document("529\u00009982247-25"), "customer.document")
   ])
 
-  table("`customer.phone`: up to 32, optional", [
+  table("CHG-12: `customer.phone`: up to 32, optional", [
     ok("32", withCustomer({ phone: "9".repeat(32) })),
     ok("32 emoji", withCustomer({ phone: emoji(32) })),
     invalid("33", withCustomer({ phone: "9".repeat(33) }), "customer.phone"),
     invalid("a number", withCustomer({ phone: 11_999_998_888 }), "customer.phone")
   ])
 
-  table("`description`: up to 140 characters", [
+  table("CHG-13: `description`: up to 140 characters", [
     ok("empty", { description: "" }, (charge) => charge.description, ""),
     ok("140", { description: "é".repeat(140) }, (charge) => charge.description, "é".repeat(140)),
     ok("140 emoji", { description: emoji(140) }, (charge) => charge.description, emoji(140)),
@@ -380,7 +384,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
     ok("line breaks and tabs", { description: "a\tb\nc\r\nd" }, (charge) => charge.description, "a\tb\nc\r\nd")
   ])
 
-  table("`reference`: up to 255 characters", [
+  table("CHG-13: `reference`: up to 255 characters", [
     ok("255", { reference: "r".repeat(255) }, (charge) => charge.reference, "r".repeat(255)),
     ok("255 emoji", { reference: emoji(255) }, (charge) => charge.reference, emoji(255)),
     invalid("256", { reference: "r".repeat(256) }, "reference"),
@@ -389,7 +393,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
 
   const lifeOf = (charge: Charge) => Date.parse(String(charge.expires_at)) - Date.parse(charge.created_at)
   const expiresIn = (value: unknown): Fields => ({ expires_in: value })
-  table("`expires_in`: 60 to 604800 seconds", [
+  table("CHG-14: `expires_in`: 60 to 604800 seconds", [
     invalid("59", expiresIn(59), "expires_in"),
     ok("60", expiresIn(60), lifeOf, 60_000),
     ok("604800", expiresIn(604_800), lifeOf, 604_800_000),
@@ -403,75 +407,80 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
   const webhookUrl = (value: unknown): Fields => ({ webhook_url: value })
   const urlOf = (charge: Charge) => charge.webhook_url
   const urlOfLength = (length: number) => "https://loja.example/".padEnd(length, "h")
-  table("`webhook_url`: public http(s) URL, up to 2048 characters; refused before any charge is issued", [
-    ok("https", webhookUrl("https://loja.example/hook?x=1#y"), urlOf, "https://loja.example/hook?x=1#y"),
-    ok("http with a port", webhookUrl("http://loja.example:8080/"), urlOf, "http://loja.example:8080/"),
-    ok(
-      "as it was written, not normalised",
-      webhookUrl("HTTPS://Loja.Example/a/../b"),
-      urlOf,
-      "HTTPS://Loja.Example/a/../b"
-    ),
-    ok("2048", webhookUrl(urlOfLength(2048)), urlOf, urlOfLength(2048)),
-    invalid("2049", webhookUrl(urlOfLength(2049)), "webhook_url"),
-    invalid("a number", webhookUrl(5), "webhook_url"),
-    invalid("an array", webhookUrl(["https://loja.example/"]), "webhook_url"),
-    invalid("NUL", webhookUrl("https://loja.example/\u0000"), "webhook_url"),
-    invalid("a lone surrogate", webhookUrl("https://loja.example/\ud800"), "webhook_url"),
-    ...[
-      "",
-      "loja",
-      "loja.example/hook",
-      "//loja.example/hook",
-      "https://",
-      "https:///",
-      "ftp://loja.example/",
-      "javascript:alert(1)",
-      "file:///etc/passwd",
-      "ws://loja.example/",
-      "data:text/plain,x",
-      "https://user@loja.example/",
-      "https://user:password@loja.example/",
-      "https://:password@loja.example/",
-      "https://loja.example:0/",
-      "https://loja.example:65536/",
-      "https://exa mple.com/",
-      "http://localhost/",
-      "http://LOCALHOST:3000/",
-      "http://localhost./",
-      "http://a.localhost/",
-      "http://printer.local/",
-      "http://metadata.google.internal/",
-      "http://127.0.0.1/",
-      "http://127.1/",
-      "http://2130706433/",
-      "http://0x7f000001/",
-      "http://0177.0.0.1/",
-      "http://0.0.0.0/",
-      "http://10.0.0.1/",
-      "http://172.16.0.1/",
-      "http://192.168.0.1/",
-      "http://100.64.0.1/",
-      "http://169.254.169.254/latest/meta-data/",
-      "http://224.0.0.1/",
-      "http://255.255.255.255/",
-      "http://192.0.2.1/",
-      "http://198.18.0.1/",
-      "http://[::1]/",
-      "http://[::]/",
-      "http://[fe80::1]/",
-      "http://[fc00::1]/",
-      "http://[ff02::1]/",
-      "http://[2001:db8::1]/",
-      "http://[::ffff:127.0.0.1]/",
-      "http://[::ffff:a00:1]/",
-      "http://[64:ff9b::7f00:1]/",
-      "http://[2002:7f00:1::]/",
-      "http://①②⑦.0.0.1/"
-    ].map((value) => refused(value === "" ? "empty" : value, webhookUrl(value), "INVALID_WEBHOOK_URL", ["webhook_url"]))
-  ])
+  table(
+    "URL-1, URL-2, URL-3, URL-5: `webhook_url`: public http(s) URL, up to 2048 characters; refused before any charge is issued",
+    [
+      ok("https", webhookUrl("https://loja.example/hook?x=1#y"), urlOf, "https://loja.example/hook?x=1#y"),
+      ok("http with a port", webhookUrl("http://loja.example:8080/"), urlOf, "http://loja.example:8080/"),
+      ok(
+        "as it was written, not normalised",
+        webhookUrl("HTTPS://Loja.Example/a/../b"),
+        urlOf,
+        "HTTPS://Loja.Example/a/../b"
+      ),
+      ok("2048", webhookUrl(urlOfLength(2048)), urlOf, urlOfLength(2048)),
+      invalid("2049", webhookUrl(urlOfLength(2049)), "webhook_url"),
+      invalid("a number", webhookUrl(5), "webhook_url"),
+      invalid("an array", webhookUrl(["https://loja.example/"]), "webhook_url"),
+      invalid("NUL", webhookUrl("https://loja.example/\u0000"), "webhook_url"),
+      invalid("a lone surrogate", webhookUrl("https://loja.example/\ud800"), "webhook_url"),
+      ...[
+        "",
+        "loja",
+        "loja.example/hook",
+        "//loja.example/hook",
+        "https://",
+        "https:///",
+        "ftp://loja.example/",
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "ws://loja.example/",
+        "data:text/plain,x",
+        "https://user@loja.example/",
+        "https://user:password@loja.example/",
+        "https://:password@loja.example/",
+        "https://loja.example:0/",
+        "https://loja.example:65536/",
+        "https://exa mple.com/",
+        "http://localhost/",
+        "http://LOCALHOST:3000/",
+        "http://localhost./",
+        "http://a.localhost/",
+        "http://printer.local/",
+        "http://metadata.google.internal/",
+        "http://127.0.0.1/",
+        "http://127.1/",
+        "http://2130706433/",
+        "http://0x7f000001/",
+        "http://0177.0.0.1/",
+        "http://0.0.0.0/",
+        "http://10.0.0.1/",
+        "http://172.16.0.1/",
+        "http://192.168.0.1/",
+        "http://100.64.0.1/",
+        "http://169.254.169.254/latest/meta-data/",
+        "http://224.0.0.1/",
+        "http://255.255.255.255/",
+        "http://192.0.2.1/",
+        "http://198.18.0.1/",
+        "http://[::1]/",
+        "http://[::]/",
+        "http://[fe80::1]/",
+        "http://[fc00::1]/",
+        "http://[ff02::1]/",
+        "http://[2001:db8::1]/",
+        "http://[::ffff:127.0.0.1]/",
+        "http://[::ffff:a00:1]/",
+        "http://[64:ff9b::7f00:1]/",
+        "http://[2002:7f00:1::]/",
+        "http://①②⑦.0.0.1/"
+      ].map((value) =>
+        refused(value === "" ? "empty" : value, webhookUrl(value), "INVALID_WEBHOOK_URL", ["webhook_url"])
+      )
+    ]
+  )
 
-  table("`webhook_secret` has no minimum and needs no `webhook_url`; at most 255", [
+  table("CHG-13: `webhook_secret` has no minimum and needs no `webhook_url`; at most 255", [
     ok("empty", { webhook_url: "https://loja.example/", webhook_secret: "" }),
     ok("1", { webhook_url: "https://loja.example/", webhook_secret: "s" }),
     ok("without webhook_url", { webhook_secret: "s" }),
@@ -482,7 +491,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
 
   const textFields = ["description", "reference", "webhook_secret", "customer.name", "customer.phone", "customer.email"]
   table(
-    "control characters but line breaks and tabs are `VALIDATION_ERROR`; NUL always is; so is a lone surrogate",
+    "API-10: control characters but line breaks and tabs are `VALIDATION_ERROR`; NUL always is; so is a lone surrogate",
     textFields.flatMap((path) =>
       ["\u0000", "\u0001", "\u0008", "\u000b", "\u001b", "\u007f", "\u0080", "\u009f", "\ud800", "\udc00"].map(
         (bad) => {
@@ -498,7 +507,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
     )
   )
 
-  table("`VALIDATION_ERROR` (all bad fields at once)", [
+  table("ERR-3: `VALIDATION_ERROR` (all bad fields at once)", [
     invalid(
       "every field",
       {
@@ -541,7 +550,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
     })
 
     it.effect.prop(
-      "any valid request is accepted, and comes back field by field",
+      "CHG-22: any valid request is accepted, and comes back field by field",
       [AnyRequest],
       ([request]) =>
         Effect.gen(function* () {
@@ -577,7 +586,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
     )
 
     it.effect.prop(
-      "any string as description is given back, or is a `VALIDATION_ERROR` of it",
+      "API-10: any string as description is given back, or is a `VALIDATION_ERROR` of it",
       [CodeUnits],
       ([text]) =>
         Effect.gen(function* () {
@@ -596,7 +605,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
     const AnyBody = Schema.Record(Schema.Literals(fieldNames as [string, ...Array<string>]), Schema.Json)
 
     it.effect.prop(
-      "any JSON as a body is answered 201 or with a code of the contract, never 500",
+      "ERR-11: any JSON as a body is answered 201 or with a code of the contract, never 500",
       [AnyBody],
       ([body]) =>
         Effect.gen(function* () {
@@ -609,7 +618,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
     )
 
     it.effect.prop(
-      "any JSON as a field is answered 201 or refused for that field",
+      "ERR-3, ERR-14: any JSON as a field is answered 201 or refused for that field",
       [
         Schema.Literals([
           "amount",
@@ -638,7 +647,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
     const refusal = { customer: { ...someCustomer, email: "refuse@simulator.test" } }
 
     it.effect(
-      "On refusal, the 422 body carries `charge_id`, and GET on it returns `failed` with `failure_reason`",
+      "CHG-1, CHG-3, CHG-23, IDEM-6: On refusal, the 422 body carries `charge_id`, and GET on it returns `failed` with `failure_reason`",
       () =>
         Effect.gen(function* () {
           const { key } = yield* caller
@@ -671,7 +680,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
         })
     )
 
-    it.effect("No account name makes a charge fail: the merchant of the BR code is what Latin letters make of it", () =>
+    it.effect("CHG-17: no account name makes a charge fail: the merchant name is transliterated", () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
         for (const [name, document, merchant] of [
@@ -688,30 +697,32 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
       })
     )
 
-    it.effect("The charge is stored before the acquirer is called; a caller that hangs up still gets its charge", () =>
-      Effect.gen(function* () {
-        const { call } = yield* TestService
-        const { key } = yield* caller
-        const idempotencyKey = newKey()
-        const slow = { ...someCharge, customer: { ...someCustomer, email: "slow@simulator.test" } }
-        const creation = yield* Effect.forkChild(call("POST", "/v1/charges", { key, idempotencyKey, body: slow }))
-        const [stored] = (yield* until(listed(key), (list) => list.data.length > 0)).data
-        assert.strictEqual(stored?.status, "processing")
-        assert.deepStrictEqual(stored?.pix, { br_code: null, end_to_end_id: null })
-        const id = String(stored?.id)
-        assert.deepStrictEqual<unknown>((yield* listed(key, "?status=processing")).data, [stored])
-        assert.deepStrictEqual<unknown>((yield* retrieve(key, id)).body, stored)
+    it.effect(
+      "CHG-1: The charge is stored before the acquirer is called; a caller that hangs up still gets its charge",
+      () =>
+        Effect.gen(function* () {
+          const { call } = yield* TestService
+          const { key } = yield* caller
+          const idempotencyKey = newKey()
+          const slow = { ...someCharge, customer: { ...someCustomer, email: "slow@simulator.test" } }
+          const creation = yield* Effect.forkChild(call("POST", "/v1/charges", { key, idempotencyKey, body: slow }))
+          const [stored] = (yield* until(listed(key), (list) => list.data.length > 0)).data
+          assert.strictEqual(stored?.status, "processing")
+          assert.deepStrictEqual(stored?.pix, { br_code: null, end_to_end_id: null })
+          const id = String(stored?.id)
+          assert.deepStrictEqual<unknown>((yield* listed(key, "?status=processing")).data, [stored])
+          assert.deepStrictEqual<unknown>((yield* retrieve(key, id)).body, stored)
 
-        yield* Fiber.interrupt(creation)
-        const { body } = yield* until(retrieve(key, id), (answer) => answer.body.status !== "processing")
-        assert.strictEqual(body.status, "pending")
-        assert.isString(body.pix.br_code)
-        const replayed = yield* call("POST", "/v1/charges", { key, idempotencyKey, body: slow })
-        assert.strictEqual(replayed.body.id, body.id)
-      })
+          yield* Fiber.interrupt(creation)
+          const { body } = yield* until(retrieve(key, id), (answer) => answer.body.status !== "processing")
+          assert.strictEqual(body.status, "pending")
+          assert.isString(body.pix.br_code)
+          const replayed = yield* call("POST", "/v1/charges", { key, idempotencyKey, body: slow })
+          assert.strictEqual(replayed.body.id, body.id)
+        })
     )
 
-    it.effect("`paid` confirmed by the acquirer: `paid_at` and `pix.end_to_end_id` are filled", () =>
+    it.effect("CHG-16, CHG-23: `paid` confirmed by the acquirer: `paid_at` and `pix.end_to_end_id` are filled", () =>
       Effect.gen(function* () {
         const { operate } = yield* TestService
         const { key } = yield* caller
@@ -735,7 +746,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
         (sql) => sql`UPDATE charges SET expires_at = now() - interval '1 millisecond' WHERE id = ${id}::uuid`
       )
 
-    it.effect("`expires_at` has passed without payment: `expired`, derived when the charge is read", () =>
+    it.effect("CHG-5: `expires_at` has passed without payment: `expired`, derived when the charge is read", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
         const { key } = yield* caller
@@ -750,7 +761,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
       })
     )
 
-    it.effect("`status=pending` leaves out what has expired and `status=expired` finds it", () =>
+    it.effect("CHG-5: `status=pending` leaves out what has expired and `status=expired` finds it", () =>
       Effect.gen(function* () {
         const { key } = yield* caller
         const expired = yield* created(key)
@@ -763,7 +774,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
       })
     )
 
-    it.effect("a failed charge does not expire", () =>
+    it.effect("CHG-5: a failed charge does not expire", () =>
       Effect.gen(function* () {
         const { key } = yield* caller
         const answer = yield* create(key, withCustomer({ email: "refuse@simulator.test" }))
@@ -774,7 +785,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
       })
     )
 
-    it.effect("derived `expired→paid` when the acquirer confirms late", () =>
+    it.effect("CHG-6: derived `expired→paid` when the acquirer confirms late", () =>
       Effect.gen(function* () {
         const { operate } = yield* TestService
         const { key } = yield* caller
@@ -788,7 +799,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
     )
   })
 
-  it.effect("`customer` and `expires_at` are null where nothing is known of them", () =>
+  it.effect("CHG-22: `customer` and `expires_at` may be null", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { key } = yield* caller
@@ -804,7 +815,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
     })
   )
 
-  it.effect("A charge created through the API is marked with origin API in the dashboard", () =>
+  it.effect("CHG-25: operators see that a charge has the origin `api`", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const { accountId, applicationId, key } = yield* caller
@@ -815,7 +826,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
   )
 
   describe("who sees a charge", () => {
-    it.effect("Unknown id or id of another account gives 404 `CHARGE_NOT_FOUND`", () =>
+    it.effect("API-9, CHG-19: Unknown id or id of another account gives 404 `CHARGE_NOT_FOUND`", () =>
       Effect.gen(function* () {
         const { key } = yield* caller
         const other = yield* caller
@@ -826,7 +837,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
       })
     )
 
-    it.effect("a charge belongs to the account: its other applications see it", () =>
+    it.effect("CHG-19: a charge belongs to the account: its other applications see it", () =>
       Effect.gen(function* () {
         const { makeApplication, makeKey } = yield* TestService
         const { accountId, key } = yield* caller
@@ -837,7 +848,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
       })
     )
 
-    it.effect("Charges created by the hosted checkout are not visible there", () =>
+    it.effect("API-9, CHG-19: checkout charges are not visible under `/v1`", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
         const { call } = yield* TestService
@@ -859,7 +870,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
 layer(TestService.layer({ settings: { acquirerTimeoutMs: 50 } }), { excludeTestServices: true })(
   "An acquirer that does not answer in time",
   (it) => {
-    it.effect("the call waits for certainty, then answers 201 `processing`; recovery finishes it", () =>
+    it.effect("CHG-4: the call waits for certainty, then answers 201 `processing`; recovery finishes it", () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
         const { key } = yield* makeCaller()

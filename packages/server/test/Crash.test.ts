@@ -23,7 +23,7 @@ import { newKey, TestService, type TestServiceOptions } from "./support/Service.
 
 layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
   it.effect(
-    "that is killed in a burst loses nothing, does nothing twice, and tells of everything",
+    "CHG-4, IDEM-9: that is killed in a burst loses nothing, does nothing twice, and tells of everything",
     () =>
       Effect.gen(function* () {
         const { env, sql } = yield* installation
@@ -246,7 +246,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
 
 layer(Layer.empty, { excludeTestServices: true })("A database that is away", (it) => {
   it.effect(
-    "is answered with 503 at once, and all goes on when it is back",
+    "ERR-9: is answered with 503 at once, and all goes on when it is back",
     () =>
       Effect.gen(function* () {
         const dataDir = yield* temporaryFolder
@@ -265,7 +265,7 @@ layer(Layer.empty, { excludeTestServices: true })("A database that is away", (it
   )
 
   it.effect(
-    "is answered with 503 where it is silent, and all goes on when it speaks again",
+    "ERR-9: is answered with 503 where it is silent, and all goes on when it speaks again",
     () =>
       Effect.gen(function* () {
         const wire = yield* cuttable(yield* createDatabase())

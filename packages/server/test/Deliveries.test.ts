@@ -18,7 +18,7 @@ const settings = {
 }
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliveries", (it) => {
-  it.effect("tells of a charge that it was created and emitted, in two deliveries", () =>
+  it.effect("CHG-2, DLV-1, EVT-4, EVT-5: tells of a charge that it was created and emitted, in two deliveries", () =>
     Effect.gen(function* () {
       const { call, makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -75,7 +75,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
     })
   )
 
-  it.effect("signs the raw body with the charge's secret, and nothing without one", () =>
+  it.effect("SIG-1, SIG-2: signs the raw body with the charge's secret, and nothing without one", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -109,7 +109,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
     })
   )
 
-  it.effect("takes any 2xx for a success, and tells it once", () =>
+  it.effect("DLV-2: takes any 2xx for a success, and tells it once", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -131,100 +131,102 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
     })
   )
 
-  it.effect("makes eight attempts with the same bytes when a receiver fails, whatever way, and then gives up", () =>
-    Effect.gen(function* () {
-      const { makeCaller } = yield* TestService
-      const { key } = yield* makeCaller()
-      const elsewhere = yield* receiver()
-      const answering = yield* receiver(({ path }, response) => {
-        response.statusCode = Number(path.slice(1))
-        response.setHeader("location", `${elsewhere.url}/followed`)
-        response.end("no")
-      })
-      const silent = yield* receiver(() => {})
-      const dripping = yield* receiver((_, response) => {
-        response.writeHead(200)
-        const timer = setInterval(() => response.write("."), 50)
-        response.on("close", () => clearInterval(timer))
-      })
-      const cut = yield* receiver((_, response) => {
-        response.writeHead(200, { "content-length": "100" })
-        response.write("half", () => response.destroy())
-      })
-      const resetting = yield* peer((socket) => socket.resetAndDestroy())
-      const closing = yield* peer((socket) => socket.end())
-      const garbage = yield* peer((socket) => socket.end("220 mail.example ESMTP\r\n"))
-      const otherGarbage = yield* peer((socket) => socket.end("HTTP/9.9 abc\r\n\r\n"))
-      const dripsHeaders = yield* peer((socket) => {
-        socket.write("HTTP/1.1 200 OK\r\n")
-        const timer = setInterval(() => socket.write("x: y\r\n"), 50)
-        socket.on("close", () => clearInterval(timer))
-      })
-      const hugeHeaders = yield* peer((socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${"y".repeat(40_000)}\r\n\r\n`))
-      // Never an answer: `ReceiverClient.test.ts` has those without end.
-      const informing = yield* peer((socket) => socket.write("HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1500)))
-      const upgrading = yield* peer((socket) =>
-        socket.end("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n")
-      )
-      const refusing = `http://127.0.0.1:${yield* closedPort}/`
+  it.effect(
+    "DLV-2, DLV-3, DLV-4: makes eight attempts with the same bytes when a receiver fails, whatever way, and then gives up",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { key } = yield* makeCaller()
+        const elsewhere = yield* receiver()
+        const answering = yield* receiver(({ path }, response) => {
+          response.statusCode = Number(path.slice(1))
+          response.setHeader("location", `${elsewhere.url}/followed`)
+          response.end("no")
+        })
+        const silent = yield* receiver(() => {})
+        const dripping = yield* receiver((_, response) => {
+          response.writeHead(200)
+          const timer = setInterval(() => response.write("."), 50)
+          response.on("close", () => clearInterval(timer))
+        })
+        const cut = yield* receiver((_, response) => {
+          response.writeHead(200, { "content-length": "100" })
+          response.write("half", () => response.destroy())
+        })
+        const resetting = yield* peer((socket) => socket.resetAndDestroy())
+        const closing = yield* peer((socket) => socket.end())
+        const garbage = yield* peer((socket) => socket.end("220 mail.example ESMTP\r\n"))
+        const otherGarbage = yield* peer((socket) => socket.end("HTTP/9.9 abc\r\n\r\n"))
+        const dripsHeaders = yield* peer((socket) => {
+          socket.write("HTTP/1.1 200 OK\r\n")
+          const timer = setInterval(() => socket.write("x: y\r\n"), 50)
+          socket.on("close", () => clearInterval(timer))
+        })
+        const hugeHeaders = yield* peer((socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${"y".repeat(40_000)}\r\n\r\n`))
+        // Never an answer: `ReceiverClient.test.ts` has those without end.
+        const informing = yield* peer((socket) => socket.write("HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1500)))
+        const upgrading = yield* peer((socket) =>
+          socket.end("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n")
+        )
+        const refusing = `http://127.0.0.1:${yield* closedPort}/`
 
-      const answered = (status: number) => ({
-        status_code: status,
-        error: status === 410 ? "410 Gone" : `status ${status}`,
-        response_body: "no"
-      })
-      const broken = (error: string) => ({ status_code: null, error, response_body: null })
-      const cases: ReadonlyArray<readonly [string, object]> = [
-        ...[301, 302, 303, 307, 308, 400, 401, 404, 410, 429, 500, 503].map(
-          (status) => [`${answering.url}/${status}`, answered(status)] as const
-        ),
-        [`${answering.url}/304`, { ...answered(304), response_body: "" }],
-        [silent.url, broken("timeout")],
-        [dripping.url, broken("timeout")],
-        [dripsHeaders.url, broken("timeout")],
-        [cut.url, broken("connection closed")],
-        [resetting.url, broken("connection reset")],
-        [closing.url, broken("connection closed")],
-        [refusing, broken("connection refused")],
-        [garbage.url, broken("not HTTP")],
-        [otherGarbage.url, broken("not HTTP")],
-        [hugeHeaders.url, broken("headers too large")],
-        [informing.url, broken("answer too large")],
-        [upgrading.url, broken("connection closed")],
-        ["http://nobody.invalid/", broken("name does not resolve")]
-      ]
-      const charges = yield* Effect.forEach(
-        cases,
-        ([webhook_url, expected]) =>
-          Effect.map(create({ key, webhook_url }), ({ body }) => ({ id: body.id, webhook_url, expected })),
-        { concurrency: 10 }
-      )
-      for (const { expected, id, webhook_url } of charges) {
-        for (const delivery of yield* settled(id, 2)) {
-          assert.strictEqual(delivery.status, "failed", webhook_url)
-          assert.strictEqual(delivery.attempts_made, 8, webhook_url)
-          assert.isNull(delivery.next_attempt_at)
-          assert.deepStrictEqual(
-            outcomesOf(delivery),
-            Array.from({ length: 8 }, () => expected),
-            webhook_url
-          )
-          for (const { at, duration_ms } of delivery.attempts) {
-            assert.match(at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-            assert.isTrue(Number.isInteger(duration_ms) && duration_ms >= 0)
+        const answered = (status: number) => ({
+          status_code: status,
+          error: status === 410 ? "410 Gone" : `status ${status}`,
+          response_body: "no"
+        })
+        const broken = (error: string) => ({ status_code: null, error, response_body: null })
+        const cases: ReadonlyArray<readonly [string, object]> = [
+          ...[301, 302, 303, 307, 308, 400, 401, 404, 410, 429, 500, 503].map(
+            (status) => [`${answering.url}/${status}`, answered(status)] as const
+          ),
+          [`${answering.url}/304`, { ...answered(304), response_body: "" }],
+          [silent.url, broken("timeout")],
+          [dripping.url, broken("timeout")],
+          [dripsHeaders.url, broken("timeout")],
+          [cut.url, broken("connection closed")],
+          [resetting.url, broken("connection reset")],
+          [closing.url, broken("connection closed")],
+          [refusing, broken("connection refused")],
+          [garbage.url, broken("not HTTP")],
+          [otherGarbage.url, broken("not HTTP")],
+          [hugeHeaders.url, broken("headers too large")],
+          [informing.url, broken("answer too large")],
+          [upgrading.url, broken("connection closed")],
+          ["http://nobody.invalid/", broken("name does not resolve")]
+        ]
+        const charges = yield* Effect.forEach(
+          cases,
+          ([webhook_url, expected]) =>
+            Effect.map(create({ key, webhook_url }), ({ body }) => ({ id: body.id, webhook_url, expected })),
+          { concurrency: 10 }
+        )
+        for (const { expected, id, webhook_url } of charges) {
+          for (const delivery of yield* settled(id, 2)) {
+            assert.strictEqual(delivery.status, "failed", webhook_url)
+            assert.strictEqual(delivery.attempts_made, 8, webhook_url)
+            assert.isNull(delivery.next_attempt_at)
+            assert.deepStrictEqual(
+              outcomesOf(delivery),
+              Array.from({ length: 8 }, () => expected),
+              webhook_url
+            )
+            for (const { at, duration_ms } of delivery.attempts) {
+              assert.match(at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+              assert.isTrue(Number.isInteger(duration_ms) && duration_ms >= 0)
+            }
+            const times = delivery.attempts.map(({ at }) => at)
+            assert.deepStrictEqual(times, times.toSorted())
           }
-          const times = delivery.attempts.map(({ at }) => at)
-          assert.deepStrictEqual(times, times.toSorted())
         }
-      }
-      assert.deepStrictEqual(elsewhere.received, [])
-      assertSameBytes(answering.received)
-      assertSameBytes(silent.received)
-      assert.strictEqual(silent.received.length, 16)
-    })
+        assert.deepStrictEqual(elsewhere.received, [])
+        assertSameBytes(answering.received)
+        assertSameBytes(silent.received)
+        assert.strictEqual(silent.received.length, 16)
+      })
   )
 
-  it.effect("succeeds at a later attempt, and stops there", () =>
+  it.effect("DLV-3: succeeds at a later attempt, and stops there", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -252,7 +254,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
     })
   )
 
-  it.effect("keeps the first KiB of an answer, whatever bytes it is of, and reads no more", () =>
+  it.effect("DLV-7: keeps the first KiB of an answer, whatever bytes it is of, and reads no more", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -288,7 +290,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
     })
   )
 
-  it.effect("tells of a refused charge that it failed, and of nothing else", () =>
+  it.effect("CHG-3: tells of a refused charge that it failed, and of nothing else", () =>
     Effect.gen(function* () {
       const { call, makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -307,7 +309,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
     })
   )
 
-  it.effect("tells of a payment once, however often it is reported", () =>
+  it.effect("CHG-8: tells of a payment once, however often it is reported", () =>
     Effect.gen(function* () {
       const { call, makeCaller, operate } = yield* TestService
       const { key } = yield* makeCaller()
@@ -378,7 +380,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
 layer(TestService.layer({ settings: { ...settings, webhookTimeoutMs: 15_000 } }), { excludeTestServices: true })(
   "Deliveries to a receiver that hangs",
   (it) => {
-    it.effect("do not hold up those to others, however many they are", () =>
+    it.effect("DLV-9: do not hold up those to others, however many they are", () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
         const { key } = yield* makeCaller()
@@ -417,7 +419,7 @@ layer(
   }),
   { excludeTestServices: true }
 )("Deliveries to forbidden addresses", (it) => {
-  it.effect("are refused at creation, before any charge is issued", () =>
+  it.effect("URL-5: are refused at creation, before any charge is issued", () =>
     Effect.gen(function* () {
       const { call, makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -449,7 +451,7 @@ layer(
     })
   )
 
-  it.effect("are not made when a row already holds one", () =>
+  it.effect("URL-6: are not made when a row already holds one", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()

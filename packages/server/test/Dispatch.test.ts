@@ -17,7 +17,7 @@ import { changed, deliveriesOf, deliveryOf, registered } from "./support/Webhook
 
 layer(Layer.empty, { excludeTestServices: true })("Three processes on one database", (it) => {
   it.effect(
-    "deliver everything though two are killed; only what was in flight at a kill comes twice, with the same bytes",
+    "DLV-4: deliver everything though two are killed; only what was in flight at a kill comes twice, with the same bytes",
     () =>
       Effect.gen(function* () {
         const databaseUrl = yield* createDatabase()
@@ -88,7 +88,7 @@ const settings = { webhookAllowedNetworks: loopback, webhookTimeoutMs: 60_000 }
 layer(TestService.layer({ settings: { ...settings, webhookRetryDelaysMs: Array.from({ length: 7 }, () => 1) } }), {
   excludeTestServices: true
 })("A destination", (it) => {
-  it.effect("that hangs, or fails, holds up no first attempt and no retry of the others", () =>
+  it.effect("DLV-9: that hangs, or fails, holds up no first attempt and no retry of the others", () =>
     Effect.gen(function* () {
       const hanging = yield* receiver(() => {})
       const failing = yield* receiver((_, response) => answer(response, 500))
@@ -122,7 +122,7 @@ layer(TestService.layer({ settings: { ...settings, webhookRetryDelaysMs: Array.f
     })
   )
 
-  it.effect("that is slow and has 5,000 first attempts waiting leaves the others their turns", () =>
+  it.effect("DLV-9: that is slow and has 5,000 first attempts waiting leaves the others their turns", () =>
     Effect.gen(function* () {
       // It answers one for each that the others get: what it has when they are done tells of turns, not of time.
       const waiting: Array<ServerResponse> = []
@@ -159,7 +159,7 @@ layer(TestService.layer({ settings: { ...settings, webhookRetryDelaysMs: Array.f
     })
   )
 
-  it.effect("with much that waits for a paused endpoint holds up nobody, however much it is", () =>
+  it.effect("DLV-9: with much that waits for a paused endpoint holds up nobody, however much it is", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -193,7 +193,7 @@ layer(TestService.layer({ settings: { ...settings, webhookRetryDelaysMs: Array.f
 })
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("After a failure", (it) => {
-  it.effect("it is repeated after 1 minute, 5 minutes, 15 minutes, 1 hour, 3 hours, 6 hours and 12 hours", () =>
+  it.effect("DLV-3: it is repeated after 1 minute, 5 minutes, 15 minutes, 1 hour, 3 hours, 6 hours and 12 hours", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()

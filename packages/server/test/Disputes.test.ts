@@ -78,7 +78,7 @@ const shown = ({ account_id, messages, ...dispute }: Dispute): Omit<Dispute, "ac
 const paidEvents = ["charge.pix.created pending", "charge.pix.emitted pending", "charge.pix.paid paid"]
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `status`", (it) => {
-  it.effect("(none) → `open`: `dispute.pix.opened`; value is blocked awaiting defense", () =>
+  it.effect("DSP-1: (none) → `open`: `dispute.pix.opened`; value is blocked awaiting defense", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -115,7 +115,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
     })
   )
 
-  it.effect("`defense_deadline_at` is what the acquirer says", () =>
+  it.effect("DSP-6: `defense_deadline_at` is what the acquirer says", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { key } = yield* makeCaller()
@@ -134,7 +134,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
     })
   )
 
-  it.effect("`open→under_review` when an operator files the defense", () =>
+  it.effect("DSP-2: `open→under_review` when an operator files the defense", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -162,7 +162,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
   )
 
   it.effect.each([{ defended: false }, { defended: true }])(
-    "→ `won`: blocked value returns to balance, the charge to `paid`, and `charge.pix.paid` is not told again (defended: $defended)",
+    "DSP-2, DSP-3: → `won`: blocked value returns to balance, the charge to `paid`, and `charge.pix.paid` is not told again (defended: $defended)",
     ({ defended }) =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
@@ -185,7 +185,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
   )
 
   it.effect.each([{ defended: false }, { defended: true }])(
-    "→ `lost`: value goes back to the payer, the charge is `charged_back` (defended: $defended)",
+    "DSP-2, DSP-4: → `lost`: value goes back to the payer, the charge is `charged_back` (defended: $defended)",
     ({ defended }) =>
       Effect.gen(function* () {
         const { makeCaller, operate } = yield* TestService
@@ -222,7 +222,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
       })
   )
 
-  it.effect("`won` → `lost`: late return; `lost` is final even after a `won`", () =>
+  it.effect("DSP-2, DSP-4: `won` → `lost`: late return; `lost` is final even after a `won`", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -246,7 +246,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
   )
 
   it.effect.each([{ as: "refunded" }, { as: "charged_back" }])(
-    "(none) → `lost`: only `dispute.pix.lost` arrives, with `arrived_resolved: true`; the charge gets `charge.pix.$as`",
+    "DSP-5: (none) → `lost`: only `dispute.pix.lost` arrives, with `arrived_resolved: true`; the charge gets `charge.pix.$as`",
     ({ as }) =>
       Effect.gen(function* () {
         const { makeCaller, operate } = yield* TestService
@@ -278,7 +278,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
       })
   )
 
-  it.effect("A refund of a charge in `infraction` takes from `blocked` and ends the dispute as `lost`", () =>
+  it.effect("DSP-7: A refund of a charge in `infraction` takes from `blocked` and ends the dispute as `lost`", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -301,7 +301,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
     })
   )
 
-  it.effect("a return of a charge in `infraction` ends its dispute, and makes no second one", () =>
+  it.effect("DSP-7: a return of a charge in `infraction` ends its dispute, and makes no second one", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -317,7 +317,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
     })
   )
 
-  it.effect("A second MED on a charge is a new dispute", () =>
+  it.effect("DSP-7: A second MED on a charge is a new dispute", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -358,7 +358,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
     })
   )
 
-  it.effect("a late outcome of a charge whose money went back already changes nothing", () =>
+  it.effect("DSP-10: a late outcome of a charge whose money went back already changes nothing", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -372,7 +372,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
     })
   )
 
-  it.effect("won and lost at the same moment end in one state, and the money is in one place", () =>
+  it.effect("DSP-2: won and lost at the same moment end in one state, and the money is in one place", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -394,7 +394,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
     })
   )
 
-  it.effect("`dispute.pix.message` goes out when the platform replies; its text is `data.message`", () =>
+  it.effect("DSP-8: `dispute.pix.message` goes out when the platform replies; its text is `data.message`", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { key } = yield* makeCaller()
@@ -432,7 +432,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
     })
   )
 
-  it.effect("its events go to registered endpoints, not to the charge's `webhook_url`", () =>
+  it.effect("DSP-9: its events go to registered endpoints, not to the charge's `webhook_url`", () =>
     Effect.gen(function* () {
       const { call, makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -454,7 +454,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
     })
   )
 
-  it.effect("`available` may go below zero; payouts are then refused until it recovers", () =>
+  it.effect("BAL-5: `available` may go below zero; payouts are then refused until it recovers", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -483,7 +483,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
     })
   )
 
-  it.effect("Anything else that the acquirer reports is recorded and ignored", () =>
+  it.effect("CHG-7: Anything else that the acquirer reports is recorded and ignored", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const sql = yield* SqlClient
@@ -553,7 +553,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
 })
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators and charges", (it) => {
-  it.effect("cancel: `pending` only; expired → 409", () =>
+  it.effect("CHG-7: cancel: `pending` only; expired → 409", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const sql = yield* SqlClient
@@ -586,7 +586,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
     })
   )
 
-  it.effect("refund: `paid` only; sent to the acquirer; the money goes back once", () =>
+  it.effect("CHG-7, CHG-26: refund: `paid` only; sent to the acquirer; the money goes back once", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const sql = yield* SqlClient
@@ -616,7 +616,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
     })
   )
 
-  it.effect("many refunds at once return the money once", () =>
+  it.effect("CHG-26: many refunds at once return the money once", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -638,7 +638,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
     })
   )
 
-  it.effect("cancel and pay at the same moment: one wins", () =>
+  it.effect("CHG-7: cancel and pay at the same moment: one wins", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -673,50 +673,52 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Charges o
     { method: "boleto", first: ["created", "emitted"] },
     // There is no `charge.card.emitted`.
     { method: "card", first: ["created"] }
-  ])("$method: invisible under /v1, with events to registered endpoints, on the same balance", ({ first, method }) =>
-    Effect.gen(function* () {
-      const { call, makeCaller } = yield* TestService
-      const { accountId, applicationId, key } = yield* makeCaller()
-      const { url } = yield* receiver()
-      const events = [...first, "paid", "refunded"].map((action) => `charge.${method}.${action}`)
-      const endpoint = yield* call("POST", "/v1/webhooks", { key, body: { url, events } })
-      assert.strictEqual(endpoint.status, 201, endpoint.text)
-      const charge = yield* operated<Charge & Fields>(
-        "POST",
-        `/applications/${applicationId}/checkout-charges`,
-        { ...someCharge, amount: 1000, method },
-        201
-      )
-      assert.deepInclude<unknown>(charge, {
-        object: "charge",
-        status: "pending",
-        method,
-        origin: "checkout",
-        account_id: accountId,
-        application_id: applicationId
+  ])(
+    "CHG-19, EVT-8: $method: invisible under /v1, with events to registered endpoints, on the same balance",
+    ({ first, method }) =>
+      Effect.gen(function* () {
+        const { call, makeCaller } = yield* TestService
+        const { accountId, applicationId, key } = yield* makeCaller()
+        const { url } = yield* receiver()
+        const events = [...first, "paid", "refunded"].map((action) => `charge.${method}.${action}`)
+        const endpoint = yield* call("POST", "/v1/webhooks", { key, body: { url, events } })
+        assert.strictEqual(endpoint.status, 201, endpoint.text)
+        const charge = yield* operated<Charge & Fields>(
+          "POST",
+          `/applications/${applicationId}/checkout-charges`,
+          { ...someCharge, amount: 1000, method },
+          201
+        )
+        assert.deepInclude<unknown>(charge, {
+          object: "charge",
+          status: "pending",
+          method,
+          origin: "checkout",
+          account_id: accountId,
+          application_id: applicationId
+        })
+        assert.strictEqual(charge.pix.br_code === null, method !== "pix")
+        assertRefused(yield* retrieve(key, charge.id), "CHARGE_NOT_FOUND")
+        assert.deepStrictEqual((yield* listed(key)).data, [])
+        assert.deepStrictEqual((yield* listed(key, `?method=${method}`)).data, [])
+        assertRefused(yield* call("GET", `/v1/charges?starting_after=${charge.id}`, { key }), "VALIDATION_ERROR", [
+          "starting_after"
+        ])
+        yield* simulated(`/charges/${charge.id}/pay`)
+        assert.strictEqual(yield* availableOf(key), 1000)
+        yield* operated("POST", `/charges/${charge.id}/refund`)
+        assert.strictEqual(yield* availableOf(key), 0)
+        assert.deepStrictEqual(yield* toldOf(charge.id), [
+          ...first.map((action) => `charge.${method}.${action} pending`),
+          `charge.${method}.paid paid`,
+          `charge.${method}.refunded refunded`
+        ])
+        assert.deepStrictEqual(yield* deliveredOf(charge.id), events.map((event) => `${event} endpoint`).toSorted())
+        yield* assertLedgerHolds
       })
-      assert.strictEqual(charge.pix.br_code === null, method !== "pix")
-      assertRefused(yield* retrieve(key, charge.id), "CHARGE_NOT_FOUND")
-      assert.deepStrictEqual((yield* listed(key)).data, [])
-      assert.deepStrictEqual((yield* listed(key, `?method=${method}`)).data, [])
-      assertRefused(yield* call("GET", `/v1/charges?starting_after=${charge.id}`, { key }), "VALIDATION_ERROR", [
-        "starting_after"
-      ])
-      yield* simulated(`/charges/${charge.id}/pay`)
-      assert.strictEqual(yield* availableOf(key), 1000)
-      yield* operated("POST", `/charges/${charge.id}/refund`)
-      assert.strictEqual(yield* availableOf(key), 0)
-      assert.deepStrictEqual(yield* toldOf(charge.id), [
-        ...first.map((action) => `charge.${method}.${action} pending`),
-        `charge.${method}.paid paid`,
-        `charge.${method}.refunded refunded`
-      ])
-      assert.deepStrictEqual(yield* deliveredOf(charge.id), events.map((event) => `${event} endpoint`).toSorted())
-      yield* assertLedgerHolds
-    })
   )
 
-  it.effect("a MED is opened against a Pix charge, and against no other", () =>
+  it.effect("DSP-1: a MED is opened against a Pix charge, and against no other", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { accountId, applicationId, key } = yield* makeCaller()
@@ -743,7 +745,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Charges o
     })
   )
 
-  it.effect("take an optional `Idempotency-Key`, of their own scope", () =>
+  it.effect("IDEM-10: take an optional `Idempotency-Key`, of their own scope", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { applicationId, key } = yield* makeCaller()

@@ -37,7 +37,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Errors", (it) => {
       return yield* call<Charge & ErrorBody>("POST", "/v1/charges", { key, idempotencyKey: newKey(), ...options })
     })
 
-  describe("malformed JSON, or a body that is not an object: 400 `VALIDATION_ERROR` without `details`", () => {
+  describe("ERR-5: malformed JSON, or a body that is not an object: 400 `VALIDATION_ERROR` without `details`", () => {
     it.effect.each([
       { name: "no body", body: undefined },
       { name: "an empty body", body: "" },
@@ -65,7 +65,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Errors", (it) => {
     )
   })
 
-  describe("Request bodies are JSON, whatever the content-type says", () => {
+  describe("API-1: Request bodies are JSON, whatever the content-type says", () => {
     it.effect.each([
       "application/json",
       "application/json; charset=utf-8",
@@ -82,7 +82,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Errors", (it) => {
     )
   })
 
-  describe("body over 256 KiB: 413 `PAYLOAD_TOO_LARGE`", () => {
+  describe("ERR-6: body over 256 KiB: 413 `PAYLOAD_TOO_LARGE`", () => {
     it.effect.each([false, true])("256 KiB exactly is taken (chunked: %s)", (chunked) =>
       Effect.gen(function* () {
         const answer = yield* post({ body: bodyOf(LIMIT), chunked })
@@ -141,7 +141,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Errors", (it) => {
     )
   })
 
-  describe("order of checks", () => {
+  describe("ERR-2: order of checks", () => {
     /** A creation that is all right but for what the faults below do to it. */
     interface Attempt {
       readonly account: "active" | "inactive"
@@ -287,20 +287,23 @@ layer(TestService.layer(), { excludeTestServices: true })("Errors", (it) => {
       )
     })
 
-    it.effect("a malformed `Idempotency-Key` comes after the scope and before what is wrong with the body", () =>
-      Effect.gen(function* () {
-        const { call, makeKey } = yield* TestService
-        const { applicationId, key } = yield* caller
-        const reader = yield* makeKey(applicationId, { scopes: ["charge:read"] })
-        const ask = (key: string, body: unknown) => call("POST", "/v1/charges", { key, idempotencyKey: "short", body })
-        assertRefused(yield* ask(reader.key, someCharge), "INSUFFICIENT_SCOPE", ["charge:write"])
-        assertRefused(yield* ask(key, { ...someCharge, method: "card" }), "VALIDATION_ERROR", ["Idempotency-Key"])
-        assertRefused(yield* ask(key, "{"), "VALIDATION_ERROR", ["Idempotency-Key"])
-      })
+    it.effect(
+      "IDEM-2, ERR-2: a malformed `Idempotency-Key` comes after the scope and before what is wrong with the body",
+      () =>
+        Effect.gen(function* () {
+          const { call, makeKey } = yield* TestService
+          const { applicationId, key } = yield* caller
+          const reader = yield* makeKey(applicationId, { scopes: ["charge:read"] })
+          const ask = (key: string, body: unknown) =>
+            call("POST", "/v1/charges", { key, idempotencyKey: "short", body })
+          assertRefused(yield* ask(reader.key, someCharge), "INSUFFICIENT_SCOPE", ["charge:write"])
+          assertRefused(yield* ask(key, { ...someCharge, method: "card" }), "VALIDATION_ERROR", ["Idempotency-Key"])
+          assertRefused(yield* ask(key, "{"), "VALIDATION_ERROR", ["Idempotency-Key"])
+        })
     )
   })
 
-  describe("unknown route: 404 `NOT_FOUND` in the same error body, before 401", () => {
+  describe("ERR-7: unknown route: 404 `NOT_FOUND` in the same error body, before 401", () => {
     it.effect.each([
       "/",
       "/v1",
@@ -339,7 +342,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Errors", (it) => {
     )
   })
 
-  describe("known path, wrong verb: 405 `METHOD_NOT_ALLOWED` with `Allow`, before 401", () => {
+  describe("ERR-7: known path, wrong verb: 405 `METHOD_NOT_ALLOWED` with `Allow`, before 401", () => {
     const verbsOf = new Map<string, Array<string>>([
       ["/openapi.json", ["GET"]],
       ["/docs", ["GET"]]
@@ -390,7 +393,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Errors", (it) => {
     )
   })
 
-  describe("an id in a path that is not a UUID: the same 404 as an unknown id", () => {
+  describe("ERR-8: an id in a path that is not a UUID: the same 404 as an unknown id", () => {
     it.effect.each([
       "01a1fd37-d21e-717f-8451-d23f26a8797f",
       "01A1FD37-D21E-717F-8451-D23F26A8797F",
@@ -448,7 +451,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Errors", (it) => {
     )
   })
 
-  describe("every answer carries `X-Request-Id`", () => {
+  describe("API-7: every answer carries `X-Request-Id`", () => {
     type Asks = (call: Call, key: string, headers: CallOptions["headers"]) => Effect.Effect<unknown>
     const answers: ReadonlyArray<{ readonly status: number; readonly ask: Asks }> = [
       { status: 200, ask: (call, key, headers) => call("GET", "/v1/charges", { key, headers }) },
@@ -704,7 +707,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Errors", (it) => {
   })
 
   describe("GET /openapi.json and /docs", () => {
-    it.effect("the document tells every route that is served, and no other", () =>
+    it.effect("ADD-3, API-13: the document has every route that is served, and no other", () =>
       Effect.gen(function* () {
         const { call } = yield* TestService
         const { body, headers, status } = yield* call<{
@@ -728,7 +731,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Errors", (it) => {
       })
     )
 
-    it.effect("the reference page shows the same document", () =>
+    it.effect("ADD-3: the reference page shows the same document", () =>
       Effect.gen(function* () {
         const { call } = yield* TestService
         const { headers, status, text } = yield* call("GET", "/docs")
@@ -739,7 +742,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Errors", (it) => {
     )
   })
 
-  it.effect("overload: 503 `SERVICE_UNAVAILABLE` with `Retry-After`, never a hang; nothing half-done", () =>
+  it.effect("ERR-9: overload: 503 `SERVICE_UNAVAILABLE` with `Retry-After`, never a hang; nothing half-done", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { call } = yield* TestService
@@ -778,7 +781,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Errors", (it) => {
 layer(TestService.layer({ settings: { logLevel: "none" } }), { excludeTestServices: true })(
   "Unexpected failure: 500 `INTERNAL_ERROR`",
   (it) => {
-    it.effect("may be repeated with the same idempotency key; no stack or SQL reaches a caller", () =>
+    it.effect("ERR-11, IDEM-9: may be repeated with the same idempotency key; no stack or SQL reaches a caller", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
         const { makeCaller } = yield* TestService

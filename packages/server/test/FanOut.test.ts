@@ -26,37 +26,39 @@ import {
 const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 }
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinations", (it) => {
-  it.effect("Both destinations add up: every event to `webhook_url`, to an endpoint those it subscribed to", () =>
-    Effect.gen(function* () {
-      const { makeCaller } = yield* TestService
-      const { key } = yield* makeCaller()
-      const hooks = yield* receiver()
-      yield* registered(key, { url: `${hooks.url}/paid`, secret: "of the endpoint" })
-      yield* registered(key, {
-        url: `${hooks.url}/early`,
-        events: ["charge.pix.emitted", "charge.pix.created", "charge.pix.refunded"]
+  it.effect(
+    "EVT-7, EVT-8: Both destinations add up: every event to `webhook_url`, to an endpoint those it subscribed to",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { key } = yield* makeCaller()
+        const hooks = yield* receiver()
+        yield* registered(key, { url: `${hooks.url}/paid`, secret: "of the endpoint" })
+        yield* registered(key, {
+          url: `${hooks.url}/early`,
+          events: ["charge.pix.emitted", "charge.pix.created", "charge.pix.refunded"]
+        })
+        const charge = yield* created(key, { webhook_url: `${hooks.url}/own`, webhook_secret: "of the charge" })
+        yield* simulate(`/charges/${charge.id}/pay`)
+        const told = yield* toldOf(hooks, charge.id, 6)
+        assert.deepStrictEqual(told, [
+          "/early charge.pix.created",
+          "/early charge.pix.emitted",
+          "/own charge.pix.created",
+          "/own charge.pix.emitted",
+          "/own charge.pix.paid",
+          "/paid charge.pix.paid"
+        ])
+        const secrets: Fields = { "/paid": "of the endpoint", "/own": "of the charge" }
+        for (const received of hooks.received) assertSigned(received, secrets[received.path])
+        assert.strictEqual(new Set(hooks.received.map(({ body }) => body.id)).size, 6)
+        // Deliveries of one event differ in their id alone.
+        const [one, other] = hooks.received.filter(({ body }) => body.event === "charge.pix.paid")
+        assert.strictEqual(one!.bytes.toString().replace(one!.body.id, other!.body.id), other!.bytes.toString())
       })
-      const charge = yield* created(key, { webhook_url: `${hooks.url}/own`, webhook_secret: "of the charge" })
-      yield* simulate(`/charges/${charge.id}/pay`)
-      const told = yield* toldOf(hooks, charge.id, 6)
-      assert.deepStrictEqual(told, [
-        "/early charge.pix.created",
-        "/early charge.pix.emitted",
-        "/own charge.pix.created",
-        "/own charge.pix.emitted",
-        "/own charge.pix.paid",
-        "/paid charge.pix.paid"
-      ])
-      const secrets: Fields = { "/paid": "of the endpoint", "/own": "of the charge" }
-      for (const received of hooks.received) assertSigned(received, secrets[received.path])
-      assert.strictEqual(new Set(hooks.received.map(({ body }) => body.id)).size, 6)
-      // Deliveries of one event differ in their id alone.
-      const [one, other] = hooks.received.filter(({ body }) => body.event === "charge.pix.paid")
-      assert.strictEqual(one!.bytes.toString().replace(one!.body.id, other!.body.id), other!.bytes.toString())
-    })
   )
 
-  it.effect("When the `webhook_url` equals the URL of a subscribed endpoint, only one delivery is made", () =>
+  it.effect("EVT-9: When the `webhook_url` equals the URL of a subscribed endpoint, only one delivery is made", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const hooks = yield* receiver()
@@ -86,34 +88,36 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
     })
   )
 
-  it.effect("… and the default port and the case of a name are the same URL too; another path or query is not", () =>
-    Effect.gen(function* () {
-      const { makeCaller } = yield* TestService
-      const cases: ReadonlyArray<readonly [endpoint: string, ownUrl: string, deliveries: number]> = [
-        ["https://nobody.invalid:443/x", "https://NOBODY.invalid/x", 1],
-        ["http://nobody.invalid", "http://nobody.Invalid:80/", 1],
-        ["http://nobody.invalid/x", "https://nobody.invalid/x", 2],
-        ["http://nobody.invalid/x", "http://nobody.invalid/X", 2],
-        ["http://nobody.invalid/x", "http://nobody.invalid/x/", 2],
-        ["http://nobody.invalid/x", "http://nobody.invalid/x?", 2],
-        ["http://nobody.invalid/x", "http://nobody.invalid./x", 2]
-      ]
-      for (const [url, webhook_url, count] of cases) {
-        const { key } = yield* makeCaller()
-        yield* registered(key, { url, events: ["charge.pix.emitted"] })
-        const { id } = yield* created(key, { webhook_url })
-        assert.lengthOf(
-          yield* deliveriesOf(`resource_id=${id}&event=charge.pix.emitted`),
-          count,
-          `${url} ${webhook_url}`
-        )
-        assert.lengthOf(yield* deliveriesOf(`resource_id=${id}&event=charge.pix.created`), 1)
-      }
-    })
+  it.effect(
+    "EVT-9: … and the default port and the case of a name are the same URL too; another path or query is not",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const cases: ReadonlyArray<readonly [endpoint: string, ownUrl: string, deliveries: number]> = [
+          ["https://nobody.invalid:443/x", "https://NOBODY.invalid/x", 1],
+          ["http://nobody.invalid", "http://nobody.Invalid:80/", 1],
+          ["http://nobody.invalid/x", "https://nobody.invalid/x", 2],
+          ["http://nobody.invalid/x", "http://nobody.invalid/X", 2],
+          ["http://nobody.invalid/x", "http://nobody.invalid/x/", 2],
+          ["http://nobody.invalid/x", "http://nobody.invalid/x?", 2],
+          ["http://nobody.invalid/x", "http://nobody.invalid./x", 2]
+        ]
+        for (const [url, webhook_url, count] of cases) {
+          const { key } = yield* makeCaller()
+          yield* registered(key, { url, events: ["charge.pix.emitted"] })
+          const { id } = yield* created(key, { webhook_url })
+          assert.lengthOf(
+            yield* deliveriesOf(`resource_id=${id}&event=charge.pix.emitted`),
+            count,
+            `${url} ${webhook_url}`
+          )
+          assert.lengthOf(yield* deliveriesOf(`resource_id=${id}&event=charge.pix.created`), 1)
+        }
+      })
   )
 
   it.effect(
-    "An equal URL that does not subscribe to the event leaves it to `webhook_url`, signed with its secret",
+    "EVT-9: An equal URL that does not subscribe to the event leaves it to `webhook_url`, signed with its secret",
     () =>
       Effect.gen(function* () {
         const { makeApplication, makeCaller, makeKey } = yield* TestService
@@ -133,7 +137,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
       })
   )
 
-  it.effect("Two endpoints with one URL are two deliveries, each signed with its own secret", () =>
+  it.effect("EVT-9: Two endpoints with one URL are two deliveries, each signed with its own secret", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -155,7 +159,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
     })
   )
 
-  it.effect("Events with `dispatched: false` are subscribable and never delivered; their history is kept", () =>
+  it.effect("EVT-3: Events with `dispatched: false` are subscribable and never delivered; their history is kept", () =>
     Effect.gen(function* () {
       const { call, makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -191,30 +195,32 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
     })
   )
 
-  it.effect("Only endpoints subscribed when the event happens receive it; a name removed later does not stop it", () =>
-    Effect.gen(function* () {
-      const { makeCaller } = yield* TestService
-      const { key } = yield* makeCaller()
-      const hooks = yield* receiver()
-      const events = ["charge.pix.created", "charge.pix.paid"]
-      const endpoint = yield* registered(key, { url: hooks.url, events })
-      yield* changed(key, endpoint.id, { active: false })
-      const charge = yield* created(key)
-      yield* changed(key, endpoint.id, { events: ["charge.pix.refunded"] })
-      yield* simulate(`/charges/${charge.id}/pay`)
-      const late = yield* registered(key, { url: `${hooks.url}/late`, events: [...events, "charge.pix.refunded"] })
-      yield* changed(key, endpoint.id, { active: true })
-      yield* simulate(`/charges/${charge.id}/refund`)
-      assert.deepStrictEqual(yield* toldOf(hooks, charge.id, 3), [
-        "/ charge.pix.created",
-        "/ charge.pix.refunded",
-        "/late charge.pix.refunded"
-      ])
-      assert.lengthOf(yield* deliveriesOf(`endpoint_id=${late.id}`), 1)
-    })
+  it.effect(
+    "EVT-10: Only endpoints subscribed when the event happens receive it; a name removed later does not stop it",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { key } = yield* makeCaller()
+        const hooks = yield* receiver()
+        const events = ["charge.pix.created", "charge.pix.paid"]
+        const endpoint = yield* registered(key, { url: hooks.url, events })
+        yield* changed(key, endpoint.id, { active: false })
+        const charge = yield* created(key)
+        yield* changed(key, endpoint.id, { events: ["charge.pix.refunded"] })
+        yield* simulate(`/charges/${charge.id}/pay`)
+        const late = yield* registered(key, { url: `${hooks.url}/late`, events: [...events, "charge.pix.refunded"] })
+        yield* changed(key, endpoint.id, { active: true })
+        yield* simulate(`/charges/${charge.id}/refund`)
+        assert.deepStrictEqual(yield* toldOf(hooks, charge.id, 3), [
+          "/ charge.pix.created",
+          "/ charge.pix.refunded",
+          "/late charge.pix.refunded"
+        ])
+        assert.lengthOf(yield* deliveriesOf(`endpoint_id=${late.id}`), 1)
+      })
   )
 
-  it.effect("A dispute's events, all four, go to registered endpoints, not to the charge's `webhook_url`", () =>
+  it.effect("DSP-9: A dispute's events, all four, go to registered endpoints, not to the charge's `webhook_url`", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { key } = yield* makeCaller()
@@ -260,7 +266,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
   )
 
   it.effect(
-    "An endpoint receives the events from all resources of the application, created outside the API as well",
+    "EVT-8: An endpoint receives the events from all resources of the application, created outside the API as well",
     () =>
       Effect.gen(function* () {
         const { makeApplication, makeCaller, makeKey, operate } = yield* TestService
@@ -298,56 +304,58 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
       })
   )
 
-  it.effect("Payouts of the API reach the endpoints of their application, those of the dashboard the account's", () =>
-    Effect.gen(function* () {
-      const { call, makeApplication, makeCaller, makeKey, operate } = yield* TestService
-      const { accountId, key } = yield* makeCaller({ account: { auto_payout_enabled: false } })
-      const sibling = yield* makeKey(yield* makeApplication(accountId))
-      const stranger = yield* makeCaller()
-      const hooks = yield* receiver()
-      const events = ["pix", "ted"].flatMap((method) =>
-        ["created", "processing", "canceled", "failed", "completed"].map((action) => `payment.${method}.${action}`)
-      )
-      yield* registered(key, { url: `${hooks.url}/mine`, events })
-      yield* registered(sibling.key, { url: `${hooks.url}/sibling`, events })
-      yield* registered(stranger.key, { url: `${hooks.url}/stranger`, events })
-      const charge = yield* created(key, { amount: 100_000 })
-      yield* simulate(`/charges/${charge.id}/pay`)
-      const body = { amount: 500, pix_key_type: "email", pix_key: "ana@example.com" }
-
-      const asked = yield* call<Payout>("POST", "/v1/payouts", { key, idempotencyKey: newKey(), body })
-      assert.strictEqual(asked.status, 201, asked.text)
-      yield* operate("POST", `/operator/v1/payouts/${asked.body.id}/cancel`)
-      assert.deepStrictEqual(yield* toldOf(hooks, asked.body.id, 2), [
-        "/mine payment.pix.canceled",
-        "/mine payment.pix.created"
-      ])
-
-      for (const method of ["ted", "pix"]) {
-        const own = { webhook_url: `${hooks.url}/own`, webhook_secret: "of the payout" }
-        const answer = yield* operate<Payout>("POST", `/operator/v1/accounts/${accountId}/payouts`, {
-          body: { ...body, ...someAccount, ...own, method }
-        })
-        assert.strictEqual(answer.status, 201, answer.text)
-        yield* operate("POST", `/operator/v1/payouts/${answer.body.id}/approve`)
-        assert.deepStrictEqual(
-          yield* toldOf(hooks, answer.body.id, 6),
-          ["/mine", "/own", "/sibling"].flatMap((path) => [
-            `${path} payment.${method}.created`,
-            `${path} payment.${method}.processing`
-          ])
+  it.effect(
+    "EVT-8: Payouts of the API reach the endpoints of their application, those of the dashboard the account's",
+    () =>
+      Effect.gen(function* () {
+        const { call, makeApplication, makeCaller, makeKey, operate } = yield* TestService
+        const { accountId, key } = yield* makeCaller({ account: { auto_payout_enabled: false } })
+        const sibling = yield* makeKey(yield* makeApplication(accountId))
+        const stranger = yield* makeCaller()
+        const hooks = yield* receiver()
+        const events = ["pix", "ted"].flatMap((method) =>
+          ["created", "processing", "canceled", "failed", "completed"].map((action) => `payment.${method}.${action}`)
         )
-        for (const received of of(hooks, answer.body.id)) {
-          assert.strictEqual(received.headers["x-webhook-resource"], "payment")
-          assert.strictEqual(data(received)["object"], "payment")
-          assertSigned(received, received.path === "/own" ? "of the payout" : undefined)
+        yield* registered(key, { url: `${hooks.url}/mine`, events })
+        yield* registered(sibling.key, { url: `${hooks.url}/sibling`, events })
+        yield* registered(stranger.key, { url: `${hooks.url}/stranger`, events })
+        const charge = yield* created(key, { amount: 100_000 })
+        yield* simulate(`/charges/${charge.id}/pay`)
+        const body = { amount: 500, pix_key_type: "email", pix_key: "ana@example.com" }
+
+        const asked = yield* call<Payout>("POST", "/v1/payouts", { key, idempotencyKey: newKey(), body })
+        assert.strictEqual(asked.status, 201, asked.text)
+        yield* operate("POST", `/operator/v1/payouts/${asked.body.id}/cancel`)
+        assert.deepStrictEqual(yield* toldOf(hooks, asked.body.id, 2), [
+          "/mine payment.pix.canceled",
+          "/mine payment.pix.created"
+        ])
+
+        for (const method of ["ted", "pix"]) {
+          const own = { webhook_url: `${hooks.url}/own`, webhook_secret: "of the payout" }
+          const answer = yield* operate<Payout>("POST", `/operator/v1/accounts/${accountId}/payouts`, {
+            body: { ...body, ...someAccount, ...own, method }
+          })
+          assert.strictEqual(answer.status, 201, answer.text)
+          yield* operate("POST", `/operator/v1/payouts/${answer.body.id}/approve`)
+          assert.deepStrictEqual(
+            yield* toldOf(hooks, answer.body.id, 6),
+            ["/mine", "/own", "/sibling"].flatMap((path) => [
+              `${path} payment.${method}.created`,
+              `${path} payment.${method}.processing`
+            ])
+          )
+          for (const received of of(hooks, answer.body.id)) {
+            assert.strictEqual(received.headers["x-webhook-resource"], "payment")
+            assert.strictEqual(data(received)["object"], "payment")
+            assertSigned(received, received.path === "/own" ? "of the payout" : undefined)
+          }
         }
-      }
-      assert.isUndefined(hooks.received.find(({ path }) => path === "/stranger"))
-    })
+        assert.isUndefined(hooks.received.find(({ path }) => path === "/stranger"))
+      })
   )
 
-  it.effect("`sequence` is the resource's after the change, in the envelope and in `data`, and grows", () =>
+  it.effect("ADD-1: `sequence` is the resource's after the change, in the envelope and in `data`, and grows", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -368,44 +376,46 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
     })
   )
 
-  it.effect("Standard Webhooks headers beside the contract's: a verifier of that specification accepts them", () =>
-    Effect.gen(function* () {
-      const { makeCaller } = yield* TestService
-      const { key } = yield* makeCaller()
-      const hooks = yield* receiver()
-      const events = ["charge.pix.created"]
-      const bytes = randomBytes(32)
-      const keys: Record<string, Buffer> = {
-        "/whsec": bytes,
-        "/raw": Buffer.from("segredo é 🔑"),
-        "/prefix": Buffer.from("whsec-is-not-the-prefix"),
-        "/odd": Buffer.from("whsec_!!!")
-      }
-      yield* registered(key, { url: `${hooks.url}/whsec`, events, secret: `whsec_${bytes.toString("base64")}` })
-      yield* registered(key, { url: `${hooks.url}/raw`, events, secret: "segredo é 🔑" })
-      yield* registered(key, { url: `${hooks.url}/prefix`, events, secret: "whsec-is-not-the-prefix" })
-      yield* registered(key, { url: `${hooks.url}/odd`, events, secret: "whsec_!!!" })
-      yield* registered(key, { url: `${hooks.url}/none`, events })
-      const before = yield* Clock.currentTimeMillis
-      const charge = yield* created(key)
-      yield* toldOf(hooks, charge.id, 5)
-      for (const received of hooks.received) {
-        const { body, headers, path } = received
-        const secret = keys[path]
-        if (secret === undefined) {
-          for (const name of ["id", "timestamp", "signature"]) assert.notProperty(headers, `webhook-${name}`)
-          assert.notProperty(headers, "x-webhook-signature")
-          continue
+  it.effect(
+    "ADD-2: Standard Webhooks headers beside the contract's: a verifier of that specification accepts them",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { key } = yield* makeCaller()
+        const hooks = yield* receiver()
+        const events = ["charge.pix.created"]
+        const bytes = randomBytes(32)
+        const keys: Record<string, Buffer> = {
+          "/whsec": bytes,
+          "/raw": Buffer.from("segredo é 🔑"),
+          "/prefix": Buffer.from("whsec-is-not-the-prefix"),
+          "/odd": Buffer.from("whsec_!!!")
         }
-        assert.strictEqual(headers["webhook-id"], body.id)
-        assert.match(String(headers["webhook-timestamp"]), /^\d{10}$/)
-        assert.isAtLeast(Number(headers["webhook-timestamp"]), Math.floor(before / 1000))
-        assert.isTrue(isStandard(received, secret), path)
-        assert.isFalse(isStandard({ ...received, bytes: Buffer.concat([received.bytes, Buffer.from(" ")]) }, secret))
-        assert.isFalse(isStandard({ ...received, headers: { ...headers, "webhook-timestamp": "1" } }, secret))
-        assert.isFalse(isStandard({ ...received, headers: { ...headers, "webhook-id": "other" } }, secret))
-      }
-    })
+        yield* registered(key, { url: `${hooks.url}/whsec`, events, secret: `whsec_${bytes.toString("base64")}` })
+        yield* registered(key, { url: `${hooks.url}/raw`, events, secret: "segredo é 🔑" })
+        yield* registered(key, { url: `${hooks.url}/prefix`, events, secret: "whsec-is-not-the-prefix" })
+        yield* registered(key, { url: `${hooks.url}/odd`, events, secret: "whsec_!!!" })
+        yield* registered(key, { url: `${hooks.url}/none`, events })
+        const before = yield* Clock.currentTimeMillis
+        const charge = yield* created(key)
+        yield* toldOf(hooks, charge.id, 5)
+        for (const received of hooks.received) {
+          const { body, headers, path } = received
+          const secret = keys[path]
+          if (secret === undefined) {
+            for (const name of ["id", "timestamp", "signature"]) assert.notProperty(headers, `webhook-${name}`)
+            assert.notProperty(headers, "x-webhook-signature")
+            continue
+          }
+          assert.strictEqual(headers["webhook-id"], body.id)
+          assert.match(String(headers["webhook-timestamp"]), /^\d{10}$/)
+          assert.isAtLeast(Number(headers["webhook-timestamp"]), Math.floor(before / 1000))
+          assert.isTrue(isStandard(received, secret), path)
+          assert.isFalse(isStandard({ ...received, bytes: Buffer.concat([received.bytes, Buffer.from(" ")]) }, secret))
+          assert.isFalse(isStandard({ ...received, headers: { ...headers, "webhook-timestamp": "1" } }, secret))
+          assert.isFalse(isStandard({ ...received, headers: { ...headers, "webhook-id": "other" } }, secret))
+        }
+      })
   )
 })
 
@@ -413,51 +423,53 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
 const patient = { ...settings, webhookRetryDelaysMs: [3_600_000, 3_600_000], webhookTimeoutMs: 20_000 }
 
 layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("What is due to an endpoint", (it) => {
-  it.effect("Pausing holds: deliveries wait and go out after it is active again, without using up attempts", () =>
-    Effect.gen(function* () {
-      const { makeCaller } = yield* TestService
-      const { key } = yield* makeCaller()
-      let status = 500
-      const hooks = yield* receiver((_, response) => answer(response, status))
-      const endpoint = yield* registered(key, { url: hooks.url, events: ["charge.pix.created", "charge.pix.paid"] })
-      const charge = yield* created(key)
-      const [retried] = yield* attempted(charge.id, 1)
-      yield* changed(key, endpoint.id, { active: false })
+  it.effect(
+    "END-5: Pausing holds: deliveries wait and go out after it is active again, without using up attempts",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { key } = yield* makeCaller()
+        let status = 500
+        const hooks = yield* receiver((_, response) => answer(response, status))
+        const endpoint = yield* registered(key, { url: hooks.url, events: ["charge.pix.created", "charge.pix.paid"] })
+        const charge = yield* created(key)
+        const [retried] = yield* attempted(charge.id, 1)
+        yield* changed(key, endpoint.id, { active: false })
 
-      // A retry that becomes due, and a first attempt: both are put aside.
-      yield* simulate(`/charges/${charge.id}/pay`)
-      yield* makeDue(retried!.id)
-      const held = yield* eventually(
-        Effect.flatMap(SqlClient, (sql) => sql`SELECT id FROM deliveries WHERE held_due_at IS NOT NULL`),
-        ({ length }) => length === 2
-      )
-      for (const { id } of held) assert.strictEqual((yield* deliveryOf(String(id))).status, "scheduled")
-      assert.lengthOf(hooks.received, 1)
-      // A resend waits as well.
-      assert.strictEqual((yield* resend(retried!.id)).status, 202)
-      // What is changed meanwhile does not let go.
-      yield* changed(key, endpoint.id, { description: "paused", url: `${hooks.url}/new` })
-      const paused = yield* created(key)
-      yield* heldOf(endpoint.id, 3)
-      assert.lengthOf(hooks.received, 1)
+        // A retry that becomes due, and a first attempt: both are put aside.
+        yield* simulate(`/charges/${charge.id}/pay`)
+        yield* makeDue(retried!.id)
+        const held = yield* eventually(
+          Effect.flatMap(SqlClient, (sql) => sql`SELECT id FROM deliveries WHERE held_due_at IS NOT NULL`),
+          ({ length }) => length === 2
+        )
+        for (const { id } of held) assert.strictEqual((yield* deliveryOf(String(id))).status, "scheduled")
+        assert.lengthOf(hooks.received, 1)
+        // A resend waits as well.
+        assert.strictEqual((yield* resend(retried!.id)).status, 202)
+        // What is changed meanwhile does not let go.
+        yield* changed(key, endpoint.id, { description: "paused", url: `${hooks.url}/new` })
+        const paused = yield* created(key)
+        yield* heldOf(endpoint.id, 3)
+        assert.lengthOf(hooks.received, 1)
 
-      status = 200
-      yield* changed(key, endpoint.id, { active: true })
-      assert.deepStrictEqual(yield* toldOf(hooks, charge.id, 3), [
-        "/ charge.pix.created",
-        "/new charge.pix.created",
-        "/new charge.pix.paid"
-      ])
-      yield* toldOf(hooks, paused.id, 1)
-      for (const { id } of yield* deliveriesOf(`endpoint_id=${endpoint.id}`)) {
-        const { attempts, attempts_made } = yield* eventually(deliveryOf(id), (seen) => seen.status === "delivered")
-        assert.strictEqual(attempts_made, id === retried!.id ? 2 : 1)
-        assert.lengthOf(attempts, attempts_made)
-      }
-    })
+        status = 200
+        yield* changed(key, endpoint.id, { active: true })
+        assert.deepStrictEqual(yield* toldOf(hooks, charge.id, 3), [
+          "/ charge.pix.created",
+          "/new charge.pix.created",
+          "/new charge.pix.paid"
+        ])
+        yield* toldOf(hooks, paused.id, 1)
+        for (const { id } of yield* deliveriesOf(`endpoint_id=${endpoint.id}`)) {
+          const { attempts, attempts_made } = yield* eventually(deliveryOf(id), (seen) => seen.status === "delivered")
+          assert.strictEqual(attempts_made, id === retried!.id ? 2 : 1)
+          assert.lengthOf(attempts, attempts_made)
+        }
+      })
   )
 
-  it.effect("A retry that is not due yet keeps its time over a pause", () =>
+  it.effect("END-5: A retry that is not due yet keeps its time over a pause", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -471,7 +483,7 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
     })
   )
 
-  it.effect("Where the equal endpoint is paused, its delivery is held", () =>
+  it.effect("EVT-9: Where the equal endpoint is paused, its delivery is held", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -486,7 +498,7 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
     })
   )
 
-  it.effect("Deleting an endpoint cancels what is due to it", () =>
+  it.effect("END-6: Deleting an endpoint cancels what is due to it", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -528,39 +540,41 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
     })
   )
 
-  it.effect("A corrected URL or a rotated secret takes effect on what is still due; id and bytes stay", () =>
-    Effect.gen(function* () {
-      const { makeCaller } = yield* TestService
-      const { key } = yield* makeCaller()
-      const wrong = yield* receiver((_, response) => answer(response, 404))
-      const right = yield* receiver()
-      const endpoint = yield* registered(key, { url: wrong.url, events: ["charge.pix.created"], secret: "before it" })
-      const charge = yield* created(key)
-      const [delivery] = yield* attempted(charge.id, 1)
-      const secrets = ["before it", "rotated secret", undefined]
+  it.effect(
+    "DLV-4, DLV-5: A corrected URL or a rotated secret takes effect on what is still due; id and bytes stay",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { key } = yield* makeCaller()
+        const wrong = yield* receiver((_, response) => answer(response, 404))
+        const right = yield* receiver()
+        const endpoint = yield* registered(key, { url: wrong.url, events: ["charge.pix.created"], secret: "before it" })
+        const charge = yield* created(key)
+        const [delivery] = yield* attempted(charge.id, 1)
+        const secrets = ["before it", "rotated secret", undefined]
 
-      yield* changed(key, endpoint.id, { secret: "rotated secret" })
-      yield* makeDue(delivery!.id)
-      yield* attempted(charge.id, 2)
-      yield* changed(key, endpoint.id, { secret: null, url: `${right.url}/corrected` })
-      assert.strictEqual((yield* deliveryOf(delivery!.id)).url, `${right.url}/corrected`)
-      yield* makeDue(delivery!.id)
-      yield* eventually(deliveryOf(delivery!.id), ({ status }) => status === "delivered")
+        yield* changed(key, endpoint.id, { secret: "rotated secret" })
+        yield* makeDue(delivery!.id)
+        yield* attempted(charge.id, 2)
+        yield* changed(key, endpoint.id, { secret: null, url: `${right.url}/corrected` })
+        assert.strictEqual((yield* deliveryOf(delivery!.id)).url, `${right.url}/corrected`)
+        yield* makeDue(delivery!.id)
+        yield* eventually(deliveryOf(delivery!.id), ({ status }) => status === "delivered")
 
-      const received = [...wrong.received, ...right.received]
-      assert.deepStrictEqual(
-        received.map(({ path }) => path),
-        ["/", "/", "/corrected"]
-      )
-      for (const [index, one] of received.entries()) {
-        assertSigned(one, secrets[index])
-        assert.isTrue(one.bytes.equals(received[0]!.bytes))
-        assert.strictEqual(one.headers["x-webhook-delivery"], delivery!.id)
-      }
-    })
+        const received = [...wrong.received, ...right.received]
+        assert.deepStrictEqual(
+          received.map(({ path }) => path),
+          ["/", "/", "/corrected"]
+        )
+        for (const [index, one] of received.entries()) {
+          assertSigned(one, secrets[index])
+          assert.isTrue(one.bytes.equals(received[0]!.bytes))
+          assert.strictEqual(one.headers["x-webhook-delivery"], delivery!.id)
+        }
+      })
   )
 
-  it.effect("A URL corrected while an attempt is under way takes effect on the next one", () =>
+  it.effect("DLV-5: A URL corrected while an attempt is under way takes effect on the next one", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -638,57 +652,65 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
     })
   )
 
-  it.effect("A resend makes one attempt at once, keeps the delivery's id, and starts the curve again if it fails", () =>
-    Effect.gen(function* () {
-      const { makeCaller } = yield* TestService
-      const { key } = yield* makeCaller()
-      let status = 500
-      const hooks = yield* receiver((_, response) => answer(response, status))
-      const { id: chargeId } = yield* created(key, { webhook_url: hooks.url, webhook_secret: "s" })
-      const deliveries = yield* attempted(chargeId, 1)
-      const id = deliveries[0]!.id
+  it.effect(
+    "DLV-8: A resend makes one attempt at once, keeps the delivery's id, and starts the curve again if it fails",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { key } = yield* makeCaller()
+        let status = 500
+        const hooks = yield* receiver((_, response) => answer(response, status))
+        const { id: chargeId } = yield* created(key, { webhook_url: hooks.url, webhook_secret: "s" })
+        const deliveries = yield* attempted(chargeId, 1)
+        const id = deliveries[0]!.id
 
-      // Scheduled: at once, and the curve of two delays begins again.
-      assert.strictEqual((yield* resend(id)).status, 202)
-      yield* eventually(deliveryOf(id), (seen) => seen.attempts_made === 2 && seen.status === "scheduled")
-      for (const made of [3, 4]) {
-        yield* makeDue(id)
-        yield* eventually(deliveryOf(id), (seen) => seen.attempts_made === made && seen.status !== "delivering")
-      }
-      assert.deepInclude(yield* deliveryOf(id), { status: "failed", next_attempt_at: null })
+        // Scheduled: at once, and the curve of two delays begins again.
+        assert.strictEqual((yield* resend(id)).status, 202)
+        yield* eventually(deliveryOf(id), (seen) => seen.attempts_made === 2 && seen.status === "scheduled")
+        for (const made of [3, 4]) {
+          yield* makeDue(id)
+          yield* eventually(deliveryOf(id), (seen) => seen.attempts_made === made && seen.status !== "delivering")
+        }
+        assert.deepInclude(yield* deliveryOf(id), { status: "failed", next_attempt_at: null })
 
-      // Failed: the same.
-      assert.strictEqual((yield* resend(id)).status, 202)
-      const again = yield* eventually(deliveryOf(id), (seen) => seen.attempts_made === 5 && seen.status === "scheduled")
-      const [attempt] = again.attempts.slice(-1)
-      assertDueAfter(again, attempt!, 3_600_000)
-      status = 200
-      assert.strictEqual((yield* resend(id)).status, 202)
-      yield* eventually(deliveryOf(id), (seen) => seen.status === "delivered")
+        // Failed: the same.
+        assert.strictEqual((yield* resend(id)).status, 202)
+        const again = yield* eventually(
+          deliveryOf(id),
+          (seen) => seen.attempts_made === 5 && seen.status === "scheduled"
+        )
+        const [attempt] = again.attempts.slice(-1)
+        assertDueAfter(again, attempt!, 3_600_000)
+        status = 200
+        assert.strictEqual((yield* resend(id)).status, 202)
+        yield* eventually(deliveryOf(id), (seen) => seen.status === "delivered")
 
-      // Delivered: once more, and it fails this time.
-      status = 410
-      assert.strictEqual((yield* resend(id)).status, 202)
-      const gone = yield* eventually(deliveryOf(id), (seen) => seen.attempts_made === 7 && seen.status === "scheduled")
-      assert.deepStrictEqual(
-        gone.attempts.map(({ error, status_code }) => [status_code, error]),
-        [...Array.from({ length: 5 }, () => [500, "status 500"]), [200, null], [410, "410 Gone"]]
-      )
-      for (const { address, at, duration_ms } of gone.attempts) {
-        assert.strictEqual(address, "127.0.0.1")
-        assert.match(at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-        assert.isTrue(Number.isInteger(duration_ms) && duration_ms >= 0)
-      }
-      const sent = hooks.received.filter(({ body }) => body.id === id)
-      assert.lengthOf(sent, 7)
-      for (const one of sent) {
-        assert.isTrue(one.bytes.equals(sent[0]!.bytes))
-        assertSigned(one, "s")
-      }
-    })
+        // Delivered: once more, and it fails this time.
+        status = 410
+        assert.strictEqual((yield* resend(id)).status, 202)
+        const gone = yield* eventually(
+          deliveryOf(id),
+          (seen) => seen.attempts_made === 7 && seen.status === "scheduled"
+        )
+        assert.deepStrictEqual(
+          gone.attempts.map(({ error, status_code }) => [status_code, error]),
+          [...Array.from({ length: 5 }, () => [500, "status 500"]), [200, null], [410, "410 Gone"]]
+        )
+        for (const { address, at, duration_ms } of gone.attempts) {
+          assert.strictEqual(address, "127.0.0.1")
+          assert.match(at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+          assert.isTrue(Number.isInteger(duration_ms) && duration_ms >= 0)
+        }
+        const sent = hooks.received.filter(({ body }) => body.id === id)
+        assert.lengthOf(sent, 7)
+        for (const one of sent) {
+          assert.isTrue(one.bytes.equals(sent[0]!.bytes))
+          assertSigned(one, "s")
+        }
+      })
   )
 
-  it.effect("A resend of a delivery in flight, canceled, or unknown is refused", () =>
+  it.effect("DLV-8: A resend of a delivery in flight, canceled, or unknown is refused", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()

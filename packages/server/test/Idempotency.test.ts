@@ -9,15 +9,17 @@ import { newKey, TestService } from "./support/Service.ts"
 layer(TestService.layer(), { excludeTestServices: true })("Idempotency-Key", (it) => {
   const caller = Effect.flatMap(TestService, ({ makeCaller }) => makeCaller())
 
-  it.effect("When the header is missing, the answer is 400 `IDEMPOTENCY_KEY_REQUIRED`; empty counts as missing", () =>
-    Effect.gen(function* () {
-      const { call } = yield* TestService
-      const { key } = yield* caller
-      assertRefused(yield* call("POST", "/v1/charges", { key, body: someCharge }), "IDEMPOTENCY_KEY_REQUIRED")
-      assertRefused(yield* create(key, {}, ""), "IDEMPOTENCY_KEY_REQUIRED")
-      assertRefused(yield* create(key, {}, "   "), "IDEMPOTENCY_KEY_REQUIRED")
-      assert.deepStrictEqual((yield* listed(key)).data, [])
-    })
+  it.effect(
+    "IDEM-1: When the header is missing, the answer is 400 `IDEMPOTENCY_KEY_REQUIRED`; empty counts as missing",
+    () =>
+      Effect.gen(function* () {
+        const { call } = yield* TestService
+        const { key } = yield* caller
+        assertRefused(yield* call("POST", "/v1/charges", { key, body: someCharge }), "IDEMPOTENCY_KEY_REQUIRED")
+        assertRefused(yield* create(key, {}, ""), "IDEMPOTENCY_KEY_REQUIRED")
+        assertRefused(yield* create(key, {}, "   "), "IDEMPOTENCY_KEY_REQUIRED")
+        assert.deepStrictEqual((yield* listed(key)).data, [])
+      })
   )
 
   it.effect.each([
@@ -33,7 +35,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Idempotency-Key", (it
     { name: "a space inside", value: "1234 5678", accepted: false },
     { name: "a tab inside", value: "1234\t5678", accepted: false },
     { name: "a letter outside ASCII", value: "chave-é-12345", accepted: false }
-  ])("8 to 255 visible ASCII characters: $name", ({ accepted, value }) =>
+  ])("IDEM-2: 8 to 255 visible ASCII characters: $name", ({ accepted, value }) =>
     Effect.gen(function* () {
       const { key } = yield* caller
       const answer = yield* create(key, {}, value)
@@ -43,7 +45,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Idempotency-Key", (it
     })
   )
 
-  it.effect("the header sent twice names no key", () =>
+  it.effect("IDEM-2: the header sent twice names no key", () =>
     Effect.gen(function* () {
       const { call } = yield* TestService
       const { key } = yield* caller
@@ -61,7 +63,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Idempotency-Key", (it
   )
 
   it.effect(
-    "Repeating a call with the same key returns the resource already created: 201, `Idempotent-Replayed: true`",
+    "IDEM-4: Repeating a call with the same key returns the resource already created: 201, `Idempotent-Replayed: true`",
     () =>
       Effect.gen(function* () {
         const { key } = yield* caller
@@ -91,7 +93,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Idempotency-Key", (it
     { name: "an array", body: [] },
     { name: "malformed JSON", body: "{" },
     { name: "no body", body: undefined }
-  ])("replay of a known key … whatever the body says: $name", ({ body }) =>
+  ])("IDEM-4: replay of a known key … whatever the body says: $name", ({ body }) =>
     Effect.gen(function* () {
       const { call } = yield* TestService
       const { key } = yield* caller
@@ -106,7 +108,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Idempotency-Key", (it
     })
   )
 
-  it.effect("the resource as it is now: paid meanwhile, of an account that is inactive meanwhile", () =>
+  it.effect("IDEM-4: the resource as it is now: paid meanwhile, of an account that is inactive meanwhile", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const { accountId, key } = yield* caller
@@ -131,7 +133,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Idempotency-Key", (it
     })
   )
 
-  it.effect("unique per application: two applications of the same account may use the same value", () =>
+  it.effect("IDEM-3: unique per application: two applications of the same account may use the same value", () =>
     Effect.gen(function* () {
       const { makeApplication, makeKey } = yield* TestService
       const { accountId, applicationId, key } = yield* caller
@@ -149,7 +151,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Idempotency-Key", (it
     })
   )
 
-  it.effect("remembered for as long as the resource is", () =>
+  it.effect("IDEM-7: remembered for as long as the resource is", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { key } = yield* caller
@@ -162,7 +164,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Idempotency-Key", (it
   )
 
   it.effect(
-    "fifty calls with one new key at the same time: one resource; the losers get the winner's as a replay",
+    "IDEM-5: fifty calls with one new key at the same time: one resource; the losers get the winner's as a replay",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
@@ -193,7 +195,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Idempotency-Key", (it
       })
   )
 
-  it.effect("many keys, each called several times at the same time: one resource for each", () =>
+  it.effect("IDEM-5: many keys, each called several times at the same time: one resource for each", () =>
     Effect.gen(function* () {
       const { key } = yield* caller
       const keys = Array.from({ length: 20 }, newKey)
@@ -209,7 +211,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Idempotency-Key", (it
     })
   )
 
-  it.effect("refused by the acquirer at the same time: one `failed` charge, told of once as a refusal", () =>
+  it.effect("IDEM-6: refused by the acquirer at the same time: one `failed` charge, told of once as a refusal", () =>
     Effect.gen(function* () {
       const { key } = yield* caller
       const idempotencyKey = newKey()
@@ -231,7 +233,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Idempotency-Key", (it
     })
   )
 
-  it.effect("Read routes do not take the header", () =>
+  it.effect("IDEM-8: Read routes do not take the header", () =>
     Effect.gen(function* () {
       const { call } = yield* TestService
       const { key } = yield* caller

@@ -33,7 +33,7 @@ const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0 }
 layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledger", (it) => {
   const fee = { fixed: 30, basis_points: 0 }
 
-  it.effect("A paid Pix charge credits `available`", () =>
+  it.effect("BAL-2: A paid Pix charge credits `available`", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -51,7 +51,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
     })
   )
 
-  it.effect("or `pending` when the account has a release delay; a release loop moves it when due", () =>
+  it.effect("BAL-2: or `pending` when the account has a release delay; a release loop moves it when due", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const sql = yield* SqlClient
@@ -77,56 +77,58 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
     })
   )
 
-  it.effect("MED opened: `available→blocked`. Won: back. Lost: `blocked→acquirer`. Refunded: from `available`", () =>
-    Effect.gen(function* () {
-      const { makeCaller } = yield* TestService
-      const { accountId, key } = yield* makeCaller()
-      const ids = yield* Effect.forEach([100, 200, 400, 800, 1600, 3200], (amount) =>
-        Effect.map(paidCharge(key, amount), ({ id }) => id)
-      )
-      const [open, won, lost, late, refunded, operatorRefunded] = ids as [
-        string,
-        string,
-        string,
-        string,
-        string,
-        string
-      ]
-      const med = (id: string) =>
-        Effect.map(
-          simulated<{ id: string }>(`/charges/${id}/infraction`, { reason: "fraud" }, 201),
-          (dispute) => dispute.id
+  it.effect(
+    "DSP-1, DSP-3, DSP-4, CHG-26: MED opened: `available→blocked`. Won: back. Lost: `blocked→acquirer`. Refunded: from `available`",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { accountId, key } = yield* makeCaller()
+        const ids = yield* Effect.forEach([100, 200, 400, 800, 1600, 3200], (amount) =>
+          Effect.map(paidCharge(key, amount), ({ id }) => id)
         )
-      yield* med(open)
-      yield* simulated(`/disputes/${yield* med(won)}/win`)
-      yield* simulated(`/disputes/${yield* med(lost)}/lose`)
-      const lateDispute = yield* med(late)
-      yield* simulated(`/disputes/${lateDispute}/win`)
-      yield* simulated(`/disputes/${lateDispute}/lose`)
-      yield* simulated(`/charges/${refunded}/refund`)
-      yield* operated("POST", `/charges/${operatorRefunded}/refund`)
-      const paid = (amount: number) => `charge.paid acquirer>available ${amount}`
-      const blocked = (amount: number) => `charge.infraction available>blocked ${amount}`
-      const freed = (amount: number) => `charge.dispute_won blocked>available ${amount}`
-      assert.deepStrictEqual(yield* Effect.forEach(ids, entriesOf), [
-        [paid(100), blocked(100)],
-        [paid(200), blocked(200), freed(200)],
-        [paid(400), blocked(400), "charge.charged_back blocked>acquirer 400"],
-        [paid(800), blocked(800), freed(800), "charge.charged_back available>acquirer 800"],
-        [paid(1600), "charge.refunded available>acquirer 1600"],
-        [paid(3200), "charge.refunded available>acquirer 3200"]
-      ])
-      assert.deepStrictEqual(yield* keptOf(accountId), {
-        available: 200,
-        pending: 0,
-        blocked: 100,
-        payouts_in_transit: 0
+        const [open, won, lost, late, refunded, operatorRefunded] = ids as [
+          string,
+          string,
+          string,
+          string,
+          string,
+          string
+        ]
+        const med = (id: string) =>
+          Effect.map(
+            simulated<{ id: string }>(`/charges/${id}/infraction`, { reason: "fraud" }, 201),
+            (dispute) => dispute.id
+          )
+        yield* med(open)
+        yield* simulated(`/disputes/${yield* med(won)}/win`)
+        yield* simulated(`/disputes/${yield* med(lost)}/lose`)
+        const lateDispute = yield* med(late)
+        yield* simulated(`/disputes/${lateDispute}/win`)
+        yield* simulated(`/disputes/${lateDispute}/lose`)
+        yield* simulated(`/charges/${refunded}/refund`)
+        yield* operated("POST", `/charges/${operatorRefunded}/refund`)
+        const paid = (amount: number) => `charge.paid acquirer>available ${amount}`
+        const blocked = (amount: number) => `charge.infraction available>blocked ${amount}`
+        const freed = (amount: number) => `charge.dispute_won blocked>available ${amount}`
+        assert.deepStrictEqual(yield* Effect.forEach(ids, entriesOf), [
+          [paid(100), blocked(100)],
+          [paid(200), blocked(200), freed(200)],
+          [paid(400), blocked(400), "charge.charged_back blocked>acquirer 400"],
+          [paid(800), blocked(800), freed(800), "charge.charged_back available>acquirer 800"],
+          [paid(1600), "charge.refunded available>acquirer 1600"],
+          [paid(3200), "charge.refunded available>acquirer 3200"]
+        ])
+        assert.deepStrictEqual(yield* keptOf(accountId), {
+          available: 200,
+          pending: 0,
+          blocked: 100,
+          payouts_in_transit: 0
+        })
+        yield* assertLedgerHolds
       })
-      yield* assertLedgerHolds
-    })
   )
 
-  it.effect("An immediate return takes from `available`, below zero where it must", () =>
+  it.effect("DSP-5, BAL-5: An immediate return takes from `available`, below zero where it must", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -142,7 +144,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
     })
   )
 
-  it.effect("a payout created, completed, failed, canceled", () =>
+  it.effect("PAY-1, PAY-5: a payout created, completed, failed, canceled", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { accountId, key } = yield* funded(10_000, { payout_fee: fee, auto_payout_enabled: false })
@@ -177,7 +179,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
     })
   )
 
-  it.effect("an entry names both ends; those of the installation belong to no account", () =>
+  it.effect("BAL-3, BAL-7: an entry names both ends; those of the installation belong to no account", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -200,7 +202,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
     })
   )
 
-  it.effect("many equal reports of many charges at once move the money of each once", () =>
+  it.effect("CHG-8: many equal reports of many charges at once move the money of each once", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -233,7 +235,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
     })
   )
 
-  it.effect("Entries are only ever inserted: the database refuses UPDATE, DELETE and TRUNCATE", () =>
+  it.effect("BAL-3: Entries are only ever inserted: the database refuses UPDATE, DELETE and TRUNCATE", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const sql = yield* SqlClient
@@ -264,7 +266,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
     })
   )
 
-  it.effect("A payout may be stored only while the account's `available` is not negative afterwards", () =>
+  it.effect("PAY-1: A payout may be stored only while the account's `available` is not negative afterwards", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { accountId } = yield* funded(1000)
@@ -287,7 +289,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
     })
   )
 
-  it.effect("`verify`: `consistent: true`, or what differs", () =>
+  it.effect("BAL-8: `verify`: `consistent: true`, or what differs", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const sql = yield* SqlClient
@@ -405,7 +407,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
   (it) => {
     const account = { payout_fee: { fixed: 10, basis_points: 0 } }
 
-    it.effect("100 at once: exactly the affordable ones succeed", () =>
+    it.effect("PAY-1: 100 at once: exactly the affordable ones succeed", () =>
       Effect.gen(function* () {
         const { call } = yield* TestService
         const { accountId, key } = yield* funded(37_777, account)
@@ -435,7 +437,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
       })
     )
 
-    it.effect("while charges are paid, returned and contested and payouts fail", () =>
+    it.effect("PAY-1: while charges are paid, returned and contested and payouts fail", () =>
       Effect.gen(function* () {
         const { operate } = yield* TestService
         const { accountId, key } = yield* funded(20_000)
@@ -487,7 +489,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
 )
 
 layer(Layer.empty, { excludeTestServices: true })("Two services on one database", (it) => {
-  it.effect("never spend the same cent, answer one key with one payout, and send each once", () =>
+  it.effect("PAY-1, PAY-6: never spend the same cent, answer one key with one payout, and send each once", () =>
     Effect.gen(function* () {
       const databaseUrl = yield* createDatabase()
       const dataDir = yield* temporaryFolder

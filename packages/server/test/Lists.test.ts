@@ -60,7 +60,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Lists", (it) => {
     return ids
   })
 
-  it.effect("are complete, in order, and nothing else, whatever they are narrowed by", () =>
+  it.effect("LIST-1, LIST-2: are complete, in order, and nothing else, whatever they are narrowed by", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const tenants = [yield* tenant(), yield* tenant(), yield* tenant()]

@@ -61,7 +61,7 @@ layer(servicesLayer({ acquirerTimeoutMs: 5, simulatorSettleMs: 0, databaseConnec
   timeout: 60_000
 })("Random histories", (it) => {
   it.effect(
-    "keep the balances, the states and the events that a model of the contract keeps",
+    "BAL-1, CHG-7, PAY-4: keep the balances, the states and the events that a model of the contract keeps",
     () =>
       Effect.gen(function* () {
         const all = yield* Effect.forEach(seeds, begin, { concurrency: 32 })

@@ -50,7 +50,7 @@ const heardOnce = (path: string, body: Fields = {}) =>
   })
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of a report changes nothing", (it) => {
-  it.effect("of a MED, after it was won too: the money is blocked once", () =>
+  it.effect("DSP-10: of a MED, after it was won too: the money is blocked once", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -76,7 +76,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
     })
   )
 
-  it.effect("of a payment, a failure, a return and a payout's outcome", () =>
+  it.effect("CHG-8, DSP-10: of a payment, a failure, a return and a payout's outcome", () =>
     Effect.gen(function* () {
       const { accountId, key } = yield* funded(10_000)
       const { id } = yield* created(key, { amount: 1000 })
@@ -118,7 +118,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
     })
   )
 
-  it.effect("a report, its key and its effect are one commit", () =>
+  it.effect("BAL-4: a report, its key and its effect are one commit", () =>
     Effect.gen(function* () {
       const { key } = yield* funded(10_000)
       const sql = yield* SqlClient
@@ -144,7 +144,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
     })
   )
 
-  it.effect("one id is one payment, of whichever charge it is said", () =>
+  it.effect("CHG-9: one id is one payment, of whichever charge it is said", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -164,7 +164,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("A report that overtakes the payment", (it) => {
   it.effect.each([{ release_delay: 0 }, { release_delay: 60 }])(
-    "a return is kept, and applied when the payment arrives (release delay $release_delay)",
+    "DSP-10: a return is kept, and applied when the payment arrives (release delay $release_delay)",
     ({ release_delay }) =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
@@ -181,7 +181,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A report 
       })
   )
 
-  it.effect("a MED, and copies of it: one dispute, and the money is blocked once", () =>
+  it.effect("DSP-10: a MED, and copies of it: one dispute, and the money is blocked once", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { accountId, key } = yield* makeCaller()

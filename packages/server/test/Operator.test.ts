@@ -73,7 +73,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operator"
     })
   )
 
-  it.effect("refuses accounts, applications and keys that break a rule, and names every bad field", () =>
+  it.effect("KEY-10: refuses accounts, applications and keys that break a rule, and names every bad field", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { accountId, applicationId } = yield* makeCaller()
@@ -213,78 +213,84 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operator"
     })
   )
 
-  it.effect("shows a key once, and lets it in until it is revoked, expired or its application is deactivated", () =>
-    Effect.gen(function* () {
-      const { call, makeCaller, operate } = yield* TestService
-      const { accountId } = yield* makeCaller()
-      const added = yield* operate<Fields & { id: string }>("POST", `/operator/v1/accounts/${accountId}/applications`, {
-        body: { name: "Loja" }
-      })
-      assert.strictEqual(added.status, 201)
-      assert.match(String(added.body["created_at"]), instant)
-      assert.deepStrictEqual<unknown>(added.body, {
-        id: added.body.id,
-        object: "application",
-        account_id: accountId,
-        name: "Loja",
-        active: true,
-        created_at: added.body["created_at"]
-      })
-      const keys = `/operator/v1/applications/${added.body.id}/keys`
-      const made = yield* operate<Key>("POST", keys, {
-        body: {
+  it.effect(
+    "KEY-3: shows a key once, and lets it in until it is revoked, expired or its application is deactivated",
+    () =>
+      Effect.gen(function* () {
+        const { call, makeCaller, operate } = yield* TestService
+        const { accountId } = yield* makeCaller()
+        const added = yield* operate<Fields & { id: string }>(
+          "POST",
+          `/operator/v1/accounts/${accountId}/applications`,
+          {
+            body: { name: "Loja" }
+          }
+        )
+        assert.strictEqual(added.status, 201)
+        assert.match(String(added.body["created_at"]), instant)
+        assert.deepStrictEqual<unknown>(added.body, {
+          id: added.body.id,
+          object: "application",
+          account_id: accountId,
+          name: "Loja",
+          active: true,
+          created_at: added.body["created_at"]
+        })
+        const keys = `/operator/v1/applications/${added.body.id}/keys`
+        const made = yield* operate<Key>("POST", keys, {
+          body: {
+            name: "caixa",
+            scopes: ["account:read", "charge:read", "account:read"],
+            expires_at: "2999-12-31T23:59:59-03:00"
+          }
+        })
+        assert.strictEqual(made.status, 201)
+        const { key, ...shown } = made.body
+        assert.deepStrictEqual<unknown>(shown, {
+          id: shown.id,
+          object: "api_key",
+          application_id: added.body.id,
           name: "caixa",
-          scopes: ["account:read", "charge:read", "account:read"],
-          expires_at: "2999-12-31T23:59:59-03:00"
-        }
-      })
-      assert.strictEqual(made.status, 201)
-      const { key, ...shown } = made.body
-      assert.deepStrictEqual<unknown>(shown, {
-        id: shown.id,
-        object: "api_key",
-        application_id: added.body.id,
-        name: "caixa",
-        prefix: key.slice(0, shown.prefix.length),
-        scopes: ["account:read", "charge:read"],
-        expires_at: "3000-01-01T02:59:59.000Z",
-        revoked_at: null,
-        last_used_at: null,
-        created_at: shown.created_at
-      })
-      assert.isAtLeast(key.length - shown.prefix.length, 32)
-      const listed = yield* operate<List<Key>>("GET", keys)
-      assert.deepStrictEqual<unknown>(listed.body, { object: "list", data: [shown], has_more: false })
-      assert.notInclude(listed.text, key)
+          prefix: key.slice(0, shown.prefix.length),
+          scopes: ["account:read", "charge:read"],
+          expires_at: "3000-01-01T02:59:59.000Z",
+          revoked_at: null,
+          last_used_at: null,
+          created_at: shown.created_at
+        })
+        assert.isAtLeast(key.length - shown.prefix.length, 32)
+        const listed = yield* operate<List<Key>>("GET", keys)
+        assert.deepStrictEqual<unknown>(listed.body, { object: "list", data: [shown], has_more: false })
+        assert.notInclude(listed.text, key)
 
-      const account = call("GET", "/v1/account", { key })
-      assert.strictEqual((yield* account).status, 200)
-      const application = `/operator/v1/applications/${added.body.id}`
-      const off = yield* operate("PATCH", application, { body: { active: false } })
-      assert.deepStrictEqual<unknown>(off.body, { ...added.body, active: false })
-      assertRefused(yield* account, "UNAUTHORIZED")
-      const on = yield* operate("PATCH", application, { body: { active: true, name: "Loja 2" } })
-      assert.deepStrictEqual<unknown>(on.body, { ...added.body, name: "Loja 2" })
-      assert.strictEqual((yield* account).status, 200)
+        const account = call("GET", "/v1/account", { key })
+        assert.strictEqual((yield* account).status, 200)
+        const application = `/operator/v1/applications/${added.body.id}`
+        const off = yield* operate("PATCH", application, { body: { active: false } })
+        assert.deepStrictEqual<unknown>(off.body, { ...added.body, active: false })
+        assertRefused(yield* account, "UNAUTHORIZED")
+        const on = yield* operate("PATCH", application, { body: { active: true, name: "Loja 2" } })
+        assert.deepStrictEqual<unknown>(on.body, { ...added.body, name: "Loja 2" })
+        assert.strictEqual((yield* account).status, 200)
 
-      const revoke = operate<Key>("POST", `/operator/v1/keys/${shown.id}/revoke`)
-      const revoked = yield* revoke
-      assert.strictEqual(revoked.status, 200)
-      assert.match(String(revoked.body.revoked_at), instant)
-      assert.notProperty(revoked.body, "key")
-      assertRefused(yield* account, "UNAUTHORIZED")
-      const again = yield* revoke
-      assert.strictEqual(again.status, 200)
-      assert.strictEqual(again.body.revoked_at, revoked.body.revoked_at)
+        const revoke = operate<Key>("POST", `/operator/v1/keys/${shown.id}/revoke`)
+        const revoked = yield* revoke
+        assert.strictEqual(revoked.status, 200)
+        assert.match(String(revoked.body.revoked_at), instant)
+        assert.notProperty(revoked.body, "key")
+        assertRefused(yield* account, "UNAUTHORIZED")
+        const again = yield* revoke
+        assert.strictEqual(again.status, 200)
+        assert.strictEqual(again.body.revoked_at, revoked.body.revoked_at)
 
-      const sql = yield* SqlClient
-      const brief = yield* operate<Key>("POST", keys, {
-        body: { name: "b", scopes: allScopes, expires_at: "2999-01-01T00:00:00Z" }
+        const sql = yield* SqlClient
+        const brief = yield* operate<Key>("POST", keys, {
+          body: { name: "b", scopes: allScopes, expires_at: "2999-01-01T00:00:00Z" }
+        })
+        assert.strictEqual((yield* call("GET", "/v1/account", { key: brief.body.key })).status, 200)
+        yield* sql`UPDATE api_keys SET expires_at = now() WHERE id = ${brief.body.id}::uuid`
+        assertRefused(yield* call("GET", "/v1/account", { key: brief.body.key }), "UNAUTHORIZED")
       })
-      assert.strictEqual((yield* call("GET", "/v1/account", { key: brief.body.key })).status, 200)
-      yield* sql`UPDATE api_keys SET expires_at = now() WHERE id = ${brief.body.id}::uuid`
-      assertRefused(yield* call("GET", "/v1/account", { key: brief.body.key }), "UNAUTHORIZED")
-    })
   )
 
   it.effect("pages and filters its lists", () =>
@@ -461,7 +467,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operator"
     })
   )
 
-  it.effect("keeps every request of /v1, and when a key was used last", () =>
+  it.effect("ERR-12: keeps every request of /v1, and when a key was used last", () =>
     Effect.gen(function* () {
       const { call, makeCaller, operate } = yield* TestService
       const { applicationId, key, keyId } = yield* makeCaller()
@@ -647,7 +653,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operator"
 layer(TestService.layer({ settings: { rateLimitPerMinute: Option.some(5) } }), { excludeTestServices: true })(
   "A rate limit",
   (it) => {
-    it.effect("is each key's own, and says when to come back", () =>
+    it.effect("ERR-10: is each key's own, and says when to come back", () =>
       Effect.gen(function* () {
         const { call, makeCaller, makeKey, operate } = yield* TestService
         const { applicationId, key } = yield* makeCaller()

@@ -43,7 +43,7 @@ const failuresOf = (endpointId: string | null) =>
   )
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("A change", (it) => {
-  it.effect("of money is committed whatever the address of an endpoint is", () =>
+  it.effect("EVT-11: of money is committed whatever the address of an endpoint is", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -63,7 +63,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A change"
     })
   )
 
-  it.effect("with such a `webhook_url` goes through all its states", () =>
+  it.effect("EVT-11: with such a `webhook_url` goes through all its states", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -80,7 +80,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A change"
   )
 
   it.effect(
-    "is committed and told to the others when one endpoint's deliveries fail for a reason that nobody knows",
+    "EVT-11: is committed and told to the others when one endpoint's deliveries fail for a reason that nobody knows",
     () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
@@ -118,7 +118,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A change"
   )
 
   it.effect(
-    "waits for nobody who changes an endpoint; its deliveries go to who was subscribed when it was committed",
+    "EVT-10, EVT-11: waits for nobody who changes an endpoint; its deliveries go to who was subscribed when it was committed",
     () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
@@ -157,7 +157,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A change"
       })
   )
 
-  it.effect("has deliveries with derived ids: a fan-out done again makes none twice", () =>
+  it.effect("DLV-4: has deliveries with derived ids: a fan-out done again makes none twice", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -237,7 +237,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("One bad d
     })
   )
 
-  it.effect("fails its claim alone, and ends failed with the reason; the others of the round are sent", () =>
+  it.effect("DLV-9: fails its claim alone, and ends failed with the reason; the others of the round are sent", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { accountId } = yield* makeCaller()
@@ -432,46 +432,48 @@ const parked = (condition: string, count: number) =>
 layer(TestService.layer({ settings: { ...settings, webhookEndpointsPerApplication: 10 } }), {
   excludeTestServices: true
 })("An application", (it) => {
-  it.effect("has as many endpoints as WEBHOOK_ENDPOINTS_PER_APPLICATION says, however many are asked for at once", () =>
-    Effect.gen(function* () {
-      const { makeCaller } = yield* TestService
-      const { accountId, key } = yield* makeCaller()
-      const other = yield* makeCaller()
-      const sql = yield* SqlClient
-      const first = yield* registered(key)
-      // More of them than may be stored are under way at once: the counter that their commits increment is locked.
-      const asking = yield* sql.withTransaction(
-        Effect.gen(function* () {
-          yield* sql`SELECT version FROM webhook_endpoint_counters WHERE account_id = ${accountId}::uuid FOR UPDATE`
-          const fiber = yield* Effect.forkChild(
-            Effect.forEach(Array.from({ length: 20 }), () => register(key), { concurrency: 20 })
-          )
-          yield* eventually(
-            sql`SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-            ({ length }) => length >= 10
-          )
-          return fiber
-        })
-      )
-      const answers = yield* Fiber.join(asking)
-      const stored = answers.filter(({ status }) => status === 201)
-      assert.lengthOf(stored, 9)
-      for (const answer of answers.filter(({ status }) => status !== 201)) {
-        assertRefused(answer, "VALIDATION_ERROR")
-        assert.notProperty(answer.body, "details")
-      }
-      yield* registered(other.key)
-      yield* remove(key, first.id)
-      yield* registered(key)
-      assertRefused(yield* register(key), "VALIDATION_ERROR")
-    })
+  it.effect(
+    "END-7: has as many endpoints as WEBHOOK_ENDPOINTS_PER_APPLICATION says, however many are asked for at once",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { accountId, key } = yield* makeCaller()
+        const other = yield* makeCaller()
+        const sql = yield* SqlClient
+        const first = yield* registered(key)
+        // More of them than may be stored are under way at once: the counter that their commits increment is locked.
+        const asking = yield* sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`SELECT version FROM webhook_endpoint_counters WHERE account_id = ${accountId}::uuid FOR UPDATE`
+            const fiber = yield* Effect.forkChild(
+              Effect.forEach(Array.from({ length: 20 }), () => register(key), { concurrency: 20 })
+            )
+            yield* eventually(
+              sql`SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+              ({ length }) => length >= 10
+            )
+            return fiber
+          })
+        )
+        const answers = yield* Fiber.join(asking)
+        const stored = answers.filter(({ status }) => status === 201)
+        assert.lengthOf(stored, 9)
+        for (const answer of answers.filter(({ status }) => status !== 201)) {
+          assertRefused(answer, "VALIDATION_ERROR")
+          assert.notProperty(answer.body, "details")
+        }
+        yield* registered(other.key)
+        yield* remove(key, first.id)
+        yield* registered(key)
+        assertRefused(yield* register(key), "VALIDATION_ERROR")
+      })
   )
 })
 
 layer(TestService.layer({ settings: { ...settings, webhookTimeoutMs: 60_000 } }), { excludeTestServices: true })(
   "A tenant whose receivers hang, all of them",
   (it) => {
-    it.effect("takes a quarter of the places, and delays nobody else's deliveries", () =>
+    it.effect("DLV-9: takes a quarter of the places, and delays nobody else's deliveries", () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
         const hostile = yield* makeCaller()

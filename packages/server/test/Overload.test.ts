@@ -22,7 +22,7 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE } }), { exclu
   "Overload",
   (it) => {
     it.effect(
-      "the database stalls: what is under way is held, the next is answered 503 with `Retry-After`, and after it all goes on",
+      "ERR-9: the database stalls: what is under way is held, the next is answered 503 with `Retry-After`, and after it all goes on",
       () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient

@@ -34,29 +34,31 @@ layer(TestService.layer(), { excludeTestServices: true })("GET /v1/charges", (it
   const idsOf = (list: ChargeList) => list.data.map(({ id }) => id)
 
   describe("the envelope", () => {
-    it.effect("an empty list: `object` `list`, `data` empty, `has_more` false", () =>
+    it.effect("LIST-1: an empty list: `object` `list`, `data` empty, `has_more` false", () =>
       Effect.gen(function* () {
         const { key } = yield* caller
         assert.deepStrictEqual(yield* listed(key), { object: "list", data: [], has_more: false })
       })
     )
 
-    it.effect("limit: default 20; `has_more` is true while more items exist after this page; no total count", () =>
-      Effect.gen(function* () {
-        const { ids, key } = yield* callerWith(21)
-        const first = yield* listed(key)
-        assert.hasAllKeys(first, ["object", "data", "has_more"])
-        assert.deepStrictEqual([idsOf(first), first.has_more], [ids.slice(0, 20), true])
-        const rest = yield* listed(key, `?starting_after=${ids[19]}`)
-        assert.deepStrictEqual([idsOf(rest), rest.has_more], [ids.slice(20), false])
-        const whole = yield* listed(key, "?limit=21")
-        assert.deepStrictEqual([idsOf(whole), whole.has_more], [ids, false])
-        const none = yield* listed(key, `?starting_after=${ids[20]}`)
-        assert.deepStrictEqual(none, { object: "list", data: [], has_more: false })
-      })
+    it.effect(
+      "LIST-1, LIST-3, LIST-5: limit: default 20; `has_more` is true while more items exist after this page; no total count",
+      () =>
+        Effect.gen(function* () {
+          const { ids, key } = yield* callerWith(21)
+          const first = yield* listed(key)
+          assert.hasAllKeys(first, ["object", "data", "has_more"])
+          assert.deepStrictEqual([idsOf(first), first.has_more], [ids.slice(0, 20), true])
+          const rest = yield* listed(key, `?starting_after=${ids[19]}`)
+          assert.deepStrictEqual([idsOf(rest), rest.has_more], [ids.slice(20), false])
+          const whole = yield* listed(key, "?limit=21")
+          assert.deepStrictEqual([idsOf(whole), whole.has_more], [ids, false])
+          const none = yield* listed(key, `?starting_after=${ids[20]}`)
+          assert.deepStrictEqual(none, { object: "list", data: [], has_more: false })
+        })
     )
 
-    it.effect("limit: 1 to 100", () =>
+    it.effect("LIST-3: limit: 1 to 100", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
         const { ids, key } = yield* callerWith(1)
@@ -75,22 +77,24 @@ layer(TestService.layer(), { excludeTestServices: true })("GET /v1/charges", (it
       })
     )
 
-    it.effect("newest first by creation date, and repeating while `has_more` is true gives everything once", () =>
-      Effect.gen(function* () {
-        const { ids, key } = yield* callerWith(7)
-        const seen: Array<string> = []
-        let more = true
-        while (more) {
-          const cursor = seen.length === 0 ? "" : `&starting_after=${seen.at(-1)}`
-          const { data, has_more } = yield* listed(key, `?limit=3${cursor}`)
-          seen.push(...data.map(({ id }) => id))
-          more = has_more
-        }
-        assert.deepStrictEqual(seen, ids)
-      })
+    it.effect(
+      "LIST-2, LIST-4: newest first by creation date, and repeating while `has_more` is true gives everything once",
+      () =>
+        Effect.gen(function* () {
+          const { ids, key } = yield* callerWith(7)
+          const seen: Array<string> = []
+          let more = true
+          while (more) {
+            const cursor = seen.length === 0 ? "" : `&starting_after=${seen.at(-1)}`
+            const { data, has_more } = yield* listed(key, `?limit=3${cursor}`)
+            seen.push(...data.map(({ id }) => id))
+            more = has_more
+          }
+          assert.deepStrictEqual(seen, ids)
+        })
     )
 
-    it.effect("charges created while paginating do not shift items between pages", () =>
+    it.effect("LIST-2: charges created while paginating do not shift items between pages", () =>
       Effect.gen(function* () {
         const { ids, key } = yield* callerWith(5)
         const first = yield* listed(key, "?limit=2")
@@ -107,7 +111,7 @@ layer(TestService.layer(), { excludeTestServices: true })("GET /v1/charges", (it
       })
     )
 
-    it.effect("charges created at the same time come in a strict order, on pages as in one list", () =>
+    it.effect("LIST-2: charges created at the same time come in a strict order, on pages as in one list", () =>
       Effect.gen(function* () {
         const { key } = yield* caller
         yield* Effect.forEach(Array.from({ length: 30 }), () => created(key), { concurrency: "unbounded" })
@@ -123,7 +127,7 @@ layer(TestService.layer(), { excludeTestServices: true })("GET /v1/charges", (it
     )
   })
 
-  describe("malformed query values: 400 `VALIDATION_ERROR`, `details` names the parameter", () => {
+  describe("LIST-7: malformed query values: 400 `VALIDATION_ERROR`, `details` names the parameter", () => {
     it.effect.each([
       [
         "limit",
@@ -211,7 +215,7 @@ layer(TestService.layer(), { excludeTestServices: true })("GET /v1/charges", (it
       })
     )
 
-    it.effect("unknown fields in a query: ignored", () =>
+    it.effect("API-5: unknown fields in a query: ignored", () =>
       Effect.gen(function* () {
         const { ids, key } = yield* callerWith(1)
         for (const query of [
@@ -240,7 +244,7 @@ layer(TestService.layer(), { excludeTestServices: true })("GET /v1/charges", (it
     )
 
     it.effect.prop(
-      "any text as any parameter is a page or a `VALIDATION_ERROR` of that parameter, never 500",
+      "LIST-7: any text as any parameter is a page or a `VALIDATION_ERROR` of that parameter, never 500",
       [
         Schema.Literals(["limit", "starting_after", "status", "method", "created_after", "created_before"]),
         Arbitrary.filter(Arbitrary.schema(Schema.String), (text) => text.isWellFormed())
@@ -256,7 +260,7 @@ layer(TestService.layer(), { excludeTestServices: true })("GET /v1/charges", (it
   })
 
   describe("`starting_after`", () => {
-    it.effect("names nothing in this list's scope: 400 `VALIDATION_ERROR`", () =>
+    it.effect("LIST-4, LIST-7: names nothing in this list's scope: 400 `VALIDATION_ERROR`", () =>
       Effect.gen(function* () {
         const { key } = yield* callerWith(1)
         const stranger = yield* callerWith(1)
@@ -271,7 +275,7 @@ layer(TestService.layer(), { excludeTestServices: true })("GET /v1/charges", (it
       })
     )
 
-    it.effect("The scope of a cursor is the account's items of that list, filters aside", () =>
+    it.effect("LIST-4: The scope of a cursor is the account's items of that list, filters aside", () =>
       Effect.gen(function* () {
         const { key } = yield* caller
         const older = yield* created(key)
@@ -296,7 +300,7 @@ layer(TestService.layer(), { excludeTestServices: true })("GET /v1/charges", (it
   })
 
   describe("filters", () => {
-    it.effect("`status`: one of the charge states", () =>
+    it.effect("CHG-20: `status`: one of the charge states", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
         const { key } = yield* caller
@@ -319,7 +323,7 @@ layer(TestService.layer(), { excludeTestServices: true })("GET /v1/charges", (it
       })
     )
 
-    it.effect("`method=boleto|card` is a known filter on charges", () =>
+    it.effect("CHG-20: `method=boleto|card` is a known filter on charges", () =>
       Effect.gen(function* () {
         const { ids, key } = yield* callerWith(2)
         assert.deepStrictEqual(idsOf(yield* listed(key, "?method=pix")), ids)
@@ -347,7 +351,7 @@ layer(TestService.layer(), { excludeTestServices: true })("GET /v1/charges", (it
       return { key, newest, same, oldest }
     })
 
-    it.effect("Only charges created after (before) this instant: the instant itself is neither", () =>
+    it.effect("LIST-6, CHG-20: Only charges created after (before) this instant: the instant itself is neither", () =>
       Effect.gen(function* () {
         const { key, newest, oldest, same } = yield* threeAround("2026-03-04T05:06:07.008Z")
         const after = (instant: string) => Effect.map(listed(key, `?created_after=${encoded(instant)}`), idsOf)
@@ -368,7 +372,7 @@ layer(TestService.layer(), { excludeTestServices: true })("GET /v1/charges", (it
       })
     )
 
-    it.effect("Instants need an offset or `Z`, and mean the same with either", () =>
+    it.effect("API-2: Instants need an offset or `Z`, and mean the same with either", () =>
       Effect.gen(function* () {
         const { key, newest } = yield* threeAround("2026-03-04T05:06:07.008Z")
         for (const instant of [
@@ -412,16 +416,18 @@ layer(TestService.layer(), { excludeTestServices: true })("GET /v1/charges", (it
       })
     )
 
-    it.effect("the instant of a charge, as the API writes it, parts what came before it from what came after", () =>
-      Effect.gen(function* () {
-        const { key } = yield* caller
-        const first = yield* created(key)
-        yield* created(key)
-        const after = yield* listed(key, `?created_after=${first.created_at}`)
-        assert.notInclude(idsOf(after), first.id)
-        const before = yield* listed(key, `?created_before=${first.created_at}`)
-        assert.deepStrictEqual(idsOf(before), [])
-      })
+    it.effect(
+      "API-2: the instant of a charge, as the API writes it, parts what came before it from what came after",
+      () =>
+        Effect.gen(function* () {
+          const { key } = yield* caller
+          const first = yield* created(key)
+          yield* created(key)
+          const after = yield* listed(key, `?created_after=${first.created_at}`)
+          assert.notInclude(idsOf(after), first.id)
+          const before = yield* listed(key, `?created_before=${first.created_at}`)
+          assert.deepStrictEqual(idsOf(before), [])
+        })
     )
   })
 })

@@ -41,7 +41,7 @@ const parked = (id: string) =>
   )
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Pauses of an account", (it) => {
-  it.effect("paused payouts are accepted and can be approved, and wait in `processing` unsent", () =>
+  it.effect("PAY-16: paused payouts are accepted and can be approved, and wait in `processing` unsent", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const { accountId, key } = yield* funded(10_000)
@@ -63,7 +63,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Pauses of
     })
   )
 
-  it.effect("while charges are paused a creation is ACCOUNT_INACTIVE, and a known key is replayed", () =>
+  it.effect("CHG-15: while charges are paused a creation is ACCOUNT_INACTIVE, and a known key is replayed", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { accountId, applicationId, key } = yield* makeCaller()
@@ -81,42 +81,44 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Pauses of
     })
   )
 
-  it.effect("an inactive account: nothing new goes out, what went is followed, and payers get refunds", () =>
-    Effect.gen(function* () {
-      const { operate } = yield* TestService
-      const { accountId, key } = yield* funded(10_000, { auto_payout_enabled: false })
-      const charge = yield* paidCharge(key, 1000)
-      const [pending, canceled, sent, waiting] = [
-        yield* paidOut(key),
-        yield* paidOut(key),
-        yield* paidOut(key, holding),
-        yield* paidOut(key)
-      ]
-      yield* operated("POST", `/payouts/${sent.id}/approve`)
-      yield* handedOver(key, sent.id)
-      yield* patched(accountId, { payouts_paused: true })
-      yield* operated("POST", `/payouts/${waiting.id}/approve`)
-      yield* parked(waiting.id)
-      yield* patched(accountId, { status: "inactive", payouts_paused: false })
+  it.effect(
+    "PAY-16, PAY-22: an inactive account: nothing new goes out, what went is followed, and payers get refunds",
+    () =>
+      Effect.gen(function* () {
+        const { operate } = yield* TestService
+        const { accountId, key } = yield* funded(10_000, { auto_payout_enabled: false })
+        const charge = yield* paidCharge(key, 1000)
+        const [pending, canceled, sent, waiting] = [
+          yield* paidOut(key),
+          yield* paidOut(key),
+          yield* paidOut(key, holding),
+          yield* paidOut(key)
+        ]
+        yield* operated("POST", `/payouts/${sent.id}/approve`)
+        yield* handedOver(key, sent.id)
+        yield* patched(accountId, { payouts_paused: true })
+        yield* operated("POST", `/payouts/${waiting.id}/approve`)
+        yield* parked(waiting.id)
+        yield* patched(accountId, { status: "inactive", payouts_paused: false })
 
-      assertRefused(yield* operate("POST", `/operator/v1/payouts/${pending.id}/approve`), "INVALID_STATE")
-      assert.strictEqual((yield* retrievePayout(key, pending.id)).body.status, "pending")
-      assertRefused(yield* payOut(key), "ACCOUNT_INACTIVE")
-      yield* operated("POST", `/payouts/${canceled.id}/cancel`)
-      yield* operated("POST", `/charges/${charge.id}/refund`)
-      yield* simulated(`/payouts/${sent.id}/complete`)
-      yield* payoutReaching(key, sent.id, "completed")
-      assert.strictEqual((yield* retrievePayout(key, waiting.id)).body.processed_at, null)
+        assertRefused(yield* operate("POST", `/operator/v1/payouts/${pending.id}/approve`), "INVALID_STATE")
+        assert.strictEqual((yield* retrievePayout(key, pending.id)).body.status, "pending")
+        assertRefused(yield* payOut(key), "ACCOUNT_INACTIVE")
+        yield* operated("POST", `/payouts/${canceled.id}/cancel`)
+        yield* operated("POST", `/charges/${charge.id}/refund`)
+        yield* simulated(`/payouts/${sent.id}/complete`)
+        yield* payoutReaching(key, sent.id, "completed")
+        assert.strictEqual((yield* retrievePayout(key, waiting.id)).body.processed_at, null)
 
-      yield* patched(accountId, { status: "active" })
-      yield* payoutReaching(key, waiting.id, "completed")
-      yield* operated("POST", `/payouts/${pending.id}/approve`)
-      yield* payoutReaching(key, pending.id, "completed")
-      assert.deepInclude(yield* keptOf(accountId), { available: 8500, payouts_in_transit: 0 })
-    })
+        yield* patched(accountId, { status: "active" })
+        yield* payoutReaching(key, waiting.id, "completed")
+        yield* operated("POST", `/payouts/${pending.id}/approve`)
+        yield* payoutReaching(key, pending.id, "completed")
+        assert.deepInclude(yield* keptOf(accountId), { available: 8500, payouts_in_transit: 0 })
+      })
   )
 
-  it.effect("approving while the account is made inactive: approved before it, or refused", () =>
+  it.effect("PAY-22: approving while the account is made inactive: approved before it, or refused", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const { accountId, key } = yield* funded(10_000, { auto_payout_enabled: false })
@@ -163,7 +165,7 @@ const backlog = Effect.fnUntraced(function* (count: number, dueAgoS: number, pay
 layer(servicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databaseConnections: 4 }), {
   excludeTestServices: true
 })("A hand-over", (it) => {
-  it.effect("that did not come to an answer is not repeated for an account that was stopped meanwhile", () =>
+  it.effect("PAY-16: that did not come to an answer is not repeated for an account that was stopped meanwhile", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const payouts = yield* Payouts

@@ -39,7 +39,7 @@ import { type Fields, newKey, TestService } from "./support/Service.ts"
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0, webhookAllowedNetworks: loopback }
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/payouts", (it) => {
-  it.effect("Response 201 with a `payout` object", () =>
+  it.effect("API-4, PAY-18: Response 201 with a `payout` object", () =>
     Effect.gen(function* () {
       const { key } = yield* funded(10_000, { payout_fee: { fixed: 100, basis_points: 50 } })
       const { url } = yield* receiver()
@@ -82,7 +82,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
   )
 
   it.effect(
-    "`null` for an optional field is the same as absent; only amount, pix_key_type and pix_key are required",
+    "API-6, PAY-10, PAY-12, PAY-17: `null` for an optional field is the same as absent; only amount, pix_key_type and pix_key are required",
     () =>
       Effect.gen(function* () {
         const { key } = yield* funded(10_000)
@@ -128,7 +128,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
       sent: "123E4567-E12B-12D1-A456-426655440000",
       kept: "123e4567-e12b-12d1-a456-426655440000"
     }
-  ])("Pix keys: $type $sent", ({ kept, sent, type }) =>
+  ])("PAY-10, PAY-11: Pix keys: $type $sent", ({ kept, sent, type }) =>
     Effect.gen(function* () {
       const { key } = yield* funded(500)
       const { recipient } = yield* paidOut(key, { pix_key_type: type, pix_key: sent })
@@ -291,7 +291,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
       })
   )
 
-  it.effect("every field's type and length: `VALIDATION_ERROR`, all bad fields at once", () =>
+  it.effect("PAY-12, PAY-13, ERR-3: every field's type and length: `VALIDATION_ERROR`, all bad fields at once", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -327,7 +327,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
     })
   )
 
-  it.effect("the longest of every field is accepted, counted in code points", () =>
+  it.effect("API-10, PAY-12: the longest of every field is accepted, counted in code points", () =>
     Effect.gen(function* () {
       const { key } = yield* funded(1000)
       const fields = {
@@ -346,42 +346,44 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
     })
   )
 
-  it.effect("order of checks: validation, method, amount, document, webhook_url, account rules, balance", () =>
-    Effect.gen(function* () {
-      const { makeCaller } = yield* TestService
-      const { key } = yield* makeCaller({ account: { status: "inactive", onboarding_status: "pending" } })
-      const { accountId, key: restricted } = yield* makeCaller({ account: { onboarding_status: "in_review" } })
-      const bad = {
-        amount: 499,
-        method: "ted",
-        recipient_document: "1",
-        webhook_url: "http://10.0.0.1/hook",
-        description: "x".repeat(141)
-      }
-      assertRefused(yield* payOut(key, bad), "VALIDATION_ERROR", ["description"])
-      const noLonger = { ...bad, description: "" }
-      assertRefused(yield* payOut(key, noLonger), "METHOD_NOT_SUPPORTED", ["method"])
-      assertRefused(yield* payOut(key, { ...noLonger, method: "pix" }), "AMOUNT_BELOW_MINIMUM", ["amount"])
-      const enough = { ...noLonger, method: "pix", amount: 500 }
-      assertRefused(yield* payOut(key, enough), "INVALID_DOCUMENT", ["recipient_document"])
-      const documented = { ...enough, recipient_document: "529.982.247-25" }
-      assertRefused(yield* payOut(key, documented), "INVALID_WEBHOOK_URL", ["webhook_url"])
-      // ACCOUNT_INACTIVE before ACCOUNT_RESTRICTED, both before the balance.
-      assertRefused(yield* payOut(key), "ACCOUNT_INACTIVE")
-      assertRefused(yield* payOut(restricted), "ACCOUNT_RESTRICTED")
-      for (const onboarding_status of ["pending", "rejected"]) {
-        yield* operated("PATCH", `/accounts/${accountId}`, { onboarding_status })
+  it.effect(
+    "ERR-2, PAY-13: order of checks: validation, method, amount, document, webhook_url, account rules, balance",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { key } = yield* makeCaller({ account: { status: "inactive", onboarding_status: "pending" } })
+        const { accountId, key: restricted } = yield* makeCaller({ account: { onboarding_status: "in_review" } })
+        const bad = {
+          amount: 499,
+          method: "ted",
+          recipient_document: "1",
+          webhook_url: "http://10.0.0.1/hook",
+          description: "x".repeat(141)
+        }
+        assertRefused(yield* payOut(key, bad), "VALIDATION_ERROR", ["description"])
+        const noLonger = { ...bad, description: "" }
+        assertRefused(yield* payOut(key, noLonger), "METHOD_NOT_SUPPORTED", ["method"])
+        assertRefused(yield* payOut(key, { ...noLonger, method: "pix" }), "AMOUNT_BELOW_MINIMUM", ["amount"])
+        const enough = { ...noLonger, method: "pix", amount: 500 }
+        assertRefused(yield* payOut(key, enough), "INVALID_DOCUMENT", ["recipient_document"])
+        const documented = { ...enough, recipient_document: "529.982.247-25" }
+        assertRefused(yield* payOut(key, documented), "INVALID_WEBHOOK_URL", ["webhook_url"])
+        // ACCOUNT_INACTIVE before ACCOUNT_RESTRICTED, both before the balance.
+        assertRefused(yield* payOut(key), "ACCOUNT_INACTIVE")
         assertRefused(yield* payOut(restricted), "ACCOUNT_RESTRICTED")
-      }
-      yield* operated("PATCH", `/accounts/${accountId}`, { onboarding_status: "completed" })
-      assertRefused(yield* payOut(restricted), "INSUFFICIENT_BALANCE")
-      yield* operated("PATCH", `/accounts/${accountId}`, { status: "inactive" })
-      assertRefused(yield* payOut(restricted), "ACCOUNT_INACTIVE")
-      assert.deepStrictEqual((yield* listedPayouts(restricted)).data, [])
-    })
+        for (const onboarding_status of ["pending", "rejected"]) {
+          yield* operated("PATCH", `/accounts/${accountId}`, { onboarding_status })
+          assertRefused(yield* payOut(restricted), "ACCOUNT_RESTRICTED")
+        }
+        yield* operated("PATCH", `/accounts/${accountId}`, { onboarding_status: "completed" })
+        assertRefused(yield* payOut(restricted), "INSUFFICIENT_BALANCE")
+        yield* operated("PATCH", `/accounts/${accountId}`, { status: "inactive" })
+        assertRefused(yield* payOut(restricted), "ACCOUNT_INACTIVE")
+        assert.deepStrictEqual((yield* listedPayouts(restricted)).data, [])
+      })
   )
 
-  it.effect("charges are allowed on an account whose onboarding is not completed, payouts are not", () =>
+  it.effect("PAY-14: charges are allowed on an account whose onboarding is not completed, payouts are not", () =>
     Effect.gen(function* () {
       const { key } = yield* funded(5000, { onboarding_status: "pending" })
       assertRefused(yield* payOut(key), "ACCOUNT_RESTRICTED")
@@ -389,7 +391,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
     })
   )
 
-  it.effect("`webhook_url`: public http(s) URL, up to 2048 characters", () =>
+  it.effect("URL-5: `webhook_url`: public http(s) URL, up to 2048 characters", () =>
     Effect.gen(function* () {
       const { key } = yield* funded(500)
       for (const webhook_url of ["http://10.0.0.1/", "ftp://example.com/", "no url", "", "https://user@example.com/"]) {
@@ -403,7 +405,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
     })
   )
 
-  it.effect("`method` any string but `pix` on creation: METHOD_NOT_SUPPORTED", () =>
+  it.effect("PAY-17: `method` any string but `pix` on creation: METHOD_NOT_SUPPORTED", () =>
     Effect.gen(function* () {
       const { key } = yield* funded(500)
       for (const method of ["ted", "boleto", "card", "PIX", ""]) {
@@ -412,7 +414,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
     })
   )
 
-  it.effect("An amount below 500 gives 400 `AMOUNT_BELOW_MINIMUM`", () =>
+  it.effect("PAY-8: An amount below 500 gives 400 `AMOUNT_BELOW_MINIMUM`", () =>
     Effect.gen(function* () {
       const { key } = yield* funded(500)
       for (const amount of [499, 1, 0, -1, -500, Number.MIN_SAFE_INTEGER]) {
@@ -422,7 +424,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
     })
   )
 
-  it.effect("largest amount: 999999999999 cents, and its fee is exact", () =>
+  it.effect("PAY-8: largest amount: 999999999999 cents, and its fee is exact", () =>
     Effect.gen(function* () {
       const payout_fee = { fixed: 1, basis_points: 9999 }
       const { accountId, key } = yield* funded(MAX_CENTS, { payout_fee })
@@ -445,16 +447,18 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
     { fixed: 0, basis_points: 10, amount: 500, fee: 1 },
     { fixed: 7, basis_points: 99, amount: 1550, fee: 22 },
     { fixed: 1, basis_points: 10_000, amount: 700, fee: 701 }
-  ])("payout fee: $fixed + round_half_up($amount * $basis_points / 10000)", ({ amount, basis_points, fee, fixed }) =>
-    Effect.gen(function* () {
-      const { key } = yield* funded(20_000, { payout_fee: { fixed, basis_points } })
-      assert.strictEqual((yield* paidOut(key, { amount })).fee, fee)
-      assert.strictEqual(payoutFee(amount, { fixed, basis_points }), fee)
-      assert.strictEqual(yield* availableOf(key), 20_000 - amount - fee)
-    })
+  ])(
+    "PAY-9: payout fee: $fixed + round_half_up($amount * $basis_points / 10000)",
+    ({ amount, basis_points, fee, fixed }) =>
+      Effect.gen(function* () {
+        const { key } = yield* funded(20_000, { payout_fee: { fixed, basis_points } })
+        assert.strictEqual((yield* paidOut(key, { amount })).fee, fee)
+        assert.strictEqual(payoutFee(amount, { fixed, basis_points }), fee)
+        assert.strictEqual(yield* availableOf(key), 20_000 - amount - fee)
+      })
   )
 
-  it.effect("When available is lower than amount plus fee, the answer is 400 `INSUFFICIENT_BALANCE`", () =>
+  it.effect("PAY-2: When available is lower than amount plus fee, the answer is 400 `INSUFFICIENT_BALANCE`", () =>
     Effect.gen(function* () {
       const { accountId, key } = yield* funded(10_000, { payout_fee: { fixed: 30, basis_points: 100 } })
       // 9872 + 30 + 99 = 10001; 9871 + 30 + 99 = 10000
@@ -470,7 +474,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
     })
   )
 
-  it.effect("money that is received but not yet released cannot be spent", () =>
+  it.effect("BAL-1: money that is received but not yet released cannot be spent", () =>
     Effect.gen(function* () {
       const { key } = yield* funded(10_000, { release_delay: 3600 })
       assertRefused(yield* payOut(key), "INSUFFICIENT_BALANCE")
@@ -478,34 +482,36 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
     })
   )
 
-  it.effect("401 key, 403 scope, 400 IDEMPOTENCY_KEY_REQUIRED, and 8 to 255 visible ASCII characters", () =>
-    Effect.gen(function* () {
-      const { call, makeKey } = yield* TestService
-      const { applicationId, key } = yield* funded(5000)
-      const { key: reader } = yield* makeKey(applicationId, { scopes: ["payout:read"] })
-      const { key: writer } = yield* makeKey(applicationId, { scopes: ["payout:write"] })
-      const { key: stranger } = yield* makeKey(applicationId, { scopes: ["charge:read", "charge:write"] })
-      const body = somePayout
-      assertRefused(yield* call("POST", "/v1/payouts", { body }), "UNAUTHORIZED")
-      assertRefused(yield* call("POST", "/v1/payouts", { key: reader, body }), "INSUFFICIENT_SCOPE", ["payout:write"])
-      assertRefused(yield* call("POST", "/v1/payouts", { key: writer, body: "{" }), "IDEMPOTENCY_KEY_REQUIRED")
-      assertRefused(yield* payOut(writer, {}, ""), "IDEMPOTENCY_KEY_REQUIRED")
-      for (const bad of ["1234567", "x".repeat(256), "1234 5678"]) {
-        assertRefused(yield* payOut(writer, { amount: 1 }, bad), "VALIDATION_ERROR", ["Idempotency-Key"])
-      }
-      const { id } = yield* paidOut(writer, {}, "12345678")
-      assert.notStrictEqual((yield* paidOut(writer, {}, "x".repeat(255))).id, id)
-      assertRefused(yield* call("GET", `/v1/payouts/${id}`, { key: writer }), "INSUFFICIENT_SCOPE", ["payout:read"])
-      assertRefused(yield* call("GET", "/v1/payouts", { key: writer }), "INSUFFICIENT_SCOPE", ["payout:read"])
-      assertRefused(yield* call("GET", "/v1/balance", { key: stranger }), "INSUFFICIENT_SCOPE", ["balance:read"])
-      assertRefused(yield* call("GET", "/v1/account", { key: stranger }), "INSUFFICIENT_SCOPE", ["account:read"])
-      assert.strictEqual((yield* retrievePayout(reader, id)).status, 200)
-      assert.strictEqual((yield* retrievePayout(key, id)).status, 200)
-    })
+  it.effect(
+    "IDEM-1, IDEM-2, ERR-2: 401 key, 403 scope, 400 IDEMPOTENCY_KEY_REQUIRED, and 8 to 255 visible ASCII characters",
+    () =>
+      Effect.gen(function* () {
+        const { call, makeKey } = yield* TestService
+        const { applicationId, key } = yield* funded(5000)
+        const { key: reader } = yield* makeKey(applicationId, { scopes: ["payout:read"] })
+        const { key: writer } = yield* makeKey(applicationId, { scopes: ["payout:write"] })
+        const { key: stranger } = yield* makeKey(applicationId, { scopes: ["charge:read", "charge:write"] })
+        const body = somePayout
+        assertRefused(yield* call("POST", "/v1/payouts", { body }), "UNAUTHORIZED")
+        assertRefused(yield* call("POST", "/v1/payouts", { key: reader, body }), "INSUFFICIENT_SCOPE", ["payout:write"])
+        assertRefused(yield* call("POST", "/v1/payouts", { key: writer, body: "{" }), "IDEMPOTENCY_KEY_REQUIRED")
+        assertRefused(yield* payOut(writer, {}, ""), "IDEMPOTENCY_KEY_REQUIRED")
+        for (const bad of ["1234567", "x".repeat(256), "1234 5678"]) {
+          assertRefused(yield* payOut(writer, { amount: 1 }, bad), "VALIDATION_ERROR", ["Idempotency-Key"])
+        }
+        const { id } = yield* paidOut(writer, {}, "12345678")
+        assert.notStrictEqual((yield* paidOut(writer, {}, "x".repeat(255))).id, id)
+        assertRefused(yield* call("GET", `/v1/payouts/${id}`, { key: writer }), "INSUFFICIENT_SCOPE", ["payout:read"])
+        assertRefused(yield* call("GET", "/v1/payouts", { key: writer }), "INSUFFICIENT_SCOPE", ["payout:read"])
+        assertRefused(yield* call("GET", "/v1/balance", { key: stranger }), "INSUFFICIENT_SCOPE", ["balance:read"])
+        assertRefused(yield* call("GET", "/v1/account", { key: stranger }), "INSUFFICIENT_SCOPE", ["account:read"])
+        assert.strictEqual((yield* retrievePayout(reader, id)).status, 200)
+        assert.strictEqual((yield* retrievePayout(key, id)).status, 200)
+      })
   )
 
   it.effect(
-    "Repeating a call with the same key returns the resource as it is now, 201, `Idempotent-Replayed: true`",
+    "IDEM-4: Repeating a call with the same key returns the resource as it is now, 201, `Idempotent-Replayed: true`",
     () =>
       Effect.gen(function* () {
         const { call } = yield* TestService
@@ -542,7 +548,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
   )
 
   it.effect(
-    "Its scope is (application, kind of resource): the same value on a charge and on a payout are two operations",
+    "IDEM-3: Its scope is (application, kind of resource): the same value on a charge and on a payout are two operations",
     () =>
       Effect.gen(function* () {
         const { makeApplication, makeKey } = yield* TestService
@@ -563,22 +569,24 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
       })
   )
 
-  it.effect("two calls with one new key at the same time: one resource, the loser gets the winner's as a replay", () =>
-    Effect.gen(function* () {
-      const { key } = yield* funded(100_000)
-      const idempotencyKey = newKey()
-      const answers = yield* Effect.forEach(
-        Array.from({ length: 50 }, (_, index) => index),
-        (index) => payOut(key, { amount: 500 + index, ...holding }, idempotencyKey),
-        { concurrency: "unbounded" }
-      )
-      assert.deepStrictEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
-      assert.strictEqual(new Set(answers.map(({ body }) => body.id)).size, 1)
-      assert.strictEqual(answers.filter(({ headers }) => headers["idempotent-replayed"] === undefined).length, 1)
-      const { data } = yield* listedPayouts(key)
-      assert.strictEqual(data.length, 1)
-      assert.strictEqual(yield* availableOf(key), 100_000 - data[0]!.amount)
-    })
+  it.effect(
+    "IDEM-5: two calls with one new key at the same time: one resource, the loser gets the winner's as a replay",
+    () =>
+      Effect.gen(function* () {
+        const { key } = yield* funded(100_000)
+        const idempotencyKey = newKey()
+        const answers = yield* Effect.forEach(
+          Array.from({ length: 50 }, (_, index) => index),
+          (index) => payOut(key, { amount: 500 + index, ...holding }, idempotencyKey),
+          { concurrency: "unbounded" }
+        )
+        assert.deepStrictEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
+        assert.strictEqual(new Set(answers.map(({ body }) => body.id)).size, 1)
+        assert.strictEqual(answers.filter(({ headers }) => headers["idempotent-replayed"] === undefined).length, 1)
+        const { data } = yield* listedPayouts(key)
+        assert.strictEqual(data.length, 1)
+        assert.strictEqual(yield* availableOf(key), 100_000 - data[0]!.amount)
+      })
   )
 
   it.effect("an answer that is refused claims no key", () =>
@@ -599,7 +607,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `status`", (it) => {
   it.effect(
-    "`auto_payout_enabled` true: `processing`; payment.pix.created and payment.pix.processing; completed is not dispatched",
+    "PAY-3, EVT-12: `auto_payout_enabled` true: `processing`; payment.pix.created and payment.pix.processing; completed is not dispatched",
     () =>
       Effect.gen(function* () {
         const { url } = yield* receiver()
@@ -633,7 +641,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
       })
   )
 
-  it.effect("`auto_payout_enabled` false: `pending`, until someone releases it", () =>
+  it.effect("PAY-3: `auto_payout_enabled` false: `pending`, until someone releases it", () =>
     Effect.gen(function* () {
       const { url } = yield* receiver()
       const { key } = yield* funded(10_000, { auto_payout_enabled: false, payout_fee: { fixed: 100, basis_points: 0 } })
@@ -660,7 +668,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
     })
   )
 
-  it.effect("a payout that is not released is not handed to the acquirer", () =>
+  it.effect("PAY-3: a payout that is not released is not handed to the acquirer", () =>
     Effect.gen(function* () {
       const { key } = yield* funded(10_000, { auto_payout_enabled: false })
       const sql = yield* SqlClient
@@ -677,28 +685,30 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
     })
   )
 
-  it.effect("`completed`: money delivered, `end_to_end_id` is filled, `processed_at` is when it left", () =>
-    Effect.gen(function* () {
-      const { key } = yield* funded(10_000)
-      const byItself = yield* paidOut(key)
-      const told = yield* paidOut(key, holding)
-      const taken = yield* handedOver(key, told.id)
-      assert.deepInclude(taken, { status: "processing", end_to_end_id: null, sequence: 1 })
-      yield* simulated(`/payouts/${told.id}/complete`)
-      for (const { created_at, id } of [byItself, told]) {
-        const { end_to_end_id, failure_reason, processed_at } = yield* payoutReaching(key, id, "completed")
-        assert.match(String(end_to_end_id), /^E00000000\d{12}[A-Za-z0-9]{11}$/)
-        assert.match(String(processed_at), instant)
-        assert.isTrue(processed_at! >= created_at)
-        assert.isNull(failure_reason)
-      }
-      assert.strictEqual((yield* retrievePayout(key, told.id)).body.processed_at, taken.processed_at)
-      const all = yield* listedPayouts(key)
-      assert.strictEqual(new Set(all.data.map(({ end_to_end_id }) => end_to_end_id)).size, 2)
-    })
+  it.effect(
+    "PAY-5, PAY-7: `completed`: money delivered, `end_to_end_id` is filled, `processed_at` is when it left",
+    () =>
+      Effect.gen(function* () {
+        const { key } = yield* funded(10_000)
+        const byItself = yield* paidOut(key)
+        const told = yield* paidOut(key, holding)
+        const taken = yield* handedOver(key, told.id)
+        assert.deepInclude(taken, { status: "processing", end_to_end_id: null, sequence: 1 })
+        yield* simulated(`/payouts/${told.id}/complete`)
+        for (const { created_at, id } of [byItself, told]) {
+          const { end_to_end_id, failure_reason, processed_at } = yield* payoutReaching(key, id, "completed")
+          assert.match(String(end_to_end_id), /^E00000000\d{12}[A-Za-z0-9]{11}$/)
+          assert.match(String(processed_at), instant)
+          assert.isTrue(processed_at! >= created_at)
+          assert.isNull(failure_reason)
+        }
+        assert.strictEqual((yield* retrievePayout(key, told.id)).body.processed_at, taken.processed_at)
+        const all = yield* listedPayouts(key)
+        assert.strictEqual(new Set(all.data.map(({ end_to_end_id }) => end_to_end_id)).size, 2)
+      })
   )
 
-  it.effect("`failed`: amount and fee go back to the balance; `failure_reason` is filled", () =>
+  it.effect("PAY-5: `failed`: amount and fee go back to the balance; `failure_reason` is filled", () =>
     Effect.gen(function* () {
       const { url } = yield* receiver()
       const { accountId, key } = yield* funded(10_000, { payout_fee: { fixed: 0, basis_points: 1000 } })
@@ -731,7 +741,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
     })
   )
 
-  it.effect("`canceled` means canceled before sending; amount and fee return to the balance", () =>
+  it.effect("PAY-5: `canceled` means canceled before sending; amount and fee return to the balance", () =>
     Effect.gen(function* () {
       const { url } = yield* receiver()
       const account = { auto_payout_enabled: false, payout_fee: { fixed: 77, basis_points: 0 } }
@@ -749,7 +759,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
     })
   )
 
-  it.effect("approve and cancel: `pending` only, else 409 INVALID_STATE; unknown: NOT_FOUND", () =>
+  it.effect("PAY-4: approve and cancel: `pending` only, else 409 INVALID_STATE; unknown: NOT_FOUND", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const { accountId, key } = yield* funded(10_000, { auto_payout_enabled: false })
@@ -836,7 +846,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
     })
   )
 
-  it.effect("a repeated or out-of-order report changes nothing", () =>
+  it.effect("PAY-4: a repeated or out-of-order report changes nothing", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const { accountId, key } = yield* funded(10_000, { auto_payout_enabled: false })
@@ -860,7 +870,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
     })
   )
 
-  it.effect("many equal reports at once move the money once", () =>
+  it.effect("PAY-5: many equal reports at once move the money once", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const { accountId, key } = yield* funded(10_000, { payout_fee: { fixed: 10, basis_points: 0 } })
@@ -886,7 +896,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
   )
 
   it.effect(
-    "an unclear answer is never taken for a refusal: the outcome is asked for until known, and one Pix is sent",
+    "PAY-6: an unclear answer is never taken for a refusal: the outcome is asked for until known, and one Pix is sent",
     () =>
       Effect.gen(function* () {
         const { accountId, key } = yield* funded(10_000)
@@ -963,7 +973,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
 const unsettled = { ...settings, simulatorSettleMs: 3_600_000 }
 
 layer(TestService.layer({ settings: unsettled }), { excludeTestServices: true })("TED payouts", (it) => {
-  it.effect("may have method `ted`, use the same balance, pay the fee and emit `payment.ted.*`", () =>
+  it.effect("PAY-15, PAY-21: may have method `ted`, use the same balance, pay the fee and emit `payment.ted.*`", () =>
     Effect.gen(function* () {
       const { call } = yield* TestService
       const { url } = yield* receiver()
@@ -1040,7 +1050,7 @@ layer(TestService.layer({ settings: unsettled }), { excludeTestServices: true })
 })
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Payouts from the dashboard", (it) => {
-  it.effect("obey `auto_payout_enabled`, the balance and the account's rules", () =>
+  it.effect("PAY-20: obey `auto_payout_enabled`, the balance and the account's rules", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const { accountId, key } = yield* funded(1000, { auto_payout_enabled: false })
@@ -1068,7 +1078,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payouts f
     })
   )
 
-  it.effect("take an optional `Idempotency-Key`", () =>
+  it.effect("IDEM-10: take an optional `Idempotency-Key`", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const { accountId, key } = yield* funded(10_000)
@@ -1097,7 +1107,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payouts f
 layer(TestService.layer({ settings }), { excludeTestServices: true })(
   "GET /v1/payouts, /v1/balance, /v1/account",
   (it) => {
-    it.effect("Unknown id or id of another account gives 404 `PAYOUT_NOT_FOUND`", () =>
+    it.effect("API-9, PAY-19: Unknown id or id of another account gives 404 `PAYOUT_NOT_FOUND`", () =>
       Effect.gen(function* () {
         const { makeApplication, makeCaller, makeKey } = yield* TestService
         const { accountId, key } = yield* funded(5000)
@@ -1117,7 +1127,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
     )
 
     it.effect(
-      "a list envelope of payouts, newest first; the cursor is the id of the last item of the previous page",
+      "LIST-1, LIST-2, PAY-15: a list envelope of payouts, newest first; the cursor is the id of the last item of the previous page",
       () =>
         Effect.gen(function* () {
           const { makeCaller } = yield* TestService
@@ -1156,7 +1166,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
     )
 
     it.effect(
-      "filters: status, method, created_after, created_before; the cursor's scope is the list, filters aside",
+      "LIST-4, LIST-6, PAY-15: filters: status, method, created_after, created_before; the cursor's scope is the list, filters aside",
       () =>
         Effect.gen(function* () {
           const { key } = yield* funded(50_000, { auto_payout_enabled: false })
@@ -1181,7 +1191,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
     )
 
     it.effect(
-      "malformed query values, an unknown `status` or `method` filter, a cursor of another list: VALIDATION_ERROR",
+      "LIST-7: malformed query values, an unknown `status` or `method` filter, a cursor of another list: VALIDATION_ERROR",
       () =>
         Effect.gen(function* () {
           const { call } = yield* TestService
@@ -1211,27 +1221,29 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
         })
     )
 
-    it.effect("`available` is net of payouts in progress; `pending` received but not yet released; `total` both", () =>
-      Effect.gen(function* () {
-        const { makeCaller } = yield* TestService
-        const { accountId, key } = yield* makeCaller()
-        const zero = { object: "balance", currency: "BRL", available: 0, pending: 0, total: 0 }
-        assert.deepStrictEqual<unknown>(yield* balanceOf(key), zero)
-        yield* paidCharge(key, 3000)
-        assert.deepStrictEqual<unknown>(yield* balanceOf(key), { ...zero, available: 3000, total: 3000 })
-        yield* operated("PATCH", `/accounts/${accountId}`, { release_delay: 3600 })
-        yield* paidCharge(key, 700)
-        const both = { ...zero, available: 3000, pending: 700, total: 3700 }
-        assert.deepStrictEqual<unknown>(yield* balanceOf(key), both)
-        yield* paidOut(key, { amount: 1000, ...holding })
-        const left = { ...zero, available: 2000, pending: 700, total: 2700 }
-        assert.deepStrictEqual<unknown>(yield* balanceOf(key), left)
-        const account = yield* operated<{ balance: unknown }>("GET", `/accounts/${accountId}`)
-        assert.deepStrictEqual<unknown>(account.balance, left)
-      })
+    it.effect(
+      "BAL-1: `available` is net of payouts in progress; `pending` received but not yet released; `total` both",
+      () =>
+        Effect.gen(function* () {
+          const { makeCaller } = yield* TestService
+          const { accountId, key } = yield* makeCaller()
+          const zero = { object: "balance", currency: "BRL", available: 0, pending: 0, total: 0 }
+          assert.deepStrictEqual<unknown>(yield* balanceOf(key), zero)
+          yield* paidCharge(key, 3000)
+          assert.deepStrictEqual<unknown>(yield* balanceOf(key), { ...zero, available: 3000, total: 3000 })
+          yield* operated("PATCH", `/accounts/${accountId}`, { release_delay: 3600 })
+          yield* paidCharge(key, 700)
+          const both = { ...zero, available: 3000, pending: 700, total: 3700 }
+          assert.deepStrictEqual<unknown>(yield* balanceOf(key), both)
+          yield* paidOut(key, { amount: 1000, ...holding })
+          const left = { ...zero, available: 2000, pending: 700, total: 2700 }
+          assert.deepStrictEqual<unknown>(yield* balanceOf(key), left)
+          const account = yield* operated<{ balance: unknown }>("GET", `/accounts/${accountId}`)
+          assert.deepStrictEqual<unknown>(account.balance, left)
+        })
     )
 
-    it.effect("Response 200 with an `account` object for the account that owns the key", () =>
+    it.effect("ACC-1: Response 200 with an `account` object for the account that owns the key", () =>
       Effect.gen(function* () {
         const { call, makeCaller } = yield* TestService
         const { accountId, key } = yield* makeCaller({

@@ -207,7 +207,7 @@ describe("A name", () => {
     })
   )
 
-  it.effect("is refused when any address it has is forbidden, at creation and at an attempt", () =>
+  it.effect("URL-2, URL-6: is refused when any address it has is forbidden, at creation and at an attempt", () =>
     Effect.gen(function* () {
       const { addresses, reached } = yield* withNames(({ name }) => ({
         addresses: name.startsWith("mixed") ? ["1.1.1.1", "10.0.0.1"] : ["1.1.1.1", "::1"]
@@ -219,7 +219,7 @@ describe("A name", () => {
     })
   )
 
-  it.effect("that does not resolve is accepted at creation, and fails an attempt", () =>
+  it.effect("URL-6: that does not resolve is accepted at creation, and fails an attempt", () =>
     Effect.gen(function* () {
       const { addresses, reached } = yield* withNames(({ name }) =>
         name === "none.test" ? { addresses: [] } : name === "fails.test" ? "failure" : "no such name"
@@ -231,7 +231,7 @@ describe("A name", () => {
     })
   )
 
-  it.effect("that is not answered within a second is accepted at creation", () =>
+  it.effect("URL-6: that is not answered within a second is accepted at creation", () =>
     Effect.gen(function* () {
       const { addresses, server } = yield* withNames(() => "silence")
       const asked = yield* Effect.forkChild(addresses.mayReceive("https://a.silent.test/", "account"))
@@ -301,7 +301,7 @@ describe("A name", () => {
     })
   )
 
-  it.effect("that is private by definition is called only where it resolves into an allowed network", () =>
+  it.effect("URL-3: that is private by definition is called only where it resolves into an allowed network", () =>
     Effect.gen(function* () {
       const names: Readonly<Record<string, Reply>> = {
         "inside.internal": { addresses: ["10.0.0.1"] },
@@ -459,7 +459,7 @@ layer(
   { excludeTestServices: true }
 )("Over HTTP", (it) => {
   it.effect(
-    "names below `.localhost`, `.local`, `.internal` are refused unless they resolve into an allowed network",
+    "URL-3: names below `.localhost`, `.local`, `.internal` are refused unless they resolve into an allowed network",
     () =>
       Effect.gen(function* () {
         const { call, makeCaller } = yield* TestService
@@ -482,7 +482,7 @@ layer(
       })
   )
 
-  it.effect("deliveries to names of others go out while 400 names of one account are never answered", () =>
+  it.effect("DLV-9: deliveries to names of others go out while 400 names of one account are never answered", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const sql = yield* SqlClient

@@ -95,7 +95,7 @@ describe("A receiver that sends", () => {
 })
 
 describe("An answer", () => {
-  it.live("with a large body is an answer all the same: 1 KiB is kept, the rest is not read", () =>
+  it.live("DLV-7: with a large body is an answer all the same: 1 KiB is kept, the rest is not read", () =>
     Effect.gen(function* () {
       const seen = yield* sockets
       const { url } = yield* receiver((_, response) => response.end("x".repeat(3_000_000)))

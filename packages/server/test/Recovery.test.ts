@@ -16,7 +16,7 @@ const settings = { webhookAllowedNetworks: loopback, acquirerTimeoutMs: 200, sim
 layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), { excludeTestServices: true })(
   "Recovery",
   (it) => {
-    it.effect("brings a charge whose emission timed out to pending, with one Pix, and tells of it once", () =>
+    it.effect("CHG-4: brings a charge whose emission timed out to pending, with one Pix, and tells of it once", () =>
       Effect.gen(function* () {
         const { call, makeCaller } = yield* TestService
         const { key } = yield* makeCaller()
@@ -75,7 +75,7 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
       })
     )
 
-    it.effect("brings a charge of a slow acquirer to pending", () =>
+    it.effect("CHG-4: brings a charge of a slow acquirer to pending", () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
         const { key } = yield* makeCaller()
@@ -193,7 +193,7 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
       })
     )
 
-    it.effect("takes the money of a charge that has expired", () =>
+    it.effect("CHG-6: takes the money of a charge that has expired", () =>
       Effect.gen(function* () {
         const { call, makeCaller, operate } = yield* TestService
         const { accountId, key } = yield* makeCaller()
@@ -237,7 +237,7 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
       })
     )
 
-    it.effect("lets one settlement pay one charge, and goes on after a second that claims it", () =>
+    it.effect("CHG-9: lets one settlement pay one charge, and goes on after a second that claims it", () =>
       Effect.gen(function* () {
         const { makeCaller, operate } = yield* TestService
         const { accountId, key } = yield* makeCaller()
@@ -294,7 +294,7 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
       })
     )
 
-    it.effect("keeps the ledger as it was written", () =>
+    it.effect("BAL-3: keeps the ledger as it was written", () =>
       Effect.gen(function* () {
         const { makeCaller, operate } = yield* TestService
         const { key } = yield* makeCaller()
@@ -327,7 +327,7 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
 layer(TestService.layer({ settings: { ...settings, acquirerTimeoutMs: 5000, simulatorSettleMs: 1000 } }), {
   excludeTestServices: true
 })("Certainty", (it) => {
-  it.effect("is waited for where the acquirer is slow", () =>
+  it.effect("CHG-4: is waited for where the acquirer is slow", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()

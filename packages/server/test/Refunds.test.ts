@@ -40,25 +40,27 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
       { what: "refunded by an operator", path: (id: string) => `/charges/${id}/refund`, body: undefined },
       { what: "refunded", path: (id: string) => `/simulator/charges/${id}/refund`, body: undefined },
       { what: "returned", path: (id: string) => `/simulator/charges/${id}/return`, body: { as: "charged_back" } }
-    ])("$what: taken from that charge's part of `pending`, and its release is reduced by as much", ({ body, path }) =>
-      Effect.gen(function* () {
-        const { makeCaller } = yield* TestService
-        const sql = yield* SqlClient
-        const { accountId, key } = yield* makeCaller({ account: { release_delay: 60 } })
-        const { id } = yield* paidCharge(key, 1000)
-        const other = yield* paidCharge(key, 300)
-        yield* operated("POST", path(id), body)
-        assert.deepInclude(yield* balanceOf(key), { available: 0, pending: 300, total: 300 })
-        assert.match((yield* entriesOf(id)).join(), /acquirer>pending 1000,charge\.\w+ pending>acquirer 1000$/)
-        // What is left to release is the other charge's.
-        yield* sql`UPDATE releases SET due_at = now() WHERE charge_id IN ${sql.in([id, other.id])}`
-        yield* Effect.repeat(Effect.delay(balanceOf(key), "20 millis"), { until: ({ pending }) => pending === 0 })
-        assert.deepInclude(yield* keptOf(accountId), { available: 300, pending: 0, blocked: 0 })
-        yield* assertLedgerHolds
-      })
+    ])(
+      "BAL-6: $what: taken from that charge's part of `pending`, and its release is reduced by as much",
+      ({ body, path }) =>
+        Effect.gen(function* () {
+          const { makeCaller } = yield* TestService
+          const sql = yield* SqlClient
+          const { accountId, key } = yield* makeCaller({ account: { release_delay: 60 } })
+          const { id } = yield* paidCharge(key, 1000)
+          const other = yield* paidCharge(key, 300)
+          yield* operated("POST", path(id), body)
+          assert.deepInclude(yield* balanceOf(key), { available: 0, pending: 300, total: 300 })
+          assert.match((yield* entriesOf(id)).join(), /acquirer>pending 1000,charge\.\w+ pending>acquirer 1000$/)
+          // What is left to release is the other charge's.
+          yield* sql`UPDATE releases SET due_at = now() WHERE charge_id IN ${sql.in([id, other.id])}`
+          yield* Effect.repeat(Effect.delay(balanceOf(key), "20 millis"), { until: ({ pending }) => pending === 0 })
+          assert.deepInclude(yield* keptOf(accountId), { available: 300, pending: 0, blocked: 0 })
+          yield* assertLedgerHolds
+        })
     )
 
-    it.effect("blocked by a MED: from `pending` first; won, it is in `available`", () =>
+    it.effect("BAL-6: blocked by a MED: from `pending` first; won, it is in `available`", () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
         const { accountId, key } = yield* makeCaller({ account: { release_delay: 60 } })
@@ -76,7 +78,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
     )
 
     it.effect(
-      "an operator's refund may not take `available` below zero: 400 INSUFFICIENT_BALANCE; what the acquirer orders may",
+      "BAL-5: an operator's refund may not take `available` below zero: 400 INSUFFICIENT_BALANCE; what the acquirer orders may",
       () =>
         Effect.gen(function* () {
           const { makeCaller, operate } = yield* TestService
@@ -142,7 +144,7 @@ layer(servicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databaseConne
   const statusOf = (id: string) => Charges.use(({ find }) => Effect.map(find(id), ({ status }) => status))
   const refund = (id: string) => ChargeOrders.use((orders) => Effect.exit(orders.refund(id)))
 
-  it.effect("two refunds at once call the acquirer once; meanwhile the money cannot be spent", () =>
+  it.effect("CHG-26: two refunds at once call the acquirer once; meanwhile the money cannot be spent", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       calls.length = 0
@@ -171,7 +173,7 @@ layer(servicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databaseConne
   )
 
   it.effect.each([{ releaseDelay: 0 }, { releaseDelay: 60 }])(
-    "a refund that the acquirer refuses gives the money back where it was (release delay $releaseDelay)",
+    "CHG-26: a refund that the acquirer refuses gives the money back where it was (release delay $releaseDelay)",
     ({ releaseDelay }) =>
       Effect.gen(function* () {
         answer = Effect.fail(new AcquirerRefused({ reason: "no" }))
@@ -190,7 +192,7 @@ layer(servicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databaseConne
   )
 
   it.effect(
-    "an order whose process died between the acquirer's yes and its commit is found and finished, under its id",
+    "CHG-26: an order whose process died between the acquirer's yes and its commit is found and finished, under its id",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient

@@ -96,7 +96,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
     })
   )
 
-  describe("the key of another account: as if there were nothing", () => {
+  describe("API-9: the key of another account: as if there were nothing", () => {
     it.effect.each(paymentsRoutes.filter(({ takesId }) => takesId))("$method $template", (route) =>
       Effect.gen(function* () {
         const { call, makeCaller } = yield* TestService
@@ -198,7 +198,7 @@ describe.each(failures)("When PostgreSQL fails: $name", ({ breaks }) => {
   layer(TestService.layer({ settings: { logLevel: "none", webhookAllowedNetworks: loopback, simulatorSettleMs: 0 } }), {
     excludeTestServices: true
   })((it) => {
-    it.effect("no route tells of its stack, its SQL or its rows", () =>
+    it.effect("ERR-11: no route tells of its stack, its SQL or its rows", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
         const { call, operate } = yield* TestService

@@ -8,7 +8,7 @@ import { newKey, TestService } from "./support/Service.ts"
 import { change, changed, endpointsOf, register, registered, remove, somewhere } from "./support/Webhooks.ts"
 
 layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) => {
-  it.effect("POST `/v1/webhooks` 201 and PATCH 200: the webhook endpoint object", () =>
+  it.effect("END-3, END-4, API-4: POST `/v1/webhooks` 201 and PATCH 200: the webhook endpoint object", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -40,7 +40,7 @@ layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) =
     })
   )
 
-  it.effect("`null` for an optional field is the same as absent on creation", () =>
+  it.effect("API-6, END-3: `null` for an optional field is the same as absent on creation", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -51,7 +51,7 @@ layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) =
     })
   )
 
-  it.effect("Each application sees only its own endpoints, newest first, with `has_more: false`", () =>
+  it.effect("END-1, LIST-8: Each application sees only its own endpoints, newest first, with `has_more: false`", () =>
     Effect.gen(function* () {
       const { makeApplication, makeCaller, makeKey } = yield* TestService
       const mine = yield* makeCaller()
@@ -75,7 +75,7 @@ layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) =
     })
   )
 
-  it.effect("An unknown id, or an id of another account or application, gives 404 `WEBHOOK_NOT_FOUND`", () =>
+  it.effect("END-1: An unknown id, or an id of another account or application, gives 404 `WEBHOOK_NOT_FOUND`", () =>
     Effect.gen(function* () {
       const { makeApplication, makeCaller, makeKey } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -95,7 +95,7 @@ layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) =
     })
   )
 
-  it.effect("404 before 400 on PATCH", () =>
+  it.effect("END-8: 404 before 400 on PATCH", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -108,7 +108,7 @@ layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) =
     })
   )
 
-  it.effect("Response 204, no body; after that the endpoint is unknown", () =>
+  it.effect("END-4: Response 204, no body; after that the endpoint is unknown", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -129,7 +129,7 @@ layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) =
     })
   )
 
-  it.effect("endpoint `events` 1–64 names (repeats are folded)", () =>
+  it.effect("END-2: endpoint `events` 1–64 names (repeats are folded)", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { key } = yield* makeCaller()
@@ -175,7 +175,7 @@ layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) =
     })
   )
 
-  it.effect("event name outside the catalog: 422 `INVALID_WEBHOOK_EVENT`, `details` lists the names", () =>
+  it.effect("END-2: event name outside the catalog: 422 `INVALID_WEBHOOK_EVENT`, `details` lists the names", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -203,20 +203,22 @@ layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) =
     })
   )
 
-  it.effect("`INVALID_WEBHOOK_URL`: an address that is not http(s), or not public, in any spelling, is refused", () =>
-    Effect.gen(function* () {
-      const { makeCaller } = yield* TestService
-      const { key } = yield* makeCaller()
-      const endpoint = yield* registered(key)
-      for (const url of hostile) {
-        assertRefused(yield* register(key, { url }), "INVALID_WEBHOOK_URL", ["url"])
-        assertRefused(yield* change(key, endpoint.id, { url, active: false }), "INVALID_WEBHOOK_URL", ["url"])
-      }
-      assert.deepStrictEqual((yield* endpointsOf(key)).data, [endpoint])
-    })
+  it.effect(
+    "URL-1, URL-2, URL-3: `INVALID_WEBHOOK_URL`: an address that is not http(s), or not public, in any spelling, is refused",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { key } = yield* makeCaller()
+        const endpoint = yield* registered(key)
+        for (const url of hostile) {
+          assertRefused(yield* register(key, { url }), "INVALID_WEBHOOK_URL", ["url"])
+          assertRefused(yield* change(key, endpoint.id, { url, active: false }), "INVALID_WEBHOOK_URL", ["url"])
+        }
+        assert.deepStrictEqual((yield* endpointsOf(key)).data, [endpoint])
+      })
   )
 
-  it.effect("`INVALID_WEBHOOK_URL`: a host that DNS cannot hold, and a control character anywhere", () =>
+  it.effect("URL-4: `INVALID_WEBHOOK_URL`: a host that DNS cannot hold, and a control character anywhere", () =>
     Effect.gen(function* () {
       const { call, makeCaller, operate } = yield* TestService
       const { accountId, applicationId, key } = yield* makeCaller()
@@ -259,7 +261,7 @@ layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) =
     })
   )
 
-  it.effect("http(s) and public: such a URL is kept as it was sent", () =>
+  it.effect("URL-1: http(s) and public: such a URL is kept as it was sent", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -283,7 +285,7 @@ layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) =
     })
   )
 
-  it.effect("`webhook_url` length: up to 2048 characters", () =>
+  it.effect("URL-1: `webhook_url` length: up to 2048 characters", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -299,7 +301,7 @@ layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) =
     })
   )
 
-  it.effect("Registered endpoint `secret`: at least 8 characters, 255 at most; description 255", () =>
+  it.effect("END-3: Registered endpoint `secret`: at least 8 characters, 255 at most; description 255", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -335,7 +337,7 @@ layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) =
     })
   )
 
-  it.effect("malformed JSON, or a body that is not an object: 400 `VALIDATION_ERROR` without `details`", () =>
+  it.effect("ERR-5: malformed JSON, or a body that is not an object: 400 `VALIDATION_ERROR` without `details`", () =>
     Effect.gen(function* () {
       const { call, makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -349,7 +351,7 @@ layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) =
     })
   )
 
-  it.effect("Accepts `url`, `events`, `description`, `secret`, `active`: each alone changes nothing else", () =>
+  it.effect("END-9: Accepts `url`, `events`, `description`, `secret`, `active`: each alone changes nothing else", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -384,7 +386,7 @@ layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) =
     })
   )
 
-  it.effect("The secret is never returned, nor stored in clear", () =>
+  it.effect("END-3: The secret is never returned, nor stored in clear", () =>
     Effect.gen(function* () {
       const { call, makeCaller, operate } = yield* TestService
       const { applicationId, key } = yield* makeCaller()
@@ -414,50 +416,54 @@ layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) =
     })
   )
 
-  it.effect("`GET /v1/webhooks/events` needs no scope, but a key: every event that the platform knows", () =>
-    Effect.gen(function* () {
-      const { call, makeCaller } = yield* TestService
-      const { key } = yield* makeCaller({ scopes: ["balance:read"] })
-      assertRefused(yield* call("GET", "/v1/webhooks/events"), "UNAUTHORIZED")
-      assertRefused(yield* call("GET", "/v1/webhooks/events", { key: "pix_no" }), "UNAUTHORIZED")
-      const { body, status } = yield* call("GET", "/v1/webhooks/events", { key })
-      assert.strictEqual(status, 200)
-      assert.strictEqual(catalog.length, 37)
-      assert.deepStrictEqual(body, {
-        object: "list",
-        data: catalog.map(([event, dispatched, description]) => {
-          const [resource, method, action] = event.split(".")
-          return { event, resource, method, action, description, dispatched: dispatched === "yes" }
-        }),
-        has_more: false
+  it.effect(
+    "EVT-2, KEY-7, LIST-8: `GET /v1/webhooks/events` needs no scope, but a key: every event that the platform knows",
+    () =>
+      Effect.gen(function* () {
+        const { call, makeCaller } = yield* TestService
+        const { key } = yield* makeCaller({ scopes: ["balance:read"] })
+        assertRefused(yield* call("GET", "/v1/webhooks/events"), "UNAUTHORIZED")
+        assertRefused(yield* call("GET", "/v1/webhooks/events", { key: "pix_no" }), "UNAUTHORIZED")
+        const { body, status } = yield* call("GET", "/v1/webhooks/events", { key })
+        assert.strictEqual(status, 200)
+        assert.strictEqual(catalog.length, 37)
+        assert.deepStrictEqual(body, {
+          object: "list",
+          data: catalog.map(([event, dispatched, description]) => {
+            const [resource, method, action] = event.split(".")
+            return { event, resource, method, action, description, dispatched: dispatched === "yes" }
+          }),
+          has_more: false
+        })
       })
-    })
   )
 
-  it.effect("`webhook:read` lists; `webhook:write` creates, edits and removes; each alone and no other scope", () =>
-    Effect.gen(function* () {
-      const { call, makeCaller, makeKey } = yield* TestService
-      const { applicationId, key } = yield* makeCaller()
-      const { id } = yield* registered(key)
-      const keyWith = (scopes: ReadonlyArray<string>) =>
-        Effect.map(makeKey(applicationId, { scopes }), (made) => made.key)
-      const without = yield* keyWith(allScopes.filter((scope) => !scope.startsWith("webhook:")))
-      const reading = yield* keyWith(["webhook:read"])
-      const writing = yield* keyWith(["webhook:write"])
-      for (const poor of [without, writing]) {
-        assertRefused(yield* call("GET", "/v1/webhooks", { key: poor }), "INSUFFICIENT_SCOPE", ["webhook:read"])
-      }
-      for (const poor of [without, reading]) {
-        // The scope comes before the body and before the id.
-        assertRefused(yield* register(poor, { url: 1 }), "INSUFFICIENT_SCOPE", ["webhook:write"])
-        assertRefused(yield* change(poor, "unknown", { url: 1 }), "INSUFFICIENT_SCOPE", ["webhook:write"])
-        assertRefused(yield* remove(poor, id), "INSUFFICIENT_SCOPE", ["webhook:write"])
-      }
-      assert.strictEqual((yield* endpointsOf(reading)).data.length, 1)
-      const made = yield* registered(writing)
-      yield* changed(writing, made.id, { active: false })
-      assert.strictEqual((yield* remove(writing, made.id)).status, 204)
-    })
+  it.effect(
+    "KEY-6: `webhook:read` lists; `webhook:write` creates, edits and removes; each alone and no other scope",
+    () =>
+      Effect.gen(function* () {
+        const { call, makeCaller, makeKey } = yield* TestService
+        const { applicationId, key } = yield* makeCaller()
+        const { id } = yield* registered(key)
+        const keyWith = (scopes: ReadonlyArray<string>) =>
+          Effect.map(makeKey(applicationId, { scopes }), (made) => made.key)
+        const without = yield* keyWith(allScopes.filter((scope) => !scope.startsWith("webhook:")))
+        const reading = yield* keyWith(["webhook:read"])
+        const writing = yield* keyWith(["webhook:write"])
+        for (const poor of [without, writing]) {
+          assertRefused(yield* call("GET", "/v1/webhooks", { key: poor }), "INSUFFICIENT_SCOPE", ["webhook:read"])
+        }
+        for (const poor of [without, reading]) {
+          // The scope comes before the body and before the id.
+          assertRefused(yield* register(poor, { url: 1 }), "INSUFFICIENT_SCOPE", ["webhook:write"])
+          assertRefused(yield* change(poor, "unknown", { url: 1 }), "INSUFFICIENT_SCOPE", ["webhook:write"])
+          assertRefused(yield* remove(poor, id), "INSUFFICIENT_SCOPE", ["webhook:write"])
+        }
+        assert.strictEqual((yield* endpointsOf(reading)).data.length, 1)
+        const made = yield* registered(writing)
+        yield* changed(writing, made.id, { active: false })
+        assert.strictEqual((yield* remove(writing, made.id)).status, 204)
+      })
   )
 })
 
