@@ -155,7 +155,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
   )
 
   it.effect(
-    "says in one sentence which setting is wrong",
+    "OPR-4: says in one sentence which setting is wrong",
     () =>
       Effect.gen(function* () {
         const { env } = yield* installation

@@ -78,7 +78,7 @@ const shown = ({ account_id, messages, ...dispute }: Dispute): Omit<Dispute, "ac
 const paidEvents = ["charge.pix.created pending", "charge.pix.emitted pending", "charge.pix.paid paid"]
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `status`", (it) => {
-  it.effect("DSP-1: (none) → `open`: `dispute.pix.opened`; value is blocked awaiting defense", () =>
+  it.effect("DSP-1, DSP-6, DSP-11: (none) → `open`: `dispute.pix.opened`; value is blocked awaiting defense", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -134,7 +134,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
     })
   )
 
-  it.effect("DSP-2: `open→under_review` when an operator files the defense", () =>
+  it.effect("DSP-2, OPR-26: `open→under_review` when an operator files the defense", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -394,42 +394,44 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
     })
   )
 
-  it.effect("DSP-8: `dispute.pix.message` goes out when the platform replies; its text is `data.message`", () =>
-    Effect.gen(function* () {
-      const { makeCaller, operate } = yield* TestService
-      const { key } = yield* makeCaller()
-      const { id: chargeId } = yield* paidCharge(key)
-      const { id } = yield* med(chargeId)
-      const written = yield* operated<Dispute>("POST", `/disputes/${id}/messages`, { text: "qual o prazo?" }, 201)
-      assert.deepStrictEqual(
-        written.messages.map(({ author }) => author),
-        ["operator"]
-      )
-      assert.deepStrictEqual(yield* toldOf(id), ["dispute.pix.opened open"])
-      yield* simulated(`/disputes/${id}/message`, { text: "sete dias\n😀" })
-      yield* operated("POST", `/disputes/${id}/defense`, { text: "defesa" })
-      yield* simulated(`/disputes/${id}/message`, { text: "recebida" })
-      const { messages, status } = yield* disputeOf(id)
-      assert.strictEqual(status, "under_review")
-      assert.deepStrictEqual(
-        messages.map(({ author, text }) => `${author}: ${text}`),
-        ["operator: qual o prazo?", "platform: sete dias\n😀", "operator: defesa", "platform: recebida"]
-      )
-      for (const { at } of messages) assert.match(at, instant)
-      const told = yield* eventsOf(id)
-      assert.deepStrictEqual(
-        told.map(({ data, event }) => [event, data["status"], data["message"]]),
-        [
-          ["dispute.pix.opened", "open", undefined],
-          ["dispute.pix.message", "open", "sete dias\n😀"],
-          ["dispute.pix.message", "under_review", "recebida"]
-        ]
-      )
-      assert.deepStrictEqual<unknown>(told[2]?.data, { ...shown(yield* disputeOf(id)), message: "recebida" })
-      for (const path of [`/disputes/${id}/messages`, `/simulator/disputes/${id}/message`]) {
-        assertRefused(yield* operate("POST", `/operator/v1${path}`, { body: {} }), "VALIDATION_ERROR", ["text"])
-      }
-    })
+  it.effect(
+    "DSP-8, DSP-11, OPR-26: `dispute.pix.message` goes out when the platform replies; its text is `data.message`",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller, operate } = yield* TestService
+        const { key } = yield* makeCaller()
+        const { id: chargeId } = yield* paidCharge(key)
+        const { id } = yield* med(chargeId)
+        const written = yield* operated<Dispute>("POST", `/disputes/${id}/messages`, { text: "qual o prazo?" }, 201)
+        assert.deepStrictEqual(
+          written.messages.map(({ author }) => author),
+          ["operator"]
+        )
+        assert.deepStrictEqual(yield* toldOf(id), ["dispute.pix.opened open"])
+        yield* simulated(`/disputes/${id}/message`, { text: "sete dias\n😀" })
+        yield* operated("POST", `/disputes/${id}/defense`, { text: "defesa" })
+        yield* simulated(`/disputes/${id}/message`, { text: "recebida" })
+        const { messages, status } = yield* disputeOf(id)
+        assert.strictEqual(status, "under_review")
+        assert.deepStrictEqual(
+          messages.map(({ author, text }) => `${author}: ${text}`),
+          ["operator: qual o prazo?", "platform: sete dias\n😀", "operator: defesa", "platform: recebida"]
+        )
+        for (const { at } of messages) assert.match(at, instant)
+        const told = yield* eventsOf(id)
+        assert.deepStrictEqual(
+          told.map(({ data, event }) => [event, data["status"], data["message"]]),
+          [
+            ["dispute.pix.opened", "open", undefined],
+            ["dispute.pix.message", "open", "sete dias\n😀"],
+            ["dispute.pix.message", "under_review", "recebida"]
+          ]
+        )
+        assert.deepStrictEqual<unknown>(told[2]?.data, { ...shown(yield* disputeOf(id)), message: "recebida" })
+        for (const path of [`/disputes/${id}/messages`, `/simulator/disputes/${id}/message`]) {
+          assertRefused(yield* operate("POST", `/operator/v1${path}`, { body: {} }), "VALIDATION_ERROR", ["text"])
+        }
+      })
   )
 
   it.effect("DSP-9: its events go to registered endpoints, not to the charge's `webhook_url`", () =>
@@ -553,7 +555,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
 })
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators and charges", (it) => {
-  it.effect("CHG-7: cancel: `pending` only; expired → 409", () =>
+  it.effect("CHG-7, OPR-11, OPR-20: cancel: `pending` only; expired → 409", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const sql = yield* SqlClient
@@ -586,7 +588,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
     })
   )
 
-  it.effect("CHG-7, CHG-26: refund: `paid` only; sent to the acquirer; the money goes back once", () =>
+  it.effect("CHG-7, CHG-26, OPR-20: refund: `paid` only; sent to the acquirer; the money goes back once", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const sql = yield* SqlClient
@@ -674,7 +676,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Charges o
     // There is no `charge.card.emitted`.
     { method: "card", first: ["created"] }
   ])(
-    "CHG-19, EVT-8: $method: invisible under /v1, with events to registered endpoints, on the same balance",
+    "CHG-19, EVT-8, OPR-22: $method: invisible under /v1, with events to registered endpoints, on the same balance",
     ({ first, method }) =>
       Effect.gen(function* () {
         const { call, makeCaller } = yield* TestService
@@ -745,7 +747,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Charges o
     })
   )
 
-  it.effect("IDEM-10: take an optional `Idempotency-Key`, of their own scope", () =>
+  it.effect("IDEM-10, OPR-22: take an optional `Idempotency-Key`, of their own scope", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { applicationId, key } = yield* makeCaller()

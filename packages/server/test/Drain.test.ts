@@ -9,7 +9,7 @@ import { eventually } from "./support/Receiver.ts"
 
 describe("a server that is told to stop", () => {
   it.live.each([1, 2])(
-    "is not ready, and answers everybody with `Connection: close` for `SHUTDOWN_DELAY_MS` (%i processes)",
+    "OPR-8: is not ready, and answers everybody with `Connection: close` for `SHUTDOWN_DELAY_MS` (%i processes)",
     (processes) =>
       Effect.gen(function* () {
         const service = yield* startProcess({

@@ -728,52 +728,54 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
     })
   )
 
-  it.effect("All failed deliveries of an endpoint or a resource since an instant are sent again, and no others", () =>
-    Effect.gen(function* () {
-      const { makeCaller } = yield* TestService
-      const { key } = yield* makeCaller()
-      let status = 500
-      const hooks = yield* receiver((_, response) => answer(response, status))
-      const events = ["charge.pix.created"]
-      const endpoint = yield* registered(key, { url: `${hooks.url}/endpoint`, events })
-      const other = yield* registered(key, { url: `${hooks.url}/other`, events })
-      const charges = yield* Effect.forEach([1, 2, 3, 4], () => created(key, { webhook_url: `${hooks.url}/own` }))
-      const [old, recent, scheduled, delivered] = charges.map(({ id }) => id)
-      for (const { id } of charges) yield* attempted(id, 1, 4)
-      const sql = yield* SqlClient
-      const ids = `${old},${recent}`
-      yield* sql`UPDATE deliveries SET status = 'failed', due_at = NULL
+  it.effect(
+    "OPR-27: All failed deliveries of an endpoint or a resource since an instant are sent again, and no others",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { key } = yield* makeCaller()
+        let status = 500
+        const hooks = yield* receiver((_, response) => answer(response, status))
+        const events = ["charge.pix.created"]
+        const endpoint = yield* registered(key, { url: `${hooks.url}/endpoint`, events })
+        const other = yield* registered(key, { url: `${hooks.url}/other`, events })
+        const charges = yield* Effect.forEach([1, 2, 3, 4], () => created(key, { webhook_url: `${hooks.url}/own` }))
+        const [old, recent, scheduled, delivered] = charges.map(({ id }) => id)
+        for (const { id } of charges) yield* attempted(id, 1, 4)
+        const sql = yield* SqlClient
+        const ids = `${old},${recent}`
+        yield* sql`UPDATE deliveries SET status = 'failed', due_at = NULL
         WHERE resource_id = ANY (string_to_array(${ids}, ',')::uuid[])`
-      yield* sql`UPDATE deliveries SET created_at = '2026-01-01T00:00:00Z' WHERE resource_id = ${old!}::uuid`
-      yield* sql`UPDATE deliveries SET status = 'delivered', due_at = NULL WHERE resource_id = ${delivered!}::uuid`
-      const before = hooks.received.length
-      status = 200
+        yield* sql`UPDATE deliveries SET created_at = '2026-01-01T00:00:00Z' WHERE resource_id = ${old!}::uuid`
+        yield* sql`UPDATE deliveries SET status = 'delivered', due_at = NULL WHERE resource_id = ${delivered!}::uuid`
+        const before = hooks.received.length
+        status = 200
 
-      const since = "2026-01-01T00:00:00.001Z"
-      const answered = yield* resendFailed({ endpoint_id: endpoint.id, since })
-      assert.strictEqual(answered.status, 202)
-      assert.deepStrictEqual(answered.body, { object: "resend", deliveries: 1 })
-      const [first] = yield* statusOf(endpoint.id, "delivered", 2)
-      assert.isTrue([recent, delivered].includes(first!.resource_id))
-      // The instant itself is within.
-      const both = { endpoint_id: other.id, resource_id: old, since: "2025-12-31T21:00:00-03:00" }
-      assert.strictEqual((yield* resendFailed(both)).body.deliveries, 1)
-      yield* statusOf(other.id, "delivered", 2)
-      // What is left of the resources: two of their own each, one of an endpoint each.
-      assert.strictEqual((yield* resendFailed({ resource_id: recent, since })).body.deliveries, 3)
-      assert.strictEqual((yield* resendFailed({ resource_id: old, since })).body.deliveries, 0)
-      assert.strictEqual((yield* resendFailed({ resource_id: old, since: longAgo })).body.deliveries, 3)
-      assert.strictEqual((yield* resendFailed({ resource_id: scheduled, since: longAgo })).body.deliveries, 0)
-      yield* eventually(
-        sql`SELECT id FROM deliveries WHERE resource_id = ANY (string_to_array(${ids}, ',')::uuid[])
+        const since = "2026-01-01T00:00:00.001Z"
+        const answered = yield* resendFailed({ endpoint_id: endpoint.id, since })
+        assert.strictEqual(answered.status, 202)
+        assert.deepStrictEqual(answered.body, { object: "resend", deliveries: 1 })
+        const [first] = yield* statusOf(endpoint.id, "delivered", 2)
+        assert.isTrue([recent, delivered].includes(first!.resource_id))
+        // The instant itself is within.
+        const both = { endpoint_id: other.id, resource_id: old, since: "2025-12-31T21:00:00-03:00" }
+        assert.strictEqual((yield* resendFailed(both)).body.deliveries, 1)
+        yield* statusOf(other.id, "delivered", 2)
+        // What is left of the resources: two of their own each, one of an endpoint each.
+        assert.strictEqual((yield* resendFailed({ resource_id: recent, since })).body.deliveries, 3)
+        assert.strictEqual((yield* resendFailed({ resource_id: old, since })).body.deliveries, 0)
+        assert.strictEqual((yield* resendFailed({ resource_id: old, since: longAgo })).body.deliveries, 3)
+        assert.strictEqual((yield* resendFailed({ resource_id: scheduled, since: longAgo })).body.deliveries, 0)
+        yield* eventually(
+          sql`SELECT id FROM deliveries WHERE resource_id = ANY (string_to_array(${ids}, ',')::uuid[])
           AND status <> 'delivered'`,
-        ({ length }) => length === 0
-      )
-      assert.lengthOf(hooks.received, before + 8)
+          ({ length }) => length === 0
+        )
+        assert.lengthOf(hooks.received, before + 8)
 
-      assertRefused(yield* resendFailed({ since: longAgo }), "VALIDATION_ERROR", ["endpoint_id", "resource_id"])
-      assertRefused(yield* resendFailed({ endpoint_id: "x" }), "VALIDATION_ERROR", ["endpoint_id", "since"])
-    })
+        assertRefused(yield* resendFailed({ since: longAgo }), "VALIDATION_ERROR", ["endpoint_id", "resource_id"])
+        assertRefused(yield* resendFailed({ endpoint_id: "x" }), "VALIDATION_ERROR", ["endpoint_id", "since"])
+      })
   )
 
   it.effect("Health: consecutive failures, success rate, and the last success of each endpoint", () =>

@@ -179,7 +179,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
     })
   )
 
-  it.effect("BAL-3, BAL-7: an entry names both ends; those of the installation belong to no account", () =>
+  it.effect("BAL-3: an entry names both ends; those of the installation belong to no account", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -289,7 +289,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
     })
   )
 
-  it.effect("BAL-8: `verify`: `consistent: true`, or what differs", () =>
+  it.effect("BAL-8, BAL-7, OPR-30: `verify`: `consistent: true`, or what differs", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const sql = yield* SqlClient

@@ -50,7 +50,7 @@ const heardOnce = (path: string, body: Fields = {}) =>
   })
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of a report changes nothing", (it) => {
-  it.effect("DSP-10: of a MED, after it was won too: the money is blocked once", () =>
+  it.effect("DSP-10, OPR-32: of a MED, after it was won too: the money is blocked once", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -76,7 +76,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
     })
   )
 
-  it.effect("CHG-8, DSP-10: of a payment, a failure, a return and a payout's outcome", () =>
+  it.effect("CHG-8, DSP-10, OPR-32: of a payment, a failure, a return and a payout's outcome", () =>
     Effect.gen(function* () {
       const { accountId, key } = yield* funded(10_000)
       const { id } = yield* created(key, { amount: 1000 })
@@ -164,7 +164,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("A report that overtakes the payment", (it) => {
   it.effect.each([{ release_delay: 0 }, { release_delay: 60 }])(
-    "DSP-10: a return is kept, and applied when the payment arrives (release delay $release_delay)",
+    "DSP-10, OPR-33: a return is kept, and applied when the payment arrives (release delay $release_delay)",
     ({ release_delay }) =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService

@@ -19,7 +19,7 @@ import { type Fields, newKey, TestService } from "./support/Service.ts"
 const settings = { webhookAllowedNetworks: loopback, webhookRetryDelaysMs: [20], acquirerTimeoutMs: 300 }
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Operator", (it) => {
-  it.effect("opens an account with the stated defaults, and with what is told", () =>
+  it.effect("ACC-3, OPR-13: opens an account with the stated defaults, and with what is told", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const plain = yield* operate<Account>("POST", "/operator/v1/accounts", { body: someAccount })
@@ -73,7 +73,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operator"
     })
   )
 
-  it.effect("KEY-10: refuses accounts, applications and keys that break a rule, and names every bad field", () =>
+  it.effect("KEY-10, OPR-9: refuses accounts, applications and keys that break a rule, and names every bad field", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { accountId, applicationId } = yield* makeCaller()
@@ -131,7 +131,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operator"
     })
   )
 
-  it.effect("changes what it is told of an account, and nothing else", () =>
+  it.effect("OPR-14: changes what it is told of an account, and nothing else", () =>
     Effect.gen(function* () {
       const { call, makeCaller, operate } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -155,7 +155,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operator"
     })
   )
 
-  it.effect("answers an unknown id, and one that is none, with NOT_FOUND", () =>
+  it.effect("OPR-10: answers an unknown id, and one that is none, with NOT_FOUND", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       for (const id of [
@@ -189,7 +189,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operator"
     })
   )
 
-  it.effect("lets nobody in without the token", () =>
+  it.effect("OPR-2: lets nobody in without the token", () =>
     Effect.gen(function* () {
       const { makeCaller, operate, operatorToken } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -214,7 +214,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operator"
   )
 
   it.effect(
-    "KEY-3: shows a key once, and lets it in until it is revoked, expired or its application is deactivated",
+    "KEY-3, OPR-15, OPR-16: shows a key once, and lets it in until it is revoked, expired or its application is deactivated",
     () =>
       Effect.gen(function* () {
         const { call, makeCaller, operate } = yield* TestService
@@ -293,7 +293,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operator"
       })
   )
 
-  it.effect("pages and filters its lists", () =>
+  it.effect("OPR-9: pages and filters its lists", () =>
     Effect.gen(function* () {
       const { makeCaller, makeKey, operate } = yield* TestService
       const { received, url } = yield* receiver()
@@ -369,7 +369,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operator"
     })
   )
 
-  it.effect("shows a charge with its history and its deliveries, and a delivery with its attempts", () =>
+  it.effect("OPR-19: shows a charge with its history and its deliveries, and a delivery with its attempts", () =>
     Effect.gen(function* () {
       const { call, makeCaller, operate } = yield* TestService
       const { received, url } = yield* receiver(({ body }, response) => {
@@ -439,7 +439,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operator"
     })
   )
 
-  it.effect("lets the simulator pay or fail where the state allows it", () =>
+  it.effect("OPR-11, OPR-32: lets the simulator pay or fail where the state allows it", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { key } = yield* makeCaller()
@@ -467,7 +467,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operator"
     })
   )
 
-  it.effect("ERR-12: keeps every request of /v1, and when a key was used last", () =>
+  it.effect("ERR-12, OPR-31: keeps every request of /v1, and when a key was used last", () =>
     Effect.gen(function* () {
       const { call, makeCaller, operate } = yield* TestService
       const { applicationId, key, keyId } = yield* makeCaller()
@@ -528,7 +528,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operator"
     })
   )
 
-  it.effect("writes every change of an operator down, and none that was refused", () =>
+  it.effect("OPR-12: writes every change of an operator down, and none that was refused", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const steps: Array<readonly [string, string | undefined, string]> = []
@@ -585,7 +585,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operator"
     })
   )
 
-  it.effect("tells of its health and its numbers without a token", () =>
+  it.effect("OPR-8: tells of its health and its numbers without a token", () =>
     Effect.gen(function* () {
       const { call, makeCaller, operate } = yield* TestService
       const { key } = yield* makeCaller()

@@ -80,7 +80,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A change"
   )
 
   it.effect(
-    "EVT-11: is committed and told to the others when one endpoint's deliveries fail for a reason that nobody knows",
+    "EVT-11, OPR-29: is committed and told to the others when one endpoint's deliveries fail for a reason that nobody knows",
     () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
@@ -362,7 +362,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("One bad d
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators", (it) => {
   it.effect(
-    "disable an endpoint, which its application cannot undo; its deliveries are parked until it is enabled",
+    "OPR-28: disable an endpoint, which its application cannot undo; its deliveries are parked until it is enabled",
     () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
@@ -386,7 +386,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
       })
   )
 
-  it.effect("disable an application or an account: its deliveries are parked, to its `webhook_url`s too", () =>
+  it.effect("OPR-28: disable an application or an account: its deliveries are parked, to its `webhook_url`s too", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { accountId, applicationId, key } = yield* makeCaller()

@@ -41,7 +41,7 @@ const parked = (id: string) =>
   )
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Pauses of an account", (it) => {
-  it.effect("PAY-16: paused payouts are accepted and can be approved, and wait in `processing` unsent", () =>
+  it.effect("PAY-16, OPR-17: paused payouts are accepted and can be approved, and wait in `processing` unsent", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const { accountId, key } = yield* funded(10_000)
@@ -63,26 +63,28 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Pauses of
     })
   )
 
-  it.effect("CHG-15: while charges are paused a creation is ACCOUNT_INACTIVE, and a known key is replayed", () =>
-    Effect.gen(function* () {
-      const { makeCaller, operate } = yield* TestService
-      const { accountId, applicationId, key } = yield* makeCaller()
-      const idempotencyKey = newKey()
-      const known = yield* created(key, {}, idempotencyKey)
-      assert.deepInclude(yield* patched(accountId, { charges_paused: true }), { charges_paused: true })
-      assertRefused(yield* create(key, someCharge), "ACCOUNT_INACTIVE")
-      const checkout = `/operator/v1/applications/${applicationId}/checkout-charges`
-      assertRefused(yield* operate("POST", checkout, { body: someCharge }), "ACCOUNT_INACTIVE")
-      assert.strictEqual((yield* created(key, {}, idempotencyKey)).id, known.id)
-      // What was created before can be paid.
-      yield* simulated(`/charges/${known.id}/pay`)
-      yield* patched(accountId, { charges_paused: false })
-      yield* created(key)
-    })
+  it.effect(
+    "CHG-15, OPR-17: while charges are paused a creation is ACCOUNT_INACTIVE, and a known key is replayed",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller, operate } = yield* TestService
+        const { accountId, applicationId, key } = yield* makeCaller()
+        const idempotencyKey = newKey()
+        const known = yield* created(key, {}, idempotencyKey)
+        assert.deepInclude(yield* patched(accountId, { charges_paused: true }), { charges_paused: true })
+        assertRefused(yield* create(key, someCharge), "ACCOUNT_INACTIVE")
+        const checkout = `/operator/v1/applications/${applicationId}/checkout-charges`
+        assertRefused(yield* operate("POST", checkout, { body: someCharge }), "ACCOUNT_INACTIVE")
+        assert.strictEqual((yield* created(key, {}, idempotencyKey)).id, known.id)
+        // What was created before can be paid.
+        yield* simulated(`/charges/${known.id}/pay`)
+        yield* patched(accountId, { charges_paused: false })
+        yield* created(key)
+      })
   )
 
   it.effect(
-    "PAY-16, PAY-22: an inactive account: nothing new goes out, what went is followed, and payers get refunds",
+    "PAY-16, PAY-22, OPR-18: an inactive account: nothing new goes out, what went is followed, and payers get refunds",
     () =>
       Effect.gen(function* () {
         const { operate } = yield* TestService

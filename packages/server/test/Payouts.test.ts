@@ -128,7 +128,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
       sent: "123E4567-E12B-12D1-A456-426655440000",
       kept: "123e4567-e12b-12d1-a456-426655440000"
     }
-  ])("PAY-10, PAY-11: Pix keys: $type $sent", ({ kept, sent, type }) =>
+  ])("PAY-10: Pix keys: $type $sent", ({ kept, sent, type }) =>
     Effect.gen(function* () {
       const { key } = yield* funded(500)
       const { recipient } = yield* paidOut(key, { pix_key_type: type, pix_key: sent })
@@ -154,7 +154,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
     })
   )
 
-  it.effect("what a payout is granted on holds when it is stored: fee, mode, guard, state, and who asks", () =>
+  it.effect("PAY-9: what a payout is granted on holds when it is stored: fee, mode, guard, state, and who asks", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const sql = yield* SqlClient
@@ -233,7 +233,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
   )
 
   it.effect(
-    'A key without the shape of its type is `VALIDATION_ERROR` with `details: ["pix_key"]`; wrong check digits `INVALID_DOCUMENT`',
+    'PAY-11, PAY-13: A key without the shape of its type is `VALIDATION_ERROR` with `details: ["pix_key"]`; wrong check digits `INVALID_DOCUMENT`',
     () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
@@ -759,7 +759,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
     })
   )
 
-  it.effect("PAY-4: approve and cancel: `pending` only, else 409 INVALID_STATE; unknown: NOT_FOUND", () =>
+  it.effect("PAY-4, OPR-24: approve and cancel: `pending` only, else 409 INVALID_STATE; unknown: NOT_FOUND", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const { accountId, key } = yield* funded(10_000, { auto_payout_enabled: false })
@@ -783,7 +783,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
     })
   )
 
-  it.effect("an approval whose caller goes away is written down all the same", () =>
+  it.effect("OPR-12: an approval whose caller goes away is written down all the same", () =>
     Effect.gen(function* () {
       const { operatorToken, operatorUrl } = yield* TestService
       const sql = yield* SqlClient
@@ -814,7 +814,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
     })
   )
 
-  it.effect("approve and cancel at the same moment: one wins, the other is 409 INVALID_STATE", () =>
+  it.effect("OPR-24: approve and cancel at the same moment: one wins, the other is 409 INVALID_STATE", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const { accountId, key } = yield* funded(20_000, { auto_payout_enabled: false })
@@ -973,63 +973,65 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
 const unsettled = { ...settings, simulatorSettleMs: 3_600_000 }
 
 layer(TestService.layer({ settings: unsettled }), { excludeTestServices: true })("TED payouts", (it) => {
-  it.effect("PAY-15, PAY-21: may have method `ted`, use the same balance, pay the fee and emit `payment.ted.*`", () =>
-    Effect.gen(function* () {
-      const { call } = yield* TestService
-      const { url } = yield* receiver()
-      const { accountId, key } = yield* funded(10_000, { payout_fee: { fixed: 100, basis_points: 0 } })
-      const endpoint = yield* call("POST", "/v1/webhooks", {
-        key,
-        body: {
-          url,
-          events: ["payment.ted.created", "payment.ted.processing", "payment.ted.completed", "payment.ted.failed"]
-        }
-      })
-      assert.strictEqual(endpoint.status, 201, endpoint.text)
-      const path = `/accounts/${accountId}/payouts`
-      const ted = yield* operated<OperatorPayout>("POST", path, { ...somePayout, method: "ted", ...someAccount }, 201)
-      assert.deepInclude<unknown>(ted, {
-        object: "payout",
-        method: "ted",
-        status: "processing",
-        fee: 100,
-        origin: "dashboard",
-        account_id: accountId,
-        application_id: null,
-        recipient: { name: null, document: null, pix_key_type: null, pix_key: null, ...someAccount }
-      })
-      assert.strictEqual(yield* availableOf(key), 9400)
-      yield* simulated(`/payouts/${ted.id}/fail`, { reason: "x" })
-      assert.strictEqual(yield* availableOf(key), 10_000)
-      assert.deepStrictEqual(yield* toldOf(ted.id), [
-        "payment.ted.created processing",
-        "payment.ted.processing processing",
-        "payment.ted.failed failed"
-      ])
-      assert.deepStrictEqual(yield* deliveredOf(ted.id), [
-        "payment.ted.created endpoint",
-        "payment.ted.failed endpoint",
-        "payment.ted.processing endpoint"
-      ])
-      const [event] = yield* eventsOf(ted.id)
-      assert.strictEqual(event?.event, "payment.ted.created")
-      assert.deepInclude(event!.data, { object: "payment", id: ted.id, method: "ted" })
+  it.effect(
+    "PAY-15, PAY-21, OPR-23: may have method `ted`, use the same balance, pay the fee and emit `payment.ted.*`",
+    () =>
+      Effect.gen(function* () {
+        const { call } = yield* TestService
+        const { url } = yield* receiver()
+        const { accountId, key } = yield* funded(10_000, { payout_fee: { fixed: 100, basis_points: 0 } })
+        const endpoint = yield* call("POST", "/v1/webhooks", {
+          key,
+          body: {
+            url,
+            events: ["payment.ted.created", "payment.ted.processing", "payment.ted.completed", "payment.ted.failed"]
+          }
+        })
+        assert.strictEqual(endpoint.status, 201, endpoint.text)
+        const path = `/accounts/${accountId}/payouts`
+        const ted = yield* operated<OperatorPayout>("POST", path, { ...somePayout, method: "ted", ...someAccount }, 201)
+        assert.deepInclude<unknown>(ted, {
+          object: "payout",
+          method: "ted",
+          status: "processing",
+          fee: 100,
+          origin: "dashboard",
+          account_id: accountId,
+          application_id: null,
+          recipient: { name: null, document: null, pix_key_type: null, pix_key: null, ...someAccount }
+        })
+        assert.strictEqual(yield* availableOf(key), 9400)
+        yield* simulated(`/payouts/${ted.id}/fail`, { reason: "x" })
+        assert.strictEqual(yield* availableOf(key), 10_000)
+        assert.deepStrictEqual(yield* toldOf(ted.id), [
+          "payment.ted.created processing",
+          "payment.ted.processing processing",
+          "payment.ted.failed failed"
+        ])
+        assert.deepStrictEqual(yield* deliveredOf(ted.id), [
+          "payment.ted.created endpoint",
+          "payment.ted.failed endpoint",
+          "payment.ted.processing endpoint"
+        ])
+        const [event] = yield* eventsOf(ted.id)
+        assert.strictEqual(event?.event, "payment.ted.created")
+        assert.deepInclude(event!.data, { object: "payment", id: ted.id, method: "ted" })
 
-      // `pix` when absent. The payout list includes them, and `method` parts them.
-      const pix = yield* operated<OperatorPayout>("POST", path, somePayout, 201)
-      const api = yield* paidOut(key)
-      const idsOf = (query: string) => Effect.map(listedPayouts(key, query), ({ data }) => data.map(({ id }) => id))
-      assert.strictEqual(pix.method, "pix")
-      assert.deepStrictEqual(yield* idsOf(""), [api.id, pix.id, ted.id])
-      assert.deepStrictEqual(yield* idsOf("?method=ted"), [ted.id])
-      assert.deepStrictEqual(yield* idsOf("?method=pix"), [api.id, pix.id])
-      const { body } = yield* retrievePayout(key, ted.id)
-      for (const field of ["origin", "account_id", "application_id", "duplicate_of"]) assert.notProperty(body, field)
-      // The bank account is a field of the operator surface only, and no event carries it.
-      const recipient = { name: null, document: null, pix_key_type: null, pix_key: null }
-      assert.deepStrictEqual<unknown>(body.recipient, recipient)
-      assert.deepStrictEqual<unknown>(event!.data["recipient"], recipient)
-    })
+        // `pix` when absent. The payout list includes them, and `method` parts them.
+        const pix = yield* operated<OperatorPayout>("POST", path, somePayout, 201)
+        const api = yield* paidOut(key)
+        const idsOf = (query: string) => Effect.map(listedPayouts(key, query), ({ data }) => data.map(({ id }) => id))
+        assert.strictEqual(pix.method, "pix")
+        assert.deepStrictEqual(yield* idsOf(""), [api.id, pix.id, ted.id])
+        assert.deepStrictEqual(yield* idsOf("?method=ted"), [ted.id])
+        assert.deepStrictEqual(yield* idsOf("?method=pix"), [api.id, pix.id])
+        const { body } = yield* retrievePayout(key, ted.id)
+        for (const field of ["origin", "account_id", "application_id", "duplicate_of"]) assert.notProperty(body, field)
+        // The bank account is a field of the operator surface only, and no event carries it.
+        const recipient = { name: null, document: null, pix_key_type: null, pix_key: null }
+        assert.deepStrictEqual<unknown>(body.recipient, recipient)
+        assert.deepStrictEqual<unknown>(event!.data["recipient"], recipient)
+      })
   )
 
   it.effect("a TED to the same account and of the same amount is a twin, one to another account is none", () =>
@@ -1050,7 +1052,7 @@ layer(TestService.layer({ settings: unsettled }), { excludeTestServices: true })
 })
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Payouts from the dashboard", (it) => {
-  it.effect("PAY-20: obey `auto_payout_enabled`, the balance and the account's rules", () =>
+  it.effect("PAY-20, OPR-23: obey `auto_payout_enabled`, the balance and the account's rules", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const { accountId, key } = yield* funded(1000, { auto_payout_enabled: false })
@@ -1293,35 +1295,37 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A payout 
     })
   )
 
-  it.effect("waits for approval: same recipient key and amount, another idempotency key, within the window", () =>
-    Effect.gen(function* () {
-      const { key } = yield* guarded()
-      const idempotencyKey = newKey()
-      const first = yield* paidOut(key, holding, idempotencyKey)
-      assert.strictEqual(first.status, "processing")
-      const twinKey = newKey()
-      const twin = yield* paidOut(key, { ...holding, pix_key: "HOLD@simulator.test", reference: "other" }, twinKey)
-      assert.strictEqual(twin.status, "pending")
-      assert.deepInclude(yield* seen(twin.id), { duplicate_of: first.id, status: "pending" })
-      assert.deepStrictEqual(yield* toldOf(twin.id), ["payment.pix.created pending"])
-      assert.strictEqual(yield* availableOf(key), 99_000)
-      // The same idempotency keys replay.
-      assert.strictEqual((yield* paidOut(key, holding, idempotencyKey)).id, first.id)
-      assert.strictEqual((yield* paidOut(key, holding, twinKey)).id, twin.id)
-      // Another amount, another key, another type of key: no twin.
-      for (const fields of [
-        { ...holding, amount: 501 },
-        { pix_key: "other@example.com" },
-        { pix_key_type: "phone", pix_key: "+5511999998888" }
-      ]) {
-        const other = yield* paidOut(key, fields)
-        assert.strictEqual(other.status, "processing")
-        assert.isNull((yield* seen(other.id)).duplicate_of)
-      }
-      const approved = yield* operated<OperatorPayout>("POST", `/payouts/${twin.id}/approve`)
-      assert.deepInclude(approved, { status: "processing", duplicate_of: first.id })
-      yield* handedOver(key, twin.id)
-    })
+  it.effect(
+    "OPR-25: waits for approval: same recipient key and amount, another idempotency key, within the window",
+    () =>
+      Effect.gen(function* () {
+        const { key } = yield* guarded()
+        const idempotencyKey = newKey()
+        const first = yield* paidOut(key, holding, idempotencyKey)
+        assert.strictEqual(first.status, "processing")
+        const twinKey = newKey()
+        const twin = yield* paidOut(key, { ...holding, pix_key: "HOLD@simulator.test", reference: "other" }, twinKey)
+        assert.strictEqual(twin.status, "pending")
+        assert.deepInclude(yield* seen(twin.id), { duplicate_of: first.id, status: "pending" })
+        assert.deepStrictEqual(yield* toldOf(twin.id), ["payment.pix.created pending"])
+        assert.strictEqual(yield* availableOf(key), 99_000)
+        // The same idempotency keys replay.
+        assert.strictEqual((yield* paidOut(key, holding, idempotencyKey)).id, first.id)
+        assert.strictEqual((yield* paidOut(key, holding, twinKey)).id, twin.id)
+        // Another amount, another key, another type of key: no twin.
+        for (const fields of [
+          { ...holding, amount: 501 },
+          { pix_key: "other@example.com" },
+          { pix_key_type: "phone", pix_key: "+5511999998888" }
+        ]) {
+          const other = yield* paidOut(key, fields)
+          assert.strictEqual(other.status, "processing")
+          assert.isNull((yield* seen(other.id)).duplicate_of)
+        }
+        const approved = yield* operated<OperatorPayout>("POST", `/payouts/${twin.id}/approve`)
+        assert.deepInclude(approved, { status: "processing", duplicate_of: first.id })
+        yield* handedOver(key, twin.id)
+      })
   )
 
   it.effect("is one of the account's, whichever application or operator asks", () =>

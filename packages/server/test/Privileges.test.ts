@@ -61,7 +61,7 @@ layer(TestService.layer(), { excludeTestServices: true })("The role of the servi
     })
   )
 
-  it.effect("cannot rewrite the ledger or the history, delete, or change the schema", () =>
+  it.effect("OPR-12: cannot rewrite the ledger or the history, delete, or change the schema", () =>
     Effect.gen(function* () {
       const { databaseUrl } = yield* TestService
       const sql = yield* connected(asService(databaseUrl))

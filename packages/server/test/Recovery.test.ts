@@ -349,7 +349,7 @@ layer(TestService.layer({ settings: { ...settings, acquirerTimeoutMs: 5000, simu
 })
 
 layer(Layer.empty, { excludeTestServices: true })("Several processes", (it) => {
-  it.effect("start at the same moment on an empty database, and share the work", () =>
+  it.effect("KEY-4, IDEM-5: start at the same moment on an empty database, and share the work", () =>
     Effect.gen(function* () {
       const databaseUrl = yield* createDatabase()
       const dataDir = yield* temporaryFolder

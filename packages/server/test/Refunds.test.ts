@@ -78,7 +78,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
     )
 
     it.effect(
-      "BAL-5: an operator's refund may not take `available` below zero: 400 INSUFFICIENT_BALANCE; what the acquirer orders may",
+      "BAL-5, OPR-21: an operator's refund may not take `available` below zero: 400 INSUFFICIENT_BALANCE; what the acquirer orders may",
       () =>
         Effect.gen(function* () {
           const { makeCaller, operate } = yield* TestService
@@ -144,7 +144,7 @@ layer(servicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databaseConne
   const statusOf = (id: string) => Charges.use(({ find }) => Effect.map(find(id), ({ status }) => status))
   const refund = (id: string) => ChargeOrders.use((orders) => Effect.exit(orders.refund(id)))
 
-  it.effect("CHG-26: two refunds at once call the acquirer once; meanwhile the money cannot be spent", () =>
+  it.effect("CHG-26, OPR-20: two refunds at once call the acquirer once; meanwhile the money cannot be spent", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       calls.length = 0
@@ -173,7 +173,7 @@ layer(servicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databaseConne
   )
 
   it.effect.each([{ releaseDelay: 0 }, { releaseDelay: 60 }])(
-    "CHG-26: a refund that the acquirer refuses gives the money back where it was (release delay $releaseDelay)",
+    "CHG-26, OPR-21: a refund that the acquirer refuses gives the money back where it was (release delay $releaseDelay)",
     ({ releaseDelay }) =>
       Effect.gen(function* () {
         answer = Effect.fail(new AcquirerRefused({ reason: "no" }))

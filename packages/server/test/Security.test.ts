@@ -19,7 +19,7 @@ const large = `{"x":"${"x".repeat(256 * 1024)}"}`
 layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 } }), {
   excludeTestServices: true
 })("Security", (it) => {
-  describe("the operator surface: every route, without the token", () => {
+  describe("OPR-2: the operator surface: every route, without the token", () => {
     it.effect.each(operatorRoutes)("$method $template", (route) =>
       Effect.gen(function* () {
         const { makeCaller, operate, operatorToken } = yield* TestService
@@ -81,7 +81,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
     }).pipe(Effect.scoped)
   )
 
-  it.effect("the operator surface is not on the public listener, nor `/v1` on the operator's", () =>
+  it.effect("OPR-1: the operator surface is not on the public listener, nor `/v1` on the operator's", () =>
     Effect.gen(function* () {
       const { call, makeCaller, operate, operatorToken } = yield* TestService
       const { key } = yield* makeCaller()

@@ -14,7 +14,7 @@ describe("sign-ins of an address", () => {
   const tried = (signIns: Effect.Success<typeof door>, address: string, token: string, times: number) =>
     Array.from({ length: times }, () => signIns.attempt(address, token)._tag)
 
-  it.effect("after 40 failures within a minute they are limited for 30 seconds, right tokens too", () =>
+  it.effect("OPR-5: after 40 failures within a minute they are limited for 30 seconds, right tokens too", () =>
     Effect.gen(function* () {
       const signIns = yield* door
       assert.deepStrictEqual(new Set(tried(signIns, "10.0.0.1", "x", 40)), new Set(["Refused"]))
@@ -30,7 +30,7 @@ describe("sign-ins of an address", () => {
     })
   )
 
-  it.effect("39 failures in any minute are not limited", () =>
+  it.effect("OPR-5: 39 failures in any minute are not limited", () =>
     Effect.gen(function* () {
       const signIns = yield* door
       for (let i = 0; i < 5; i++) {
@@ -47,7 +47,7 @@ describe("sign-ins of an address", () => {
     })
   )
 
-  it.effect("a token that succeeded from there within 12 hours is accepted all the same, and no other", () =>
+  it.effect("OPR-6: a token that succeeded from there within 12 hours is accepted all the same, and no other", () =>
     Effect.gen(function* () {
       const accepted = new Set([right, "another"])
       const signIns = yield* SignIns.make((token) => accepted.has(token))
@@ -64,7 +64,7 @@ describe("sign-ins of an address", () => {
     })
   )
 
-  it.effect("an IPv4 address is one in either form, and an IPv6 network of 64 bits is one", () =>
+  it.effect("OPR-5: an IPv4 address is one in either form, and an IPv6 network of 64 bits is one", () =>
     Effect.gen(function* () {
       const signIns = yield* door
       tried(signIns, "::ffff:10.0.0.1", "x", 20)
@@ -96,7 +96,7 @@ layer(TestService.layer({ settings: { logLevel: "none", operatorHosts: ["localho
   const signIn = (token: string | undefined, from: string) =>
     Effect.flatMap(TestService, ({ operate }) => operate("GET", path, { headers: { "x-operator-token": token }, from }))
 
-  it.effect("limits failed sign-ins by address: 429 `RATE_LIMITED` with `Retry-After`", () =>
+  it.effect("OPR-5: limits failed sign-ins by address: 429 `RATE_LIMITED` with `Retry-After`", () =>
     Effect.gen(function* () {
       const { operate, operatorToken } = yield* TestService
       const from = "127.0.9.1"
@@ -120,7 +120,7 @@ layer(TestService.layer({ settings: { logLevel: "none", operatorHosts: ["localho
     })
   )
 
-  it.effect("an operator at work is not locked out by a neighbour who guesses", () =>
+  it.effect("OPR-6: an operator at work is not locked out by a neighbour who guesses", () =>
     Effect.gen(function* () {
       const { operatorToken } = yield* TestService
       const from = "127.0.9.3"
@@ -131,7 +131,7 @@ layer(TestService.layer({ settings: { logLevel: "none", operatorHosts: ["localho
     })
   )
 
-  it.effect("answers to the hosts of `OPERATOR_HOSTS` and to its own address: any other is 421", () =>
+  it.effect("OPR-7: answers to the hosts of `OPERATOR_HOSTS` and to its own address: any other is 421", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       for (const host of ["localhost", "LocalHost:1", "ops.example", "OPS.example:3001", "127.0.0.1", "127.0.0.1:80"]) {

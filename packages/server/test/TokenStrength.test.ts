@@ -19,7 +19,7 @@ describe("an operator token", () => {
     assert.isUndefined(weaknessOf(OPERATOR_TOKEN), "a sentence of several words is long enough")
   })
 
-  it("that is short, repeated, a run or a placeholder is refused with the reason", () => {
+  it("OPR-4: that is short, repeated, a run or a placeholder is refused with the reason", () => {
     const refused: ReadonlyArray<readonly [string, RegExp]> = [
       ["x", /at least 20 characters/],
       [randomBytes(9).toString("base64"), /at least 20 characters/],
