@@ -815,6 +815,22 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
     })
   )
 
+  it.effect("CHG-24: `webhook_url` stays as it was at creation, whatever a repeat of the call says", () =>
+    Effect.gen(function* () {
+      const { call } = yield* TestService
+      const { key } = yield* caller
+      const idempotencyKey = newKey()
+      const charge = yield* created(key, { webhook_url: "https://loja.example/first" }, idempotencyKey)
+      const repeat = yield* create(key, { webhook_url: "https://loja.example/second" }, idempotencyKey)
+      assert.strictEqual(repeat.body.webhook_url, "https://loja.example/first")
+      const body = { webhook_url: "https://loja.example/third" }
+      for (const method of ["PATCH", "PUT", "POST"]) {
+        assertRefused(yield* call(method, `/v1/charges/${charge.id}`, { key, body }), "METHOD_NOT_ALLOWED")
+      }
+      assert.strictEqual((yield* retrieve(key, charge.id)).body.webhook_url, "https://loja.example/first")
+    })
+  )
+
   it.effect("CHG-25: operators see that a charge has the origin `api`", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService

@@ -309,6 +309,24 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
     })
   )
 
+  it.effect("DLV-6: deliveries to one receiver go out in parallel", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { key } = yield* makeCaller()
+      // Each delivery is answered once the other one has arrived.
+      const waiting: Array<() => void> = []
+      const { received, url } = yield* receiver((_, response) => {
+        waiting.push(() => response.end("ok"))
+        if (waiting.length === 2) for (const respond of waiting) respond()
+      })
+      const { body: charge } = yield* create({ key, webhook_url: url })
+      for (const delivery of yield* settled(charge.id, 2)) {
+        assert.deepInclude(delivery, { status: "delivered", attempts_made: 1 })
+      }
+      assert.lengthOf(received, 2)
+    })
+  )
+
   it.effect("CHG-8: tells of a payment once, however often it is reported", () =>
     Effect.gen(function* () {
       const { call, makeCaller, operate } = yield* TestService

@@ -355,6 +355,44 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
       })
   )
 
+  it.effect(
+    "EVT-5, EVT-6: every event of a charge or payout has its `reference`, and payouts are called `payment`",
+    () =>
+      Effect.gen(function* () {
+        const { call, makeCaller } = yield* TestService
+        const { key } = yield* makeCaller()
+        const hooks = yield* receiver()
+        const charge = yield* created(key, { amount: 100_000, webhook_url: hooks.url, reference: "pedido-1" })
+        yield* simulate(`/charges/${charge.id}/pay`)
+        assert.lengthOf(yield* toldOf(hooks, charge.id, 3), 3)
+        const { body: payout } = yield* call<Payout>("POST", "/v1/payouts", {
+          key,
+          idempotencyKey: newKey(),
+          body: {
+            amount: 500,
+            pix_key_type: "email",
+            pix_key: "fail@simulator.test",
+            webhook_url: hooks.url,
+            reference: "saida-1"
+          }
+        })
+        assert.deepStrictEqual(yield* toldOf(hooks, payout.id, 3), [
+          "/ payment.pix.created",
+          "/ payment.pix.failed",
+          "/ payment.pix.processing"
+        ])
+        for (const received of of(hooks, charge.id)) {
+          assert.deepInclude(data(received), { object: "charge", reference: "pedido-1" })
+        }
+        for (const received of of(hooks, payout.id)) {
+          assert.deepInclude(data(received), { object: "payment", reference: "saida-1" })
+        }
+        const failed = of(hooks, payout.id).find(({ body }) => body.event === "payment.pix.failed")
+        const { body: read } = yield* call<Payout>("GET", `/v1/payouts/${payout.id}`, { key })
+        assert.deepStrictEqual<unknown>(data(failed!), { ...read, object: "payment" })
+      })
+  )
+
   it.effect("ADD-1: `sequence` is the resource's after the change, in the envelope and in `data`, and grows", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService

@@ -668,6 +668,22 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
     })
   )
 
+  it.effect("OPR-34: an outcome of a payout that was not handed over is 409 INVALID_STATE", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const { accountId, key } = yield* funded(10_000, { auto_payout_enabled: false })
+      const { id } = yield* paidOut(key)
+      for (const outcome of ["complete", "fail"]) {
+        const answer = yield* operate("POST", `/operator/v1/simulator/payouts/${id}/${outcome}`, {
+          body: { reason: "x" }
+        })
+        assertRefused(answer, "INVALID_STATE")
+      }
+      assert.strictEqual((yield* retrievePayout(key, id)).body.status, "pending")
+      assert.deepInclude(yield* keptOf(accountId), { available: 9500, payouts_in_transit: 500 })
+    })
+  )
+
   it.effect("PAY-3: a payout that is not released is not handed to the acquirer", () =>
     Effect.gen(function* () {
       const { key } = yield* funded(10_000, { auto_payout_enabled: false })
