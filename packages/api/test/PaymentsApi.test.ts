@@ -5,20 +5,16 @@ import * as Context from "effect/Context"
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { decodeCreateAccount, decodeUpdateAccount } from "../src/operator/Accounts.ts"
+import { chargesQuery, decodeCreateCheckoutCharge } from "../src/operator/Charges.ts"
+import { deliveriesQuery } from "../src/operator/Deliveries.ts"
+import { decodeTextBody } from "../src/operator/Disputes.ts"
+import { decodeCreateApiKey } from "../src/operator/Keys.ts"
+import { requestsQuery } from "../src/operator/Logs.ts"
+import { optionalIdempotencyKey } from "../src/operator/OptionalIdempotencyKey.ts"
+import { decodeCreateDashboardPayout } from "../src/operator/Payouts.ts"
+import { decodeSimulatePay } from "../src/operator/Simulator.ts"
 import { OperatorApi } from "../src/OperatorApi.ts"
-import {
-  chargesQuery,
-  decodeCreateAccount,
-  decodeCreateApiKey,
-  decodeCreateCheckoutCharge,
-  decodeCreateDashboardPayout,
-  decodeSimulatePay,
-  decodeTextBody,
-  decodeUpdateAccount,
-  deliveriesQuery,
-  optionalIdempotencyKey,
-  requestsQuery
-} from "../src/OperatorResources.ts"
 import { PaymentsApi } from "../src/PaymentsApi.ts"
 import { Authentication, OperatorAuthentication, RequestErrors, RequiredScopes } from "../src/Security.ts"
 import * as WireErrors from "../src/WireErrors.ts"

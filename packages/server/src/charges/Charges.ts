@@ -11,7 +11,7 @@
  * Source: payments-api-v1.md "POST /v1/charges"; decisions.md "Answers", "Charges".
  */
 import { describeCause } from "../observability/SafeCause.ts"
-import type { CreateCheckoutCharge } from "@pix-payments/api/OperatorResources"
+import type { CreateCheckoutCharge } from "@pix-payments/api/operator/Charges"
 import type { Caller } from "@pix-payments/api/Security"
 import type { Cents } from "@pix-payments/domain/Cents"
 import {

@@ -5,7 +5,7 @@
  *
  * Source: operator-api.md (`/stats`).
  */
-import type { Stats as StatsBody } from "@pix-payments/api/OperatorResources"
+import type { Stats as StatsBody } from "@pix-payments/api/operator/Stats"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -12,7 +12,7 @@
  * Source: payments-api-v1.md "POST /v1/payouts", "Payout `status`"; decisions.md "Payouts".
  */
 import type { Caller } from "@pix-payments/api/Security"
-import type { CreateDashboardPayout } from "@pix-payments/api/OperatorResources"
+import type { CreateDashboardPayout } from "@pix-payments/api/operator/Payouts"
 import type { Cents } from "@pix-payments/domain/Cents"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import {

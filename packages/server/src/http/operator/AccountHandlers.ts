@@ -1,17 +1,20 @@
 /**
  * Accounts, applications and keys, for operators.
  */
-import { AccountsGroup, ApplicationsGroup, KeysGroup, OperatorApi } from "@pix-payments/api/OperatorApi"
 import {
-  type ApiKey,
-  type Application,
+  AccountsGroup,
   decodeCreateAccount,
-  decodeCreateApiKey,
-  decodeCreateApplication,
   decodeUpdateAccount,
-  decodeUpdateApplication,
   type OperatorAccount
-} from "@pix-payments/api/OperatorResources"
+} from "@pix-payments/api/operator/Accounts"
+import {
+  type Application,
+  ApplicationsGroup,
+  decodeCreateApplication,
+  decodeUpdateApplication
+} from "@pix-payments/api/operator/Applications"
+import { type ApiKey, decodeCreateApiKey, KeysGroup } from "@pix-payments/api/operator/Keys"
+import { OperatorApi } from "@pix-payments/api/OperatorApi"
 import { documentType } from "@pix-payments/domain/Document"
 import { parseInstant } from "@pix-payments/domain/Instant"
 import { pageOf } from "@pix-payments/domain/List"

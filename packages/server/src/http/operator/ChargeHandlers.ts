@@ -1,8 +1,14 @@
 /**
  * Every charge, what operators do with charges, and the charges of the checkout.
  */
-import { ChargeActionsGroup, ChargesGroup, CheckoutChargesGroup, OperatorApi } from "@pix-payments/api/OperatorApi"
-import { decodeCreateCheckoutCharge, type OperatorCharge } from "@pix-payments/api/OperatorResources"
+import {
+  ChargeActionsGroup,
+  ChargesGroup,
+  CheckoutChargesGroup,
+  decodeCreateCheckoutCharge,
+  type OperatorCharge
+} from "@pix-payments/api/operator/Charges"
+import { OperatorApi } from "@pix-payments/api/OperatorApi"
 import { pageOf } from "@pix-payments/domain/List"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

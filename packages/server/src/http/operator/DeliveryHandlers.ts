@@ -2,21 +2,23 @@
  * Deliveries and their attempts, the endpoints that they go to, and sending again, for operators.
  */
 import {
+  decodeResendFailed,
   DeliveriesGroup,
-  DeliveryActionsGroup,
-  OperatorApi,
+  type Delivery,
+  DeliveryActionsGroup
+} from "@pix-payments/api/operator/Deliveries"
+import {
+  type OutboxFailure,
   OutboxFailureActionsGroup,
-  OutboxFailuresGroup,
+  OutboxFailuresGroup
+} from "@pix-payments/api/operator/OutboxFailures"
+import {
+  decodeUpdateEndpointState,
+  type OperatorWebhookEndpoint,
   WebhookEndpointActionsGroup,
   WebhookEndpointsGroup
-} from "@pix-payments/api/OperatorApi"
-import {
-  decodeResendFailed,
-  decodeUpdateEndpointState,
-  type Delivery,
-  type OperatorWebhookEndpoint,
-  type OutboxFailure
-} from "@pix-payments/api/OperatorResources"
+} from "@pix-payments/api/operator/WebhookEndpoints"
+import { OperatorApi } from "@pix-payments/api/OperatorApi"
 import { parseInstant } from "@pix-payments/domain/Instant"
 import { pageOf } from "@pix-payments/domain/List"
 import * as Effect from "effect/Effect"

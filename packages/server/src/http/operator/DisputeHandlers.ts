@@ -1,8 +1,13 @@
 /**
  * Disputes, and what operators say in them.
  */
-import { DisputeActionsGroup, DisputesGroup, OperatorApi } from "@pix-payments/api/OperatorApi"
-import { decodeTextBody, type OperatorDispute } from "@pix-payments/api/OperatorResources"
+import {
+  decodeTextBody,
+  DisputeActionsGroup,
+  DisputesGroup,
+  type OperatorDispute
+} from "@pix-payments/api/operator/Disputes"
+import { OperatorApi } from "@pix-payments/api/OperatorApi"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import { pageOf } from "@pix-payments/domain/List"
 import * as Effect from "effect/Effect"

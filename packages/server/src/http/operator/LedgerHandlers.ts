@@ -1,8 +1,9 @@
 /**
  * The ledger and the figures, for operators: entries, whether all of it adds up, and how much there is.
  */
-import { LedgerGroup, OperatorApi, StatsGroup } from "@pix-payments/api/OperatorApi"
-import type { LedgerEntry } from "@pix-payments/api/OperatorResources"
+import { type LedgerEntry, LedgerGroup } from "@pix-payments/api/operator/Ledger"
+import { StatsGroup } from "@pix-payments/api/operator/Stats"
+import { OperatorApi } from "@pix-payments/api/OperatorApi"
 import type { Cents } from "@pix-payments/domain/Cents"
 import { pageOf } from "@pix-payments/domain/List"
 import * as Effect from "effect/Effect"

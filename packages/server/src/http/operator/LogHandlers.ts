@@ -1,7 +1,8 @@
 /**
  * The request log and the audit log, for operators.
  */
-import { AuditGroup, OperatorApi, RequestsGroup } from "@pix-payments/api/OperatorApi"
+import { AuditGroup, RequestsGroup } from "@pix-payments/api/operator/Logs"
+import { OperatorApi } from "@pix-payments/api/OperatorApi"
 import { pageOf } from "@pix-payments/domain/List"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"

@@ -1,8 +1,13 @@
 /**
  * Every payout, and what operators do with payouts.
  */
-import { OperatorApi, PayoutActionsGroup, PayoutsGroup } from "@pix-payments/api/OperatorApi"
-import { decodeCreateDashboardPayout, type OperatorPayout } from "@pix-payments/api/OperatorResources"
+import {
+  decodeCreateDashboardPayout,
+  type OperatorPayout,
+  PayoutActionsGroup,
+  PayoutsGroup
+} from "@pix-payments/api/operator/Payouts"
+import { OperatorApi } from "@pix-payments/api/OperatorApi"
 import { pageOf } from "@pix-payments/domain/List"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"

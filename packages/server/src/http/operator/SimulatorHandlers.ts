@@ -3,20 +3,18 @@
  * too, is answered as the operator's mistake.
  */
 import {
-  OperatorApi,
-  SimulatorChargesGroup,
-  SimulatorDisputesGroup,
-  SimulatorPayoutsGroup,
-  SimulatorReturnsGroup
-} from "@pix-payments/api/OperatorApi"
-import {
   decodeSimulateFailure,
   decodeSimulateInfraction,
   decodeSimulateMessage,
   decodeSimulatePay,
   decodeSimulateReport,
-  decodeSimulateReturn
-} from "@pix-payments/api/OperatorResources"
+  decodeSimulateReturn,
+  SimulatorChargesGroup,
+  SimulatorDisputesGroup,
+  SimulatorPayoutsGroup,
+  SimulatorReturnsGroup
+} from "@pix-payments/api/operator/Simulator"
+import { OperatorApi } from "@pix-payments/api/OperatorApi"
 import { parseInstant } from "@pix-payments/domain/Instant"
 import type { Refusal } from "@pix-payments/domain/Request"
 import { txidFromId } from "@pix-payments/domain/Txid"

@@ -1,0 +1,123 @@
+/** Accounts, with their settings and their balances: OPR-13 to OPR-18. */
+import { Account, AccountStatus, OnboardingStatus } from "@pix-payments/domain/Account"
+import { Balance } from "@pix-payments/domain/Balance"
+import { MAX_CENTS } from "@pix-payments/domain/Cents"
+import { Document } from "@pix-payments/domain/Document"
+import { listOf, listQuery } from "@pix-payments/domain/List"
+import { decoder, nullable } from "@pix-payments/domain/Request"
+import { text } from "@pix-payments/domain/Text"
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { OperatorAuthentication, RequestErrors } from "../Security.ts"
+import { InvalidDocument, NotFound, ValidationError } from "../WireErrors.ts"
+import { byId, Count } from "./Fields.ts"
+
+/** What the account pays for each payout: `fixed + round_half_up(amount * basis_points / 10000)`. */
+export const PayoutFee = Schema.Struct({
+  fixed: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MAX_CENTS })).annotate({ description: "Cents." }),
+  basis_points: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10_000 })).annotate({
+    description: "Hundredths of a percent of the amount."
+  })
+}).annotate({ identifier: "PayoutFee" })
+export type PayoutFee = typeof PayoutFee.Type
+
+/** An account with its settings and its balance. */
+export const OperatorAccount = Schema.Struct({
+  ...Account.fields,
+  payout_fee: PayoutFee,
+  default_expires_in: Schema.Int.annotate({ description: "Seconds that a charge without `expires_in` lives." }),
+  release_delay: Count.annotate({ description: "Seconds between a payment and its release to `available`." }),
+  payout_duplicate_window: Count.annotate({
+    description:
+      "Seconds in which a payout with the same recipient key and amount, but another idempotency key, waits for approval; 0 is off."
+  }),
+  payouts_paused: Schema.Boolean.annotate({
+    description: "True while payouts are accepted and can be approved, and wait unsent."
+  }),
+  charges_paused: Schema.Boolean.annotate({ description: "True while no charge can be created." }),
+  balance: Balance
+}).annotate({ identifier: "OperatorAccount" })
+export type OperatorAccount = typeof OperatorAccount.Type
+
+export const Name = text(1, 200)
+
+export const Phone = text(1, 32)
+
+const ExpiresIn = Schema.Int.check(Schema.isBetween({ minimum: 60, maximum: 604_800 }))
+
+const DuplicateWindow = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 86_400 }))
+
+const ReleaseDelay = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 31_536_000 }))
+
+/** What `POST /accounts` takes. */
+export const CreateAccount = Schema.Struct({
+  name: Name,
+  legal_name: Name,
+  document: Document.annotateKey({ description: "CPF or CNPJ, with or without mask." }),
+  phone: Phone,
+  status: nullable(AccountStatus),
+  onboarding_status: nullable(OnboardingStatus),
+  auto_payout_enabled: nullable(Schema.Boolean),
+  payout_fee: nullable(PayoutFee),
+  default_expires_in: nullable(ExpiresIn),
+  release_delay: nullable(ReleaseDelay),
+  payout_duplicate_window: nullable(DuplicateWindow)
+}).annotate({ identifier: "CreateAccount" })
+export type CreateAccount = typeof CreateAccount.Type
+
+/** What `PATCH /accounts/{id}` takes: anything but the document. */
+export const UpdateAccount = Schema.Struct({
+  name: Schema.optionalKey(Name),
+  legal_name: Schema.optionalKey(Name),
+  phone: Schema.optionalKey(Phone),
+  status: Schema.optionalKey(AccountStatus),
+  onboarding_status: Schema.optionalKey(OnboardingStatus),
+  auto_payout_enabled: Schema.optionalKey(Schema.Boolean),
+  payout_fee: Schema.optionalKey(PayoutFee),
+  default_expires_in: Schema.optionalKey(ExpiresIn),
+  release_delay: Schema.optionalKey(ReleaseDelay),
+  payout_duplicate_window: Schema.optionalKey(DuplicateWindow),
+  payouts_paused: Schema.optionalKey(Schema.Boolean),
+  charges_paused: Schema.optionalKey(Schema.Boolean)
+}).annotate({ identifier: "UpdateAccount" })
+export type UpdateAccount = typeof UpdateAccount.Type
+
+export const decodeCreateAccount = decoder(CreateAccount)
+
+export const decodeUpdateAccount = decoder(UpdateAccount)
+
+export class AccountsGroup extends HttpApiGroup.make("accounts")
+  .add(
+    HttpApiEndpoint.post("create", "/", {
+      payload: CreateAccount,
+      success: OperatorAccount.pipe(HttpApiSchema.status(201)),
+      error: [ValidationError, InvalidDocument]
+    })
+      .annotate(OpenApi.Summary, "Open an account")
+      .annotate(
+        OpenApi.Description,
+        "When not told otherwise: `active`, onboarding `completed`, automatic payouts, no fee, charges of 86400 seconds, no release delay."
+      ),
+    HttpApiEndpoint.get("list", "/", {
+      query: listQuery,
+      success: listOf(OperatorAccount),
+      error: ValidationError
+    }).annotate(OpenApi.Summary, "List accounts with their balances, newest first"),
+    HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: OperatorAccount, error: NotFound }).annotate(
+      OpenApi.Summary,
+      "Get an account with its balance"
+    ),
+    HttpApiEndpoint.patch("update", "/:id", {
+      params: byId,
+      payload: UpdateAccount,
+      success: OperatorAccount,
+      error: [NotFound, ValidationError]
+    }).annotate(OpenApi.Summary, "Change an account's settings")
+  )
+  .prefix("/operator/v1/accounts")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors)
+  .annotate(OpenApi.Description, "The companies that use the service.") {}

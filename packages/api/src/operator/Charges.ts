@@ -1,0 +1,135 @@
+/** Charges of every account and origin, and what operators order about them: OPR-19 to OPR-22. */
+import { Charge, ChargeMethod, ChargeStatus, CreateCharge } from "@pix-payments/domain/Charge"
+import { Instant } from "@pix-payments/domain/Instant"
+import { listOf, listQuery } from "@pix-payments/domain/List"
+import { open } from "@pix-payments/domain/OpenEnum"
+import { decoder, nullable } from "@pix-payments/domain/Request"
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { OperatorAuthentication, RequestErrors } from "../Security.ts"
+import {
+  AccountInactive,
+  AcquirerRejected,
+  AmountBelowMinimum,
+  InsufficientBalance,
+  InvalidDocument,
+  InvalidState,
+  InvalidWebhookUrl,
+  NotFound,
+  ValidationError
+} from "../WireErrors.ts"
+import { Delivery } from "./Deliveries.ts"
+import { byId, Id, idFilter, textFilter } from "./Fields.ts"
+import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
+
+export const ChargeOrigin = Schema.Literals(["api", "checkout"])
+export type ChargeOrigin = typeof ChargeOrigin.Type
+
+/** Any charge, whoever created it. */
+export const OperatorCharge = Schema.Struct({
+  ...Charge.fields,
+  account_id: Id,
+  application_id: Id,
+  origin: open(ChargeOrigin)
+}).annotate({ identifier: "OperatorCharge" })
+export type OperatorCharge = typeof OperatorCharge.Type
+
+/** A charge with what happened to it, oldest first, and who was told. */
+export const OperatorChargeDetail = Schema.Struct({
+  ...OperatorCharge.fields,
+  history: Schema.Array(
+    Schema.Struct({
+      status: open(ChargeStatus),
+      event: Schema.NullOr(Schema.String).annotateKey({ description: "Null where a change emits none." }),
+      at: Instant
+    })
+  ),
+  deliveries: Schema.Array(Delivery)
+}).annotate({ identifier: "OperatorChargeDetail" })
+export type OperatorChargeDetail = typeof OperatorChargeDetail.Type
+
+/** `CreateCharge` with the methods of the hosted checkout; `pix` when absent. */
+export const CreateCheckoutCharge = Schema.Struct({
+  ...CreateCharge.fields,
+  method: nullable(ChargeMethod)
+}).annotate({ identifier: "CreateCheckoutCharge" })
+export type CreateCheckoutCharge = typeof CreateCheckoutCharge.Type
+
+export const decodeCreateCheckoutCharge = decoder(CreateCheckoutCharge)
+
+export const chargesQuery = {
+  ...listQuery,
+  account_id: idFilter,
+  origin: Schema.optionalKey(ChargeOrigin),
+  reference: textFilter,
+  end_to_end_id: textFilter
+}
+
+export class ChargesGroup extends HttpApiGroup.make("charges")
+  .add(
+    HttpApiEndpoint.get("list", "/", {
+      query: chargesQuery,
+      success: listOf(OperatorCharge),
+      error: ValidationError
+    }).annotate(OpenApi.Summary, "List every charge, newest first"),
+    HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: OperatorChargeDetail, error: NotFound }).annotate(
+      OpenApi.Summary,
+      "Get a charge with its history of states and its deliveries"
+    )
+  )
+  .prefix("/operator/v1/charges")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors)
+  .annotate(OpenApi.Description, "Money in, from the API and from the checkout.") {}
+
+export class ChargeActionsGroup extends HttpApiGroup.make("chargeActions")
+  .add(
+    HttpApiEndpoint.post("cancel", "/:id/cancel", {
+      params: byId,
+      success: OperatorCharge,
+      error: [NotFound, InvalidState]
+    }).annotate(OpenApi.Summary, "Cancel a pending charge"),
+    HttpApiEndpoint.post("refund", "/:id/refund", {
+      params: byId,
+      success: OperatorCharge,
+      error: [NotFound, InvalidState, InsufficientBalance, AcquirerRejected]
+    })
+      .annotate(OpenApi.Summary, "Return a paid charge to its payer")
+      .annotate(
+        OpenApi.Description,
+        "Sent to the acquirer. Its value leaves the balance with the order: first what is not released yet, then `available`, which must cover the rest. A second refund while one is under way is refused."
+      )
+  )
+  .prefix("/operator/v1/charges")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors) {}
+
+export class CheckoutChargesGroup extends HttpApiGroup.make("checkoutCharges")
+  .add(
+    HttpApiEndpoint.post("create", "/", {
+      params: byId,
+      headers: optionalIdempotencyKey,
+      payload: CreateCheckoutCharge,
+      success: OperatorCharge.pipe(HttpApiSchema.status(201)),
+      error: [
+        NotFound,
+        ValidationError,
+        AmountBelowMinimum,
+        InvalidDocument,
+        InvalidWebhookUrl,
+        AccountInactive,
+        AcquirerRejected
+      ]
+    })
+      .annotate(OpenApi.Summary, "Create a charge as the hosted checkout does")
+      .annotate(
+        OpenApi.Description,
+        "Of origin `checkout`: invisible under `/v1`, with events to the application's registered endpoints."
+      )
+  )
+  .prefix("/operator/v1/applications/:id/checkout-charges")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors) {}

@@ -1,0 +1,125 @@
+/** Webhook deliveries, with their attempts, and their resending: OPR-27. */
+import { EventName } from "@pix-payments/domain/EventCatalog"
+import { Instant, InstantInput } from "@pix-payments/domain/Instant"
+import { listOf, listQuery } from "@pix-payments/domain/List"
+import { open } from "@pix-payments/domain/OpenEnum"
+import { decoder, nullable } from "@pix-payments/domain/Request"
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { OperatorAuthentication, RequestErrors } from "../Security.ts"
+import { InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
+import { byId, Count, Id, idFilter } from "./Fields.ts"
+
+export const DeliveryStatus = Schema.Literals(["scheduled", "delivering", "delivered", "failed", "canceled"])
+export type DeliveryStatus = typeof DeliveryStatus.Type
+
+/** One event on its way to one destination. */
+export const Delivery = Schema.Struct({
+  id: Id.annotate({ description: "Equals the header X-Webhook-Delivery." }),
+  object: Schema.Literal("delivery"),
+  status: open(DeliveryStatus),
+  event: Schema.String,
+  resource_id: Id,
+  endpoint_id: Schema.NullOr(Id).annotateKey({ description: "Null where it goes to the resource's `webhook_url`." }),
+  url: Schema.String,
+  attempts_made: Count,
+  next_attempt_at: Schema.NullOr(Instant),
+  reason: Schema.NullOr(Schema.String).annotateKey({
+    description: "Why it was canceled, or what failed in handling it; null where its attempts say all."
+  }),
+  created_at: Instant
+}).annotate({ identifier: "Delivery" })
+export type Delivery = typeof Delivery.Type
+
+/** One attempt: either the receiver's answer or the error that kept it from us. */
+export const DeliveryAttempt = Schema.Struct({
+  at: Instant,
+  duration_ms: Count,
+  address: Schema.NullOr(Schema.String).annotateKey({ description: "The IP address that was connected to." }),
+  status_code: Schema.NullOr(Schema.Int),
+  error: Schema.NullOr(Schema.String),
+  response_body: Schema.NullOr(Schema.String).annotateKey({ description: "The first KiB of the answer." })
+}).annotate({ identifier: "DeliveryAttempt" })
+export type DeliveryAttempt = typeof DeliveryAttempt.Type
+
+export const DeliveryDetail = Schema.Struct({
+  ...Delivery.fields,
+  attempts: Schema.Array(DeliveryAttempt)
+}).annotate({ identifier: "DeliveryDetail" })
+export type DeliveryDetail = typeof DeliveryDetail.Type
+
+/** How many deliveries were scheduled again. */
+export const Resent = Schema.Struct({
+  object: Schema.Literal("resend"),
+  deliveries: Count
+}).annotate({ identifier: "Resent" })
+export type Resent = typeof Resent.Type
+
+/** Which failed deliveries are sent again: of an endpoint, of a resource, or of an endpoint about a resource. */
+export const ResendFailed = Schema.Struct({
+  endpoint_id: nullable(Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" })),
+  resource_id: nullable(Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" })),
+  since: InstantInput
+}).annotate({ identifier: "ResendFailed" })
+export type ResendFailed = typeof ResendFailed.Type
+
+export const decodeResendFailed = decoder(ResendFailed, ({ endpoint_id, resource_id }) =>
+  typeof endpoint_id === "string" || typeof resource_id === "string"
+    ? []
+    : [
+        { code: "VALIDATION_ERROR", path: ["endpoint_id"] },
+        { code: "VALIDATION_ERROR", path: ["resource_id"] }
+      ]
+)
+
+export const deliveriesQuery = {
+  ...listQuery,
+  status: Schema.optionalKey(DeliveryStatus),
+  resource_id: idFilter,
+  endpoint_id: idFilter,
+  event: Schema.optionalKey(EventName)
+}
+
+export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
+  .add(
+    HttpApiEndpoint.get("list", "/", {
+      query: deliveriesQuery,
+      success: listOf(Delivery),
+      error: ValidationError
+    }).annotate(OpenApi.Summary, "List webhook deliveries, newest first"),
+    HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: DeliveryDetail, error: NotFound }).annotate(
+      OpenApi.Summary,
+      "Get a delivery with each of its attempts"
+    )
+  )
+  .prefix("/operator/v1/deliveries")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors)
+  .annotate(OpenApi.Description, "Events on their way to receivers.") {}
+
+export class DeliveryActionsGroup extends HttpApiGroup.make("deliveryActions")
+  .add(
+    HttpApiEndpoint.post("resend", "/:id/resend", {
+      params: byId,
+      success: Delivery.pipe(HttpApiSchema.status(202)),
+      error: [NotFound, InvalidState]
+    })
+      .annotate(OpenApi.Summary, "Send a delivery again")
+      .annotate(
+        OpenApi.Description,
+        "One attempt at once under the same delivery id; if it fails, the retry curve starts again. Refused while one is in flight, when it was canceled, and when its endpoint is deleted."
+      ),
+    HttpApiEndpoint.post("resendFailed", "/resend", {
+      payload: ResendFailed,
+      success: Resent.pipe(HttpApiSchema.status(202)),
+      error: ValidationError
+    })
+      .annotate(OpenApi.Summary, "Send all failed deliveries of an endpoint or a resource again")
+      .annotate(OpenApi.Description, "Those assembled since an instant; each makes one attempt at once.")
+  )
+  .prefix("/operator/v1/deliveries")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors) {}

@@ -1,0 +1,74 @@
+/** API keys of `/v1`: KEY-1 to KEY-10. */
+import { Instant, InstantInput } from "@pix-payments/domain/Instant"
+import { listOf, listQuery } from "@pix-payments/domain/List"
+import { open } from "@pix-payments/domain/OpenEnum"
+import { arrayUpTo, decoder, nullable } from "@pix-payments/domain/Request"
+import { Scope } from "@pix-payments/domain/Scope"
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { OperatorAuthentication, RequestErrors } from "../Security.ts"
+import { NotFound, ValidationError } from "../WireErrors.ts"
+import { Name } from "./Accounts.ts"
+import { byId, Id } from "./Fields.ts"
+
+/** A key as it is shown at any time after its creation. */
+export const ApiKey = Schema.Struct({
+  id: Id,
+  object: Schema.Literal("api_key"),
+  application_id: Id,
+  name: Schema.String,
+  prefix: Schema.String.annotate({ description: "How the key begins, to recognise it by." }),
+  scopes: Schema.Array(open(Scope)),
+  expires_at: Schema.NullOr(Instant),
+  revoked_at: Schema.NullOr(Instant),
+  last_used_at: Schema.NullOr(Instant),
+  created_at: Instant
+}).annotate({ identifier: "ApiKey" })
+export type ApiKey = typeof ApiKey.Type
+
+/** A key as its creation shows it, this once complete. */
+export const CreatedApiKey = Schema.Struct({
+  ...ApiKey.fields,
+  key: Schema.String.annotate({ description: "The complete key. It is never shown again." })
+}).annotate({ identifier: "CreatedApiKey" })
+export type CreatedApiKey = typeof CreatedApiKey.Type
+
+/** What `POST /applications/{id}/keys` takes. That `expires_at` lies ahead is for the handler, which has a clock. */
+export const CreateApiKey = Schema.Struct({
+  name: Name,
+  scopes: arrayUpTo(64, Scope).annotateKey({
+    description: "At least one; repeats are folded."
+  }),
+  expires_at: nullable(InstantInput)
+}).annotate({ identifier: "CreateApiKey" })
+export type CreateApiKey = typeof CreateApiKey.Type
+
+export const decodeCreateApiKey = decoder(CreateApiKey)
+
+export class KeysGroup extends HttpApiGroup.make("keys")
+  .add(
+    HttpApiEndpoint.post("create", "/applications/:id/keys", {
+      params: byId,
+      payload: CreateApiKey,
+      success: CreatedApiKey.pipe(HttpApiSchema.status(201)),
+      error: [NotFound, ValidationError]
+    })
+      .annotate(OpenApi.Summary, "Create a key")
+      .annotate(OpenApi.Description, "The answer carries the complete key, this once."),
+    HttpApiEndpoint.get("list", "/applications/:id/keys", {
+      params: byId,
+      query: listQuery,
+      success: listOf(ApiKey),
+      error: [NotFound, ValidationError]
+    }).annotate(OpenApi.Summary, "List an application's keys, newest first"),
+    HttpApiEndpoint.post("revoke", "/keys/:id/revoke", { params: byId, success: ApiKey, error: NotFound })
+      .annotate(OpenApi.Summary, "Revoke a key")
+      .annotate(OpenApi.Description, "Refused from the next request on, in every server process.")
+  )
+  .prefix("/operator/v1")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors)
+  .annotate(OpenApi.Description, "The keys of `/v1`.") {}

@@ -1,0 +1,76 @@
+/** Entries of the ledger, and its verification: OPR-30. */
+import { Cents } from "@pix-payments/domain/Cents"
+import { Instant } from "@pix-payments/domain/Instant"
+import { listOf, listQuery } from "@pix-payments/domain/List"
+import { open } from "@pix-payments/domain/OpenEnum"
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { OperatorAuthentication, RequestErrors } from "../Security.ts"
+import { ValidationError } from "../WireErrors.ts"
+import { Id, idFilter } from "./Fields.ts"
+
+export const LedgerAccountName = Schema.Literals([
+  "available",
+  "pending",
+  "blocked",
+  "payouts_in_transit",
+  "acquirer",
+  "fees"
+])
+export type LedgerAccountName = typeof LedgerAccountName.Type
+
+/** One side of a transfer. The accounts of the installation itself belong to no account. */
+export const LedgerAccount = Schema.Struct({
+  account_id: Schema.NullOr(Id),
+  name: open(LedgerAccountName)
+}).annotate({ identifier: "LedgerAccount" })
+export type LedgerAccount = typeof LedgerAccount.Type
+
+/** A transfer between two ledger accounts: debit and credit are equal by construction. */
+export const LedgerEntry = Schema.Struct({
+  id: Id,
+  object: Schema.Literal("ledger_entry"),
+  reason: Schema.String.annotate({ description: "What moved the money: `charge.paid`." }),
+  resource_id: Schema.NullOr(Id),
+  from: LedgerAccount,
+  to: LedgerAccount,
+  amount: Cents.annotate({ description: "Cents." }),
+  created_at: Instant
+}).annotate({ identifier: "LedgerEntry" })
+export type LedgerEntry = typeof LedgerEntry.Type
+
+/** A ledger account's balance: as it is kept, and as the sum of its entries. */
+export const LedgerBalance = Schema.Struct({
+  account: LedgerAccount,
+  kept: Schema.Int,
+  computed: Schema.Int
+}).annotate({ identifier: "LedgerBalance" })
+export type LedgerBalance = typeof LedgerBalance.Type
+
+export const LedgerVerification = Schema.Struct({
+  object: Schema.Literal("ledger_verification"),
+  consistent: Schema.Boolean.annotate({ description: "True when `differences` is empty." }),
+  accounts: Schema.Array(LedgerBalance),
+  differences: Schema.Array(LedgerBalance).annotate({ description: "Those where `kept` is not `computed`." })
+}).annotate({ identifier: "LedgerVerification" })
+export type LedgerVerification = typeof LedgerVerification.Type
+
+export const ledgerQuery = { ...listQuery, account_id: idFilter, resource_id: idFilter }
+
+export class LedgerGroup extends HttpApiGroup.make("ledger")
+  .add(
+    HttpApiEndpoint.get("entries", "/entries", {
+      query: ledgerQuery,
+      success: listOf(LedgerEntry),
+      error: ValidationError
+    }).annotate(OpenApi.Summary, "List ledger entries, newest first"),
+    HttpApiEndpoint.get("verify", "/verify", { success: LedgerVerification }).annotate(
+      OpenApi.Summary,
+      "Recompute every ledger account from its entries and compare with the kept balances"
+    )
+  )
+  .prefix("/operator/v1/ledger")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors) {}

@@ -1,0 +1,68 @@
+/** The request log and the audit log: OPR-12, OPR-31. */
+import { Instant } from "@pix-payments/domain/Instant"
+import { listOf, listQuery } from "@pix-payments/domain/List"
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { OperatorAuthentication, RequestErrors } from "../Security.ts"
+import { ValidationError } from "../WireErrors.ts"
+import { Count, Id, idFilter, textFilter } from "./Fields.ts"
+
+/** A request to `/v1`, as it was answered. */
+export const RequestLogEntry = Schema.Struct({
+  id: Id,
+  object: Schema.Literal("request"),
+  request_id: Schema.String.annotate({ description: "Equals the header X-Request-Id." }),
+  key_id: Schema.NullOr(Id).annotateKey({ description: "Null where no key was accepted." }),
+  route: Schema.String.annotate({ description: "Verb and path template: `POST /v1/charges`." }),
+  status: Schema.Int.annotate({ description: "HTTP status." }),
+  duration_ms: Count,
+  created_at: Instant
+}).annotate({ identifier: "RequestLogEntry" })
+export type RequestLogEntry = typeof RequestLogEntry.Type
+
+/** A state-changing call of an operator. */
+export const AuditEntry = Schema.Struct({
+  id: Id,
+  object: Schema.Literal("audit_entry"),
+  operator: Schema.String.annotate({ description: "Who." }),
+  action: Schema.String.annotate({ description: "What, as the operation's name: `payoutActions.approve`." }),
+  resource_id: Schema.NullOr(Id).annotateKey({ description: "Which resource." }),
+  request_id: Schema.String,
+  created_at: Instant
+}).annotate({ identifier: "AuditEntry" })
+export type AuditEntry = typeof AuditEntry.Type
+
+export const requestsQuery = {
+  ...listQuery,
+  key_id: idFilter,
+  route: textFilter,
+  status: Schema.optionalKey(
+    Schema.Int.check(Schema.isBetween({ minimum: 100, maximum: 599 })).annotate({ description: "HTTP status." })
+  )
+}
+
+export class RequestsGroup extends HttpApiGroup.make("requests")
+  .add(
+    HttpApiEndpoint.get("list", "/", {
+      query: requestsQuery,
+      success: listOf(RequestLogEntry),
+      error: ValidationError
+    }).annotate(OpenApi.Summary, "List the requests made to `/v1`, newest first")
+  )
+  .prefix("/operator/v1/requests")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors) {}
+
+export class AuditGroup extends HttpApiGroup.make("audit")
+  .add(
+    HttpApiEndpoint.get("list", "/", {
+      query: listQuery,
+      success: listOf(AuditEntry),
+      error: ValidationError
+    }).annotate(OpenApi.Summary, "List the state-changing calls of operators, newest first")
+  )
+  .prefix("/operator/v1/audit")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors) {}

@@ -1,0 +1,19 @@
+/** The `Idempotency-Key` of an operator's creation, which may go without one (IDEM-10). */
+import { IdempotencyKey } from "@pix-payments/domain/IdempotencyKey"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as SchemaGetter from "effect/SchemaGetter"
+
+/** The key of a creation that may go without one; an empty header counts as missing. */
+export const optionalIdempotencyKey = {
+  "idempotency-key": Schema.optionalKey(
+    Schema.String.check(
+      Schema.isPattern(/^(?:[!-~]{8,255})?$/u, { expected: "8 to 255 visible ASCII characters" })
+    ).annotate({ description: "8 to 255 visible ASCII characters, unique per operation." })
+  ).pipe(
+    Schema.decodeTo(Schema.optionalKey(IdempotencyKey), {
+      decode: SchemaGetter.transformOptional<string, string>((key) => Option.filter(key, (value) => value !== "")),
+      encode: SchemaGetter.passthrough()
+    })
+  )
+}

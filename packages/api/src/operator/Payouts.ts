@@ -1,0 +1,157 @@
+/** Payouts of every account and origin, and decisions about them: OPR-23 to OPR-25. */
+import { AccountType } from "@pix-payments/domain/Charge"
+import { listOf, listQuery } from "@pix-payments/domain/List"
+import { open } from "@pix-payments/domain/OpenEnum"
+import {
+  BankAccount,
+  CreatePayout,
+  decodeCreatePayout,
+  MINIMUM_PAYOUT_CENTS,
+  Payout,
+  PayoutMethod,
+  PayoutStatus,
+  Recipient
+} from "@pix-payments/domain/Payout"
+import { decoder, nullable, type Refusal, type Violation } from "@pix-payments/domain/Request"
+import { hasProperty } from "effect/Predicate"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { OperatorAuthentication, RequestErrors } from "../Security.ts"
+import {
+  AccountInactive,
+  AccountRestricted,
+  AmountBelowMinimum,
+  InsufficientBalance,
+  InvalidDocument,
+  InvalidState,
+  InvalidWebhookUrl,
+  NotFound,
+  ValidationError
+} from "../WireErrors.ts"
+import { byId, Id, idFilter } from "./Fields.ts"
+import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
+
+export const PayoutOrigin = Schema.Literals(["api", "dashboard"])
+export type PayoutOrigin = typeof PayoutOrigin.Type
+
+/** The recipient of any payout; of a TED with the bank account that it goes to. */
+export const OperatorRecipient = Schema.Struct({
+  ...Recipient.fields,
+  bank: Schema.NullOr(Schema.String).annotateKey({ description: "Null for a Pix, as the fields that follow." }),
+  branch: Schema.NullOr(Schema.String),
+  account: Schema.NullOr(Schema.String),
+  account_type: Schema.NullOr(open(AccountType))
+}).annotate({ identifier: "OperatorRecipient" })
+export type OperatorRecipient = typeof OperatorRecipient.Type
+
+/** Any payout, whoever asked for it. */
+export const OperatorPayout = Schema.Struct({
+  ...Payout.fields,
+  recipient: OperatorRecipient,
+  account_id: Id,
+  application_id: Schema.NullOr(Id).annotateKey({ description: "Null for one asked for in the dashboard." }),
+  origin: open(PayoutOrigin),
+  duplicate_of: Schema.NullOr(Id).annotateKey({ description: "An earlier payout that this one seems to repeat." })
+}).annotate({ identifier: "OperatorPayout" })
+export type OperatorPayout = typeof OperatorPayout.Type
+
+const { pix_key, pix_key_type, ...ofAnyPayout } = CreatePayout.fields
+
+const CreateDashboardPix = Schema.Struct({ ...CreatePayout.fields, method: nullable(PayoutMethod) })
+
+const CreateDashboardTed = Schema.Struct({
+  ...ofAnyPayout,
+  method: Schema.Literal("ted"),
+  ...BankAccount.fields
+})
+
+/** `CreatePayout` with the methods of the dashboard; `pix` when absent. A Pix goes to a key, a TED to a bank account. */
+export const CreateDashboardPayout = Schema.Struct({
+  ...CreatePayout.fields,
+  method: nullable(PayoutMethod),
+  pix_key_type: nullable(pix_key_type).annotateKey({ description: "Needed for a Pix." }),
+  pix_key: nullable(pix_key).annotateKey({ description: "Needed for a Pix." }),
+  bank: nullable(BankAccount.fields.bank).annotateKey({ description: "Needed for a TED." }),
+  branch: nullable(BankAccount.fields.branch).annotateKey({ description: "Needed for a TED." }),
+  account: nullable(BankAccount.fields.account).annotateKey({ description: "Needed for a TED." }),
+  account_type: nullable(BankAccount.fields.account_type).annotateKey({ description: "Needed for a TED." })
+}).annotate({ identifier: "CreateDashboardPayout" })
+export type CreateDashboardPayout = typeof CreateDashboardPix.Type | typeof CreateDashboardTed.Type
+
+/** The rule of `/v1` on a key and its type, as the decoder that holds it tells it. */
+const pixKeyRule = ({ pix_key, pix_key_type }: Readonly<Record<string, unknown>>): ReadonlyArray<Violation> => {
+  const tried = decodeCreatePayout({ amount: MINIMUM_PAYOUT_CENTS, pix_key, pix_key_type })
+  if (Result.isSuccess(tried)) return []
+  const { code, details = [] } = tried.failure
+  return details.map((field) => ({ code, path: [field] }))
+}
+
+const decodeDashboardPix = decoder(CreateDashboardPix, pixKeyRule)
+
+const decodeDashboardTed = decoder(CreateDashboardTed)
+
+export const decodeCreateDashboardPayout = (body: unknown): Result.Result<CreateDashboardPayout, Refusal> =>
+  hasProperty(body, "method") && body.method === "ted" ? decodeDashboardTed(body) : decodeDashboardPix(body)
+
+export const payoutsQuery = { ...listQuery, account_id: idFilter, status: Schema.optionalKey(PayoutStatus) }
+
+export class PayoutsGroup extends HttpApiGroup.make("payouts")
+  .add(
+    HttpApiEndpoint.get("list", "/", {
+      query: payoutsQuery,
+      success: listOf(OperatorPayout),
+      error: ValidationError
+    }).annotate(OpenApi.Summary, "List every payout, newest first"),
+    HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: OperatorPayout, error: NotFound }).annotate(
+      OpenApi.Summary,
+      "Get a payout"
+    )
+  )
+  .prefix("/operator/v1/payouts")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors)
+  .annotate(OpenApi.Description, "Money out, from the API and from the dashboard.") {}
+
+export class PayoutActionsGroup extends HttpApiGroup.make("payoutActions")
+  .add(
+    HttpApiEndpoint.post("create", "/accounts/:id/payouts", {
+      params: byId,
+      headers: optionalIdempotencyKey,
+      payload: CreateDashboardPayout,
+      success: OperatorPayout.pipe(HttpApiSchema.status(201)),
+      error: [
+        NotFound,
+        ValidationError,
+        AmountBelowMinimum,
+        InvalidDocument,
+        InvalidWebhookUrl,
+        AccountInactive,
+        AccountRestricted,
+        InsufficientBalance
+      ]
+    })
+      .annotate(OpenApi.Summary, "Ask for a payout in the dashboard")
+      .annotate(
+        OpenApi.Description,
+        "Of origin `dashboard`: it lists under `/v1/payouts`, uses the same balance, pays the fee and obeys `auto_payout_enabled`."
+      ),
+    HttpApiEndpoint.post("approve", "/payouts/:id/approve", {
+      params: byId,
+      success: OperatorPayout,
+      error: [NotFound, InvalidState]
+    }).annotate(OpenApi.Summary, "Release a pending payout to the acquirer"),
+    HttpApiEndpoint.post("cancel", "/payouts/:id/cancel", {
+      params: byId,
+      success: OperatorPayout,
+      error: [NotFound, InvalidState]
+    })
+      .annotate(OpenApi.Summary, "Reject a pending payout")
+      .annotate(OpenApi.Description, "Amount and fee return to the balance.")
+  )
+  .prefix("/operator/v1")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors) {}

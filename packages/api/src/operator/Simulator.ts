@@ -1,0 +1,197 @@
+/** Reports of the simulated acquirer: OPR-32 to OPR-34. */
+import { EndToEndId } from "@pix-payments/domain/EndToEndId"
+import { InstantInput } from "@pix-payments/domain/Instant"
+import { decoder, nullable } from "@pix-payments/domain/Request"
+import { text } from "@pix-payments/domain/Text"
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { OperatorAuthentication, RequestErrors } from "../Security.ts"
+import { InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
+import { OperatorCharge } from "./Charges.ts"
+import { OperatorDispute } from "./Disputes.ts"
+import { byId } from "./Fields.ts"
+import { OperatorPayout } from "./Payouts.ts"
+
+const ExternalId = nullable(text(1, 255)).annotateKey({
+  description: "The simulated institution's own id of what it reports: two calls with one id report one fact, twice."
+})
+
+/** A report of which nothing else has to be said. */
+export const SimulateReport = Schema.Struct({ external_id: ExternalId }).annotate({ identifier: "SimulateReport" })
+export type SimulateReport = typeof SimulateReport.Type
+
+export const SimulateMessage = Schema.Struct({ text: text(1, 4000), external_id: ExternalId }).annotate({
+  identifier: "SimulateMessage"
+})
+export type SimulateMessage = typeof SimulateMessage.Type
+
+/** What the simulated payer uses. */
+export const SimulatePay = Schema.Struct({
+  end_to_end_id: nullable(EndToEndId),
+  external_id: ExternalId
+}).annotate({ identifier: "SimulatePay" })
+export type SimulatePay = typeof SimulatePay.Type
+
+export const SimulateInfraction = Schema.Struct({
+  reason: text(1, 255),
+  defense_deadline_at: nullable(InstantInput),
+  external_id: ExternalId
+}).annotate({ identifier: "SimulateInfraction" })
+export type SimulateInfraction = typeof SimulateInfraction.Type
+
+export const SimulateReturn = Schema.Struct({
+  as: Schema.Literals(["refunded", "charged_back"]),
+  external_id: ExternalId
+}).annotate({ identifier: "SimulateReturn" })
+export type SimulateReturn = typeof SimulateReturn.Type
+
+export const SimulateFailure = Schema.Struct({ reason: text(1, 255), external_id: ExternalId }).annotate({
+  identifier: "SimulateFailure"
+})
+export type SimulateFailure = typeof SimulateFailure.Type
+
+export const decodeSimulateInfraction = decoder(SimulateInfraction)
+
+export const decodeSimulateReturn = decoder(SimulateReturn)
+
+export const decodeSimulateFailure = decoder(SimulateFailure)
+
+export const decodeSimulateMessage = decoder(SimulateMessage)
+
+const decodePay = decoder(SimulatePay)
+
+const decodeReport = decoder(SimulateReport)
+
+/** Nothing has to be said: no body at all is an empty one. */
+export const decodeSimulatePay = (body: unknown) => decodePay(body === undefined ? {} : body)
+
+export const decodeSimulateReport = (body: unknown) => decodeReport(body === undefined ? {} : body)
+
+/** For an operation whose body may be left out altogether. */
+const optionalBody = (operation: Record<string, unknown>) => ({
+  ...operation,
+  requestBody: { ...Object(operation["requestBody"]), required: false }
+})
+
+const simulatorOnly =
+  "Reported as a real acquirer would report it. A copy of a report (the same `external_id`) changes nothing: 409. 404 unless the simulated acquirer runs."
+
+/** A report that overtakes the payment of its charge. */
+const deferred = OperatorCharge.pipe(HttpApiSchema.status(202))
+
+const beforePayment = "202 with the charge as it is where its payment has not arrived: applied when it does."
+
+export class SimulatorChargesGroup extends HttpApiGroup.make("simulatorCharges")
+  .add(
+    HttpApiEndpoint.post("pay", "/:id/pay", {
+      params: byId,
+      payload: SimulatePay,
+      success: OperatorCharge,
+      error: [NotFound, ValidationError, InvalidState]
+    })
+      .annotate(OpenApi.Summary, "Let the payer pay")
+      .annotate(OpenApi.Transform, optionalBody),
+    HttpApiEndpoint.post("fail", "/:id/fail", {
+      params: byId,
+      payload: SimulateReport,
+      success: OperatorCharge,
+      error: [NotFound, ValidationError, InvalidState]
+    })
+      .annotate(OpenApi.Summary, "Let the acquirer report a failure")
+      .annotate(OpenApi.Transform, optionalBody)
+  )
+  .prefix("/operator/v1/simulator/charges")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors)
+  .annotate(OpenApi.Description, simulatorOnly) {}
+
+export class SimulatorReturnsGroup extends HttpApiGroup.make("simulatorReturns")
+  .add(
+    HttpApiEndpoint.post("refund", "/:id/refund", {
+      params: byId,
+      payload: SimulateReport,
+      success: [OperatorCharge, deferred],
+      error: [NotFound, ValidationError, InvalidState]
+    })
+      .annotate(OpenApi.Summary, "Let the acquirer report a refund")
+      .annotate(OpenApi.Description, beforePayment)
+      .annotate(OpenApi.Transform, optionalBody),
+    HttpApiEndpoint.post("infraction", "/:id/infraction", {
+      params: byId,
+      payload: SimulateInfraction,
+      success: [OperatorDispute.pipe(HttpApiSchema.status(201)), deferred],
+      error: [NotFound, ValidationError, InvalidState]
+    })
+      .annotate(OpenApi.Summary, "Let the payer open a MED")
+      .annotate(OpenApi.Description, beforePayment),
+    HttpApiEndpoint.post("return", "/:id/return", {
+      params: byId,
+      payload: SimulateReturn,
+      success: [OperatorCharge, deferred],
+      error: [NotFound, ValidationError, InvalidState]
+    })
+      .annotate(OpenApi.Summary, "Let the institution return the Pix with no prior notice")
+      .annotate(OpenApi.Description, beforePayment)
+  )
+  .prefix("/operator/v1/simulator/charges")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors)
+  .annotate(OpenApi.Description, simulatorOnly) {}
+
+export class SimulatorDisputesGroup extends HttpApiGroup.make("simulatorDisputes")
+  .add(
+    HttpApiEndpoint.post("message", "/:id/message", {
+      params: byId,
+      payload: SimulateMessage,
+      success: OperatorDispute,
+      error: [NotFound, ValidationError, InvalidState]
+    }).annotate(OpenApi.Summary, "Let the platform reply"),
+    HttpApiEndpoint.post("win", "/:id/win", {
+      params: byId,
+      payload: SimulateReport,
+      success: OperatorDispute,
+      error: [NotFound, ValidationError, InvalidState]
+    })
+      .annotate(OpenApi.Summary, "Let the MED be denied")
+      .annotate(OpenApi.Transform, optionalBody),
+    HttpApiEndpoint.post("lose", "/:id/lose", {
+      params: byId,
+      payload: SimulateReport,
+      success: OperatorDispute,
+      error: [NotFound, ValidationError, InvalidState]
+    })
+      .annotate(OpenApi.Summary, "Let the MED be accepted")
+      .annotate(OpenApi.Transform, optionalBody)
+  )
+  .prefix("/operator/v1/simulator/disputes")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors)
+  .annotate(OpenApi.Description, simulatorOnly) {}
+
+export class SimulatorPayoutsGroup extends HttpApiGroup.make("simulatorPayouts")
+  .add(
+    HttpApiEndpoint.post("complete", "/:id/complete", {
+      params: byId,
+      payload: SimulateReport,
+      success: OperatorPayout,
+      error: [NotFound, ValidationError, InvalidState]
+    })
+      .annotate(OpenApi.Summary, "Let a payout arrive")
+      .annotate(OpenApi.Description, "409 unless it was handed over.")
+      .annotate(OpenApi.Transform, optionalBody),
+    HttpApiEndpoint.post("fail", "/:id/fail", {
+      params: byId,
+      payload: SimulateFailure,
+      success: OperatorPayout,
+      error: [NotFound, ValidationError, InvalidState]
+    })
+      .annotate(OpenApi.Summary, "Let a payout fail")
+      .annotate(OpenApi.Description, "409 unless it was handed over.")
+  )
+  .prefix("/operator/v1/simulator/payouts")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors)
+  .annotate(OpenApi.Description, simulatorOnly) {}

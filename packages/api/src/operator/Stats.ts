@@ -1,0 +1,48 @@
+/** Figures of an account, or of all. */
+import { Instant } from "@pix-payments/domain/Instant"
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { OperatorAuthentication, RequestErrors } from "../Security.ts"
+import { ValidationError } from "../WireErrors.ts"
+import { Count, idFilter } from "./Fields.ts"
+
+const byState = Schema.Record(Schema.String, Count).annotate({ description: "How many there are in each state." })
+
+/** What the dashboard's first page shows, of one account or of all. */
+export const Stats = Schema.Struct({
+  object: Schema.Literal("stats"),
+  charges: byState,
+  payouts: byState,
+  disputes: byState,
+  deliveries: byState,
+  volume_per_day: Schema.Array(
+    Schema.Struct({
+      date: Schema.String.annotate({ format: "date", description: "A day in UTC." }),
+      charges_paid: Count,
+      charges_amount: Count.annotate({ description: "Cents received." }),
+      payouts_created: Count,
+      payouts_amount: Count.annotate({ description: "Cents sent, without fees." })
+    })
+  ),
+  deliveries_due: Count,
+  oldest_due_at: Schema.NullOr(Instant),
+  success_rate: Schema.NullOr(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))).annotateKey({
+    description: "Attempts answered 2xx among all attempts; null before the first."
+  })
+}).annotate({ identifier: "Stats" })
+export type Stats = typeof Stats.Type
+
+export const statsQuery = { account_id: idFilter }
+
+export class StatsGroup extends HttpApiGroup.make("stats")
+  .add(
+    HttpApiEndpoint.get("retrieve", "/", { query: statsQuery, success: Stats, error: ValidationError }).annotate(
+      OpenApi.Summary,
+      "Read counts by state, volume per day and the state of deliveries"
+    )
+  )
+  .prefix("/operator/v1/stats")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors) {}
