@@ -1,6 +1,6 @@
-# The server, the step that makes the schema and the command line, in one image. All settings come from the
-# environment: docs/operations.md. Nothing is written but to standard output when DATABASE_URL, OPERATOR_TOKEN and
-# SECRETS_KEYS are set, so that the file system can be read-only.
+# The server, the migrate step and the command line in one image. All settings come from the environment:
+# docs/operations.md. With DATABASE_URL, OPERATOR_TOKEN and SECRETS_KEYS set, a server writes to standard output only,
+# so the file system can be read-only.
 FROM node:26-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json pnpm-lock.yaml pnpm-workspace.yaml .pnpmfile.mjs ./
@@ -9,7 +9,7 @@ COPY packages/domain/package.json packages/domain/
 COPY packages/api/package.json packages/api/
 COPY packages/embedded-postgres/package.json packages/embedded-postgres/
 COPY packages/server/package.json packages/server/
-# Without the embedded PostgreSQL and the node binaries, which are optional; no script of a dependency runs.
+# Without the optional packages (embedded PostgreSQL, Node binaries). No script of a dependency runs.
 RUN npx --yes pnpm@12.21.0 install --frozen-lockfile --prod --no-optional --ignore-scripts --filter "@pix-payments/server..."
 
 FROM node:26-bookworm-slim

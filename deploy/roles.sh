@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run once by the database's image on an empty volume: the role of the running service, which owns nothing.
-# What it may do is granted by the migrate step: packages/server/src/sql/Privileges.ts.
+# The database image runs this once, on an empty volume. It creates the service's role, which owns nothing.
+# The migrate step grants its privileges: packages/server/src/sql/Privileges.ts.
 set -eu
 psql -v ON_ERROR_STOP=1 --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" \
   -v password="$SERVICE_DATABASE_PASSWORD" -v database="$POSTGRES_DB" <<'SQL'
