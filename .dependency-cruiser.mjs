@@ -42,6 +42,9 @@ const server = [
   ["main.ts", "cli.ts", "migrate.ts"]
 ].map((row) => row.map((place) => `^packages/server/src/${place}`))
 
+/** Folders and programs of the bench. */
+const bench = [["^bench/load/"], ["^bench/peers/"], ["^bench/measure/"], ["^bench/[^/]+$"]]
+
 const upward = (name, rows) =>
   rows.slice(0, -1).map((row, index) => ({
     name: `${name}: ${row.join(", ")} imports upward`,
@@ -72,12 +75,13 @@ export default {
       "packages",
       packages.map((folder) => [`^${folder}/src/`])
     ),
-    ...upward("server", server)
+    ...upward("server", server),
+    ...upward("bench", bench)
   ],
   options: {
     parser: "swc",
     doNotFollow: { path: "node_modules" },
-    exclude: { path: ["/dist/", "/test/(runtimes|toolchains)/"] },
+    exclude: { path: ["/dist/", "/test/(runtimes|toolchains)/", "/\\.data/"] },
     enhancedResolveOptions: {
       exportsFields: ["exports"],
       extensions: [".ts", ".mjs", ".js"],

@@ -1,5 +1,5 @@
 /**
- * Accounts as the bench writes them itself, the same for every contender.
+ * Accounts that the bench inserts itself, the same for every contender.
  */
 import { allScopes } from "@pix-payments/domain/Scope"
 import { createHash, randomBytes, randomUUID } from "node:crypto"
@@ -12,7 +12,7 @@ export const account = {
   phone: "+551130000000"
 }
 
-/** An account with an application, a key and money (cents) that came in from the acquirer. */
+/** An account with an application, an API key and an available balance in cents. */
 export const insertAccount = async (
   database: Client,
   {
@@ -47,7 +47,7 @@ export const insertAccount = async (
   return { accountId, applicationId, apiKey }
 }
 
-/** As a payment moves it: one transfer, and both balances. The acquirer's is kept by a trigger since migration 0006. */
+/** As a payment: one transfer and both balances. Since migration 0006 a trigger updates the acquirer's balance. */
 const fund = `
   WITH moved AS (
     INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)

@@ -1,5 +1,5 @@
 /**
- * Latencies in microseconds, to within 1.6 %: 64 buckets for each doubling.
+ * Histograms of latencies in microseconds with 64 buckets for each power of two: an error below 1.6 %.
  */
 
 export type Histogram = ReadonlyArray<number>
@@ -15,18 +15,18 @@ export const record = (histogram: Array<number>, micros: number): void => {
 export const merge = (histograms: ReadonlyArray<Histogram>): Histogram =>
   histograms.reduce((sum, each) => sum.map((count, index) => count + (each[index] ?? 0)), makeHistogram())
 
-/** The value that the share `quantile` of all lies at or below, in microseconds. */
+/** The latency in microseconds that `share` of all values do not exceed. */
 export const quantile = (histogram: Histogram, share: number): number => {
   const total = histogram.reduce((sum, count) => sum + count, 0)
-  let left = Math.ceil(total * share)
+  let remaining = Math.ceil(total * share)
   for (let index = 0; index < histogram.length; index++) {
-    left -= histogram[index] ?? 0
-    if (left <= 0) return valueOf(index)
+    remaining -= histogram[index] ?? 0
+    if (remaining <= 0) return valueOf(index)
   }
   return 0
 }
 
-/** The middle of a bucket. Values from 64 on begin at bucket 64 of their shift. */
+/** The middle of a bucket. With a shift, only the upper 64 buckets are used. */
 const valueOf = (index: number): number => {
   const shift = index < 128 ? 0 : Math.floor(index / 64) - 1
   return (index - shift * 64) * 2 ** shift + 2 ** shift / 2

@@ -1,8 +1,8 @@
 /**
- * A charge as the bench writes it where it is nobody's: in the rows that deliveries are made of, say.
+ * The JSON of a charge for rows that no request created, for example those of deliveries.
  */
 
-/** A charge as its events show it. */
+/** `data` of a charge's events. */
 export const chargeData = JSON.stringify({
   id: "0199a0f0-5f3c-7c3e-9d0b-5a4b1c2d3e4f",
   object: "charge",

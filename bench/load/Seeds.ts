@@ -1,21 +1,21 @@
 /**
- * Databases with many charges in them, made once and copied for each contender.
+ * Template databases with many charges, copied for each contender.
  *
- * The charges are of one account, a millisecond apart, emitted, with everything that the API would have stored of them;
- * their ids follow from their numbers, so that whoever asks for them need not be told a million ids.
+ * All charges belong to one account, are `pending`, are a millisecond apart and have every column that the API stores.
+ * An id is computed from a charge's number, so that the load generator needs no list of ids.
  */
 import type { Client } from "pg"
 import { insertAccount } from "./Accounts.ts"
 
 export interface Seeded {
-  /** The database to copy. */
+  /** The name of the template database. */
   readonly template: string
-  /** Of the account whose charges they are. */
+  /** Of the account that owns the charges. */
   readonly apiKey: string
   readonly charges: number
 }
 
-/** Fills a database that has the schema and nothing else. */
+/** Fills a migrated, empty database. */
 export const seed = async (database: Client, template: string, charges: number): Promise<Seeded> => {
   const owner = await insertAccount(database)
   for (let first = 1; first <= charges; first += CHUNK) {
@@ -31,7 +31,7 @@ export const seed = async (database: Client, template: string, charges: number):
   return { template, apiKey: owner.apiKey, charges }
 }
 
-/** The id of the charge with a number from 1 on; the newest has the highest. */
+/** The id of the charge with this number, counted from 1; the newest charge has the highest. */
 export const chargeIdOf = (number: number): string => {
   const time = (EPOCH_MS + number).toString(16).padStart(12, "0")
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${number.toString(16).padStart(12, "0")}`
@@ -39,7 +39,7 @@ export const chargeIdOf = (number: number): string => {
 
 const CHUNK = 100_000
 
-// 2026-01-01, so that none of a million is of the future.
+// 2026-01-01: a million charges, a millisecond apart, are all in the past.
 const EPOCH_MS = 1_767_225_600_000
 
 const insertCharges = `

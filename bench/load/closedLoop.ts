@@ -1,104 +1,106 @@
 /**
- * The load generator, a process of its own: raw keep-alive HTTP/1.1 over `node:net`, one request at a time on each
- * connection. It does as little as it can for a request, since it shares the machine with what it measures.
+ * The closed-loop load generator, a child process: each connection sends its next request when the last one is answered.
+ *
+ * Why raw HTTP/1.1 over `node:net`: it shares the machine with the contender, so a request must cost it little.
  */
 import { connect, type Socket } from "node:net"
 import { type Histogram, makeHistogram, record } from "./Histogram.ts"
 import { type LoadJob, loadJobs, type Target } from "./Jobs.ts"
 
-export interface LoadOrder {
+export interface LoadCommand {
   readonly job: string
   readonly target: Target
   readonly prepared: ReadonlyArray<string>
-  readonly run: string
+  /** Of the idempotency keys. */
+  readonly keyPrefix: string
   readonly connections: number
   readonly seconds: number
-  /** How many requests at the most; as many as there is time for, where it is not given. */
+  /** The maximum number of requests; absent: no maximum. */
   readonly requests?: number
 }
 
 export interface LoadResult {
-  /** Right answers, those after the end included. */
+  /** Correct answers, including those after the end. */
   readonly answered: number
-  /** Right answers within the time. */
+  /** Correct answers before the end. */
   readonly inTime: number
   readonly errors: number
-  /** The first few of them. */
-  readonly complaints: ReadonlyArray<string>
+  /** The first few errors. */
+  readonly errorSamples: ReadonlyArray<string>
   readonly seconds: number
   readonly latencies: Histogram
   readonly cpuMicros: number
 }
 
-process.on("message", (order: LoadOrder) => {
-  void generate(order).then((result) => process.send?.(result))
+process.on("message", (command: LoadCommand) => {
+  void generate(command).then((result) => process.send?.(result))
 })
 process.on("disconnect", () => process.exit(0))
-// Ctrl-C reaches the whole group; the bench ends us in its own time.
+// Ctrl-C reaches the whole process group, but the bench ends its children itself.
 process.on("SIGINT", () => {})
 
-/** How long answers are waited for after the end. */
+/** The wait for outstanding answers after the end. */
 const DRAIN_MS = 15_000
 
-async function generate(order: LoadOrder): Promise<LoadResult> {
-  const job = loadJobs.find(({ name }) => name === order.job)
-  if (job === undefined) throw new Error(`there is no job ${order.job}`)
-  const make = job.requests(order.target, order.prepared, order.run)
-  let left = order.requests ?? Number.POSITIVE_INFINITY
+async function generate(command: LoadCommand): Promise<LoadResult> {
+  const job = loadJobs.find(({ name }) => name === command.job)
+  if (job === undefined) throw new Error(`there is no job ${command.job}`)
+  const makeRequest = job.makeRequests(command.target, command.prepared, command.keyPrefix)
+  let left = command.requests ?? Number.POSITIVE_INFINITY
   const next = () => {
     left--
-    return make()
+    return makeRequest()
   }
-  const isRight = job.isRight?.(order.prepared) ?? (() => true)
-  const sockets = await Promise.all(Array.from({ length: order.connections }, () => open(order.target.port)))
+  const isCorrect = job.isCorrect?.(command.prepared) ?? (() => true)
+  const sockets = await Promise.all(Array.from({ length: command.connections }, () => open(command.target.port)))
 
   const latencies = makeHistogram()
-  const complaints: Array<string> = []
+  const errorSamples: Array<string> = []
   const count = { answered: 0, inTime: 0, errors: 0 }
   const cpu = process.cpuUsage()
   const start = performance.now()
-  const end = start + order.seconds * 1000
+  const end = start + command.seconds * 1000
 
-  const complain = (complaint: string) => {
+  const fail = (error: string) => {
     count.errors++
-    if (complaints.length < 5) complaints.push(complaint)
+    if (errorSamples.length < 5) errorSamples.push(error)
   }
   const answered = (request: string, answer: string, sentAt: number): boolean => {
     const now = performance.now()
     record(latencies, (now - sentAt) * 1000)
-    if (answer.slice(9, 12) === String(job.status) && isRight(request, answer)) {
+    if (answer.slice(9, 12) === String(job.status) && isCorrect(request, answer)) {
       count.answered++
       if (now <= end) count.inTime++
     } else {
-      complain(answer.slice(0, 500))
+      fail(answer.slice(0, 500))
     }
     return now < end && left > 0
   }
 
-  await Promise.all(sockets.map((socket) => drive(socket, job, next, end, answered, complain)))
+  await Promise.all(sockets.map((socket) => drive(socket, job, next, end, answered, fail)))
   const { system, user } = process.cpuUsage(cpu)
-  return { ...count, complaints, seconds: order.seconds, latencies, cpuMicros: system + user }
+  return { ...count, errorSamples, seconds: command.seconds, latencies, cpuMicros: system + user }
 }
 
-/** Keeps one connection busy until the end; resolves when its last answer is there. */
+/** Sends requests over one connection until the end; resolves after its last answer. */
 const drive = (
   socket: Socket,
   job: LoadJob,
   next: () => string,
   end: number,
   answered: (request: string, answer: string, sentAt: number) => boolean,
-  complain: (complaint: string) => void
+  fail: (error: string) => void
 ): Promise<void> =>
   new Promise((resolve) => {
     let request = ""
     let received = ""
     let sentAt = 0
     let done = false
-    const finish = (complaint?: string) => {
+    const finish = (error?: string) => {
       if (done) return
       done = true
       clearTimeout(timer)
-      if (complaint !== undefined) complain(complaint)
+      if (error !== undefined) fail(error)
       socket.destroy()
       resolve()
     }
@@ -110,12 +112,12 @@ const drive = (
     }
 
     socket.on("data", (chunk: Buffer) => {
-      // One character a byte, so that lengths are bytes.
+      // latin1 has one character for each byte, so string lengths are byte lengths.
       received += chunk.toString("latin1")
       const head = received.indexOf("\r\n\r\n")
       if (head < 0) return
       const length = contentLength(received, head)
-      if (length === undefined) return finish(`an answer to ${job.name} without content-length`)
+      if (length === undefined) return finish(`${job.name}: an answer without content-length`)
       if (received.length < head + 4 + length) return
       const answer = received
       received = ""

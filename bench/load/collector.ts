@@ -1,5 +1,5 @@
 /**
- * A collector of traces and metrics, a process of its own: takes what comes, and keeps nothing.
+ * A collector of traces and metrics, a child process: it accepts everything and discards it.
  */
 import { createServer } from "node:http"
 

@@ -1,6 +1,5 @@
 /**
- * Two receivers in trouble, a process of its own: on PORT one that takes every webhook and never answers, on FAILING_PORT
- * one that answers 500 to all.
+ * Two failing webhook receivers, a child process: one on PORT that never answers, one on FAILING_PORT that answers 500.
  */
 import { createServer } from "node:http"
 

@@ -1,63 +1,63 @@
 /**
- * A load generator that does not wait: so many requests a second are sent, whatever becomes of those before. It is a
- * process of its own. Raw keep-alive HTTP/1.1, one request at a time on each connection; where no connection is free a
- * request is not sent, and counted.
+ * The open-loop load generator, a child process: it sends requests at a fixed rate, whether or not earlier ones are
+ * answered. A connection has one request in flight; where no connection is free, a request is counted as not sent.
  */
 import { connect, type Socket } from "node:net"
 import { type Histogram, makeHistogram, record } from "./Histogram.ts"
 import { loadJobs, type Target } from "./Jobs.ts"
 
-export interface Offer {
+export interface OpenLoopCommand {
   readonly job: string
   readonly target: Target
-  readonly run: string
+  readonly keyPrefix: string
   readonly connections: number
   readonly perSecond: number
   readonly seconds: number
 }
 
-export interface Taken {
+export interface OpenLoopResult {
   readonly accepted: number
   /** Answers 503 with `Retry-After`. */
-  readonly turnedAway: number
-  /** Anything else, and connections that were closed. */
+  readonly shed: number
+  /** Other answers, and connections that were closed. */
   readonly errors: number
-  readonly complaints: ReadonlyArray<string>
+  /** The first few errors. */
+  readonly errorSamples: ReadonlyArray<string>
   /** Requests for which no connection was free. */
   readonly notSent: number
   /** Not answered 15 seconds after the end. */
   readonly unanswered: number
   readonly acceptedLatencies: Histogram
-  readonly turnedAwayLatencies: Histogram
-  /** Accepted in each second from the beginning. */
+  readonly shedLatencies: Histogram
+  /** Accepted in each second from the start. */
   readonly acceptedBySecond: ReadonlyArray<number>
 }
 
-process.on("message", (offer: Offer) => {
-  void generate(offer).then((taken) => process.send?.(taken))
+process.on("message", (command: OpenLoopCommand) => {
+  void generate(command).then((result) => process.send?.(result))
 })
 process.on("disconnect", () => process.exit(0))
 process.on("SIGINT", () => {})
 
 const DRAIN_MS = 15_000
 
-async function generate(offer: Offer): Promise<Taken> {
-  const job = loadJobs.find(({ name }) => name === offer.job)
-  if (job === undefined) throw new Error(`there is no job ${offer.job}`)
-  const next = job.requests(offer.target, [], offer.run)
+async function generate(command: OpenLoopCommand): Promise<OpenLoopResult> {
+  const job = loadJobs.find(({ name }) => name === command.job)
+  if (job === undefined) throw new Error(`there is no job ${command.job}`)
+  const next = job.makeRequests(command.target, [], command.keyPrefix)
   const acceptedLatencies = makeHistogram()
-  const turnedAwayLatencies = makeHistogram()
-  const complaints: Array<string> = []
-  const acceptedBySecond: Array<number> = Array.from({ length: Math.ceil(offer.seconds) }, () => 0)
-  const count = { accepted: 0, turnedAway: 0, errors: 0, notSent: 0 }
+  const shedLatencies = makeHistogram()
+  const errorSamples: Array<string> = []
+  const acceptedBySecond: Array<number> = Array.from({ length: Math.ceil(command.seconds) }, () => 0)
+  const count = { accepted: 0, shed: 0, errors: 0, notSent: 0 }
   let start = 0
 
   const free: Array<Connection> = []
-  const all = await Promise.all(Array.from({ length: offer.connections }, () => open(offer.target.port)))
+  const all = await Promise.all(Array.from({ length: command.connections }, () => open(command.target.port)))
   let busy = 0
-  const complain = (complaint: string) => {
+  const fail = (error: string) => {
     count.errors++
-    if (complaints.length < 5) complaints.push(complaint)
+    if (errorSamples.length < 5) errorSamples.push(error)
   }
   const answered = (connection: Connection, status: string, answer: string) => {
     const micros = (performance.now() - connection.sentAt) * 1000
@@ -69,17 +69,17 @@ async function generate(offer: Offer): Promise<Taken> {
       if (second < acceptedBySecond.length) acceptedBySecond[second]!++
       record(acceptedLatencies, micros)
     } else if (status === "503" && /\r\nretry-after: [1-9]/i.test(answer)) {
-      count.turnedAway++
-      record(turnedAwayLatencies, micros)
+      count.shed++
+      record(shedLatencies, micros)
     } else {
-      complain(answer.slice(0, 300))
+      fail(answer.slice(0, 300))
     }
   }
   for (const socket of all)
     free.push(
       listenOn(socket, answered, () => {
         busy--
-        complain("the connection was closed")
+        fail("the connection was closed")
       })
     )
 
@@ -88,11 +88,11 @@ async function generate(offer: Offer): Promise<Taken> {
   await new Promise<void>((resolve) => {
     const timer = setInterval(() => {
       const elapsed = performance.now() - start
-      if (elapsed >= offer.seconds * 1000) {
+      if (elapsed >= command.seconds * 1000) {
         clearInterval(timer)
         return resolve()
       }
-      const due = Math.floor((elapsed / 1000) * offer.perSecond) - sent
+      const due = Math.floor((elapsed / 1000) * command.perSecond) - sent
       sent += due
       for (let i = 0; i < due; i++) {
         const connection = free.pop()
@@ -119,7 +119,7 @@ async function generate(offer: Offer): Promise<Taken> {
     socket.removeAllListeners("close")
     socket.destroy()
   }
-  return { ...count, complaints, unanswered, acceptedLatencies, turnedAwayLatencies, acceptedBySecond }
+  return { ...count, errorSamples, unanswered, acceptedLatencies, shedLatencies, acceptedBySecond }
 }
 
 interface Connection {

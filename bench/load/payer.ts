@@ -1,32 +1,31 @@
 /**
- * Creates charges, has them paid, and receives their webhooks: a process of its own, so that one clock tells how long it
- * takes from the acquirer's report to the first attempt.
+ * Creates charges, pays them over the simulator and receives their webhooks, in one child process and so on one clock.
  *
- * One charge after the other: it is created, its first webhooks come, its payment is reported, and `charge.pix.paid` comes.
+ * One charge at a time: it is created, its first webhooks arrive, its payment is notified, `charge.pix.paid` arrives.
  */
 import { Agent, createServer, request } from "node:http"
 import { setTimeout } from "node:timers/promises"
 
-export interface PayOrder {
+export interface PayCommand {
   readonly port: number
   readonly apiKey: string
   readonly operatorPort: number
   readonly token: string
-  /** Begins the idempotency keys. */
-  readonly run: string
+  /** Of the idempotency keys. */
+  readonly keyPrefix: string
   readonly seconds: number
 }
 
-export interface Paid {
-  /** From the moment that the report is sent to the arrival of the POST, each in milliseconds. */
+export interface PayResult {
+  /** From sending the payment notification to the arrival of the POST. */
   readonly latenciesMs: ReadonlyArray<number>
-  /** POSTs that came, of which every payment has three. */
+  /** Received POSTs; every payment has three. */
   readonly posts: number
 }
 
 const hooks = `http://127.0.0.1:${process.env["PORT"]}/hooks/pix`
 
-/** When each event of each charge came. */
+/** Arrival times by charge and event. */
 const arrivals = new Map<string, number>()
 const awaited = new Map<string, () => void>()
 let posts = 0
@@ -48,12 +47,12 @@ createServer((incoming, response) => {
 const arrival = (id: string, event: string): Promise<number> =>
   new Promise((resolve) => {
     const name = `${id} ${event}`
-    const look = () => {
+    const check = () => {
       const at = arrivals.get(name)
       if (at !== undefined) resolve(at)
     }
-    awaited.set(name, look)
-    look()
+    awaited.set(name, check)
+    check()
   })
 
 const agent = new Agent({ keepAlive: true })
@@ -89,24 +88,24 @@ const charge = {
   webhook_url: hooks
 }
 
-const payOne = async ({ apiKey, operatorPort, port, token }: PayOrder, key: string): Promise<number> => {
+const payOne = async ({ apiKey, operatorPort, port, token }: PayCommand, key: string): Promise<number> => {
   const created = await post(port, "/v1/charges", { "x-api-key": apiKey, "idempotency-key": key }, charge)
   const { id } = JSON.parse(created) as { readonly id: string }
   await Promise.all([arrival(id, "charge.pix.created"), arrival(id, "charge.pix.emitted")])
-  const reportedAt = performance.now()
+  const notifiedAt = performance.now()
   await post(operatorPort, `/operator/v1/simulator/charges/${id}/pay`, { "x-operator-token": token }, {})
-  return (await arrival(id, "charge.pix.paid")) - reportedAt
+  return (await arrival(id, "charge.pix.paid")) - notifiedAt
 }
 
 const PAUSE_MS = 10
 
-const payAll = async (order: PayOrder): Promise<Paid> => {
+const payAll = async (command: PayCommand): Promise<PayResult> => {
   posts = 0
   const latenciesMs: Array<number> = []
-  const end = performance.now() + order.seconds * 1000
+  const end = performance.now() + command.seconds * 1000
   while (performance.now() < end) {
-    latenciesMs.push(await payOne(order, `${order.run}-${latenciesMs.length}`))
-    // What the last payment left to be done is over before the next one begins.
+    latenciesMs.push(await payOne(command, `${command.keyPrefix}-${latenciesMs.length}`))
+    // Background work of this payment ends before the next one begins.
     await setTimeout(PAUSE_MS)
   }
   arrivals.clear()
@@ -114,8 +113,8 @@ const payAll = async (order: PayOrder): Promise<Paid> => {
   return { latenciesMs, posts }
 }
 
-process.on("message", (order: PayOrder) => {
-  void payAll(order).then((paid) => process.send?.(paid))
+process.on("message", (command: PayCommand) => {
+  void payAll(command).then((result) => process.send?.(result))
 })
 process.on("disconnect", () => process.exit(0))
 process.on("SIGINT", () => {})

@@ -1,20 +1,20 @@
 /**
- * The receiver of webhooks, a process of its own: answers 200 at once, and counts.
+ * The webhook receiver, a child process: answers 200 immediately and counts.
  *
- * Told `expect`, it answers when that many POSTs have come; told `report`, what has come since.
+ * The command `expect` resets the count and is answered after `count` POSTs; `report` is answered with the current count.
  */
 import { createServer } from "node:http"
 
-export interface ReceiverOrder {
-  readonly tell: "expect" | "report"
+export interface ReceiverCommand {
+  readonly command: "expect" | "report"
   readonly count: number
 }
 
-export interface Received {
+export interface ReceiverResult {
   readonly requests: number
-  /** Of them those with a delivery id of their own. */
+  /** Different delivery ids. */
   readonly distinct: number
-  /** From the first one's arrival to the last one's. */
+  /** From the first arrival to the last. */
   readonly seconds: number
 }
 
@@ -36,12 +36,12 @@ const server = createServer((request, response) => {
 })
 
 const answer = () => {
-  const received: Received = { requests, distinct: ids.size, seconds: (last - first) / 1000 }
-  process.send?.(received)
+  const result: ReceiverResult = { requests, distinct: ids.size, seconds: (last - first) / 1000 }
+  process.send?.(result)
 }
 
-process.on("message", ({ count, tell }: ReceiverOrder) => {
-  if (tell === "report") return answer()
+process.on("message", ({ command, count }: ReceiverCommand) => {
+  if (command === "report") return answer()
   expected = count
   requests = 0
   ids = new Set()

@@ -1,38 +1,40 @@
 /**
- * What a measurement is given, and what it gives.
+ * The settings of a run, and the result of one job.
  */
-export interface Pace {
+export interface RunSettings {
+  /** A smoke run: every job for a moment. */
   readonly quick: boolean
   readonly rounds: number
   /** The length of a turn of requests. */
   readonly seconds: number
   readonly warmup: number
-  /** Undefined: the job's own. */
+  /** Undefined: the connections of each job. */
   readonly connections: ReadonlyArray<number> | undefined
-  /** Deliveries of one turn. */
+  /** Deliveries in a turn. */
   readonly deliveries: number
-  /** Deliveries that wait beside them, not due: so many at first, then more. */
-  readonly waiting: ReadonlyArray<number>
-  /** Requests of the job about memory. */
+  /** Sizes of the backlog of deliveries that are not due, ascending. */
+  readonly backlogs: ReadonlyArray<number>
+  /** Requests of the memory job, for each contender. */
   readonly requests: number
-  /** Further arguments of `node` for a contender: a profiler, say. */
+  /** More arguments of `node` for a contender, for example a profiler. */
   readonly nodeArgs: (contender: string) => ReadonlyArray<string>
 }
 
-export interface Measured {
+export interface Measurement {
   readonly job: string
   readonly title: string
-  /** The figures, as a table of text; the same as values; and what they come from. */
+  /** The figures as a Markdown table, as values, and as the turns that they are computed from. */
   readonly table: string
   readonly rows: ReadonlyArray<object>
   readonly turns: ReadonlyArray<object>
-  /** What the table does not say: sentences. */
+  /** Sentences printed below the table. */
   readonly notes: ReadonlyArray<string>
-  /** Right answers, or deliveries, of each contender. */
-  readonly counted: Readonly<Record<string, number>>
-  readonly complaints: ReadonlyArray<string>
-  /** What is stored and should not be, or the other way round. */
-  readonly wrong: ReadonlyArray<string>
-  /** The share of the processors that others used. */
-  readonly elsewhere: number
+  /** Correct answers or deliveries, by contender. */
+  readonly answered: Readonly<Record<string, number>>
+  /** The first errors of each turn. */
+  readonly errorSamples: ReadonlyArray<string>
+  /** Differences between what was answered and what is stored. */
+  readonly violations: ReadonlyArray<string>
+  /** The share of all processors that other programs used. */
+  readonly otherProgramsShare: number
 }

@@ -1,5 +1,5 @@
 /**
- * Where a `.cpuprofile` says that the time went: self time by function.
+ * Reads `.cpuprofile` files: self time by function.
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -13,8 +13,8 @@ interface CpuProfile {
   readonly timeDeltas: ReadonlyArray<number>
 }
 
-/** The functions with the most self time of all profiles in a folder, as a share of the time that was not idle. */
-export const topOf = (folder: string, most: number): ReadonlyArray<string> => {
+/** The `limit` functions with the most self time in all profiles of a folder, as shares of the busy time. */
+export const topFunctions = (folder: string, limit: number): ReadonlyArray<string> => {
   const micros = new Map<string, number>()
   for (const file of readdirSync(folder).filter((name) => name.endsWith(".cpuprofile"))) {
     const profile = JSON.parse(readFileSync(join(folder, file), "utf8")) as CpuProfile
@@ -28,13 +28,13 @@ export const topOf = (folder: string, most: number): ReadonlyArray<string> => {
   const total = [...micros.values()].reduce((sum, each) => sum + each, 0)
   return [...micros]
     .toSorted(([, a], [, b]) => b - a)
-    .slice(0, most)
+    .slice(0, limit)
     .map(([name, each]) => `${((100 * each) / total).toFixed(1).padStart(5)} %  ${name}`)
 }
 
 const nameOf = ({ functionName, lineNumber, url }: CpuProfile["nodes"][number]["callFrame"]): string => {
   const name = functionName === "" ? "(anonymous)" : functionName
   if (url === "") return name
-  const place = url.replace(/^.*node_modules\//, "").replace(/^file:\/\//, "")
-  return `${name}  ${place}:${lineNumber + 1}`
+  const location = url.replace(/^.*node_modules\//, "").replace(/^file:\/\//, "")
+  return `${name}  ${location}:${lineNumber + 1}`
 }

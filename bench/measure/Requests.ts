@@ -1,150 +1,97 @@
 /**
- * Measures a job of requests: contenders in turns, each asked by the load generator.
+ * Measures a request job: contenders take turns, each under the load generator.
+ *
+ * Guarantees:
+ * - rounds are interleaved, and each contender goes first equally often;
+ * - rows are checked against answers after the last turn.
  */
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import { fileURLToPath } from "node:url"
-import { type Contender, withDatabase, wrongIn } from "./Contenders.ts"
+import type { LoadCommand, LoadResult } from "../load/closedLoop.ts"
 import type { LoadJob } from "../load/Jobs.ts"
-import type { Lab } from "./Testbed.ts"
-import type { LoadOrder, LoadResult } from "../load/closedLoop.ts"
-import { disturbance } from "./Testbed.ts"
-import type { Measured, Pace } from "./Measurement.ts"
-import { ask, BenchError, node } from "./Processes.ts"
+import type { Contender } from "./Contenders.ts"
+import { violationsIn, withDatabase } from "./Database.ts"
+import type { Measurement, RunSettings } from "./Measurement.ts"
+import { ask, BenchError, spawnNode } from "./Processes.ts"
 import { rowsOf, scalingOf, spreadOf, type Turn, turnsTable } from "./Report.ts"
+import { otherProgramsShare, type Testbed } from "./Testbed.ts"
 
-/** One job, from empty databases to checked figures. */
-export const measureLoad = Effect.fnUntraced(function* (
+export const loadGenerator = Effect.suspend(() =>
+  spawnNode("the load generator", [fileURLToPath(new URL("../load/closedLoop.ts", import.meta.url))], {}, "ipc")
+)
+
+export const measureRequests = Effect.fnUntraced(function* (
   job: LoadJob,
   contenders: ReadonlyArray<Contender>,
-  pace: Pace,
-  lab: Lab
+  settings: RunSettings,
+  testbed: Testbed
 ) {
-  const loader = yield* node(
-    "the load generator",
-    [fileURLToPath(new URL("../load/closedLoop.ts", import.meta.url))],
-    {},
-    "ipc"
-  )
-  const points = pointsOf(job, pace)
-
-  const sizes = [...new Set(points.map(({ charges }) => charges))]
-  const seeds = new Map(
-    yield* Effect.forEach(
-      sizes.filter((charges) => charges > 0),
-      (charges) => Effect.map(lab.seeded(charges), (seeded) => [charges, seeded] as const)
-    )
-  )
-  const places = yield* Effect.forEach(
-    sizes.flatMap((charges) => contenders.map((contender) => ({ contender, charges }))),
-    ({ charges, contender }, index) => {
-      const seeded = contender.keeps === "nothing" ? undefined : seeds.get(charges)
-      return Effect.map(lab.place(`${job.name}-${index}`, pace.nodeArgs(contender.name), seeded), (place) => ({
-        contender,
-        charges,
-        place
-      }))
-    }
-  )
-  // They end together, and before their databases.
-  const together = yield* Effect.acquireRelease(Scope.make("parallel"), Scope.close)
-  const started = yield* Effect.forEach(
-    places,
-    ({ charges, contender, place }) =>
-      Effect.gen(function* () {
-        const running = yield* Scope.provide(contender.start(place), together)
-        const { databaseUrl } = place
-        const prepared = yield* withDatabase(databaseUrl, (database) =>
-          job.prepare(running, database, seeds.get(charges))
-        )
-        return { ...contender, databaseUrl, running, prepared, charges, answered: 0 }
-      }),
-    { concurrency: 4 }
-  )
-  yield* lab.checkpoint
-
-  /** Waits for what the answers leave to be done: a part of their cost, and nothing for the next turn to bear. */
-  const settle = (databaseUrl: string) =>
-    Effect.gen(function* () {
-      const startedAt = performance.now()
-      // The request log is written soon after.
-      yield* Effect.sleep(pace.quick ? "20 millis" : "400 millis")
-      const { settled } = job
-      if (settled === undefined || pace.quick) return 0
-      yield* withDatabase(databaseUrl, settled).pipe(
-        Effect.repeat({ until: (isSettled) => isSettled, schedule: Schedule.spaced("100 millis") }),
-        Effect.timeoutOrElse({
-          duration: "5 minutes",
-          orElse: () =>
-            Effect.fail(new BenchError({ message: `${job.name}: what requests leave behind is never done` }))
-        })
-      )
-      return (performance.now() - startedAt) / 1000
-    })
+  const generator = yield* loadGenerator
+  const levels = levelsOf(job, settings)
+  const started = yield* startAll(job, contenders, levels, settings, testbed)
 
   const turn = Effect.fnUntraced(function* (
     contender: (typeof started)[number],
     round: number,
-    { at, connections }: Point,
+    { connections, level }: Level,
     seconds: number
   ) {
     const { databaseUrl, prepared, running } = contender
-    const used = lab.count(running.pid, [loader.pid, ...(running.helpers ?? [])])
-    const run = `${process.pid}-${round}-${connections}`
+    const endMeasurement = testbed.measureCpu(running.pid, [generator.pid, ...(running.auxiliaryPids ?? [])])
+    const keyPrefix = `${process.pid}-${round}-${connections}`
     const target = { port: running.port, apiKey: running.apiKey }
-    const order: LoadOrder = { job: job.name, target, prepared, run, connections, seconds }
-    const result = yield* ask<LoadResult>("the load generator", running.program ?? loader, order, seconds + 60)
-    const settleSeconds = yield* settle(databaseUrl)
-    const cost = used()
-    if (cost.hasEnded) return yield* new BenchError({ message: `${contender.name} has ended` })
+    const command: LoadCommand = { job: job.name, target, prepared, keyPrefix, connections, seconds }
+    const source = running.loadGenerator ?? generator
+    const result = yield* ask<LoadResult>("the load generator", source, command, seconds + 60)
+    const settleSeconds = yield* settle(job, databaseUrl, settings)
+    const usage = endMeasurement()
+    if (usage.hasExited) return yield* new BenchError({ message: `${contender.name} has exited` })
     contender.answered += result.answered
-    const each = (micros: number | undefined) => micros && micros / Math.max(1, result.answered)
+    const perAnswer = (micros: number | undefined) => micros && micros / Math.max(1, result.answered)
     return {
       contender: contender.name,
-      at,
+      level,
       round,
       answered: result.answered,
       perSecond: result.inTime / result.seconds,
       errors: result.errors,
-      complaints: result.complaints,
+      errorSamples: result.errorSamples,
       latencies: result.latencies,
-      serverMicros: each(cost.serverMicros),
-      postgresMicros: each(cost.postgresMicros),
-      helperMicros: cost.helperMicros / Math.max(1, result.answered),
-      elsewhereMicros: cost.elsewhereMicros,
-      seconds: cost.seconds,
+      serverMicros: perAnswer(usage.serverMicros),
+      postgresMicros: perAnswer(usage.postgresMicros),
+      auxiliaryMicros: usage.auxiliaryMicros / Math.max(1, result.answered),
+      otherMicros: usage.otherMicros,
+      seconds: usage.seconds,
       settleSeconds
     } satisfies Turn & { readonly settleSeconds: number }
   })
 
+  const warmupConnections = Math.min(64, Math.max(...levels.map(({ connections }) => connections)))
   const warmups = yield* Effect.forEach(started, (contender) =>
-    turn(
-      contender,
-      0,
-      { at: "", charges: contender.charges, connections: Math.min(64, Math.max(...points.map((p) => p.connections))) },
-      pace.warmup
-    )
+    turn(contender, 0, { level: "", charges: contender.charges, connections: warmupConnections }, settings.warmup)
   )
-  // From here on tables only grow; plans and autovacuum start from what is there.
+  // Plans and autovacuum start from the tables as they are after the warm-up.
   yield* Effect.forEach(started, ({ databaseUrl }) =>
     withDatabase(databaseUrl, (database) => database.query("ANALYZE"))
   )
 
   const turns: Array<Effect.Success<ReturnType<typeof turn>>> = []
-  for (let round = 1; round <= pace.rounds; round++) {
-    for (const point of points) {
-      const present = started.filter(({ charges, from = 1 }) => charges === point.charges && point.connections >= from)
-      // Each one goes first as often as the others.
+  for (let round = 1; round <= settings.rounds; round++) {
+    for (const level of levels) {
+      const present = started.filter(
+        ({ charges, minConnections = 1 }) => charges === level.charges && level.connections >= minConnections
+      )
       const order = present.map((_, index) => present[(index + round) % present.length]!)
-      for (const contender of order) turns.push(yield* turn(contender, round, point, pace.seconds))
+      for (const contender of order) turns.push(yield* turn(contender, round, level, settings.seconds))
     }
   }
 
-  const wrong = yield* Effect.forEach(
+  const violations = yield* Effect.forEach(
     started,
     (contender) =>
-      Effect.map(settledCheck(job, contender), (sentences) =>
+      Effect.map(checkRows(job, contender), (sentences) =>
         sentences.map((sentence) => `${contender.name}: ${sentence}`)
       ),
     { concurrency: "unbounded" }
@@ -152,86 +99,160 @@ export const measureLoad = Effect.fnUntraced(function* (
   const names = contenders.map(({ name }) => name)
   const [baseline = ""] = names
   const rows = rowsOf(turns, names, baseline)
-  const [small, large, more] = points.map(({ at }) => at)
-  const scaling =
-    job.charges === undefined || small === undefined || large === undefined || more !== undefined
-      ? []
-      : [
-          scalingOf(
-            turns,
-            contenders.filter(({ keeps }) => keeps !== "nothing").map(({ name }) => name),
-            small,
-            large
-          )
-        ]
-  const settling =
-    job.settled === undefined || pace.quick
-      ? []
-      : [
-          `Seconds from the last answer until all work behind was done, median (min..max): ${names
-            .map((name) => {
-              const own = turns.filter(({ contender }) => contender === name)
-              return `${name} ${spreadOf(
-                own.map(({ settleSeconds }) => settleSeconds),
-                1
-              )}`
-            })
-            .join(", ")}.`
-        ]
   return {
     job: job.name,
     title: job.title,
-    table: turnsTable(rows, { at: job.charges === undefined ? "connections" : "charges", unit: "req", baseline }),
+    table: turnsTable(rows, { level: job.charges === undefined ? "connections" : "charges", unit: "req", baseline }),
     rows,
     turns,
-    notes: [...scaling, ...settling],
-    counted: Object.fromEntries(
+    notes: [...scalingNotes(job, contenders, levels, turns), ...settleNotes(job, names, turns, settings)],
+    answered: Object.fromEntries(
       names.map((name) => [
         name,
         started.filter((each) => each.name === name).reduce((sum, { answered }) => sum + answered, 0)
       ])
     ),
-    complaints: [...warmups, ...turns].flatMap((each) =>
-      each.complaints.map((complaint) => `${each.contender}: ${complaint}`)
+    errorSamples: [...warmups, ...turns].flatMap((each) =>
+      each.errorSamples.map((sample) => `${each.contender}: ${sample}`)
     ),
-    wrong: wrong.flat(),
-    elsewhere: disturbance(turns)
-  } satisfies Measured
+    violations: violations.flat(),
+    otherProgramsShare: otherProgramsShare(turns)
+  } satisfies Measurement
 })
 
-/** A line of the table: how many ask, and what is there beforehand. */
-interface Point {
-  readonly at: string
+// ---- levels ----
+
+/** A line of the table: how many connections, and how many charges exist at the start. */
+interface Level {
+  readonly level: string
   readonly connections: number
   readonly charges: number
 }
 
-const pointsOf = (job: LoadJob, pace: Pace): ReadonlyArray<Point> => {
-  const connections = pace.connections ?? (pace.quick ? job.quickConnections : job.connections)
-  if (job.charges === undefined) return connections.map((each) => ({ at: String(each), connections: each, charges: 0 }))
-  const sizes = pace.quick ? job.charges.quick : job.charges.full
+const levelsOf = (job: LoadJob, settings: RunSettings): ReadonlyArray<Level> => {
+  const connections = settings.connections ?? (settings.quick ? job.quickConnections : job.connections)
+  if (job.charges === undefined) {
+    return connections.map((each) => ({ level: String(each), connections: each, charges: 0 }))
+  }
+  const sizes = settings.quick ? job.charges.quick : job.charges.full
   return connections.flatMap((each) =>
     sizes.map((charges) => ({
-      at: connections.length === 1 ? String(charges) : `${charges}, ${each} connections`,
+      level: connections.length === 1 ? String(charges) : `${charges}, ${each} connections`,
       connections: each,
       charges
     }))
   )
 }
 
-const settledCheck = (
+// ---- contenders ----
+
+/** Every contender, once for each number of charges; they stop in parallel, before their databases are dropped. */
+const startAll = Effect.fnUntraced(function* (
+  job: LoadJob,
+  contenders: ReadonlyArray<Contender>,
+  levels: ReadonlyArray<Level>,
+  settings: RunSettings,
+  testbed: Testbed
+) {
+  const sizes = [...new Set(levels.map(({ charges }) => charges))]
+  const seeds = new Map(
+    yield* Effect.forEach(
+      sizes.filter((charges) => charges > 0),
+      (charges) => Effect.map(testbed.seeded(charges), (seeded) => [charges, seeded] as const)
+    )
+  )
+  const provisioned = yield* Effect.forEach(
+    sizes.flatMap((charges) => contenders.map((contender) => ({ contender, charges }))),
+    ({ charges, contender }, index) => {
+      const seeded = contender.stores === "nothing" ? undefined : seeds.get(charges)
+      return Effect.map(
+        testbed.provision(`${job.name}-${index}`, settings.nodeArgs(contender.name), seeded),
+        (options) => ({ contender, charges, options })
+      )
+    }
+  )
+  const scope = yield* Effect.acquireRelease(Scope.make("parallel"), Scope.close)
+  const started = yield* Effect.forEach(
+    provisioned,
+    ({ charges, contender, options }) =>
+      Effect.gen(function* () {
+        const running = yield* Scope.provide(contender.start(options), scope)
+        const { databaseUrl } = options
+        const prepared = yield* withDatabase(databaseUrl, (database) =>
+          job.prepare(running, database, seeds.get(charges))
+        )
+        return { ...contender, databaseUrl, running, prepared, charges, answered: 0 }
+      }),
+    { concurrency: 4 }
+  )
+  yield* testbed.checkpoint
+  return started
+})
+
+/** Waits for the background work of a turn, whose CPU counts for that turn; returns the seconds it took. */
+const settle = (job: LoadJob, databaseUrl: string, settings: RunSettings) =>
+  Effect.gen(function* () {
+    const startedAt = performance.now()
+    // The request log is written within this time.
+    yield* Effect.sleep(settings.quick ? "20 millis" : "400 millis")
+    const { isSettled } = job
+    if (isSettled === undefined || settings.quick) return 0
+    yield* withDatabase(databaseUrl, isSettled).pipe(
+      Effect.repeat({ until: (settled) => settled, schedule: Schedule.spaced("100 millis") }),
+      Effect.timeoutOrElse({
+        duration: "5 minutes",
+        orElse: () => Effect.fail(new BenchError({ message: `${job.name}: background work does not end` }))
+      })
+    )
+    return (performance.now() - startedAt) / 1000
+  })
+
+const checkRows = (
   job: LoadJob,
   {
     answered,
     databaseUrl,
-    keeps,
-    prepared
+    prepared,
+    stores
   }: Contender & {
     readonly databaseUrl: string
     readonly answered: number
     readonly prepared: ReadonlyArray<string>
   }
 ) =>
-  keeps === "nothing"
+  stores === "nothing"
     ? Effect.succeed([])
-    : wrongIn(databaseUrl, (database) => job.check(database, answered, keeps === "rows and log", prepared))
+    : violationsIn(databaseUrl, (database) =>
+        job.check(database, answered, stores === "rows and request log", prepared)
+      )
+
+// ---- notes ----
+
+const scalingNotes = (
+  job: LoadJob,
+  contenders: ReadonlyArray<Contender>,
+  levels: ReadonlyArray<Level>,
+  turns: ReadonlyArray<Turn>
+): ReadonlyArray<string> => {
+  const [small, large, ...more] = levels.map(({ level }) => level)
+  if (job.charges === undefined || small === undefined || large === undefined || more.length > 0) return []
+  const names = contenders.filter(({ stores }) => stores !== "nothing").map(({ name }) => name)
+  return [scalingOf(turns, names, small, large)]
+}
+
+const settleNotes = (
+  job: LoadJob,
+  names: ReadonlyArray<string>,
+  turns: ReadonlyArray<Turn & { readonly settleSeconds: number }>,
+  settings: RunSettings
+): ReadonlyArray<string> => {
+  if (job.isSettled === undefined || settings.quick) return []
+  const spreads = names.map((name) => {
+    const own = turns.filter(({ contender }) => contender === name)
+    return `${name} ${spreadOf(
+      own.map(({ settleSeconds }) => settleSeconds),
+      1
+    )}`
+  })
+  return [`Seconds from the last answer to the end of background work, median (min..max): ${spreads.join(", ")}.`]
+}

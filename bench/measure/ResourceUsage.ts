@@ -1,22 +1,22 @@
 /**
- * CPU time and memory of a process and all its descendants, from /proc.
+ * CPU time and resident memory of processes with their descendants, and of the machine, from /proc.
  *
- * Of children that have ended, the time is with their parent (`cutime`, `cstime`), so that the sum only grows.
+ * The time of children that have exited is in their parent's `cutime` and `cstime`, so sums never decrease.
  */
 import { readdirSync, readFileSync } from "node:fs"
 
-/** Microseconds of CPU that the process and its descendants have used; undefined where there is no /proc. */
+/** Microseconds of CPU that the process and its descendants have used; undefined without /proc. */
 export const cpuMicros = (root: number): number | undefined => {
-  const family = familyOf(root)
-  if (family.size === 0) return undefined
-  return [...family.values()].reduce((sum, each) => sum + each, 0) * MICROS_PER_TICK
+  const ticks = ticksOfTree(root)
+  if (ticks.size === 0) return undefined
+  return [...ticks.values()].reduce((sum, each) => sum + each, 0) * MICROS_PER_TICK
 }
 
-/** Resident memory of the process and its descendants; undefined where there is no /proc. */
+/** Resident memory of the process and its descendants; undefined without /proc. */
 export const residentMiB = (root: number): number | undefined => {
-  const family = familyOf(root)
-  if (family.size === 0) return undefined
-  const kib = [...family.keys()].reduce((sum, pid) => sum + residentKib(pid), 0)
+  const ticks = ticksOfTree(root)
+  if (ticks.size === 0) return undefined
+  const kib = [...ticks.keys()].reduce((sum, pid) => sum + residentKib(pid), 0)
   return kib / 1024
 }
 
@@ -24,35 +24,35 @@ const residentKib = (pid: number): number => {
   try {
     return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0)
   } catch {
-    // It has ended since.
+    // It has exited since.
     return 0
   }
 }
 
-/** The process and its descendants, each with the ticks that it has used; none where it, or /proc, is not there. */
-const familyOf = (root: number): ReadonlyMap<number, number> => {
-  const parents = new Map<number, { readonly parent: number; readonly ticks: number }>()
+/** CPU ticks by pid, of the process and its descendants; empty where it does not run or /proc is missing. */
+const ticksOfTree = (root: number): ReadonlyMap<number, number> => {
+  const processes = new Map<number, { readonly parent: number; readonly ticks: number }>()
   try {
     for (const name of readdirSync("/proc")) {
       const pid = Number(name)
       if (Number.isInteger(pid)) {
         const stat = readStat(pid)
-        if (stat !== undefined) parents.set(pid, stat)
+        if (stat !== undefined) processes.set(pid, stat)
       }
     }
   } catch {
     return new Map()
   }
-  const belongs = (pid: number): boolean => {
+  const isInTree = (pid: number): boolean => {
     if (pid === root) return true
-    const parent = parents.get(pid)?.parent
-    return parent !== undefined && parent > 1 && belongs(parent)
+    const parent = processes.get(pid)?.parent
+    return parent !== undefined && parent > 1 && isInTree(parent)
   }
-  if (!parents.has(root)) return new Map()
-  return new Map([...parents].filter(([pid]) => belongs(pid)).map(([pid, { ticks }]) => [pid, ticks]))
+  if (!processes.has(root)) return new Map()
+  return new Map([...processes].filter(([pid]) => isInTree(pid)).map(([pid, { ticks }]) => [pid, ticks]))
 }
 
-/** Microseconds of CPU that the whole machine has used. */
+/** Microseconds of CPU that the whole machine has used; undefined without /proc. */
 export const machineMicros = (): number | undefined => {
   try {
     const [line = ""] = readFileSync("/proc/stat", "utf8").split("\n", 1)
@@ -70,7 +70,7 @@ const MICROS_PER_TICK = 10_000
 const readStat = (pid: number): { readonly parent: number; readonly ticks: number } | undefined => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
-    // After the name, which may hold anything: state, ppid, …, utime (14th), stime, cutime, cstime.
+    // After the name, which may contain any character: state, ppid, …, utime (14th), stime, cutime, cstime.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
     const sum = [11, 12, 13, 14].reduce((ticks, index) => ticks + Number(fields[index]), 0)
     return { parent: Number(fields[1]), ticks: sum }

@@ -1,21 +1,22 @@
 /**
- * Where it is measured: one PostgreSQL server of its own, databases in it, and the clocks of the processors.
+ * One PostgreSQL server with a database for each contender, and the CPU accounting around it.
  */
 import { start as startPostgres } from "@pix-payments/embedded-postgres/EmbeddedPostgres"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import { closeSync, fdatasyncSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs"
-import { createRequire } from "node:module"
-import { cpus, release, totalmem } from "node:os"
+import { mkdirSync, readFileSync } from "node:fs"
+import { chmod, mkdtemp, rm } from "node:fs/promises"
+import { cpus, tmpdir } from "node:os"
 import { join } from "node:path"
-import { migrate, type Place, withDatabase } from "./Contenders.ts"
-import { cpuMicros, machineMicros } from "./ResourceUsage.ts"
-import { BenchError } from "./Processes.ts"
-import { median } from "./Report.ts"
 import { seed, type Seeded } from "../load/Seeds.ts"
+import { migrate, withDatabase } from "./Database.ts"
+import { describeMachine } from "./Machine.ts"
+import type { StartOptions } from "./OurServer.ts"
+import { BenchError } from "./Processes.ts"
+import { cpuMicros, machineMicros } from "./ResourceUsage.ts"
 
-/** `drops`: databases go with the scope of whoever asked for them, and not only with the whole server. */
-export const makeLab = Effect.fnUntraced(function* (folder: string, drops: boolean) {
+/** `isSmokeRun`: WAL is not preallocated, and databases are dropped with the whole server only. */
+export const makeTestbed = Effect.fnUntraced(function* (folder: string, isSmokeRun: boolean) {
   const dataDir = join(folder, "postgres")
   const postgres = yield* Effect.mapError(
     startPostgres({ dataDir, maxConnections: MAX_CONNECTIONS }),
@@ -23,9 +24,9 @@ export const makeLab = Effect.fnUntraced(function* (folder: string, drops: boole
   )
   const adminUrl = Redacted.value(postgres.url)
   const postmaster = Number(readFileSync(join(dataDir, "postgres", "postmaster.pid"), "utf8").split("\n")[0])
-  const onServer = (statement: string) => withDatabase(adminUrl, (database) => database.query(statement))
+  const runOnServer = (statement: string) => withDatabase(adminUrl, (database) => database.query(statement))
 
-  if (drops) yield* age(onServer)
+  if (!isSmokeRun) yield* preallocateWal(runOnServer)
 
   const urlOf = (name: string) => {
     const url = new URL(adminUrl)
@@ -33,141 +34,116 @@ export const makeLab = Effect.fnUntraced(function* (folder: string, drops: boole
     return url.href
   }
 
-  /** A database with a folder: empty, or a copy of a seeded one. */
-  const place = Effect.fnUntraced(function* (name: string, nodeArgs: ReadonlyArray<string>, seeded?: Seeded) {
-    // Of a large one the files are copied; that takes two checkpoints, which a small one is not worth.
+  /** A database and a folder for a contender; the database is empty, or a copy of a seeded one. */
+  const provision = Effect.fnUntraced(function* (name: string, nodeArgs: ReadonlyArray<string>, seeded?: Seeded) {
+    // FILE_COPY takes two checkpoints: faster for a large database, slower for a small one.
     const strategy = (seeded?.charges ?? 0) > 100_000 ? "FILE_COPY" : "WAL_LOG"
-    const copied = seeded === undefined ? "" : ` TEMPLATE "${seeded.template}" STRATEGY ${strategy}`
-    yield* Effect.acquireRelease(onServer(`CREATE DATABASE "${name}"${copied}`), () =>
-      drops ? Effect.ignore(onServer(`DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`)) : Effect.void
+    const template = seeded === undefined ? "" : ` TEMPLATE "${seeded.template}" STRATEGY ${strategy}`
+    yield* Effect.acquireRelease(runOnServer(`CREATE DATABASE "${name}"${template}`), () =>
+      isSmokeRun ? Effect.void : Effect.ignore(runOnServer(`DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`))
     )
-    const own = join(folder, name)
-    mkdirSync(own)
-    return { databaseUrl: urlOf(name), folder: own, nodeArgs } satisfies Place
+    const ownFolder = join(folder, name)
+    mkdirSync(ownFolder)
+    return { databaseUrl: urlOf(name), folder: ownFolder, nodeArgs } satisfies StartOptions
   })
 
   const seeds = new Map<number, Seeded>()
 
-  /** A database to copy, with so many charges in it; kept for the jobs to come. */
+  /** A template database with this many charges; created once per run. */
   const seeded = Effect.fnUntraced(function* (charges: number) {
-    const known = seeds.get(charges)
-    if (known !== undefined) return known
+    const existing = seeds.get(charges)
+    if (existing !== undefined) return existing
     const template = `seed-${charges}`
-    yield* onServer(`CREATE DATABASE "${template}"`)
+    yield* runOnServer(`CREATE DATABASE "${template}"`)
     yield* migrate(urlOf(template))
-    const made = yield* withDatabase(urlOf(template), (database) => seed(database, template, charges))
-    seeds.set(charges, made)
-    return made
+    const created = yield* withDatabase(urlOf(template), (database) => seed(database, template, charges))
+    seeds.set(charges, created)
+    return created
   })
 
-  /** Starts to count the CPU that a contender, the database and `helpers` use; what it gives ends the count. */
-  const count = (pid: number, helpers: ReadonlyArray<number> = []): (() => Used) => {
-    const look = () => ({
+  /** Starts to measure the CPU of a contender, PostgreSQL and the auxiliary processes. Call the result to end. */
+  const measureCpu = (pid: number, auxiliaryPids: ReadonlyArray<number> = []): (() => CpuUsage) => {
+    const read = () => ({
       server: cpuMicros(pid),
       postgres: cpuMicros(postmaster),
-      helpers: helpers.reduce((sum, helper) => sum + (cpuMicros(helper) ?? 0), 0),
-      all: machineMicros(),
+      auxiliary: auxiliaryPids.reduce((sum, each) => sum + (cpuMicros(each) ?? 0), 0),
+      machine: machineMicros(),
       at: performance.now()
     })
-    const before = look()
+    const before = read()
     return () => {
-      const after = look()
-      const used = (of: "server" | "postgres" | "all") => {
+      const after = read()
+      const used = (of: "server" | "postgres" | "machine") => {
         const [start, end] = [before[of], after[of]]
         return start === undefined || end === undefined ? undefined : end - start
       }
-      const [server, database] = [used("server"), used("postgres")]
-      const [all, ours] = [used("all") ?? 0, after.helpers - before.helpers]
+      const [serverMicros, postgresMicros] = [used("server"), used("postgres")]
+      const [machine, auxiliaryMicros] = [used("machine") ?? 0, after.auxiliary - before.auxiliary]
       return {
-        hasEnded: before.server !== undefined && after.server === undefined,
-        serverMicros: server,
-        postgresMicros: database,
-        helperMicros: ours,
-        elsewhereMicros: Math.max(0, all - (server ?? 0) - (database ?? 0) - ours),
+        hasExited: before.server !== undefined && after.server === undefined,
+        serverMicros,
+        postgresMicros,
+        auxiliaryMicros,
+        otherMicros: Math.max(0, machine - (serverMicros ?? 0) - (postgresMicros ?? 0) - auxiliaryMicros),
         seconds: (after.at - before.at) / 1000
       }
     }
   }
 
   return {
-    place,
+    provision,
     seeded,
-    count,
-    checkpoint: onServer("CHECKPOINT"),
+    measureCpu,
+    checkpoint: runOnServer("CHECKPOINT"),
     machine: yield* describeMachine(adminUrl, dataDir)
   }
 })
 
-/**
- * Makes the server as it is after a day: what it logs goes into files that it has, not into new ones, which it fills
- * with zeros first (measured: 45 ms for each 16 MiB, while every commit waits).
- */
-const age = (onServer: (statement: string) => Effect.Effect<unknown, BenchError>) =>
-  Effect.andThen(
-    Effect.forEach(
-      Array.from({ length: 64 }),
-      () => onServer("SELECT pg_logical_emit_message(false, 'age', 'x'), pg_switch_wal()"),
-      { discard: true }
-    ),
-    onServer("CHECKPOINT")
-  )
+export type Testbed = Effect.Success<ReturnType<typeof makeTestbed>>
 
-// Every contender of a job is up at once, some of them on several databases, each with the pool of its own choice.
-const MAX_CONNECTIONS = 400
-
-export type Lab = Effect.Success<ReturnType<typeof makeLab>>
-
-export interface Used {
-  /** The contender is no more. */
-  readonly hasEnded: boolean
+export interface CpuUsage {
+  /** The contender ended during the measurement. */
+  readonly hasExited: boolean
   readonly serverMicros: number | undefined
   readonly postgresMicros: number | undefined
-  readonly helperMicros: number
-  readonly elsewhereMicros: number
+  readonly auxiliaryMicros: number
+  /** Of processes that are not part of the bench. */
+  readonly otherMicros: number
   readonly seconds: number
 }
 
-/** The share of the processors that nothing of the bench used. */
-export const disturbance = (turns: ReadonlyArray<{ readonly elsewhereMicros: number; readonly seconds: number }>) =>
-  turns.reduce((sum, { elsewhereMicros }) => sum + elsewhereMicros, 0) /
+/** The share of all processors that other programs used. */
+export const otherProgramsShare = (
+  turns: ReadonlyArray<{ readonly otherMicros: number; readonly seconds: number }>
+): number =>
+  turns.reduce((sum, { otherMicros }) => sum + otherMicros, 0) /
   (turns.reduce((sum, { seconds }) => sum + seconds, 0) * 1e6 * cpus().length)
 
-const describeMachine = Effect.fnUntraced(function* (databaseUrl: string, folder: string) {
-  const postgres = yield* withDatabase(databaseUrl, (database) =>
-    database.query<{ version: string }>("SELECT version()")
+/** A folder that is removed with the scope. */
+export const temporaryFolder = (prefix: string) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const folder = await mkdtemp(join(tmpdir(), prefix))
+      // Under root, PostgreSQL runs as another user, who must be able to enter the folder.
+      await chmod(folder, 0o755)
+      return folder
+    }),
+    (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
   )
-  const processors = cpus()
-  return {
-    processor: processors[0]?.model.trim() ?? "unknown",
-    cores: processors.length,
-    memoryGiB: Math.round(totalmem() / 2 ** 30),
-    system: `${process.platform} ${release()} ${process.arch}`,
-    fdatasyncMicros: Math.round(probeDisk(folder)),
-    versions: {
-      node: process.version,
-      postgres: postgres.rows[0]?.version.split(" ")[1] ?? "unknown",
-      effect: versionOf("effect"),
-      fastify: versionOf("fastify"),
-      pg: versionOf("pg")
-    }
-  }
-})
 
-/** How long this disk takes to make 8 KiB durable, in microseconds: the median of 100. */
-const probeDisk = (folder: string): number => {
-  const file = openSync(join(folder, "probe"), "w")
-  const page = Buffer.alloc(8192, 1)
-  const times = Array.from({ length: 100 }, (_, index) => {
-    writeSync(file, page, 0, page.length, index * page.length)
-    const start = performance.now()
-    fdatasyncSync(file)
-    return (performance.now() - start) * 1000
-  })
-  closeSync(file)
-  return median(times)
-}
+/**
+ * Fills and recycles 64 WAL segments, as on a server that has run for a day. Measured: a new segment is filled with
+ * zeros first, and every commit waits 45 ms for it.
+ */
+const preallocateWal = (runOnServer: (statement: string) => Effect.Effect<unknown, BenchError>) =>
+  Effect.andThen(
+    Effect.forEach(
+      Array.from({ length: 64 }),
+      () => runOnServer("SELECT pg_logical_emit_message(false, 'age', 'x'), pg_switch_wal()"),
+      { discard: true }
+    ),
+    runOnServer("CHECKPOINT")
+  )
 
-const versionOf = (name: string): string => {
-  const { version } = createRequire(import.meta.url)(`${name}/package.json`) as { readonly version: string }
-  return version
-}
+// All contenders of a job run at once, some with several databases, each with its own pool.
+const MAX_CONNECTIONS = 400

@@ -1,8 +1,7 @@
 /**
- * The limit of what is asked over HTTP: our own listener, router, decoders, services and encoders, with stores that
- * answer at once from memory. No database is there: what is created is kept nowhere, every key is accepted, and every
- * charge that is asked for is found.
+ * The limit that HTTP sets: our own listener, router, decoders, services and encoders over stores in memory.
  *
+ * There is no database: nothing that is created is stored, every key is accepted, and every charge id is found.
  * Environment: PORT.
  */
 import "effect/schema/SchemaJITCompiler/enable"
@@ -45,7 +44,7 @@ const caller: Caller = {
   }
 }
 
-/** What is found under every id. */
+/** The charge that every id finds. */
 const stored: Omit<StoredCharge, "id"> = {
   accountId: caller.account.id,
   applicationId: caller.applicationId,
@@ -87,14 +86,14 @@ const stored: Omit<StoredCharge, "id"> = {
   hasDeferredReports: false
 }
 
-/** A service of which nothing is asked but what is given. */
-const only = <I, S extends object>(service: Context.Service<I, S>, given: Partial<S>): Layer.Layer<I> =>
-  Layer.succeed(service, given as S)
+/** A service with only the methods that the jobs call. */
+const only = <I, S extends object>(service: Context.Service<I, S>, methods: Partial<S>): Layer.Layer<I> =>
+  Layer.succeed(service, methods as S)
 
 const accepted = new Map<string, Effect.Effect<Caller>>()
 
 const memory = Layer.mergeAll(
-  // A key is hashed as ever: that is not the database's work.
+  // The key is hashed as in the service, since hashing is not work of the database.
   only(ApiKeys, {
     authenticate: (key) => {
       const hash = hashOf(key)
@@ -118,7 +117,7 @@ const memory = Layer.mergeAll(
   only(LedgerReports, {}),
   only(WebhookEndpoints, {}),
   only(Secrets, {}),
-  // Lines of the request log are made, and go nowhere.
+  // The request log is built and discarded.
   Layer.succeed(SqlClient, { unsafe: () => Effect.succeed([]) } as unknown as SqlClient)
 )
 

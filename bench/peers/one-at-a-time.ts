@@ -1,12 +1,13 @@
 /**
- * Webhooks as a small service sends them: a loop that takes one due row, sends it, records the attempt, and goes on.
+ * A simple webhook worker: a loop that claims one due delivery, sends it and records the attempt.
  *
- * The claim is a lease, so that no transaction is open while a stranger answers; the outcome and its attempt are one
- * transaction. Its database has an index by due time in place of ours by destination.
+ * Guarantees:
+ * - a claim is a lease, so that no transaction is open during the POST;
+ * - the outcome and its attempt are written in one transaction.
  *
- * Environment: DATABASE_URL.
+ * Its database has an index on due times in place of ours on destinations. Environment: DATABASE_URL.
  */
-// This is no Effect program.
+// Not an Effect program.
 // @effect-diagnostics globalDate:off globalTimers:off globalFetch:off
 import { deliveryBody } from "@pix-payments/domain/Event"
 import { partsOf } from "@pix-payments/domain/EventCatalog"
@@ -61,7 +62,7 @@ await database.connect()
 const send = async (row: DeliveryRow) => {
   const { method, resource } = partsOf(row.event)
   try {
-    const answer = await fetch(row.url, {
+    const response = await fetch(row.url, {
       method: "POST",
       redirect: "manual",
       signal: AbortSignal.timeout(10_000),
@@ -81,7 +82,11 @@ const send = async (row: DeliveryRow) => {
         dataJson: row.data
       })
     })
-    return { status: answer.status, error: answer.ok ? null : `status ${answer.status}`, text: await answer.text() }
+    return {
+      status: response.status,
+      error: response.ok ? null : `status ${response.status}`,
+      text: await response.text()
+    }
   } catch (error) {
     return { status: null, error: String(error), text: null }
   }

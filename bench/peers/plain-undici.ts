@@ -1,14 +1,14 @@
 /**
- * The limit of deliveries: the same POSTs over one undici Pool, 64 at a time, with no database and no rules.
+ * The limit of deliveries: the same POSTs over one undici Pool, 64 at a time, without database or rules.
  *
- * Told how many and what, it sends them; it answers nothing.
+ * It sends the POSTs of each message that it gets from its parent process.
  */
-// This is no Effect program.
+// Not an Effect program.
 import { deliveryBody } from "@pix-payments/domain/Event"
 import { createRequire } from "node:module"
 import { fileURLToPath } from "node:url"
 
-export interface PostOrder {
+export interface PostCommand {
   readonly url: string
   readonly ids: ReadonlyArray<string>
   readonly event: string
@@ -25,7 +25,7 @@ interface Dispatcher {
   }) => Promise<{ readonly body: { readonly text: () => Promise<string> } }>
 }
 
-// The undici that our server sends with.
+// The version of undici that our server uses.
 const server = createRequire(fileURLToPath(import.meta.resolve("@pix-payments/server/webhooks/WebhookSender")))
 const undici = createRequire(server.resolve("@effect/platform-node/Undici"))("undici") as {
   readonly Pool: new (
@@ -36,7 +36,7 @@ const undici = createRequire(server.resolve("@effect/platform-node/Undici"))("un
 
 let pool: Dispatcher | undefined
 
-const post = async ({ createdAt, dataJson, event, ids, url }: PostOrder) => {
+const post = async ({ createdAt, dataJson, event, ids, url }: PostCommand) => {
   const { origin, pathname } = new URL(url)
   pool ??= new undici.Pool(origin, { connections: 64, pipelining: 1 })
   const rest = ids.values()
@@ -54,6 +54,6 @@ const post = async ({ createdAt, dataJson, event, ids, url }: PostOrder) => {
   await Promise.all(Array.from({ length: 64 }, worker))
 }
 
-process.on("message", (order: PostOrder) => void post(order))
+process.on("message", (command: PostCommand) => void post(command))
 process.on("disconnect", () => process.exit(0))
 process.on("SIGINT", () => {})

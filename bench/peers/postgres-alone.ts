@@ -1,47 +1,48 @@
 /**
- * The limit of what PostgreSQL does for us: the same rows in batches of 50, made inside PostgreSQL, with as many commits
- * as a batch of the service has; and the one prepared query of a page. Over a few connections, with no HTTP, no rules
- * and nothing decoded: what `pgbench` would do, which is no part of the embedded PostgreSQL.
+ * The limit that PostgreSQL sets: the same rows in batches of 50 generated inside PostgreSQL, with as many commits as a
+ * batch of the service, and the one prepared query of a page. Four connections, no HTTP, no rules, no decoding.
  *
- * Told what to do as the load generator is, and answers as it does. Environment: DATABASE_URL.
+ * It takes the commands of the load generator. Environment: DATABASE_URL.
+ *
+ * Why not `pgbench`: the embedded PostgreSQL does not include it.
  */
-// This is no Effect program.
+// Not an Effect program.
 import { createHash } from "node:crypto"
 import { Client } from "pg"
 import { makeHistogram, record } from "../load/Histogram.ts"
 import { chargeIdOf } from "../load/Seeds.ts"
-import type { LoadOrder, LoadResult } from "../load/closedLoop.ts"
+import type { LoadCommand, LoadResult } from "../load/closedLoop.ts"
 import { chargeData } from "../load/SampleCharge.ts"
 
 const BATCH = 50
 
 const CONNECTIONS = 4
 
-/** What one of the connections does again and again: how many things one time is. */
-type Work = (database: Client, number: number) => Promise<number>
+/** One iteration of a connection; returns how many requests it stands for. */
+type Iteration = (database: Client, number: number) => Promise<number>
 
 const createCharges =
-  ({ run }: LoadOrder): Work =>
+  ({ keyPrefix }: LoadCommand): Iteration =>
   async (database, number) => {
     const { rows } = await database.query<{ readonly ids: ReadonlyArray<string> }>({
       ...insertCharges,
-      values: [`${run}-${number}-`]
+      values: [`${keyPrefix}-${number}-`]
     })
     await database.query({ ...settleCharges, values: [rows[0]?.ids, chargeData] })
     return BATCH
   }
 
 const createPayouts =
-  (accounts: ReadonlyArray<string>, { run }: LoadOrder): Work =>
+  (accounts: ReadonlyArray<string>, { keyPrefix }: LoadCommand): Iteration =>
   async (database, number) => {
     await database.query("BEGIN")
     await database.query({ ...lockBalances, values: [accounts] })
-    await database.query({ ...insertPayouts, values: [accounts, `${run}-${number}-`, chargeData] })
+    await database.query({ ...insertPayouts, values: [accounts, `${keyPrefix}-${number}-`, chargeData] })
     await database.query("COMMIT")
     return BATCH
   }
 
-const listCharges = (account: string, before: string | undefined): Work => {
+const listCharges = (account: string, before: string | undefined): Iteration => {
   const query = {
     name: "list",
     text: `SELECT ${listed} FROM charges
@@ -49,7 +50,7 @@ const listCharges = (account: string, before: string | undefined): Work => {
       ORDER BY id DESC LIMIT 21`,
     values: before === undefined ? [account] : [account, before],
     rowMode: "array" as const,
-    // As it came.
+    // Values stay as the driver received them.
     types: { getTypeParser: () => (value: unknown) => value }
   }
   return async (database) => {
@@ -59,18 +60,21 @@ const listCharges = (account: string, before: string | undefined): Work => {
   }
 }
 
-const workOf = async (order: LoadOrder, database: Client): Promise<Work> => {
-  if (order.job === "create-charge") return createCharges(order)
-  const isList = order.job.startsWith("list-")
-  const keys = isList ? order.prepared.slice(0, 1) : order.prepared
+const iterationOf = async (command: LoadCommand, database: Client): Promise<Iteration> => {
+  if (command.job === "create-charge") return createCharges(command)
+  const isList = command.job.startsWith("list-")
+  const keys = isList ? command.prepared.slice(0, 1) : command.prepared
   const { rows } = await database.query<{ readonly account_id: string }>(
     "SELECT p.account_id FROM api_keys k JOIN applications p ON p.id = k.application_id WHERE k.hash = ANY ($1)",
     [keys.map((key) => createHash("sha256").update(key).digest("hex"))]
   )
   const accounts = rows.map(({ account_id }) => account_id)
-  if (!isList) return createPayouts(accounts, order)
-  const page = Number(order.job.slice("list-".length)) || 1
-  return listCharges(accounts[0]!, page === 1 ? undefined : chargeIdOf(Number(order.prepared[1]) - 20 * (page - 1) + 1))
+  if (!isList) return createPayouts(accounts, command)
+  const page = Number(command.job.slice("list-".length)) || 1
+  return listCharges(
+    accounts[0]!,
+    page === 1 ? undefined : chargeIdOf(Number(command.prepared[1]) - 20 * (page - 1) + 1)
+  )
 }
 
 const open = async () => {
@@ -84,19 +88,19 @@ const open = async () => {
 
 let connections: ReadonlyArray<Client> | undefined
 
-const generate = async (order: LoadOrder): Promise<LoadResult> => {
+const generate = async (command: LoadCommand): Promise<LoadResult> => {
   connections ??= await Promise.all(Array.from({ length: CONNECTIONS }, open))
-  const work = await workOf(order, connections[0]!)
+  const iterate = await iterationOf(command, connections[0]!)
   const latencies = makeHistogram()
-  const complaints: Array<string> = []
+  const errorSamples: Array<string> = []
   const count = { answered: 0, inTime: 0, errors: 0 }
   let number = 0
   const cpu = process.cpuUsage()
-  const end = performance.now() + order.seconds * 1000
+  const end = performance.now() + command.seconds * 1000
   const drive = async (database: Client) => {
     for (let now = performance.now(); now < end;) {
       const startedAt = now
-      const done = await work(database, number++)
+      const done = await iterate(database, number++)
       now = performance.now()
       for (let i = 0; i < done; i++) record(latencies, (now - startedAt) * 1000)
       count.answered += done
@@ -107,38 +111,38 @@ const generate = async (order: LoadOrder): Promise<LoadResult> => {
     connections.map((database) =>
       drive(database).catch((error: unknown) => {
         count.errors++
-        complaints.push(String(error))
+        errorSamples.push(String(error))
       })
     )
   )
   const { system, user } = process.cpuUsage(cpu)
-  return { ...count, complaints, seconds: order.seconds, latencies, cpuMicros: system + user }
+  return { ...count, errorSamples, seconds: command.seconds, latencies, cpuMicros: system + user }
 }
 
-process.on("message", (order: LoadOrder) => {
-  void generate(order).then((result) => process.send?.(result))
+process.on("message", (command: LoadCommand) => {
+  void generate(command).then((result) => process.send?.(result))
 })
 process.on("disconnect", () => process.exit(0))
 process.on("SIGINT", () => {})
 
 // ---- statements ----
 
-const NOBODY = "0199a0f0-5f3c-7c3e-9d0b-5a4b1c2d3e4f"
+const UNUSED_ID = "0199a0f0-5f3c-7c3e-9d0b-5a4b1c2d3e4f"
 
 const insertCharges = {
   name: "insert_charges",
-  text: `WITH stored AS (
+  text: `WITH inserted AS (
       INSERT INTO charges (id, account_id, application_id, origin, idempotency_key, status, method, amount, description,
         reference, customer_name, customer_email, customer_document, customer_phone, expires_at, created_at, sequence,
         recover_at)
-      SELECT uuidv7(), '${NOBODY}', '${NOBODY}', 'api', $1 || n, 'processing', 'pix', 1990 + n * 137,
+      SELECT uuidv7(), '${UNUSED_ID}', '${UNUSED_ID}', 'api', $1 || n, 'processing', 'pix', 1990 + n * 137,
         'Pedido ' || n || ' na loja', 'pedido-' || n, 'Maria Oliveira da Silva', 'cliente@example.com.br', '52998224725',
         '+5511987654321', now() + interval '1 hour', now(), 1, now() + interval '6 seconds'
       FROM generate_series(1, ${BATCH}) AS s(n)
       ON CONFLICT (application_id, origin, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
       RETURNING id
     )
-    SELECT array_agg(id) AS ids FROM stored`
+    SELECT array_agg(id) AS ids FROM inserted`
 }
 
 const settleCharges = {
@@ -154,7 +158,7 @@ const settleCharges = {
       RETURNING id
     )
     INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at)
-    SELECT uuidv7(), id, '${NOBODY}', '${NOBODY}', 'charge.pix', '{created,emitted}', 'pending', 2, $2, now()
+    SELECT uuidv7(), id, '${UNUSED_ID}', '${UNUSED_ID}', 'charge.pix', '{created,emitted}', 'pending', 2, $2, now()
     FROM changed`
 }
 
@@ -175,11 +179,11 @@ const insertPayouts = {
       FROM generate_series(1, ${BATCH}) AS s(n)
       RETURNING id, account_id, amount + fee AS total
     ),
-    told AS (
+    inserted_changes AS (
       INSERT INTO changes (id, resource_id, account_id, kind, actions, status, sequence, data, created_at)
       SELECT uuidv7(), id, account_id, 'payment.pix', '{created}', 'pending', 1, $3, now() FROM changed
     ),
-    moved AS (
+    inserted_transfers AS (
       INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at,
         posted)
       SELECT uuidv7(), account_id, 'available', 'payouts_in_transit', total, id, 'payout.created', now(), true FROM changed

@@ -1,0 +1,78 @@
+/**
+ * How long PostgreSQL takes to claim deliveries: EXPLAIN ANALYZE of the statements that our delivery queue sends.
+ */
+import { Metrics } from "@pix-payments/server/observability/Metrics"
+import { DeliveryQueue, now } from "@pix-payments/server/webhooks/DeliveryQueue"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { Client } from "pg"
+import { insertDue } from "./DeliveryRows.ts"
+import { BenchError } from "./Processes.ts"
+
+export interface Statement {
+  readonly statement: string
+  readonly parameters: ReadonlyArray<unknown>
+}
+
+/** The claim in the order of due times and the sweep over all destinations, captured from a queue without database. */
+export const claimStatements = Effect.gen(function* () {
+  const captured: Array<Statement> = []
+  const recorder = {
+    unsafe: (statement: string, parameters: ReadonlyArray<unknown>) => {
+      captured.push({ statement, parameters })
+      return Effect.succeed([])
+    }
+  }
+  const layer = Layer.provide(
+    DeliveryQueue.layer,
+    Layer.merge(Layer.succeed(SqlClient, recorder as unknown as SqlClient), Metrics.layer)
+  )
+  const context = yield* Layer.build(layer)
+  const queue = Context.get(context, DeliveryQueue)
+  const nobody = new Set<string>()
+  const room = {
+    limit: 100,
+    perAccount: 192,
+    perDestination: 50,
+    perOrigin: 100,
+    fullAccounts: nobody,
+    full: nobody,
+    fullOrigins: nobody
+  }
+  const limits = { ...room, leaseMs: 30_000, except: [] }
+  // The recorder returns no rows, which the queue may reject.
+  yield* Effect.exit(queue.claim("first", { ...limits, from: { ...now, dueAt: "-infinity" }, behind: [] }))
+  yield* Effect.exit(queue.sweep("first", { ...limits, after: "", resume: [] }))
+  const [claim, sweep] = captured
+  return claim !== undefined && sweep !== undefined
+    ? { claim, sweep }
+    : yield* new BenchError({ message: "the delivery queue sends no claim" })
+}).pipe(Effect.scoped)
+
+/** Execution times in milliseconds of five claims with `count` deliveries due. All changes are rolled back. */
+export const claimDurations = async (
+  database: Client,
+  { parameters, statement }: Statement,
+  url: string,
+  count: number
+): Promise<ReadonlyArray<number>> => {
+  // The planner settings of our server's connections.
+  await database.query("SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off")
+  await database.query("BEGIN")
+  await insertDue(database, url, count, "-1 second")
+  await database.query("ANALYZE deliveries")
+  const durations: Array<number> = []
+  for (let round = 0; round < 6; round++) {
+    const { rows } = await database.query<{ "QUERY PLAN": ReadonlyArray<{ "Execution Time": number }> }>(
+      `EXPLAIN (ANALYZE, FORMAT JSON) ${statement}`,
+      [...parameters]
+    )
+    // The first execution fills the caches.
+    if (round > 0) durations.push(rows[0]?.["QUERY PLAN"][0]?.["Execution Time"] ?? Number.NaN)
+  }
+  await database.query("ROLLBACK")
+  await database.query("VACUUM (ANALYZE) deliveries")
+  return durations
+}
