@@ -12,7 +12,8 @@ import { Accounts } from "@pix-payments/server/accounts/Accounts"
 import { ApiKeys, hashOf } from "@pix-payments/server/accounts/ApiKeys"
 import * as Simulator from "@pix-payments/server/simulator/Simulator"
 import { Charges } from "@pix-payments/server/charges/Charges"
-import { ChargeStore, type StoredCharge } from "@pix-payments/server/charges/ChargeStore"
+import { ChargeStore } from "@pix-payments/server/charges/ChargeStore"
+import type { StoredCharge } from "@pix-payments/server/charges/ChargeTable"
 import { Drain } from "@pix-payments/server/http/Drain"
 import { ListenAddresses } from "@pix-payments/server/http/ListenAddresses"
 import * as PublicServer from "@pix-payments/server/http/public/PublicServer"
@@ -55,12 +56,10 @@ const stored: Omit<StoredCharge, "id"> = {
   amount: 1990,
   description: "Pedido 10000 na loja",
   reference: "pedido-10000",
-  customer: {
-    name: "Maria Oliveira da Silva",
-    email: "cliente.1@example.com.br",
-    document: "52998224725",
-    phone: "+5511987654321"
-  },
+  customerName: "Maria Oliveira da Silva",
+  customerEmail: "cliente.1@example.com.br",
+  customerDocument: "52998224725",
+  customerPhone: "+5511987654321",
   webhookUrl: null,
   sealedWebhookSecret: null,
   brCode:

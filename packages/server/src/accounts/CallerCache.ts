@@ -10,7 +10,8 @@
  */
 import type { Caller } from "@pix-payments/api/Security"
 import * as Data from "effect/Data"
-import { recordset } from "../sql/Recordset.ts"
+import { integer, text, uuid } from "../sql/Column.ts"
+import { part, rows, statement } from "../sql/Statement.ts"
 
 /** What was remembered of the caller could not be confirmed; nothing was done. */
 export class StaleCaller extends Data.TaggedError("CallerUnconfirmed")<{}> {}
@@ -39,60 +40,75 @@ export const keysAndOwners = `api_keys k JOIN applications p ON p.id = k.applica
 /** Whether that key is accepted now. */
 export const isAccepted = "k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now()) AND p.active"
 
-const rows = recordset({
-  n: "integer",
-  key_id: "uuid",
-  application_id: "uuid",
-  account_id: "uuid",
-  scopes: "text",
-  name: "text",
-  document: "text",
-  status: "text",
-  onboarding_status: "text",
-  default_expires_in: "integer",
-  charges_paused: "integer"
-})
-
-/** The callers of a batch, each once: their parameters, and the number that each has among them. */
+/** The callers of a batch, each once, and the number that each has among them. */
 export const callersOf = <A>(members: ReadonlyArray<A>, callerOf: (member: A) => Caller | undefined) => {
   const numbers = new Map<Caller, number>()
   for (const member of members) {
     const caller = callerOf(member)
     if (caller !== undefined && !numbers.has(caller)) numbers.set(caller, numbers.size)
   }
+  const callers = [...numbers.keys()]
   return {
+    callers,
     numberOf: (member: A): number | undefined => {
       const caller = callerOf(member)
       return caller === undefined ? undefined : numbers.get(caller)
     },
-    parameters: rows.parameters(
-      [...numbers].map(([{ account, applicationId, keyId, scopes }, n]) => ({
-        n,
-        key_id: keyId,
-        application_id: applicationId,
-        account_id: account.id,
-        scopes: scopes.join(" "),
-        name: account.name,
-        document: account.document,
-        status: account.status,
-        onboarding_status: account.onboardingStatus,
-        default_expires_in: account.defaultExpiresInSeconds,
-        charges_paused: Number(account.chargesPaused)
-      }))
-    )
+    /** For statements that still number their parameters by hand. */
+    get parameters() {
+      return currentCallers.parameters(callers)
+    }
   }
 }
 
-/** A CTE `live` with the number `n` of each caller who is as remembered; its parameters are numbered from `first`. */
-export const currentCallersCte = (first: number): string => `
+/** The part of a statement that finds which callers are as cached: a CTE `live` with the number `n` of each of them. */
+export const currentCallers = part(
+  {
+    callers: rows({
+      n: integer(),
+      key_id: uuid(),
+      application_id: uuid(),
+      account_id: uuid(),
+      scopes: text(),
+      name: text(),
+      document: text(),
+      status: text(),
+      onboarding_status: text(),
+      default_expires_in: integer(),
+      charges_paused: integer()
+    })
+  },
+  ({ callers }) => `
   live AS MATERIALIZED (
-    SELECT r.n FROM ${rows.from(first)} AS r
+    SELECT r.n FROM ${callers} AS r
     JOIN (${keysAndOwners}) ON k.id = r.key_id
     WHERE ${isAccepted} AND p.id = r.application_id AND a.id = r.account_id
       AND array_to_string(k.scopes, ' ') = r.scopes AND a.name = r.name AND a.document = r.document
       AND a.status = r.status AND a.onboarding_status = r.onboarding_status
       AND a.default_expires_in = r.default_expires_in AND a.charges_paused::integer = r.charges_paused
-  )`
+  )`,
+  (callers: ReadonlyArray<Caller>) => ({
+    callers: callers.map(({ account, applicationId, keyId, scopes }, n) => ({
+      n,
+      key_id: keyId,
+      application_id: applicationId,
+      account_id: account.id,
+      scopes: scopes.join(" "),
+      name: account.name,
+      document: account.document,
+      status: account.status,
+      onboarding_status: account.onboardingStatus,
+      default_expires_in: account.defaultExpiresInSeconds,
+      charges_paused: Number(account.chargesPaused)
+    }))
+  })
+)
+
+/** For statements that still number their parameters by hand. */
+export const currentCallersCte = (first: number): string => currentCallers.sql((index) => `$${first + index}`)
 
 /** Finds those of them. */
-export const findCurrentCallers = `WITH ${currentCallersCte(1)} SELECT n FROM live`
+export const findCurrentCallers = statement(
+  { callers: currentCallers },
+  ({ callers }) => `WITH ${callers} SELECT n FROM live`
+)

@@ -12,7 +12,8 @@ import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import type { Ids } from "../Ids.ts"
-import { recordset } from "../sql/Recordset.ts"
+import { instant, json, nullable, text, uuid } from "../sql/Column.ts"
+import { part, rows } from "../sql/Statement.ts"
 import { type AcquirerNotification, keyOf, type Outcome, subjectOf } from "./AcquirerNotification.ts"
 
 /** A report as it came in. */
@@ -27,48 +28,47 @@ export const received = (ids: Ids["Service"], report: AcquirerNotification): Rec
   return { id, report, receivedAtMs: epochMs }
 }
 
-const rows = recordset({
-  id: "uuid",
-  resource_id: "uuid",
-  subject: "text",
-  report: "json",
-  key: "text",
-  received_at: "timestamptz"
-})
-
-/** How many parameters reports take. */
-export const NOTIFICATIONS_WIDTH = rows.width
-
-/** The parameters that hold reports, each with the resource that it changes. */
-export const notificationParameters = (
-  reports: ReadonlyArray<{ readonly resourceId: string; readonly received: ReceivedNotification }>
-): ReadonlyArray<unknown> =>
-  rows.parameters(
-    reports.map(({ received: { id, receivedAtMs, report }, resourceId }) => ({
-      id,
-      resource_id: resourceId,
-      subject: subjectOf(report),
-      report: JSON.stringify(report),
-      key: keyOf(report),
-      received_at: receivedAtMs
-    }))
-  )
-
 /**
- * CTEs that record the reports of the resources that a CTE called `changed` returns, and take their keys. A key that is
- * taken already fails the statement: see `isCopy`. `first` is the number of the first parameter of `notificationParameters`.
+ * The part of a statement that records the notifications of the resources that a CTE called `changed` returns, and takes
+ * their keys: CTEs. A key that is taken already fails the statement: see `isCopy`.
  */
-export const notificationCtes = (first: number): string => `
+export const notifications = part(
+  {
+    received: rows({
+      id: uuid(),
+      resource_id: uuid(),
+      subject: text(),
+      report: json<AcquirerNotification>(),
+      key: nullable(text()),
+      received_at: instant()
+    })
+  },
+  ({ received }) => `
   reported AS (
     INSERT INTO acquirer_reports (id, subject, report, outcome, received_at)
-    SELECT r.id, r.subject, r.report, 'applied', r.received_at FROM ${rows.from(first)} AS r
+    SELECT r.id, r.subject, r.report, 'applied', r.received_at FROM ${received} AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   named AS (
     INSERT INTO acquirer_notifications (key, report_id)
-    SELECT r.key, r.id FROM ${rows.from(first)} AS r
+    SELECT r.key, r.id FROM ${received} AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE AND r.key IS NOT NULL
-  )`
+  )`,
+  (those: ReadonlyArray<{ readonly resourceId: string; readonly received: ReceivedNotification }>) => ({
+    received: those.map(({ received: { id, receivedAtMs, report }, resourceId }) => ({
+      id,
+      resource_id: resourceId,
+      subject: subjectOf(report),
+      report,
+      key: keyOf(report),
+      received_at: receivedAtMs
+    }))
+  })
+)
+
+// For statements that still number their parameters by hand.
+export const notificationParameters = notifications.parameters
+export const notificationCtes = (first: number): string => notifications.sql((index) => `$${first + index}`)
 
 /** True where a statement failed because what it does was done before, under the same key or settlement. */
 export const isCopy = (defect: unknown): boolean =>

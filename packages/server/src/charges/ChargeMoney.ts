@@ -23,7 +23,8 @@ import { outboxEntry } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
 import { lockLedgerOf, type Transfer, transfer } from "../ledger/Ledger.ts"
 import { changedCharge } from "./Charges.ts"
-import { ChargeStore, type StoredCharge } from "./ChargeStore.ts"
+import { ChargeStore } from "./ChargeStore.ts"
+import type { StoredCharge } from "./ChargeTable.ts"
 import { type ChargeOrder, OrderStore } from "../acquirer/OrderStore.ts"
 
 /** A charge with its money, locked for the transaction. */

@@ -15,67 +15,26 @@
  * for each charge.
  */
 import type { Caller } from "@pix-payments/api/Security"
-import { type ChargeMethod, type ChargeStatus, chargeTransitions, type Receiver } from "@pix-payments/domain/Charge"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { type ReceivedNotification, notificationCtes, notificationParameters } from "../acquirer/NotificationStore.ts"
-import { StaleCaller, callersOf, findCurrentCallers, currentCallersCte } from "../accounts/CallerCache.ts"
+import { notifications, type ReceivedNotification } from "../acquirer/NotificationStore.ts"
+import { StaleCaller, callersOf, currentCallers, findCurrentCallers } from "../accounts/CallerCache.ts"
 import type { UnknownCursor } from "../Errors.ts"
 import { type ChangedRow, DeliverySignal } from "../events/DeliverySignal.ts"
 import { Ids } from "../Ids.ts"
-import { OUTBOX_ROWS, OUTBOX_WIDTH, type OutboxEntry, outboxCtes, outboxParameters } from "../events/Outbox.ts"
-import {
-  isLocked,
-  ledgerLockCtes,
-  lockLedgerOf,
-  PASSED_BY,
-  type Transfer,
-  transferCtes,
-  transferParameters,
-  TRANSFERS_WIDTH
-} from "../ledger/Ledger.ts"
+import { outbox, OUTBOX_ROWS, type OutboxEntry } from "../events/Outbox.ts"
+import { isLocked, lockedTransfers, lockLedgerOf, PASSED_BY, type Transfer } from "../ledger/Ledger.ts"
 import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
-import { runToCompletion } from "../sql/Patience.ts"
-import { recordset } from "../sql/Recordset.ts"
+import { bigint, float8, integer, nullable, type Row, text, uuid } from "../sql/Column.ts"
+import { rows, statement, uuids, value } from "../sql/Statement.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { type ChargeFilters, chargeList } from "./ChargeLists.ts"
-import { recoveryStatements } from "./ChargeRecovery.ts"
-
-/** A charge as it is kept. `expired` is never kept: see `chargeStatusAt`. */
-export interface StoredCharge {
-  readonly id: string
-  readonly accountId: string
-  readonly applicationId: string
-  readonly origin: "api" | "checkout"
-  readonly idempotencyKey: string | null
-  readonly status: ChargeStatus
-  readonly method: ChargeMethod
-  readonly amount: number
-  readonly description: string | null
-  readonly reference: string | null
-  readonly customer: {
-    readonly name: string
-    readonly email: string
-    readonly document: string
-    readonly phone: string | null
-  } | null
-  readonly webhookUrl: string | null
-  readonly sealedWebhookSecret: string | null
-  readonly brCode: string | null
-  readonly endToEndId: string | null
-  readonly receiver: Receiver | null
-  readonly expiresAtMs: number | null
-  readonly paidAtMs: number | null
-  readonly failureReason: string | null
-  readonly createdAtMs: number
-  readonly sequence: number
-  /** What was reported of it before its payment was: it is paid together with that. */
-  readonly hasDeferredReports: boolean
-}
+import { CHARGES_PER_RECOVERY, claimDueRecoveries, renewRecoveries } from "./ChargeRecovery.ts"
+import { allowedTransitions, chargeColumns, chargeTable, statusOf, type StoredCharge } from "./ChargeTable.ts"
 
 /** A change decided on a charge as it was at `sequence - 1`. */
 export interface ChargeChange {
@@ -125,15 +84,18 @@ export class ChargeStore extends Context.Service<
       nowMs: number
     ) => Effect.Effect<ReadonlyArray<StoredCharge>, UnknownCursor | Unavailable>
     /**
-     * Takes up to `limit` charges that wait in `processing` and are due, some of each account in turn, each for
-     * `leaseMs`, or for longer the more often it was taken; `looked` is 0 when there was nothing to look at.
+     * Leases up to `limit` charges in `processing` that are due, some of each account in turn, for `leaseMs` or longer:
+     * each attempt doubles the time. `examined` is 0 when no recovery was due.
      */
-    readonly claimStuck: (
+    readonly claimDueRecoveries: (
       limit: number,
       leaseMs: number
-    ) => Effect.Effect<{ readonly looked: number; readonly stuck: ReadonlyArray<StoredCharge> }, Unavailable>
-    /** Keeps what was taken for `leaseMs` from now on. */
-    readonly renewStuck: (stuck: ReadonlyArray<StoredCharge>, leaseMs: number) => Effect.Effect<void, Unavailable>
+    ) => Effect.Effect<{ readonly examined: number; readonly charges: ReadonlyArray<StoredCharge> }, Unavailable>
+    /** Leases claimed charges for `leaseMs` from now. */
+    readonly renewRecoveries: (
+      charges: ReadonlyArray<StoredCharge>,
+      leaseMs: number
+    ) => Effect.Effect<void, Unavailable>
   }
 >()("@pix-payments/server/ChargeStore") {
   static readonly layer = Layer.effect(
@@ -144,9 +106,8 @@ export class ChargeStore extends Context.Service<
       const ids = yield* Ids
 
       const findByKey = (key: Pick<StoredCharge, "applicationId" | "origin" | "idempotencyKey">) =>
-        Effect.map(
-          sql.unsafe<ChargeRow>(`${selectCharge} ${byKey}`, [key.applicationId, key.origin, key.idempotencyKey]),
-          ([row]) => (row === undefined ? undefined : toStored(row))
+        Effect.map(sql.unsafe<Row>(...findOneByKey(key)), ([row]) =>
+          row === undefined ? undefined : chargeTable.decode(row)
         )
 
       const insert = yield* Batching.make<NewCharge, Inserted>({
@@ -156,11 +117,13 @@ export class ChargeStore extends Context.Service<
         run: (charges) =>
           Effect.gen(function* () {
             const callers = callersOf(charges, ({ remembered }) => remembered)
-            const rows = yield* sql.unsafe<{ readonly id: string | null; readonly n: number | null }>(insertMany, [
-              ...newRows.parameters(inKeyOrder(charges).map((each) => toRow(each, callers.numberOf(each)))),
-              ...notes.parameters(notesOn(charges, ids)),
-              ...callers.parameters
-            ])
+            const rows = yield* sql.unsafe<{ readonly id: string | null; readonly n: number | null }>(
+              ...insertMany({
+                charges: inKeyOrder(charges).map((each) => ({ ...each.charge, caller: callers.numberOf(each) })),
+                recoveries: recoveryRows(charges, ids),
+                callers: callers.callers
+              })
+            )
             const live = new Set(rows.map(({ n }) => n))
             const fresh = new Set(rows.map(({ id }) => id))
             return yield* Effect.forEach(charges, (each): Effect.Effect<Inserted, SqlError> => {
@@ -191,8 +154,8 @@ export class ChargeStore extends Context.Service<
 
       const findMany = (ids: ReadonlyArray<string>) =>
         Effect.map(
-          sql.unsafe<ChargeRow>(`${selectCharge} WHERE id = ANY (string_to_array($1, ',')::uuid[])`, [ids.join(",")]),
-          (rows) => new Map(rows.map((row) => [row.id, toStored(row)]))
+          sql.unsafe<Row>(...findByIds({ ids })),
+          (found) => new Map(found.map(chargeTable.decode).map((charge) => [charge.id, charge]))
         )
 
       const find = yield* Batching.make<string, StoredCharge | undefined>({
@@ -204,7 +167,7 @@ export class ChargeStore extends Context.Service<
         maxBatch: 500,
         run: (asked) => {
           const callers = callersOf(asked, ({ remembered }) => remembered)
-          const live = sql.unsafe<{ readonly n: number }>(findCurrentCallers, callers.parameters)
+          const live = sql.unsafe<{ readonly n: number }>(...findCurrentCallers({ callers: callers.callers }))
           return Effect.map(
             Effect.all([findMany(asked.map(({ id }) => id)), live], { concurrency: 2 }),
             ([byId, rows]) => {
@@ -227,42 +190,24 @@ export class ChargeStore extends Context.Service<
             yield* sql.afterCommit(Effect.sync(() => signal.afterCommit(done)))
           }),
         lock: Effect.fnUntraced(function* (id) {
-          const [charge] = yield* sql.unsafe<{ readonly account_id: string }>(
-            "SELECT account_id FROM charges WHERE id = $1::uuid",
-            [id]
-          )
+          const [charge] = yield* sql.unsafe<{ readonly account_id: string }>(...findAccount({ id }))
           if (charge === undefined) return undefined
           yield* lockLedgerOf(sql, [charge.account_id])
-          const [row] = yield* sql.unsafe<ChargeRow>(`${selectCharge} WHERE id = $1::uuid FOR UPDATE`, [id])
-          return row === undefined ? undefined : toStored(row)
+          const [row] = yield* sql.unsafe<Row>(...lockOne({ id }))
+          return row === undefined ? undefined : chargeTable.decode(row)
         }),
         find: (id) => find(id.toLowerCase()),
         findFor: (remembered, id) => orStaleCaller(findFor({ remembered, id: id.toLowerCase() })),
         findByKey: (applicationId, origin, idempotencyKey) =>
           orUnavailable(findByKey({ applicationId, origin, idempotencyKey })),
         list: (accountId, filters, page, nowMs) =>
-          readPage<ChargeRow>(chargeList(chargeColumns, accountId, filters, nowMs), page).pipe(
-            Effect.map((rows) => rows.map(toStored)),
+          readPage<Row>(chargeList(chargeColumns, accountId, filters, nowMs), page).pipe(
+            Effect.map((found) => found.map(chargeTable.decode)),
             Effect.provideService(SqlClient, sql),
             orUnavailable
           ),
-        claimStuck: (limit, leaseMs) =>
-          Effect.gen(function* () {
-            const rows = yield* sql.unsafe<StuckRow>(takeInTurn, [limit, leaseMs])
-            const [sorted] = yield* sql.unsafe<{ readonly looked: bigint }>(sortNotes, [NOTES_AT_ONCE])
-            return {
-              looked: Number(rows[0]?.looked ?? 0) + Number(sorted?.looked ?? 0),
-              stuck: rows.filter((row): row is StuckRow & ChargeRow => row.id !== null).map(toStored)
-            }
-          }).pipe(runToCompletion(sql)),
-        renewStuck: (stuck, leaseMs) =>
-          sql
-            .unsafe(renewTaken, [
-              stuck.map(({ id }) => id).join(","),
-              [...new Set(stuck.map(({ accountId }) => accountId))].join(","),
-              leaseMs
-            ])
-            .pipe(Effect.asVoid, runToCompletion(sql))
+        claimDueRecoveries: (limit, leaseMs) => claimDueRecoveries(sql, limit, leaseMs),
+        renewRecoveries: (charges, leaseMs) => renewRecoveries(sql, charges, leaseMs)
       })
     })
   )
@@ -292,162 +237,117 @@ const orStaleCaller = <A>(answer: Effect.Effect<A | typeof STALE_CALLER, Unavail
 
 type Inserted = { readonly existing: StoredCharge | undefined } | typeof STALE_CALLER
 
-interface ChargeRow {
-  readonly id: string
-  readonly account_id: string
-  readonly application_id: string
-  readonly origin: "api" | "checkout"
-  readonly idempotency_key: string | null
-  readonly status: ChargeStatus
-  readonly method: ChargeMethod
-  readonly amount: bigint
-  readonly description: string | null
-  readonly reference: string | null
-  readonly customer_name: string | null
-  readonly customer_email: string | null
-  readonly customer_document: string | null
-  readonly customer_phone: string | null
-  readonly webhook_url: string | null
-  readonly webhook_secret: string | null
-  readonly br_code: string | null
-  readonly end_to_end_id: string | null
-  readonly receiver: Receiver | null
-  readonly expires_at: Date | null
-  readonly paid_at: Date | null
-  readonly failure_reason: string | null
-  readonly created_at: Date
-  readonly sequence: number
-  readonly acquirer_answered: boolean
-  readonly has_deferred_reports: boolean
-}
-
-type StuckRow = { readonly looked: bigint } & (ChargeRow | { readonly id: null })
-
-const chargeColumns = `id, account_id, application_id, origin, idempotency_key, status, method, amount, description,
-  reference, customer_name, customer_email, customer_document, customer_phone, webhook_url, webhook_secret, br_code,
-  end_to_end_id, receiver, expires_at, paid_at, failure_reason, created_at, sequence, acquirer_answered,
-  has_deferred_reports`
-
-/**
- * The status of a row, as it is meant: a `pending` charge that no acquirer has answered is `processing`. So the answer
- * leaves the status alone; and whatever a process of the release before, which knows nothing of it, made of a charge
- * holds.
- */
-const shownStatus = (row: string) =>
-  `CASE WHEN ${row}.acquirer_answered OR ${row}.status <> 'pending' THEN ${row}.status ELSE 'processing' END`
-
-const { renewTaken, sortNotes, takeInTurn } = recoveryStatements(chargeColumns, shownStatus)
-
-const NOTES_AT_ONCE = 200
-
 const selectCharge = `SELECT ${chargeColumns} FROM charges`
 
-const byKey = "WHERE application_id = $1::uuid AND origin = $2 AND idempotency_key = $3"
+const findOneByKey = statement(
+  { applicationId: value("uuid"), origin: value("text"), idempotencyKey: value("text") },
+  (p) => `${selectCharge}
+  WHERE application_id = ${p.applicationId} AND origin = ${p.origin} AND idempotency_key = ${p.idempotencyKey}`
+)
 
-const newRows = recordset({
-  id: "uuid",
-  account_id: "uuid",
-  application_id: "uuid",
-  origin: "text",
-  idempotency_key: "text",
-  status: "text",
-  method: "text",
-  amount: "bigint",
-  description: "text",
-  reference: "text",
-  customer_name: "text",
-  customer_email: "text",
-  customer_document: "text",
-  customer_phone: "text",
-  webhook_url: "text",
-  webhook_secret: "text",
-  expires_at: "timestamptz",
-  created_at: "timestamptz",
-  sequence: "integer",
-  caller: "integer"
-})
+const findByIds = statement({ ids: uuids }, ({ ids }) => `${selectCharge} WHERE id = ANY (${ids})`)
 
-const notes = recordset({ id: "uuid", charge_ids: "text", due_in_ms: "float8" })
+const findAccount = statement({ id: value("uuid") }, ({ id }) => `SELECT account_id FROM charges WHERE id = ${id}`)
 
-const NOTES = 1 + newRows.width
+const lockOne = statement({ id: value("uuid") }, ({ id }) => `${selectCharge} WHERE id = ${id} FOR UPDATE`)
 
-// What is waited for is counted on the database's clock, which asks for it: a process's may be wrong by hours.
-const insertMany = `
-  WITH ${currentCallersCte(NOTES + notes.width)},
+const created = [
+  "id",
+  "accountId",
+  "applicationId",
+  "origin",
+  "idempotencyKey",
+  "status",
+  "method",
+  "amount",
+  "description",
+  "reference",
+  "customerName",
+  "customerEmail",
+  "customerDocument",
+  "customerPhone",
+  "webhookUrl",
+  "sealedWebhookSecret",
+  "expiresAtMs",
+  "createdAtMs",
+  "sequence"
+] as const
+
+const createdColumns = chargeTable.names(created)
+
+// Due times are on the database's clock: a process's clock may be wrong by hours.
+const insertMany = statement(
+  {
+    charges: chargeTable.rows(created, { caller: nullable(integer()) }),
+    recoveries: rows({ id: uuid(), charge_ids: text(), due_in_ms: float8() }),
+    callers: currentCallers
+  },
+  (p) => `
+  WITH ${p.callers},
   noted AS (
     INSERT INTO charge_recoveries (due_at, id, charge_ids)
-    SELECT now() + n.due_in_ms * interval '1 millisecond', n.id, string_to_array(n.charge_ids, ',')::uuid[] FROM ${notes.from(NOTES)} AS n
+    SELECT now() + n.due_in_ms * interval '1 millisecond', n.id, string_to_array(n.charge_ids, ',')::uuid[] FROM ${p.recoveries} AS n
   ),
   inserted AS (
-    INSERT INTO charges (id, account_id, application_id, origin, idempotency_key, status, method, amount, description,
-      reference, customer_name, customer_email, customer_document, customer_phone, webhook_url, webhook_secret,
-      expires_at, created_at, sequence, acquirer_answered)
-    SELECT id, account_id, application_id, origin, idempotency_key, status, method, amount, description,
-      reference, customer_name, customer_email, customer_document, customer_phone, webhook_url, webhook_secret,
-      expires_at, created_at, sequence, false
-    FROM ${newRows.from(1)} AS c
+    INSERT INTO charges (${createdColumns}, acquirer_answered)
+    SELECT ${createdColumns}, false
+    FROM ${p.charges} AS c
     WHERE c.caller IS NULL OR (c.caller IN (SELECT n FROM live)) IS TRUE
     ON CONFLICT (application_id, origin, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
     RETURNING id
   )
   SELECT id, NULL::integer AS n FROM inserted UNION ALL SELECT NULL, n FROM live`
+)
 
-const changedRows = recordset({
-  id: "uuid",
-  status: "text",
-  br_code: "text",
-  end_to_end_id: "text",
-  receiver: "json",
-  paid_at: "timestamptz",
-  failure_reason: "text",
-  sequence: "integer"
-})
+const changes = {
+  charges: chargeTable.rows([
+    "id",
+    "status",
+    "brCode",
+    "endToEndId",
+    "receiver",
+    "paidAtMs",
+    "failureReason",
+    "sequence"
+  ]),
+  outbox
+}
 
-// The guard of every change: the pairs of stored states that the transition table of domain allows.
-const allowedMoves = [
-  ...new Set(
-    chargeTransitions.flatMap(({ from, to }) =>
-      from.map((state) => `'${state === "expired" ? "pending" : state}>${to}'`)
-    )
-  )
-].join(", ")
-
-// The numbers of the parameters behind the changed rows: what is told of them, and the money that moves with them.
-const TOLD = 1 + changedRows.width
-const MOVED = TOLD + OUTBOX_WIDTH
-
-const changedCtes = (guard: string) => `
+const changedCtes = (p: { readonly charges: string; readonly outbox: string }, guard: string) => `
   changed AS (
     UPDATE charges c SET status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id,
       receiver = i.receiver, paid_at = i.paid_at, failure_reason = i.failure_reason, sequence = i.sequence,
       acquirer_answered = true
-    FROM ${changedRows.from(1)} AS i
-    WHERE c.id = i.id AND c.sequence = i.sequence - 1 AND (${shownStatus("c")}) || '>' || i.status IN (${allowedMoves})
+    FROM ${p.charges} AS i
+    WHERE c.id = i.id AND c.sequence = i.sequence - 1 AND (${statusOf("c")}) || '>' || i.status IN (${allowedTransitions})
       AND NOT (i.status = 'paid' AND c.has_deferred_reports) AND ${guard}
     RETURNING c.id
   ),
-  ${outboxCtes(TOLD)}`
+  ${p.outbox}`
 
-const heldRows = recordset({ charge_id: "uuid", account_id: "uuid", amount: "bigint", due_in_ms: "float8" })
+const changeStates = statement(changes, (p) => `WITH ${changedCtes(p, "true")} SELECT id, ${OUTBOX_ROWS} FROM changed`)
 
-const changeStates = `WITH ${changedCtes("true")} SELECT id, ${OUTBOX_ROWS} FROM changed`
-
-const HELD = MOVED + TRANSFERS_WIDTH
-
-const changeStatesAndMoveMoney = (
-  how: Batching.How
-) => `WITH ${ledgerLockCtes(MOVED, how === "alone" ? "wait" : "pass by")},
-  ${changedCtes(isLocked("c.account_id"))},
-  ${transferCtes(MOVED)},
-  ${notificationCtes(HELD + heldRows.width)},
-  held AS (
+const changeStatesAndMoveMoney = (how: Batching.How) =>
+  statement(
+    {
+      ...changes,
+      transfers: lockedTransfers,
+      releases: rows({ charge_id: uuid(), account_id: uuid(), amount: bigint(), due_in_ms: float8() }),
+      notifications
+    },
+    (p) => `WITH ${p.transfers.lock(how === "alone" ? "wait" : "pass by")},
+  ${changedCtes(p, isLocked("c.account_id"))},
+  ${p.transfers.insert},
+  ${p.notifications},
+  inserted_releases AS (
     INSERT INTO releases (charge_id, account_id, amount, due_at)
     SELECT r.charge_id, r.account_id, r.amount, now() + r.due_in_ms * interval '1 millisecond'
-    FROM ${heldRows.from(HELD)} AS r
+    FROM ${p.releases} AS r
     WHERE (r.charge_id IN (SELECT id FROM changed)) IS TRUE
   )
   SELECT id, ${OUTBOX_ROWS}, NULL::uuid AS passed_by FROM changed
   UNION ALL SELECT NULL, 0, p.owner_id FROM (${PASSED_BY}) p`
+  )
 
 const moveMoneyOf = { alone: changeStatesAndMoveMoney("alone"), together: changeStatesAndMoveMoney("together") }
 
@@ -456,39 +356,22 @@ type WrittenRow = Omit<ChangedRow, "id"> & Batching.Written
 
 const isChanged = (row: WrittenRow): row is WrittenRow & ChangedRow => row.id !== null
 
-const changeMany = (unordered: ReadonlyArray<ChargeChange>, how: Batching.How): [string, ReadonlyArray<unknown>] => {
+const changeMany = (unordered: ReadonlyArray<ChargeChange>, how: Batching.How) => {
   // Rows are locked in the order of their ids, so that two processes never wait for each other.
-  const changes = unordered.toSorted((one, other) => (one.charge.id < other.charge.id ? -1 : 1))
-  const parameters = [
-    ...changedRows.parameters(
-      changes.map(({ charge }) => ({
-        id: charge.id,
-        status: charge.status,
-        br_code: charge.brCode,
-        end_to_end_id: charge.endToEndId,
-        receiver: charge.receiver === null ? null : JSON.stringify(charge.receiver),
-        paid_at: charge.paidAtMs,
-        failure_reason: charge.failureReason,
-        sequence: charge.sequence
-      }))
-    ),
-    ...outboxParameters(changes.map(({ outbox }) => outbox))
-  ]
-  const transfers = changes.flatMap((change) => change.transfers)
-  const reports = changes.flatMap(({ charge, received }) =>
+  const ordered = unordered.toSorted((one, other) => (one.charge.id < other.charge.id ? -1 : 1))
+  const changed = { charges: ordered.map(({ charge }) => charge), outbox: ordered.map((change) => change.outbox) }
+  const transfers = ordered.flatMap((change) => change.transfers)
+  const received = ordered.flatMap(({ charge, received }) =>
     received === undefined ? [] : [{ resourceId: charge.id, received }]
   )
-  return transfers.length === 0 && reports.length === 0
-    ? [changeStates, parameters]
-    : [
-        moveMoneyOf[how],
-        [
-          ...parameters,
-          ...transferParameters(transfers),
-          ...heldRows.parameters(changes.flatMap(releaseOf)),
-          ...notificationParameters(reports)
-        ]
-      ]
+  return transfers.length === 0 && received.length === 0
+    ? changeStates(changed)
+    : moveMoneyOf[how]({
+        ...changed,
+        transfers,
+        releases: ordered.flatMap(releaseOf),
+        notifications: received
+      })
 }
 
 const releaseOf = ({ charge, releaseInMs }: ChargeChange) =>
@@ -503,12 +386,9 @@ const releaseOf = ({ charge, releaseInMs }: ChargeChange) =>
         }
       ]
 
-/** At most so many charges are named by one note, so that what is taken at once is bounded. */
-const NAMED_BY_A_NOTE = 50
-
-const notesOn = (charges: ReadonlyArray<NewCharge>, ids: Ids["Service"]) => {
-  const parts = Array.from({ length: Math.ceil(charges.length / NAMED_BY_A_NOTE) }, (_, index) =>
-    charges.slice(index * NAMED_BY_A_NOTE, (index + 1) * NAMED_BY_A_NOTE)
+const recoveryRows = (charges: ReadonlyArray<NewCharge>, ids: Ids["Service"]) => {
+  const parts = Array.from({ length: Math.ceil(charges.length / CHARGES_PER_RECOVERY) }, (_, index) =>
+    charges.slice(index * CHARGES_PER_RECOVERY, (index + 1) * CHARGES_PER_RECOVERY)
   )
   return parts.map((part) => ({
     id: ids.next().id,
@@ -529,60 +409,3 @@ const inKeyOrder = (charges: ReadonlyArray<NewCharge>): ReadonlyArray<NewCharge>
     .toSorted((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0))
     .map(({ each }) => each)
 }
-
-const toRow = ({ charge }: NewCharge, caller: number | undefined) => ({
-  id: charge.id,
-  account_id: charge.accountId,
-  application_id: charge.applicationId,
-  origin: charge.origin,
-  idempotency_key: charge.idempotencyKey,
-  // See `shownStatus`.
-  status: charge.status === "processing" ? "pending" : charge.status,
-  method: charge.method,
-  amount: charge.amount,
-  description: charge.description,
-  reference: charge.reference,
-  customer_name: charge.customer?.name,
-  customer_email: charge.customer?.email,
-  customer_document: charge.customer?.document,
-  customer_phone: charge.customer?.phone,
-  webhook_url: charge.webhookUrl,
-  webhook_secret: charge.sealedWebhookSecret,
-  expires_at: charge.expiresAtMs,
-  created_at: charge.createdAtMs,
-  sequence: charge.sequence,
-  caller
-})
-
-const toStored = (row: ChargeRow): StoredCharge => ({
-  id: row.id,
-  accountId: row.account_id,
-  applicationId: row.application_id,
-  origin: row.origin,
-  idempotencyKey: row.idempotency_key,
-  status: row.acquirer_answered || row.status !== "pending" ? row.status : "processing",
-  method: row.method,
-  amount: Number(row.amount),
-  description: row.description,
-  reference: row.reference,
-  customer:
-    row.customer_name === null || row.customer_email === null || row.customer_document === null
-      ? null
-      : {
-          name: row.customer_name,
-          email: row.customer_email,
-          document: row.customer_document,
-          phone: row.customer_phone
-        },
-  webhookUrl: row.webhook_url,
-  sealedWebhookSecret: row.webhook_secret,
-  brCode: row.br_code,
-  endToEndId: row.end_to_end_id,
-  receiver: row.receiver,
-  expiresAtMs: row.expires_at === null ? null : row.expires_at.getTime(),
-  paidAtMs: row.paid_at === null ? null : row.paid_at.getTime(),
-  failureReason: row.failure_reason,
-  createdAtMs: row.created_at.getTime(),
-  sequence: row.sequence,
-  hasDeferredReports: row.has_deferred_reports
-})

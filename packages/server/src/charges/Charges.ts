@@ -45,7 +45,8 @@ import type { Page } from "../sql/Paging.ts"
 import { Unavailable } from "../sql/Unavailable.ts"
 import { PublicAddress } from "../network/PublicAddress.ts"
 import type { ChargeFilters } from "./ChargeLists.ts"
-import { type ChargeChange, ChargeStore, type StoredCharge } from "./ChargeStore.ts"
+import { type ChargeChange, ChargeStore } from "./ChargeStore.ts"
+import { customerOf, type StoredCharge } from "./ChargeTable.ts"
 
 /** The acquirer said no; the charge is kept as `failed`. */
 export class ChargeRejected extends Data.TaggedError("ChargeRejected")<{
@@ -112,7 +113,7 @@ export class Charges extends Context.Service<
       charge: StoredCharge,
       facts: ReportFacts
     ) => Effect.Effect<ChargeChange | undefined, Unavailable>
-    /** Asks the acquirer again for charges that were left in `processing`; how many notes on them were looked at. */
+    /** Asks the acquirer again for charges that were left in `processing`; how many recoveries were examined. */
     readonly recover: Effect.Effect<number, Unavailable>
   }
 >()("@pix-payments/server/Charges") {
@@ -174,7 +175,7 @@ export class Charges extends Context.Service<
             txid: txidFromId(charge.id),
             amount: charge.amount,
             expiresAtMs: charge.expiresAtMs ?? charge.createdAtMs,
-            payer: charge.customer ?? { name: "", email: "", document: "" },
+            payer: customerOf(charge) ?? { name: "", email: "", document: "" },
             merchant,
             description: charge.description
           })
@@ -301,8 +302,8 @@ export class Charges extends Context.Service<
 
         recover: Effect.gen(function* () {
           const leaseMs = acquirerTimeoutMs + RECOVERY_MARGIN_MS
-          const { looked, stuck } = yield* store.claimStuck(RECOVERED_AT_ONCE, leaseMs)
-          if (stuck.length === 0) return looked
+          const { charges, examined } = yield* store.claimDueRecoveries(RECOVERED_AT_ONCE, leaseMs)
+          if (charges.length === 0) return examined
           // One that cannot be settled now holds up no other: it is asked for again, later each time.
           const recoverOne = (charge: StoredCharge) =>
             Effect.catchCause(emitForAccount(charge), (cause) =>
@@ -311,13 +312,13 @@ export class Charges extends Context.Service<
               })
             )
           const renewing = Effect.forever(
-            Effect.andThen(Effect.sleep(leaseMs / 2), Effect.ignore(store.renewStuck(stuck, leaseMs)))
+            Effect.andThen(Effect.sleep(leaseMs / 2), Effect.ignore(store.renewRecoveries(charges, leaseMs)))
           )
           yield* Effect.raceFirst(
-            Effect.forEach(stuck, recoverOne, { concurrency: "unbounded", discard: true }),
+            Effect.forEach(charges, recoverOne, { concurrency: "unbounded", discard: true }),
             renewing
           )
-          return looked
+          return examined
         })
       })
     })
@@ -335,10 +336,7 @@ export const toCharge = (charge: StoredCharge, nowMs: number): Charge => ({
   method: charge.method,
   description: charge.description,
   reference: charge.reference,
-  customer:
-    charge.customer === null
-      ? null
-      : { name: charge.customer.name, email: charge.customer.email, document: charge.customer.document },
+  customer: customerOf(charge),
   pix: { br_code: charge.brCode, end_to_end_id: charge.endToEndId },
   receiver: charge.receiver,
   webhook_url: charge.webhookUrl,
@@ -403,12 +401,10 @@ const newCharge = (
   amount: request.amount,
   description: request.description ?? null,
   reference: request.reference ?? null,
-  customer: {
-    name: request.customer.name,
-    email: request.customer.email,
-    document: request.customer.document,
-    phone: request.customer.phone ?? null
-  },
+  customerName: request.customer.name,
+  customerEmail: request.customer.email,
+  customerDocument: request.customer.document,
+  customerPhone: request.customer.phone ?? null,
   webhookUrl: request.webhook_url ?? null,
   // An empty secret signs nothing.
   sealedWebhookSecret: request.webhook_secret ? secrets.seal(request.webhook_secret, { kind: "charge", id }) : null,

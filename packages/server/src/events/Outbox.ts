@@ -18,7 +18,8 @@ import { findEvent } from "@pix-payments/domain/EventCatalog"
 import { normalizeUrl } from "@pix-payments/domain/PublicUrl"
 import type { Generated } from "@pix-payments/domain/Uuid"
 import { hash } from "node:crypto"
-import { arrayText, recordset } from "../sql/Recordset.ts"
+import { instant, integer, names, nullable, text, uuid } from "../sql/Column.ts"
+import { part, rows } from "../sql/Statement.ts"
 
 /** A resource after a change, as far as its events need to know it. */
 export interface Changed {
@@ -93,47 +94,35 @@ export const outboxEntry = (
   }
 }
 
-const rows = recordset({
-  id: "uuid",
-  resource_id: "uuid",
-  account_id: "uuid",
-  application_id: "uuid",
-  kind: "text",
-  actions: "text[]",
-  dispatched: "integer",
-  status: "text",
-  sequence: "integer",
-  created_at: "timestamptz",
-  normalized_hash: "uuid",
-  destination_hash: "uuid",
-  data: "text"
-})
-
-/** How many parameters changes take. */
-export const OUTBOX_WIDTH = rows.width
-
-/** The parameters that hold changes. */
-export const outboxParameters = (entries: ReadonlyArray<OutboxEntry>): ReadonlyArray<unknown> =>
-  rows.parameters(
-    entries.map(({ data, row }) => ({
-      ...row,
-      actions: arrayText(row.actions),
-      data
-    }))
-  )
-
 /**
- * The part of a statement that writes changes and their outbox rows: CTEs that follow one called `changed`, which
- * returns the `id` of each resource whose change was done. `first` is the number of the first of the parameters that
- * `outboxParameters` makes.
+ * The part of a statement that inserts changes and their outbox rows: CTEs that follow one called `changed`, which
+ * returns the `id` of each resource whose change was done.
  *
  * The version of the account's endpoints is read without a lock, in the snapshot of the change. There is no outbox row
  * where nothing can be delivered: no dispatched event, or an account without endpoints and a resource without an
  * address.
  */
-export const outboxCtes = (first: number): string => `
+export const outbox = part(
+  {
+    entries: rows({
+      id: uuid(),
+      resource_id: uuid(),
+      account_id: uuid(),
+      application_id: nullable(uuid()),
+      kind: text(),
+      actions: names(),
+      dispatched: integer(),
+      status: text(),
+      sequence: integer(),
+      created_at: instant(),
+      normalized_hash: nullable(uuid()),
+      destination_hash: nullable(uuid()),
+      data: text()
+    })
+  },
+  ({ entries }) => `
   events AS MATERIALIZED (
-    SELECT e.* FROM ${rows.from(first)} AS e
+    SELECT e.* FROM ${entries} AS e
     WHERE (e.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   inserted_changes AS (
@@ -146,7 +135,14 @@ export const outboxCtes = (first: number): string => `
     FROM events h LEFT JOIN webhook_endpoint_counters v ON v.account_id = h.account_id
     WHERE h.dispatched = 1 AND (v.version IS NOT NULL OR h.destination_hash IS NOT NULL)
     RETURNING change_id
-  )`
+  )`,
+  (entries: ReadonlyArray<OutboxEntry>) => ({ entries: entries.map(({ data, row }) => ({ ...row, data })) })
+)
+
+// For statements that still number their parameters by hand.
+export const OUTBOX_WIDTH = outbox.width
+export const outboxParameters = outbox.parameters
+export const outboxCtes = (first: number): string => outbox.sql((index) => `$${first + index}`)
 
 /** What a statement selects beside the ids that it changed: whether anything is to be delivered. */
 export const OUTBOX_ROWS = "(SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows"
@@ -155,7 +151,7 @@ export const OUTBOX_ROWS = "(SELECT count(*)::integer FROM inserted_outbox) AS o
 export const destinationOf = (url: string): string => URL.parse(url)?.origin ?? url
 
 /** A text in fixed width, as the SQL function `text_digest` computes it. */
-export const textDigest = (text: string): string => {
-  const hex = hash("sha256", text, "hex")
+export const textDigest = (of: string): string => {
+  const hex = hash("sha256", of, "hex")
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
 }

@@ -17,7 +17,8 @@ import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Ids } from "../Ids.ts"
-import { recordset } from "../sql/Recordset.ts"
+import { bigint, instant, text, uuid } from "../sql/Column.ts"
+import { part, rows } from "../sql/Statement.ts"
 
 /** The owner of the rows that only the release before this one writes: see migration 0006. */
 export const INSTALLATION = "00000000-0000-0000-0000-000000000000"
@@ -67,28 +68,19 @@ export const transfer = (
   ]
 }
 
-const rows = recordset({
-  id: "uuid",
-  account_id: "uuid",
-  debit: "text",
-  credit: "text",
-  amount: "bigint",
-  resource_id: "uuid",
-  reason: "text",
-  created_at: "timestamptz"
+const transferRows = rows({
+  id: uuid(),
+  account_id: uuid(),
+  debit: text<LedgerKind>(),
+  credit: text<LedgerKind>(),
+  amount: bigint(),
+  resource_id: uuid(),
+  reason: text(),
+  created_at: instant()
 })
 
 /** The ledger accounts that transfers touch, and what they take from each. */
-const touched = recordset({ owner_id: "uuid", kind: "text", taken: "bigint" })
-
-/** How many parameters transfers take. */
-export const TRANSFERS_WIDTH = rows.width + touched.width
-
-/** The parameters that hold transfers. */
-export const transferParameters = (transfers: ReadonlyArray<Transfer>): ReadonlyArray<unknown> => [
-  ...rows.parameters(transfers),
-  ...touched.parameters(touchedBy(transfers))
-]
+const touchedRows = rows({ owner_id: uuid(), kind: text<LedgerKind>(), taken: bigint() })
 
 const touchedBy = (transfers: ReadonlyArray<Transfer>) => {
   const taken = new Map<string, Map<LedgerKind, number>>()
@@ -110,25 +102,6 @@ const touchedBy = (transfers: ReadonlyArray<Transfer>) => {
  */
 const inOrder = (row: string) => `${row}.owner_id, ${row}.kind IN ('acquirer', 'fees'), ${row}.kind`
 
-/**
- * CTEs that lock what the transfers touch before anything is written: they come before the CTE that changes the
- * resources, which is guarded by `isLocked`. `first` as for `transferCtes`.
- *
- * Either the statement waits for the locks, which is for movements of one account; or it passes by each account of which
- * somebody holds a row, so that no account waits for another one's lock, and `PASSED_BY` says which those are.
- */
-export const ledgerLockCtes = (first: number, whenHeld: "wait" | "pass by"): string => `
-  touched AS MATERIALIZED (SELECT * FROM ${touched.from(first + rows.width)} AS t),
-  locked AS MATERIALIZED (
-    SELECT l.owner_id, l.kind, l.balance, t.taken FROM touched t
-    JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY ${inOrder("l")} FOR NO KEY UPDATE OF l${whenHeld === "wait" ? "" : " SKIP LOCKED"}
-  ),
-  unlocked AS MATERIALIZED (
-    SELECT owner_id FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
-    GROUP BY owner_id HAVING sum(n) > 0
-  )`
-
 /** True of an account whose `available`, as the statement has locked it, covers what its transfers take from it. */
 export const isCovered = (accountId: string): string =>
   `(${accountId} IN (SELECT owner_id FROM locked WHERE kind = 'available' AND balance >= taken)) IS TRUE`
@@ -139,16 +112,11 @@ export const PASSED_BY = "SELECT owner_id FROM unlocked"
 /** True of a row whose account the statement has locked. */
 export const isLocked = (accountId: string): string => `(${accountId} IN (SELECT owner_id FROM unlocked)) IS FALSE`
 
-/**
- * CTEs that write the transfers of the resources that a CTE called `changed` returns. `first` is the number of the
- * first of the parameters that `transferParameters` makes. The ledger accounts are locked before: by `ledgerLockCtes` in
- * the same statement, or by `lockLedgerOf` in the same transaction.
- */
-export const transferCtes = (first: number): string => `
+const insertTransfers = (transfers: string): string => `
   moved AS (
     INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, posted)
     SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at, true
-    FROM ${rows.from(first)} AS t
+    FROM ${transfers} AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
     RETURNING account_id, debit, credit, amount
   ),
@@ -164,6 +132,51 @@ export const transferCtes = (first: number): string => `
     UPDATE ledger_accounts l SET balance = l.balance + s.amount
     FROM sums s WHERE l.owner_id = s.owner_id AND l.kind = s.kind
   )`
+
+/**
+ * The part of a statement that writes the transfers of the resources that a CTE called `changed` returns, in a
+ * transaction that has locked their ledger accounts with `lockLedgerOf`: CTEs.
+ */
+export const transfersUnderLock = part(
+  { transfers: transferRows },
+  ({ transfers }) => insertTransfers(transfers),
+  (transfers: ReadonlyArray<Transfer>) => ({ transfers })
+)
+
+/**
+ * The part of a statement that locks the ledger accounts of transfers itself. `lock` gives CTEs that come before the CTE
+ * called `changed`, which is guarded by `isLocked`; `insert` gives CTEs that write the transfers of the resources that
+ * `changed` returns.
+ *
+ * Either the statement waits for the locks, which is for movements of one account; or it passes by each account of which
+ * somebody holds a row, so that no account waits for another one's lock, and `PASSED_BY` says which those are.
+ */
+export const lockedTransfers = part(
+  { transfers: transferRows, touched: touchedRows },
+  ({ touched, transfers }) => ({
+    lock: (whenHeld: "wait" | "pass by"): string => `
+  touched AS MATERIALIZED (SELECT * FROM ${touched} AS t),
+  locked AS MATERIALIZED (
+    SELECT l.owner_id, l.kind, l.balance, t.taken FROM touched t
+    JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
+    ORDER BY ${inOrder("l")} FOR NO KEY UPDATE OF l${whenHeld === "wait" ? "" : " SKIP LOCKED"}
+  ),
+  unlocked AS MATERIALIZED (
+    SELECT owner_id FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
+    GROUP BY owner_id HAVING sum(n) > 0
+  )`,
+    insert: insertTransfers(transfers)
+  }),
+  (transfers: ReadonlyArray<Transfer>) => ({ transfers, touched: touchedBy(transfers) })
+)
+
+// For statements that still number their parameters by hand.
+export const TRANSFERS_WIDTH = lockedTransfers.width
+export const transferParameters = lockedTransfers.parameters
+const numberedFrom = (first: number) => lockedTransfers.sql((index) => `$${first + index}`)
+export const ledgerLockCtes = (first: number, whenHeld: "wait" | "pass by"): string =>
+  numberedFrom(first).lock(whenHeld)
+export const transferCtes = (first: number): string => numberedFrom(first).insert
 
 /**
  * Locks all ledger accounts of these accounts for the caller's transaction, in the order of all such locks. A

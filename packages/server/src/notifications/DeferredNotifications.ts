@@ -9,7 +9,7 @@
  *
  * Source: decisions.md "Decided after the first release".
  */
-import type { StoredCharge } from "../charges/ChargeStore.ts"
+import type { StoredCharge } from "../charges/ChargeTable.ts"
 import { describeCause } from "../observability/SafeCause.ts"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

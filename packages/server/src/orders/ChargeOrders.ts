@@ -33,7 +33,8 @@ import { Settings } from "../Settings.ts"
 import { runToCompletion } from "../sql/Patience.ts"
 import { Unavailable } from "../sql/Unavailable.ts"
 import { ChargeMoney, type LockedCharge } from "../charges/ChargeMoney.ts"
-import { ChargeStore, type StoredCharge } from "../charges/ChargeStore.ts"
+import { ChargeStore } from "../charges/ChargeStore.ts"
+import type { StoredCharge } from "../charges/ChargeTable.ts"
 import { type ChargeOrder, OrderStore } from "../acquirer/OrderStore.ts"
 
 export class ChargeOrders extends Context.Service<

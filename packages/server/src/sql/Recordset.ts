@@ -68,9 +68,6 @@ export const recordset = <const Columns extends Readonly<Record<string, Type>>>(
   }
 }
 
-/** A list as the text of an SQL array: for names without quotes, commas or braces. */
-export const arrayText = (names: ReadonlyArray<string>): string => `{${names.join(",")}}`
-
 interface Wire {
   /** The type of the array's elements, and its OID. */
   readonly type: string

@@ -1,0 +1,154 @@
+/**
+ * A statement: its text, and the parameters of each call in the order of the text's numbers.
+ *
+ * Guarantees:
+ * - parameters are numbered once, when the module loads; a call only encodes its values;
+ * - a statement that leaves out a part of its parameters, or contains a number written by hand, is refused when it loads;
+ * - many rows are one parameter for each column: an array in PostgreSQL's binary form.
+ *
+ * Measured at 256 connections: arrays are a third less work for PostgreSQL than `json_to_recordset` over the same rows,
+ * which parses names and quotes for each row. Binary ids, instants and numbers spare it the parsing of those too.
+ */
+import * as PgTypes from "@effect/sql-pg/PgTypes"
+import * as Result from "effect/Result"
+import { columnName, type Columns, encoderOf, type InputOf } from "./Column.ts"
+
+/** Parameters of a statement, and the SQL that uses them. */
+export interface Part<in Input, out Sql> {
+  /** How many parameters it has. */
+  readonly width: number
+  /** The SQL, given the placeholder of each parameter. */
+  readonly sql: (placeholder: Placeholder) => Sql
+  /** The values of its parameters. */
+  readonly parameters: (input: Input) => ReadonlyArray<unknown>
+}
+
+export interface Statement<Input> {
+  /** The text and the parameters of a call: the arguments of `sql.unsafe`. */
+  (input: Input): [text: string, parameters: ReadonlyArray<unknown>]
+  readonly text: string
+}
+
+/**
+ * A statement of these parts. `text` is called once, with the SQL of each part. The parameters have the order of the
+ * parts.
+ */
+export const statement = <const Parts extends AnyParts>(
+  parts: Parts,
+  text: (parts: SqlOf<Parts>) => string
+): Statement<InputsOf<Parts>> => {
+  const all = part(parts, text, (input: InputsOf<Parts>) => input)
+  const numbered = number(all.sql(mark), partNames(parts))
+  return Object.assign(
+    (input: InputsOf<Parts>): [string, ReadonlyArray<unknown>] => [numbered, all.parameters(input)],
+    { text: numbered }
+  )
+}
+
+/** A part made of others, for statements of several modules. `inputs` gives each of them its own. */
+export const part = <const Parts extends AnyParts, Input, Sql>(
+  parts: Parts,
+  sql: (parts: SqlOf<Parts>) => Sql,
+  inputs: (input: Input) => InputsOf<Parts>
+): Part<Input, Sql> => {
+  const entries = Object.entries<Part<never, unknown>>(parts)
+  const firsts: Array<number> = []
+  let width = 0
+  for (const [, each] of entries) {
+    firsts.push(width)
+    width += each.width
+  }
+  return {
+    width,
+    sql: (placeholder) =>
+      sql(
+        Object.fromEntries(
+          entries.map(([name, each], at) => [name, each.sql((index) => placeholder(firsts[at]! + index))])
+        ) as SqlOf<Parts>
+      ),
+    parameters: (input) => {
+      const each = inputs(input) as Readonly<Record<string, unknown>>
+      return entries.flatMap(([name, { parameters }]) => parameters(each[name] as never))
+    }
+  }
+}
+
+/** Rows of these columns: a subquery. */
+export const rows = <const C extends Columns>(columns: C): Part<ReadonlyArray<InputOf<C>>, string> => {
+  const entries = Object.entries(columns).map(([field, column]) => ({
+    column,
+    name: columnName(field, column),
+    read: readerOf(field, column)
+  }))
+  const selected = entries.map(({ column: { type, wire }, name }) =>
+    wire.type === type ? name : `${name}::${type} AS ${name}`
+  )
+  return {
+    width: entries.length,
+    sql: (placeholder) => {
+      const arrays = entries.map(({ column }, index) => `${placeholder(index)}::${column.wire.type}[]`)
+      return `(SELECT ${selected.join(", ")} FROM unnest(${arrays.join(", ")}) AS t(${entries.map(({ name }) => name).join(", ")}))`
+    },
+    parameters: (all) => entries.map(({ read }) => read(all))
+  }
+}
+
+/** One value of a type. */
+export const value = <Type extends keyof Values>(type: Type): Part<Values[Type], string> => ({
+  width: 1,
+  sql: (placeholder) => `${placeholder(0)}::${type}`,
+  parameters: (only) => [only]
+})
+
+/** An array of ids. */
+export const uuids: Part<ReadonlyArray<string>, string> = {
+  width: 1,
+  sql: (placeholder) => `string_to_array(${placeholder(0)}, ',')::uuid[]`,
+  parameters: (ids) => [ids.join(",")]
+}
+
+type Placeholder = (index: number) => string
+
+type AnyParts = Readonly<Record<string, Part<never, unknown>>>
+
+/** What the parts of a statement take. */
+export type InputsOf<Parts extends AnyParts> = {
+  readonly [Name in keyof Parts]: Parts[Name] extends Part<infer Input, unknown> ? Input : never
+}
+
+type SqlOf<Parts extends AnyParts> = {
+  readonly [Name in keyof Parts]: Parts[Name] extends Part<never, infer Sql> ? Sql : never
+}
+
+interface Values {
+  readonly uuid: string | null
+  readonly text: string | null
+  readonly integer: number
+  readonly bigint: number
+  readonly "double precision": number
+}
+
+const readerOf = (field: string, column: Columns[string]) => {
+  const read = encoderOf(field, column)
+  return (all: ReadonlyArray<object>) => Result.getOrThrow(PgTypes.array(all.map(read), column.wire.oid))
+}
+
+/** The parts' names, one for each parameter. */
+const partNames = (parts: AnyParts): ReadonlyArray<string> =>
+  Object.entries(parts).flatMap(([name, { width }]) => Array.from({ length: width }, () => name))
+
+// A character that no SQL contains stands for `$` until the text is complete, so that a number written by hand is found.
+const MARK = "\u0001"
+
+const mark: Placeholder = (index) => `${MARK}${index + 1}`
+
+const number = (marked: string, names: ReadonlyArray<string>): string => {
+  const byHand = /\$\d+/.exec(marked)
+  if (byHand !== null) throw new Error(`the statement numbers its parameters; ${byHand[0]} is written by hand`)
+  for (const [index, name] of names.entries()) {
+    if (!new RegExp(`${MARK}${index + 1}(?!\\d)`).test(marked)) {
+      throw new Error(`the statement leaves out ${name}: parameter ${index + 1} is not in its text`)
+    }
+  }
+  return marked.replaceAll(MARK, "$$")
+}
