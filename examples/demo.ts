@@ -1,9 +1,9 @@
 /**
- * The main job, start to end, against a running service (`npm start`): a charge is created, shown, paid and
- * told of by signed webhooks.
+ * The demo (`npm run demo`), against a running service (`npm start`): creates a charge, shows its QR code, lets the simulated
+ * payer pay it, and receives its signed webhooks.
  *
- * Reads the demo's credentials from `.data/demo.json`, or from `PAYMENTS_API_KEY` and `OPERATOR_TOKEN`;
- * `PAYMENTS_URL` and `OPERATOR_URL` name other addresses.
+ * Reads the credentials from `.data/demo.json` (`DEMO_CREDENTIALS` names another file), or from `PAYMENTS_API_KEY` and
+ * `OPERATOR_TOKEN`. `PAYMENTS_URL` and `OPERATOR_URL` override the URLs.
  */
 import { OperatorApi } from "@pix-payments/api/OperatorApi"
 import { OperatorAuthentication } from "@pix-payments/api/Security"
@@ -22,19 +22,19 @@ import { renderUnicodeCompact } from "uqr"
 import { startNodeHttpReceiver } from "./receivers/NodeHttp.ts"
 import { memoryStore } from "./receivers/stores/MemoryStore.ts"
 
-const say = (line = "") => Effect.sync(() => process.stdout.write(`${line}\n`))
+const print = (line = "") => Effect.sync(() => process.stdout.write(`${line}\n`))
 
-const step = (title: string) => say(`\n${title}`)
+const printStep = (title: string) => print(`\n${title}`)
 
 const credentials = Effect.promise(async () => {
-  const kept = JSON.parse(
+  const stored = JSON.parse(
     await readFile(process.env["DEMO_CREDENTIALS"] ?? ".data/demo.json", "utf8").catch(() => "{}")
   )
   return {
     baseUrl: process.env["PAYMENTS_URL"] ?? "http://127.0.0.1:3000",
     operatorUrl: process.env["OPERATOR_URL"] ?? "http://127.0.0.1:3001",
-    apiKey: String(process.env["PAYMENTS_API_KEY"] ?? kept.api_key ?? ""),
-    operatorToken: String(process.env["OPERATOR_TOKEN"] ?? kept.operator_token ?? "")
+    apiKey: String(process.env["PAYMENTS_API_KEY"] ?? stored.api_key ?? ""),
+    operatorToken: String(process.env["OPERATOR_TOKEN"] ?? stored.operator_token ?? "")
   }
 })
 
@@ -48,25 +48,26 @@ const operatorClient = (operatorUrl: string, token: string) =>
     ])
   )
 
-/** The next event of this name; what comes before it is told too. */
+/** Waits for the event with this name, and prints every event. */
 const awaitEvent = (events: Queue.Dequeue<WebhookEvent>, name: string) =>
   Effect.gen(function* () {
     while (true) {
       const event = yield* Queue.take(events)
-      yield* say(`  ${event.event}  signature verified  delivery ${event.id}`)
+      yield* print(`  ${event.event}  signature verified  delivery ${event.id}`)
       if (event.event === name) return event
     }
   }).pipe(
     Effect.timeoutOrElse({
       duration: "15 seconds",
-      orElse: () => Effect.die(new Error(`No ${name} arrived within 15 seconds.`))
+      orElse: () =>
+        Effect.die(new Error(`No ${name} arrived within 15 seconds. Can the service reach this machine on 127.0.0.1?`))
     })
   )
 
 const demo = Effect.gen(function* () {
   const { apiKey, baseUrl, operatorToken, operatorUrl } = yield* credentials
   const events = yield* Queue.unbounded<WebhookEvent>()
-  const secret = "a secret of the demo"
+  const secret = "the secret of the demo"
   const receiver = yield* Effect.acquireRelease(
     Effect.promise(() =>
       startNodeHttpReceiver({
@@ -77,12 +78,12 @@ const demo = Effect.gen(function* () {
     ),
     ({ close }) => Effect.promise(close)
   )
-  yield* step("1. A receiver for webhooks listens")
-  yield* say(`  ${receiver.url}`)
+  yield* printStep("1. Start a webhook receiver")
+  yield* print(`  ${receiver.url}`)
 
   const program = Effect.gen(function* () {
     const payments = yield* PaymentsClient
-    yield* step("2. A charge of R$ 19,90 is created")
+    yield* printStep("2. Create a charge of R$ 19,90")
     const charge = yield* payments.charges.create({
       amount: 1990,
       customer: { name: "Ana Souza", email: "ana@example.com", document: "529.982.247-25" },
@@ -91,28 +92,28 @@ const demo = Effect.gen(function* () {
       webhook_url: receiver.url,
       webhook_secret: secret
     })
-    yield* say(`  ${charge.id}  ${charge.status}`)
+    yield* print(`  ${charge.id}  ${charge.status}`)
     const brCode = charge.pix.br_code ?? ""
 
-    yield* step("3. The payer copies and pastes, or scans")
-    yield* say(`  ${brCode}`)
-    yield* say()
-    yield* say(renderUnicodeCompact(brCode))
+    yield* printStep("3. The payer copies this text, or scans the code")
+    yield* print(`  ${brCode}`)
+    yield* print()
+    yield* print(renderUnicodeCompact(brCode))
 
-    yield* step("4. The service tells that the Pix is out")
+    yield* printStep("4. Wait for the webhook charge.pix.emitted")
     yield* awaitEvent(events, "charge.pix.emitted")
 
-    yield* step("5. The simulated payer pays")
+    yield* printStep("5. The simulated payer pays")
     const operator = yield* operatorClient(operatorUrl, operatorToken)
     yield* operator.simulatorCharges.pay({ params: { id: charge.id }, payload: {} })
 
-    yield* step("6. The service tells that the money arrived")
+    yield* printStep("6. Wait for the webhook charge.pix.paid")
     yield* awaitEvent(events, "charge.pix.paid")
 
     const paid = yield* payments.charges.retrieve(charge.id)
-    yield* step("7. The charge, read again")
-    yield* say(`  ${paid.id}  ${paid.status}  paid_at ${paid.paid_at}  end_to_end_id ${paid.pix.end_to_end_id}`)
-    yield* say()
+    yield* printStep("7. Read the charge again")
+    yield* print(`  ${paid.id}  ${paid.status}  paid_at ${paid.paid_at}  end_to_end_id ${paid.pix.end_to_end_id}`)
+    yield* print()
   })
 
   yield* program.pipe(
@@ -120,7 +121,7 @@ const demo = Effect.gen(function* () {
     Effect.provide(PaymentsClient.layer({ baseUrl, apiKey: Redacted.make(apiKey) })),
     Effect.catch((error) =>
       Effect.andThen(
-        say(`\nThe demo could not go on: ${String(error)}\nIs the service running? Start it with: npm start`),
+        print(`\nThe demo failed: ${String(error)}\nIs the service running? Start it with: npm start`),
         Effect.sync(() => {
           process.exitCode = 1
         })

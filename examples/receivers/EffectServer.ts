@@ -1,7 +1,7 @@
 /**
- * A webhook receiver on an Effect server.
+ * A webhook receiver on Effect's HTTP server.
  */
-import { receiver } from "@pix-payments/client/receiver"
+import { webhookReceiver } from "@pix-payments/client/receiver"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -11,10 +11,10 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import { createServer } from "node:http"
-import type { Receiver, ReceiverOptions } from "./Receiver.ts"
+import type { ExampleReceiver, ExampleReceiverOptions } from "./ExampleReceiver.ts"
 
-const routes = ({ onEvent, secrets, store }: ReceiverOptions) => {
-  const receive = receiver({ secrets, store, on: { "*": onEvent } })
+const routes = ({ onEvent, secrets, store }: ExampleReceiverOptions) => {
+  const receive = webhookReceiver({ secrets, store, on: { "*": onEvent } })
   return HttpRouter.add(
     "POST",
     "/webhooks",
@@ -27,12 +27,12 @@ const routes = ({ onEvent, secrets, store }: ReceiverOptions) => {
   )
 }
 
-export const startEffectReceiver = async (options: ReceiverOptions): Promise<Receiver> => {
+export const startEffectReceiver = async (options: ExampleReceiverOptions): Promise<ExampleReceiver> => {
   const server = NodeHttpServer.layer(() => createServer(), { host: "127.0.0.1", port: 0 })
   const runtime = ManagedRuntime.make(
     HttpRouter.serve(routes(options), { disableLogger: true, disableListenLog: true }).pipe(Layer.provideMerge(server))
   )
   const address = await runtime.runPromise(Effect.map(HttpServer.HttpServer, ({ address }) => address))
-  if (address._tag === "UnixPathAddress") throw new Error("a port was asked for")
+  if (address._tag === "UnixPathAddress") throw new Error("The server listens on a Unix socket instead of a port")
   return { url: `http://127.0.0.1:${address.port}/webhooks`, close: () => runtime.dispose() }
 }

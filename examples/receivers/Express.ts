@@ -1,14 +1,18 @@
 /**
- * A webhook receiver on Express. It reads the raw body itself: put it before `express.json`, or `express.raw` before it.
+ * A webhook receiver on Express. It reads the raw body itself, so it comes before `express.json`. After `express.raw` it works too.
  */
-import { receiver } from "@pix-payments/client/receiver"
+import { webhookReceiver } from "@pix-payments/client/receiver"
 import express from "express"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import type { Receiver, ReceiverOptions } from "./Receiver.ts"
+import type { ExampleReceiver, ExampleReceiverOptions } from "./ExampleReceiver.ts"
 
-export const startExpressReceiver = async ({ onEvent, secrets, store }: ReceiverOptions): Promise<Receiver> => {
-  const receive = receiver({ secrets, store, on: { "*": onEvent } })
+export const startExpressReceiver = async ({
+  onEvent,
+  secrets,
+  store
+}: ExampleReceiverOptions): Promise<ExampleReceiver> => {
+  const receive = webhookReceiver({ secrets, store, on: { "*": onEvent } })
   const app = express()
   app.post("/webhooks", receive.node)
   app.use(express.json())

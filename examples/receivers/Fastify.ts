@@ -1,12 +1,16 @@
 /**
- * A webhook receiver on Fastify. Its parser of JSON is replaced, in this plugin alone, by one that keeps the bytes.
+ * A webhook receiver on Fastify. In this plugin only, the JSON parser is replaced by one that keeps the raw body.
  */
-import { receiver } from "@pix-payments/client/receiver"
+import { webhookReceiver } from "@pix-payments/client/receiver"
 import Fastify from "fastify"
-import type { Receiver, ReceiverOptions } from "./Receiver.ts"
+import type { ExampleReceiver, ExampleReceiverOptions } from "./ExampleReceiver.ts"
 
-export const startFastifyReceiver = async ({ onEvent, secrets, store }: ReceiverOptions): Promise<Receiver> => {
-  const receive = receiver({ secrets, store, on: { "*": onEvent } })
+export const startFastifyReceiver = async ({
+  onEvent,
+  secrets,
+  store
+}: ExampleReceiverOptions): Promise<ExampleReceiver> => {
+  const receive = webhookReceiver({ secrets, store, on: { "*": onEvent } })
   const app = Fastify({ forceCloseConnections: true })
   await app.register(async (webhooks) => {
     webhooks.removeContentTypeParser("application/json")

@@ -1,13 +1,17 @@
 /**
- * A webhook receiver on Hono, as it runs on Node, Bun, Deno and workers; here on Node.
+ * A webhook receiver on Hono. The route works on Node, Bun, Deno and workers; this example serves it on Node.
  */
-import { receiver } from "@pix-payments/client/receiver"
+import { webhookReceiver } from "@pix-payments/client/receiver"
 import { serve, type ServerType } from "@hono/node-server"
 import { Hono } from "hono"
-import type { Receiver, ReceiverOptions } from "./Receiver.ts"
+import type { ExampleReceiver, ExampleReceiverOptions } from "./ExampleReceiver.ts"
 
-export const startHonoReceiver = async ({ onEvent, secrets, store }: ReceiverOptions): Promise<Receiver> => {
-  const receive = receiver({ secrets, store, on: { "*": onEvent } })
+export const startHonoReceiver = async ({
+  onEvent,
+  secrets,
+  store
+}: ExampleReceiverOptions): Promise<ExampleReceiver> => {
+  const receive = webhookReceiver({ secrets, store, on: { "*": onEvent } })
   const app = new Hono()
   app.post("/webhooks", (context) => receive(context.req.raw))
 

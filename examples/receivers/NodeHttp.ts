@@ -1,13 +1,17 @@
 /**
  * A webhook receiver on node:http.
  */
-import { receiver } from "@pix-payments/client/receiver"
+import { webhookReceiver } from "@pix-payments/client/receiver"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import type { Receiver, ReceiverOptions } from "./Receiver.ts"
+import type { ExampleReceiver, ExampleReceiverOptions } from "./ExampleReceiver.ts"
 
-export const startNodeHttpReceiver = async ({ onEvent, secrets, store }: ReceiverOptions): Promise<Receiver> => {
-  const receive = receiver({ secrets, store, on: { "*": onEvent } })
+export const startNodeHttpReceiver = async ({
+  onEvent,
+  secrets,
+  store
+}: ExampleReceiverOptions): Promise<ExampleReceiver> => {
+  const receive = webhookReceiver({ secrets, store, on: { "*": onEvent } })
   // oxlint-disable-next-line typescript/no-misused-promises -- it never rejects
   const server = createServer(receive.node)
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))

@@ -9,7 +9,7 @@ import { promisify } from "node:util"
 
 const root = join(import.meta.dirname, "../..")
 
-/** `npm start` without npm: the service as a newcomer runs it, in a folder of its own. */
+/** The service as `npm start` runs it, with its own data folder. */
 const service = Effect.acquireRelease(
   Effect.promise(async () => {
     const folder = await mkdtemp(join(tmpdir(), "pix-demo-"))
@@ -41,14 +41,14 @@ const readyLine = async (child: ChildProcess): Promise<string> => {
     text += chunk
     if (text.includes("the service is ready") && text.includes("\n")) return text
   }
-  throw new Error(`the service did not start: ${text}`)
+  throw new Error(`The service did not start: ${text}`)
 }
 
 const run = promisify(execFile)
 
-describe("the first hour of a newcomer", () => {
+describe("npm start and npm run demo", () => {
   it.live(
-    "the printed call creates a charge as it stands, and the demo does the main job",
+    "the printed curl call creates a charge, and the demo completes",
     () =>
       Effect.gen(function* () {
         const { folder, printed } = yield* service

@@ -37,11 +37,11 @@ const paid = (id: string) => ({
 })
 
 layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { excludeTestServices: true })(
-  "the example of a receiver on",
+  "the example receiver on",
   (it) => {
     for (const [name, start] of Object.entries(receivers)) {
-      /** A receiver that runs, and what it was told of. */
-      const running = Effect.gen(function* () {
+      /** A running receiver, and the events that it received. */
+      const startReceiver = Effect.gen(function* () {
         const events = yield* Queue.unbounded<WebhookEvent>()
         const receiver = yield* Effect.acquireRelease(
           Effect.promise(() =>
@@ -54,33 +54,33 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
         return { ...receiver, events, deliver }
       })
 
-      it.effect(`${name} takes what is signed, once, and refuses what is not`, () =>
+      it.effect(`${name} accepts each signed delivery once, and rejects others`, () =>
         Effect.gen(function* () {
-          const { deliver, events } = yield* running
+          const { deliver, events } = yield* startReceiver
           for (const secret of secrets) {
             const { body, headers } = yield* Effect.promise(() => signForTest({ event: paid(secret), secret }))
             assert.strictEqual(yield* deliver(body, headers), 204)
-            assert.strictEqual(yield* deliver(body, headers), 204, "a repeat")
+            assert.strictEqual(yield* deliver(body, headers), 204, "a repeated delivery")
             assert.deepStrictEqual<unknown>(yield* Queue.take(events), { ...paid(secret), isStale: false })
-            assert.strictEqual(yield* deliver(`${body} `, headers), 401, "one byte more")
+            assert.strictEqual(yield* deliver(`${body} `, headers), 401, "a modified body")
             assert.strictEqual(yield* deliver(body, { "content-type": "application/json" }), 401, "no signature")
           }
-          const stranger = yield* Effect.promise(() => signForTest({ event: paid("3"), secret: "another" }))
-          assert.strictEqual(yield* deliver(stranger.body, stranger.headers), 401)
-          const odd = yield* Effect.promise(() => signForTest({ event: "no event", secret: "the old secret" }))
-          assert.strictEqual(yield* deliver(odd.body, odd.headers), 401)
-          // Were a repeat or a refusal told of, it would come before this one.
+          const forged = yield* Effect.promise(() => signForTest({ event: paid("3"), secret: "another" }))
+          assert.strictEqual(yield* deliver(forged.body, forged.headers), 401)
+          const notAnEvent = yield* Effect.promise(() => signForTest({ event: "no event", secret: "the old secret" }))
+          assert.strictEqual(yield* deliver(notAnEvent.body, notAnEvent.headers), 401)
+          // A repeated or rejected delivery that reached `onEvent` would be in the queue before this one.
           const last = yield* Effect.promise(() => signForTest({ event: paid("last"), secret: "the old secret" }))
           assert.strictEqual(yield* deliver(last.body, last.headers), 204)
           assert.strictEqual((yield* Queue.take(events)).id, "last")
         })
       )
 
-      it.effect(`${name} is told by the service of a charge`, () =>
+      it.effect(`${name} receives the webhooks of a charge from the service`, () =>
         Effect.gen(function* () {
           const { makeCaller, publicUrl } = yield* TestService
           const { key } = yield* makeCaller()
-          const { events, url } = yield* running
+          const { events, url } = yield* startReceiver
           const payments = new Payments({ baseUrl: publicUrl, apiKey: key })
           const charge = yield* Effect.promise(() =>
             payments.charges.create({
@@ -90,12 +90,12 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
               webhook_secret: "the new secret, ção"
             })
           )
-          const told = [yield* Queue.take(events), yield* Queue.take(events)]
+          const received = [yield* Queue.take(events), yield* Queue.take(events)]
           assert.sameMembers(
-            told.map(({ event }) => event),
+            received.map(({ event }) => event),
             ["charge.pix.created", "charge.pix.emitted"]
           )
-          for (const { data, resource } of told) {
+          for (const { data, resource } of received) {
             assert.strictEqual(resource, "charge")
             assert.deepStrictEqual<unknown>(data, charge)
           }
@@ -105,7 +105,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
   }
 )
 
-describe("the example of a store in", () => {
+describe("the example store in", () => {
   const database = Effect.gen(function* () {
     const url = yield* createDatabase()
     return yield* Effect.acquireRelease(
@@ -117,7 +117,7 @@ describe("the example of a store in", () => {
       (pool) => Effect.promise(() => pool.end())
     )
   })
-  /** Two processes with one store. */
+  /** Two store objects, as in two processes. */
   const stores = {
     memory: Effect.sync(() => {
       const store = memoryStore()
@@ -127,10 +127,10 @@ describe("the example of a store in", () => {
   }
   const delivery = (id: string, sequence = 2) => ({ id, resource: "charge/c", sequence })
 
-  for (const [name, made] of Object.entries(stores)) {
-    it.live(`${name}: one claim of a delivery at a time, and none after it was accepted`, () =>
+  for (const [name, makeStores] of Object.entries(stores)) {
+    it.live(`${name}: a delivery has one claim at a time, and none after it was handled`, () =>
       Effect.gen(function* () {
-        const [store, other] = yield* made
+        const [store, other] = yield* makeStores
         yield* Effect.promise(async () => {
           assert.strictEqual(await store.claim(delivery("d1")), "new")
           assert.strictEqual(await other.claim(delivery("d1")), "busy")
@@ -142,24 +142,26 @@ describe("the example of a store in", () => {
       }).pipe(Effect.scoped)
     )
 
-    it.live(`${name}: of many at once one has it; what is older than the last of its resource is stale`, () =>
-      Effect.gen(function* () {
-        const [store, other] = yield* made
-        yield* Effect.promise(async () => {
-          const claims = await Promise.all(
-            Array.from({ length: 20 }, (_, index) => (index % 2 ? store : other).claim(delivery("d1")))
-          )
-          assert.deepStrictEqual(claims.toSorted(), [...Array.from({ length: 19 }, () => "busy"), "new"])
-          assert.strictEqual(await store.claim(delivery("d2", 2)), "new")
-          assert.strictEqual(await other.claim(delivery("d3", 5)), "new")
-          assert.strictEqual(await store.claim(delivery("d4", 3)), "stale")
-          assert.strictEqual(await store.claim({ ...delivery("d5", 1), resource: "charge/another" }), "new")
-        })
-      }).pipe(Effect.scoped)
+    it.live(
+      `${name}: one of many concurrent claims wins; an event older than the latest of its resource is stale`,
+      () =>
+        Effect.gen(function* () {
+          const [store, other] = yield* makeStores
+          yield* Effect.promise(async () => {
+            const claims = await Promise.all(
+              Array.from({ length: 20 }, (_, index) => (index % 2 ? store : other).claim(delivery("d1")))
+            )
+            assert.deepStrictEqual(claims.toSorted(), [...Array.from({ length: 19 }, () => "busy"), "new"])
+            assert.strictEqual(await store.claim(delivery("d2", 2)), "new")
+            assert.strictEqual(await other.claim(delivery("d3", 5)), "new")
+            assert.strictEqual(await store.claim(delivery("d4", 3)), "stale")
+            assert.strictEqual(await store.claim({ ...delivery("d5", 1), resource: "charge/another" }), "new")
+          })
+        }).pipe(Effect.scoped)
     )
   }
 
-  it.live("PostgreSQL: a claim of a process that died ends before the service tries again", () =>
+  it.live("PostgreSQL: the claim of a process that died expires before the service's first retry", () =>
     Effect.gen(function* () {
       const pool = yield* database
       yield* Effect.promise(async () => {

@@ -1,7 +1,7 @@
 /**
- * The published build: ESM and its declarations.
+ * The published build: ESM with its declarations.
  *
- * Guarantees: the workspace's packages are bundled; `effect` is the only import.
+ * Guarantees: workspace packages are bundled. `effect` is the only import.
  */
 import { defineConfig } from "tsdown"
 

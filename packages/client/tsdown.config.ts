@@ -1,7 +1,7 @@
 /**
- * The published build: ESM and CommonJS, each with its declarations; one file for each entry and chunks for what they share.
+ * The published build: ESM and CommonJS, each with its declarations. One file per entry, and chunks for shared code.
  *
- * Guarantees: the workspace's packages are bundled; nothing is imported.
+ * Guarantees: workspace packages are bundled. Nothing is imported.
  */
 import { defineConfig } from "tsdown"
 
@@ -10,7 +10,7 @@ export default defineConfig({
   outDir: "dist",
   tsconfig: "tsconfig.build.json",
   format: ["esm", "cjs"],
-  // What the oldest Node of `engines` runs.
+  // The oldest Node of `engines` runs this.
   target: "es2022",
   platform: "neutral",
   dts: true,

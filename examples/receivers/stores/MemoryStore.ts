@@ -1,9 +1,9 @@
 /**
- * Deliveries in memory, for tests and for receivers of which one process runs and never restarts.
+ * A `DeliveryStore` in memory, for tests. It forgets everything at a restart, and each process has its own.
  */
-import type { ReceiverStore } from "@pix-payments/client/receiver"
+import type { DeliveryStore } from "@pix-payments/client/receiver"
 
-export const memoryStore = (): ReceiverStore => {
+export const memoryStore = (): DeliveryStore => {
   const deliveries = new Map<string, "busy" | "done">()
   const sequences = new Map<string, number>()
   return {
@@ -15,8 +15,8 @@ export const memoryStore = (): ReceiverStore => {
       sequences.set(resource, Math.max(last, sequence))
       return sequence < last ? "stale" : "new"
     },
-    release: ({ id }, isAccepted) => {
-      if (isAccepted) deliveries.set(id, "done")
+    release: ({ id }, isHandled) => {
+      if (isHandled) deliveries.set(id, "done")
       else deliveries.delete(id)
     }
   }

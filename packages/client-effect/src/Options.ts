@@ -1,45 +1,45 @@
 /**
- * What the calls of the Effect client take, and what they give beside results. Interruption ends a call.
+ * Options and response metadata of the Effect client's operations. There is no abort signal: interrupt the effect.
  */
 
-/** What every call takes; what is absent is as in the layer. */
+/** Options of any operation. They override those of the layer. */
 export interface RequestOptions {
-  /** The time that each attempt has until its whole answer is there, in milliseconds. */
+  /** Time limit of each attempt, including its response body, in milliseconds. */
   readonly timeoutMs?: number | undefined
-  /** How often the request is sent again at most. */
+  /** Maximum number of retries. */
   readonly maxRetries?: number | undefined
-  /** Further headers. `X-Api-Key` and `Idempotency-Key` are refused: they have options of their own. */
+  /** Extra headers. `X-Api-Key` and `Idempotency-Key` are rejected: use `apiKey` and `idempotencyKey`. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** What a creation takes. */
+/** Options of a creation. */
 export interface CreateOptions extends RequestOptions {
   /**
-   * 8 to 255 visible ASCII characters, unique per operation. Best made from what is paid for (`order-1001`), so that it
-   * outlives this process. Without one, a UUID is made for each call of `create`: its effect creates one thing however
-   * often it runs or is retried, and another creation is another call.
+   * 8 to 255 visible ASCII characters, unique per operation. Derive it from your own data (`order-1001`), so that a
+   * restarted process repeats the same creation. Without it, each call of `create` generates a UUID: its effect creates one
+   * resource however often it runs or is retried. Call `create` again for another resource.
    */
   readonly idempotencyKey?: string | undefined
   /**
-   * What to do where the key was used before and what is stored under it differs from these params: fail with
-   * `ReplayMismatch`, or return what is stored. `"reject"` when absent.
+   * What to do if the key already created a resource from other params: `"reject"` with `ReplayMismatchError` (default),
+   * or `"return"` the stored resource.
    */
   readonly onReplayMismatch?: "reject" | "return" | undefined
 }
 
-/** How a call was answered. */
+/** The HTTP response to an operation. */
 export interface ResponseInfo {
   /** HTTP status. */
   readonly status: number
-  /** Names in lower case. */
+  /** Response headers. Names are in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** `X-Request-Id`: names the last attempt in the service's logs. */
+  /** `X-Request-Id` of the last attempt; quote it when you ask the service's operators. */
   readonly requestId: string
-  /** The key of a creation, yours or the one that was made for it. */
+  /** The idempotency key of a creation: yours, or the generated one. */
   readonly idempotencyKey?: string
-  /** True where the key was used before: the resource is as it is now. */
+  /** True if an earlier call with this key created the resource. It is returned in its current state. */
   readonly replayed: boolean
-  /** How often the request was sent, 1 or more. */
+  /** How many times the request was sent: 1 or more. */
   readonly attempts: number
 }
 
@@ -47,6 +47,6 @@ export interface ResponseInfo {
 export interface WithResponse<T> {
   /** The result. */
   readonly data: T
-  /** How it was answered. */
+  /** The HTTP response. */
   readonly response: ResponseInfo
 }

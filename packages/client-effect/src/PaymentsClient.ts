@@ -1,9 +1,10 @@
 /**
- * The Effect client of `/v1`, derived from the declaration: `payments.charges.create(…)`.
+ * The Effect client of `/v1`, derived from the API's declaration: `payments.charges.create(…)`.
  *
- * Guarantees: requests are encoded by `HttpApiClient` from `PaymentsApi` and from nothing else; results and errors are
- * the plain types that are generated from it, so that of `effect`'s unstable modules nothing is public but `HttpClient`.
- * A creation's idempotency key and params belong to its effect: running it again creates nothing more, and nothing else.
+ * Guarantees:
+ * - `HttpApiClient` encodes requests from `PaymentsApi`. Results and errors are the generated plain types, so `HttpClient` is
+ *   the only unstable module of `effect` in the public types.
+ * - `create` fixes the idempotency key and the params of its effect: running the effect again creates nothing more.
  */
 import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
 import { Authentication } from "@pix-payments/api/Security"
@@ -25,58 +26,63 @@ import * as Stream from "effect/Stream"
 import type { ChargesService, PaymentsService, PayoutsService } from "./generated/Operations.ts"
 import type { Charge, Page, Payout } from "@pix-payments/client/internal/generated/Resources"
 import { type Route, routes, version } from "@pix-payments/client/internal/generated/Routes"
-import { bareUrl, whatIsWrong, wrongKey, wrongUrl } from "@pix-payments/client/internal/Limits"
+import { MAX_PAGE_SIZE, startPagination } from "@pix-payments/client/internal/Pagination"
 import {
-  type Awaitable,
+  apiKeyProblem,
+  baseUrlProblem,
+  normalizeBaseUrl,
+  optionsProblem
+} from "@pix-payments/client/internal/Validation"
+import {
   type ChargeCondition,
   type Condition,
   isMet,
-  isPassing,
-  type Kind,
-  nextDelay,
-  nextWait,
+  isTransient,
+  maxWaitProblem,
+  nextPollDelayMs,
+  nextPollOf,
   type PayoutCondition,
-  wrongWait
+  type Pollable,
+  type PollableKind
 } from "@pix-payments/client/internal/WaitUntil"
-import { LARGEST_PAGE, startWalk } from "@pix-payments/client/internal/Walk"
 import type { CreateOptions, RequestOptions, WithResponse } from "./Options.ts"
 import { PaymentsError } from "./PaymentsError.ts"
-import { AttemptHeaders, type Defaults, type Method, send, textOf } from "./Transport.ts"
+import { AttemptHeaders, type Defaults, type Method, send, serialize } from "./Transport.ts"
 
-/** Where the service is, and how it is called. */
+/** Options of `PaymentsClient.layer`. */
 export interface PaymentsClientOptions {
-  /** The service's address, what stands before `/v1`: `https://pix.example.com`. */
+  /** The service's URL without `/v1`: `https://pix.example.com`. */
   readonly baseUrl: string
-  /** The key of an application. It moves money. */
+  /** An API key. It moves money: keep it on your server and out of version control. */
   readonly apiKey: Redacted.Redacted<string>
-  /** The time that each attempt has until its whole answer is there, in milliseconds; 30 000 when absent. */
+  /** Time limit of each attempt, including its response body, in milliseconds. Default: 30 000. */
   readonly timeoutMs?: number | undefined
-  /** How often a request is sent again at most; 2 when absent. */
+  /** Maximum number of retries. Default: 2. */
   readonly maxRetries?: number | undefined
-  /** Sent with every request. `X-Api-Key` and `Idempotency-Key` are refused: they have options of their own. */
+  /** Sent with every request. `X-Api-Key` and `Idempotency-Key` are rejected: use `apiKey` and `idempotencyKey`. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** What `waitUntil` takes. */
+/** Options of `waitUntil`. */
 export interface WaitOptions extends RequestOptions {
   /**
-   * How long to wait in all, in milliseconds, from 0, which asks once; the last wait is shortened to what is left. Without
-   * it, until the condition is met or can no longer be met, however long the service does not answer.
+   * The longest time to wait, in milliseconds. 0 polls once. Without it, `waitUntil` polls until the condition is met or
+   * can no longer be met, even while the service is unavailable.
    */
-  readonly waitMs?: number | undefined
+  readonly maxWaitMs?: number | undefined
 }
 
 /** The operations under `charges`. */
 export interface ChargesClient extends ChargesService {
   /**
-   * Asks for a charge until it has this status, one of these, or is as the function wants: at once, then after 30 s,
-   * 60 s, 90 s and so on, and once more when `waitMs` is over. Webhooks come sooner; a key that polls more often may be
-   * suspended. Fails with `WaitOver` when the charge can no longer become so, or `waitMs` is over; with `InvalidCall` when
-   * `waitMs` is negative or no number. A function that no status fulfils waits until the charge is final or `expired`.
+   * Polls a charge until it has a status, one of several statuses, or satisfies a predicate: at once, then after 30 s, 60 s,
+   * 90 s and so on, and once more when `maxWaitMs` has passed. Webhooks are faster, and a key that polls more often may be
+   * suspended. Fails with `WaitError` if the condition can no longer be met or `maxWaitMs` has passed, and with `UsageError`
+   * if `maxWaitMs` is negative or not a number.
    *
-   * `expired` ends the wait as over: a charge that is paid late all the same is reported by webhook only. A question without
-   * an answer, or answered with 429 or 5xx, is asked again after the next wait; its error is the wait's where `waitMs` is
-   * over. Any other error ends the wait at once.
+   * `expired` ends the wait: a late payment is reported by webhook only. After a connection error, a timeout, a 429 or a 5xx
+   * it polls again after the next interval, and fails with that error if `maxWaitMs` has passed. Any other error ends the
+   * wait at once.
    */
   readonly waitUntil: (
     id: string,
@@ -88,8 +94,8 @@ export interface ChargesClient extends ChargesService {
 /** The operations under `payouts`. */
 export interface PayoutsClient extends PayoutsService {
   /**
-   * Polls a payout until it has this status, one of these, or is as the function wants, at the intervals and with the
-   * failures of `charges.waitUntil`. `payment.pix.completed` is not dispatched yet: polling is how to learn of it.
+   * Polls a payout until it has a status, one of several statuses, or satisfies a predicate, with the intervals and failures
+   * of `charges.waitUntil`. Use it to learn that a payout is `completed`: `payment.pix.completed` is not dispatched yet.
    */
   readonly waitUntil: (
     id: string,
@@ -98,7 +104,7 @@ export interface PayoutsClient extends PayoutsService {
   ) => Effect.Effect<Payout, PaymentsError>
 }
 
-/** The operations that answer with one result, each with its response. */
+/** The operations with a single result, each returning it with its response. */
 export type WithResponses<Operations> = {
   readonly [Group in keyof Operations]: {
     readonly [
@@ -113,18 +119,18 @@ export type WithResponses<Operations> = {
   }
 }
 
-/** Every operation of `/v1`. Lists are streams of their items; what fails is a `PaymentsError`. */
+/** Every operation of `/v1`. Lists are streams of items. Failures are `PaymentsError`s. */
 export interface PaymentsClientShape extends Omit<PaymentsService, "charges" | "payouts"> {
   /** Money in: Pix charges. */
   readonly charges: ChargesClient
   /** Money out: Pix payouts. */
   readonly payouts: PayoutsClient
-  /** The same operations, each with status, headers, request id, idempotency key and number of attempts. */
+  /** The same operations with their response: status, headers, request id, idempotency key, number of attempts. */
   readonly withResponse: WithResponses<PaymentsService>
 }
 
 /**
- * The client, as a service.
+ * The client as an Effect service.
  *
  * @example
  * ```ts
@@ -140,14 +146,14 @@ export interface PaymentsClientShape extends Omit<PaymentsService, "charges" | "
  *   return charge.pix.br_code
  * })
  *
- * // PAYMENTS_URL and PAYMENTS_API_KEY say where and who.
+ * // Reads PAYMENTS_URL and PAYMENTS_API_KEY.
  * Effect.runPromise(Effect.provide(program, PaymentsClient.layerConfig)).then(console.log)
  * ```
  */
 export class PaymentsClient extends Context.Service<PaymentsClient, PaymentsClientShape>()(
   "@pix-payments/client/PaymentsClient"
 ) {
-  /** Over an `HttpClient` of yours. Redirects must not be followed: the API key is meant for one address. */
+  /** Uses your `HttpClient`. It must not follow redirects: they would send the API key to another host. */
   static readonly layerHttpClient = (
     options: PaymentsClientOptions
   ): Layer.Layer<PaymentsClient, PaymentsError, HttpClient.HttpClient> =>
@@ -169,7 +175,7 @@ export class PaymentsClient extends Context.Service<PaymentsClient, PaymentsClie
       )
     )
 
-  /** Over `fetch`. */
+  /** Uses `fetch`. */
   static readonly layer = (options: PaymentsClientOptions): Layer.Layer<PaymentsClient, PaymentsError> =>
     PaymentsClient.layerHttpClient(options).pipe(
       Layer.provide(FetchHttpClient.layer),
@@ -177,8 +183,8 @@ export class PaymentsClient extends Context.Service<PaymentsClient, PaymentsClie
     )
 
   /**
-   * Over `fetch`, from `PAYMENTS_URL` and `PAYMENTS_API_KEY`, and where they are set `PAYMENTS_TIMEOUT` (`"10 seconds"`)
-   * and `PAYMENTS_MAX_RETRIES`.
+   * Uses `fetch`, configured by `PAYMENTS_URL` and `PAYMENTS_API_KEY`, and optionally `PAYMENTS_TIMEOUT` (`"10 seconds"`) and
+   * `PAYMENTS_MAX_RETRIES`.
    */
   static readonly layerConfig: Layer.Layer<PaymentsClient, PaymentsError | Config.ConfigError> = Layer.unwrap(
     Effect.map(
@@ -198,7 +204,7 @@ export class PaymentsClient extends Context.Service<PaymentsClient, PaymentsClie
   )
 }
 
-// What may be sent is decided by the service, which may allow more than this release knows.
+// The service validates requests: it may accept values that this release does not know.
 const lenient = { disableChecks: true } as const
 const api = PaymentsApi.annotate(HttpApi.PayloadParseOptions, lenient)
   .annotate(HttpApi.QueryParseOptions, lenient)
@@ -207,16 +213,16 @@ const api = PaymentsApi.annotate(HttpApi.PayloadParseOptions, lenient)
 const make = Effect.fnUntraced(function* (options: PaymentsClientOptions) {
   const { apiKey, baseUrl, headers = {}, maxRetries = 2, timeoutMs = 30_000 } = options
   const defaults: Defaults = { timeoutMs, maxRetries, headers }
-  const wrong = wrongUrl(baseUrl) ?? wrongKey(Redacted.value(apiKey)) ?? whatIsWrong(defaults)
-  if (wrong !== undefined) {
+  const problem = baseUrlProblem(baseUrl) ?? apiKeyProblem(Redacted.value(apiKey)) ?? optionsProblem(defaults)
+  if (problem !== undefined) {
     return yield* new PaymentsError({
       operation: "PaymentsClient",
       attempts: 0,
-      reason: { _tag: "InvalidCall", message: wrong }
+      reason: { _tag: "UsageError", message: problem }
     })
   }
   const derived: Readonly<Record<string, Readonly<Record<string, unknown>>>> = yield* HttpApiClient.make(api, {
-    baseUrl: bareUrl(baseUrl)
+    baseUrl: normalizeBaseUrl(baseUrl)
   })
 
   const plain: Record<string, Record<string, unknown>> = {}
@@ -225,9 +231,9 @@ const make = Effect.fnUntraced(function* (options: PaymentsClientOptions) {
     const results: Record<string, unknown> = (plain[group] = {})
     const responses: Record<string, unknown> = (withResponse[group] = {})
     for (const [name, route] of Object.entries(members)) {
-      const call = caller(defaults, `${group}.${name}`, route, derived[group]?.[name] as Method)
+      const call = operationOf(defaults, `${group}.${name}`, route, derived[group]?.[name] as Method)
       if (isList(route)) {
-        results[name] = (...parameters: ReadonlyArray<unknown>) => items(route, parameters, call)
+        results[name] = (...parameters: ReadonlyArray<unknown>) => streamItems(route, parameters, call)
       } else {
         results[name] = (...parameters: ReadonlyArray<unknown>) => Effect.map(call(parameters), ({ data }) => data)
         responses[name] = (...parameters: ReadonlyArray<unknown>) => call(parameters)
@@ -245,75 +251,75 @@ const make = Effect.fnUntraced(function* (options: PaymentsClientOptions) {
 
 const isList = (route: Route): boolean => route.list === true
 
-type Caller = (parameters: ReadonlyArray<unknown>) => Effect.Effect<WithResponse<unknown>, PaymentsError>
+type OperationCall = (parameters: ReadonlyArray<unknown>) => Effect.Effect<WithResponse<unknown>, PaymentsError>
 
-/** The function of one operation; its signature is the generated one. */
-const caller =
-  (defaults: Defaults, name: string, route: Route, method: Method): Caller =>
+/** The method of one operation. Its signature is the generated one. */
+const operationOf =
+  (defaults: Defaults, name: string, route: Route, method: Method): OperationCall =>
   (parameters) => {
     const rest = [...parameters]
     const id = route.id ? (rest.shift() as string) : undefined
-    // Made with the effect, not by its run: one that is run again, or retried, is the same creation of the same things.
-    const body = route.body ? textOf(rest.shift()) : undefined
-    const query = route.query ? textOf(rest.shift()) : undefined
+    // Serialized when the operation is called, not when its effect runs: every run and retry sends the same creation.
+    const body = route.body ? serialize(rest.shift()) : undefined
+    const query = route.query ? serialize(rest.shift()) : undefined
     const options: CreateOptions = rest[0] ?? {}
-    // One that is `null` is no wish for another: it is refused.
-    const { idempotencyKey: own } = options
-    const idempotencyKey = route.keyed ? (own === undefined ? crypto.randomUUID() : own) : undefined
+    // `null` is rejected, not replaced: a generated key would hide the mistake.
+    const { idempotencyKey: given } = options
+    const idempotencyKey = route.keyed ? (given === undefined ? crypto.randomUUID() : given) : undefined
     return send(defaults, { name, route, method, id, body, query, idempotencyKey }, options)
   }
 
-/** The items of a list, page after page. */
-const items = (
+/** The items of every page of a list. */
+const streamItems = (
   route: Route,
   parameters: ReadonlyArray<unknown>,
-  call: Caller
+  call: OperationCall
 ): Stream.Stream<unknown, PaymentsError> => {
   const [query, options] = route.query ? parameters : [undefined, parameters[0]]
-  const first: object = { limit: LARGEST_PAGE, ...(query as object | undefined) }
+  const first: object = { limit: MAX_PAGE_SIZE, ...(query as object | undefined) }
   return Stream.suspend(() => {
-    const judge = startWalk()
-    return Stream.paginate(first, (from) =>
-      Effect.map(call(route.query ? [from, options] : [options]), ({ data }) => {
+    const cursorAfter = startPagination()
+    return Stream.paginate(first, (pageQuery) =>
+      Effect.map(call(route.query ? [pageQuery, options] : [options]), ({ data }) => {
         const page = data as Page<unknown>
-        const step = judge(page)
-        const next = Option.map(Option.fromUndefinedOr(step?.next), (last) => ({ ...first, starting_after: last }))
-        return [step ? page.data : [], next] as const
+        const cursor = cursorAfter(page)
+        const next = Option.map(Option.fromUndefinedOr(cursor?.next), (last) => ({ ...first, starting_after: last }))
+        return [cursor ? page.data : [], next] as const
       })
     )
   })
 }
 
-/** Whether a question that failed may be asked again later. */
-const mayPass = ({ reason }: PaymentsError): boolean =>
-  "status" in reason ? isPassing(reason.status) : reason._tag === "ConnectionFailed" || reason._tag === "TimedOut"
+/** Whether polling continues after an error. */
+const isTransientError = ({ reason }: PaymentsError): boolean =>
+  "status" in reason ? isTransient(reason.status) : reason._tag === "ConnectionError" || reason._tag === "TimeoutError"
 
 const waitUntil =
-  <Resource extends Awaitable>(
-    kind: Kind,
+  <Resource extends Pollable>(
+    kind: PollableKind,
     retrieve: (id: string, options?: RequestOptions) => Effect.Effect<Resource, PaymentsError>
   ) =>
-  (id: string, condition: Condition<Resource>, { waitMs = Infinity, ...options }: WaitOptions = {}) => {
+  (id: string, condition: Condition<Resource>, { maxWaitMs = Infinity, ...options }: WaitOptions = {}) => {
     const operation = `${kind}s.waitUntil`
     return Effect.gen(function* () {
-      const wrong = wrongWait(waitMs)
-      if (wrong !== undefined) {
-        const message = `${operation}: ${wrong}`
-        return yield* new PaymentsError({ operation, attempts: 0, reason: { _tag: "InvalidCall", message } })
+      const problem = maxWaitProblem(maxWaitMs)
+      if (problem !== undefined) {
+        const message = `${operation}: ${problem}`
+        return yield* new PaymentsError({ operation, attempts: 0, reason: { _tag: "UsageError", message } })
       }
-      const endMs = (yield* Clock.currentTimeMillis) + waitMs
+      const endMs = (yield* Clock.currentTimeMillis) + maxWaitMs
       let isLast = false
       for (let attempts = 1; ; attempts++) {
-        const read = yield* Effect.catchIf(retrieve(id, options), mayPass, Effect.succeed)
+        const read = yield* Effect.catchIf(retrieve(id, options), isTransientError, Effect.succeed)
         const failed = read instanceof PaymentsError
         if (!failed && isMet(condition, read)) return read
         const leftMs: number = isLast ? 0 : endMs - (yield* Clock.currentTimeMillis)
         const next = failed
-          ? (nextDelay(attempts, leftMs, Object(read.reason).retryAfterMs) ?? read)
-          : nextWait(kind, condition, read, attempts, leftMs, waitMs)
+          ? (nextPollDelayMs(attempts, leftMs, Object(read.reason).retryAfterMs) ?? read)
+          : nextPollOf(kind, condition, read, attempts, leftMs, maxWaitMs)
         if (next instanceof PaymentsError) return yield* next
         if (typeof next === "string") {
-          const reason = { _tag: "WaitOver", message: next, [kind]: read } as const
+          const reason = { _tag: "WaitError", message: next, [kind]: read } as const
           return yield* new PaymentsError({ operation, attempts, reason })
         }
         isLast = next === leftMs

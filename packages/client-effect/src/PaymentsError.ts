@@ -1,116 +1,114 @@
 /**
- * The one error of the Effect client: why a call failed is its `reason`.
+ * The error of the Effect client. Its `reason` says why an operation failed.
  *
- * Guarantees: an error carries what is needed to repeat the call and to ask about it, and never what was sent: no key,
- * no secret, no body of a request.
+ * Guarantees: an error carries what is needed to repeat the operation and to ask about it. It contains no API key, no secret
+ * and no request body.
  */
 import * as Data from "effect/Data"
-import type { ApiErrorFields, CallFacts, ConnectionFailure } from "@pix-payments/client/internal/Errors"
+import type { ApiErrorFields, CallInfo, ConnectionErrorReason } from "@pix-payments/client/internal/Errors"
 import type { Charge, ErrorCode, ErrorFields, Payout } from "@pix-payments/client/internal/generated/Resources"
 
-/** What a refusal says, with the code that it is known by. */
-export interface RefusalFields<Code extends string> extends ApiErrorFields {
-  /** What to branch on. */
+/** The fields of an error response with this code. */
+export interface ApiErrorReasonFields<Code extends string> extends ApiErrorFields {
+  /** The error code. */
   readonly code: Code
   /** For humans. */
   readonly message: string
 }
 
-/** The service answered with an error whose code this release knows; the code is the tag. */
-export type Refusal = {
-  readonly [Code in ErrorCode]: RefusalFields<Code> & ErrorFields[Code] & { readonly _tag: Code }
+/** The service answered with an error code that this release knows. The code is the tag. */
+export type ApiErrorReason = {
+  readonly [Code in ErrorCode]: ApiErrorReasonFields<Code> & ErrorFields[Code] & { readonly _tag: Code }
 }[ErrorCode]
 
-/** The service, or a proxy before it, answered with an error whose code this release does not know. */
-export interface UnknownRefusal extends RefusalFields<string> {
-  readonly _tag: "UnknownRefusal"
+/** The service, or a proxy in front of it, answered with an error code that this release does not know, or without one. */
+export interface UnknownApiError extends ApiErrorReasonFields<string> {
+  readonly _tag: "UnknownApiError"
 }
 
-/** No answer: the connection failed or broke off before one, or what came was no whole answer of the service. */
-export interface ConnectionFailed {
-  readonly _tag: "ConnectionFailed"
+/** There is no usable response: the connection failed or broke, or the response is incomplete or not the service's. */
+export interface ConnectionError {
+  readonly _tag: "ConnectionError"
   /** For humans. */
   readonly message: string
-  /** What is known of it: whether anything was sent at all. */
-  readonly reason: ConnectionFailure
-  /** The code of the transport's error, where it has one: `ECONNREFUSED`. */
+  /** Whether the request may have reached the service. */
+  readonly reason: ConnectionErrorReason
+  /** The transport's error code, if any: `ECONNREFUSED`. */
   readonly causeCode?: string
-  /** What the transport says. */
+  /** The transport's error. */
   readonly cause?: unknown
 }
 
-/** No whole answer within the time of an attempt. */
-export interface TimedOut {
-  readonly _tag: "TimedOut"
+/** An attempt took longer than `timeoutMs`. */
+export interface TimeoutError {
+  readonly _tag: "TimeoutError"
   /** For humans. */
   readonly message: string
-  /** The time that each attempt had, in milliseconds. */
+  /** The time limit of each attempt, in milliseconds. */
   readonly timeoutMs: number
 }
 
-/** The call was made wrongly and nothing was sent: an option, an id, or params that cannot be written as JSON. */
-export interface InvalidCall {
-  readonly _tag: "InvalidCall"
+/** An option, id or param is invalid. Nothing was sent. */
+export interface UsageError {
+  readonly _tag: "UsageError"
   /** For humans. */
   readonly message: string
 }
 
-/** `waitUntil` gave up: its time is over, or the charge or payout can no longer become as wanted. */
-export interface WaitOver {
-  readonly _tag: "WaitOver"
+/** `waitUntil` gave up: `maxWaitMs` has passed, or the condition can no longer be met. */
+export interface WaitError {
+  readonly _tag: "WaitError"
   /** For humans. */
   readonly message: string
-  /** The charge as it was read last, by `charges.waitUntil`. */
+  /** The charge as last read, from `charges.waitUntil`. */
   readonly charge?: Charge
-  /** The payout as it was read last, by `payouts.waitUntil`. */
+  /** The payout as last read, from `payouts.waitUntil`. */
   readonly payout?: Payout
 }
 
-/**
- * The idempotency key was used before, for something else: what the service has under it differs from what was sent.
- * Nothing was created.
- */
-export interface ReplayMismatch {
-  readonly _tag: "ReplayMismatch"
+/** The idempotency key already created a resource from other params. Nothing was created now: use another key. */
+export interface ReplayMismatchError {
+  readonly _tag: "ReplayMismatchError"
   /** For humans. */
   readonly message: string
-  /** What differs, by the names of the params: `amount`, `customer.document`. */
+  /** The names of the params that differ: `amount`, `customer.document`. */
   readonly fields: ReadonlyArray<string>
-  /** The charge or payout that the key names. */
+  /** The charge or payout that the key created. */
   readonly data: Charge | Payout
 }
 
-/** Why a call failed. */
+/** Why an operation failed. */
 export type PaymentsErrorReason =
-  | Refusal
-  | UnknownRefusal
-  | ConnectionFailed
-  | TimedOut
-  | InvalidCall
-  | ReplayMismatch
-  | WaitOver
+  | ApiErrorReason
+  | UnknownApiError
+  | ConnectionError
+  | TimeoutError
+  | UsageError
+  | ReplayMismatchError
+  | WaitError
 
-/** What a `PaymentsError` carries. */
-export interface PaymentsErrorFields extends CallFacts {
-  /** Why the call failed. */
+/** The fields of a `PaymentsError`. */
+export interface PaymentsErrorFields extends CallInfo {
+  /** Why the operation failed. */
   readonly reason: PaymentsErrorReason
 }
 
 /**
- * Any failure of a call. `Effect.catchReason("PaymentsError", "INSUFFICIENT_BALANCE", …)` handles one reason; a
- * creation that failed may still have been carried out: repeat it with `idempotencyKey`.
+ * Any failure of an operation. Handle one reason with
+ * `Effect.catchReason("PaymentsError", "INSUFFICIENT_BALANCE", …)`. A creation that failed may still have been processed:
+ * repeat it with its `idempotencyKey`.
  */
-export class PaymentsError extends Data.TaggedError("PaymentsError")<PaymentsErrorFields> implements CallFacts {
-  /** What the reason says, for humans. */
+export class PaymentsError extends Data.TaggedError("PaymentsError")<PaymentsErrorFields> implements CallInfo {
+  /** The reason's message, for humans. */
   override get message(): string {
     return this.reason.message
   }
 }
 
-/** The reason that an answer with an error gives. */
-export const refusalReason = (
+/** The reason of an error response. */
+export const apiErrorReason = (
   fields: ApiErrorFields & { readonly message: string },
   isKnown: (code: string) => boolean
 ): PaymentsErrorReason =>
-  // What a known code brings is in the fields already: they are all that the body says.
-  ({ ...fields, _tag: isKnown(fields.code) ? fields.code : "UnknownRefusal" }) as Refusal | UnknownRefusal
+  // `fields` already includes the fields of a known code, such as `charge_id`.
+  ({ ...fields, _tag: isKnown(fields.code) ? fields.code : "UnknownApiError" }) as ApiErrorReason | UnknownApiError

@@ -1,14 +1,14 @@
 /**
- * How an operation of the derived client becomes one result or one error.
+ * Sends an operation of the derived client: requests, retries, and a result or one error.
  *
  * Guarantees:
- * - An operation has the idempotency key and the params that it came with, however often its effect runs and whatever its
- *   attempts; a creation is never repeated without the key, but after 429.
- * - A refusal is known by its status, whether its body arrives or not, and whether the `HttpClient` beneath takes it for
- *   a response or for an error. A charge that was refused to an earlier attempt is refused to the call.
- * - A replay of another creation is an error.
- * - What the service answers is given as it came: unknown fields stay, unknown values are values.
- * - Each operation is a span of its name. Time is `Clock`'s and chance `Random`'s, so that tests decide both.
+ * - The idempotency key and the params are fixed when the operation is called. Every run and attempt of its effect sends the
+ *   same ones. A POST without a key is retried only after 429.
+ * - The status decides whether a response is an error, even if its body is incomplete, and even if the `HttpClient` turns
+ *   error responses into failures. A charge that the acquirer rejected in an earlier attempt fails the operation (CHG-3).
+ * - A replay of a creation with other params is an error.
+ * - Results are not decoded: unknown fields and unknown values are kept.
+ * - Each operation is a span with its name. Time comes from `Clock` and jitter from `Random`, so tests control both.
  */
 import { errorCodes } from "@pix-payments/domain/ErrorCode"
 import * as Clock from "effect/Clock"
@@ -18,31 +18,31 @@ import type { HttpClientError } from "effect/http/HttpClientError"
 import type { HttpClientResponse } from "effect/http/HttpClientResponse"
 import * as Random from "effect/Random"
 import type * as Schema from "effect/Schema"
-import type { CallFacts } from "@pix-payments/client/internal/Errors"
-import type { Route } from "@pix-payments/client/internal/generated/Routes"
-import { doubt, failureOf } from "@pix-payments/client/internal/Failure"
-import { isSegment, whatIsWrong } from "@pix-payments/client/internal/Limits"
-import { isWhole, refusalOf } from "@pix-payments/client/internal/Refusal"
-import { differences, refusedCharge } from "@pix-payments/client/internal/Replay"
+import { connectionFailure, nextStep } from "@pix-payments/client/internal/ConnectionFailure"
+import type { CallInfo } from "@pix-payments/client/internal/Errors"
 import type { Charge, Payout } from "@pix-payments/client/internal/generated/Resources"
+import type { Route } from "@pix-payments/client/internal/generated/Routes"
+import { acquirerRejection, replayDifferences } from "@pix-payments/client/internal/Replay"
+import { apiErrorFields, isComplete } from "@pix-payments/client/internal/ResponseBody"
 import {
-  delayMs,
-  isRemoved,
+  isAlreadyDeleted,
+  isOutcomeUnknown,
   isRetryable,
-  isUncertain,
   MAX_RETRY_AFTER_MS,
-  retryAfterMs
+  retryAfterMs,
+  retryDelayMs
 } from "@pix-payments/client/internal/Retry"
+import { isPathSegment, optionsProblem } from "@pix-payments/client/internal/Validation"
 import type { CreateOptions, WithResponse } from "./Options.ts"
-import { PaymentsError, type PaymentsErrorReason, refusalReason } from "./PaymentsError.ts"
+import { apiErrorReason, PaymentsError, type PaymentsErrorReason } from "./PaymentsError.ts"
 
-/** The headers of the attempt under way, for the middleware that sends it. */
+/** The headers of the current attempt, for the middleware that sends it. */
 export const AttemptHeaders = Context.Reference<Readonly<Record<string, string>>>(
   "@pix-payments/client/AttemptHeaders",
   { defaultValue: () => ({}) }
 )
 
-/** A method of the derived client, whatever its operation. */
+/** A method of the derived client, for any operation. */
 export type Method = (request: {
   readonly params?: { readonly id: string }
   readonly query?: object
@@ -51,52 +51,53 @@ export type Method = (request: {
   readonly responseMode: "response-only"
 }) => Effect.Effect<HttpClientResponse, HttpClientError | Schema.SchemaError>
 
-/** An operation, and what it is called with. */
+/** An operation with its arguments. */
 export interface Operation {
   /** `charges.create` */
   readonly name: string
   readonly route: Route
   readonly method: Method
   readonly id?: string | undefined
-  /** As text; `undefined` where there is none, or where it cannot be written. */
+  /** JSON; `undefined` if the operation has none, or if it cannot be serialized. */
   readonly query?: string | undefined
-  /** As text; `undefined` where there is none, or where it cannot be written. */
+  /** JSON; `undefined` if the operation has none, or if it cannot be serialized. */
   readonly body?: string | undefined
   readonly idempotencyKey?: string | undefined
 }
 
-/** What all calls of a client share. */
+/** The settings of a client. */
 export interface Defaults {
   readonly timeoutMs: number
   readonly maxRetries: number
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Sends an operation, again where that helps. */
+/** Sends an operation, with retries. */
 export const send = <T>(
   defaults: Defaults,
   operation: Operation,
   options: CreateOptions
 ): Effect.Effect<WithResponse<T>, PaymentsError> => {
-  /** Whether an attempt of any run of this effect may have been carried out although no result came of it. */
+  /** Whether an attempt without a result, in any run of this effect, may have been processed. */
   let mayBeDone = false
   return Effect.suspend(() => {
     const { idempotencyKey, name, route } = operation
+    const { method } = route
     const timeoutMs = options.timeoutMs ?? defaults.timeoutMs
     const maxRetries = options.maxRetries ?? defaults.maxRetries
     const identity = { operation: name, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) }
-    const isRepeatable = route.method !== "POST" || idempotencyKey !== undefined
-    const invalid = (message: string) =>
+    const isRepeatable = method !== "POST" || idempotencyKey !== undefined
+    const usageError = (message: string) =>
       Effect.fail(
-        new PaymentsError({ ...identity, attempts: 0, reason: { _tag: "InvalidCall", message: `${name}: ${message}` } })
+        new PaymentsError({ ...identity, attempts: 0, reason: { _tag: "UsageError", message: `${name}: ${message}` } })
       )
-    const wrong =
-      whatIsWrong({ timeoutMs, maxRetries, idempotencyKey, headers: { ...defaults.headers, ...options.headers } }) ??
-      (route.id && !isSegment(operation.id) ? "the id must be a string that names something" : undefined)
-    if (wrong !== undefined) return invalid(wrong)
+    const problem =
+      optionsProblem({ timeoutMs, maxRetries, idempotencyKey, headers: { ...defaults.headers, ...options.headers } }) ??
+      (route.id && !isPathSegment(operation.id) ? "id is missing or invalid: pass the resource's id" : undefined)
+    if (problem !== undefined) return usageError(problem)
     const { body, query } = operation
     if ((route.body && body === undefined) || (route.query && query === undefined)) {
-      return invalid("what is to be sent cannot be written as text")
+      return usageError("params must be JSON: no BigInt, no circular reference")
     }
 
     const request = operation.method({
@@ -107,34 +108,36 @@ export const send = <T>(
       responseMode: "response-only"
     })
 
-    const attempt = (facts: CallFacts & { readonly requestId: string }) =>
+    const failedCall = { ...identity, method }
+
+    const attempt = (call: CallInfo & { readonly requestId: string }) =>
       Effect.gen(function* () {
-        const fail = (reason: PaymentsErrorReason, requestId = facts.requestId) =>
-          Effect.fail(new PaymentsError({ ...facts, requestId, reason }))
+        const fail = (reason: PaymentsErrorReason, requestId = call.requestId) =>
+          Effect.fail(new PaymentsError({ ...call, requestId, reason }))
         const malformed = {
-          _tag: "ConnectionFailed",
-          message: `${name}: no whole answer of the service${doubt(route.method)}`,
+          _tag: "ConnectionError",
+          message: `${name}: the response is incomplete, or not the service's${nextStep(failedCall)}`,
           reason: "malformed"
         } as const
-        let answer: HttpClientResponse | undefined
+        let received: HttpClientResponse | undefined
         const { response, text } = yield* request.pipe(
-          // `HttpClient.filterStatusOk`, and what is like it, makes an error of an answer.
-          Effect.catchIf(isAnswer, ({ response }) => Effect.succeed(response)),
+          // `HttpClient.filterStatusOk` and similar turn error responses into failures.
+          Effect.catchIf(hasResponse, ({ response }) => Effect.succeed(response)),
           Effect.flatMap((response) => {
-            answer = response
+            received = response
             return Effect.map(response.text, (text) => ({ response, text }))
           }),
           Effect.provideService(AttemptHeaders, {
             ...defaults.headers,
             ...options.headers,
-            "x-request-id": facts.requestId
+            "x-request-id": call.requestId
           }),
           Effect.catch((error) =>
             error._tag === "SchemaError"
-              ? invalid("the request does not fit its declaration")
+              ? usageError("a param has the wrong type: compare the params with their TypeScript type")
               : fail({
-                  _tag: "ConnectionFailed",
-                  ...failureOf(name, route.method, error, mayBeDone),
+                  _tag: "ConnectionError",
+                  ...connectionFailure(failedCall, error, mayBeDone),
                   cause: error.cause
                 })
           ),
@@ -142,86 +145,87 @@ export const send = <T>(
             duration: timeoutMs,
             orElse: () =>
               fail({
-                _tag: "TimedOut",
-                message: `${name}: no answer within ${timeoutMs} ms${doubt(route.method)}`,
+                _tag: "TimeoutError",
+                message: `${name}: no response within ${timeoutMs} ms${nextStep(failedCall)}`,
                 timeoutMs
               })
           }),
           Effect.catch((error) =>
-            answer === undefined || isOk(answer)
+            received === undefined || isOk(received)
               ? Effect.fail(error)
-              : Effect.succeed({ response: answer, text: undefined })
+              : Effect.succeed({ response: received, text: undefined })
           )
         )
-        const requestId = response.headers["x-request-id"] ?? facts.requestId
+        const requestId = response.headers["x-request-id"] ?? call.requestId
         const parsed = parse(text)
-        if (!isOk(response) && !isRemoved(route.method, Object(parsed).code, mayBeDone)) {
-          const waitMs = retryAfterMs(response.headers["retry-after"] ?? null, yield* Clock.currentTimeMillis)
-          const fields = refusalOf(response.status, parsed ?? text, waitMs, name, requestId)
-          return yield* fail(refusalReason(fields, isKnown), requestId)
+        if (!isOk(response) && !isAlreadyDeleted(method, Object(parsed).code, mayBeDone)) {
+          const afterMs = retryAfterMs(response.headers["retry-after"] ?? null, yield* Clock.currentTimeMillis)
+          const fields = apiErrorFields(response.status, parsed ?? text, afterMs, name, requestId)
+          return yield* fail(apiErrorReason(fields, isKnown), requestId)
         }
-        if (!isWhole(route, response.status, text, parsed)) return yield* fail(malformed, requestId)
+        if (!isComplete(route, response.status, text, parsed)) return yield* fail(malformed, requestId)
         const replayed = response.headers["idempotent-replayed"] === "true"
         if (replayed && body !== undefined) {
-          const fields = options.onReplayMismatch === "return" ? [] : differences(JSON.parse(body), parsed)
+          const fields = options.onReplayMismatch === "return" ? [] : replayDifferences(JSON.parse(body), parsed)
           if (fields.length > 0) {
-            const message = `${name}: the idempotency key was used before, with other params: ${fields.join(", ")}`
-            return yield* fail({ _tag: "ReplayMismatch", message, fields, data: parsed as Charge | Payout }, requestId)
+            const message = `${name}: the idempotencyKey was used before with other params (${fields.join(", ")}): use another`
+            const data = parsed as Charge | Payout
+            return yield* fail({ _tag: "ReplayMismatchError", message, fields, data }, requestId)
           }
-          const refused = mayBeDone ? refusedCharge(parsed) : undefined
-          if (refused !== undefined) {
-            const refusal = refusalReason(refusalOf(422, refused, undefined, name, requestId), isKnown)
-            return yield* fail(refusal, requestId)
+          const rejection = mayBeDone ? acquirerRejection(parsed) : undefined
+          if (rejection !== undefined) {
+            const fields = apiErrorFields(422, rejection, undefined, name, requestId)
+            return yield* fail(apiErrorReason(fields, isKnown), requestId)
           }
         }
         return {
-          data: (route.method === "DELETE" ? undefined : parsed) as T,
+          data: (method === "DELETE" ? undefined : parsed) as T,
           response: {
             status: response.status,
             headers: response.headers,
             requestId,
             ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
             replayed,
-            attempts: facts.attempts
+            attempts: call.attempts
           }
         }
       })
 
-    const from = (attempts: number): Effect.Effect<WithResponse<T>, PaymentsError> =>
+    const attemptFrom = (attempts: number): Effect.Effect<WithResponse<T>, PaymentsError> =>
       Effect.suspend(() => attempt({ ...identity, attempts, requestId: crypto.randomUUID() })).pipe(
         Effect.catch((error) => {
           const { reason } = error
           const isAnswered = "status" in reason
-          const isLost = reason._tag === "ConnectionFailed" || reason._tag === "TimedOut"
-          mayBeDone ||= isAnswered ? isUncertain(reason.status) : isLost && Object(reason).reason !== "not-sent"
-          const askedMs = isAnswered ? (reason.retryAfterMs ?? 0) : 0
-          const mayRepeat = isAnswered ? isRetryable(reason.status, isRepeatable) : isRepeatable && isLost
-          if (!mayRepeat || attempts > maxRetries || askedMs > MAX_RETRY_AFTER_MS) return Effect.fail(error)
+          const isLost = reason._tag === "ConnectionError" || reason._tag === "TimeoutError"
+          mayBeDone ||= isAnswered ? isOutcomeUnknown(reason.status) : isLost && Object(reason).reason !== "not-sent"
+          const afterMs = isAnswered ? (reason.retryAfterMs ?? 0) : 0
+          const mayRetry = isAnswered ? isRetryable(reason.status, isRepeatable) : isRepeatable && isLost
+          if (!mayRetry || attempts > maxRetries || afterMs > MAX_RETRY_AFTER_MS) return Effect.fail(error)
           return Random.next.pipe(
-            Effect.flatMap((random) => Effect.sleep(delayMs(attempts, askedMs, random))),
-            Effect.andThen(from(attempts + 1))
+            Effect.flatMap((random) => Effect.sleep(retryDelayMs(attempts, afterMs, random))),
+            Effect.andThen(attemptFrom(attempts + 1))
           )
         })
       )
-    return from(1)
+    return attemptFrom(1)
   }).pipe(Effect.withSpan(operation.name, { kind: "client" }))
 }
 
-/** Whether this release knows a code. */
+/** Whether this release knows an error code. */
 const isKnown = (code: string): boolean => Object.hasOwn(errorCodes, code)
 
-/** Params as they are now; what is `undefined` is absent, and nothing at all where they cannot be written. */
-export const textOf = (params: unknown): string | undefined => {
+/** The params as JSON, so that later changes to the object have no effect; `undefined` if they cannot be serialized. */
+export const serialize = (params: unknown): string | undefined => {
   try {
     return JSON.stringify(params ?? {})
   } catch {
-    // A circle, a bigint: the complaint may show what was to be sent.
+    // The error is dropped: its message may contain params.
     return undefined
   }
 }
 
-/** Whether an error is an answer that an `HttpClient` did not want. */
-const isAnswer = (
+/** Whether a failure carries an error response. */
+const hasResponse = (
   error: HttpClientError | Schema.SchemaError
 ): error is HttpClientError & { readonly response: HttpClientResponse } =>
   error._tag !== "SchemaError" && error.response !== undefined

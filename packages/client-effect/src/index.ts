@@ -1,5 +1,5 @@
 /**
- * The Effect client of the Pix payments service: a service, its layers, one tagged error, lists as streams.
+ * The Effect client of the Pix payments service: a service with layers, one tagged error, lists as streams.
  *
  * @module
  */
@@ -13,20 +13,20 @@ export {
   type WithResponses
 } from "./PaymentsClient.ts"
 export {
-  type ConnectionFailed,
-  type InvalidCall,
+  type ApiErrorReason,
+  type ApiErrorReasonFields,
+  type ConnectionError,
   PaymentsError,
   type PaymentsErrorFields,
   type PaymentsErrorReason,
-  type Refusal,
-  type RefusalFields,
-  type ReplayMismatch,
-  type TimedOut,
-  type UnknownRefusal,
-  type WaitOver
+  type ReplayMismatchError,
+  type TimeoutError,
+  type UnknownApiError,
+  type UsageError,
+  type WaitError
 } from "./PaymentsError.ts"
 export type { CreateOptions, RequestOptions, ResponseInfo, WithResponse } from "./Options.ts"
-export type { ApiErrorFields, CallFacts, ConnectionFailure } from "@pix-payments/client/internal/Errors"
+export type { ApiErrorFields, CallInfo, ConnectionErrorReason } from "@pix-payments/client/internal/Errors"
 export type * from "./generated/Operations.ts"
 export type * from "@pix-payments/client/internal/generated/Resources"
-export type { Awaitable, ChargeCondition, Condition, PayoutCondition } from "@pix-payments/client/internal/WaitUntil"
+export type { ChargeCondition, Condition, PayoutCondition, Pollable } from "@pix-payments/client/internal/WaitUntil"

@@ -14,7 +14,7 @@ import { afterAll, beforeAll, it as test } from "vitest"
 
 let folder: string
 let tarball: string
-/** The tarball, unpacked. */
+/** The folder of the unpacked tarball. */
 let unpacked: string
 
 beforeAll(async () => {
@@ -43,11 +43,11 @@ const strict = JSON.stringify({
   include: ["*.mts"]
 })
 
-const effectJob = `import { PaymentsClient } from "@pix-payments/client-effect"
+const program = `import { PaymentsClient } from "@pix-payments/client-effect"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 
-const program = Effect.gen(function* () {
+const main = Effect.gen(function* () {
   const payments = yield* PaymentsClient
   const charge = yield* payments.charges.create({
     amount: 1990,
@@ -60,18 +60,18 @@ const program = Effect.gen(function* () {
   )
   return { status: charge.status, found: all.some(({ id }) => id === charge.id), missing }
 })
-Effect.runPromise(Effect.provide(program, PaymentsClient.layerConfig)).then((done) => console.log(JSON.stringify(done)))
+Effect.runPromise(Effect.provide(main, PaymentsClient.layerConfig)).then((done) => console.log(JSON.stringify(done)))
 `
 
 const timeoutMs = 120_000
 
 layer(TestService.layer(), { excludeTestServices: true })("the tarball, installed into an empty project", (it) => {
   it.effect(
-    "with Effect beside it, which it does not bring along",
+    "works with an installed effect, which is not a dependency",
     () =>
       Effect.gen(function* () {
         const project = yield* Effect.promise(() =>
-          install(join(folder, "effect"), tarball, { "tsconfig.json": strict, "main.mts": effectJob }, ["effect"])
+          install(join(folder, "effect"), tarball, { "tsconfig.json": strict, "main.mts": program }, ["effect"])
         )
         assert.strictEqual(yield* Effect.promise(() => project.typeCheck()), "")
         const { makeCaller, publicUrl } = yield* TestService
@@ -87,7 +87,7 @@ layer(TestService.layer(), { excludeTestServices: true })("the tarball, installe
   )
 
   it.effect(
-    "every example of the README and of the documentation comments compiles",
+    "every snippet of the README and of the doc comments compiles",
     () =>
       Effect.gen(function* () {
         const texts = yield* Effect.promise(() =>
@@ -109,7 +109,7 @@ layer(TestService.layer(), { excludeTestServices: true })("the tarball, installe
 })
 
 describe("the package", () => {
-  test("holds what is published and nothing else", async () => {
+  test("contains only the published files", async () => {
     const names = await readdir(unpacked, { recursive: true })
     const unexpected = names.filter(
       (name) => !/^(README\.md|LICENSE|package\.json|dist|dist\/[\w-]+(\.d\.ts|\.js))$/.test(name)
@@ -122,12 +122,12 @@ describe("the package", () => {
     assert.isUndefined(manifest.scripts)
   })
 
-  test("publint has nothing to say", async () => {
+  test("publint reports nothing", async () => {
     const { messages } = await publint({ pkgDir: unpacked, pack: false, strict: true })
     assert.deepStrictEqual(messages, [])
   })
 
-  test("imports effect and nothing else, in code and in types", async () => {
+  test("code and types import only effect", async () => {
     const bundle = await rolldown({
       input: join(unpacked, "dist/index.js"),
       platform: "browser",

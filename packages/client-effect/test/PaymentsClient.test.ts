@@ -1,4 +1,4 @@
-// @effect-diagnostics strictEffectProvide:off -- each test is an application of its own
+// @effect-diagnostics strictEffectProvide:off -- each test is a separate application
 import { assert, describe, it, layer } from "@effect/vitest"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
@@ -22,10 +22,10 @@ import {
   type WaitOptions
 } from "../src/index.ts"
 import { chargeOf, payoutOf, secretKey, someCharge } from "@pix-payments/client/test/Samples"
-import { type Asked, json, startStub } from "@pix-payments/client/test/Stub"
+import { type ReceivedRequest, json, startStub } from "@pix-payments/client/test/Stub"
 
-/** A client of an account of its own. */
-const provided = <A, E>(program: Effect.Effect<A, E, PaymentsClient | TestService>) =>
+/** Provides a client with its own account. */
+const withClient = <A, E>(program: Effect.Effect<A, E, PaymentsClient | TestService>) =>
   Effect.gen(function* () {
     const { makeCaller, publicUrl } = yield* TestService
     const { key } = yield* makeCaller()
@@ -33,8 +33,8 @@ const provided = <A, E>(program: Effect.Effect<A, E, PaymentsClient | TestServic
   })
 
 layer(TestService.layer(), { excludeTestServices: true })("the Effect client over a real service", (it) => {
-  it.effect("creates, retrieves and lists: lists are streams over all pages", () =>
-    provided(
+  it.effect("creates, retrieves and lists charges; lists are streams over all pages", () =>
+    withClient(
       Effect.gen(function* () {
         const payments = yield* PaymentsClient
         const made: Array<string> = []
@@ -51,8 +51,8 @@ layer(TestService.layer(), { excludeTestServices: true })("the Effect client ove
     )
   )
 
-  it.effect("registers, changes and removes webhook endpoints", () =>
-    provided(
+  it.effect("creates, updates and deletes webhook endpoints", () =>
+    withClient(
       Effect.gen(function* () {
         const { webhooks } = yield* PaymentsClient
         const made = yield* webhooks.create({ url: "https://1.1.1.1/hooks", events: ["charge.pix.paid"] })
@@ -64,8 +64,8 @@ layer(TestService.layer(), { excludeTestServices: true })("the Effect client ove
     )
   )
 
-  it.effect("fails with one tagged error, whose reason is the code", () =>
-    provided(
+  it.effect("fails with one tagged error, whose reason is tagged with the error code", () =>
+    withClient(
       Effect.gen(function* () {
         const payments = yield* PaymentsClient
         const payout = payments.payouts.create({ amount: 500, pix_key_type: "email", pix_key: "ana@example.com" })
@@ -74,14 +74,14 @@ layer(TestService.layer(), { excludeTestServices: true })("the Effect client ove
         )
         assert.strictEqual(poor, 400)
         const customer = { ...someCharge.customer, email: "refuse@simulator.test" }
-        const refused = yield* payments.charges
+        const rejected = yield* payments.charges
           .create({ ...someCharge, customer })
           .pipe(
             Effect.catchReason("PaymentsError", "ACQUIRER_REJECTED", ({ charge_id }) =>
               payments.charges.retrieve(charge_id)
             )
           )
-        assert.strictEqual((refused as Charge).status, "failed")
+        assert.strictEqual((rejected as Charge).status, "failed")
         const invalid = yield* Effect.flip(payments.charges.create({ ...someCharge, amount: 99 }))
         assert.instanceOf(invalid, PaymentsError)
         assert.strictEqual(invalid.reason._tag, "AMOUNT_BELOW_MINIMUM")
@@ -94,8 +94,8 @@ layer(TestService.layer(), { excludeTestServices: true })("the Effect client ove
     )
   )
 
-  it.effect("each creation has a key of its own, however often its effect runs, visible in the result", () =>
-    provided(
+  it.effect("each call of create has its own key for all runs of its effect, visible in the response", () =>
+    withClient(
       Effect.gen(function* () {
         const payments = yield* PaymentsClient
         const create = payments.withResponse.charges.create(someCharge)
@@ -120,7 +120,7 @@ layer(TestService.layer(), { excludeTestServices: true })("the Effect client ove
     )
   )
 
-  it.effect("reads its settings from Config", () =>
+  it.effect("layerConfig reads its settings from Config", () =>
     Effect.gen(function* () {
       const { makeCaller, publicUrl } = yield* TestService
       const { key } = yield* makeCaller()
@@ -134,25 +134,25 @@ layer(TestService.layer(), { excludeTestServices: true })("the Effect client ove
       assert.strictEqual((yield* read(env)).total, 0)
       assert.strictEqual((yield* read({ ...env, PAYMENTS_TIMEOUT: "10 seconds", PAYMENTS_MAX_RETRIES: "0" })).total, 0)
       assert.include(String(yield* Effect.flip(read({ PAYMENTS_URL: publicUrl }))), "PAYMENTS_API_KEY")
-      const wrong = yield* Effect.flip(read({ ...env, PAYMENTS_API_KEY: `${secretKey} ` }))
-      assert.strictEqual(wrong._tag, "PaymentsError")
-      assert.notInclude(inspect(wrong, { depth: Infinity }), secretKey)
+      const invalid = yield* Effect.flip(read({ ...env, PAYMENTS_API_KEY: `${secretKey} ` }))
+      assert.strictEqual(invalid._tag, "PaymentsError")
+      assert.notInclude(inspect(invalid, { depth: Infinity }), secretKey)
     })
   )
 })
 
-/** Runs over a stub that answers so, and gives what was asked of it. */
-const over = <A, E>(
+/** Runs a program with a stub that answers this way. Returns its result and the requests. */
+const withStub = <A, E>(
   answer: Parameters<typeof startStub>[0],
   program: Effect.Effect<A, E, PaymentsClient>,
   options: Partial<PaymentsClientOptions> = {}
-): Effect.Effect<{ readonly result: A; readonly asked: ReadonlyArray<Asked> }, E | PaymentsError> =>
+): Effect.Effect<{ readonly result: A; readonly requests: ReadonlyArray<ReceivedRequest> }, E | PaymentsError> =>
   Effect.scoped(
     Effect.gen(function* () {
       const stub = yield* Effect.acquireDisposable(Effect.promise(() => startStub(answer)))
       const client = PaymentsClient.layer({ baseUrl: stub.url, apiKey: Redacted.make(secretKey), ...options })
       const result = yield* Effect.provide(program, client)
-      return { result, asked: stub.asked }
+      return { result, requests: stub.requests }
     })
   )
 
@@ -161,11 +161,11 @@ const oops = { code: "INTERNAL_ERROR", message: "An unexpected failure." }
 const balance = Effect.flatMap(PaymentsClient, (payments) => payments.balance.retrieve())
 const create = Effect.flatMap(PaymentsClient, (payments) => payments.withResponse.charges.create(someCharge))
 
-/** What is due in this turn of the event loop happens. */
+/** One turn of the event loop. */
 const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
 
-/** Lets time pass as often as anything waits for it. */
-const hurried = <A, E, R>(program: Effect.Effect<A, E, R>) =>
+/** Advances the clock until the program ends. */
+const withFastClock = <A, E, R>(program: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const fiber = yield* Effect.forkChild(program)
     while (fiber.pollUnsafe() === undefined) {
@@ -176,25 +176,25 @@ const hurried = <A, E, R>(program: Effect.Effect<A, E, R>) =>
   })
 
 describe("the Effect client", () => {
-  it.effect("sends the key, a request id and the call's headers; the address may have a path", () =>
+  it.effect("sends the API key, a request id and the layer's headers", () =>
     Effect.gen(function* () {
-      const { asked } = yield* over((response) => json(response, 200, { object: "balance" }), balance, {
+      const { requests } = yield* withStub((response) => json(response, 200, { object: "balance" }), balance, {
         headers: { "x-tenant": "a" }
       })
-      assert.deepInclude(asked[0]?.headers, { "x-api-key": secretKey, "x-tenant": "a" })
-      assert.match(String(asked[0]?.headers["x-request-id"]), /^[0-9a-f-]{36}$/)
+      assert.deepInclude(requests[0]?.headers, { "x-api-key": secretKey, "x-tenant": "a" })
+      assert.match(String(requests[0]?.headers["x-request-id"]), /^[0-9a-f-]{36}$/)
       const refused = yield* Effect.flip(
-        over((response) => json(response, 200, {}), balance, { headers: { "X-API-Key": "b" } })
+        withStub((response) => json(response, 200, {}), balance, { headers: { "X-API-Key": "b" } })
       )
-      assert.strictEqual(refused.reason._tag, "InvalidCall")
+      assert.strictEqual(refused.reason._tag, "UsageError")
       assert.include(refused.message, "option apiKey")
     })
   )
 
-  it.effect("tries again what may help, under the same key", () =>
+  it.effect("retries with the same idempotency key, each attempt with its own request id", () =>
     Effect.gen(function* () {
-      const { asked, result } = yield* hurried(
-        over(
+      const { requests, result } = yield* withFastClock(
+        withStub(
           (response, _, count) => {
             if (count === 1) return void response.destroy()
             if (count === 2) return json(response, 502, "<html>")
@@ -207,49 +207,47 @@ describe("the Effect client", () => {
         )
       )
       assert.strictEqual(result.response.attempts, 5)
-      assert.strictEqual(new Set(asked.map(({ headers }) => headers["idempotency-key"])).size, 1)
-      assert.strictEqual(new Set(asked.map(({ headers }) => headers["x-request-id"])).size, 5)
+      assert.strictEqual(new Set(requests.map(({ headers }) => headers["idempotency-key"])).size, 1)
+      assert.strictEqual(new Set(requests.map(({ headers }) => headers["x-request-id"])).size, 5)
     })
   )
 
-  it.effect(
-    "over an HttpClient that makes errors of answers, a refusal is a refusal, and what may help is tried again",
-    () =>
-      Effect.gen(function* () {
-        const answers = [
-          (response: ServerResponse) =>
-            json(response, 422, { code: "ACQUIRER_REJECTED", message: "No.", charge_id: "1" }),
-          (response: ServerResponse) =>
-            json(response, 429, { code: "RATE_LIMITED", message: "" }, { "retry-after": "61" }),
-          (response: ServerResponse) => void response.writeHead(403).end("{"),
-          (response: ServerResponse) => json(response, 503, oops),
-          (response: ServerResponse) => json(response, 201, chargeOf())
-        ]
-        const stub = yield* Effect.acquireDisposable(
-          Effect.promise(() => startStub((response, _, count) => answers[count - 1]?.(response)))
-        )
-        const client = PaymentsClient.layerHttpClient({
-          baseUrl: stub.url,
-          apiKey: Redacted.make(secretKey)
-        }).pipe(
-          Layer.provide(
-            Layer.effect(HttpClient.HttpClient, Effect.map(HttpClient.HttpClient, HttpClient.filterStatusOk))
-          ),
-          Layer.provide(FetchHttpClient.layer)
-        )
-        const refusal = Effect.flip(Effect.provide(create, client))
-        const rejected = yield* refusal
-        assert.deepInclude(rejected.reason, { _tag: "ACQUIRER_REJECTED", status: 422, charge_id: "1" })
-        assert.strictEqual(rejected.attempts, 1)
-        assert.deepInclude((yield* refusal).reason, { _tag: "RATE_LIMITED", retryAfterMs: 61_000 })
-        assert.deepInclude((yield* refusal).reason, { _tag: "UnknownRefusal", status: 403 })
-        const { data, response } = yield* hurried(Effect.provide(create, client))
-        assert.deepStrictEqual([data.status, response.attempts], ["pending", 2])
-        assert.strictEqual(stub.asked.length, answers.length)
-      })
+  it.effect("an HttpClient that fails on error responses gives the same errors and retries", () =>
+    Effect.gen(function* () {
+      const answers = [
+        (response: ServerResponse) =>
+          json(response, 422, { code: "ACQUIRER_REJECTED", message: "No.", charge_id: "1" }),
+        (response: ServerResponse) =>
+          json(response, 429, { code: "RATE_LIMITED", message: "" }, { "retry-after": "61" }),
+        (response: ServerResponse) => void response.writeHead(403).end("{"),
+        (response: ServerResponse) => json(response, 503, oops),
+        (response: ServerResponse) => json(response, 201, chargeOf())
+      ]
+      const stub = yield* Effect.acquireDisposable(
+        Effect.promise(() => startStub((response, _, count) => answers[count - 1]?.(response)))
+      )
+      const client = PaymentsClient.layerHttpClient({
+        baseUrl: stub.url,
+        apiKey: Redacted.make(secretKey)
+      }).pipe(
+        Layer.provide(
+          Layer.effect(HttpClient.HttpClient, Effect.map(HttpClient.HttpClient, HttpClient.filterStatusOk))
+        ),
+        Layer.provide(FetchHttpClient.layer)
+      )
+      const failure = Effect.flip(Effect.provide(create, client))
+      const rejected = yield* failure
+      assert.deepInclude(rejected.reason, { _tag: "ACQUIRER_REJECTED", status: 422, charge_id: "1" })
+      assert.strictEqual(rejected.attempts, 1)
+      assert.deepInclude((yield* failure).reason, { _tag: "RATE_LIMITED", retryAfterMs: 61_000 })
+      assert.deepInclude((yield* failure).reason, { _tag: "UnknownApiError", status: 403 })
+      const { data, response } = yield* withFastClock(Effect.provide(create, client))
+      assert.deepStrictEqual([data.status, response.attempts], ["pending", 2])
+      assert.strictEqual(stub.requests.length, answers.length)
+    })
   )
 
-  it.effect("leaves out what is undefined, however deep, and sends what the params were at the call", () =>
+  it.effect("leaves out undefined params at any depth, and sends the params as they were at the call", () =>
     Effect.gen(function* () {
       const params = {
         ...someCharge,
@@ -270,60 +268,63 @@ describe("the Effect client", () => {
         changes.active = true
         yield* change
       })
-      const { asked } = yield* over((response) => json(response, 200, chargeOf()), program)
+      const { requests } = yield* withStub((response) => json(response, 200, chargeOf()), program)
       assert.deepStrictEqual(
-        asked.map(({ body }) => JSON.parse(body)),
+        requests.map(({ body }) => JSON.parse(body)),
         [someCharge, someCharge, { active: false }]
       )
     })
   )
 
-  it.effect("IDEM-9: a creation that is retried from outside is one creation: a payout is not paid twice", () =>
+  it.effect("IDEM-9: Effect.retry of a creation creates one resource: a payout is not paid twice", () =>
     Effect.gen(function* () {
       const pay = Effect.gen(function* () {
         const { payouts } = yield* PaymentsClient
         const payout = payouts.create({ amount: 500, pix_key_type: "email", pix_key: "ana@example.com" })
         return yield* Effect.retry(payout, { times: 2 })
       })
-      const { asked } = yield* over(
+      const { requests } = yield* withStub(
         (response, _, count) => (count < 3 ? void response.destroy() : json(response, 201, { id: "1" })),
         pay,
         { maxRetries: 0 }
       )
-      assert.strictEqual(asked.length, 3)
-      assert.strictEqual(new Set(asked.map(({ headers }) => headers["idempotency-key"])).size, 1)
+      assert.strictEqual(requests.length, 3)
+      assert.strictEqual(new Set(requests.map(({ headers }) => headers["idempotency-key"])).size, 1)
     })
   )
 
-  it.effect("what is refused is refused, whether the whole body of the refusal arrives or not", () =>
+  it.effect("an error response with an incomplete body is an error by its status", () =>
     Effect.gen(function* () {
       const halves: ReadonlyArray<(response: ServerResponse, status: number) => void> = [
         (response, status) => {
           response.writeHead(status, { "content-length": "1000" }).write(`{"code":`)
           response.socket?.end()
         },
-        // Nothing more comes, and the connection stays.
+        // The connection stays open without further bytes.
         (response, status) => void response.writeHead(status, { "content-length": "1000" }).write(`{"code":`)
       ]
       for (const half of halves) {
         for (const status of [400, 404, 422]) {
-          const { asked, result } = yield* TestClock.withLive(
-            over((response) => half(response, status), Effect.flip(create), { timeoutMs: 150 })
+          const { requests, result } = yield* TestClock.withLive(
+            withStub((response) => half(response, status), Effect.flip(create), { timeoutMs: 150 })
           )
-          assert.deepInclude(result.reason, { _tag: "UnknownRefusal", status, code: "UNKNOWN" })
-          assert.strictEqual(asked.length, 1)
+          assert.deepInclude(result.reason, { _tag: "UnknownApiError", status, code: "UNKNOWN" })
+          assert.strictEqual(requests.length, 1)
         }
       }
     })
   )
 
-  it.effect("only the service's own word says that an endpoint is removed already", () =>
+  it.effect("after a retry, delete succeeds only if the service answers WEBHOOK_NOT_FOUND", () =>
     Effect.gen(function* () {
       const remove = Effect.flatMap(PaymentsClient, ({ webhooks }) => Effect.result(webhooks.delete("1")))
       const after = (body: unknown) =>
         Effect.map(
-          hurried(
-            over((response, _, count) => (count === 1 ? void response.destroy() : json(response, 404, body)), remove)
+          withFastClock(
+            withStub(
+              (response, _, count) => (count === 1 ? void response.destroy() : json(response, 404, body)),
+              remove
+            )
           ),
           ({ result }) => result._tag
         )
@@ -332,7 +333,7 @@ describe("the Effect client", () => {
     })
   )
 
-  it.effect("lists give each page once, whatever becomes of their cursors, each time they run", () =>
+  it.effect("list streams emit each page once even if cursors repeat, in every run", () =>
     Effect.gen(function* () {
       for (const [ids, expected] of [
         ["a", ["a", "a"]],
@@ -342,7 +343,7 @@ describe("the Effect client", () => {
           const stream = Stream.map(charges.list(), ({ id }) => id)
           return Stream.runCollect(Stream.concat(stream, stream))
         })
-        const { result } = yield* over((response, { path }) => {
+        const { result } = yield* withStub((response, { path }) => {
           const after = new URL(path, "http://x").searchParams.get("starting_after") ?? ids.at(-1)!
           const id = ids[(ids.indexOf(after) + 1) % ids.length]!
           json(response, 200, { object: "list", data: [chargeOf({ id })], has_more: true })
@@ -352,60 +353,64 @@ describe("the Effect client", () => {
     })
   )
 
-  it.effect("never tries again what was refused, nor an endpoint that was perhaps registered", () =>
+  it.effect("does not retry 4xx, nor webhooks.create after 5xx", () =>
     Effect.gen(function* () {
       for (const status of [400, 401, 403, 404, 409, 422, 501]) {
         const program = Effect.flip(create)
-        const { asked } = yield* over((response) => json(response, status, { code: "NO", message: "" }), program)
-        assert.strictEqual(asked.length, 1)
+        const { requests } = yield* withStub((response) => json(response, status, { code: "NO", message: "" }), program)
+        assert.strictEqual(requests.length, 1)
       }
       const register = Effect.flatMap(PaymentsClient, ({ webhooks }) =>
         Effect.flip(webhooks.create({ url: "https://1.1.1.1/", events: ["charge.pix.paid"] }))
       )
-      // The service says `SERVICE_UNAVAILABLE` also of an answer that it lost after its commit.
+      // The service also answers 503 if it lost the result after its commit.
       for (const [status, body] of [
         [500, oops],
         [503, { code: "SERVICE_UNAVAILABLE", message: "" }]
       ] as const) {
-        const { asked } = yield* over((response) => json(response, status, body), register)
-        assert.strictEqual(asked.length, 1)
+        const { requests } = yield* withStub((response) => json(response, status, body), register)
+        assert.strictEqual(requests.length, 1)
       }
     })
   )
 
-  it.effect("gives up an attempt that has no answer in time", () =>
+  it.effect("an attempt without a response within timeoutMs is a TimeoutError", () =>
     Effect.gen(function* () {
-      const { asked, result } = yield* hurried(over(() => {}, Effect.flip(balance), { maxRetries: 1 }))
+      const { requests, result } = yield* withFastClock(withStub(() => {}, Effect.flip(balance), { maxRetries: 1 }))
       assert.deepStrictEqual(
         { ...result.reason },
-        { _tag: "TimedOut", message: "balance.retrieve: no answer within 30000 ms", timeoutMs: 30_000 }
+        {
+          _tag: "TimeoutError",
+          message: "balance.retrieve: no response within 30000 ms; repeat the call",
+          timeoutMs: 30_000
+        }
       )
       assert.strictEqual(result.attempts, 2)
-      assert.isAtMost(asked.length, 2)
+      assert.isAtMost(requests.length, 2)
     })
   )
 
-  it.effect("is never redirected", () =>
+  it.effect("does not follow redirects", () =>
     Effect.gen(function* () {
-      const { asked, result } = yield* over(
+      const { requests, result } = yield* withStub(
         (response) => response.writeHead(307, { location: "/v1/account" }).end(),
         Effect.flip(balance)
       )
-      assert.strictEqual(result.reason._tag, "UnknownRefusal")
-      assert.strictEqual(asked.length, 1)
+      assert.strictEqual(result.reason._tag, "UnknownApiError")
+      assert.strictEqual(requests.length, 1)
     })
   )
 
-  it.effect("sends nothing where the call was made wrongly", () =>
+  it.effect("sends nothing if an option, id or param is invalid", () =>
     Effect.gen(function* () {
       const payments = yield* PaymentsClient
       const circle: Record<string, unknown> = {}
       circle["name"] = circle
-      const wrong = [
+      const invalid = [
         payments.balance.retrieve({ headers: { "X-Api-Key": "another" } }),
         payments.charges.create(someCharge, { headers: { "idempotency-key": "order-1001" } }),
-        payments.charges.waitUntil("1", "paid", { waitMs: Number.NaN }),
-        payments.charges.waitUntil("1", "paid", { waitMs: -1 }),
+        payments.charges.waitUntil("1", "paid", { maxWaitMs: Number.NaN }),
+        payments.charges.waitUntil("1", "paid", { maxWaitMs: -1 }),
         payments.charges.create({ ...someCharge, amount: 1n as unknown as number }),
         payments.charges.create({ ...someCharge, customer: circle as unknown as typeof someCharge.customer }),
         payments.charges.retrieve("\ud800"),
@@ -417,34 +422,32 @@ describe("the Effect client", () => {
         payments.charges.create({ ...someCharge, amount: "10" as unknown as number }),
         payments.balance.retrieve({ timeoutMs: -1 })
       ]
-      for (const call of wrong) {
+      for (const call of invalid) {
         const error = yield* Effect.flip(call as Effect.Effect<unknown, PaymentsError>)
-        assert.strictEqual(error.reason._tag, "InvalidCall")
+        assert.strictEqual(error.reason._tag, "UsageError")
         assert.strictEqual(error.attempts, 0)
       }
     }).pipe(
       Effect.provide(
         PaymentsClient.layerHttpClient({ baseUrl: "http://127.0.0.1:1", apiKey: Redacted.make(secretKey) }).pipe(
           Layer.provide(FetchHttpClient.layer),
-          Layer.provide(
-            Layer.succeed(FetchHttpClient.Fetch, () => Promise.reject(new Error("something was sent after all")))
-          )
+          Layer.provide(Layer.succeed(FetchHttpClient.Fetch, () => Promise.reject(new Error("a request was sent"))))
         )
       )
     )
   )
 
-  it.effect("waits for a charge as seldom as the contract asks, by the clock", () =>
+  it.effect("ERR-15: waitUntil polls at once, then after 30 s, 60 s, 90 s, by the Clock", () =>
     Effect.gen(function* () {
-      let asked = 0
+      let polls = 0
       const waiting = Effect.flatMap(PaymentsClient, ({ charges }) => charges.waitUntil("1", "paid")).pipe(
         Effect.provide(
           PaymentsClient.layerHttpClient({ baseUrl: "http://127.0.0.1:1", apiKey: Redacted.make(secretKey) }).pipe(
             Layer.provide(FetchHttpClient.layer),
             Layer.provide(
               Layer.succeed(FetchHttpClient.Fetch, () => {
-                asked += 1
-                return Promise.resolve(Response.json(chargeOf({ status: asked < 4 ? "pending" : "paid" })))
+                polls += 1
+                return Promise.resolve(Response.json(chargeOf({ status: polls < 4 ? "pending" : "paid" })))
               })
             )
           )
@@ -455,66 +458,66 @@ describe("the Effect client", () => {
       const counts: Array<number> = []
       for (const ms of [0, 29_999, 1, 59_999, 1, 89_999, 1]) {
         yield* TestClock.adjust(ms)
-        // The answers come over promises, which no clock moves.
+        // Responses arrive through promises, which the TestClock does not control.
         yield* settle
-        counts.push(asked)
+        counts.push(polls)
       }
       assert.deepStrictEqual(counts, [1, 1, 2, 2, 3, 3, 4])
       assert.strictEqual((yield* Fiber.join(fiber)).status, "paid")
     })
   )
 
-  it.effect(
-    "asks again after the next wait where a question stays without an answer; its error is the last one's",
-    () =>
-      Effect.gen(function* () {
-        const refusal = (status: number) => Response.json({ code: "NO", message: "no" }, { status })
-        const slowDown = Response.json({ code: "RATE_LIMITED" }, { status: 429, headers: { "retry-after": "120" } })
-        for (const [answers, outcome, expected] of [
-          [[undefined, refusal(500), slowDown, Response.json(chargeOf({ status: "paid" }))], "paid", [1, 2, 3, 3, 4]],
-          [[undefined, refusal(503), refusal(429), undefined], "ConnectionFailed", [1, 2, 3, 4, 5]],
-          [[undefined, refusal(404)], "UnknownRefusal", [1, 2, 2, 2, 2]]
-        ] as const) {
-          let asked = 0
-          const fetch = () => {
-            const answer = answers[asked++]
-            return answer === undefined
-              ? Promise.reject(new TypeError("fetch failed"))
-              : Promise.resolve(answer.clone())
-          }
-          const fiber = yield* Effect.flatMap(PaymentsClient, ({ charges }) =>
-            charges.waitUntil("1", "paid", { waitMs: 210_000, maxRetries: 0 })
-          ).pipe(
-            Effect.map(({ status }) => status),
-            Effect.catchTag("PaymentsError", ({ reason }) => Effect.succeed(reason._tag)),
-            Effect.provide(
-              PaymentsClient.layerHttpClient({ baseUrl: "http://127.0.0.1:1", apiKey: Redacted.make(secretKey) }).pipe(
-                Layer.provide(FetchHttpClient.layer),
-                Layer.provide(Layer.succeed(FetchHttpClient.Fetch, fetch))
-              )
-            ),
-            Effect.forkChild
-          )
-          const counts: Array<number> = []
-          for (const ms of [0, 30_000, 60_000, 90_000, 30_000]) {
-            yield* TestClock.adjust(ms)
-            // The answers come over promises, which no clock moves.
-            yield* Effect.repeat(turn, { times: 5 })
-            counts.push(asked)
-          }
-          assert.strictEqual(yield* Fiber.join(fiber), outcome)
-          assert.deepStrictEqual<ReadonlyArray<number>>(counts, expected)
+  it.effect("waitUntil polls again after transient errors, and fails with the last one after maxWaitMs", () =>
+    Effect.gen(function* () {
+      const errorResponse = (status: number) => Response.json({ code: "NO", message: "no" }, { status })
+      const slowDown = Response.json({ code: "RATE_LIMITED" }, { status: 429, headers: { "retry-after": "120" } })
+      for (const [answers, outcome, expected] of [
+        [
+          [undefined, errorResponse(500), slowDown, Response.json(chargeOf({ status: "paid" }))],
+          "paid",
+          [1, 2, 3, 3, 4]
+        ],
+        [[undefined, errorResponse(503), errorResponse(429), undefined], "ConnectionError", [1, 2, 3, 4, 5]],
+        [[undefined, errorResponse(404)], "UnknownApiError", [1, 2, 2, 2, 2]]
+      ] as const) {
+        let polls = 0
+        const fetch = () => {
+          const answer = answers[polls++]
+          return answer === undefined ? Promise.reject(new TypeError("fetch failed")) : Promise.resolve(answer.clone())
         }
-      })
+        const fiber = yield* Effect.flatMap(PaymentsClient, ({ charges }) =>
+          charges.waitUntil("1", "paid", { maxWaitMs: 210_000, maxRetries: 0 })
+        ).pipe(
+          Effect.map(({ status }) => status),
+          Effect.catchTag("PaymentsError", ({ reason }) => Effect.succeed(reason._tag)),
+          Effect.provide(
+            PaymentsClient.layerHttpClient({ baseUrl: "http://127.0.0.1:1", apiKey: Redacted.make(secretKey) }).pipe(
+              Layer.provide(FetchHttpClient.layer),
+              Layer.provide(Layer.succeed(FetchHttpClient.Fetch, fetch))
+            )
+          ),
+          Effect.forkChild
+        )
+        const counts: Array<number> = []
+        for (const ms of [0, 30_000, 60_000, 90_000, 30_000]) {
+          yield* TestClock.adjust(ms)
+          // Responses arrive through promises, which the TestClock does not control.
+          yield* Effect.repeat(turn, { times: 5 })
+          counts.push(polls)
+        }
+        assert.strictEqual(yield* Fiber.join(fiber), outcome)
+        assert.deepStrictEqual<ReadonlyArray<number>>(counts, expected)
+      }
+    })
   )
 
-  it.effect("gives up on what can no longer come, and asks a last time when its time is over", () =>
+  it.effect("waitUntil fails if the condition can no longer be met, and polls a last time after maxWaitMs", () =>
     Effect.gen(function* () {
       const giveUp = (status: string, condition: ChargeCondition, options?: WaitOptions) =>
         Effect.gen(function* () {
-          let asked = 0
+          let polls = 0
           const fetch = () => {
-            asked += 1
+            polls += 1
             return Promise.resolve(Response.json(chargeOf({ status })))
           }
           const fiber = yield* Effect.flatMap(PaymentsClient, ({ charges }) =>
@@ -531,9 +534,9 @@ describe("the Effect client", () => {
           const counts: Array<number> = []
           for (const ms of [0, 30_000, 60_000, 9999, 1]) {
             yield* TestClock.adjust(ms)
-            // The answers come over promises, which no clock moves.
+            // Responses arrive through promises, which the TestClock does not control.
             yield* Effect.repeat(turn, { times: 5 })
-            counts.push(asked)
+            counts.push(polls)
           }
           return { counts, error: yield* Fiber.join(fiber) }
         })
@@ -543,11 +546,11 @@ describe("the Effect client", () => {
         ["canceled", (): boolean => false]
       ] as const) {
         const { counts, error } = yield* giveUp(status, wanted)
-        assert.strictEqual(error.reason._tag, "WaitOver")
-        assert.include(error.message, `is ${status}`)
+        assert.strictEqual(error.reason._tag, "WaitError")
+        assert.include(error.message, `is ${status}: the wait cannot succeed`)
         assert.strictEqual(counts.at(-1), 1)
       }
-      const { counts, error } = yield* giveUp("pending", "paid", { waitMs: 100_000 })
+      const { counts, error } = yield* giveUp("pending", "paid", { maxWaitMs: 100_000 })
       assert.include(error.message, "still pending after 100000 ms")
       assert.deepStrictEqual(counts, [1, 2, 3, 3, 4])
     })
@@ -555,7 +558,7 @@ describe("the Effect client", () => {
 
   const replayed = { "idempotent-replayed": "true" }
 
-  it.effect("a replay of another creation is an error, unless what is stored is wanted", () =>
+  it.effect("IDEM-4: a replay with other params is an error, or returns the stored resource on request", () =>
     Effect.gen(function* () {
       const stored = payoutOf({ amount: 5000 })
       const pay = (onReplayMismatch?: "return") =>
@@ -566,16 +569,16 @@ describe("the Effect client", () => {
           )
         )
       const answer = (response: ServerResponse) => json(response, 201, stored, replayed)
-      const { asked, result } = yield* over(answer, Effect.flip(pay()))
-      assert.deepInclude(result.reason, { _tag: "ReplayMismatch", fields: ["amount"], data: stored })
+      const { requests, result } = yield* withStub(answer, Effect.flip(pay()))
+      assert.deepInclude(result.reason, { _tag: "ReplayMismatchError", fields: ["amount"], data: stored })
       assert.strictEqual(result.idempotencyKey, "refund-1001")
-      assert.strictEqual(asked.length, 1)
-      assert.deepStrictEqual((yield* over(answer, pay("return"))).result, stored)
+      assert.strictEqual(requests.length, 1)
+      assert.deepStrictEqual((yield* withStub(answer, pay("return"))).result, stored)
     })
   )
 
   it.effect(
-    "a refusal whose answer was lost is a refusal, whether the client repeats the call or its effect runs again",
+    "CHG-3: a rejected charge is ACQUIRER_REJECTED if the first response is lost, for retries and for reruns",
     () =>
       Effect.gen(function* () {
         const failed = chargeOf({
@@ -583,27 +586,27 @@ describe("the Effect client", () => {
           failure_reason: "No.",
           pix: { br_code: null, end_to_end_id: null }
         })
-        const answer = (response: ServerResponse, _: Asked, count: number) =>
+        const answer = (response: ServerResponse, _: ReceivedRequest, count: number) =>
           count === 1 ? void response.destroy() : json(response, 201, failed, replayed)
-        const { result } = yield* hurried(over(answer, Effect.flip(create)))
+        const { result } = yield* withFastClock(withStub(answer, Effect.flip(create)))
         assert.deepInclude(result.reason, { _tag: "ACQUIRER_REJECTED", status: 422, charge_id: failed.id })
         const again = Effect.flatMap(PaymentsClient, ({ charges }) =>
           Effect.flip(Effect.retry(charges.create(someCharge), { times: 1 }))
         )
-        const rerun = yield* over(answer, again, { maxRetries: 0 })
-        assert.strictEqual(rerun.asked.length, 2)
+        const rerun = yield* withStub(answer, again, { maxRetries: 0 })
+        assert.strictEqual(rerun.requests.length, 2)
         assert.strictEqual(rerun.result.reason._tag, "ACQUIRER_REJECTED")
-        // A replay that the caller asks for is what the contract says.
-        const own = yield* over((response) => json(response, 201, failed, replayed), create)
+        // IDEM-6: a replay that the application asks for is the failed charge.
+        const own = yield* withStub((response) => json(response, 201, failed, replayed), create)
         assert.strictEqual(own.result.data.status, "failed")
       })
   )
 
-  it.effect("a lost connection says whether anything was sent", () =>
+  it.effect("a ConnectionError says whether the request may have been processed", () =>
     Effect.gen(function* () {
-      const { result } = yield* over((response) => void response.destroy(), Effect.flip(create), { maxRetries: 0 })
-      assert.deepInclude(result.reason, { _tag: "ConnectionFailed", reason: "lost" })
-      assert.include(result.message, "it may have been carried out")
+      const { result } = yield* withStub((response) => void response.destroy(), Effect.flip(create), { maxRetries: 0 })
+      assert.deepInclude(result.reason, { _tag: "ConnectionError", reason: "lost" })
+      assert.include(result.message, "it may have been processed: repeat it with the same idempotencyKey")
       const stub = yield* Effect.promise(() => startStub(() => {}))
       yield* Effect.promise(() => stub[Symbol.asyncDispose]())
       const unsent = yield* Effect.flip(
@@ -613,31 +616,34 @@ describe("the Effect client", () => {
         )
       )
       assert.deepInclude(unsent.reason, { reason: "not-sent", causeCode: "ECONNREFUSED" })
-      assert.strictEqual(unsent.message, "charges.create: ECONNREFUSED, nothing was sent")
+      assert.strictEqual(
+        unsent.message,
+        "charges.create: ECONNREFUSED; nothing was sent: check baseUrl, proxy and certificates"
+      )
       for (const body of [{ data: null }, null]) {
         const list = Effect.flatMap(PaymentsClient, ({ charges }) => Effect.flip(Stream.runCollect(charges.list())))
-        const { result } = yield* over((response) => json(response, 200, body), list, { maxRetries: 0 })
-        assert.deepInclude(result.reason, { _tag: "ConnectionFailed", reason: "malformed" })
+        const { result } = yield* withStub((response) => json(response, 200, body), list, { maxRetries: 0 })
+        assert.deepInclude(result.reason, { _tag: "ConnectionError", reason: "malformed" })
       }
     })
   )
 
-  it.effect("waits for a payout, and gives up on what can no longer come", () =>
+  it.effect("payouts.waitUntil returns the payout, and fails if the status can no longer be reached", () =>
     Effect.gen(function* () {
       const wait = (status: string) =>
         Effect.flatMap(PaymentsClient, ({ payouts }) => payouts.waitUntil("1", "completed")).pipe((waiting) =>
-          over(
+          withStub(
             (response, _, count) => json(response, 200, payoutOf({ status: count === 1 ? "processing" : status })),
             waiting
           )
         )
-      assert.strictEqual((yield* hurried(wait("completed"))).result.status, "completed")
-      const { reason } = yield* Effect.flip(hurried(wait("failed")))
-      assert.strictEqual(reason._tag === "WaitOver" && reason.payout?.status, "failed")
+      assert.strictEqual((yield* withFastClock(wait("completed"))).result.status, "completed")
+      const { reason } = yield* Effect.flip(withFastClock(wait("failed")))
+      assert.strictEqual(reason._tag === "WaitError" && reason.payout?.status, "failed")
     })
   )
 
-  it.effect("each operation is a span of its name, whatever its attempts", () =>
+  it.effect("each operation is one span with its name, for all attempts", () =>
     Effect.gen(function* () {
       const names: Array<string> = []
       const tracer = Tracer.make({
@@ -646,8 +652,8 @@ describe("the Effect client", () => {
           return new Tracer.NativeSpan(options)
         }
       })
-      yield* hurried(
-        over(
+      yield* withFastClock(
+        withStub(
           (response, _, count) => (count === 1 ? json(response, 503, oops) : json(response, 201, chargeOf())),
           create
         )
@@ -656,7 +662,7 @@ describe("the Effect client", () => {
     })
   )
 
-  it.effect("shows no secret: in the client, in errors, in reasons", () =>
+  it.effect("prints no secret in client, errors and reasons", () =>
     Effect.gen(function* () {
       const params = { ...someCharge, webhook_url: "https://1.1.1.1/", webhook_secret: secretKey }
       const program = Effect.gen(function* () {
@@ -672,7 +678,7 @@ describe("the Effect client", () => {
         )
         return errors
       })
-      const { result } = yield* over((response, _, count) => {
+      const { result } = yield* withStub((response, _, count) => {
         if (count === 1) return void response.destroy()
         if (count === 2) return json(response, 500, oops)
         if (count === 3) return void response.writeHead(201).end("{")

@@ -1,39 +1,40 @@
 /**
- * TypeScript of JSON Schema, as far as the OpenAPI document of `/v1` uses it. What it does not know it refuses.
+ * Translates JSON Schema to TypeScript, as far as the OpenAPI document of `/v1` uses it. Throws on anything else.
  *
- * Guarantees: fields are `readonly` and enumerations open; optional fields that are sent may also be `undefined`.
- * Descriptions, units and limits become documentation.
+ * Guarantees:
+ * - Fields are `readonly` and enumerations are open. Optional fields of requests may also be `undefined`.
+ * - Descriptions, units and limits become comments.
  */
-
-import { fieldNotes } from "./FieldNotes.ts"
+import { fieldDescriptions } from "./FieldDescriptions.ts"
+import { documentOf } from "./SourceText.ts"
 
 export type Json = { readonly [key: string]: unknown }
 
-/** Whether the caller sends values of a type, or reads them. */
-export type Direction = "sent" | "read"
+/** Whether the client sends values of a type, or receives them. */
+export type Direction = "request" | "response"
 
 export class Types {
-  /** The named enumerations met so far, as declarations. */
+  /** The declarations of named enumerations, in the order in which they were found. */
   readonly aliases: Array<string> = []
   readonly #known: ReadonlyMap<string, string>
 
-  /** `known` names enumerations that have a name already, by their values as JSON. */
+  /** `known` has the names of enumerations that are declared elsewhere, by their values as JSON. */
   constructor(known: ReadonlyMap<string, string> = new Map()) {
     this.#known = known
   }
 
-  /** `export interface Name { … }`, or an alias where the schema is no object. */
+  /** `export interface Name { … }`, or a type alias if the schema is not an object. */
   declaration(name: string, schema: Json, direction: Direction): string {
-    const about = documentOf([this.#about(schema) ?? titleOf(name, direction)])
+    const comment = documentOf([this.#description(schema) ?? defaultDescription(name, direction)])
     return schema["type"] === "object"
-      ? `${about}export interface ${name} ${this.#fields(name, schema, direction)}\n`
-      : `${about}export type ${name} = ${this.#type(name, schema, direction)}\n`
+      ? `${comment}export interface ${name} ${this.#fields(name, schema, direction)}\n`
+      : `${comment}export type ${name} = ${this.#type(name, schema, direction)}\n`
   }
 
-  /** Names a union of literals once. */
-  alias(name: string, values: ReadonlyArray<unknown>, about: string): string {
+  /** Declares a union of literals under a name. */
+  alias(name: string, values: ReadonlyArray<unknown>, description: string): string {
     this.aliases.push(
-      `${documentOf([about])}export type ${name} = ${values.map((value) => JSON.stringify(value)).join(" | ")}\n`
+      `${documentOf([description])}export type ${name} = ${values.map((value) => JSON.stringify(value)).join(" | ")}\n`
     )
     return name
   }
@@ -42,21 +43,21 @@ export class Types {
     const required = new Set(list(schema["required"]))
     const fields = Object.entries(object(schema["properties"])).map(([field, declared]) => {
       const property = object(declared)
-      const note = this.#note(name, field, property)
+      const description = this.#fieldDescription(name, field, property)
       const type = this.#type(name + pascal(field), property, direction)
       const isRequired = required.has(field)
       const mark = isRequired ? "" : "?"
-      const absent = !isRequired && direction === "sent" ? " | undefined" : ""
-      return `${documentOf([note])}readonly ${field}${mark}: ${type}${absent}`
+      const absent = !isRequired && direction === "request" ? " | undefined" : ""
+      return `${documentOf([description])}readonly ${field}${mark}: ${type}${absent}`
     })
     return `{\n${fields.join("\n")}\n}`
   }
 
-  #note(type: string, field: string, schema: Json): string {
+  #fieldDescription(type: string, field: string, schema: Json): string {
     const { description, limits } = this.#parts(schema)
-    const note = description ?? fieldNotes[`${type}.${field}`] ?? fieldNotes[field]
-    if (note === undefined) throw new Error(`nothing is said of ${type}.${field}: add it to FieldNotes.ts`)
-    return [note, ...limits].join(" ")
+    const text = description ?? fieldDescriptions[`${type}.${field}`] ?? fieldDescriptions[field]
+    if (text === undefined) throw new Error(`${type}.${field} has no description: add it to FieldDescriptions.ts`)
+    return [text, ...limits].join(" ")
   }
 
   #type(name: string, schema: Json, direction: Direction): string {
@@ -67,10 +68,9 @@ export class Types {
     const values = schema["enum"]
     if (Array.isArray(values)) {
       const known = this.#known.get(JSON.stringify(values))
-      if (known !== undefined) return direction === "sent" ? `Open<${known}>` : known
+      if (known !== undefined) return direction === "request" ? `Open<${known}>` : known
       const literals = values.map((value) => JSON.stringify(value)).join(" | ")
-      // A single value that is read says what kind of thing this is; every other enumeration may grow, and what was read
-      // can be sent.
+      // `object` is a closed discriminator. Every other enumeration may grow, and a received value can be sent.
       return name.endsWith("Object") ? literals : `Open<${literals}>`
     }
     switch (schema["type"]) {
@@ -86,7 +86,7 @@ export class Types {
       case "object":
         return this.#fields(name, schema, direction)
       default:
-        throw new Error(`${name}: no TypeScript for ${JSON.stringify(schema)}`)
+        throw new Error(`${name}: unsupported schema ${JSON.stringify(schema)}`)
     }
   }
 
@@ -99,14 +99,14 @@ export class Types {
         list(closed["enum"]),
         `The values of \`${name}\` that this release knows.`
       )
-      this.aliases.push(`/** Another value may be added at any time. */\nexport type ${name} = Open<${known}>\n`)
+      this.aliases.push(`/** Later releases may add values. */\nexport type ${name} = Open<${known}>\n`)
       return name
     }
     return members.map((member) => this.#type(name, member, direction)).join(" | ")
   }
 
-  /** The description, with what the schema says of formats and limits. */
-  #about(schema: Json): string | undefined {
+  /** The schema's description with its formats and limits. */
+  #description(schema: Json): string | undefined {
     const { description, limits } = this.#parts(schema)
     const all = [...(description === undefined ? [] : [description]), ...limits]
     return all.length === 0 ? undefined : all.join(" ")
@@ -129,14 +129,6 @@ export class Types {
   }
 }
 
-/** A documentation comment of these paragraphs. */
-export const documentOf = (paragraphs: ReadonlyArray<string>): string => {
-  const lines = paragraphs.join("\n\n").replaceAll("*/", "* /").split("\n")
-  return lines.length === 1
-    ? `/** ${lines[0]} */\n`
-    : `/**\n${lines.map((line) => (line === "" ? " *" : ` * ${line}`)).join("\n")}\n */\n`
-}
-
 export const object = (value: unknown): Json =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : {}
 
@@ -149,9 +141,11 @@ const range = (minimum: unknown, maximum: unknown): string =>
       ? `At least ${minimum}`
       : `${minimum} to ${maximum}`
 
-const titleOf = (name: string, direction: Direction): string => {
+const defaultDescription = (name: string, direction: Direction): string => {
   const words = name.replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase()
-  return direction === "sent" ? `What is sent to ${words}.` : `${pascal(words)}, as the API shows it.`
+  return direction === "request"
+    ? `Params to ${words.replace(" ", " a ")}.`
+    : `${pascal(words)}, as the API returns it.`
 }
 
 const pascal = (text: string): string => text.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())

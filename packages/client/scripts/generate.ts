@@ -1,7 +1,7 @@
 /**
- * Compares the generated files of both clients with the declaration, and writes them with `--write`.
+ * Checks that the generated files of both clients are up to date. `--write` writes them.
  *
- * Exits 1 where a committed file differs from what the declaration says.
+ * Exits 1 if a committed file differs from the declaration.
  */
 import { execFile } from "node:child_process"
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises"
@@ -15,7 +15,7 @@ const isWriting = process.argv.includes("--write")
 
 const { version } = JSON.parse(await readFile(join(packages, "client/package.json"), "utf8"))
 
-/** As the formatter leaves it: it only formats files, by their place. */
+/** The text after formatting. The formatter only takes files, and reads its settings from their location. */
 const formatted = async (path: string, text: string): Promise<string> => {
   const draft = join(packages, dirname(path), `.draft-${process.pid}.ts`)
   await mkdir(dirname(draft), { recursive: true })
@@ -28,20 +28,20 @@ const formatted = async (path: string, text: string): Promise<string> => {
   }
 }
 
-const drifted: Array<string> = []
+const outdated: Array<string> = []
 for (const [path, text] of generate(version)) {
   const expected = await formatted(path, text)
   const committed = await readFile(join(packages, path), "utf8").catch(() => "")
   if (committed === expected) continue
   if (isWriting) await writeFile(join(packages, path), expected)
-  drifted.push(path)
+  outdated.push(path)
 }
 
-if (drifted.length > 0) {
+if (outdated.length > 0) {
   process.stderr.write(
     isWriting
-      ? `written: ${drifted.join(", ")}\n`
-      : `${drifted.join(", ")} differ from the declaration; run: pnpm run client:generate\n`
+      ? `written: ${outdated.join(", ")}\n`
+      : `${outdated.join(", ")} differ from the declaration. Run: pnpm run client:generate\n`
   )
   if (!isWriting) process.exitCode = 1
 }

@@ -1,21 +1,21 @@
 /**
- * Names of error classes, and `instanceof` that holds across copies of this package.
+ * Names of the error classes, and an `instanceof` that works across copies of this package.
  *
- * Why: an application may load the package as ESM and as CommonJS, or in two versions; a symbol from the registry of the
- * process marks the errors of all of them.
+ * Why: an application may load the package both as ESM and as CommonJS, or in two versions. A symbol of the global
+ * registry marks the errors of every copy.
  */
 type ErrorClass = abstract new (...parameters: never) => Error
 
 const brands = new Map<unknown, symbol>()
 
-/** Marks the errors of a class, and names them: a bundler may rename classes. */
+/** Names and marks the errors of a class. The name is explicit because a bundler may rename classes. */
 export const brand = (name: string, type: ErrorClass): void => {
   const symbol = Symbol.for(`@pix-payments/client/${name}`)
   brands.set(type, symbol)
   Object.assign(type.prototype, { name, [symbol]: true })
 }
 
-/** `value instanceof type`, whichever copy made the value. Classes made of ours are classes like any other. */
+/** `value instanceof type`, whichever copy made the value. Subclasses that an application declares use plain `instanceof`. */
 export const isBranded = (type: ErrorClass, value: unknown): boolean => {
   const symbol = brands.get(type)
   return symbol ? symbol in Object(value) : Function.prototype[Symbol.hasInstance].call(type, value)

@@ -1,33 +1,33 @@
 /**
- * A call under way: a promise of its result, with how it was answered.
+ * A call of an operation: a promise of its result that also gives the response.
  *
  * Guarantees:
- * - The request is sent once, when the call is made (a list's when it is first looked at), however often it is awaited.
- * - The idempotency key is known before the outcome is.
- * - A failure that nobody awaits is an unhandled rejection, as with any promise.
+ * - The request is sent once, however often the call is awaited: immediately, or for a list when it is first used.
+ * - The idempotency key is known before the call settles.
+ * - A rejection that nobody handles is an unhandled rejection, as with any promise.
  */
 
-/** How a call was answered. */
+/** The HTTP response to a call. */
 export interface ResponseInfo {
   /** HTTP status. */
   readonly status: number
-  /** The answer's headers. */
+  /** Response headers. */
   readonly headers: ResponseHeaders
-  /** `X-Request-Id`: names the last attempt in the service's logs. */
+  /** `X-Request-Id` of the last attempt; quote it when you ask the service's operators. */
   readonly requestId: string
-  /** The key of a creation, yours or the one that was made for it. */
+  /** The idempotency key of a creation: yours, or the generated one. */
   readonly idempotencyKey?: string
-  /** True where the key was used before: the resource is as it is now. */
+  /** True if an earlier call with this key created the resource. It is returned in its current state. */
   readonly replayed: boolean
-  /** How often the request was sent, 1 or more. */
+  /** How many times the request was sent: 1 or more. */
   readonly attempts: number
 }
 
-/** The headers of an answer, as far as every `fetch` has them. */
+/** Response headers: the part of `Headers` that every `fetch` implements. */
 export interface ResponseHeaders {
-  /** The value of a header, whatever its case. */
+  /** The value of a header, or null. Names are case-insensitive. */
   get(name: string): string | null
-  /** Calls back with each value and name. */
+  /** Calls `each` for every header. */
   forEach(each: (value: string, name: string) => void): void
 }
 
@@ -35,52 +35,52 @@ export interface ResponseHeaders {
 export interface WithResponse<T> {
   /** The result. */
   readonly data: T
-  /** How it was answered. */
+  /** The HTTP response. */
   readonly response: ResponseInfo
 }
 
-/** What every call takes; what is absent is as in `new Payments`. */
+/** Options of any call. They override those of `new Payments`. */
 export interface RequestOptions {
-  /** Ends the call, its waits between attempts included, with `AbortError`. */
+  /** Aborts the call, including its waits between attempts. The call rejects with `AbortError`. */
   readonly signal?: AbortSignal | undefined
-  /** The time that each attempt has until its whole answer is there, in milliseconds. */
+  /** Time limit of each attempt, including its response body, in milliseconds. */
   readonly timeoutMs?: number | undefined
-  /** How often the request is sent again at most. */
+  /** Maximum number of retries. */
   readonly maxRetries?: number | undefined
-  /** Further headers. `X-Api-Key` and `Idempotency-Key` are refused: they have options of their own. */
+  /** Extra headers. `X-Api-Key` and `Idempotency-Key` are rejected: use `apiKey` and `idempotencyKey`. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** What a creation takes. */
+/** Options of a creation. */
 export interface CreateOptions extends RequestOptions {
   /**
-   * 8 to 255 visible ASCII characters, unique per operation. Best made from what is paid for (`order-1001`), so that it
-   * outlives this process. Without one, a UUID is made for the call and kept over its retries.
+   * 8 to 255 visible ASCII characters, unique per operation. Derive it from your own data (`order-1001`), so that a
+   * restarted process repeats the same creation. Without it, the client generates a UUID for the call and its retries.
    */
   readonly idempotencyKey?: string | undefined
   /**
-   * What to do where the key was used before and what is stored under it differs from these params: reject with
-   * `ReplayMismatchError`, or return what is stored. `"reject"` when absent.
+   * What to do if the key already created a resource from other params: `"reject"` with `ReplayMismatchError` (default),
+   * or `"return"` the stored resource.
    */
   readonly onReplayMismatch?: "reject" | "return" | undefined
 }
 
-/** A promise of a result; `await` it, or its `withResponse()`. */
+/** A promise of a result. `await` it, or `await call.withResponse()`. */
 export class Call<T> implements Promise<T> {
   readonly [Symbol.toStringTag] = "Call"
-  /** The key under which a creation can be repeated; known before the outcome is. */
+  /** The key to repeat this creation with. Only creations have one. */
   declare readonly idempotencyKey?: string
-  readonly #answered: () => Promise<WithResponse<T>>
+  readonly #settled: () => Promise<WithResponse<T>>
 
   /** @internal */
-  constructor(answered: () => Promise<WithResponse<T>>, idempotencyKey?: string | undefined) {
-    this.#answered = answered
+  constructor(settled: () => Promise<WithResponse<T>>, idempotencyKey?: string | undefined) {
+    this.#settled = settled
     if (idempotencyKey !== undefined) this.idempotencyKey = idempotencyKey
   }
 
-  /** The result, with status, headers, request id, idempotency key and number of attempts. */
+  /** The result with its response: status, headers, request id, idempotency key, number of attempts. */
   withResponse(): Promise<WithResponse<T>> {
-    return this.#answered()
+    return this.#settled()
   }
 
   // oxlint-disable-next-line unicorn/no-thenable -- a call is a promise
@@ -88,7 +88,7 @@ export class Call<T> implements Promise<T> {
     onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
     onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null
   ): Promise<A | B> {
-    return this.#answered()
+    return this.#settled()
       .then(({ data }) => data)
       .then(onFulfilled, onRejected)
   }

@@ -1,40 +1,40 @@
 /**
- * Why a call failed: one class for each way, all of them `PaymentsError`.
+ * The errors of a call: one class per cause, all of them `PaymentsError`.
  *
  * Guarantees:
  * - An error carries what is needed to repeat the call (`idempotencyKey`) and to ask about it (`requestId`).
- * - No error shows what was sent: no API key, no secret, no body of a request.
- * - `instanceof` holds across copies of this package, so that ESM and CommonJS in one process agree.
+ * - No error contains what was sent: no API key, no secret, no request body.
+ * - `instanceof` works across copies of this package, such as ESM and CommonJS in one process.
  */
 import { brand, isBranded } from "./Brand.ts"
 import type { Charge, ErrorCode, ErrorFields, Payout } from "./generated/Resources.ts"
 
-/** What is known of a call, whatever became of it. */
-export interface CallFacts {
+/** The call that failed. */
+export interface CallInfo {
   /** Group and name of the operation: `charges.create`. */
   readonly operation: string
-  /** The key under which a creation can be repeated; only on creations. */
+  /** The idempotency key to repeat a creation with. Only creations have one. */
   readonly idempotencyKey?: string
-  /** `X-Request-Id` of the last attempt: names it in the service's logs. */
+  /** `X-Request-Id` of the last attempt; quote it when you ask the service's operators. */
   readonly requestId?: string
-  /** How often the request was sent; 0 when it never was. */
+  /** How many times the request was sent; 0 if never. */
   readonly attempts: number
 }
 
-/** Any failure of a call. A creation that failed may still have been carried out: repeat it with `idempotencyKey`. */
-export class PaymentsError extends Error implements CallFacts {
+/** Any failure of a call. A creation that failed may still have been processed: repeat it with its `idempotencyKey`. */
+export class PaymentsError extends Error implements CallInfo {
   /** Group and name of the operation: `charges.create`. */
   declare readonly operation: string
-  /** The key under which a creation can be repeated; only on creations. */
+  /** The idempotency key to repeat a creation with. Only creations have one. */
   declare readonly idempotencyKey?: string
-  /** `X-Request-Id` of the last attempt: names it in the service's logs. */
+  /** `X-Request-Id` of the last attempt; quote it when you ask the service's operators. */
   declare readonly requestId?: string
-  /** How often the request was sent; 0 when it never was. */
+  /** How many times the request was sent; 0 if never. */
   declare readonly attempts: number
 
-  constructor(message: string, facts: CallFacts, options?: { readonly cause?: unknown }) {
+  constructor(message: string, call: CallInfo, options?: { readonly cause?: unknown }) {
     super(message, options)
-    Object.assign(this, facts)
+    Object.assign(this, call)
   }
 
   /** @internal */
@@ -42,110 +42,110 @@ export class PaymentsError extends Error implements CallFacts {
     return isBranded(this, value)
   }
 
-  /** The facts, for a log. */
+  /** The error's fields, for logs. */
   toJSON(): object {
     return { ...this, name: this.name, message: this.message }
   }
 }
 
-/** The call was made wrongly and nothing was sent: an option, an id, or params that cannot be written as JSON. */
+/** An option, id or param is invalid. Nothing was sent. */
 export class UsageError extends PaymentsError {}
 
 /**
- * Why there was no answer. `not-sent`: no attempt reached the service, so nothing was done. `lost`: the connection broke,
- * and the service may have carried out the call. `malformed`: what came is no whole answer of the service, which may have
- * carried out the call.
+ * Why there is no response. `not-sent`: no attempt reached the service, nothing was processed. `lost`: the connection broke;
+ * the service may have processed the call. `malformed`: the response is incomplete or not the service's; the service may
+ * have processed the call.
  */
-export type ConnectionFailure = "not-sent" | "lost" | "malformed"
+export type ConnectionErrorReason = "not-sent" | "lost" | "malformed"
 
-/** No answer: the connection failed or broke off before one, or what came was no whole answer of the service. */
+/** There is no usable response: the connection failed or broke, or the response is incomplete or not the service's. */
 export class ConnectionError extends PaymentsError {
-  /** What is known of it: whether anything was sent at all. */
-  declare readonly reason: ConnectionFailure
-  /** The code of the transport's error, where it has one: `ECONNREFUSED`. */
+  /** Whether the request may have reached the service. */
+  declare readonly reason: ConnectionErrorReason
+  /** The transport's error code, if any: `ECONNREFUSED`. */
   declare readonly causeCode?: string
 }
 
-/** No whole answer within the time of an attempt. */
+/** An attempt took longer than `timeoutMs`. */
 export class TimeoutError extends PaymentsError {
-  /** The time that each attempt had, in milliseconds. */
+  /** The time limit of each attempt, in milliseconds. */
   declare readonly timeoutMs: number
 }
 
-/** The caller's `signal` ended the call; `cause` is its reason. */
+/** The call's `signal` aborted it. `cause` is the signal's reason. */
 export class AbortError extends PaymentsError {}
 
-/** `waitUntil` gave up: its time is over, or the charge or payout can no longer become as wanted. */
+/** `waitUntil` gave up: `maxWaitMs` has passed, or the condition can no longer be met. */
 export class WaitError extends PaymentsError {
-  /** The charge as it was read last, by `charges.waitUntil`. */
+  /** The charge as last read, from `charges.waitUntil`. */
   declare readonly charge?: Charge
-  /** The payout as it was read last, by `payouts.waitUntil`. */
+  /** The payout as last read, from `payouts.waitUntil`. */
   declare readonly payout?: Payout
 }
 
 /**
- * The idempotency key was used before, for something else: what the service has under it differs from what was sent.
- * Nothing was created. Use another key, or `onReplayMismatch: "return"` to get what is there.
+ * The idempotency key already created a resource from other params. Nothing was created now. Use another key, or
+ * `onReplayMismatch: "return"` to get the stored resource.
  */
 export class ReplayMismatchError extends PaymentsError {
-  /** What differs, by the names of the params: `amount`, `customer.document`. */
+  /** The names of the params that differ: `amount`, `customer.document`. */
   declare readonly fields: ReadonlyArray<string>
-  /** The charge or payout that the key names. */
+  /** The charge or payout that the key created. */
   declare readonly data: Charge | Payout
-  /** The key, which names another creation. */
+  /** The key, which belongs to `data`. */
   declare readonly idempotencyKey: string
 }
 
-/** What an answer with an error says. */
+/** The fields of an error response. */
 export interface ApiErrorFields {
   /** HTTP status. */
   readonly status: number
-  /** What to branch on. One that this release does not know is possible; `UNKNOWN` where the body names none. */
+  /** The error code to branch on. Later releases may add codes. `UNKNOWN` if the body has none. */
   readonly code: ErrorCode | (string & Record<never, never>)
-  /** Failed fields, required scopes or unknown events; empty where there is nothing to list. */
+  /** Invalid fields, required scopes or unknown events; empty if the error lists nothing. */
   readonly details: ReadonlyArray<string>
-  /** The charge that was stored as `failed`, where the acquirer refused it. */
+  /** The id of the `failed` charge, if the acquirer rejected it. */
   readonly charge_id?: string
-  /** How long the service asks to wait before another try, in milliseconds. */
+  /** The wait that the service asks for before a retry, in milliseconds. */
   readonly retryAfterMs?: number
-  /** The body as it came: parsed, or its text where it is no JSON; `undefined` where it broke off. */
+  /** The parsed body, or its text if it is not JSON; `undefined` if it is incomplete. */
   readonly body: unknown
 }
 
 /**
- * The service answered with an error. `message` is for humans: code, failed fields or reason, status and request id.
- * Branch on `code`, best with `isCode`.
+ * The service answered with an error. `message` is for humans: code, invalid fields or explanation, status and request id.
+ * Branch on `code`, with `isCode`.
  */
 export class ApiError extends PaymentsError implements ApiErrorFields {
   /** HTTP status. */
   declare readonly status: number
-  /** What to branch on. One that this release does not know is possible; `UNKNOWN` where the body names none. */
+  /** The error code to branch on. Later releases may add codes. `UNKNOWN` if the body has none. */
   declare readonly code: ApiErrorFields["code"]
-  /** Failed fields, required scopes or unknown events; empty where there is nothing to list. */
+  /** Invalid fields, required scopes or unknown events; empty if the error lists nothing. */
   declare readonly details: ReadonlyArray<string>
-  /** The charge that was stored as `failed`, where the acquirer refused it. */
+  /** The id of the `failed` charge, if the acquirer rejected it. */
   declare readonly charge_id?: string
-  /** How long the service asks to wait before another try, in milliseconds. */
+  /** The wait that the service asks for before a retry, in milliseconds. */
   declare readonly retryAfterMs?: number
-  /** The body as it came: parsed, or its text where it is no JSON; `undefined` where it broke off. */
+  /** The parsed body, or its text if it is not JSON; `undefined` if it is incomplete. */
   declare readonly body: unknown
 }
 
-/** 400, 413, 422 and other 4xx: repeating does not help. */
+/** 400, 413, 422 and other 4xx: change the request. Repeating it does not help. */
 export class InvalidRequestError extends ApiError {}
 /** 401: the API key is missing or not accepted. */
 export class AuthenticationError extends ApiError {}
-/** 403: the API key lacks a scope; `details` names it. */
+/** 403: the API key lacks the scopes in `details`. */
 export class PermissionError extends ApiError {}
-/** 404: it does not exist in this account. */
+/** 404: the resource does not exist in this account. */
 export class NotFoundError extends ApiError {}
-/** 429: too many requests; `retryAfterMs` says when to come back. */
+/** 429: too many requests. Wait `retryAfterMs` before the next one. */
 export class RateLimitError extends ApiError {}
-/** 5xx: the whole call may be repeated with the same idempotency key. */
+/** 5xx: the service failed. Repeat the call with the same idempotency key. */
 export class ServerError extends ApiError {}
 
 /**
- * Whether an error is an answer with this code. Narrows to the fields that the code brings.
+ * Whether an error is an `ApiError` with this code. Narrows to the fields that come with the code.
  *
  * @example
  * ```ts
@@ -157,7 +157,7 @@ export class ServerError extends ApiError {}
  *   await payments.payouts.create({ amount: 50_000, pix_key_type: "email", pix_key: "ana@example.com" })
  * } catch (error) {
  *   if (!isCode(error, "INSUFFICIENT_BALANCE")) throw error
- *   console.log("not enough money yet")
+ *   console.log("not enough balance yet")
  * }
  * ```
  */
@@ -167,10 +167,10 @@ export const isCode = <const C extends ApiErrorFields["code"]>(
 ): error is ApiError & { readonly code: C } & (C extends ErrorCode ? ErrorFields[C] : unknown) =>
   error instanceof ApiError && error.code === code
 
-/** The error of an answer. */
-export const apiError = (fields: ApiErrorFields & { readonly message: string }, facts: CallFacts): ApiError => {
+/** Makes the error of an error response, of the class for its status. */
+export const apiError = (fields: ApiErrorFields & { readonly message: string }, call: CallInfo): ApiError => {
   const { message, ...rest } = fields
-  return Object.assign(new (classOf(rest.status))(message, facts), rest)
+  return Object.assign(new (classOf(rest.status))(message, call), rest)
 }
 
 const classOf = (status: number): typeof ApiError => {

@@ -1,48 +1,48 @@
 /**
- * What can be watched of a client: every attempt, its answer, and every wait before another.
+ * Hooks: functions that observe attempts, responses and retries.
  *
- * Guarantees: hooks see no key, no header and no body; one that fails disturbs no call.
+ * Guarantees: hooks receive no API key, header or body. A hook that throws or rejects does not affect the call.
  */
 import type { PaymentsError } from "./Errors.ts"
 
-/** An attempt at a call. */
+/** One attempt of a call. */
 export interface AttemptInfo {
   /** Group and name of the operation: `charges.create`. */
   readonly operation: string
-  /** The HTTP verb. */
+  /** HTTP method. */
   readonly method: string
-  /** The whole address. */
+  /** The complete URL. */
   readonly url: string
-  /** 1 for the first. */
+  /** 1 for the first attempt. */
   readonly attempt: number
   /** `X-Request-Id` of this attempt. */
   readonly requestId: string
-  /** The key of a creation. */
+  /** The idempotency key of a creation. */
   readonly idempotencyKey?: string
 }
 
-/** Functions that are called as a call proceeds. */
+/** Functions that the client calls during a call. */
 export interface Hooks {
   /** Before an attempt is sent. */
   readonly onRequest?: ((attempt: AttemptInfo) => void) | undefined
-  /** After an answer came, an error of the service included. `durationMs` counts from sending. */
+  /** After a response, including error responses. `durationMs` counts from sending. */
   readonly onResponse?:
     | ((attempt: AttemptInfo & { readonly status: number; readonly durationMs: number }) => void)
     | undefined
-  /** After an attempt ended without a whole answer: its connection failed, its time was over, or its caller aborted it. */
+  /** After an attempt without a complete response: connection error, timeout or abort. */
   readonly onFailure?:
     | ((attempt: AttemptInfo & { readonly error: PaymentsError; readonly durationMs: number }) => void)
     | undefined
-  /** Before waiting `delayMs` milliseconds to send again, because of `error`. */
+  /** Before the wait of `delayMs` milliseconds that precedes a retry. `error` is why it is retried. */
   readonly onRetry?:
     | ((attempt: AttemptInfo & { readonly error: PaymentsError; readonly delayMs: number }) => void)
     | undefined
 }
 
-/** Tells a hook. */
-export const tell = <A>(hook: ((info: A) => unknown) | undefined, info: A): void => {
+/** Calls a hook and ignores its failures. */
+export const runHook = <A>(hook: ((info: A) => unknown) | undefined, info: A): void => {
   if (hook === undefined) return
-  // A promise takes what is thrown, now or later.
+  // The promise catches a throw and a rejection alike.
   new Promise((resolve) => {
     resolve(hook(info))
   }).catch(() => {})

@@ -1,29 +1,29 @@
 /**
- * A list: a promise of its first page, an iteration over all its items, or an array of the first so many.
+ * A call of a list: a promise of its first page, an async iterator over all items, or an array of the first items.
  *
- * Guarantees: pages are asked for one after the other, each when it is needed; the iteration ends as `Walk` says.
+ * Guarantees: a page is requested when it is needed, one at a time. Iteration ends as `Pagination` describes.
  */
 import { Call, type WithResponse } from "./Call.ts"
 import { UsageError } from "./Errors.ts"
 import type { Page } from "./generated/Resources.ts"
-import { LARGEST_PAGE, startWalk } from "./Walk.ts"
+import { MAX_PAGE_SIZE, startPagination } from "./Pagination.ts"
 
-/** Where a page begins, and how much it holds. */
+/** The pagination parameters of a list. */
 export interface PageQuery {
-  /** Items on a page, 1 to 100. */
+  /** Items per page, 1 to 100. */
   readonly limit?: number | undefined
   /** The id of the last item of the previous page. */
   readonly starting_after?: string | undefined
 }
 
-/** A page that leads to the next one. */
+/** A page, with access to the next one. */
 export interface ListPage<Item> extends Page<Item> {
-  /** The next page, under the same query; `undefined` at the end of the list. */
+  /** Requests the next page with the same filters; `undefined` on the last page. */
   getNextPage(): PageCall<Item> | undefined
 }
 
 /**
- * `await` gives the first page; `for await` every item of every page.
+ * `await` gives the first page. `for await` gives every item of every page.
  *
  * @example
  * ```ts
@@ -46,25 +46,28 @@ export class PageCall<Item> extends Call<ListPage<Item>> implements AsyncIterabl
     let first: Promise<WithResponse<ListPage<Item>>> | undefined
     super(
       () =>
-        (first ??= fetchPage(query).then(({ data, response }) => ({ data: linked(data, query, fetchPage), response })))
+        (first ??= fetchPage(query).then(({ data, response }) => ({
+          data: withNextPage(data, query, fetchPage),
+          response
+        })))
     )
     this.#query = query
     this.#fetchPage = fetchPage
   }
 
-  /** Every page, the first one first, of 100 items unless the query says otherwise. Each time from the start. */
+  /** Every page, starting from the first. Pages have 100 items unless the query sets `limit`. */
   async *pages(): AsyncGenerator<Page<Item>, void, undefined> {
-    const judge = startWalk()
+    const cursorAfter = startPagination()
     const query: { limit: number; starting_after?: string | undefined } = {
       ...this.#query,
-      limit: this.#query.limit ?? LARGEST_PAGE
+      limit: this.#query.limit ?? MAX_PAGE_SIZE
     }
     while (true) {
       const page = (await this.#fetchPage(query)).data
-      const step = judge(page)
-      if (step) yield page
-      if (step?.next === undefined) return
-      query.starting_after = step.next
+      const cursor = cursorAfter(page)
+      if (cursor) yield page
+      if (cursor?.next === undefined) return
+      query.starting_after = cursor.next
     }
   }
 
@@ -73,15 +76,15 @@ export class PageCall<Item> extends Call<ListPage<Item>> implements AsyncIterabl
   }
 
   /**
-   * The first `limit` items, over as many pages as it takes. The bound is yours to name: a list may be long.
+   * The first `limit` items, from as many pages as needed. `limit` is required because a list may be long.
    *
-   * @throws {UsageError} when `limit` is not a whole number above 0
+   * @throws {UsageError} if `limit` is not a whole number above 0
    */
   async toArray({ limit }: { readonly limit: number }): Promise<Array<Item>> {
     if (!Number.isSafeInteger(limit) || limit < 1) {
       throw new UsageError("limit must be a whole number above 0", { operation: "toArray", attempts: 0 })
     }
-    const size = this.#query.limit ?? Math.min(limit, LARGEST_PAGE)
+    const size = this.#query.limit ?? Math.min(limit, MAX_PAGE_SIZE)
     const items: Array<Item> = []
     for await (const item of new PageCall({ ...this.#query, limit: size }, this.#fetchPage)) {
       items.push(item)
@@ -91,12 +94,12 @@ export class PageCall<Item> extends Call<ListPage<Item>> implements AsyncIterabl
   }
 }
 
-/** Asks for a page. */
+/** Requests one page. */
 type FetchPage<Item> = (query: PageQuery) => Promise<WithResponse<Page<Item>>>
 
-/** The page, with the way to the next one where `JSON.stringify` and comparisons do not see it. */
-const linked = <Item>(page: Page<Item>, query: PageQuery, fetchPage: FetchPage<Item>): ListPage<Item> => {
-  const { next } = startWalk(query.starting_after)(page) ?? {}
+/** Adds `getNextPage` to a page. It is not enumerable, so that `JSON.stringify` and comparisons ignore it. */
+const withNextPage = <Item>(page: Page<Item>, query: PageQuery, fetchPage: FetchPage<Item>): ListPage<Item> => {
+  const { next } = startPagination(query.starting_after)(page) ?? {}
   const getNextPage = () =>
     next === undefined ? undefined : new PageCall({ ...query, starting_after: next }, fetchPage)
   return Object.defineProperty(page, "getNextPage", { value: getNextPage }) as ListPage<Item>

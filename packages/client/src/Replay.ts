@@ -1,33 +1,36 @@
 /**
- * Whether a replayed creation is the one that was sent; what both clients check.
+ * Checks whether a replayed creation is the one that was sent. Used by both clients.
  *
- * Guarantees: amount, reference, key type, key and documents are compared as the domain normalises them. What the answer
- * does not show is not compared, nor is a document that was not sent: the service may come to fill it in.
+ * Guarantees: amount, reference, Pix key type, Pix key and documents are compared after the domain's normalisation. A field
+ * that the response lacks is not compared, nor a document that was not sent, because the service may fill it in.
  *
- * Why here: the service answers a repeated key with what is stored under it, whatever the body says (payments-api-v1.md
- * "Idempotency"). Only the sender knows what it meant.
+ * Why: the service answers a repeated key with the stored resource, whatever the body says (IDEM-4). Only the sender knows
+ * what it meant to create.
  */
 
-/** The params that differ from what came back, by name. */
-export const differences = (sent: unknown, came: unknown): ReadonlyArray<string> => {
-  const [params, stored] = [flat(sent), flat(came)]
-  const normal = (name: string, value: unknown): unknown => {
+/** The names of the params that differ from the stored resource. */
+export const replayDifferences = (params: unknown, stored: unknown): ReadonlyArray<string> => {
+  const [sent, received] = [flatten(params), flatten(stored)]
+  const normalize = (name: string, value: unknown): unknown => {
     if (typeof value !== "string" || name === "reference") return value
-    // As `parseDocument` and `parsePixKey` of the domain decode what passes them.
-    const isDocument = name !== "pix_key" || /^(cpf|cnpj)$/.test(`${params["pix_key_type"]}`)
+    // Same result as the domain's `parseDocument` and `parsePixKey` for valid values.
+    const isDocument = name !== "pix_key" || /^(cpf|cnpj)$/.test(`${sent["pix_key_type"]}`)
     return isDocument ? value.replace(/[.\-/ ]/g, "").toUpperCase() : value.toLowerCase()
   }
   return COMPARED.filter((name) => {
-    const one = normal(name, params[name] ?? (name === "reference" ? null : undefined))
-    const other = normal(name, stored[name])
-    return one !== undefined && other !== undefined && one !== other
+    const ours = normalize(name, sent[name] ?? (name === "reference" ? null : undefined))
+    const theirs = normalize(name, received[name])
+    return ours !== undefined && theirs !== undefined && ours !== theirs
   })
 }
 
-/** The refusal of a charge that failed at its creation, as its first answer had it; `undefined` of any other. */
-export const refusedCharge = (came: unknown): object | undefined => {
-  const { failure_reason, id, object, pix, status } = Object(came)
-  // One that failed later had been shown to a payer first.
+/**
+ * The error body that the acquirer's rejection had, if the replayed resource is a charge that was rejected at creation
+ * (CHG-3, IDEM-6); else `undefined`.
+ */
+export const acquirerRejection = (stored: unknown): object | undefined => {
+  const { failure_reason, id, object, pix, status } = Object(stored)
+  // A charge that failed later has a BR code.
   return object === "charge" && status === "failed" && !Object(pix).br_code
     ? { code: "ACQUIRER_REJECTED", message: failure_reason, charge_id: id }
     : undefined
@@ -35,8 +38,8 @@ export const refusedCharge = (came: unknown): object | undefined => {
 
 const COMPARED = ["amount", "reference", "customer.document", "pix_key_type", "pix_key", "recipient_document"]
 
-/** Params and resources under the names of params. */
-const flat = (value: unknown): Readonly<Record<string, unknown>> => {
+/** Params and resources with the names of params. */
+const flatten = (value: unknown): Readonly<Record<string, unknown>> => {
   const { customer, recipient, ...rest } = Object(value)
   return { "customer.document": customer?.document, recipient_document: recipient?.document, ...rest, ...recipient }
 }

@@ -1,40 +1,41 @@
 /**
- * Whether and when a request is sent again, and what an answer says of the attempts before it.
+ * Retry policy: which responses are retried, after what delay, and what a response says about earlier attempts.
  *
- * Guarantees: what may have been carried out is repeated only where repeating is safe: reads, changes that say how
- * things are to be, and creations under an idempotency key. A creation that takes no key is repeated after 429 alone:
- * every other answer may come after its commit. What the service refused (4xx but 408 and 429) is never repeated, nor does it
- * matter how much of the refusal arrived. Delays are random over their whole range, so that clients that failed together
- * do not come back together; where the service asks for a wait, chance comes on top of it, up to a quarter more.
+ * Guarantees:
+ * - A request that may have been processed is retried only if that is safe: reads, PATCH, DELETE, and creations with an
+ *   idempotency key.
+ * - A POST without a key is retried only after 429. Every other response may come after its commit.
+ * - A 4xx other than 408 and 429 is never retried, even if its body is incomplete.
+ * - Delays are random over their whole range (full jitter). After `Retry-After` the jitter is added: up to a quarter more.
  *
- * Source: payments-api-v1.md "Errors" (500 and time-outs: repeat with the same key), "Limits" (429: back off).
+ * Rules: IDEM-9 (repeat with the same key), ERR-9 (503), ERR-10 and ERR-15 (429).
  */
 
-/** The longest that `Retry-After` is waited for; who asks for more gets the error at once. */
+/** The longest `Retry-After` that the client waits for. With a longer one, the call fails at once. */
 export const MAX_RETRY_AFTER_MS = 60_000
 
-/** Statuses of which a request may be sent again: 408 and 52x are of proxies that gave up on the service. */
+/** Whether a response with this status is retried. 408 and 52x come from proxies that gave up on the service. */
 export const isRetryable = (status: number, isRepeatable: boolean): boolean =>
   status === 429 || (isRepeatable && /^(408|50[0234]|52.)$/.test(`${status}`))
 
-/** Whether a call may have been carried out although it was answered so. */
-export const isUncertain = (status: number): boolean => status === 408 || status >= 500
+/** Whether the request may have been processed despite this error status. */
+export const isOutcomeUnknown = (status: number): boolean => status === 408 || status >= 500
 
 /**
- * Whether an answer says that what was to be removed is gone by an earlier attempt, of which no result came. Only the
- * service can say so, by its code: the 404 of a proxy is about a path.
+ * Whether an error response means that an earlier attempt already deleted the resource. Only the service's own code counts:
+ * a proxy's 404 may be about the path.
  */
-export const isRemoved = (method: string, code: unknown, mayBeDone: boolean): boolean =>
+export const isAlreadyDeleted = (method: string, code: unknown, mayBeDone: boolean): boolean =>
   mayBeDone && method === "DELETE" && code === "WEBHOOK_NOT_FOUND"
 
 /**
- * How long to wait after an attempt, in milliseconds: what the service asks for, and full jitter on top: from 0 to half a
- * second, doubled with each attempt, 8 seconds at most, or to a quarter of what is asked for where that is longer.
+ * The delay before the next attempt, in milliseconds: `Retry-After` plus jitter. The jitter is at most half a second,
+ * doubled with each attempt up to 8 s, or a quarter of `Retry-After` if that is longer.
  */
-export const delayMs = (attempt: number, askedMs: number, random: number): number =>
-  askedMs + Math.floor(random * Math.max(askedMs / 4, Math.min(MAX_BACKOFF_MS, BASE_BACKOFF_MS * 2 ** (attempt - 1))))
+export const retryDelayMs = (attempt: number, afterMs: number, random: number): number =>
+  afterMs + Math.floor(random * Math.max(afterMs / 4, Math.min(MAX_BACKOFF_MS, BASE_BACKOFF_MS * 2 ** (attempt - 1))))
 
-/** Milliseconds that a `Retry-After` header asks for, in seconds or as a date; `undefined` where it says nothing. */
+/** Parses `Retry-After`, in seconds or as a date, into milliseconds; `undefined` if it is missing or malformed. */
 export const retryAfterMs = (header: string | null, nowMs: number): number | undefined => {
   if (header === null || header === "") return undefined
   const ms = /^[0-9]+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - nowMs

@@ -1,64 +1,71 @@
 /**
- * How an operation becomes requests, and their answers a result or one error.
+ * Sends an operation: requests, retries, and a result or one error.
  *
  * Guarantees:
- * - One call has one idempotency key, whatever its attempts; a creation is never repeated without it, but after 429.
- * - A refusal is known by its status, whether its body arrives or not; a charge that was refused to an earlier attempt of
- *   the call is refused to the call.
- * - A replay of another creation is an error.
- * - Redirects are not followed: the API key goes to the address it was meant for and to no other, and is shown nowhere.
+ * - All attempts of a call have the same idempotency key. A POST without a key is retried only after 429.
+ * - The status decides whether a response is an error, even if its body is incomplete.
+ * - A charge that the acquirer rejected in an earlier attempt of the call rejects the call (CHG-3).
+ * - A replay of a creation with other params is an error.
+ * - Redirects are not followed, so the API key goes to no other host. No error or hook contains it.
  */
-import { bounded, type Ended, sleep } from "./Bounded.ts"
 import type { CreateOptions, ResponseHeaders, WithResponse } from "./Call.ts"
+import { connectionFailure, nextStep } from "./ConnectionFailure.ts"
 import {
   AbortError,
   ApiError,
   apiError,
-  type CallFacts,
+  type CallInfo,
   ConnectionError,
   PaymentsError,
   ReplayMismatchError,
   TimeoutError,
   UsageError
 } from "./Errors.ts"
-import { doubt, failureOf } from "./Failure.ts"
 import { type Route, version } from "./generated/Routes.ts"
-import { type AttemptInfo, type Hooks, tell } from "./Hooks.ts"
-import { isSegment, whatIsWrong, wrongKey } from "./Limits.ts"
-import { isWhole, refusalOf } from "./Refusal.ts"
-import { differences, refusedCharge } from "./Replay.ts"
-import { delayMs, isRemoved, isRetryable, isUncertain, MAX_RETRY_AFTER_MS, retryAfterMs } from "./Retry.ts"
+import { type AttemptInfo, type Hooks, runHook } from "./Hooks.ts"
+import { acquirerRejection, replayDifferences } from "./Replay.ts"
+import { apiErrorFields, isComplete } from "./ResponseBody.ts"
+import {
+  isAlreadyDeleted,
+  isOutcomeUnknown,
+  isRetryable,
+  MAX_RETRY_AFTER_MS,
+  retryAfterMs,
+  retryDelayMs
+} from "./Retry.ts"
+import { type Interruption, sleep, withTimeout } from "./Timeout.ts"
+import { apiKeyProblem, isPathSegment, optionsProblem } from "./Validation.ts"
 
-/** What is asked of a `fetch`. */
+/** What the client passes to `fetch`. */
 export interface FetchInit {
-  /** The HTTP verb. */
+  /** HTTP method. */
   readonly method: string
   /** Names in lower case. */
   readonly headers: Record<string, string>
-  /** JSON; absent where there is none. */
+  /** JSON; absent if the request has no body. */
   readonly body?: string
   /** Redirects are not followed. */
   readonly redirect: "manual"
-  /** Ends the attempt. */
+  /** Aborts the attempt. */
   readonly signal: AbortSignal
 }
 
-/** What is read of an answer. */
+/** What the client reads of a response. */
 export interface FetchResponse {
   /** Whether the status is 2xx. */
   readonly ok: boolean
   /** HTTP status. */
   readonly status: number
-  /** The answer's headers. */
+  /** Response headers. */
   readonly headers: ResponseHeaders
-  /** The whole body. */
+  /** The complete body. */
   text(): Promise<string>
 }
 
-/** What sends a request: the global `fetch`, that of a library such as undici, or a wrapper of one. */
+/** A function that sends a request: the global `fetch`, that of a library such as undici, or a wrapper. */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>
 
-/** What all calls of a client share. */
+/** The settings of a client. */
 export interface Config {
   readonly apiKey: string | (() => string | Promise<string>)
   readonly baseUrl: string
@@ -69,7 +76,7 @@ export interface Config {
   readonly hooks: Hooks
 }
 
-/** An operation, and what it is called with. */
+/** An operation with its arguments. */
 export interface Operation {
   /** `charges.create` */
   readonly name: string
@@ -80,123 +87,128 @@ export interface Operation {
   readonly idempotencyKey?: string | undefined
 }
 
-/** Sends an operation, again where that helps. */
+/** Sends an operation, with retries. */
 export const send = async <T>(
   config: Config,
   operation: Operation,
   options: CreateOptions
 ): Promise<WithResponse<T>> => {
   const { idempotencyKey, name, route } = operation
+  const { method } = route
   const { signal } = options
   const keyed = idempotencyKey && { idempotencyKey }
   const identity = { operation: name, ...keyed }
-  let facts: CallFacts = { ...identity, attempts: 0 }
-  const usage = (message: string, options?: { readonly cause: unknown }) =>
-    new UsageError(`${name}: ${message}`, facts, options)
-  const aborted = () => new AbortError(`${name} was aborted`, facts, { cause: signal?.reason })
-  const goOn = () => {
-    if (signal?.aborted) throw aborted()
+  let call: CallInfo = { ...identity, attempts: 0 }
+  const usageError = (message: string, options?: { readonly cause: unknown }) =>
+    new UsageError(`${name}: ${message}`, call, options)
+  const abortError = () => new AbortError(`${name} was aborted`, call, { cause: signal?.reason })
+  const throwIfAborted = () => {
+    if (signal?.aborted) throw abortError()
   }
 
   const timeoutMs = options.timeoutMs ?? config.timeoutMs
   const maxRetries = options.maxRetries ?? config.maxRetries
-  const extra = { ...config.headers, ...options.headers }
-  const wrong = whatIsWrong({ timeoutMs, maxRetries, idempotencyKey, headers: extra })
-  if (wrong) throw usage(wrong)
-  if (route.id && !isSegment(operation.id)) throw usage("the id is missing or malformed")
-  if (!route.path.startsWith("/")) throw usage("the path must begin with /")
+  const extraHeaders = { ...config.headers, ...options.headers }
+  const problem = optionsProblem({ timeoutMs, maxRetries, idempotencyKey, headers: extraHeaders })
+  if (problem) throw usageError(problem)
+  if (route.id && !isPathSegment(operation.id)) throw usageError("id is missing or invalid: pass the resource's id")
+  if (!route.path.startsWith("/")) throw usageError("the path must begin with /")
   let url: string
   let body: string | undefined
   try {
     url = urlOf(config.baseUrl, operation)
     body = JSON.stringify(operation.body)
   } catch {
-    // A circle, a bigint: the complaint may show what was to be sent.
-    throw usage("the params cannot be written as text")
+    // The original message may contain params.
+    throw usageError("params must be JSON: no BigInt, no circular reference")
   }
   const headers: Record<string, string> = {}
-  for (const [header, value] of Object.entries(extra)) headers[header.toLowerCase()] = value
+  for (const [header, value] of Object.entries(extraHeaders)) headers[header.toLowerCase()] = value
   Object.assign(
     headers,
     { accept: "application/json", "user-agent": `pix-payments-client/${version}` },
     body && { "content-type": "application/json" },
     idempotencyKey && { "idempotency-key": idempotencyKey }
   )
-  const isRepeatable = route.method !== "POST" || Boolean(idempotencyKey)
+  const isRepeatable = method !== "POST" || Boolean(idempotencyKey)
 
-  /** Whether an attempt may have been carried out although no result came of it. */
+  /** Whether an attempt without a result may have been processed. */
   let mayBeDone = false
   for (let attempt = 1; ; attempt++) {
     const sentId = crypto.randomUUID()
     headers["x-request-id"] = sentId
-    const info: AttemptInfo = { ...identity, method: route.method, url, attempt, requestId: sentId }
-    const onEnd = (ended: Ended) => {
-      if (ended === "aborted") return aborted()
-      const rest = doubt(route.method, facts.attempts > 0)
-      return Object.assign(new TimeoutError(`${name}: no answer within ${timeoutMs} ms${rest}`, facts), { timeoutMs })
+    const info: AttemptInfo = { ...identity, method, url, attempt, requestId: sentId }
+    const onInterrupt = (interruption: Interruption) => {
+      if (interruption === "aborted") return abortError()
+      // Before the first attempt, only the `apiKey` function can take this long.
+      const message = call.attempts
+        ? `no response within ${timeoutMs} ms${nextStep({ ...identity, method })}`
+        : `the apiKey function took longer than ${timeoutMs} ms; nothing was sent`
+      return Object.assign(new TimeoutError(`${name}: ${message}`, call), { timeoutMs })
     }
-    goOn()
+    throwIfAborted()
     const { apiKey } = config
     if (typeof apiKey === "function") {
-      const key = await bounded(async () => apiKey(), timeoutMs, signal, onEnd).catch((cause: unknown) => {
-        throw cause instanceof PaymentsError ? cause : usage("the function apiKey failed", { cause })
+      const key = await withTimeout(async () => apiKey(), timeoutMs, signal, onInterrupt).catch((cause: unknown) => {
+        throw cause instanceof PaymentsError ? cause : usageError("the apiKey function failed: see cause", { cause })
       })
-      const wrong = wrongKey(key)
-      if (wrong) throw usage(wrong)
+      const problem = apiKeyProblem(key)
+      if (problem) throw usageError(problem)
       headers["x-api-key"] = key
     } else headers["x-api-key"] = apiKey
-    tell(config.hooks.onRequest, info)
-    goOn()
-    // From here on it is sent: who ended it before is told of the attempts before.
-    facts = { ...identity, requestId: sentId, attempts: attempt }
+    runHook(config.hooks.onRequest, info)
+    throwIfAborted()
+    // From here on, errors count this attempt as sent.
+    call = { ...identity, requestId: sentId, attempts: attempt }
     const startedMs = performance.now()
 
     let error: PaymentsError
-    let answer: FetchResponse | undefined
-    let isAnswered = false
+    let received: FetchResponse | undefined
+    let hasResponse = false
     try {
-      const { response, text } = await bounded(
+      const { response, text } = await withTimeout(
         async (signal) => {
-          answer = await config.fetch(url, {
-            method: route.method,
+          received = await config.fetch(url, {
+            method,
             headers: { ...headers },
             redirect: "manual",
             signal,
             ...(body && { body })
           })
-          return { response: answer, text: await answer.text() }
+          return { response: received, text: await received.text() }
         },
         timeoutMs,
         signal,
-        onEnd
+        onInterrupt
       ).catch((failure: unknown) => {
-        if (failure instanceof AbortError || !answer || answer.ok) throw failure
-        return { response: answer, text: undefined }
+        // The status of an error response is enough: its body may be missing.
+        if (failure instanceof AbortError || !received || received.ok) throw failure
+        return { response: received, text: undefined }
       })
       const { status } = response
       const requestId = response.headers.get("x-request-id") ?? sentId
-      facts = { ...facts, requestId }
-      isAnswered = true
-      tell(config.hooks.onResponse, { ...info, requestId, status, durationMs: performance.now() - startedMs })
+      call = { ...call, requestId }
+      hasResponse = true
+      runHook(config.hooks.onResponse, { ...info, requestId, status, durationMs: performance.now() - startedMs })
       const parsed = parse(text)
-      if (!response.ok && !isRemoved(route.method, Object(parsed).code, mayBeDone)) {
+      if (!response.ok && !isAlreadyDeleted(method, Object(parsed).code, mayBeDone)) {
         // @effect-diagnostics-next-line globalDate:off -- there is no Effect here
-        const waitMs = retryAfterMs(response.headers.get("retry-after"), Date.now())
-        throw apiError(refusalOf(status, parsed ?? text, waitMs, name, requestId), facts)
+        const afterMs = retryAfterMs(response.headers.get("retry-after"), Date.now())
+        throw apiError(apiErrorFields(status, parsed ?? text, afterMs, name, requestId), call)
       }
-      if (!isWhole(route, status, text, parsed)) {
-        const message = `${name}: no whole answer of the service${doubt(route.method)}`
-        throw Object.assign(new ConnectionError(message, facts), { reason: "malformed" as const })
+      if (!isComplete(route, status, text, parsed)) {
+        const message = `${name}: the response is incomplete, or not the service's${nextStep(info)}`
+        throw Object.assign(new ConnectionError(message, call), { reason: "malformed" as const })
       }
       const replayed = response.headers.get("idempotent-replayed") === "true"
       if (replayed && body) {
-        const fields = options.onReplayMismatch === "return" ? [] : differences(JSON.parse(body), parsed)
+        const fields = options.onReplayMismatch === "return" ? [] : replayDifferences(JSON.parse(body), parsed)
         if (fields.length) {
-          const message = `${name}: the idempotency key was used before, with other params: ${fields.join(", ")}`
-          throw Object.assign(new ReplayMismatchError(message, facts), { fields, data: parsed })
+          const message = `${name}: the idempotencyKey was used before with other params (${fields.join(", ")}): use another`
+          throw Object.assign(new ReplayMismatchError(message, call), { fields, data: parsed })
         }
-        const refused = mayBeDone ? refusedCharge(parsed) : undefined
-        if (refused) throw apiError(refusalOf(422, refused, undefined, name, requestId), facts)
+        const rejection = mayBeDone ? acquirerRejection(parsed) : undefined
+        if (rejection) throw apiError(apiErrorFields(422, rejection, undefined, name, requestId), call)
       }
       return {
         data: (response.ok ? parsed : undefined) as T,
@@ -212,21 +224,21 @@ export const send = async <T>(
     } catch (cause) {
       if (cause instanceof PaymentsError) error = cause
       else {
-        const { message, ...known } = failureOf(name, route.method, cause, mayBeDone)
-        error = Object.assign(new ConnectionError(message, facts, { cause }), known)
+        const { message, ...fields } = connectionFailure(info, cause, mayBeDone)
+        error = Object.assign(new ConnectionError(message, call, { cause }), fields)
       }
-      if (!isAnswered) tell(config.hooks.onFailure, { ...info, error, durationMs: performance.now() - startedMs })
+      if (!hasResponse) runHook(config.hooks.onFailure, { ...info, error, durationMs: performance.now() - startedMs })
     }
 
     const answered = error instanceof ApiError ? error : undefined
     const isLost = error instanceof ConnectionError || error instanceof TimeoutError
-    const mayRepeat = answered ? isRetryable(answered.status, isRepeatable) : isLost && isRepeatable
-    const askedMs = answered?.retryAfterMs ?? 0
-    if (!mayRepeat || attempt > maxRetries || askedMs > MAX_RETRY_AFTER_MS) throw error
-    mayBeDone ||= answered ? isUncertain(answered.status) : Object(error).reason !== "not-sent"
-    const waitMs = delayMs(attempt, askedMs, Math.random())
-    tell(config.hooks.onRetry, { ...info, error, delayMs: waitMs })
-    await sleep(waitMs, signal, aborted)
+    const mayRetry = answered ? isRetryable(answered.status, isRepeatable) : isLost && isRepeatable
+    const afterMs = answered?.retryAfterMs ?? 0
+    if (!mayRetry || attempt > maxRetries || afterMs > MAX_RETRY_AFTER_MS) throw error
+    mayBeDone ||= answered ? isOutcomeUnknown(answered.status) : Object(error).reason !== "not-sent"
+    const delayMs = retryDelayMs(attempt, afterMs, Math.random())
+    runHook(config.hooks.onRetry, { ...info, error, delayMs })
+    await sleep(delayMs, signal, abortError)
   }
 }
 

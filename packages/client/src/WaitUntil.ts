@@ -1,133 +1,138 @@
 /**
- * Waits for a charge or a payout by polling, as seldom as the contract wants; what both clients do.
+ * Polls a charge or a payout until a condition is met. Used by both clients.
  *
  * Guarantees:
- * - It asks at once, then after 30 s, 60 s, 90 s and so on, each wait 30 s longer than the last. Where less than the next
- *   wait is left of its time, it waits what is left and asks once more.
- * - It ends when the condition is met, when it can no longer be met, or when the time is over.
- * - A question without an answer, or answered with 429 or 5xx, is asked again after the next wait, and not before
- *   `Retry-After`; only the last one's failure is the wait's. Any other error ends it.
- *
- * Source: payments-api-v1.md "Limits" ("Clients that poll use increasing intervals starting at 30 seconds"); the domain's
- * tables of transitions.
+ * - Polls at once, then after 30 s, 60 s, 90 s and so on (ERR-15). If less than the next
+ *   interval is left of `maxWaitMs`, it waits for the rest and polls one last time.
+ * - Ends when the condition is met, when it can no longer be met, or after `maxWaitMs`.
+ * - After a connection error, a timeout, a 429 or a 5xx it polls again after the next interval, and not before
+ *   `Retry-After`. Only the last poll's failure is thrown. Any other error is thrown at once.
  */
-import { sleep } from "./Bounded.ts"
 import type { RequestOptions } from "./Call.ts"
 import { AbortError, ApiError, ConnectionError, PaymentsError, TimeoutError, UsageError, WaitError } from "./Errors.ts"
 import type { Charge, Payout } from "./generated/Resources.ts"
 import { statuses } from "./generated/Routes.ts"
+import { sleep } from "./Timeout.ts"
 
-/** What can be waited for. */
-export type Awaitable = Charge | Payout
+/** A resource that `waitUntil` polls. */
+export type Pollable = Charge | Payout
 
-/** A status, several of them, or any question about the resource. */
-export type Condition<Resource extends Awaitable> =
+/** A status, several statuses, or a predicate. */
+export type Condition<Resource extends Pollable> =
   | Resource["status"]
   | ReadonlyArray<Resource["status"]>
   | ((resource: Resource) => boolean)
 
-/** A status, several of them, or any question about the charge. */
+/** A charge's status, several statuses, or a predicate. */
 export type ChargeCondition = Condition<Charge>
-/** A status, several of them, or any question about the payout. */
+/** A payout's status, several statuses, or a predicate. */
 export type PayoutCondition = Condition<Payout>
 
-/** What `waitUntil` takes. */
+/** Options of `waitUntil`. */
 export interface WaitOptions extends RequestOptions {
   /**
-   * How long to wait in all, in milliseconds, from 0, which asks once; the last wait is shortened to what is left. Without
-   * it, until the condition is met or can no longer be met, however long the service does not answer.
+   * The longest time to wait, in milliseconds. 0 polls once. Without it, `waitUntil` polls until the condition is met or
+   * can no longer be met, even while the service is unavailable.
    */
-  readonly waitMs?: number | undefined
+  readonly maxWaitMs?: number | undefined
 }
 
-/** The kinds of resources that can be waited for. */
-export type Kind = keyof typeof statuses
+/** The kinds of resources that `waitUntil` polls. */
+export type PollableKind = keyof typeof statuses
 
-/** What is wrong with how long to wait, or `undefined`. */
-export const wrongWait = (waitMs: number): string | undefined => (waitMs >= 0 ? undefined : "waitMs must be 0 or more")
+/** Checks `maxWaitMs`; `undefined` if it is valid. */
+export const maxWaitProblem = (maxWaitMs: number): string | undefined =>
+  maxWaitMs >= 0 ? undefined : "maxWaitMs must be 0 or more"
 
-/** Whether the condition is met. */
-export const isMet = <Resource extends Awaitable>(condition: Condition<Resource>, resource: Resource): boolean =>
+/** Whether the resource meets the condition. */
+export const isMet = <Resource extends Pollable>(condition: Condition<Resource>, resource: Resource): boolean =>
   typeof condition === "function" ? condition(resource) : [condition].flat().includes(resource.status)
 
-/** Whether a question that was answered with an error may be asked again later; one without an answer always may. */
-export const isPassing = (status: number): boolean => status === 429 || status >= 500
+/** Whether polling continues after an error response with this status. */
+export const isTransient = (status: number): boolean => status === 429 || status >= 500
 
 /**
- * How long to wait before another question, in milliseconds; `undefined` where there is no time for one.
+ * The time until the next poll, in milliseconds; `undefined` if `maxWaitMs` has passed.
  *
- * @param asked how often it was asked
- * @param leftMs what is left of `waitMs`; 0 after the last wait
- * @param askedMs what the service asks to wait
+ * @param polls how many polls were made
+ * @param leftMs what is left of `maxWaitMs`; 0 after the last poll
+ * @param afterMs the service's `Retry-After`
  */
-export const nextDelay = (asked: number, leftMs: number, askedMs = 0): number | undefined =>
-  leftMs > 0 ? Math.min(Math.max(FIRST_DELAY_MS * asked, Math.min(askedMs, LONGEST_ASKED_MS)), leftMs) : undefined
+export const nextPollDelayMs = (polls: number, leftMs: number, afterMs = 0): number | undefined =>
+  leftMs > 0 ? Math.min(Math.max(FIRST_DELAY_MS * polls, Math.min(afterMs, MAX_AFTER_MS)), leftMs) : undefined
 
-/** The same of a resource that was read and is not as wanted; or why to give up. */
-export const nextWait = <Resource extends Awaitable>(
-  kind: Kind,
+/** The time until the next poll of a resource that does not meet the condition, or the message to give up with. */
+export const nextPollOf = <Resource extends Pollable>(
+  kind: PollableKind,
   condition: Condition<Resource>,
   { id, status }: Resource,
-  asked: number,
+  polls: number,
   leftMs: number,
-  waitMs: number
+  maxWaitMs: number
 ): number | string => {
-  if (isOver(kind, condition, status)) return `The ${kind} ${id} is ${status}`
-  return nextDelay(asked, leftMs) ?? `The ${kind} ${id} was still ${status} after ${waitMs} ms`
+  if (isHopeless(kind, condition, status)) return `The ${kind} ${id} is ${status}: the wait cannot succeed`
+  return (
+    nextPollDelayMs(polls, leftMs) ??
+    `The ${kind} ${id} is still ${status} after ${maxWaitMs} ms: wait again, or use webhooks`
+  )
 }
 
-export const waitUntil = async <Resource extends Awaitable>(
-  kind: Kind,
+export const waitUntil = async <Resource extends Pollable>(
+  kind: PollableKind,
   retrieve: (id: string, options: RequestOptions) => Promise<Resource>,
   id: string,
   condition: Condition<Resource>,
-  { waitMs = Infinity, ...options }: WaitOptions = {}
+  { maxWaitMs = Infinity, ...options }: WaitOptions = {}
 ): Promise<Resource> => {
   const operation = `${kind}s.waitUntil`
-  const wrong = wrongWait(waitMs)
-  if (wrong) throw new UsageError(`${operation}: ${wrong}`, { operation, attempts: 0 })
-  const endMs = performance.now() + waitMs
+  const problem = maxWaitProblem(maxWaitMs)
+  if (problem) throw new UsageError(`${operation}: ${problem}`, { operation, attempts: 0 })
+  const endMs = performance.now() + maxWaitMs
   let isLast = false
   for (let attempts = 1; ; attempts++) {
-    const read = await retrieve(id, options).catch(passing)
+    const read = await retrieve(id, options).catch(transientErrorOf)
     const failed = read instanceof PaymentsError
     if (!failed && isMet(condition, read)) return read
-    const facts = { operation, attempts }
-    // A timer may be early by a little, which is no time for another question.
+    const call = { operation, attempts }
+    // A timer may fire slightly early. `isLast` keeps the rest from becoming another poll.
     const leftMs: number = isLast ? 0 : endMs - performance.now()
     const next = failed
-      ? nextDelay(attempts, leftMs, Object(read).retryAfterMs)
-      : nextWait(kind, condition, read, attempts, leftMs, waitMs)
+      ? nextPollDelayMs(attempts, leftMs, Object(read).retryAfterMs)
+      : nextPollOf(kind, condition, read, attempts, leftMs, maxWaitMs)
     if (next === undefined) throw read
-    if (typeof next === "string") throw Object.assign(new WaitError(next, facts), { [kind]: read })
+    if (typeof next === "string") throw Object.assign(new WaitError(next, call), { [kind]: read })
     isLast = next === leftMs
     await sleep(
       next,
       options.signal,
-      () => new AbortError(`${operation} was aborted`, facts, { cause: options.signal?.reason })
+      () => new AbortError(`${operation} was aborted`, call, { cause: options.signal?.reason })
     )
   }
 }
 
-/** The failure of a question that may be asked again later; any other is thrown. */
-const passing = (error: unknown): PaymentsError => {
+/** Returns an error after which polling continues, and throws any other. */
+const transientErrorOf = (error: unknown): PaymentsError => {
   const isUnanswered = error instanceof ConnectionError || error instanceof TimeoutError
-  if (isUnanswered || (error instanceof ApiError && isPassing(error.status))) return error
+  if (isUnanswered || (error instanceof ApiError && isTransient(error.status))) return error
   throw error
 }
 
 const FIRST_DELAY_MS = 30_000
-/** The longest that the service's own wish is followed; a timer counts no further than some weeks. */
-const LONGEST_ASKED_MS = 3_600_000
+/** The longest `Retry-After` that polling follows: one hour. */
+const MAX_AFTER_MS = 3_600_000
 
 /**
- * Whether nothing that is waited for will come any more: what the table of transitions does not reach from here. For a
- * function, and for statuses that this release does not know, that is so where nothing at all comes; in a status that
- * this release does not know, never. A late payment of an expired charge is reported by webhook, and not waited for.
+ * Whether the condition can no longer be met, by the domain's state machine: no wanted status is reachable from this one.
+ * A predicate, or a status that this release does not know, is hopeless only in a final status. A status that this release
+ * does not know is never final. `expired` counts as final, because a late payment is reported by webhook only.
  */
-const isOver = (kind: Kind, condition: string | ReadonlyArray<string> | object, status: string): boolean => {
-  const { all, later } = statuses[kind]
-  const next = later[all.indexOf(status)]
+const isHopeless = (
+  kind: PollableKind,
+  condition: string | ReadonlyArray<string> | object,
+  status: string
+): boolean => {
+  const { all, reachable } = statuses[kind]
+  const next = reachable[all.indexOf(status)]
   if (next === undefined) return false
   if (status === "expired" || next === "") return true
   if (typeof condition === "function") return false

@@ -1,5 +1,5 @@
 /**
- * The client of the Pix payments service, over `fetch`: no dependencies, for Node, Bun, Deno and workers.
+ * The client of the Pix payments service. It uses `fetch` and has no dependencies. It runs on Node, Bun, Deno and workers.
  *
  * @module
  */
@@ -16,9 +16,9 @@ export {
   ApiError,
   type ApiErrorFields,
   AuthenticationError,
-  type CallFacts,
+  type CallInfo,
   ConnectionError,
-  type ConnectionFailure,
+  type ConnectionErrorReason,
   InvalidRequestError,
   isCode,
   NotFoundError,
@@ -37,4 +37,4 @@ export type { AttemptInfo, Hooks } from "./Hooks.ts"
 export { type ListPage, PageCall, type PageQuery } from "./PageCall.ts"
 export { type Charges, Payments, type PaymentsOptions, type Payouts, type RawOptions } from "./Payments.ts"
 export type { Fetch, FetchInit, FetchResponse } from "./Transport.ts"
-export type { Awaitable, ChargeCondition, Condition, PayoutCondition, WaitOptions } from "./WaitUntil.ts"
+export type { ChargeCondition, Condition, PayoutCondition, Pollable, WaitOptions } from "./WaitUntil.ts"

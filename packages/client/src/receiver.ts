@@ -1,12 +1,12 @@
 /**
- * A receiver of webhooks: verifies, deduplicates, calls your function, answers.
+ * A webhook receiver: verifies, deduplicates, calls your handler and answers.
  *
  * Guarantees:
- * - 2xx is answered only once your function has resolved, or had resolved for an earlier attempt of the delivery. Whatever
- *   fails before is answered so that the service sends the delivery again.
- * - Of one delivery no two attempts are worked on at once, as far as the store knows.
- * - Nothing is dropped for its age: an event older than the last one of its resource comes with `isStale: true`.
- * - A body is read up to 1 MiB.
+ * - 2xx is answered only after your handler has resolved, for this attempt or an earlier one of the delivery. Any failure
+ *   before that is answered with an error status, so that the service retries.
+ * - Two attempts of a delivery are never handled at the same time, as far as the store knows.
+ * - Late events are not dropped: an event older than the latest of its resource has `isStale: true`.
+ * - At most 1 MiB of a body is read.
  *
  * @module
  */
@@ -15,125 +15,128 @@ import { type Delivery, type EventNamed, unwrap, WebhookSignatureError } from ".
 
 export type * from "./generated/Resources.ts"
 
-/** What a store knows a delivery by. */
+/** A delivery, as a store sees it. */
 export interface ClaimedDelivery {
   /** The delivery's id: the same in all its attempts. */
   readonly id: string
-  /** Kind and id of the resource that the event is of: `charge/0189…`. */
+  /** Kind and id of the event's resource: `charge/0189…`. */
   readonly resource: string
   /** Grows with each change of the resource. */
   readonly sequence: number
 }
 
 /**
- * What became of a claim. `new`: the delivery is yours. `stale`: so it is, and a later `sequence` of its resource was
- * claimed before. `busy`: another attempt of it is being worked on. `done`: it was accepted before.
+ * The result of a claim. `new`: handle the delivery. `stale`: handle it; a later `sequence` of its resource was claimed
+ * before. `busy`: another attempt of it is being handled. `done`: it was handled before.
  */
 export type Claim = "new" | "stale" | "busy" | "done"
 
-/** Remembers deliveries: in memory for tests, in your database otherwise. */
-export interface ReceiverStore {
-  /** Claims a delivery, at once for all processes. A claim that is never released ends by itself, after a minute or so. */
+/** Records which deliveries were handled: in your database, or in memory for tests. */
+export interface DeliveryStore {
+  /** Claims a delivery, atomically across all processes. A claim that is never released expires after about a minute. */
   claim(delivery: ClaimedDelivery): Claim | Promise<Claim>
-  /** Ends a claim: an accepted delivery is `done` from now on, and any other can be claimed again. */
-  release(delivery: ClaimedDelivery, isAccepted: boolean): void | Promise<void>
+  /** Ends a claim. After `isHandled`, the delivery is `done`; otherwise it can be claimed again. */
+  release(delivery: ClaimedDelivery, isHandled: boolean): void | Promise<void>
 }
 
-/** What a receiver knows of an event. */
-export interface Order {
-  /** Whether a later event of the same resource was claimed before. */
+/** An event, as a handler receives it. */
+export type ReceivedEvent<Event> = Event & {
+  /** Whether a later event of the same resource was claimed before this one. */
   readonly isStale: boolean
 }
 
-/** An event as a receiver gives it. */
-export type Received<Event> = Event & Order
-
-/** What to do with events, by name; `"*"` takes those without a function of their own. Others are answered 204. */
+/** Handlers by event name. `"*"` handles events without a handler. Without `"*"`, those are answered 204. */
 export type Handlers = {
-  readonly [Name in EventName]?: ((event: Received<EventNamed<Name>>) => unknown) | undefined
+  readonly [Name in EventName]?: ((event: ReceivedEvent<EventNamed<Name>>) => unknown) | undefined
 } & {
-  /** Every other event, those of later releases among them: see `isEvent`. */
-  readonly "*"?: ((event: Received<WebhookEvent>) => unknown) | undefined
+  /** Every other event, including those of later releases: narrow it with `isEvent`. */
+  readonly "*"?: ((event: ReceivedEvent<WebhookEvent>) => unknown) | undefined
 }
 
-/** What a receiver is made of. */
-export interface ReceiverOptions extends Pick<Delivery, "secrets" | "toleranceMs"> {
-  /** Resolves once it has the work: it is done, or stored where it will be done. It has ten seconds. */
+/** Options of `webhookReceiver`. */
+export interface WebhookReceiverOptions extends Pick<Delivery, "secrets" | "toleranceMs"> {
+  /** Handlers by event name. A handler has ten seconds: it stores the work, or does it, and resolves. */
   readonly on: Handlers
-  /** Recognises repeated deliveries and late events. */
-  readonly store: ReceiverStore
+  /** Records handled deliveries, so that a repeat is not handled twice. */
+  readonly store: DeliveryStore
   /**
-   * Called with refusals (`WebhookSignatureError`) and failures; `console.error`, for failures and misconfiguration alone,
-   * when absent.
+   * Called with rejected deliveries (`WebhookSignatureError`) and failures. Default: `console.error`, for failures and
+   * misconfiguration only.
    */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
-/** A request as Node has it; with `rawBody` or `body` where a framework has read it. */
+/** A request of `node:http`, with `rawBody` or `body` if a framework has read it. */
 export interface NodeRequest extends AsyncIterable<Uint8Array> {
-  /** The HTTP verb. */
+  /** HTTP method. */
   readonly method?: string | undefined
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
 }
 
-/** A response as Node has it. */
+/** A response of `node:http`. */
 export interface NodeResponse {
   /** HTTP status. */
   statusCode: number
-  /** Sends it. */
+  /** Sends the response. */
   end(): unknown
 }
 
-/** Answers a request; its properties do the same for other servers. */
-export interface Receiver {
+/** Answers a `Request` with a `Response`. Its methods do the same for other servers. */
+export interface WebhookReceiver {
   (request: Request): Promise<Response>
-  /** For `node:http` and what is made on it: `createServer(receive.node)`, `app.post("/webhooks", receive.node)`. */
+  /** For `node:http` and frameworks on it: `createServer(receive.node)`, `app.post("/webhooks", receive.node)`. */
   readonly node: (request: NodeRequest, response: NodeResponse) => Promise<void>
-  /** The status to answer, for servers that have read the raw body themselves. */
+  /** Returns the status to answer, for servers that have read the raw body themselves. */
   readonly status: (body: Delivery["body"], headers: Delivery["headers"]) => Promise<number>
 }
 
 /**
- * Makes a receiver.
+ * Makes a webhook receiver.
  *
  * @example
  * ```ts
- * import { receiver, type ReceiverStore } from "@pix-payments/client/receiver"
+ * import { type DeliveryStore, webhookReceiver } from "@pix-payments/client/receiver"
  * import { createServer } from "node:http"
  *
- * declare const store: ReceiverStore // examples/receivers/stores of the repository has one for PostgreSQL
+ * declare const store: DeliveryStore // the README has one for PostgreSQL
  *
- * const receive = receiver({
+ * const receive = webhookReceiver({
  *   secrets: process.env["WEBHOOK_SECRET"],
  *   store,
  *   on: {
  *     "charge.pix.paid": async ({ data }) => {
- *       console.log(`${data.reference} is paid: ${data.amount} cents`) // store it, then return
+ *       console.log(`${data.reference} is paid: ${data.amount} cents`) // store the work, then return
  *     }
  *   }
  * })
  * createServer(receive.node).listen(8080)
  * ```
  */
-export const receiver = ({ on, onError = report, secrets, store, toleranceMs }: ReceiverOptions): Receiver => {
+export const webhookReceiver = ({
+  on,
+  onError = logFailure,
+  secrets,
+  store,
+  toleranceMs
+}: WebhookReceiverOptions): WebhookReceiver => {
   const status = async (body: unknown, headers: Delivery["headers"]): Promise<number> => {
     try {
       const event = await unwrap({ body: body as string, headers, secrets, toleranceMs })
       const { data, event: name, id, resource, sequence } = event
-      const handlers = on as Readonly<Record<string, (event: Received<WebhookEvent>) => unknown>>
-      const work = Object.hasOwn(on, name) ? handlers[name] : on["*"]
-      if (!work) return 204
+      const handlers = on as Readonly<Record<string, (event: ReceivedEvent<WebhookEvent>) => unknown>>
+      const handler = Object.hasOwn(on, name) ? handlers[name] : on["*"]
+      if (!handler) return 204
       const delivery = { id, resource: `${resource}/${Object(data).id}`, sequence }
       const claim = await store.claim(delivery)
       if (claim === "busy") return 503
       if (claim === "done") return 204
-      let isAccepted = false
+      let isHandled = false
       try {
-        await work({ ...event, isStale: claim === "stale" })
-        isAccepted = true
+        await handler({ ...event, isStale: claim === "stale" })
+        isHandled = true
       } finally {
-        await store.release(delivery, isAccepted)
+        await store.release(delivery, isHandled)
       }
       return 204
     } catch (error) {
@@ -141,7 +144,7 @@ export const receiver = ({ on, onError = report, secrets, store, toleranceMs }: 
       return error instanceof WebhookSignatureError ? 401 : 500
     }
   }
-  const answer = async (
+  const statusOf = async (
     method: string | undefined,
     headers: Delivery["headers"],
     chunks: AsyncIterable<Uint8Array> | null,
@@ -149,21 +152,21 @@ export const receiver = ({ on, onError = report, secrets, store, toleranceMs }: 
   ): Promise<number> => {
     if (method !== "POST") return 405
     try {
-      const body = raw ?? (await bytesOf(chunks))
+      const body = raw ?? (await readBody(chunks))
       return body ? await status(body, headers) : 413
     } catch (error) {
-      // It broke off while it was read.
+      // The connection broke while the body was read.
       onError(error)
       return 400
     }
   }
   return Object.assign(
     async ({ body, headers, method }: Request) =>
-      new Response(null, { status: await answer(method, headers, body as AsyncIterable<Uint8Array> | null) }),
+      new Response(null, { status: await statusOf(method, headers, body as AsyncIterable<Uint8Array> | null) }),
     {
       node: async (request: NodeRequest, response: NodeResponse) => {
         const { body, rawBody = body } = request as { readonly body?: unknown; readonly rawBody?: unknown }
-        response.statusCode = await answer(request.method, request.headers, request, rawBody)
+        response.statusCode = await statusOf(request.method, request.headers, request, rawBody)
         response.end()
       },
       status
@@ -171,8 +174,8 @@ export const receiver = ({ on, onError = report, secrets, store, toleranceMs }: 
   )
 }
 
-/** The whole body; `undefined` where it is too long to be a delivery. */
-const bytesOf = async (chunks: AsyncIterable<Uint8Array> | null): Promise<ArrayBuffer | undefined> => {
+/** Reads a body; `undefined` if it is too long to be a delivery. */
+const readBody = async (chunks: AsyncIterable<Uint8Array> | null): Promise<ArrayBuffer | undefined> => {
   const parts: Array<Uint8Array<ArrayBuffer>> = []
   let length = 0
   for await (const chunk of chunks ?? []) {
@@ -185,8 +188,8 @@ const bytesOf = async (chunks: AsyncIterable<Uint8Array> | null): Promise<ArrayB
 
 const MAX_BYTES = 1_048_576
 
-const report = (error: unknown): void => {
-  // A stranger's request is no failure of this process; a secret that is missing, or a body that was parsed, is.
-  // oxlint-disable-next-line no-console -- without `onError` a failure would go unseen
+const logFailure = (error: unknown): void => {
+  // Forged requests are not logged. A missing secret or a parsed body is a mistake in the application.
+  // oxlint-disable-next-line no-console -- without `onError`, nobody would see the failure
   if (!(error instanceof WebhookSignatureError && !/secret|raw/.test(error.reason))) console.error(error)
 }

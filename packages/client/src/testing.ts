@@ -1,6 +1,5 @@
 /**
- * For tests of receivers: deliveries as the service sends and signs them. Nothing of it is in `./webhooks`, so that no
- * receiver in production carries what only its tests need.
+ * Signed deliveries for tests of webhook receivers. Separate from `./webhooks`, so that production code does not include it.
  *
  * @module
  */
@@ -9,13 +8,13 @@ import type { WebhookEvent } from "./generated/Resources.ts"
 
 /** A delivery to send to a receiver under test. */
 export interface TestDelivery {
-  /** The body, byte for byte as it is signed. */
+  /** The body, exactly as it was signed. */
   readonly body: string
-  /** All headers of a delivery of the service. */
+  /** Every header that the service sends. */
   readonly headers: Readonly<Record<(typeof HEADERS)[number], string>>
 }
 
-/** The headers of a delivery, in lower case. */
+/** The headers of a delivery, in lower case (DLV-1, SIG-1, ADD-2). */
 const HEADERS = [
   "content-type",
   "user-agent",
@@ -30,7 +29,7 @@ const HEADERS = [
 ] as const
 
 /**
- * Signs an event as the service does, for tests of a receiver.
+ * Makes a delivery that is signed as the service signs it.
  *
  * @example
  * ```ts
@@ -44,31 +43,31 @@ const HEADERS = [
  * ```
  */
 export const signForTest = async (delivery: {
-  /** An event, or a body as it is. `webhook-id` is its `id`, `msg_test` where it has none. */
+  /** An event, or a body as text. Its `id` becomes `webhook-id`; without an `id`, that is `msg_test`. */
   readonly event: object | string
-  /** The secret of the receiver. */
+  /** The receiver's secret. */
   readonly secret: string
-  /** When the attempt is sent; now when absent. Receivers refuse one that is more than five minutes old. */
+  /** When the attempt is sent. Default: now. Receivers reject attempts that are more than five minutes old. */
   readonly sentAt?: Date | undefined
 }): Promise<TestDelivery> => {
   const { event, secret, sentAt } = delivery
   const body = typeof event === "string" ? event : JSON.stringify(event)
   const bytes = utf8(body)
-  let read: Partial<WebhookEvent> = {}
+  let parsed: Partial<WebhookEvent> = {}
   try {
-    read = Object(JSON.parse(body))
+    parsed = Object(JSON.parse(body))
   } catch {
-    // It is no event, and is signed all the same.
+    // Tests may sign a body that is not an event.
   }
-  const id = `${read.id ?? "msg_test"}`
+  const id = `${parsed.id ?? "msg_test"}`
   // @effect-diagnostics-next-line globalDate:off -- there is no Effect here
   const timestamp = `${Math.floor((sentAt?.getTime() ?? Date.now()) / 1000)}`
   const values = [
     "application/json",
     "pix-payments-webhooks/1",
-    read.event,
-    read.resource,
-    read.method,
+    parsed.event,
+    parsed.resource,
+    parsed.method,
     id,
     await sign(secret, bytes),
     id,

@@ -1,14 +1,14 @@
 /**
- * For receivers: is this delivery from the service, and what does it say?
+ * Verifies webhook deliveries and parses their events.
  *
  * Guarantees:
- * - The signature is checked over the raw body before anything is parsed, in constant time, with WebCrypto only.
- * - An attempt that was sent more than five minutes ago is refused, unless told otherwise.
- * - Any of several secrets passes, so that a secret can be rotated.
- * - Errors say what to do, and show nothing of secrets or bodies.
+ * - The signature is checked over the raw body before parsing, in constant time, with WebCrypto only.
+ * - An attempt that was sent more than five minutes ago is rejected, unless `toleranceMs` says otherwise.
+ * - Several secrets can be accepted at once, so that a secret can be rotated.
+ * - Errors say what to do and contain neither secrets nor bodies.
  *
- * A receiver answers 2xx once it has accepted the work, and drops a delivery whose `id` it has seen: deliveries may be
- * repeated, hours later, and are not ordered. `./receiver` does that.
+ * Deliveries may be repeated, even hours later, and are not ordered (DLV-6, DLV-10). A receiver must ignore an `id` that it
+ * has handled, and answer 2xx once it has accepted the work. `./receiver` does both.
  *
  * @module
  */
@@ -26,13 +26,16 @@ import type {
 export type * from "./generated/Resources.ts"
 
 /**
- * Why a delivery is refused. `missing-header` to `mismatch` are about the signature; `white-space-in-secret` is a
- * mismatch with a secret that begins or ends with white space, often a line break from a file; `empty-secret` and
- * `no-secret` (none, or none but `undefined`) are about what it was to be verified with; `body-not-raw` is a body that was
- * parsed before, `body-not-json` and `body-not-event` one that was signed but is no event; `too-old` and `in-the-future`
- * are about `toleranceMs`.
+ * Why a delivery is rejected.
+ *
+ * - `missing-header`, `malformed-header`, `unknown-scheme`, `wrong-length`, `not-hex`, `mismatch`: the signature.
+ * - `white-space-in-secret`: a mismatch, and the secret begins or ends with white space, often a line break from a file.
+ * - `no-secret`, `empty-secret`: the receiver's configuration has no usable secret.
+ * - `body-not-raw`: a framework parsed the body before it was verified.
+ * - `body-not-json`, `body-not-event`: the signature is valid, but the body is not an event.
+ * - `too-old`, `in-the-future`: the attempt was sent outside `toleranceMs`.
  */
-export type WebhookRefusal =
+export type WebhookSignatureErrorReason =
   | "missing-header"
   | "malformed-header"
   | "unknown-scheme"
@@ -48,20 +51,20 @@ export type WebhookRefusal =
   | "too-old"
   | "in-the-future"
 
-/** The delivery is not from the service, or was changed on its way: answer 401. */
+/** The delivery is not from the service, or was modified: answer 401. */
 export class WebhookSignatureError extends Error {
-  /** Why; for a log. The sender need not know. */
-  declare readonly reason: WebhookRefusal
+  /** Why the delivery is rejected. Log it, but do not send it to the caller. */
+  declare readonly reason: WebhookSignatureErrorReason
 
   /** @internal */
-  constructor(reason: WebhookRefusal) {
-    super(`${reason}: ${REMEDIES.find(([part]) => part.test(reason))![1]}`)
+  constructor(reason: WebhookSignatureErrorReason) {
+    super(`${reason}: ${ADVICE.find(([pattern]) => pattern.test(reason))![1]}`)
     this.name = "WebhookSignatureError"
     this.reason = reason
   }
 
   /**
-   * By name, so that copies of this package in one process agree.
+   * By name, so that it works across copies of this package.
    *
    * @internal
    */
@@ -70,37 +73,37 @@ export class WebhookSignatureError extends Error {
   }
 }
 
-/** What to do about a refusal, by a part of its reason; of the others, nothing but to refuse. */
-const REMEDIES: ReadonlyArray<readonly [part: RegExp, remedy: string]> = [
+/** What to do, by a pattern of the reason. */
+const ADVICE: ReadonlyArray<readonly [pattern: RegExp, advice: string]> = [
   [/white/, "trim the secret"],
   [/secret/, "set the secret"],
   [/raw/, "pass the raw body: in Express, express.raw({ type: '*/*' })"],
-  [/mis/, "pass the raw body, all headers, this endpoint's secret"],
+  [/mis/, "pass the raw body, all headers and this endpoint's secret"],
   [/old|fut/, "check the clock"],
   [/-/, "answer 401"]
 ]
 
-/** A delivery as it came. */
+/** A received delivery, and how to verify it. */
 export interface Delivery {
-  /** The raw request body, before any parsing. */
+  /** The raw request body, not parsed. */
   readonly body: string | ArrayBuffer | ArrayBufferView
-  /** The request's headers: a `Headers`, or an object as Node has it. */
+  /** The request's headers: a `Headers`, or the object of `node:http`. */
   readonly headers?: Headers | Readonly<Record<string, string | ReadonlyArray<string> | undefined>> | undefined
-  /** The header `X-Webhook-Signature` itself, in place of `headers`. */
+  /** The value of `X-Webhook-Signature`, instead of `headers`. Needs `toleranceMs: Infinity`. */
   readonly signature?: string | null | undefined
-  /** The secret of the resource or endpoint; the old and the new one while one replaces the other. */
+  /** The secret of the endpoint or resource. While you rotate it: the old and the new one. */
   readonly secrets: string | undefined | ReadonlyArray<string | undefined>
   /**
-   * Refuses what was not sent within this time of now, in milliseconds; 300 000 when absent, `Infinity` refuses nothing.
-   * The time of each attempt is signed in the headers of Standard Webhooks (`webhook-id`, `webhook-timestamp`,
-   * `webhook-signature`), so `headers` are needed. Nobody who has caught a delivery can send it again later; an `id` that
-   * was seen before is still to be dropped. One that is no number tolerates nothing.
+   * Rejects attempts that were sent longer than this before or after now, in milliseconds. Default: 300 000. `Infinity`
+   * accepts any age, `NaN` none. It protects against replays: the time of each attempt is signed in the headers of Standard
+   * Webhooks (`webhook-id`, `webhook-timestamp`, `webhook-signature`), so `headers` are required. Within the tolerance, still
+   * ignore an `id` that you have handled.
    */
   readonly toleranceMs?: number | undefined
 }
 
 /**
- * Verifies a delivery and gives its event. An event that this release does not know is an `UnknownEvent`.
+ * Verifies a delivery and returns its event. An event of an unknown resource is an `UnknownEvent`.
  *
  * @example
  * ```ts
@@ -116,13 +119,13 @@ export interface Delivery {
  *     case "charge.pix.paid":
  *       console.log(`${event.data.reference} is paid: ${event.data.amount} cents`)
  *       break
- *     default: // events that are of no interest, or that come one day
+ *     default: // other events, including those of later releases
  *   }
  *   return new Response(null, { status: 204 })
  * }
  * ```
  *
- * @throws {WebhookSignatureError} with the reason
+ * @throws {WebhookSignatureError} if the delivery is rejected
  */
 export const unwrap = async (delivery: Delivery): Promise<WebhookEvent> => {
   const body = await verify(delivery)
@@ -139,20 +142,20 @@ export const unwrap = async (delivery: Delivery): Promise<WebhookEvent> => {
   return event
 }
 
-/** What has a name. */
+/** An event with this name. */
 interface Named<Name extends string> {
-  /** Full name. */
+  /** Event name. */
   readonly event: Name
 }
 
-/** An event of one of these names. */
+/** The type of an event by its name. */
 export type EventNamed<Name extends EventName> = Name extends ChargeEventName
   ? ChargeEvent & Named<Name>
   : Name extends PaymentEventName
     ? PaymentEvent & Named<Name>
     : DisputeEvent & Named<Name>
 
-/** Whether an event has this name, or one of these. Narrows by names that this release knows, and takes others too. */
+/** Whether an event has this name, or one of these names. Known names narrow the type; other names are accepted too. */
 export const isEvent: {
   <const Name extends EventName>(
     event: { readonly event: string },
@@ -163,9 +166,9 @@ export const isEvent: {
   [names].flat().includes(event.event)
 
 /**
- * Verifies a delivery and gives the bytes of its body.
+ * Verifies a delivery and returns the bytes of its body.
  *
- * @throws {WebhookSignatureError} with the reason
+ * @throws {WebhookSignatureError} if the delivery is rejected
  */
 export const verify = async ({
   body,
@@ -176,23 +179,23 @@ export const verify = async ({
 }: Delivery): Promise<Uint8Array> => {
   const bytes = bytesOf(body)
   if (!bytes) throw new WebhookSignatureError("body-not-raw")
-  const read = (wanted: string): string | undefined => {
+  const readHeader = (wanted: string): string | undefined => {
     for (const [name, value] of Symbol.iterator in headers ? headers : Object.entries(headers)) {
       if (name.toLowerCase() === wanted) return value && `${value}`
     }
     return undefined
   }
-  // What a configuration lacks is no secret.
+  // A missing environment variable is not a secret.
   const signed = { body: bytes, secrets: [secrets].flat().filter((secret) => typeof secret === "string") }
   const reason =
-    (await refusalOf({ ...signed, header: signature ?? read("x-webhook-signature") })) ??
+    (await refusalOf({ ...signed, header: signature ?? readHeader("x-webhook-signature") })) ??
     // @effect-diagnostics-next-line globalDate:off -- there is no Effect here
-    (toleranceMs !== Infinity && (await attemptRefusalOf(signed, read, Date.now(), toleranceMs)))
+    (toleranceMs !== Infinity && (await attemptRefusalOf(signed, readHeader, Date.now(), toleranceMs)))
   if (reason) throw new WebhookSignatureError(reason)
   return bytes
 }
 
-// Told by their kind, not by their class: test runners and workers have several worlds.
+// Checked without `instanceof`: test runners and workers have several realms.
 const bytesOf = (body: unknown): Uint8Array | undefined => {
   if (typeof body === "string") return utf8(body)
   if (!ArrayBuffer.isView(body) && {}.toString.call(body) !== "[object ArrayBuffer]") return undefined

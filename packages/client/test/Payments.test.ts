@@ -18,7 +18,7 @@ import {
 import { chargeOf, someCharge } from "./support/Samples.ts"
 import { json, startStub } from "./support/Stub.ts"
 
-/** A client of an account of its own, with money in it when asked for. */
+/** A client with its own account. */
 const clientOf = (
   options: { readonly scopes?: ReadonlyArray<string>; readonly account?: Record<string, unknown> } = {}
 ) =>
@@ -34,7 +34,7 @@ const failureOf = async (call: PromiseLike<unknown>): Promise<unknown> => {
   } catch (error) {
     return error
   }
-  return assert.fail("it was accepted")
+  return assert.fail("the call succeeded")
 }
 
 const pay = (id: string) =>
@@ -61,7 +61,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
       })
     )
 
-    it.effect("reads account and balance, sends a payout, lists payouts", () =>
+    it.effect("reads account and balance, sends and lists payouts", () =>
       Effect.gen(function* () {
         const { payments } = yield* clientOf({ account: { payout_fee: { fixed: 50, basis_points: 0 } } })
         const charge = yield* Effect.promise(() => payments.charges.create({ ...someCharge, amount: 10_000 }))
@@ -83,7 +83,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
       })
     )
 
-    it.effect("registers, changes, lists and removes webhook endpoints, and lists the events", () =>
+    it.effect("creates, updates, lists and deletes webhook endpoints, and lists the event catalog", () =>
       Effect.gen(function* () {
         const { payments } = yield* clientOf()
         yield* Effect.promise(async () => {
@@ -102,7 +102,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
       })
     )
 
-    it.effect("a key used twice is one charge, as it is now", () =>
+    it.effect("IDEM-4: a repeated idempotency key returns the charge in its current state", () =>
       Effect.gen(function* () {
         const { payments } = yield* clientOf()
         const options = { idempotencyKey: "order-1001" }
@@ -115,7 +115,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
       })
     )
 
-    it.effect("without one, each call makes its own key, known before its outcome, and visible in the result", () =>
+    it.effect("generates an idempotency key per call, visible before the call settles and in the response", () =>
       Effect.gen(function* () {
         const { payments } = yield* clientOf()
         yield* Effect.promise(async () => {
@@ -135,7 +135,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
       })
     )
 
-    it.effect("goes through all pages, each item once, newest first", () =>
+    it.effect("LIST-2: iterates over all pages, each item once, newest first", () =>
       Effect.gen(function* () {
         const { payments } = yield* clientOf()
         yield* Effect.promise(async () => {
@@ -163,7 +163,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
       })
     )
 
-    it.effect("a refusal is an error with status, code, details, request id and idempotency key", () =>
+    it.effect("an error response is an ApiError with status, code, details, request id and idempotency key", () =>
       Effect.gen(function* () {
         const { payments } = yield* clientOf()
         yield* Effect.promise(async () => {
@@ -182,7 +182,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
       })
     )
 
-    it.effect("isCode narrows: a refused charge says which one it is, and a repeat of its key gives that charge", () =>
+    it.effect("IDEM-6: ACQUIRER_REJECTED has charge_id, and a repeated key returns that charge", () =>
       Effect.gen(function* () {
         const { payments } = yield* clientOf()
         yield* Effect.promise(async () => {
@@ -202,7 +202,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
       })
     )
 
-    it.effect("a key that was used for another payout is an error; what is stored is there for who wants it", () =>
+    it.effect("a repeated key with other params is an error, or returns the stored payout on request", () =>
       Effect.gen(function* () {
         const { payments } = yield* clientOf()
         const charge = yield* Effect.promise(() => payments.charges.create({ ...someCharge, amount: 100_000 }))
@@ -225,7 +225,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
       })
     )
 
-    it.effect("a refusal is one whether its answer arrives or is lost and the client asks again", () =>
+    it.effect("CHG-3: a rejected charge is the same error if the first response is lost", () =>
       Effect.gen(function* () {
         const { publicUrl } = yield* TestService
         const { key } = yield* clientOf()
@@ -250,7 +250,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
       })
     )
 
-    it.effect("each status has its class", () =>
+    it.effect("each status has its error class", () =>
       Effect.gen(function* () {
         const { publicUrl } = yield* TestService
         const { payments } = yield* clientOf({ scopes: ["charge:read", "payout:write"] })
@@ -269,7 +269,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
       })
     )
 
-    it.effect("documents: the service takes and refuses through the client what the vectors say", () =>
+    it.effect("API-11: the service accepts and rejects the documents of the vectors", () =>
       Effect.gen(function* () {
         const { payments } = yield* clientOf()
         const create = (document: string) =>
@@ -286,30 +286,28 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
       })
     )
 
-    it.effect(
-      "BR codes: what the vectors hold comes through the client as it is; the service's own has their form",
-      () =>
-        Effect.gen(function* () {
-          const { payments } = yield* clientOf()
-          const made = yield* Effect.promise(() => payments.charges.create(someCharge))
-          const { amount, merchantName, payloadUrl, singleUse } = Result.getOrThrow(parseBrCode(made.pix.br_code ?? ""))
-          assert.deepStrictEqual([amount, merchantName.length > 0, singleUse], [someCharge.amount, true, true])
-          assert.isString(payloadUrl)
-          yield* Effect.promise(async () => {
-            for (const { fields, source, text } of vectors.brCodes.valid) {
-              await using stub = await startStub((response) =>
-                json(response, 200, chargeOf({ pix: { br_code: text, end_to_end_id: null } }))
-              )
-              const { pix } = await new Payments({ baseUrl: stub.url, apiKey: "pix_key" }).charges.retrieve(made.id)
-              assert.strictEqual(pix.br_code, text, source)
-              const { tlv: _, ...read } = Result.getOrThrow(parseBrCode(pix.br_code ?? ""))
-              assert.deepStrictEqual(read, fields, source)
-            }
-          })
+    it.effect("CHG-16: BR codes pass through the client unchanged, and the service's own parses", () =>
+      Effect.gen(function* () {
+        const { payments } = yield* clientOf()
+        const made = yield* Effect.promise(() => payments.charges.create(someCharge))
+        const { amount, merchantName, payloadUrl, singleUse } = Result.getOrThrow(parseBrCode(made.pix.br_code ?? ""))
+        assert.deepStrictEqual([amount, merchantName.length > 0, singleUse], [someCharge.amount, true, true])
+        assert.isString(payloadUrl)
+        yield* Effect.promise(async () => {
+          for (const { fields, source, text } of vectors.brCodes.valid) {
+            await using stub = await startStub((response) =>
+              json(response, 200, chargeOf({ pix: { br_code: text, end_to_end_id: null } }))
+            )
+            const { pix } = await new Payments({ baseUrl: stub.url, apiKey: "pix_key" }).charges.retrieve(made.id)
+            assert.strictEqual(pix.br_code, text, source)
+            const { tlv: _, ...read } = Result.getOrThrow(parseBrCode(pix.br_code ?? ""))
+            assert.deepStrictEqual(read, fields, source)
+          }
         })
+      })
     )
 
-    it.effect("waits for a charge that is as wanted already, and not for one that never will be", () =>
+    it.effect("waitUntil returns a charge with the status, and fails if it can no longer have it", () =>
       Effect.gen(function* () {
         const { operate } = yield* TestService
         const { payments } = yield* clientOf()
@@ -320,7 +318,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { e
         yield* Effect.promise(async () => {
           assert.strictEqual((await payments.charges.waitUntil(paid.id, "paid")).status, "paid")
           const error = await failureOf(payments.charges.waitUntil(canceled.id, ["paid", "refunded"]))
-          assert.include(String(error), `The charge ${canceled.id} is canceled`)
+          assert.include(String(error), `The charge ${canceled.id} is canceled: the wait cannot succeed`)
         })
       })
     )

@@ -2,7 +2,13 @@ import { afterEach, assert, describe, it, vi } from "vitest"
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { type Claim, type Handlers, receiver, type ReceiverOptions, type ReceiverStore } from "../src/receiver.ts"
+import {
+  type Claim,
+  type DeliveryStore,
+  type Handlers,
+  webhookReceiver,
+  type WebhookReceiverOptions
+} from "../src/receiver.ts"
 import { signForTest } from "../src/testing.ts"
 import { WebhookSignatureError } from "../src/webhooks.ts"
 import { chargeOf } from "./support/Samples.ts"
@@ -22,16 +28,16 @@ const eventOf = (fields: object = {}) => ({
   ...fields
 })
 
-/** Remembers what it is told, in order. */
+/** A store that records its calls. */
 const storeOf = (claims: ReadonlyArray<Claim> = []) => {
   const calls: Array<string> = []
   let count = 0
-  const store: ReceiverStore = {
+  const store: DeliveryStore = {
     claim: ({ id, resource, sequence }) => {
       calls.push(`claim ${id} ${resource} ${sequence}`)
       return claims[count++] ?? "new"
     },
-    release: ({ id }, isAccepted) => void calls.push(`release ${id} ${isAccepted}`)
+    release: ({ id }, isHandled) => void calls.push(`release ${id} ${isHandled}`)
   }
   return { calls, store }
 }
@@ -39,8 +45,8 @@ const storeOf = (claims: ReadonlyArray<Claim> = []) => {
 const requestOf = async (event: object | string = eventOf(), by = secret) =>
   new Request("http://127.0.0.1/webhooks", { method: "POST", ...(await signForTest({ event, secret: by })) })
 
-const receiverOf = (on: Handlers, options: Partial<ReceiverOptions> = {}) =>
-  receiver({ secrets: secret, on, store: storeOf().store, onError: () => {}, ...options })
+const receiverOf = (on: Handlers, options: Partial<WebhookReceiverOptions> = {}) =>
+  webhookReceiver({ secrets: secret, on, store: storeOf().store, onError: () => {}, ...options })
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -48,7 +54,7 @@ afterEach(() => {
 })
 
 describe("a receiver", () => {
-  it("DLV-10: answers 2xx once the function has the work, and not before", async () => {
+  it("DLV-10: answers 2xx after the handler has resolved, not before", async () => {
     const { calls, store } = storeOf()
     const work = Promise.withResolvers<void>()
     const receive = receiverOf(
@@ -69,7 +75,7 @@ describe("a receiver", () => {
     assert.deepStrictEqual(calls, [`claim d1 charge/${id} 2`, "1990 false", "release d1 true"])
   })
 
-  it("DLV-10: works once on a delivery: what is done is answered 204, what is being done so that it comes again", async () => {
+  it("DLV-10: handles a delivery once: a repeat is answered 204, a concurrent attempt 503", async () => {
     const paid = vi.fn()
     const { calls, store } = storeOf(["done", "busy"])
     const receive = receiverOf({ "charge.pix.paid": paid }, { store })
@@ -79,7 +85,7 @@ describe("a receiver", () => {
     assert.isFalse(calls.some((call) => call.startsWith("release")))
   })
 
-  it("ADD-1: marks what is older than the last of its resource, and drops nothing", async () => {
+  it("ADD-1: sets isStale on an event older than the latest of its resource, and does not drop it", async () => {
     const seen: Array<boolean> = []
     const { store } = storeOf(["new", "stale"])
     const receive = receiverOf({ "charge.pix.paid": ({ isStale }) => void seen.push(isStale) }, { store })
@@ -87,7 +93,7 @@ describe("a receiver", () => {
     assert.deepStrictEqual(seen, [false, true])
   })
 
-  it("releases what failed, and answers so that it comes again", async () => {
+  it("releases the claim and answers 500 if the handler or the store fails", async () => {
     const errors: Array<unknown> = []
     const failure = new Error("the database is away")
     const onError = (error: unknown) => void errors.push(error)
@@ -108,7 +114,7 @@ describe("a receiver", () => {
     assert.strictEqual(errors.length, 4)
   })
 
-  it("gives events to their functions, others to `*`, and answers what nobody wants", async () => {
+  it("calls the event's handler, or `*`, and answers 204 to an event without a handler", async () => {
     const got: Array<string> = []
     const { calls, store } = storeOf()
     const on: Handlers = {
@@ -129,10 +135,10 @@ describe("a receiver", () => {
     const { "*": _, ...paidAlone } = on
     const other = await receiverOf(paidAlone, { store })(await requestOf(eventOf({ event: "toString" })))
     assert.strictEqual(other.status, 204)
-    assert.deepStrictEqual(calls, [], "nobody has to remember it")
+    assert.deepStrictEqual(calls, [], "an event without a handler is not stored")
   })
 
-  it("SIG-3: refuses what is not signed, too old, too long or no POST", async () => {
+  it("SIG-3: rejects unsigned, old and oversized requests, and other methods than POST", async () => {
     const errors: Array<unknown> = []
     const paid = vi.fn()
     const receive = receiverOf({ "charge.pix.paid": paid }, { onError: (error) => void errors.push(error) })
@@ -155,22 +161,22 @@ describe("a receiver", () => {
     assert.strictEqual(paid.mock.calls.length, 0)
   })
 
-  it("shows failures where nobody listens for them, and strangers' requests nowhere", async () => {
+  it("logs failures without `onError`, and does not log forged requests", async () => {
     const shown = vi.spyOn(console, "error").mockImplementation(() => {})
     const failing = { "charge.pix.paid": () => assert.fail("no") }
-    const receive = receiver({ secrets: secret, on: failing, store: storeOf().store })
+    const receive = webhookReceiver({ secrets: secret, on: failing, store: storeOf().store })
     assert.strictEqual((await receive(await requestOf(eventOf(), "another"))).status, 401)
     assert.strictEqual(shown.mock.calls.length, 0)
     assert.strictEqual((await receive(await requestOf())).status, 500)
     assert.strictEqual(shown.mock.calls.length, 1)
-    const forgotten = receiver({ secrets: undefined, on: failing, store: storeOf().store })
+    const forgotten = webhookReceiver({ secrets: undefined, on: failing, store: storeOf().store })
     assert.strictEqual((await forgotten(await requestOf())).status, 401)
     assert.include(String(shown.mock.calls[1]?.[0]), "no-secret: set the secret")
   })
 })
 
 describe("on node:http", () => {
-  it("it reads the raw body, or takes what a framework has kept of it, and says what a parser took away", async () => {
+  it("reads the raw body, or uses the one that a framework kept, and reports a parsed body", async () => {
     const errors: Array<unknown> = []
     const receive = receiverOf({ "charge.pix.paid": () => {} }, { onError: (error) => void errors.push(error) })
     const server = createServer(async (request, response) => {
@@ -203,7 +209,7 @@ describe("on node:http", () => {
     }
   })
 
-  it("`status` is for servers that have the body already", async () => {
+  it("`status` verifies a body that the server has already read", async () => {
     const receive = receiverOf({ "charge.pix.paid": () => {} })
     const { body, headers } = await signForTest({ event: eventOf(), secret })
     assert.strictEqual(await receive.status(Buffer.from(body), headers), 204)

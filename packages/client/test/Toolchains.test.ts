@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, beforeAll } from "vitest"
 import { TestService } from "@pix-payments/server/test/Service"
-import { expected, imports, job, requires, work } from "./support/Job.ts"
+import { expected, imports, program, requires, selfRunningProgram } from "./support/SampleProgram.ts"
 import { isRequired } from "./support/Runtimes.ts"
 import { install, pack, type Project } from "./support/Tarball.ts"
 import { compilers, jest, modules, nodes } from "./support/Toolchains.ts"
@@ -25,7 +25,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const timeoutMs = 240_000
 
-/** As `nest new` makes it, for the compilers that still know how CommonJS was resolved; those that do not, as they want. */
+/** The settings of `nest new`, or node16 for compilers without node10 resolution. */
 const commonJs = (compiler: string, options: object = {}) =>
   JSON.stringify({
     compilerOptions: {
@@ -59,15 +59,15 @@ export class Checkout {
     return charge.status
   }
 }
-${work.replace("const charge = await payments.charges.create({", "await new Checkout(payments).create()\n  const charge = await payments.charges.create({")}
+${program.replace("const charge = await payments.charges.create({", "await new Checkout(payments).create()\n  const charge = await payments.charges.create({")}
 void run()
 `
 
-/** Handlers and events as a receiver of today writes them. */
-const receivers = `import { receiver, type ReceiverStore } from "@pix-payments/client/receiver"
+/** A receiver's handlers. */
+const receivers = `import { type DeliveryStore, webhookReceiver } from "@pix-payments/client/receiver"
 import { isEvent, unwrap, type WebhookEvent } from "@pix-payments/client/webhooks"
-declare const store: ReceiverStore
-export const receive = receiver({
+declare const store: DeliveryStore
+export const receive = webhookReceiver({
   secrets: [process.env.OLD_SECRET, process.env.NEW_SECRET],
   store,
   on: {
@@ -91,39 +91,39 @@ export const unwrapped = unwrap({ body: "", headers: {}, secrets: undefined })
 
 const jestTest = `${requires}
 const { PaymentsError } = require("@pix-payments/client")
-test("the client does its work in a world of Jest's", async () => {
-${work.replace("console.log(JSON.stringify(", "return (").replace("retries }))", "retries })")}
+test("the client works in a realm of Jest", async () => {
+${program.replace("console.log(JSON.stringify(", "return (").replace("retries }))", "retries })")}
   expect(await run()).toEqual(${JSON.stringify(expected)})
   await expect(payments.charges.retrieve("none")).rejects.toBeInstanceOf(PaymentsError)
 })
 `
 
 layer(TestService.layer(), { excludeTestServices: true })("the client, installed", (it) => {
-  const made = (name: string, files: Readonly<Record<string, string>>, linked?: ReadonlyArray<string>) =>
+  const makeProject = (name: string, files: Readonly<Record<string, string>>, linked?: ReadonlyArray<string>) =>
     Effect.promise(() => install(join(folder, name), tarball, files, linked, modules))
 
-  /** Runs with the address and a key of the real service. */
-  const asCaller = (run: (env: Readonly<Record<string, string>>) => Promise<string>) =>
+  /** Runs with the URL and an API key of the real service. */
+  const withCredentials = (run: (env: Readonly<Record<string, string>>) => Promise<string>) =>
     Effect.gen(function* () {
       const { makeCaller, publicUrl } = yield* TestService
       const { key } = yield* makeCaller()
       return yield* Effect.promise(() => run({ PAYMENTS_URL: publicUrl, PAYMENTS_API_KEY: key }))
     })
 
-  const ran = (project: Project, file: string, node = process.execPath) =>
+  const runFile = (project: Project, file: string, node = process.execPath) =>
     Effect.map(
-      asCaller((env) => project.run(file, env, [node])),
+      withCredentials((env) => project.run(file, env, [node])),
       (printed) => JSON.parse(printed)
     )
 
-  const offered = (name: string, path: string | undefined) => {
+  const testIfInstalled = (name: string, path: string | undefined) => {
     if (path === undefined) process.stderr.write(`The client is not tested with ${name}: pnpm run runtimes:install\n`)
     return it.effect.skipIf(path === undefined && !isRequired)
   }
 
   for (const { name, path } of nodes) {
-    offered(name, path)(
-      `${name}: plain JavaScript as ESM and as CommonJS, whose errors are one another's`,
+    testIfInstalled(name, path)(
+      `${name}: runs as ESM and as CommonJS, and instanceof works across both`,
       () =>
         Effect.gen(function* () {
           const both = `import { createRequire } from "node:module"
@@ -132,8 +132,12 @@ const other = createRequire(import.meta.url)("@pix-payments/client")
 const error = await new Payments({ baseUrl: "http://x", apiKey: "pix_" }).charges.retrieve("").catch((caught) => caught)
 console.log(JSON.stringify([other.PaymentsError === PaymentsError, error instanceof other.UsageError, error instanceof other.ApiError]))
 `
-          const files = { "main.mjs": imports + job, "main.cjs": requires + job, "both.mjs": both }
-          const project = yield* made(name.replace(" ", "-"), files)
+          const files = {
+            "main.mjs": imports + selfRunningProgram,
+            "main.cjs": requires + selfRunningProgram,
+            "both.mjs": both
+          }
+          const project = yield* makeProject(name.replace(" ", "-"), files)
           const { stdout } = yield* Effect.promise(() => promisify(execFile)(path ?? "", ["--version"]))
           if (name === nodes[0]?.name) {
             const { engines } = JSON.parse(
@@ -141,23 +145,23 @@ console.log(JSON.stringify([other.PaymentsError === PaymentsError, error instanc
             )
             assert.strictEqual(engines.node, `>=${stdout.trim().slice(1)}`)
           }
-          assert.deepStrictEqual(yield* ran(project, "main.mjs", path), expected, stdout)
-          assert.deepStrictEqual(yield* ran(project, "main.cjs", path), expected, stdout)
-          assert.deepStrictEqual(yield* ran(project, "both.mjs", path), [false, true, false])
+          assert.deepStrictEqual(yield* runFile(project, "main.mjs", path), expected, stdout)
+          assert.deepStrictEqual(yield* runFile(project, "main.cjs", path), expected, stdout)
+          assert.deepStrictEqual(yield* runFile(project, "both.mjs", path), [false, true, false])
         }),
       timeoutMs
     )
   }
 
   for (const { name, path } of compilers) {
-    offered(name, path)(
+    testIfInstalled(name, path)(
       `${name}: an application on NestJS and CommonJS, target es2020, compiles and runs`,
       () =>
         Effect.gen(function* () {
           const command = [process.execPath, path ?? ""]
           const decorators = { experimentalDecorators: true, emitDecoratorMetadata: true, skipLibCheck: true }
           const linked = ["@types/node", "@nestjs/common", "reflect-metadata", "rxjs"]
-          const project = yield* made(
+          const project = yield* makeProject(
             `nest-${name.replace(" ", "-")}`,
             { "tsconfig.json": commonJs(name, decorators), "main.ts": application, "receivers.ts": receivers },
             linked
@@ -165,13 +169,13 @@ console.log(JSON.stringify([other.PaymentsError === PaymentsError, error instanc
           assert.strictEqual(yield* Effect.promise(() => project.typeCheck(command)), "")
           const built = yield* Effect.promise(() => readFile(join(project.folder, "dist/main.js"), "utf8"))
           assert.include(built, `require("@pix-payments/client")`)
-          assert.deepStrictEqual(yield* ran(project, "dist/main.js", nodes[0]?.path), expected)
-          // Its own types hold where libraries are checked as well.
-          const strict = yield* made(
+          assert.deepStrictEqual(yield* runFile(project, "dist/main.js", nodes[0]?.path), expected)
+          // Its declarations compile without skipLibCheck.
+          const strict = yield* makeProject(
             `types-${name.replace(" ", "-")}`,
             {
               "tsconfig.json": commonJs(name, { noEmit: true, skipLibCheck: false, lib: ["es2020", "dom"], types: [] }),
-              "main.ts": `${imports}declare const process: { readonly env: Readonly<Record<string, string | undefined>> }\n${job}export {}\n`,
+              "main.ts": `${imports}declare const process: { readonly env: Readonly<Record<string, string | undefined>> }\n${selfRunningProgram}export {}\n`,
               "receivers.ts": `declare const process: { readonly env: Readonly<Record<string, string | undefined>> }\n${receivers}`
             },
             []
@@ -182,13 +186,13 @@ console.log(JSON.stringify([other.PaymentsError === PaymentsError, error instanc
     )
   }
 
-  offered("Jest", jest)(
-    "Jest runs it as CommonJS, in a world of its own",
+  testIfInstalled("Jest", jest)(
+    "Jest runs it as CommonJS, in its own realm",
     () =>
       Effect.gen(function* () {
         const config = JSON.stringify({ private: true, jest: { transform: {}, watchman: false } })
-        const project = yield* made("jest", { "package.json": config, "main.test.js": jestTest })
-        yield* asCaller((env) =>
+        const project = yield* makeProject("jest", { "package.json": config, "main.test.js": jestTest })
+        yield* withCredentials((env) =>
           project.run("--ci", { ...env, HOME: folder }, [process.execPath, jest ?? "", "--rootDir", project.folder])
         )
       }),

@@ -1,10 +1,11 @@
 /**
- * What the compiler has to say of the public types; this module is compiled and never run.
+ * Compile-time tests of the public types. This module is never run.
  *
- * Guarantees: what a caller reads is open, so that a `switch` without a `default` does not compile; known names and codes
- * narrow; the generated types are those that the declaration decodes to.
+ * Guarantees:
+ * - Enumerations of responses are open: a `switch` without a `default` does not compile.
+ * - Known names and codes narrow.
+ * - The generated types match the types of the API's declaration.
  */
-
 import type { Account as DeclaredAccount } from "@pix-payments/domain/Account"
 import type { Balance as DeclaredBalance } from "@pix-payments/domain/Balance"
 import type { Charge as DeclaredCharge } from "@pix-payments/domain/Charge"
@@ -25,7 +26,7 @@ import {
 } from "../src/index.ts"
 import type { ChargeEvent, DisputeEvent, PaymentEvent, UnknownEvent, WebhookEvent } from "../src/webhooks.ts"
 
-// @ts-expect-error -- an unknown status has no answer here
+// @ts-expect-error -- an unknown status returns nothing
 export const withoutDefault = (charge: Charge): string => {
   switch (charge.status) {
     case "processing":
@@ -43,7 +44,7 @@ export const withoutDefault = (charge: Charge): string => {
   }
 }
 
-// @ts-expect-error -- an unknown code has no answer here
+// @ts-expect-error -- an unknown code returns nothing
 export const codeWithoutDefault = (error: ApiError): string => {
   switch (error.code) {
     case "INSUFFICIENT_BALANCE":
@@ -51,7 +52,7 @@ export const codeWithoutDefault = (error: ApiError): string => {
   }
 }
 
-// @ts-expect-error -- an unknown event has no answer here
+// @ts-expect-error -- an unknown event returns nothing
 export const eventWithoutDefault = (event: WebhookEvent): string => {
   switch (event.resource) {
     case "charge":
@@ -70,7 +71,7 @@ export const withDefault = (charge: Charge): string => {
   }
 }
 
-// A status that a later release brings can be compared with today.
+// A status of a later release can be compared.
 export const fromTheFuture = (charge: Charge): boolean => charge.status === "partially_paid"
 
 export const narrowed = (event: WebhookEvent): ChargeEvent | PaymentEvent | DisputeEvent | UnknownEvent => {
@@ -88,15 +89,15 @@ export const narrowed = (event: WebhookEvent): ChargeEvent | PaymentEvent | Disp
   }
 }
 
-export const refused = (error: unknown): string => {
+export const rejectedCharge = (error: unknown): string => {
   if (isCode(error, "ACQUIRER_REJECTED")) return error.charge_id
-  // @ts-expect-error -- this code brings no charge
+  // @ts-expect-error -- this code has no charge_id
   if (isCode(error, "INSUFFICIENT_BALANCE")) return error.charge_id satisfies string
-  if (isCode(error, "A_CODE_TO_COME")) return error.message
+  if (isCode(error, "A_LATER_CODE")) return error.message
   return ""
 }
 
-/** An event of a later release, by a name that this one does not know. */
+/** Events of a later release, by unknown names. */
 export const later = (event: WebhookEvent): number => {
   switch (event.event) {
     case "charge.pix.partially_paid":
@@ -110,12 +111,12 @@ export const later = (event: WebhookEvent): number => {
   }
 }
 
-// What was read can be sent.
+// Received values can be sent.
 export const sentAgain = async (payments: Payments, charge: Charge, payout: Payout): Promise<void> => {
   await payments.charges.list({ status: charge.status, method: charge.method })
   await payments.payouts.list({ status: payout.status, method: payout.method })
   const { pix_key, pix_key_type } = payout.recipient
-  // A TED, which the list has too, has none.
+  // A TED has no Pix key (PAY-15).
   if (pix_key !== null && pix_key_type !== null) {
     await payments.payouts.create({ amount: payout.amount, pix_key, pix_key_type })
   }
@@ -125,19 +126,19 @@ export const sentAgain = async (payments: Payments, charge: Charge, payout: Payo
   await payments.webhooks.update("1", { events })
 }
 
-// undici's `fetch` is another type than the global one.
+// The type of undici's `fetch` differs from the global one.
 export const throughAProxy = (dispatcher: ProxyAgent) => [
   new Payments({ fetch: undiciFetch }),
   new Payments({ fetch: (url, init) => undiciFetch(url, { ...init, dispatcher }) })
 ]
 
-// A wrapper is asked what the client asks: an address as a text. Some runtimes' own `fetch` takes and has more than that.
+// A wrapper needs to accept only a string URL. The `fetch` of some runtimes accepts and has more.
 export const wrapped = (fetch: typeof globalThis.fetch & { readonly preconnect: (url: string) => void }) => {
   const counted = (input: string, init?: RequestInit): Promise<Response> => fetch(input, init)
   return [counted, fetch].map((own) => new Payments({ baseUrl: "", apiKey: "", fetch: own }))
 }
 
-// The generated types are those of the declaration.
+// The generated types match the declaration.
 
 type Fits<Declared, Generated> = Declared extends Generated ? true : never
 

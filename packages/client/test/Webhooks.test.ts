@@ -10,21 +10,21 @@ import {
   type Delivery,
   verify,
   type WebhookEvent,
-  type WebhookRefusal,
+  type WebhookSignatureErrorReason,
   WebhookSignatureError
 } from "../src/webhooks.ts"
 import { chargeOf } from "./support/Samples.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
-const refusal = async (delivery: Delivery, receive: (delivery: Delivery) => Promise<unknown> = unwrap) => {
+const rejectionOf = async (delivery: Delivery, receive: (delivery: Delivery) => Promise<unknown> = unwrap) => {
   try {
     await receive(delivery)
   } catch (error) {
     assert.instanceOf(error, WebhookSignatureError)
     return error.reason
   }
-  return assert.fail("it was accepted")
+  return assert.fail("the delivery was accepted")
 }
 
 const secret = "a secret of the endpoint"
@@ -43,15 +43,15 @@ const { body, headers } = await signForTest({ event: paid, secret })
 const signature = headers["x-webhook-signature"]
 
 describe("unwrap", () => {
-  it("a delivery whose signature holds gives its event", async () => {
+  it("returns the event of a delivery with a valid signature", async () => {
     const event = await unwrap({ body, headers, secrets: secret })
     assert.deepStrictEqual<unknown>(event, paid)
-    // The name tells what the data is.
+    // The name narrows the type of the data.
     if (event.event !== "charge.pix.paid") return assert.fail()
     assert.strictEqual(event.data.pix.br_code, "0002")
   })
 
-  it("takes the raw body as text, bytes, a view of bytes or a buffer, of whichever world", async () => {
+  it("accepts the raw body as text, bytes, a view or a buffer, of any realm", async () => {
     const raw = bytes(body)
     const view = bytes(`xx${body}yy`).subarray(2, 2 + raw.length)
     const foreign: Uint8Array<ArrayBuffer> = runInNewContext("Uint8Array.from(bytes)", { bytes: [...raw] })
@@ -69,61 +69,64 @@ describe("unwrap", () => {
     }
   })
 
-  it("finds the header, whoever holds the headers and however it is spelt", async () => {
+  it("finds the header in `Headers`, objects and maps, in any case", async () => {
     for (const form of [
       new Headers({ "X-Webhook-Signature": signature }),
       { "x-webhook-signature": signature },
       { "X-Webhook-Signature": signature, other: undefined },
       { "x-webhook-signature": [signature] },
       { "x-webhook-signature": [`sha256=${"0".repeat(64)}`, signature] },
-      // A `Headers` of another world, or of a library.
+      // A `Headers` of another realm, or of a library.
       new Map([["X-Webhook-Signature", signature]]) as unknown as Headers
     ]) {
       assert.strictEqual((await unwrap({ body, headers: form, secrets: secret, toleranceMs: Infinity })).id, "1")
     }
-    assert.strictEqual(await refusal({ body, headers: {}, secrets: secret }), "missing-header")
-    assert.strictEqual(await refusal({ body, secrets: secret }), "missing-header")
-    assert.strictEqual(await refusal({ body, signature: null, secrets: secret }), "missing-header")
+    assert.strictEqual(await rejectionOf({ body, headers: {}, secrets: secret }), "missing-header")
+    assert.strictEqual(await rejectionOf({ body, secrets: secret }), "missing-header")
+    assert.strictEqual(await rejectionOf({ body, signature: null, secrets: secret }), "missing-header")
   })
 
-  it("while a secret is rotated, the old and the new one pass", async () => {
+  it("accepts the old and the new secret during a rotation", async () => {
     const secrets = ["the old secret", "the new secret"]
     for (const used of secrets) {
       const signed = await signForTest({ event: paid, secret: used })
       assert.strictEqual((await unwrap({ ...signed, secrets })).id, "1")
     }
-    assert.strictEqual(await refusal({ body, headers, secrets }), "mismatch")
+    assert.strictEqual(await rejectionOf({ body, headers, secrets }), "mismatch")
   })
 
-  it("what a configuration lacks is no secret, and is refused by name", async () => {
+  it("rejects a missing secret with its own reason", async () => {
     const lacking = (secrets: unknown) => ({ body, headers, secrets: secrets as string, toleranceMs: 300_000 })
     for (const secrets of [undefined, null, [], [undefined], [null, undefined], 1]) {
-      assert.strictEqual(await refusal(lacking(secrets)), "no-secret")
+      assert.strictEqual(await rejectionOf(lacking(secrets)), "no-secret")
     }
-    assert.strictEqual(await refusal(lacking([undefined, "another"])), "mismatch")
+    assert.strictEqual(await rejectionOf(lacking([undefined, "another"])), "mismatch")
     assert.strictEqual((await unwrap(lacking([undefined, secret]))).id, "1")
   })
 
-  it("a secret that only begins like one of Standard Webhooks is a secret like any other", async () => {
+  it("accepts secrets that begin like those of Standard Webhooks but are not base64", async () => {
     const begun = ["whsec_!!!", "whsec_ação", "whsec_a", "whsec_a=b", "whsec_====", "whsec_test_5f1d7e0a"]
     for (const odd of [...begun, "whsec_", "whsec_ ", "whsec_\n"]) {
       const signed = await signForTest({ event: paid, secret: odd })
       assert.strictEqual((await unwrap({ ...signed, secrets: ["another", odd], toleranceMs: 300_000 })).id, "1", odd)
-      assert.strictEqual(await refusal({ ...signed, secrets: "whsec_???", toleranceMs: 300_000 }), "mismatch")
+      assert.strictEqual(await rejectionOf({ ...signed, secrets: "whsec_???", toleranceMs: 300_000 }), "mismatch")
     }
-    assert.strictEqual(await refusal({ body, headers, secrets: ["whsec_!!!"], toleranceMs: 1 }), "mismatch")
+    assert.strictEqual(await rejectionOf({ body, headers, secrets: ["whsec_!!!"], toleranceMs: 1 }), "mismatch")
   })
 
-  it("what a framework parsed already cannot be verified any more, and the message says so", async () => {
-    // What parses a query makes objects of no class.
+  it("rejects a parsed body with its own reason", async () => {
+    // Query parsers make objects without a prototype.
     for (const parsed of [paid, JSON.parse("[]"), null, undefined, 1, Object.create(null), { toString: null }]) {
-      assert.strictEqual(await refusal({ body: parsed as unknown as string, headers, secrets: secret }), "body-not-raw")
+      assert.strictEqual(
+        await rejectionOf({ body: parsed as unknown as string, headers, secrets: secret }),
+        "body-not-raw"
+      )
     }
     const error = await unwrap({ body: paid as unknown as string, headers, secrets: secret }).catch(String)
     assert.include(String(error), "body-not-raw")
   })
 
-  it("what is signed but no event is refused by name", async () => {
+  it("rejects a signed body that is not an event with its own reason", async () => {
     for (const [event, reason] of [
       ["not json", "body-not-json"],
       ["", "body-not-json"],
@@ -135,11 +138,11 @@ describe("unwrap", () => {
       [{ ...paid, data: "text" }, "body-not-event"]
     ] as const) {
       const signed = await signForTest({ event, secret })
-      assert.strictEqual(await refusal({ ...signed, secrets: secret }), reason, JSON.stringify(event))
+      assert.strictEqual(await rejectionOf({ ...signed, secrets: secret }), reason, JSON.stringify(event))
     }
   })
 
-  it("the time of an attempt counts, which is signed as well: five minutes unless told otherwise", async () => {
+  it("rejects attempts outside toleranceMs, five minutes by default", async () => {
     vi.useFakeTimers({ now: 1_800_000_000_000 })
     const signed = await signForTest({ event: paid, secret })
     const after = (ms: number, delivery: Partial<Delivery> = {}) => {
@@ -154,16 +157,16 @@ describe("unwrap", () => {
     assert.strictEqual(await after(300_001), "too-old")
     assert.strictEqual(await after(30 * 86_400_000, { toleranceMs: Infinity }), "accepted")
     assert.strictEqual(await after(30 * 86_400_000, { toleranceMs: undefined }), "too-old")
-    // The header alone has no time.
+    // X-Webhook-Signature alone has no timestamp.
     const { headers: _, ...bare } = signed
     const alone = { ...bare, signature: signed.headers["x-webhook-signature"], secrets: secret }
     vi.setSystemTime(1_800_000_000_000)
-    assert.strictEqual(await refusal(alone), "missing-header")
+    assert.strictEqual(await rejectionOf(alone), "missing-header")
     assert.strictEqual((await unwrap({ ...alone, toleranceMs: Infinity })).id, "1")
     assert.strictEqual(await after(-300_000), "accepted")
     assert.strictEqual(await after(-300_001), "in-the-future")
     const { headers } = signed
-    // A time of one's own is no time that was signed; nor is another id.
+    // Timestamp and id are signed.
     assert.strictEqual(await after(0, { headers: { ...headers, "webhook-timestamp": "1800000001" } }), "mismatch")
     assert.strictEqual(await after(0, { headers: { ...headers, "webhook-id": "2" } }), "mismatch")
     assert.strictEqual(await after(0, { headers: { ...headers, "webhook-timestamp": "now" } }), "mismatch")
@@ -172,7 +175,7 @@ describe("unwrap", () => {
       assert.strictEqual(await after(0, { headers: { ...headers, [name]: undefined } }), "missing-header")
     }
     assert.strictEqual(await after(0, { secrets: "another" }), "mismatch")
-    // A tolerance that is no number, as `Number(process.env.X)` may give it, tolerates nothing.
+    // NaN, as `Number(process.env.X)` may return it, accepts nothing.
     for (const ms of [0, 30 * 86_400_000, -30 * 86_400_000]) {
       assert.strictEqual(await after(ms, { toleranceMs: Number.NaN }), "too-old")
     }
@@ -184,7 +187,7 @@ describe("unwrap", () => {
     vi.useRealTimers()
   })
 
-  it("a refusal says nothing of secret, signature or body", async () => {
+  it("prints neither secret, signature nor body", async () => {
     const error: unknown = await unwrap({ body, headers, secrets: `${secret}\n` }).catch((caught: unknown) => caught)
     assert.instanceOf(error, WebhookSignatureError)
     assert.strictEqual(error.reason, "white-space-in-secret")
@@ -194,10 +197,10 @@ describe("unwrap", () => {
   })
 })
 
-describe("every refusal", () => {
+describe("every rejection", () => {
   it.each([
-    ["missing-header", /pass the raw body, all headers, this endpoint's secret/],
-    ["mismatch", /pass the raw body, all headers, this endpoint's secret/],
+    ["missing-header", /pass the raw body, all headers and this endpoint's secret/],
+    ["mismatch", /pass the raw body, all headers and this endpoint's secret/],
     ["white-space-in-secret", /trim the secret/],
     ["empty-secret", /set the secret/],
     ["no-secret", /set the secret/],
@@ -210,9 +213,9 @@ describe("every refusal", () => {
     ["not-hex", /answer 401/],
     ["body-not-json", /answer 401/],
     ["body-not-event", /answer 401/]
-  ] as const)("%s says what to do", async (reason, remedy) => {
+  ] as const)("%s says what to do", async (reason, advice) => {
     const now = Date.now()
-    const deliveries: Readonly<Record<WebhookRefusal, () => Promise<Delivery>>> = {
+    const deliveries: Readonly<Record<WebhookSignatureErrorReason, () => Promise<Delivery>>> = {
       "missing-header": async () => ({ body, headers: {}, secrets: secret }),
       mismatch: async () => ({ body, headers, secrets: "another" }),
       "white-space-in-secret": async () => ({ body, headers, secrets: `${secret}\n` }),
@@ -238,12 +241,12 @@ describe("every refusal", () => {
     assert.instanceOf(error, WebhookSignatureError)
     assert.strictEqual(error.reason, reason)
     assert.include(error.message, reason)
-    assert.match(error.message, remedy)
+    assert.match(error.message, advice)
   })
 })
 
 describe("isEvent", () => {
-  it("narrows by names that this release knows, and takes others", async () => {
+  it("narrows by known names, and accepts others", async () => {
     const event = await unwrap({ body, headers, secrets: secret })
     if (!isEvent(event, ["charge.pix.paid", "charge.pix.refunded"])) return assert.fail()
     const amount: number = event.data.amount
@@ -257,7 +260,7 @@ describe("isEvent", () => {
 })
 
 describe("signForTest", () => {
-  it("gives all headers of a delivery", async () => {
+  it("makes every header of a delivery", async () => {
     const sentAt = new Date("2026-11-21T12:00:00.999Z")
     const { headers } = await signForTest({ event: paid, secret, sentAt })
     const { "webhook-signature": attempt, "x-webhook-signature": signature, ...rest } = headers
@@ -275,7 +278,7 @@ describe("signForTest", () => {
     })
   })
 
-  it("signs under the id that the body tells, and under one of its own where it tells none", async () => {
+  it("uses the id of the event, or msg_test without one", async () => {
     const idOf = async (event: object | string) => (await signForTest({ event, secret })).headers["webhook-id"]
     assert.strictEqual(await idOf(paid), "1")
     assert.strictEqual(await idOf(body), "1")
@@ -283,7 +286,7 @@ describe("signForTest", () => {
   })
 })
 
-describe("the vectors that server and client share", () => {
+describe("SIG-1: the vectors shared with the server", () => {
   it.each(vectors.signatures.valid)("signs: $name", async ({ body, header, secret }) => {
     assert.strictEqual((await signForTest({ event: body, secret })).headers["x-webhook-signature"], header)
   })
@@ -306,7 +309,7 @@ describe("the vectors that server and client share", () => {
     async ({ body, id, secret, signature, timestamp }) => {
       vi.useFakeTimers({ now: Number(timestamp) * 1000 })
       const { headers } = await signForTest({ event: body, secret })
-      // What has no id is signed under another one.
+      // A body without an id gets another one.
       if (headers["webhook-id"] === id) assert.strictEqual(headers["webhook-signature"], signature)
       const attempt = { ...headers, "webhook-id": id, "webhook-signature": signature }
       await verify({ body, headers: attempt, secrets: secret, toleranceMs: 1 })
@@ -314,8 +317,8 @@ describe("the vectors that server and client share", () => {
     }
   )
 
-  it.each(vectors.signatures.refused)("refuses by its reason: $name", async ({ body, header, reason, secrets }) => {
-    assert.strictEqual(await refusal({ body, signature: header, secrets }, verify), reason)
-    assert.strictEqual(await refusal({ body, signature: header, secrets }), reason)
+  it.each(vectors.signatures.refused)("rejects: $name", async ({ body, header, reason, secrets }) => {
+    assert.strictEqual(await rejectionOf({ body, signature: header, secrets }, verify), reason)
+    assert.strictEqual(await rejectionOf({ body, signature: header, secrets }), reason)
   })
 })

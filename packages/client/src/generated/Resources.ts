@@ -4,43 +4,41 @@
  * Generated from `PaymentsApi` by `pnpm run client:generate`. Do not edit.
  */
 
-/**
- * A value of an enumeration that may grow: one of `Known`, or a later one. A `switch` over it needs its `default`.
- */
+/** An open enumeration: one of `Known`, or a value that a later release adds. A `switch` over it needs a `default`. */
 export type Open<Known extends string> = Known | (string & Record<never, never>)
 
 /**
- * A string that is none of those that this release knows: what is left of an event's name in a `default`. The ending
- * is the type's alone, so that comparing with a known name tells the cases apart; the value has none.
+ * A name that this release does not know. The suffix exists only in the type: it lets a comparison with a known name narrow
+ * the union. Values have no suffix.
  */
 export type Unrecognized = `${string}~unrecognized`
 
 /** A page of a list, newest first. */
 export interface Page<Item> {
-  /** The kind of thing this is. */
+  /** The kind of resource. */
   readonly object: "list"
   /** The items, newest first. */
   readonly data: ReadonlyArray<Item>
-  /** True while more items exist after this page. */
+  /** Whether more items exist after this page. */
   readonly has_more: boolean
 }
 
 /** The values of `AccountDocumentType` that this release knows. */
 export type KnownAccountDocumentType = "cpf" | "cnpj"
 
-/** Another value may be added at any time. */
+/** Later releases may add values. */
 export type AccountDocumentType = Open<KnownAccountDocumentType>
 
 /** The values of `AccountStatus` that this release knows. */
 export type KnownAccountStatus = "active" | "inactive"
 
-/** Another value may be added at any time. */
+/** Later releases may add values. */
 export type AccountStatus = Open<KnownAccountStatus>
 
 /** The values of `AccountOnboardingStatus` that this release knows. */
 export type KnownAccountOnboardingStatus = "pending" | "in_review" | "completed" | "rejected"
 
-/** Another value may be added at any time. */
+/** Later releases may add values. */
 export type AccountOnboardingStatus = Open<KnownAccountOnboardingStatus>
 
 /** The values of `ChargeStatus` that this release knows. */
@@ -55,16 +53,16 @@ export type KnownChargeStatus =
   | "charged_back"
   | "infraction"
 
-/** Another value may be added at any time. */
+/** Later releases may add values. */
 export type ChargeStatus = Open<KnownChargeStatus>
 
 /** The values of `ChargeMethod` that this release knows. */
 export type KnownChargeMethod = "pix" | "boleto" | "card"
 
-/** Another value may be added at any time. */
+/** Later releases may add values. */
 export type ChargeMethod = Open<KnownChargeMethod>
 
-/** The events of a charge that this release knows. */
+/** The names of charge events that this release knows. */
 export type ChargeEventName =
   | "charge.pix.created"
   | "charge.pix.emitted"
@@ -93,25 +91,25 @@ export type ChargeEventName =
 /** The values of `DisputeStatus` that this release knows. */
 export type KnownDisputeStatus = "open" | "under_review" | "won" | "lost"
 
-/** Another value may be added at any time. */
+/** Later releases may add values. */
 export type DisputeStatus = Open<KnownDisputeStatus>
 
-/** The events of a dispute that this release knows. */
+/** The names of dispute events that this release knows. */
 export type DisputeEventName = "dispute.pix.opened" | "dispute.pix.message" | "dispute.pix.won" | "dispute.pix.lost"
 
 /** The values of `PaymentStatus` that this release knows. */
 export type KnownPaymentStatus = "pending" | "processing" | "completed" | "failed" | "canceled"
 
-/** Another value may be added at any time. */
+/** Later releases may add values. */
 export type PaymentStatus = Open<KnownPaymentStatus>
 
 /** The values of `PaymentMethod` that this release knows. */
 export type KnownPaymentMethod = "pix" | "ted"
 
-/** Another value may be added at any time. */
+/** Later releases may add values. */
 export type PaymentMethod = Open<KnownPaymentMethod>
 
-/** The events of a payment that this release knows. */
+/** The names of payment events that this release knows. */
 export type PaymentEventName =
   | "payment.pix.created"
   | "payment.pix.processing"
@@ -127,38 +125,38 @@ export type PaymentEventName =
 /** The values of `PayoutStatus` that this release knows. */
 export type KnownPayoutStatus = "pending" | "processing" | "completed" | "failed" | "canceled"
 
-/** Another value may be added at any time. */
+/** Later releases may add values. */
 export type PayoutStatus = Open<KnownPayoutStatus>
 
 /** The values of `PayoutMethod` that this release knows. */
 export type KnownPayoutMethod = "pix" | "ted"
 
-/** Another value may be added at any time. */
+/** Later releases may add values. */
 export type PayoutMethod = Open<KnownPayoutMethod>
 
 /** The values of `ReceiverPixKeyType` that this release knows. */
 export type KnownReceiverPixKeyType = "cpf" | "cnpj" | "email" | "phone" | "random"
 
-/** Another value may be added at any time. */
+/** Later releases may add values. */
 export type ReceiverPixKeyType = Open<KnownReceiverPixKeyType>
 
 /** The values of `ReceiverAccountType` that this release knows. */
 export type KnownReceiverAccountType = "checking" | "savings" | "payment" | "salary"
 
-/** Another value may be added at any time. */
+/** Later releases may add values. */
 export type ReceiverAccountType = Open<KnownReceiverAccountType>
 
 /** The values of `RecipientPixKeyType` that this release knows. */
 export type KnownRecipientPixKeyType = "cpf" | "cnpj" | "email" | "phone" | "random"
 
-/** Another value may be added at any time. */
+/** Later releases may add values. */
 export type RecipientPixKeyType = Open<KnownRecipientPixKeyType>
 
-/** Account, as the API shows it. */
+/** Account, as the API returns it. */
 export interface Account {
   /** Identifier. UUID. */
   readonly id: string
-  /** The kind of thing this is. */
+  /** The kind of resource. */
   readonly object: "account"
   /** Trade name. */
   readonly name: string
@@ -168,23 +166,23 @@ export interface Account {
   readonly document: string
   /** One of `cpf`, `cnpj`. New values may be added: treat an unknown one as a generic case. */
   readonly document_type: AccountDocumentType
-  /** Phone. */
+  /** Phone number. */
   readonly phone: string
   /** One of `active`, `inactive`. New values may be added: treat an unknown one as a generic case. */
   readonly status: AccountStatus
   /** One of `pending`, `in_review`, `completed`, `rejected`. New values may be added: treat an unknown one as a generic case. */
   readonly onboarding_status: AccountOnboardingStatus
-  /** True: payouts go straight to processing. False: they wait for approval in the dashboard. */
+  /** True: payouts are sent at once. False: they wait for an operator's approval. */
   readonly auto_payout_enabled: boolean
   /** When it was created. */
   readonly created_at: Instant
 }
 
-/** Balance, as the API shows it. */
+/** Balance, as the API returns it. */
 export interface Balance {
-  /** The kind of thing this is. */
+  /** The kind of resource. */
   readonly object: "balance"
-  /** The currency of the amounts. */
+  /** Currency of the amounts. */
   readonly currency: Open<"BRL">
   /** Cents spendable now, net of payouts in progress. */
   readonly available: number
@@ -194,36 +192,36 @@ export interface Balance {
   readonly total: number
 }
 
-/** Charge, as the API shows it. */
+/** Charge, as the API returns it. */
 export interface Charge {
   /** Identifier. UUID. */
   readonly id: string
-  /** The kind of thing this is. */
+  /** The kind of resource. */
   readonly object: "charge"
   /** One of `processing`, `pending`, `paid`, `expired`, `canceled`, `failed`, `refunded`, `charged_back`, `infraction`. New values may be added: treat an unknown one as a generic case. */
   readonly status: ChargeStatus
   /** Cents. 0 to 999999999999. */
   readonly amount: number
-  /** The currency of the amounts. */
+  /** Currency of the amounts. */
   readonly currency: Open<"BRL">
   /** One of `pix`, `boleto`, `card`. New values may be added: treat an unknown one as a generic case. */
   readonly method: ChargeMethod
   /** Free text. */
   readonly description: string | null
-  /** Your own identifier, as sent at creation; in every event. */
+  /** Your own identifier. It is part of every event. */
   readonly reference: string | null
   /** The payer. */
   readonly customer: Customer | null
-  /** What the payer pays with, and what settled it. */
+  /** The Pix to pay, and its settlement. */
   readonly pix: {
     /** Pix copy-and-paste payload (EMV). */
     readonly br_code: string | null
     /** Settlement identifier, after payment. */
     readonly end_to_end_id: string | null
   }
-  /** The account that receives the money; null when the acquirer tells nothing of it. */
+  /** The account that receives the money; null if the acquirer does not say. */
   readonly receiver: Receiver | null
-  /** Receives every event of this resource; public http(s). */
+  /** Public http(s) URL that receives every event of this resource. */
   readonly webhook_url: string | null
   /** When the charge stops accepting payment. */
   readonly expires_at: Instant | null
@@ -237,15 +235,15 @@ export interface Charge {
   readonly sequence: number
 }
 
-/** An event of a charge, as `data` shows it after the change. */
+/** An event of a charge. `data` is its state after the change. */
 export interface ChargeEvent {
   /** Delivery id; equals the header X-Webhook-Delivery. */
   readonly id: string
-  /** The kind of thing this is. */
+  /** The kind of resource. */
   readonly object: "event"
   /** Payment method. */
   readonly method: string
-  /** Third part of the name. */
+  /** Third part of the event name. */
   readonly action: string
   /** When it was created. */
   readonly created_at: Instant
@@ -253,13 +251,13 @@ export interface ChargeEvent {
   readonly sequence: number
   /** The resource after the change. */
   readonly data: Charge
-  /** Full name. Names that this release does not know are possible. */
+  /** Event name. Later releases may add names. */
   readonly event: ChargeEventName | `charge.${string}.${string}`
-  /** First part of the name. */
+  /** First part of the event name. */
   readonly resource: "charge"
 }
 
-/** What is sent to create charge. */
+/** Params to create a charge. */
 export interface CreateCharge {
   /** Cents, 100 to 999999999999. */
   readonly amount: number
@@ -273,22 +271,22 @@ export interface CreateCharge {
     readonly email: string
     /** CPF or CNPJ, with or without mask. */
     readonly document: string
-    /** Phone. At most 32 characters. */
+    /** Phone number. At most 32 characters. */
     readonly phone?: string | null | undefined
   }
   /** Free text. At most 140 characters. */
   readonly description?: string | null | undefined
-  /** Your own identifier, as sent at creation; in every event. At most 255 characters. */
+  /** Your own identifier. It is part of every event. At most 255 characters. */
   readonly reference?: string | null | undefined
   /** Seconds until the charge stops accepting payment; the account's default when absent. 60 to 604800. */
   readonly expires_in?: number | null | undefined
-  /** Receives every event of this resource; public http(s). URL. At most 2048 characters. */
+  /** Public http(s) URL that receives every event of this resource. URL. At most 2048 characters. */
   readonly webhook_url?: string | null | undefined
   /** Signs the deliveries to `webhook_url`. Never returned. At most 255 characters. */
   readonly webhook_secret?: string | null | undefined
 }
 
-/** What is sent to create payout. */
+/** Params to create a payout. */
 export interface CreatePayout {
   /** Cents, 500 to 999999999999. */
   readonly amount: number
@@ -304,19 +302,19 @@ export interface CreatePayout {
   readonly recipient_document?: string | null | undefined
   /** Free text. At most 140 characters. */
   readonly description?: string | null | undefined
-  /** Your own identifier, as sent at creation; in every event. At most 255 characters. */
+  /** Your own identifier. It is part of every event. At most 255 characters. */
   readonly reference?: string | null | undefined
-  /** Receives every event of this resource; public http(s). URL. At most 2048 characters. */
+  /** Public http(s) URL that receives every event of this resource. URL. At most 2048 characters. */
   readonly webhook_url?: string | null | undefined
   /** Signs the deliveries to `webhook_url`. Never returned. At most 255 characters. */
   readonly webhook_secret?: string | null | undefined
 }
 
-/** What is sent to create webhook endpoint. */
+/** Params to create a webhook endpoint. */
 export interface CreateWebhookEndpoint {
-  /** Address that receives the deliveries; public http(s). URL. At most 2048 characters. */
+  /** Public http(s) URL that receives the deliveries. URL. At most 2048 characters. */
   readonly url: string
-  /** The events it is subscribed to. */
+  /** The subscribed events. */
   readonly events: ReadonlyArray<Open<EventName>>
   /** Free text. At most 255 characters. */
   readonly description?: string | null | undefined
@@ -324,7 +322,7 @@ export interface CreateWebhookEndpoint {
   readonly secret?: string | null | undefined
 }
 
-/** Customer, as the API shows it. */
+/** Customer, as the API returns it. */
 export interface Customer {
   /** Name. */
   readonly name: string
@@ -334,19 +332,19 @@ export interface Customer {
   readonly document: string
 }
 
-/** Dispute, as the API shows it. */
+/** Dispute, as the API returns it. */
 export interface Dispute {
-  /** The kind of thing this is. */
+  /** The kind of resource. */
   readonly object: "dispute"
   /** Identifier. UUID. */
   readonly id: string
-  /** The contested charge. UUID. */
+  /** Id of the disputed charge. UUID. */
   readonly charge_id: string
   /** One of `open`, `under_review`, `won`, `lost`. New values may be added: treat an unknown one as a generic case. */
   readonly status: DisputeStatus
   /** Blocked amount in cents. 0 to 999999999999. */
   readonly amount: number
-  /** The currency of the amounts. */
+  /** Currency of the amounts. */
   readonly currency: Open<"BRL">
   /** Reason of the dispute. */
   readonly reason: string | null
@@ -354,27 +352,27 @@ export interface Dispute {
   readonly reference: string | null
   /** When the dispute was opened. */
   readonly opened_at: Instant | null
-  /** Until when a defense can be filed. */
+  /** Deadline to file a defense. */
   readonly defense_deadline_at: Instant | null
   /** When the dispute was resolved. */
   readonly resolved_at: Instant | null
-  /** True where the money was returned without prior notice: no other event of this dispute came. */
+  /** True if the money was returned without prior notice: the dispute has no earlier event. */
   readonly arrived_resolved: boolean
-  /** The platform's reply, in `dispute.pix.message`. */
+  /** The platform's message, in `dispute.pix.message`. */
   readonly message?: string
-  /** Grows with each change of the resource: drop an event that carries a lower one. */
+  /** Grows with each change of the resource. An event with a lower value is older. */
   readonly sequence: number
 }
 
-/** An event of a dispute, as `data` shows it after the change. */
+/** An event of a dispute. `data` is its state after the change. */
 export interface DisputeEvent {
   /** Delivery id; equals the header X-Webhook-Delivery. */
   readonly id: string
-  /** The kind of thing this is. */
+  /** The kind of resource. */
   readonly object: "event"
   /** Payment method. */
   readonly method: string
-  /** Third part of the name. */
+  /** Third part of the event name. */
   readonly action: string
   /** When it was created. */
   readonly created_at: Instant
@@ -382,21 +380,21 @@ export interface DisputeEvent {
   readonly sequence: number
   /** The resource after the change. */
   readonly data: Dispute
-  /** Full name. Names that this release does not know are possible. */
+  /** Event name. Later releases may add names. */
   readonly event: DisputeEventName | `dispute.${string}.${string}`
-  /** First part of the name. */
+  /** First part of the event name. */
   readonly resource: "dispute"
 }
 
-/** Event catalog entry, as the API shows it. */
+/** Event catalog entry, as the API returns it. */
 export interface EventCatalogEntry {
-  /** Full name, `<resource>.<method>.<action>`. */
+  /** Event name, `<resource>.<method>.<action>`. */
   readonly event: string
-  /** First part of the name. */
+  /** First part of the event name. */
   readonly resource: string
   /** Payment method. */
   readonly method: string
-  /** Third part of the name. */
+  /** Third part of the event name. */
   readonly action: string
   /** Free text. */
   readonly description: string
@@ -407,11 +405,11 @@ export interface EventCatalogEntry {
 /** ISO 8601 in UTC with milliseconds. */
 export type Instant = string
 
-/** Payment, as the API shows it. */
+/** Payment, as the API returns it. */
 export interface Payment {
   /** Identifier. UUID. */
   readonly id: string
-  /** The kind of thing this is. */
+  /** The kind of resource. */
   readonly object: "payment"
   /** One of `pending`, `processing`, `completed`, `failed`, `canceled`. New values may be added: treat an unknown one as a generic case. */
   readonly status: PaymentStatus
@@ -421,21 +419,21 @@ export interface Payment {
   readonly amount: number
   /** Cents; leaves the balance together with the amount. 0 to 999999999999. */
   readonly fee: number
-  /** The currency of the amounts. */
+  /** Currency of the amounts. */
   readonly currency: Open<"BRL">
   /** Free text. */
   readonly description: string | null
-  /** Your own identifier, as sent at creation; in every event. */
+  /** Your own identifier. It is part of every event. */
   readonly reference: string | null
-  /** Who is paid. */
+  /** Who receives the money. */
   readonly recipient: Recipient
-  /** Settlement identifier, once settled. */
+  /** Settlement identifier, after settlement. */
   readonly end_to_end_id: string | null
   /** Why it failed; null unless `status` is `failed`. */
   readonly failure_reason: string | null
-  /** Receives every event of this resource; public http(s). */
+  /** Public http(s) URL that receives every event of this resource. */
   readonly webhook_url: string | null
-  /** When the payout left for the acquirer. */
+  /** When the payout was sent to the acquirer. */
   readonly processed_at: Instant | null
   /** When it was created. */
   readonly created_at: Instant
@@ -443,15 +441,15 @@ export interface Payment {
   readonly sequence: number
 }
 
-/** An event of a payment, as `data` shows it after the change. */
+/** An event of a payment. `data` is its state after the change. */
 export interface PaymentEvent {
   /** Delivery id; equals the header X-Webhook-Delivery. */
   readonly id: string
-  /** The kind of thing this is. */
+  /** The kind of resource. */
   readonly object: "event"
   /** Payment method. */
   readonly method: string
-  /** Third part of the name. */
+  /** Third part of the event name. */
   readonly action: string
   /** When it was created. */
   readonly created_at: Instant
@@ -459,17 +457,17 @@ export interface PaymentEvent {
   readonly sequence: number
   /** The resource after the change. */
   readonly data: Payment
-  /** Full name. Names that this release does not know are possible. */
+  /** Event name. Later releases may add names. */
   readonly event: PaymentEventName | `payment.${string}.${string}`
-  /** First part of the name. */
+  /** First part of the event name. */
   readonly resource: "payment"
 }
 
-/** Payout, as the API shows it. */
+/** Payout, as the API returns it. */
 export interface Payout {
   /** Identifier. UUID. */
   readonly id: string
-  /** The kind of thing this is. */
+  /** The kind of resource. */
   readonly object: "payout"
   /** One of `pending`, `processing`, `completed`, `failed`, `canceled`. New values may be added: treat an unknown one as a generic case. */
   readonly status: PayoutStatus
@@ -479,21 +477,21 @@ export interface Payout {
   readonly amount: number
   /** Cents; leaves the balance together with the amount. 0 to 999999999999. */
   readonly fee: number
-  /** The currency of the amounts. */
+  /** Currency of the amounts. */
   readonly currency: Open<"BRL">
   /** Free text. */
   readonly description: string | null
-  /** Your own identifier, as sent at creation; in every event. */
+  /** Your own identifier. It is part of every event. */
   readonly reference: string | null
-  /** Who is paid. */
+  /** Who receives the money. */
   readonly recipient: Recipient
-  /** Settlement identifier, once settled. */
+  /** Settlement identifier, after settlement. */
   readonly end_to_end_id: string | null
   /** Why it failed; null unless `status` is `failed`. */
   readonly failure_reason: string | null
-  /** Receives every event of this resource; public http(s). */
+  /** Public http(s) URL that receives every event of this resource. */
   readonly webhook_url: string | null
-  /** When the payout left for the acquirer. */
+  /** When the payout was sent to the acquirer. */
   readonly processed_at: Instant | null
   /** When it was created. */
   readonly created_at: Instant
@@ -501,7 +499,7 @@ export interface Payout {
   readonly sequence: number
 }
 
-/** Receiver, as the API shows it. */
+/** Receiver, as the API returns it. */
 export interface Receiver {
   /** Name. */
   readonly name: string | null
@@ -515,7 +513,7 @@ export interface Receiver {
   readonly institution_name: string | null
   /** ISPB of the institution. */
   readonly institution_ispb: string | null
-  /** Branch. */
+  /** Branch number. */
   readonly branch: string | null
   /** Account number. */
   readonly account: string | null
@@ -523,7 +521,7 @@ export interface Receiver {
   readonly account_type: ReceiverAccountType | null
 }
 
-/** Recipient, as the API shows it. */
+/** Recipient, as the API returns it. */
 export interface Recipient {
   /** Name. */
   readonly name: string | null
@@ -535,31 +533,31 @@ export interface Recipient {
   readonly pix_key: string | null
 }
 
-/** What is sent to update webhook endpoint. */
+/** Params to update a webhook endpoint. */
 export interface UpdateWebhookEndpoint {
-  /** Address that receives the deliveries; public http(s). URL. At most 2048 characters. */
+  /** Public http(s) URL that receives the deliveries. URL. At most 2048 characters. */
   readonly url?: string | undefined
-  /** The events it is subscribed to. */
+  /** The subscribed events. */
   readonly events?: ReadonlyArray<Open<EventName>> | undefined
   /** Free text. At most 255 characters. */
   readonly description?: string | null | undefined
   /** Signs the deliveries. Never returned. 8 to 255 characters. */
   readonly secret?: string | null | undefined
-  /** False pauses deliveries: they wait. */
+  /** False pauses deliveries until it is true again. */
   readonly active?: boolean | undefined
 }
 
-/** Webhook endpoint, as the API shows it. */
+/** Webhook endpoint, as the API returns it. */
 export interface WebhookEndpoint {
   /** Identifier. UUID. */
   readonly id: string
-  /** The kind of thing this is. */
+  /** The kind of resource. */
   readonly object: "webhook"
-  /** Address that receives the deliveries; public http(s). */
+  /** Public http(s) URL that receives the deliveries. */
   readonly url: string
   /** Free text. */
   readonly description: string | null
-  /** The events it is subscribed to. */
+  /** The subscribed events. */
   readonly events: ReadonlyArray<string>
   /** False pauses deliveries: they wait. */
   readonly active: boolean
@@ -569,13 +567,13 @@ export interface WebhookEndpoint {
   readonly created_at: Instant
 }
 
-/** The filters and the page of `charges.list`. */
+/** The filters and pagination of `charges.list`. */
 export interface ListChargesQuery {
   /** Page size, 1 to 100; 20 when absent. */
   readonly limit?: number | undefined
   /** The id of the last item of the previous page. UUID. */
   readonly starting_after?: string | undefined
-  /** Only what has this status. */
+  /** Only items with this status. */
   readonly status?:
     | Open<
         | "processing"
@@ -597,13 +595,13 @@ export interface ListChargesQuery {
   readonly created_before?: string | undefined
 }
 
-/** The filters and the page of `payouts.list`. */
+/** The filters and pagination of `payouts.list`. */
 export interface ListPayoutsQuery {
   /** Page size, 1 to 100; 20 when absent. */
   readonly limit?: number | undefined
   /** The id of the last item of the previous page. UUID. */
   readonly starting_after?: string | undefined
-  /** Only what has this status. */
+  /** Only items with this status. */
   readonly status?: Open<"pending" | "processing" | "completed" | "failed" | "canceled"> | undefined
   /** Payment method. */
   readonly method?: Open<"pix" | "ted"> | undefined
@@ -613,38 +611,38 @@ export interface ListPayoutsQuery {
   readonly created_before?: string | undefined
 }
 
-/** An event of a resource that this release does not know: answer 2xx and leave it alone. */
+/** An event of a resource that this release does not know: answer 2xx and ignore it. */
 export interface UnknownEvent {
   /** Delivery id; equals the header X-Webhook-Delivery. */
   readonly id: string
-  /** The kind of thing this is. */
+  /** The kind of resource. */
   readonly object: "event"
   /** Payment method. */
   readonly method: string
-  /** Third part of the name. */
+  /** Third part of the event name. */
   readonly action: string
   /** When it was created. */
   readonly created_at: Instant
   /** The resource's, after the change that the event tells of. */
   readonly sequence: number
-  /** Full name. */
+  /** Event name. */
   readonly event: Unrecognized
-  /** First part of the name. */
+  /** First part of the event name. */
   readonly resource: Unrecognized
   /** The resource after the change. */
   readonly data: { readonly object: string; readonly [field: string]: unknown }
 }
 
-/** The events that this release knows. */
+/** The event names that this release knows. */
 export type EventName = ChargeEventName | PaymentEventName | DisputeEventName
 
-/** The body of a delivery. `resource` and `event` tell the cases apart. */
+/** The body of a delivery. Narrow it by `event` or `resource`. */
 export type WebhookEvent = ChargeEvent | PaymentEvent | DisputeEvent | UnknownEvent
 
-/** The error codes that this release knows. The service may answer with others. */
+/** The error codes that this release knows. Later releases may add codes. */
 export type ErrorCode = keyof ErrorFields
 
-/** What an error body carries beside `code`, `message` and `details`, by code. */
+/** The fields of an error body beside `code`, `message` and `details`, by code. */
 export interface ErrorFields {
   /** 401: The API key is missing or not accepted. */
   readonly UNAUTHORIZED: Record<never, never>

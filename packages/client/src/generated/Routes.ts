@@ -1,5 +1,5 @@
 /**
- * Where each operation of `/v1` is found, and what it takes.
+ * The route of each operation of `/v1`, and the statuses that are reachable from each status.
  *
  * Generated from `PaymentsApi` by `pnpm run client:generate`. Do not edit.
  */
@@ -8,13 +8,13 @@
 export interface Route {
   readonly method: string
   readonly path: string
-  /** Its first argument is the id in the path. */
+  /** The path has an id, which is the method's first argument. */
   readonly id?: true
   readonly body?: true
   readonly query?: true
-  /** It takes an `Idempotency-Key`. */
+  /** Accepts an `Idempotency-Key`. */
   readonly keyed?: true
-  /** It answers with a list. */
+  /** Returns a list. */
   readonly list?: true
 }
 
@@ -44,18 +44,18 @@ export const routes = {
   }
 } as const satisfies Record<string, Record<string, Route>>
 
-/** The statuses of a kind of resource, and for each one those that may follow, at once or by and by, by their places. */
+/** The statuses of a resource, and for each status the indexes of those that are reachable from it, one digit each. */
 export interface Statuses {
   readonly all: ReadonlyArray<string>
-  readonly later: ReadonlyArray<string>
+  readonly reachable: ReadonlyArray<string>
 }
 
 export const statuses: Readonly<Record<"charge" | "payout", Statuses>> = {
   charge: {
     all: ["processing", "pending", "paid", "expired", "canceled", "failed", "refunded", "charged_back", "infraction"],
-    later: ["12345678", "2345678", "2678", "2678", "", "", "", "", "2678"]
+    reachable: ["12345678", "2345678", "2678", "2678", "", "", "", "", "2678"]
   },
-  payout: { all: ["pending", "processing", "completed", "failed", "canceled"], later: ["1234", "23", "", "", ""] }
+  payout: { all: ["pending", "processing", "completed", "failed", "canceled"], reachable: ["1234", "23", "", "", ""] }
 }
 
 /** The release of this package. */

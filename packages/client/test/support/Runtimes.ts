@@ -1,9 +1,9 @@
 /**
- * The runtimes beside Node that the client is for, as packages of the registry have them for Linux on x64. They are outside
- * the workspace: `pnpm run runtimes:install`, which `npm test` does, brings them.
+ * The runtimes other than Node that the client supports, from npm packages for Linux on x64. They are outside the workspace:
+ * `pnpm run runtimes:install`, part of `npm test`, installs them.
  *
- * Guarantees: what runs is the tarball that the project has installed; nothing is fetched for it, and nothing is kept. One
- * that cannot run here is told so, and is a failure only where `RUNTIMES=required`.
+ * Guarantees: tests run the installed tarball and download nothing. A runtime that is missing is reported, and fails the tests
+ * only with `RUNTIMES=required`.
  */
 import { execFileSync } from "node:child_process"
 import { writeFile } from "node:fs/promises"
@@ -15,12 +15,12 @@ import type { Project } from "./Tarball.ts"
 export interface Runtime {
   readonly name: string
   /** Why it cannot run here, or `undefined`. */
-  readonly lacking: string | undefined
-  /** Runs what a module declares as `run`, which reads `process.env`; what it prints. */
+  readonly unavailable: string | undefined
+  /** Runs the function `run` of a module, which reads `process.env`. Returns its output. */
   readonly run: (project: Project, module: string, env: Readonly<Record<string, string>>) => Promise<string>
 }
 
-const place = createRequire(join(import.meta.dirname, "../runtimes/package.json"))
+const runtimesPackage = createRequire(join(import.meta.dirname, "../runtimes/package.json"))
 
 const runtime = (
   name: string,
@@ -28,19 +28,19 @@ const runtime = (
   run: (path: string, ...parameters: Parameters<Runtime["run"]>) => Promise<string>
 ): Runtime => {
   const path = pathOf(binary)
-  const lacking = path === undefined ? "is not installed: pnpm run runtimes:install" : whyNot(path)
+  const unavailable = path === undefined ? "is not installed: pnpm run runtimes:install" : executionProblem(path)
   return {
     name,
-    lacking,
+    unavailable,
     run: (...parameters) => {
-      if (path === undefined || lacking !== undefined) throw new Error(`${name} ${lacking}`)
+      if (path === undefined || unavailable !== undefined) throw new Error(`${name} ${unavailable}`)
       return run(path, ...parameters)
     }
   }
 }
 
-/** Why a binary cannot be executed: it may be for another processor or another C library, or be half of one. */
-const whyNot = (path: string): string | undefined => {
+/** Why a binary cannot be executed: another processor, another C library, an incomplete download. */
+const executionProblem = (path: string): string | undefined => {
   try {
     execFileSync(path, ["--version"], { stdio: "ignore", timeout: 10_000 })
     return undefined
@@ -52,13 +52,13 @@ const whyNot = (path: string): string | undefined => {
 const pathOf = (binary: string): string | undefined => {
   const [scope, name, ...file] = binary.split("/")
   try {
-    return join(dirname(place.resolve(`${scope}/${name}/package.json`)), ...file)
+    return join(dirname(runtimesPackage.resolve(`${scope}/${name}/package.json`)), ...file)
   } catch {
     return undefined
   }
 }
 
-/** Whether one that cannot run is a failure. */
+/** Whether a missing runtime fails the tests. */
 export const isRequired = process.env["RUNTIMES"] === "required"
 
 export const runtimes: ReadonlyArray<Runtime> = [
@@ -75,7 +75,7 @@ export const runtimes: ReadonlyArray<Runtime> = [
       command
     )
   }),
-  // A worker is one module, as bundlers make it, and may ask others only while it answers somebody: here its own test.
+  // A worker is one bundled module, and may send requests only while it handles one: here its `test` handler.
   runtime("workerd", "@cloudflare/workerd-linux-64/bin/workerd", async (path, project, module, env) => {
     const [main, bundled] = ["worker.mjs", "worker.bundled.mjs"]
     const variables = `const process = ${JSON.stringify({ env })}`

@@ -1,4 +1,4 @@
-/** What a service answers with, for stubs; and what is sent to it. */
+/** Sample requests and resources. */
 import type { Charge, CreateCharge, Payout } from "../../src/index.ts"
 
 export const someCharge: CreateCharge = {
@@ -6,7 +6,7 @@ export const someCharge: CreateCharge = {
   customer: { name: "Ana Souza", email: "ana@example.com", document: "529.982.247-25" }
 }
 
-/** A charge as the service tells of it. */
+/** A charge, as the service returns it. */
 export const chargeOf = (fields: Partial<Charge> = {}): Charge => ({
   id: "01890a5d-ac96-774b-bcce-b302099a8057",
   object: "charge",
@@ -28,10 +28,10 @@ export const chargeOf = (fields: Partial<Charge> = {}): Charge => ({
   ...fields
 })
 
-/** What stands for the API key; it must not be found anywhere. */
+/** The API key of test clients. Tests check that nothing prints it. */
 export const secretKey = "pix_secret-key-that-nobody-may-see"
 
-/** A payout as the service shows it. */
+/** A payout, as the service returns it. */
 export const payoutOf = (fields: Partial<Payout> = {}): Payout => ({
   id: "01890a5d-ac96-774b-bcce-b302099a8058",
   object: "payout",

@@ -1,11 +1,11 @@
 /**
- * A peer that answers as a test wants, and remembers what it was asked.
+ * An HTTP server that answers as a test decides, and records the requests.
  */
 import { once } from "node:events"
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
-export interface Asked {
+export interface ReceivedRequest {
   readonly method: string
   readonly path: string
   readonly headers: IncomingHttpHeaders
@@ -14,30 +14,30 @@ export interface Asked {
 
 export interface Stub extends AsyncDisposable {
   readonly url: string
-  readonly asked: ReadonlyArray<Asked>
+  readonly requests: ReadonlyArray<ReceivedRequest>
 }
 
-/** Answers the n-th request (from 1) with `answer`. */
+/** Starts the server. `answer` gets the number of the request, from 1. */
 export const startStub = async (
-  answer: (response: ServerResponse, asked: Asked, count: number) => void
+  answer: (response: ServerResponse, request: ReceivedRequest, count: number) => void
 ): Promise<Stub> => {
-  const asked: Array<Asked> = []
-  const server = createServer(async (request, response) => {
-    const one: Asked = {
-      method: request.method ?? "",
-      path: request.url ?? "",
-      headers: request.headers,
-      body: await bodyOf(request)
+  const requests: Array<ReceivedRequest> = []
+  const server = createServer(async (incoming, response) => {
+    const request: ReceivedRequest = {
+      method: incoming.method ?? "",
+      path: incoming.url ?? "",
+      headers: incoming.headers,
+      body: await bodyOf(incoming)
     }
-    asked.push(one)
-    answer(response, one, asked.length)
+    requests.push(request)
+    answer(response, request, requests.length)
   })
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
-    asked,
+    requests,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -1,6 +1,7 @@
 /**
- * The package as it is published, and projects that install it. The network is not needed: the tarball has no
- * dependencies, and what a project needs beside it is linked from this workspace.
+ * Packs a package as it is published, and makes projects that install it.
+ *
+ * Guarantees: no network. The tarball has no dependencies; other packages are linked from this workspace.
  */
 import { execFile } from "node:child_process"
 import { mkdir, readdir, realpath, rm, stat, symlink, writeFile } from "node:fs/promises"
@@ -12,34 +13,34 @@ const run = promisify(execFile)
 const client = join(import.meta.dirname, "../..")
 const root = join(client, "../..")
 
-// The Node of this workspace first, whatever else the machine has.
+// This workspace's Node comes first.
 const path = [dirname(process.execPath), join(root, "node_modules/.bin"), process.env["PATH"]].join(":")
 
-/** Builds and packs the client, or another package of the workspace; gives the tarball's path. */
-export const pack = async (folder: string, place = client): Promise<string> => {
+/** Builds and packs the client, or another package of the workspace. Returns the tarball's path. */
+export const pack = async (folder: string, packageFolder = client): Promise<string> => {
   const [command, ...first] = pnpm()
-  await alone(place, () =>
+  await exclusively(packageFolder, () =>
     run(command, [...first, "pack", "--pack-destination", folder], {
-      cwd: place,
+      cwd: packageFolder,
       env: { ...process.env, PATH: path }
     })
   )
   const tarball = (await readdir(folder)).find((name) => name.endsWith(".tgz"))
-  if (tarball === undefined) throw new Error("nothing was packed")
+  if (tarball === undefined) throw new Error("pnpm pack made no tarball")
   return join(folder, tarball)
 }
 
-/** Runs while no other test file packs the same package: each empties its `dist` first. */
-const alone = async (place: string, work: () => Promise<unknown>): Promise<void> => {
-  const lock = join(place, "node_modules/.packing")
+/** Runs while no other test file packs the same package: packing empties `dist` first. */
+const exclusively = async (packageFolder: string, work: () => Promise<unknown>): Promise<void> => {
+  const lock = join(packageFolder, "node_modules/.packing")
   for (;;) {
-    const isMine = await mkdir(lock).then(
+    const isAcquired = await mkdir(lock).then(
       () => true,
       () => false
     )
-    if (isMine) break
+    if (isAcquired) break
     const { mtimeMs } = await stat(lock).catch(() => ({ mtimeMs: Infinity }))
-    // @effect-diagnostics-next-line globalDate:off -- its process was killed
+    // @effect-diagnostics-next-line globalDate:off -- a lock this old belongs to a killed process
     if (Date.now() - mtimeMs > 240_000) await rm(lock, { recursive: true, force: true })
     else await setTimeout(100)
   }
@@ -50,7 +51,7 @@ const alone = async (place: string, work: () => Promise<unknown>): Promise<void>
   }
 }
 
-/** What npm says of packing the client. */
+/** The output of `npm pack` for the client. */
 export const npmPack = async (folder: string): Promise<string> => {
   try {
     return (await run("npm", ["pack", "--pack-destination", folder], { cwd: client, env: { PATH: path } })).stdout
@@ -59,7 +60,7 @@ export const npmPack = async (folder: string): Promise<string> => {
   }
 }
 
-/** The pnpm that runs this, or the one that the workspace names. */
+/** The pnpm that started the tests, or the workspace's version. */
 const pnpm = (): readonly [string, ...ReadonlyArray<string>] => {
   const own = process.env["npm_execpath"] ?? ""
   if (!/pnpm[^/]*$/.test(own)) return ["npx", "--yes", "pnpm@12.21.0"]
@@ -68,17 +69,26 @@ const pnpm = (): readonly [string, ...ReadonlyArray<string>] => {
 
 export interface Project {
   readonly folder: string
-  /** Runs a file of the project with the Node of this workspace, or another command; what it prints. */
+  /** Runs a file of the project with this workspace's Node, or with another command. Returns its output. */
   readonly run: (
     file: string,
     env: Readonly<Record<string, string>>,
     command?: ReadonlyArray<string>
   ) => Promise<string>
-  /** The complaints of this workspace's compiler, or of another one. */
+  /** The errors of this workspace's compiler, or of another one. */
   readonly typeCheck: (command?: ReadonlyArray<string>) => Promise<string>
 }
 
-/** Makes a project of these files and installs the tarball into it. */
+/** Links packages of a `node_modules` into a project. */
+export const link = async (folder: string, names: ReadonlyArray<string>, modules: string): Promise<void> => {
+  for (const name of names) {
+    const target = join(folder, "node_modules", name)
+    await mkdir(dirname(target), { recursive: true })
+    await symlink(await realpath(join(modules, name)), target)
+  }
+}
+
+/** Makes a project with these files, and installs the tarball into it. */
 export const install = async (
   folder: string,
   tarball: string,
@@ -99,11 +109,7 @@ export const install = async (
     "--legacy-peer-deps"
   ]
   await run("npm", ["install", ...offline, tarball], { cwd: folder })
-  for (const name of linked) {
-    const target = join(folder, "node_modules", name)
-    await mkdir(dirname(target), { recursive: true })
-    await symlink(await realpath(join(modules, name)), target)
-  }
+  await link(folder, linked, modules)
   return {
     folder,
     run: async (file, env, [command = process.execPath, ...first] = []) =>

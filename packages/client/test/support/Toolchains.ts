@@ -1,14 +1,13 @@
 /**
- * The Nodes, compilers and frameworks beside this workspace's that the client is tested with. They are outside the
- * workspace: `pnpm run runtimes:install`, which `npm test` does, brings them.
+ * The versions of Node and TypeScript, and the frameworks, that the client is tested with. They are outside the workspace:
+ * `pnpm run runtimes:install`, part of `npm test`, installs them.
  *
- * Guarantees: nothing is fetched for a test. What is not installed here is named, and is a failure only where
- * `RUNTIMES=required`.
+ * Guarantees: tests download nothing. A missing tool is reported, and fails the tests only with `RUNTIMES=required`.
  */
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 
-/** Where they are installed. */
+/** The folder where they are installed. */
 export const modules = join(import.meta.dirname, "../toolchains/node_modules")
 
 const pathOf = (...parts: ReadonlyArray<string>): string | undefined => {
@@ -16,7 +15,7 @@ const pathOf = (...parts: ReadonlyArray<string>): string | undefined => {
   return existsSync(path) ? path : undefined
 }
 
-/** Every Node that the client is for, the oldest of `engines` first; no path where it is not to be had. */
+/** Every supported Node, the oldest of `engines` first. `path` is `undefined` if it is not installed. */
 export const nodes: ReadonlyArray<{ readonly name: string; readonly path: string | undefined }> = [
   ...["20", "22", "24"].map((major) => ({
     name: `Node ${major}`,
@@ -25,7 +24,7 @@ export const nodes: ReadonlyArray<{ readonly name: string; readonly path: string
   { name: "Node 26", path: process.execPath }
 ]
 
-/** Every TypeScript that the client is for; 7 is this workspace's. */
+/** Every supported TypeScript. 7 is this workspace's. */
 export const compilers: ReadonlyArray<{ readonly name: string; readonly path: string | undefined }> = [
   ...["5.4", "5.9", "6"].map((version) => ({
     name: `TypeScript ${version}`,

@@ -8,9 +8,9 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { PaymentsClient } from "../src/index.ts"
 
-layer(TestService.layer(), { excludeTestServices: true })("between a client and the service much goes wrong", (it) => {
+layer(TestService.layer(), { excludeTestServices: true })("over an unreliable network", (it) => {
   it.effect(
-    "the Effect client makes exactly as many charges as it was asked for, too",
+    "IDEM-9: 200 creations of the Effect client make exactly 200 charges",
     () =>
       Effect.gen(function* () {
         const { makeCaller, publicUrl } = yield* TestService

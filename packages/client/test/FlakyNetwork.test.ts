@@ -20,9 +20,9 @@ const inParallel = async <A>(count: number, width: number, work: (index: number)
   return results
 }
 
-layer(TestService.layer(), { excludeTestServices: true })("between a client and the service much goes wrong", (it) => {
+layer(TestService.layer(), { excludeTestServices: true })("over an unreliable network", (it) => {
   it.effect(
-    "IDEM-9: 1,000 creations through drops, 500s, delays and half answers make exactly 1,000 charges",
+    "IDEM-9: 1,000 creations through dropped connections, 500s, delays and incomplete responses make exactly 1,000 charges",
     () =>
       Effect.gen(function* () {
         const { makeCaller, publicUrl } = yield* TestService
@@ -33,8 +33,8 @@ layer(TestService.layer(), { excludeTestServices: true })("between a client and 
           const made = await inParallel(1000, 100, (index) =>
             through.charges.create({ ...someCharge, reference: `order-${index}` }).withResponse()
           )
-          // Every kind of trouble came, and the client had to try again.
-          for (const [trouble, times] of proxy.counts) assert.isAbove(times, 20, trouble)
+          // Every fault occurred, and the client had to retry.
+          for (const [fault, times] of proxy.counts) assert.isAbove(times, 20, fault)
           assert.isAbove(made.filter(({ response }) => response.attempts > 1).length, 200)
           assert.isAbove(made.filter(({ response }) => response.replayed).length, 100)
 
@@ -42,7 +42,7 @@ layer(TestService.layer(), { excludeTestServices: true })("between a client and 
           const charges = await direct.charges.list().toArray({ limit: 5000 })
           assert.strictEqual(charges.length, 1000)
           assert.deepStrictEqual(charges.map(({ id }) => id).toSorted(), made.map(({ data }) => data.id).toSorted())
-          // Each creation got its own charge.
+          // Each creation has its own charge.
           for (const [index, { data }] of made.entries()) assert.strictEqual(data.reference, `order-${index}`)
         })
       }),

@@ -1,7 +1,7 @@
-/** What projects that have installed the client do in tests. */
+/** The program that projects with the installed client run in tests. */
 
-/** What every project does: the main job, start to end. */
-export const work = `
+/** Creates, lists and reads charges, and verifies a webhook. `run` prints the results as JSON. */
+export const program = `
 const payments = new Payments({ baseUrl: process.env.PAYMENTS_URL ?? "", apiKey: process.env.PAYMENTS_API_KEY ?? "" })
 const run = async () => {
   const charge = await payments.charges.create({
@@ -17,7 +17,7 @@ const run = async () => {
   const event = await unwrap({ ...delivery, secrets: ["another", "a secret"], toleranceMs: 300_000 })
   const refused = await unwrap({ ...delivery, secrets: "another" }).catch((error) => error.reason)
   const seen = new Set()
-  const receive = receiver({
+  const receive = webhookReceiver({
     secrets: ["another", "a secret"],
     store: { claim: ({ id }) => (seen.has(id) ? "done" : "new"), release: ({ id }) => void seen.add(id) },
     on: { "charge.pix.paid": ({ data }) => void seen.add(data.object) }
@@ -31,9 +31,11 @@ const run = async () => {
   console.log(JSON.stringify({ status: charge.status, found: all.some(({ id }) => id === charge.id), missing, event: event.event, refused, received, unreachable, retries }))
 }
 `
-export const job = `${work}void run()
+/** The program, which runs itself. */
+export const selfRunningProgram = `${program}void run()
 `
 
+/** The output of the program. */
 export const expected = {
   status: "pending",
   found: true,
@@ -46,12 +48,12 @@ export const expected = {
 }
 
 export const imports = `import { isCode, Payments } from "@pix-payments/client"
-import { receiver } from "@pix-payments/client/receiver"
+import { webhookReceiver } from "@pix-payments/client/receiver"
 import { signForTest } from "@pix-payments/client/testing"
 import { unwrap } from "@pix-payments/client/webhooks"
 `
 export const requires = `const { isCode, Payments } = require("@pix-payments/client")
-const { receiver } = require("@pix-payments/client/receiver")
+const { webhookReceiver } = require("@pix-payments/client/receiver")
 const { signForTest } = require("@pix-payments/client/testing")
 const { unwrap } = require("@pix-payments/client/webhooks")
 `

@@ -5,14 +5,7 @@ import type { AddressInfo } from "node:net"
 import { ApiError, ConnectionError, Payments, PaymentsError, TimeoutError, UsageError } from "../src/index.ts"
 import { chargeOf, secretKey, someCharge } from "./support/Samples.ts"
 import { json, startStub } from "./support/Stub.ts"
-
-const clientOf = (baseUrl: string, options: object = {}) => new Payments({ baseUrl, apiKey: secretKey, ...options })
-
-const failureOf = (call: PromiseLike<unknown>): Promise<PaymentsError> =>
-  Promise.resolve(call).then(
-    () => assert.fail("it was accepted"),
-    (error: PaymentsError) => error
-  )
+import { clientOf, failureOf } from "./support/TestClient.ts"
 
 beforeEach(() => {
   vi.spyOn(Math, "random").mockReturnValue(0)
@@ -22,17 +15,17 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-/** An address where nobody listens. */
+/** A URL without a listener. */
 const closedUrl = async (): Promise<string> => {
   await using stub = await startStub(() => {})
   return stub.url
 }
 
-/** The line of this file from which a stack starts. */
+/** The first frame of a stack. */
 const topLine = (error: Error): string => error.stack?.split("\n").find((line) => /^\s+at /.test(line)) ?? ""
 
 describe("a stack", () => {
-  it("begins at the line of the call, whatever became of it and however late", async () => {
+  it("begins at the line of the call, for every kind of failure", async () => {
     await using stub = await startStub((response, { path }) =>
       path.startsWith("/v1/charges?")
         ? json(response, 200, { object: "list", data: null })
@@ -40,13 +33,13 @@ describe("a stack", () => {
     )
     const payments = clientOf(stub.url)
     const calls: Record<string, () => PromiseLike<unknown>> = {
-      refused: () => payments.charges.create(someCharge),
+      rejected: () => payments.charges.create(someCharge),
       withResponse: () => payments.charges.create(someCharge).withResponse(),
-      wrong: () => payments.charges.retrieve(""),
+      invalid: () => payments.charges.retrieve(""),
       listed: () => payments.charges.list().toArray({ limit: 1 }),
       awaitedList: () => payments.charges.list(),
       waited: () => payments.charges.waitUntil("1", "paid"),
-      waitedPayout: () => payments.payouts.waitUntil("1", "completed", { waitMs: -1 }),
+      waitedPayout: () => payments.payouts.waitUntil("1", "completed", { maxWaitMs: -1 }),
       raw: () => payments.request("GET", "/v1/refunds"),
       unreachable: () => clientOf("http://127.0.0.1:1").balance.retrieve()
     }
@@ -55,16 +48,14 @@ describe("a stack", () => {
       assert.instanceOf(error, PaymentsError, name)
       assert.match(
         topLine(error),
-        new RegExp(`(${name}|calls\\.${name}|Object\\.${name}).*Failures\\.test\\.ts`),
+        new RegExp(`(${name}|calls\\.${name}|Object\\.${name}).*Errors\\.test\\.ts`),
         error.stack
       )
       assert.isTrue(error.stack?.startsWith(`${error.name}: ${error.message}\n    at `), error.stack)
     }
   })
-})
 
-describe("a stack", () => {
-  it("is no obstacle where an application formats stacks in a way of its own", async () => {
+  it("is kept out of the way if the application sets Error.prepareStackTrace", async () => {
     const { prepareStackTrace } = Error
     Error.prepareStackTrace = (_error, frames) => frames
     try {
@@ -77,7 +68,7 @@ describe("a stack", () => {
 })
 
 describe("a message", () => {
-  it("of a refusal has code, fields or reason, status and request", async () => {
+  it("of an error response has code, fields or explanation, status and request id", async () => {
     for (const [status, body, message] of [
       [
         400,
@@ -90,7 +81,7 @@ describe("a message", () => {
         "INSUFFICIENT_BALANCE: Not enough. (400, request r-1)"
       ],
       [409, { code: "NEW", message: "New.", details: [{ field: "a" }] }, "NEW: New. (409, request r-1)"],
-      [502, "<html>", "UNKNOWN: charges.create (502, request r-1)"]
+      [502, "<html>", "UNKNOWN: charges.create got no error message: check baseUrl and proxies (502, request r-1)"]
     ] as const) {
       await using stub = await startStub((response) => json(response, status, body, { "x-request-id": "r-1" }))
       const error = await failureOf(clientOf(stub.url, { maxRetries: 0 }).charges.create(someCharge))
@@ -99,25 +90,34 @@ describe("a message", () => {
     }
   })
 
-  it("of a lost connection says whether anything can have been sent", async () => {
+  it("of a connection error says whether the request may have been processed, and what to do", async () => {
     const refused = await failureOf(clientOf(await closedUrl()).charges.create(someCharge))
     assert.instanceOf(refused, ConnectionError)
-    assert.strictEqual(refused.message, "charges.create: ECONNREFUSED, nothing was sent")
+    assert.strictEqual(
+      refused.message,
+      "charges.create: ECONNREFUSED; nothing was sent: check baseUrl, proxy and certificates"
+    )
     assert.deepInclude(JSON.parse(JSON.stringify(refused)), { reason: "not-sent", causeCode: "ECONNREFUSED" })
     const nowhere = await failureOf(clientOf("http://name.invalid", { maxRetries: 0 }).charges.create(someCharge))
-    assert.match(nowhere.message, /^charges\.create: (ENOTFOUND|EAI_AGAIN), nothing was sent$/)
+    assert.match(
+      nowhere.message,
+      /^charges\.create: (ENOTFOUND|EAI_AGAIN); nothing was sent: check baseUrl, proxy and certificates$/
+    )
 
     await using stub = await startStub((response) => response.destroy())
     const lost = await failureOf(clientOf(stub.url).charges.create(someCharge))
     assert.instanceOf(lost, ConnectionError)
     assert.strictEqual(lost.reason, "lost")
-    assert.match(lost.message, /^charges\.create: connection lost \(\w+\), it may have been carried out$/)
-    // A question carries out nothing.
+    assert.match(
+      lost.message,
+      /^charges\.create: connection lost \(\w+\); it may have been processed: repeat it with the same idempotencyKey$/
+    )
+    // A GET changes nothing.
     const read = await failureOf(clientOf(stub.url).balance.retrieve())
-    assert.match(read.message, /^balance\.retrieve: connection lost \(\w+\)$/)
+    assert.match(read.message, /^balance\.retrieve: connection lost \(\w+\); repeat the call$/)
   })
 
-  it("says so of no call of which an earlier attempt may have arrived", async () => {
+  it("does not say that nothing was sent if an earlier attempt may have arrived", async () => {
     let count = 0
     const fetch = () => {
       count += 1
@@ -127,10 +127,10 @@ describe("a message", () => {
     const error = await failureOf(clientOf("https://pix.example.com", { fetch }).charges.create(someCharge))
     assert.instanceOf(error, ConnectionError)
     assert.deepStrictEqual([error.reason, error.causeCode, error.attempts], ["lost", "ECONNREFUSED", 3])
-    assert.include(error.message, "it may have been carried out")
+    assert.include(error.message, "it may have been processed: repeat it with the same idempotencyKey")
   })
 
-  it("knows the codes of certificates and time-outs of connecting; a code that it does not know is in doubt", async () => {
+  it("knows the error codes of certificates and connect timeouts, and treats unknown codes as lost", async () => {
     for (const [cause, reason] of [
       [{ code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" }, "not-sent"],
       [{ code: "SELF_SIGNED_CERT_IN_CHAIN" }, "not-sent"],
@@ -159,7 +159,7 @@ describe("a message", () => {
     )
   })
 
-  it("of a proxy that refuses says so", async () => {
+  it("of a proxy that rejects the tunnel has the proxy's status", async () => {
     const proxy = createServer()
     proxy.on("connect", (_request, socket) => socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"))
     proxy.listen(0, "127.0.0.1")
@@ -173,7 +173,10 @@ describe("a message", () => {
       })
       const error = await failureOf(payments.charges.create(someCharge))
       assert.instanceOf(error, ConnectionError)
-      assert.strictEqual(error.message, "charges.create: the proxy answered 407, nothing was sent")
+      assert.strictEqual(
+        error.message,
+        "charges.create: the proxy answered 407; nothing was sent: check baseUrl, proxy and certificates"
+      )
       assert.strictEqual(error.reason, "not-sent")
       await dispatcher.close()
     } finally {
@@ -181,27 +184,27 @@ describe("a message", () => {
     }
   })
 
-  it("of no answer in time, and of one that is not the service's, says that it may be done", async () => {
+  it("of a timeout, and of a response that is not the service's, says that the call may have been processed", async () => {
     await using stub = await startStub((response, { method }) => {
       if (method === "POST") json(response, 200, null)
     })
     const late = await failureOf(clientOf(stub.url, { timeoutMs: 30, maxRetries: 0 }).balance.retrieve())
-    assert.strictEqual(late.message, "balance.retrieve: no answer within 30 ms")
+    assert.strictEqual(late.message, "balance.retrieve: no response within 30 ms; repeat the call")
     const never = () => new Promise<never>(() => {})
     const unsure = clientOf(stub.url, { timeoutMs: 30, maxRetries: 0, fetch: never })
     assert.strictEqual(
       (await failureOf(unsure.charges.create(someCharge))).message,
-      "charges.create: no answer within 30 ms, it may have been carried out"
+      "charges.create: no response within 30 ms; it may have been processed: repeat it with the same idempotencyKey"
     )
     const malformed = await failureOf(clientOf(stub.url, { maxRetries: 0 }).charges.create(someCharge))
     assert.instanceOf(malformed, ConnectionError)
     assert.strictEqual(malformed.reason, "malformed")
-    assert.include(malformed.message, "no whole answer of the service, it may have been carried out")
+    assert.include(malformed.message, "the response is incomplete, or not the service's; it may have been processed")
   })
 })
 
 describe("new Payments", () => {
-  const refusalOf = (options?: object): string => {
+  const problemOf = (options?: object): string => {
     try {
       return String(new Payments(options))
     } catch (error) {
@@ -210,32 +213,32 @@ describe("new Payments", () => {
     }
   }
 
-  it("says what is missing, and takes it from the environment where it is there", async () => {
+  it("names what is missing, and reads it from the environment", async () => {
     vi.stubEnv("PAYMENTS_URL", undefined)
     vi.stubEnv("PAYMENTS_API_KEY", undefined)
     const baseUrl = "https://pix.example.com"
-    assert.strictEqual(refusalOf(), "baseUrl is missing: pass it or set PAYMENTS_URL")
-    assert.strictEqual(refusalOf({ baseUrl }), "apiKey is missing: pass it or set PAYMENTS_API_KEY")
-    assert.strictEqual(refusalOf({ baseUrl, apiKey: "" }), "apiKey is missing: pass it or set PAYMENTS_API_KEY")
+    assert.strictEqual(problemOf(), "baseUrl is missing: pass it or set PAYMENTS_URL")
+    assert.strictEqual(problemOf({ baseUrl }), "apiKey is missing: pass it or set PAYMENTS_API_KEY")
+    assert.strictEqual(problemOf({ baseUrl, apiKey: "" }), "apiKey is missing: pass it or set PAYMENTS_API_KEY")
     await using stub = await startStub((response) => json(response, 200, { object: "balance" }))
     vi.stubEnv("PAYMENTS_URL", stub.url)
     vi.stubEnv("PAYMENTS_API_KEY", "pix_from-the-environment")
     await new Payments().balance.retrieve()
-    assert.strictEqual(stub.asked[0]?.headers["x-api-key"], "pix_from-the-environment")
-    // What is passed counts, an empty text too.
-    assert.strictEqual(refusalOf({ apiKey: "" }), "apiKey is missing: pass it or set PAYMENTS_API_KEY")
+    assert.strictEqual(stub.requests[0]?.headers["x-api-key"], "pix_from-the-environment")
+    // An option overrides the environment, even if it is empty.
+    assert.strictEqual(problemOf({ apiKey: "" }), "apiKey is missing: pass it or set PAYMENTS_API_KEY")
   })
 
-  it("refuses an address that ends in /v1, which the client adds", () => {
+  it("rejects a baseUrl that ends in /v1", () => {
     for (const path of ["/v1", "/v1/", "/behind/v1//"]) {
-      const message = refusalOf({ baseUrl: `https://pix.example.com${path}`, apiKey: "pix_" })
+      const message = problemOf({ baseUrl: `https://pix.example.com${path}`, apiKey: "pix_" })
       assert.strictEqual(message, "baseUrl must not end in /v1: the client adds it")
     }
   })
 })
 
-describe("an API key that a function gives", () => {
-  it("is asked for before each attempt", async () => {
+describe("an API key function", () => {
+  it("is called before each attempt", async () => {
     await using stub = await startStub((response, _, count) =>
       count === 1 ? json(response, 503, {}) : json(response, 200, { object: "balance" })
     )
@@ -243,19 +246,19 @@ describe("an API key that a function gives", () => {
     const payments = clientOf(stub.url, { apiKey: () => (++count === 1 ? "pix_one" : Promise.resolve("pix_two")) })
     await payments.balance.retrieve()
     assert.deepStrictEqual(
-      stub.asked.map(({ headers }) => headers["x-api-key"]),
+      stub.requests.map(({ headers }) => headers["x-api-key"]),
       ["pix_one", "pix_two"]
     )
   })
 
-  it("that is none, fails or does not come, ends the call before anything is sent", async () => {
+  it("ends the call before anything is sent if it fails, hangs or returns no key", async () => {
     await using stub = await startStub((response) => json(response, 201, chargeOf()))
     for (const [apiKey, type, message] of [
       [() => "", UsageError, "apiKey is missing"],
       [() => `${secretKey}\n`, UsageError, "apiKey must be visible ASCII"],
-      [() => Promise.reject(new Error("the vault is closed")), UsageError, "the function apiKey failed"],
-      [() => assert.fail("no"), UsageError, "the function apiKey failed"],
-      [() => new Promise(() => {}), TimeoutError, "no answer within 30 ms, nothing was sent"]
+      [() => Promise.reject(new Error("the vault is closed")), UsageError, "the apiKey function failed: see cause"],
+      [() => assert.fail("no"), UsageError, "the apiKey function failed: see cause"],
+      [() => new Promise<never>(() => {}), TimeoutError, "the apiKey function took longer than 30 ms; nothing was sent"]
     ] as const) {
       const error = await failureOf(clientOf(stub.url, { apiKey, timeoutMs: 30 }).charges.create(someCharge))
       assert.isTrue(error instanceof type)
@@ -263,31 +266,31 @@ describe("an API key that a function gives", () => {
       assert.strictEqual(error.attempts, 0)
       assert.notInclude(error.message, secretKey)
     }
-    assert.strictEqual(stub.asked.length, 0)
+    assert.strictEqual(stub.requests.length, 0)
   })
 })
 
 describe("hooks", () => {
-  it("hear of every attempt once: of its answer, or that it ended without one", async () => {
+  it("are called once per attempt: with its response, or with its failure", async () => {
     await using stub = await startStub((response, _, count) => {
       if (count === 1) return void response.destroy()
       if (count === 2) return json(response, 500, {})
       if (count === 3) return void response.writeHead(201, { "content-length": "1000" }).write("{")
       json(response, 201, chargeOf())
     })
-    const heard: Array<string> = []
+    const calls: Array<string> = []
     const hooks = {
-      onResponse: ({ attempt, status }: { attempt: number; status: number }) => void heard.push(`${attempt} ${status}`),
+      onResponse: ({ attempt, status }: { attempt: number; status: number }) => void calls.push(`${attempt} ${status}`),
       onFailure: ({ attempt, durationMs, error }: { attempt: number; durationMs: number; error: PaymentsError }) => {
         assert.isAtLeast(durationMs, 0)
-        heard.push(`${attempt} ${error.name}`)
+        calls.push(`${attempt} ${error.name}`)
       }
     }
     await clientOf(stub.url, { hooks, maxRetries: 5, timeoutMs: 150 }).charges.create(someCharge)
-    assert.deepStrictEqual(heard, ["1 ConnectionError", "2 500", "3 TimeoutError", "4 201"])
+    assert.deepStrictEqual(calls, ["1 ConnectionError", "2 500", "3 TimeoutError", "4 201"])
     const controller = new AbortController()
     const never = () => new Promise<never>(() => setImmediate(() => controller.abort()))
     await failureOf(clientOf(stub.url, { hooks, fetch: never }).balance.retrieve({ signal: controller.signal }))
-    assert.strictEqual(heard.at(-1), "1 AbortError")
+    assert.strictEqual(calls.at(-1), "1 AbortError")
   })
 })

@@ -1,5 +1,11 @@
 // @effect-diagnostics strictEffectProvide:off
-import { aRefusal, aService, future, someEndpoint, somePayout } from "@pix-payments/client/test/Future"
+import {
+  startFailingService,
+  startFutureService,
+  future,
+  someEndpoint,
+  somePayout
+} from "@pix-payments/client/test/FutureRelease"
 import { someCharge } from "@pix-payments/client/test/Samples"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -14,9 +20,9 @@ const effectClient = <A, E>(baseUrl: string, use: (payments: PaymentsClientShape
     )
   )
 
-describe("a later release of the service answers", () => {
-  it("API-12: unknown fields stay, unknown values are values", async () => {
-    await using stub = await aService()
+describe("API-12: responses of a later release", () => {
+  it("unknown fields and values are kept", async () => {
+    await using stub = await startFutureService()
     const read = await effectClient(stub.url, (payments) =>
       Effect.all({
         created: payments.charges.create(someCharge),
@@ -53,10 +59,10 @@ describe("a later release of the service answers", () => {
 
   it.each<{ readonly status: number; readonly body: { readonly code?: string; readonly charge_id?: string } }>(
     future.errors
-  )("API-12: with $status $body.code: a reason like any other", async ({ body, status }) => {
-    await using stub = await aRefusal(status, body)
+  )("$status $body.code is the reason of a PaymentsError", async ({ body, status }) => {
+    await using stub = await startFailingService(status, body)
     const { reason } = await effectClient(stub.url, (payments) => Effect.flip(payments.charges.create(someCharge)))
-    assert.strictEqual(reason._tag, body.code === "INSUFFICIENT_BALANCE" ? "INSUFFICIENT_BALANCE" : "UnknownRefusal")
+    assert.strictEqual(reason._tag, body.code === "INSUFFICIENT_BALANCE" ? "INSUFFICIENT_BALANCE" : "UnknownApiError")
     if (!("status" in reason)) return assert.fail()
     assert.strictEqual(reason.status, status)
     assert.strictEqual(reason.code, body.code ?? "UNKNOWN")

@@ -8,26 +8,17 @@ import {
   type CreateCharge,
   type CreatePayout,
   isCode,
-  Payments,
-  type PaymentsError,
   ReplayMismatchError
 } from "../src/index.ts"
-import { differences } from "../src/Replay.ts"
-import { chargeOf, payoutOf, secretKey, someCharge } from "./support/Samples.ts"
+import { replayDifferences } from "../src/Replay.ts"
+import { chargeOf, payoutOf, someCharge } from "./support/Samples.ts"
 import { json, startStub } from "./support/Stub.ts"
+import { clientOf, failureOf } from "./support/TestClient.ts"
 
 const replay = { "idempotent-replayed": "true" }
 const somePayout: CreatePayout = { amount: 50_000, pix_key_type: "email", pix_key: "ana@example.com" }
 
-const clientOf = (baseUrl: string) => new Payments({ baseUrl, apiKey: secretKey })
-
-const failureOf = (call: PromiseLike<unknown>): Promise<PaymentsError> =>
-  Promise.resolve(call).then(
-    () => assert.fail("it was accepted"),
-    (error: PaymentsError) => error
-  )
-
-// Full jitter begins at nothing: no test waits.
+// Full jitter starts at 0, so no test waits.
 beforeEach(() => {
   vi.spyOn(Math, "random").mockReturnValue(0)
 })
@@ -35,8 +26,8 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-describe("a replay of another creation", () => {
-  it("is an error that says what differs, with what is stored under the key", async () => {
+describe("IDEM-4: a replay with other params", () => {
+  it("rejects with the names of the params that differ, and the stored resource", async () => {
     const stored = payoutOf({ amount: 5000 })
     await using stub = await startStub((response) => json(response, 201, stored, replay))
     const payouts = clientOf(stub.url).payouts
@@ -46,13 +37,16 @@ describe("a replay of another creation", () => {
     assert.deepStrictEqual<unknown>(error.data, stored)
     assert.strictEqual(error.idempotencyKey, "refund-1001")
     assert.strictEqual(error.attempts, 1)
-    assert.match(error.message, /^payouts\.create: the idempotency key was used before, with other params: amount$/)
-    assert.strictEqual(stub.asked.length, 1, "it is not repeated")
+    assert.match(
+      error.message,
+      /^payouts\.create: the idempotencyKey was used before with other params \(amount\): use another$/
+    )
+    assert.strictEqual(stub.requests.length, 1, "it is not retried")
     const options = { idempotencyKey: "refund-1001", onReplayMismatch: "return" } as const
     assert.deepStrictEqual(await payouts.create(somePayout, options), stored)
   })
 
-  it("is found by every field that says whose money goes where", async () => {
+  it("is detected by every field that identifies the amount, the reference or a party", async () => {
     const charge = (fields: Partial<CreateCharge>): CreateCharge => ({ ...someCharge, reference: "order-1", ...fields })
     const stored = chargeOf({ reference: "order-1" })
     const { document, ...nobody } = someCharge.customer
@@ -65,9 +59,9 @@ describe("a replay of another creation", () => {
       [charge({ reference: "ORDER-1" }), ["reference"]],
       [charge({ amount: 1, customer: { ...nobody, document: "111.444.777-35" } }), ["amount", "customer.document"]]
     ] as const) {
-      assert.deepStrictEqual(differences(sent, stored), fields, JSON.stringify(sent))
-      // What a later release does not show is not compared.
-      assert.deepStrictEqual(differences(sent, { object: "charge", id: "1" }), [])
+      assert.deepStrictEqual(replayDifferences(sent, stored), fields, JSON.stringify(sent))
+      // Fields that the response lacks are not compared.
+      assert.deepStrictEqual(replayDifferences(sent, { object: "charge", id: "1" }), [])
     }
     assert.strictEqual(document, "529.982.247-25")
     const paid = payoutOf({
@@ -82,19 +76,20 @@ describe("a replay of another creation", () => {
       [{ ...payout, pix_key: "11222333000181" }, ["pix_key"]],
       [{ ...payout, pix_key_type: "email", pix_key: "ana@example.com" }, ["pix_key_type", "pix_key"]]
     ] as const) {
-      assert.deepStrictEqual(differences(sent, paid), fields, JSON.stringify(sent))
+      assert.deepStrictEqual(replayDifferences(sent, paid), fields, JSON.stringify(sent))
     }
     const without = payoutOf({})
-    assert.deepStrictEqual(differences({ ...somePayout, amount: 500, recipient_document: "52998224725" }, without), [
-      "recipient_document"
-    ])
+    assert.deepStrictEqual(
+      replayDifferences({ ...somePayout, amount: 500, recipient_document: "52998224725" }, without),
+      ["recipient_document"]
+    )
   })
 
-  it("is not one whose documents and keys differ in spelling alone: the domain's normalisation is ours", () => {
+  it("is not reported if documents and Pix keys differ only in spelling, as the domain normalises them", () => {
     for (const { input } of vectors.documents.valid) {
       const document = parseDocument(input)?.value ?? assert.fail(input)
       const stored = chargeOf({ customer: { name: "", email: "", document } })
-      assert.deepStrictEqual(differences({ ...someCharge, customer: { document: input } }, stored), [], input)
+      assert.deepStrictEqual(replayDifferences({ ...someCharge, customer: { document: input } }, stored), [], input)
     }
     for (const [type, key] of [
       ["cpf", "529.982.247-25"],
@@ -107,28 +102,28 @@ describe("a replay of another creation", () => {
       if (parsed._tag !== "Valid") return assert.fail(key)
       const recipient = { name: null, document: null, pix_key_type: type, pix_key: parsed.value }
       const sent = { amount: 500, pix_key_type: type, pix_key: key }
-      assert.deepStrictEqual(differences(sent, payoutOf({ recipient })), [], key)
-      assert.deepStrictEqual(differences({ ...sent, pix_key: `1${key}` }, payoutOf({ recipient })), ["pix_key"])
+      assert.deepStrictEqual(replayDifferences(sent, payoutOf({ recipient })), [], key)
+      assert.deepStrictEqual(replayDifferences({ ...sent, pix_key: `1${key}` }, payoutOf({ recipient })), ["pix_key"])
     }
   })
 })
 
-describe("a charge that the acquirer refused", () => {
+describe("CHG-3, IDEM-6: a charge that the acquirer rejected", () => {
   const failed = chargeOf({
     status: "failed",
     failure_reason: "The payer is blocked.",
     pix: { br_code: null, end_to_end_id: null }
   })
 
-  /** Loses the first answer, then replays. */
-  const afterALostAnswer = (data: Charge) =>
+  /** Drops the first response, then answers with a replay. */
+  const startLossyService = (data: Charge) =>
     startStub((response, _, count) => (count === 1 ? void response.destroy() : json(response, 201, data, replay)))
 
-  it("is refused to the caller, too, where the client itself repeated the call", async () => {
+  it("rejects the call with ACQUIRER_REJECTED after the client's own retry", async () => {
     await using direct = await startStub((response) =>
       json(response, 422, { code: "ACQUIRER_REJECTED", message: "The payer is blocked.", charge_id: failed.id })
     )
-    await using flaky = await afterALostAnswer(failed)
+    await using flaky = await startLossyService(failed)
     for (const { url } of [direct, flaky]) {
       const error = await failureOf(clientOf(url).charges.create(someCharge))
       if (!isCode(error, "ACQUIRER_REJECTED")) return assert.fail(String(error))
@@ -137,27 +132,27 @@ describe("a charge that the acquirer refused", () => {
       assert.strictEqual(error.name, "InvalidRequestError")
       assert.include(error.message, "ACQUIRER_REJECTED: The payer is blocked. (422")
     }
-    assert.strictEqual(flaky.asked.length, 2)
+    assert.strictEqual(flaky.requests.length, 2)
   })
 
-  it("is a failed charge where the caller repeated its key, as the contract says", async () => {
+  it("is returned as a failed charge if the application repeats the key", async () => {
     await using stub = await startStub((response) => json(response, 201, failed, replay))
     assert.deepStrictEqual(await clientOf(stub.url).charges.create(someCharge), failed)
-    // A 429 says that nothing was done: what is replayed after it was there before.
+    // After a 429 nothing was processed: the replayed charge existed before this call.
     await using limited = await startStub((response, _, count) =>
       count === 1 ? json(response, 429, { code: "RATE_LIMITED", message: "" }) : json(response, 201, failed, replay)
     )
     assert.deepStrictEqual(await clientOf(limited.url).charges.create(someCharge), failed)
   })
 
-  it("is none where it failed later, or did not fail", async () => {
+  it("is returned as it is if it failed later, or did not fail", async () => {
     for (const data of [chargeOf({ status: "failed" }), chargeOf({ status: "paid" })]) {
-      await using flaky = await afterALostAnswer(data)
+      await using flaky = await startLossyService(data)
       assert.deepStrictEqual(await clientOf(flaky.url).charges.create(someCharge), data)
     }
-    await using flaky = await afterALostAnswer(chargeOf({ ...failed, amount: 1 }))
+    await using flaky = await startLossyService(chargeOf({ ...failed, amount: 1 }))
     assert.instanceOf(await failureOf(clientOf(flaky.url).charges.create(someCharge)), ReplayMismatchError)
-    await using another = await afterALostAnswer(failed)
+    await using another = await startLossyService(failed)
     assert.instanceOf(await failureOf(clientOf(another.url).charges.create(someCharge)), ApiError)
   })
 })

@@ -3,11 +3,18 @@ import { ApiError, isCode, Payments } from "../src/index.ts"
 import { signForTest } from "../src/testing.ts"
 import { unwrap, type WebhookEvent } from "../src/webhooks.ts"
 import { someCharge } from "./support/Samples.ts"
-import { aRefusal, aService, future, listed, someEndpoint, somePayout } from "./support/Future.ts"
+import {
+  startFailingService,
+  startFutureService,
+  future,
+  listed,
+  someEndpoint,
+  somePayout
+} from "./support/FutureRelease.ts"
 
-describe("a later release of the service answers", () => {
-  it("API-12: unknown fields stay, unknown values are values", async () => {
-    await using stub = await aService()
+describe("API-12: responses of a later release", () => {
+  it("unknown fields and values are kept", async () => {
+    await using stub = await startFutureService()
     const payments = new Payments({ baseUrl: stub.url, apiKey: "pix_" })
     assert.deepStrictEqual(await payments.charges.create(someCharge), future.charge)
     assert.deepStrictEqual(await payments.charges.retrieve("1"), future.charge)
@@ -22,14 +29,14 @@ describe("a later release of the service answers", () => {
     assert.deepStrictEqual(await payments.webhooks.update("1", { active: true }), future.webhook)
     assert.deepStrictEqual(await payments.webhooks.list().toArray({ limit: 5 }), [future.webhook])
     assert.deepStrictEqual(await payments.webhooks.events().toArray({ limit: 5 }), [future.catalogEntry])
-    // Neither wanted nor final: the question goes on, and the caller can ask for it by name.
+    // waitUntil accepts a status that this release does not know.
     assert.deepStrictEqual(await payments.charges.waitUntil("1", "partially_paid"), future.charge)
   })
 
   it.each<{ readonly status: number; readonly body: { readonly code?: string; readonly charge_id?: string } }>(
     future.errors
-  )("API-12: with $status $body.code: an error like any other", async ({ body, status }) => {
-    await using stub = await aRefusal(status, body)
+  )("$status $body.code is an ApiError", async ({ body, status }) => {
+    await using stub = await startFailingService(status, body)
     const payments = new Payments({ baseUrl: stub.url, apiKey: "pix_", maxRetries: 0 })
     const error: unknown = await payments.charges.create(someCharge).catch((caught: unknown) => caught)
     assert.instanceOf(error, ApiError)
@@ -42,8 +49,8 @@ describe("a later release of the service answers", () => {
   })
 })
 
-describe("a later release of the service sends", () => {
-  /** What a receiver of today makes of an event. */
+describe("API-12: webhooks of a later release", () => {
+  /** A handler written for this release. */
   const handled = (event: WebhookEvent): string => {
     switch (event.resource) {
       case "charge":
@@ -57,7 +64,7 @@ describe("a later release of the service sends", () => {
     }
   }
 
-  it("API-12: `./webhooks`: events, resources and fields that today does not know", async () => {
+  it("unknown events, resources and fields are unwrapped and kept", async () => {
     const seen: Array<string> = []
     for (const event of future.events) {
       const unwrapped = await unwrap({ ...(await signForTest({ event, secret: "s" })), secrets: "s" })

@@ -1,8 +1,8 @@
 /**
- * Remakes the table "Beside other clients" of the README: each cell by running the client, against a server on loopback.
+ * Measures the table "Compared with other clients" of the README, by running each client against a server on loopback.
  *
- * Run in an empty folder: `npm init -y; npm install stripe openai svix resend rolldown <our tarball>`, then
- * `node <here>/compare.mjs <that folder> [<a Node 20 to try require with>]`. Nothing is fetched.
+ * In an empty folder: `npm init -y; npm install stripe openai svix resend rolldown <our tarball>`. Then
+ * `node compareClients.mjs <that folder> [<a Node 20, for require>]`. It downloads nothing.
  */
 import { execFileSync } from "node:child_process"
 import { createHmac } from "node:crypto"
@@ -31,14 +31,14 @@ const resolveEsm = (name) =>
 
 const { rolldown } = await load("rolldown")
 
-/** A server whose answers a check decides. */
+/** A server that answers as each check decides. */
 let answer = (_request, response) => response.end("{}")
-let asked = 0
+let requestCount = 0
 const server = createServer((request, response) => {
   request.resume()
   request.on("end", () => {
-    asked += 1
-    answer(request, response, asked)
+    requestCount += 1
+    answer(request, response, requestCount)
   })
 })
 server.listen(0, "127.0.0.1")
@@ -69,13 +69,13 @@ const standard = (secret) => ({
 })
 const [oldSecret, newSecret] = [whsec("old"), whsec("new")]
 
-/** One creation, one signal, one verification with two secrets, and the names of what may be a receiver. */
+/** Each client's way to create, abort, verify with several secrets, and receive. */
 const clients = {
   "@pix-payments/client": async () => {
     const { Payments } = await load("@pix-payments/client")
     const { unwrap } = await load("@pix-payments/client/webhooks")
     const { signForTest } = await load("@pix-payments/client/testing")
-    const { receiver } = await load("@pix-payments/client/receiver")
+    const { webhookReceiver } = await load("@pix-payments/client/receiver")
     const payments = new Payments({ baseUrl: url, apiKey: "pix_" })
     const params = { amount: 500, pix_key_type: "email", pix_key: "a@b.co" }
     const signed = await signForTest({ event, secret: newSecret })
@@ -90,7 +90,7 @@ const clients = {
           release: ({ id }) => void done.add(id)
         }
         let count = 0
-        const receive = receiver({ secrets: newSecret, store, on: { "*": () => void count++ } })
+        const receive = webhookReceiver({ secrets: newSecret, store, on: { "*": () => void count++ } })
         const request = () => new Request(url, { method: "POST", ...signed })
         const statuses = [(await receive(request())).status, (await receive(request())).status]
         return count === 1 && statuses.every((status) => status === 204)
@@ -129,15 +129,15 @@ const clients = {
     const { Resend } = await load("resend")
     process.env.RESEND_BASE_URL = url
     const resend = new Resend("re_1", { baseUrl: url })
-    const thrown = async (call) => {
+    const throwing = async (call) => {
       const { data, error } = await call
       if (error) throw Object.assign(new Error(error.message), error, { stack: error.stack ?? "" })
       return data
     }
     return {
-      create: () => thrown(resend.emails.send({ from: "a@b.co", to: "a@b.co", subject: "x", text: "x" })),
+      create: () => throwing(resend.emails.send({ from: "a@b.co", to: "a@b.co", subject: "x", text: "x" })),
       abort: (signal) =>
-        thrown(resend.emails.send({ from: "a@b.co", to: "a@b.co", subject: "x", text: "x" }, { signal })),
+        throwing(resend.emails.send({ from: "a@b.co", to: "a@b.co", subject: "x", text: "x" }, { signal })),
       verify: async (secrets) =>
         resend.webhooks.verify({
           payload: body,
@@ -164,17 +164,17 @@ const requires = (name) => {
   }
 }
 
-/** The call whose name a good stack shows. */
-const theLineOfTheCaller = (client) => client.create()
+/** A good stack contains this function's name. */
+const theCallingFunction = (client) => client.create()
 
 const stackOf = async (client) => {
   answer = (_request, response) =>
     json(response, 400, { code: "BAD", error: { message: "bad" }, message: "bad", name: "bad" })
-  const pending = theLineOfTheCaller(client)
+  const pending = theCallingFunction(client)
   await new Promise((resolve) => setImmediate(resolve))
   return Promise.resolve(pending).then(
     () => "no error",
-    (error) => `${error.stack}`.includes("theLineOfTheCaller")
+    (error) => `${error.stack}`.includes("theCallingFunction")
   )
 }
 
@@ -188,15 +188,15 @@ const failures = {
 }
 
 const retriesOf = async (client) => {
-  const repeated = []
+  const retried = []
   for (const [name, fail] of Object.entries(failures)) {
-    asked = 0
+    requestCount = 0
     answer = (_request, response, count) =>
       count === 1 ? fail(response) : json(response, 200, { id: "1", object: "x" })
     await client.create().catch(() => {})
-    if (asked > 1) repeated.push(name)
+    if (requestCount > 1) retried.push(name)
   }
-  return repeated.join(", ") || "none"
+  return retried.join(", ") || "nothing"
 }
 
 const abortOf = async (client) => {
@@ -212,15 +212,15 @@ const abortOf = async (client) => {
 }
 
 const secretsOf = async (client) => {
-  const holds = (secrets) =>
+  const isVerified = (secrets) =>
     Promise.resolve()
       .then(() => client.verify(secrets))
       .then(
         () => true,
         () => false
       )
-  if (!(await holds(newSecret))) return "one does not verify: mend this script"
-  return holds([oldSecret, newSecret])
+  if (!(await isVerified(newSecret))) return "verification fails with one secret: fix this script"
+  return isVerified([oldSecret, newSecret])
 }
 
 const rows = []
@@ -230,12 +230,12 @@ for (const [name, make] of Object.entries(clients)) {
   const row = {
     client: `${name} ${manifest.version}`,
     dependencies: Object.keys(manifest.dependencies ?? {}).length,
-    "size, gzipped": `${((await sizeOf(name)) / 1000).toFixed(1)} kB`,
-    CommonJS: requires(name),
-    "stack names the call": await stackOf(client),
-    "repeated by default": await retriesOf(client),
-    abort: await abortOf(client),
-    "several secrets": await secretsOf(client),
+    "main entry, minified, gzipped": `${((await sizeOf(name)) / 1000).toFixed(1)} kB`,
+    "require on Node 20": requires(name),
+    "an error's stack includes the call": await stackOf(client),
+    "retried by default": await retriesOf(client),
+    AbortSignal: await abortOf(client),
+    "verifies webhooks with several secrets": await secretsOf(client),
     receiver: client.receiver ? await client.receiver() : false
   }
   rows.push(row)

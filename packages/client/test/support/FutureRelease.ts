@@ -1,9 +1,9 @@
-/** What a later release of the service may say inside v1, and services that say it. */
+/** Responses that a later release of the service may send within `/v1` (API-8), and servers that send them. */
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { startStub } from "./Stub.ts"
 
-export const future = JSON.parse(await readFile(join(import.meta.dirname, "../fixtures/future.json"), "utf8"))
+export const future = JSON.parse(await readFile(join(import.meta.dirname, "../fixtures/future-release.json"), "utf8"))
 
 export const listed = (item: unknown) => ({ object: "list", data: [item], has_more: false, total_hint: 1 })
 
@@ -22,13 +22,15 @@ const answers: Readonly<Record<string, unknown>> = {
   "GET /v1/webhooks/events": listed(future.catalogEntry)
 }
 
-export const aService = () =>
+/** Answers every operation as a later release may. */
+export const startFutureService = () =>
   startStub((response, { method, path }) => {
     const answer = answers[`${method} ${path.split("?", 1)[0]}`]
     response.writeHead(answer === undefined ? 501 : method === "POST" ? 201 : 200).end(JSON.stringify(answer))
   })
 
-export const aRefusal = (status: number, body: unknown) =>
+/** Answers every request with this error. */
+export const startFailingService = (status: number, body: unknown) =>
   startStub((response) => {
     response.writeHead(status).end(typeof body === "string" ? body : JSON.stringify(body))
   })

@@ -1,0 +1,61 @@
+/**
+ * Classifies a failed connection: whether the request may have reached the service, and the transport's error code.
+ *
+ * Guarantees:
+ * - `not-sent` means that no attempt can have reached the service. In doubt, the reason is `lost`.
+ * - Messages contain none of the transport's text, which may include a header.
+ */
+import type { ConnectionErrorReason } from "./Errors.ts"
+
+/** The fields of a connection error. */
+export interface ConnectionFailure {
+  readonly message: string
+  readonly reason: ConnectionErrorReason
+  readonly causeCode?: string
+}
+
+/** The call that failed. */
+export interface FailedCall {
+  readonly operation: string
+  readonly method: string
+  readonly idempotencyKey?: string | undefined
+}
+
+/** Classifies the cause of an attempt without a response. `mayBeDone`: an earlier attempt may have been processed. */
+export const connectionFailure = (call: FailedCall, cause: unknown, mayBeDone: boolean): ConnectionFailure => {
+  let causeCode: string | undefined
+  let proxyStatus: string | undefined
+  let isConnecting = false
+  for (let error = Object(cause), depth = 0; depth < 8; error = Object(error.cause), depth++) {
+    if (typeof error.code === "string") causeCode ??= error.code
+    // undici has no error code for a proxy that rejects CONNECT.
+    proxyStatus ??= /^Proxy response \((\d+)\)/.exec(`${error.message}`)?.[1]
+    isConnecting ||= error.syscall === "connect"
+  }
+  isConnecting ||= proxyStatus !== undefined || BEFORE_SENDING.test(`${causeCode}`)
+  const isSent = mayBeDone || !isConnecting
+  const problem = isSent ? `connection lost${causeCode ? ` (${causeCode})` : ""}` : causeCode
+  return {
+    message:
+      `${call.operation}: ${proxyStatus ? `the proxy answered ${proxyStatus}` : problem}` +
+      (isSent ? nextStep(call) : "; nothing was sent: check baseUrl, proxy and certificates"),
+    reason: isSent ? "lost" : "not-sent",
+    ...(causeCode && { causeCode })
+  }
+}
+
+/** The end of a message about a call that may have been processed: what to do next. */
+export const nextStep = ({ idempotencyKey, method }: FailedCall): string => {
+  if (method === "GET") return "; repeat the call"
+  const advice =
+    method !== "POST"
+      ? "repeat it"
+      : idempotencyKey
+        ? "repeat it with the same idempotencyKey"
+        : "check before you repeat it"
+  return `; it may have been processed: ${advice}`
+}
+
+/** Error codes of failures before the request is sent: DNS, connect (Node, Bun) and certificates. */
+const BEFORE_SENDING =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)|CERT|_LEAF_/

@@ -1,0 +1,34 @@
+/**
+ * Reads response bodies of the service, or of a proxy in front of it.
+ */
+import type { ApiErrorFields } from "./Errors.ts"
+import type { Route } from "./generated/Routes.ts"
+
+/** The fields of an error response. The body may be anything. `retryAfterMs` is the parsed `Retry-After`. */
+export const apiErrorFields = (
+  status: number,
+  body: unknown,
+  retryAfterMs: number | undefined,
+  operation: string,
+  requestId: string
+): ApiErrorFields & { readonly message: string } => {
+  const { charge_id, code, details, message } = Object(body)
+  const name = typeof code === "string" ? code : "UNKNOWN"
+  const listed: ReadonlyArray<string> = Array.isArray(details) ? details : []
+  const explanation =
+    listed.filter((detail) => typeof detail === "string").join(", ") ||
+    (typeof message === "string" ? message : `${operation} got no error message: check baseUrl and proxies`)
+  return {
+    status,
+    code: name,
+    message: `${name}: ${explanation} (${status}, request ${requestId})`,
+    details: listed,
+    ...(typeof charge_id === "string" ? { charge_id } : {}),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    body
+  }
+}
+
+/** Whether the body of a 2xx response is complete: a JSON object, a list where one is expected, or nothing after 204. */
+export const isComplete = (route: Route, status: number, text: string | undefined, parsed: unknown): boolean =>
+  route.list ? Array.isArray(Object(parsed).data) : text === "" ? status === 204 : Object(parsed) === parsed
