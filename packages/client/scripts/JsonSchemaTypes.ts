@@ -117,7 +117,6 @@ export class Types {
     const description = parts.map((part) => part["description"]).find((text) => typeof text === "string")
     const limits = parts.flatMap((part) => [
       ...(part["format"] === "uuid" ? ["UUID."] : []),
-      ...(part["format"] === "uri" ? ["URL."] : []),
       ...(part["minLength"] !== undefined || part["maxLength"] !== undefined
         ? [`${range(part["minLength"], part["maxLength"])} characters.`]
         : []),

@@ -280,7 +280,7 @@ export interface CreateCharge {
   readonly reference?: string | null | undefined
   /** Seconds until the charge stops accepting payment; the account's default when absent. 60 to 604800. */
   readonly expires_in?: number | null | undefined
-  /** Public http(s) URL that receives every event of this resource. URL. At most 2048 characters. */
+  /** Public http(s) URL that receives every event of this resource. At most 2048 characters. */
   readonly webhook_url?: string | null | undefined
   /** Signs the deliveries to `webhook_url`. Never returned. At most 255 characters. */
   readonly webhook_secret?: string | null | undefined
@@ -304,7 +304,7 @@ export interface CreatePayout {
   readonly description?: string | null | undefined
   /** Your own identifier. It is part of every event. At most 255 characters. */
   readonly reference?: string | null | undefined
-  /** Public http(s) URL that receives every event of this resource. URL. At most 2048 characters. */
+  /** Public http(s) URL that receives every event of this resource. At most 2048 characters. */
   readonly webhook_url?: string | null | undefined
   /** Signs the deliveries to `webhook_url`. Never returned. At most 255 characters. */
   readonly webhook_secret?: string | null | undefined
@@ -312,7 +312,7 @@ export interface CreatePayout {
 
 /** Params to create a webhook endpoint. */
 export interface CreateWebhookEndpoint {
-  /** Public http(s) URL that receives the deliveries. URL. At most 2048 characters. */
+  /** Public http(s) URL that receives the deliveries. At most 2048 characters. */
   readonly url: string
   /** The subscribed events. */
   readonly events: ReadonlyArray<Open<EventName>>
@@ -535,7 +535,7 @@ export interface Recipient {
 
 /** Params to update a webhook endpoint. */
 export interface UpdateWebhookEndpoint {
-  /** Public http(s) URL that receives the deliveries. URL. At most 2048 characters. */
+  /** Public http(s) URL that receives the deliveries. At most 2048 characters. */
   readonly url?: string | undefined
   /** The subscribed events. */
   readonly events?: ReadonlyArray<Open<EventName>> | undefined
