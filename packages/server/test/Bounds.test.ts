@@ -12,7 +12,7 @@ import { once } from "node:events"
 import * as Net from "node:net"
 import { brotliDecompressSync, gunzipSync } from "node:zlib"
 import * as InFlight from "../src/http/InFlight.ts"
-import { codeAnswer, errorAnswer } from "../src/http/CompiledApi.ts"
+import { codeAnswer, errorAnswer } from "../src/http/Answer.ts"
 import { refuseOn } from "../src/http/LowLevelRefusals.ts"
 import { MOST_BYTES_HELD } from "../src/http/RequestBody.ts"
 import { BoundedServer } from "../src/http/SocketBounds.ts"
@@ -114,7 +114,7 @@ layer(
         const asked = (key: string, count: number) =>
           Effect.forEach(Array.from({ length: count }), () => Effect.forkChild(create(key), { startImmediately: true }))
         const others = yield* asked(other.key, 1)
-        yield* eventually(gauge("http_requests_in_flight"), (count) => count === 1)
+        yield* eventually(gauge('http_requests_in_flight{listener="public"}'), (count) => count === 1)
         const mine = yield* asked(one.key, 40)
         const refused = yield* eventually(
           Effect.sync(() => mine.filter((fiber) => fiber.pollUnsafe() !== undefined)),
@@ -125,8 +125,11 @@ layer(
           assertRefused(answer, "SERVICE_UNAVAILABLE")
           assert.match(String(answer.headers["retry-after"]), /^[1-9]\d*$/)
         }
-        assert.strictEqual(yield* gauge("http_requests_in_flight"), AT_ONCE / 4 + 1)
-        assert.strictEqual(yield* gauge('http_requests_shed_total{reason="account"}'), 40 - AT_ONCE / 4)
+        assert.strictEqual(yield* gauge('http_requests_in_flight{listener="public"}'), AT_ONCE / 4 + 1)
+        assert.strictEqual(
+          yield* gauge('http_requests_shed_total{listener="public",reason="account"}'),
+          40 - AT_ONCE / 4
+        )
         // The other one has a whole quarter too, and a request that needs no locked table is answered.
         others.push(...(yield* asked(other.key, AT_ONCE / 4 - 2)))
         assert.strictEqual((yield* call("GET", "/v1/account", { key: other.key })).status, 200)
@@ -135,8 +138,46 @@ layer(
         for (const fiber of [...mine, ...others]) {
           if (!refused.includes(fiber)) assert.strictEqual((yield* Fiber.join(fiber)).status, 201)
         }
-        yield* eventually(gauge("http_requests_in_flight"), (count) => count === 0)
+        yield* eventually(gauge('http_requests_in_flight{listener="public"}'), (count) => count === 0)
       })
+  )
+
+  it.effect("the operator listener has the same bound, and its health checks and metrics are outside of it", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { operate } = yield* TestService
+      const stalled = yield* Deferred.make<void>()
+      const release = yield* Deferred.make<void>()
+      const lock = yield* Effect.forkChild(
+        sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`LOCK TABLE disputes IN ACCESS EXCLUSIVE MODE`
+            yield* Deferred.succeed(stalled, undefined)
+            yield* Deferred.await(release)
+          })
+        )
+      )
+      yield* Deferred.await(stalled)
+      const most = AT_ONCE - AT_ONCE / 8
+      const asked = yield* Effect.forEach(Array.from({ length: most + 10 }), () =>
+        Effect.forkChild(operate("GET", "/operator/v1/disputes"), { startImmediately: true })
+      )
+      const refused = yield* eventually(
+        Effect.sync(() => asked.filter((fiber) => fiber.pollUnsafe() !== undefined)),
+        ({ length }) => length === 10
+      )
+      for (const fiber of refused) {
+        const answer = yield* Fiber.join(fiber)
+        assertRefused(answer, "SERVICE_UNAVAILABLE")
+        assert.match(String(answer.headers["retry-after"]), /^[1-9]\d*$/)
+      }
+      assert.strictEqual((yield* operate("GET", "/health/ready")).status, 200)
+      assert.strictEqual(yield* gauge('http_requests_in_flight{listener="operator"}'), most)
+      yield* Deferred.succeed(release, undefined)
+      yield* Fiber.join(lock)
+      for (const fiber of asked) yield* Fiber.join(fiber)
+      yield* eventually(gauge('http_requests_in_flight{listener="operator"}'), (count) => count === 0)
+    })
   )
 
   it.effect("pages: 250 slow readers are sent no more than the bytes of a window, and the API goes on", () =>
@@ -148,19 +189,22 @@ layer(
       assert.isAbove(length, 2_000_000)
       const most = Math.floor(PAGE_BYTES / length)
       const before = process.memoryUsage().external
-      const shed = yield* gauge('http_requests_shed_total{reason="pages"}')
+      const shed = yield* gauge('http_requests_shed_total{listener="public",reason="pages"}')
       const slow = yield* Effect.forEach(Array.from({ length: 250 }), () => open(publicUrl), { concurrency: 50 })
       // Asked for in its largest form.
       for (const socket of slow) {
         socket.pause()
         socket.write("GET /docs/reference.js HTTP/1.1\r\nhost: x\r\n\r\n")
       }
-      yield* eventually(gauge('http_requests_shed_total{reason="pages"}'), (count) => count - shed >= 250 - most)
-      assert.isAtMost(yield* gauge("http_requests_in_flight"), PAGES)
+      yield* eventually(
+        gauge('http_requests_shed_total{listener="public",reason="pages"}'),
+        (count) => count - shed >= 250 - most
+      )
+      assert.isAtMost(yield* gauge('http_requests_in_flight{listener="public"}'), PAGES)
       assert.isBelow(process.memoryUsage().external - before, 16 * 1024 * 1024, "250 copies would be 800 MB")
       assert.strictEqual((yield* call("GET", "/v1/account", { key })).status, 200)
       assert.strictEqual((yield* call("GET", "/docs")).status, 200)
-      yield* eventually(gauge("http_requests_in_flight"), (count) => count === 0)
+      yield* eventually(gauge('http_requests_in_flight{listener="public"}'), (count) => count === 0)
     }).pipe(Effect.scoped)
   )
 
@@ -185,7 +229,7 @@ layer(
         assert.isBelow(received, 16 * 500_000)
       }
       yield* eventually(gauge('http_answers_unsent{listener="public"}'), (count) => count === 0)
-      yield* eventually(gauge("http_requests_in_flight"), (count) => count === 0)
+      yield* eventually(gauge('http_requests_in_flight{listener="public"}'), (count) => count === 0)
     }).pipe(Effect.scoped)
   )
 
@@ -200,7 +244,10 @@ layer(
         socket.write(half)
       }
       const most = Math.floor(MOST_BYTES_HELD / half.length)
-      yield* eventually(gauge('http_requests_shed_total{reason="bodies"}'), (count) => count >= 300 - most)
+      yield* eventually(
+        gauge('http_requests_shed_total{listener="public",reason="bodies"}'),
+        (count) => count >= 300 - most
+      )
       assert.strictEqual((yield* create(key)).status, 201)
       yield* eventually(
         Effect.sync(() => sockets.filter(({ destroyed }) => destroyed).length),
@@ -308,7 +355,7 @@ layer(
           [...statuses]
         )
       }
-      yield* eventually(gauge("http_requests_in_flight"), (count) => count === 0)
+      yield* eventually(gauge('http_requests_in_flight{listener="public"}'), (count) => count === 0)
     }).pipe(Effect.scoped)
   )
 
@@ -430,7 +477,7 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE, answerTimeou
         yield* call("GET", "/docs/reference.js")
         const unread = 'http_connections_cut_total{listener="public",reason="unread"}'
         const cut = yield* gauge(unread)
-        const shed = yield* gauge('http_requests_shed_total{reason="pages"}')
+        const shed = yield* gauge('http_requests_shed_total{listener="public",reason="pages"}')
         const socket = yield* open(publicUrl)
         const closed = closing(socket)
         socket.pause()
@@ -438,8 +485,11 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE, answerTimeou
         socket.write("GET /docs/reference.js HTTP/1.1\r\nhost: x\r\n\r\n".repeat(16))
         yield* eventually(gauge(unread), (count) => count - cut === 1)
         yield* eventually(gauge('http_answers_unsent{listener="public"}'), (count) => count === 0)
-        yield* eventually(gauge("http_requests_in_flight"), (count) => count === 0)
-        assert.isAtLeast((yield* gauge('http_requests_shed_total{reason="pages"}')) - shed, 16 - PAGES - 2)
+        yield* eventually(gauge('http_requests_in_flight{listener="public"}'), (count) => count === 0)
+        assert.isAtLeast(
+          (yield* gauge('http_requests_shed_total{listener="public",reason="pages"}')) - shed,
+          16 - PAGES - 2
+        )
         socket.resume()
         yield* closed
       }).pipe(Effect.scoped)

@@ -618,10 +618,13 @@ layer(TestService.layer(), { excludeTestServices: true })("Errors", (it) => {
         yield* operate("GET", "/nothing"),
         yield* operate("GET", "/metrics"),
         yield* operate("GET", "/health/live"),
-        yield* operate("GET", "/health/ready"),
+        yield* operate("GET", "/health/ready")
+      ]
+      const pages = [
+        yield* call("GET", "/docs"),
+        yield* call("GET", "/openapi.json"),
         yield* operate("GET", "/operator/openapi.json")
       ]
-      const pages = [yield* call("GET", "/docs"), yield* call("GET", "/openapi.json")]
       for (const { headers } of [...answers, ...pages]) {
         assert.strictEqual(headers["x-content-type-options"], "nosniff")
         assert.strictEqual(headers["referrer-policy"], "no-referrer")

@@ -212,7 +212,7 @@ const createCharge = Effect.fnUntraced(function* (
   const body = { amount, customer: { name: "Ana", email: payers[payer], document: "52998224725" } }
   const made =
     method === "pix"
-      ? Effect.catchTag(charges.create(caller, newKey(), body), "CallerUnconfirmed", Effect.die)
+      ? Effect.catchTag(charges.create(caller, newKey(), body), "StaleCaller", Effect.die)
       : charges.createForCheckout({ id: caller.applicationId, accountId: caller.account.id }, undefined, {
           ...body,
           method,

@@ -14,7 +14,7 @@ import { integer, text, uuid } from "../sql/Column.ts"
 import { part, rows, statement } from "../sql/Statement.ts"
 
 /** What was remembered of the caller could not be confirmed; nothing was done. */
-export class StaleCaller extends Data.TaggedError("CallerUnconfirmed")<{}> {}
+export class StaleCaller extends Data.TaggedError("StaleCaller")<{}> {}
 
 /** The last callers by the hash of their key, no more than `most`. */
 export const makeCallerCache = (most: number) => {

@@ -276,7 +276,7 @@ export class Charges extends Context.Service<
             defaultExpiresInSeconds: account.default_expires_in,
             chargesPaused: account.charges_paused
           }
-          return yield* Effect.catchTag(create(owner, merchant, request), "CallerUnconfirmed", Effect.die)
+          return yield* Effect.catchTag(create(owner, merchant, request), "StaleCaller", Effect.die)
         }),
 
         get: (caller, id, isCached = false) => {

@@ -1,243 +1,196 @@
 /**
- * `/v1` as it is served: the routes, decoders and guards of `PaymentsApi`, prepared once from the declaration.
+ * The routes of an `HttpApi`, compiled once from its declaration.
  *
- * Guarantees: every operation that the declaration has is handled, and a handler fails with nothing but the errors
- * that its endpoint declares (both checked by the compiler); checks come in the contract's order: key, body size, rate
- * limit, scopes, idempotency key, query.
+ * Guarantees:
+ * - Every operation of the declaration has a handler. A handler fails only with errors that its endpoint declares, and
+ *   its body fits the declared answer. The compiler checks all three.
+ * - After the guard admitted the caller, headers are checked before the query, and the query before the body.
  *
- * A handler that is `revalidating` is tried with the caller as remembered, when there is nothing else to refuse; what it
- * cannot confirm is begun anew with the caller as looked up (see `Callers`).
- *
- * Why not `HttpApiBuilder`: it interprets the declaration for each request. Measured on the creation of charges, the
- * same handlers behind these prepared routes cost half of the server's time (see bench/RESULTS.md).
- *
- * Source: payments-api-v1.md "Authentication", "Errors"; decisions.md "Answers" (order of checks).
+ * Why not `HttpApiBuilder`: see docs/decisions.
  */
-import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
-import { type Caller, RequiredScopes } from "@pix-payments/api/Security"
-import {
-  IdempotencyKeyRequired,
-  InsufficientScope,
-  PayloadTooLarge,
-  RateLimited,
-  ServiceUnavailable,
-  Unauthorized,
-  ValidationError
-} from "@pix-payments/api/WireErrors"
-import { type ErrorCode, errorCodes } from "@pix-payments/domain/ErrorCode"
+import { IdempotencyKeyRequired, ValidationError } from "@pix-payments/api/WireErrors"
 import { isIdempotencyKey } from "@pix-payments/domain/IdempotencyKey"
-import { MAX_DETAILS, refusalOf as refusalOfFields, violationsOf } from "@pix-payments/domain/Request"
-import * as Context from "effect/Context"
+import { refusalOf as refusalOfFields, violationsOf } from "@pix-payments/domain/Request"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as HttpApi from "effect/http-api/HttpApi"
 import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import type * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as Schema from "effect/Schema"
-import { StaleCaller } from "../accounts/CallerCache.ts"
+import type { IncomingMessage } from "node:http"
+import type { StaleCaller } from "../accounts/CallerCache.ts"
+import type { RequestInfo } from "../observability/RequestContext.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
+import type { Answer, WireError } from "./Answer.ts"
 
-/** What a handler is given. */
-export interface Call<Query = unknown> {
+/** What a handler receives. */
+export interface Call<Caller, Params, Query, Key> {
   readonly caller: Caller
-  /** True where the caller is remembered, and what is done has to confirm them: in a `revalidating` handler only. */
+  /** True where `caller` comes from the cache and the statement has to revalidate it (`revalidating` handlers only). */
   readonly isCached: boolean
-  readonly params: Readonly<Record<string, string>>
+  readonly params: Params
   readonly query: Query
-  /** Of operations that take one. */
-  readonly idempotencyKey: string
-  /** The parsed body; `undefined` where there is none, or none that is JSON. */
+  /** A string where the endpoint requires one. */
+  readonly idempotencyKey: Key
+  /** The parsed body; `undefined` without a body or where it is not JSON. */
   readonly body: unknown
 }
 
-/** What a handler gives back: a body in its wire form. */
-export interface Answer {
-  readonly status: number
-  readonly body?: unknown
-  readonly headers?: Readonly<Record<string, string>>
+type EndpointsOf<Group> = Group extends { readonly endpoints: infer Endpoints } ? Endpoints : never
+
+/** Wire resources are their own wire form, so that a decoded success is what is sent. */
+type BodyOf<Endpoint> = HttpApiEndpoint.Success<Endpoint>["Type"]
+
+type KeyOf<Endpoint> = HttpApiEndpoint.Headers<Endpoint>["Type"] extends { readonly "idempotency-key": string }
+  ? string
+  : string | undefined
+
+type CallOf<Endpoint, Caller> = Call<
+  Caller,
+  HttpApiEndpoint.Params<Endpoint>["Type"],
+  HttpApiEndpoint.Query<Endpoint>["Type"],
+  KeyOf<Endpoint>
+>
+
+type HandlerOf<Endpoint, Caller, R> =
+  | ((
+      call: CallOf<Endpoint, Caller>
+    ) => Effect.Effect<Answer<BodyOf<Endpoint>>, HttpApiEndpoint.Error<Endpoint>["Type"] | Unavailable, R>)
+  | Revalidating<CallOf<Endpoint, Caller>, BodyOf<Endpoint>, HttpApiEndpoint.Error<Endpoint>["Type"] | Unavailable, R>
+
+/** A handler that accepts a cached caller. It fails with `StaleCaller` where its statement finds that it changed. */
+export interface Revalidating<C, Body, E, R> {
+  readonly revalidating: (call: C) => Effect.Effect<Answer<Body>, E | StaleCaller, R>
 }
 
-/** An error body of the contract. */
-export interface WireError {
-  readonly code: ErrorCode
-  readonly message: string
-  readonly details?: ReadonlyArray<string>
-  readonly charge_id?: string
+/** The handlers of one group. `R` is what the guard provides. */
+export type GroupHandlers<Group, Caller, R = never> = {
+  readonly [Name in keyof EndpointsOf<Group>]: HandlerOf<EndpointsOf<Group>[Name], Caller, R>
 }
 
-type Groups = (typeof PaymentsApi)["groups"]
-type Endpoints<G extends keyof Groups> = Groups[G]["endpoints"]
-
-/** The handlers of a group, one for each of its endpoints. */
-export type Handlers<G extends keyof Groups> = {
-  readonly [E in keyof Endpoints<G>]:
-    | ((
-        call: Call<HttpApiEndpoint.Query<Endpoints<G>[E]>["Type"]>
-      ) => Effect.Effect<Answer, HttpApiEndpoint.Error<Endpoints<G>[E]>["Type"] | Unavailable>)
-    | Confirming<
-        HttpApiEndpoint.Query<Endpoints<G>[E]>["Type"],
-        HttpApiEndpoint.Error<Endpoints<G>[E]>["Type"] | Unavailable
-      >
+/** The handlers of all groups of an API. */
+export type Handlers<Groups, Caller, R = never> = {
+  readonly [Name in keyof Groups]: GroupHandlers<Groups[Name], Caller, R>
 }
 
-/** A handler that may be given a caller who is only remembered, and answers nothing before they are confirmed. */
-export interface Confirming<Query, E> {
-  readonly revalidating: (call: Call<Query>) => Effect.Effect<Answer, E | StaleCaller>
-}
-
-/** The handlers of all groups. */
-export type AllHandlers = { readonly [G in keyof Groups]: Handlers<G> }
-
-/** A request as the listener has read it. */
-export interface ReadRequest {
-  readonly key: string | undefined
-  /** Who called with this key when it was last looked up. */
-  readonly remembered: Caller | undefined
+/** A request as the listener read it. */
+export interface ReadRequest<Credentials> {
+  readonly credentials: Credentials
   readonly idempotencyKey: string | undefined
   readonly params: Readonly<Record<string, string>>
   /** The query string, without its question mark. */
   readonly search: string
-  /** `undefined` where the body was larger than it may be. */
+  /** `undefined` where the body was too large. */
   readonly body: string | undefined
+  readonly info: RequestInfo
 }
 
-export interface Route {
+/** Called with the account of the caller, once it is known. False: its share of the listener is used up. */
+export type Admit = (accountId: string | undefined) => boolean
+
+export interface Route<Credentials> {
   readonly method: string
   /** The path template as people write it: `/v1/charges/{id}`. */
   readonly template: string
   readonly segments: ReadonlyArray<string>
   readonly takesBody: boolean
-  /**
-   * Answers a request; `accepted` is called with who calls as soon as that is known, or with nobody after all. Where it
-   * returns false, the request is answered `SERVICE_UNAVAILABLE` and nothing is done.
-   */
-  readonly answer: (
-    request: ReadRequest,
-    accepted: (caller: Caller | undefined) => boolean
-  ) => Effect.Effect<Answer, WireError | Unavailable>
+  readonly answer: (request: ReadRequest<Credentials>, admit: Admit) => Effect.Effect<Answer, WireError | Unavailable>
 }
 
-export interface Guards {
-  readonly authenticate: (key: string) => Effect.Effect<Caller | undefined, Unavailable>
-  /** Counts a request; the seconds to wait when it is one too many, else 0. */
-  readonly take: (keyId: string) => Effect.Effect<number>
+/** One operation, as a guard sees it. */
+export interface Operation<Credentials, Caller, R> {
+  readonly endpoint: HttpApiEndpoint.Top
+  readonly takesBody: boolean
+  readonly isRevalidating: boolean
+  /** What is wrong with the headers. */
+  readonly headerRefusal: (request: ReadRequest<Credentials>) => WireError | undefined
+  readonly run: (
+    request: ReadRequest<Credentials>,
+    caller: Caller,
+    isCached: boolean
+  ) => Effect.Effect<Answer, WireError | StaleCaller | Unavailable, R>
 }
 
-/** Prepares every route of the declaration. */
-export const prepare = (all: AllHandlers, guards: Guards): ReadonlyArray<Route> => {
-  const routes: Array<Route> = []
-  HttpApi.reflect(PaymentsApi, {
+/** Who may call: authentication and everything else that is checked before an operation runs. */
+export interface Guard<Credentials, Caller, R> {
+  /** Reads the credentials of a request. Asks nobody. */
+  readonly credentialsOf: (request: IncomingMessage) => Credentials
+  /** The account that a request most probably comes from, for its share of the listener. */
+  readonly accountOf: (credentials: Credentials) => string | undefined
+  readonly protect: (operation: Operation<Credentials, Caller, R>) => Route<Credentials>["answer"]
+}
+
+/** Compiles every route of the declaration. */
+export const compile = <Id extends string, Groups extends HttpApiGroup.Constraint, Credentials, Caller, R>(
+  api: HttpApi.HttpApi<Id, Groups>,
+  handlers: Handlers<HttpApi.HttpApi<Id, Groups>["groups"], Caller, R>,
+  guard: Guard<Credentials, Caller, R>
+): ReadonlyArray<Route<Credentials>> => {
+  const routes: Array<Route<Credentials>> = []
+  // Each handler is checked against its own endpoint by `Handlers`; here they are called alike.
+  const all = handlers as unknown as Readonly<Record<string, Readonly<Record<string, AnyHandler<Caller, R>>>>>
+  HttpApi.reflect(api, {
     onGroup: () => {},
     onEndpoint: ({ endpoint, group }) => {
-      const handlers: Readonly<Record<string, Handler>> = all[group.identifier as keyof Groups]
-      const handler = handlers[endpoint.identifier]
+      const handler = all[group.identifier]?.[endpoint.identifier]
       if (handler === undefined) throw new Error(`${group.identifier}.${endpoint.identifier} has no handler`)
-      routes.push(prepareRoute(endpoint, handler, guards))
+      const operation = operationOf<Credentials, Caller, R>(endpoint, handler)
+      const path = endpoint.path.replace(/\/$/, "")
+      routes.push({
+        method: endpoint.method,
+        template: path.replace(/:([A-Za-z_]+)/g, "{$1}"),
+        segments: path.split("/").slice(1),
+        takesBody: operation.takesBody,
+        answer: guard.protect(operation)
+      })
     }
   })
   return routes
 }
 
-/** The answer that tells an error. */
-export const errorAnswer = (error: WireError, headers?: Readonly<Record<string, string>>): Answer => ({
-  status: errorCodes[error.code].status,
-  body: {
-    code: error.code,
-    message: error.message,
-    // Wherever they come from: a hostile body must not make a long answer.
-    details: error.details === undefined ? undefined : error.details.slice(0, MAX_DETAILS),
-    charge_id: error.charge_id
-  },
-  ...(headers === undefined ? undefined : { headers })
-})
+type AnyHandler<Caller, R> =
+  | ((call: Call<Caller, never, never, never>) => Effect.Effect<Answer, WireError | Unavailable, R>)
+  | Revalidating<Call<Caller, never, never, never>, unknown, WireError | Unavailable, R>
 
-/** The same for a code that no error class is at hand for. */
-export const codeAnswer = (code: ErrorCode, headers?: Readonly<Record<string, string>>): Answer =>
-  errorAnswer({ code, message: errorCodes[code].message }, headers)
-
-// Each is checked against its own endpoint by `Handlers`; here they are called alike.
-type Handler =
-  | ((call: Call<never>) => Effect.Effect<Answer, WireError | Unavailable>)
-  | Confirming<never, WireError | Unavailable>
-
-const prepareRoute = (endpoint: HttpApiEndpoint.Top, handler: Handler, guards: Guards): Route => {
-  const required = Context.get(endpoint.annotations, RequiredScopes)
+const operationOf = <Credentials, Caller, R>(
+  endpoint: HttpApiEndpoint.Top,
+  handler: AnyHandler<Caller, R>
+): Operation<Credentials, Caller, R> => {
   const takesBody = endpoint.payload.size > 0
-  const takesKey = endpoint.headers !== undefined
   const decodeQuery = endpoint.query === undefined ? undefined : queryDecoder(endpoint.query)
-  const path = endpoint.path.replace(/\/$/, "")
+  const keyRefusal = endpoint.headers === undefined ? undefined : keyCheck(endpoint.headers)
   const isRevalidating = "revalidating" in handler
   const handle = isRevalidating ? handler.revalidating : handler
-
-  /** What is wrong with a request before its body is looked at. */
-  const refusalOf = (request: ReadRequest, caller: Caller) => {
-    if (!required.every((scope) => caller.scopes.includes(scope))) return new InsufficientScope({ details: required })
-    if (!takesKey) return undefined
-    if (!request.idempotencyKey) return new IdempotencyKeyRequired({})
-    return isIdempotencyKey(request.idempotencyKey) ? undefined : new ValidationError({ details: ["Idempotency-Key"] })
-  }
-
-  const admitted = (request: ReadRequest, caller: Caller, isCached: boolean) => {
-    const query = decodeQuery === undefined ? Exit.succeed({}) : decodeQuery(request.search)
-    if (Exit.isFailure(query)) return Effect.failCause(query.cause)
-    return handle({
-      caller,
-      isCached,
-      params: request.params,
-      // Decoded by the schema that the handler's own type comes from.
-      query: query.value as never,
-      idempotencyKey: request.idempotencyKey ?? "",
-      body: takesBody ? parse(request.body) : undefined
-    })
-  }
-
-  /** Answers for the caller as the key is looked up now. */
-  const lookedUp = (
-    request: ReadRequest,
-    key: string,
-    accepted: (caller: Caller | undefined) => boolean,
-    take: Guards["take"]
-  ) =>
-    Effect.flatMap(guards.authenticate(key), (caller): Effect.Effect<Answer, WireError | Unavailable> => {
-      const hasRoom = accepted(caller)
-      if (caller === undefined) return Effect.fail(new Unauthorized({}))
-      if (!hasRoom) return Effect.fail(new ServiceUnavailable({}))
-      if (takesBody && request.body === undefined) return Effect.fail(new PayloadTooLarge({}))
-      return Effect.flatMap(take(caller.keyId), (waitSeconds): Effect.Effect<Answer, WireError | Unavailable> => {
-        if (waitSeconds > 0) {
-          return Effect.succeed(errorAnswer(new RateLimited({}), { "retry-after": String(waitSeconds) }))
-        }
-        const refusal = refusalOf(request, caller)
-        if (refusal !== undefined) return Effect.fail(refusal)
-        return Effect.catchIf(admitted(request, caller, false), isUnconfirmed, Effect.die)
-      })
-    })
-
   return {
-    method: endpoint.method,
-    template: path.replace(/:([A-Za-z_]+)/g, "{$1}"),
-    segments: path.split("/").slice(1),
+    endpoint,
     takesBody,
-    answer: (request, accepted) => {
-      const key = request.key
-      if (key === undefined || key === "") return Effect.fail(new Unauthorized({}))
-      const remembered = isRevalidating ? request.remembered : undefined
-      const isPlain = remembered === undefined || (takesBody && request.body === undefined)
-      if (isPlain || refusalOf(request, remembered) !== undefined) return lookedUp(request, key, accepted, guards.take)
-      return Effect.flatMap(
-        guards.take(remembered.keyId),
-        (waitSeconds): Effect.Effect<Answer, WireError | Unavailable> => {
-          const again = () => lookedUp(request, key, accepted, () => Effect.succeed(waitSeconds))
-          if (waitSeconds > 0) return again()
-          if (!accepted(remembered)) return Effect.fail(new ServiceUnavailable({}))
-          return Effect.catchIf(admitted(request, remembered, true), isUnconfirmed, again)
-        }
-      )
+    isRevalidating,
+    headerRefusal: ({ idempotencyKey }) => keyRefusal?.(idempotencyKey),
+    run: ({ body, idempotencyKey, params, search }, caller, isCached) => {
+      const query = decodeQuery === undefined ? Exit.succeed({}) : decodeQuery(search)
+      if (Exit.isFailure(query)) return Effect.failCause(query.cause)
+      return handle({
+        caller,
+        isCached,
+        // What the path and the schemas of the declaration give, from which the handler's own types come.
+        params: params as never,
+        query: query.value as never,
+        // Checked by `headerRefusal`; an empty one is absent.
+        idempotencyKey: (idempotencyKey === "" ? undefined : idempotencyKey) as never,
+        body: takesBody ? parse(body) : undefined
+      })
     }
   }
 }
 
-const isUnconfirmed = (error: WireError | StaleCaller | Unavailable): error is StaleCaller =>
-  error instanceof StaleCaller
+/** The check of `Idempotency-Key`, which is the only header that an operation declares. */
+const keyCheck = (headers: Schema.Top) => {
+  const isOptional = Schema.is(headers)({})
+  return (key: string | undefined): WireError | undefined => {
+    if (key === undefined || key === "") return isOptional ? undefined : new IdempotencyKeyRequired({})
+    return isIdempotencyKey(key) ? undefined : new ValidationError({ details: ["Idempotency-Key"] })
+  }
+}
 
 const queryDecoder = (schema: Schema.Top) => {
   const decode = Schema.decodeUnknownExit(
@@ -255,7 +208,7 @@ const queryDecoder = (schema: Schema.Top) => {
   }
 }
 
-/** The fields of a query; one that is repeated is a list of its values. */
+/** The fields of a query; a repeated one is a list of its values. */
 const fieldsOf = (search: string): Record<string, string | Array<string>> => {
   const fields: Record<string, string | Array<string>> = Object.create(null)
   if (search === "") return fields

@@ -1,43 +1,20 @@
 /**
- * An HTTP listener, bounded: headers, requests and idle connections have their time, and `SocketBounds` the rest; what
- * is not HTTP is answered in the contract's error body (`LowLevelRefusals`).
+ * A bounded HTTP server of node: time limits for headers, requests and idle connections, and `SocketBounds` for the rest.
  *
- * Guarantees: once told to close, connections end with the answers that are under way, and none is waited for
- * longer than the longest request may take; a path is what is written in it: upper and lower case differ, a doubled slash is none of ours, and
- * escapes that name no text are taken as they stand, so that an id that is one is an unknown id.
+ * Guarantees:
+ * - What is not HTTP is answered in the contract's error body (`LowLevelRefusals`).
+ * - After `close`, a connection ends with the answers under way. None lasts longer than the longest request may take.
+ * - Escapes in a path that decode to no text stay as they are, so that an id with one is an unknown id.
  */
-import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as Effect from "effect/Effect"
-import * as HttpServer from "effect/http/HttpServer"
-import * as Layer from "effect/Layer"
 import type { IncomingMessage } from "node:http"
 import { Metrics } from "../observability/Metrics.ts"
 import { Settings } from "../Settings.ts"
 import { Drain } from "./Drain.ts"
-import { ListenAddresses } from "./ListenAddresses.ts"
 import { refuseOn } from "./LowLevelRefusals.ts"
 import { BoundedServer } from "./SocketBounds.ts"
 
-/** How the routes of a listener are found. */
-export const routing = { maxParamLength: 16_384, caseSensitive: true, ignoreDuplicateSlashes: false } as const
-
-/** The server of the operator listener; where it listens is told to `Listening`. */
-export const layer = (options: { readonly host: string; readonly port: number }) =>
-  Layer.unwrap(
-    Effect.map(makeServer("operator"), (server) =>
-      Layer.effectDiscard(
-        Effect.gen(function* () {
-          const listening = yield* ListenAddresses
-          const { address } = yield* HttpServer.HttpServer
-          if (address._tag !== "UnixPathAddress") listening.operator = `http://${hostOf(options.host)}:${address.port}`
-        })
-      ).pipe(
-        Layer.provideMerge(NodeHttpServer.layer(() => server, { ...options, gracefulShutdownTimeout: "20 seconds" }))
-      )
-    )
-  )
-
-/** A server with its bounds; see above. */
+/** A server that does not listen yet. */
 export const makeServer = Effect.fnUntraced(function* (name: "public" | "operator") {
   const { answerTimeoutMs, maxConnections } = yield* Settings
   const drain = yield* Drain

@@ -1,14 +1,11 @@
 /**
  * Reads a request's body, up to its limit.
  */
-import * as ByteSize from "effect/ByteSize"
 import type { IncomingMessage } from "node:http"
 import { OrderedList } from "./OrderedList.ts"
 
-/** 256 KiB, for every request body of both listeners. */
-export const MAX_BODY = ByteSize.kibibytes(256)
-
-export const MAX_BODY_BYTES = ByteSize.toNumberUnsafe(MAX_BODY)
+/** For every request body of both listeners. */
+export const MAX_BODY_BYTES = 256 * 1024
 
 /**
  * Most bytes of bodies that a listener holds while they are still being sent. Beyond it the body that began first is given

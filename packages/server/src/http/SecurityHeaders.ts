@@ -12,8 +12,3 @@ export const securityHeaders: ReadonlyArray<string> = [
 
 /** Of an answer of the API as well: it is somebody's, and no cache keeps it. */
 export const apiHeaders: ReadonlyArray<string> = [...securityHeaders, "cache-control", "no-store"]
-
-/** The same as fields. */
-export const apiHeaderFields: Readonly<Record<string, string>> = Object.fromEntries(
-  apiHeaders.flatMap((name, index) => (index % 2 === 0 ? [[name, apiHeaders[index + 1] ?? ""]] : []))
-)

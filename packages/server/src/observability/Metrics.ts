@@ -25,10 +25,10 @@ const attemptDuration = Metric.histogram("webhook_attempt_duration_ms", {
 })
 
 const requestsInFlight = Metric.gauge("http_requests_in_flight", {
-  description: "Requests of the public listener that have a place."
+  description: "Requests that have a place, by listener."
 })
 const requestsShed = Metric.counter("http_requests_shed_total", {
-  description: "Requests answered 503 for want of a place, by what was used up."
+  description: "Requests answered 503 for want of a place, by listener and by what was used up."
 })
 const openConnections = Metric.gauge("http_connections", { description: "Open connections, by listener." })
 const unsentAnswers = Metric.gauge("http_answers_unsent", {
@@ -57,11 +57,11 @@ export class Metrics extends Context.Service<
     readonly request: (route: string, status: number, durationMs: number) => void
     readonly requestLinesDropped: (count: number) => void
     readonly attempt: (outcome: string, durationMs: number) => void
-    readonly requestShed: (reason: ShedReason) => void
+    readonly requestShed: (listener: string, reason: ShedReason) => void
     readonly connectionCut: (listener: string, reason: CutReason) => void
     readonly signInRefused: (reason: "token" | "limit") => void
     /** Reads these at each scrape. */
-    readonly requestsInFlight: (read: () => number) => void
+    readonly requestsInFlight: (listener: string, read: () => number) => void
     readonly listener: (
       name: string,
       read: { readonly connections: () => number; readonly unsent: () => number }
@@ -89,15 +89,17 @@ export class Metrics extends Context.Service<
       const add = (metric: Metric.Metric<number, unknown>, labels: Record<string, string>, by: number) =>
         labelled(metric, labels).updateUnsafe(by, context)
       // Shown from the start, so that an alert can tell none from not yet.
-      for (const reason of ["all", "account", "bodies", "pages"]) add(requestsShed, { reason }, 0)
       for (const reason of ["token", "limit"]) add(signInsRefused, { reason }, 0)
       for (const kind of ["delivery", "fan-out"]) add(setAside, { kind }, 0)
 
       return Metrics.of({
-        requestShed: (reason) => add(requestsShed, { reason }, 1),
+        requestShed: (listener, reason) => add(requestsShed, { listener, reason }, 1),
         connectionCut: (listener, reason) => add(connectionsCut, { listener, reason }, 1),
         signInRefused: (reason) => add(signInsRefused, { reason }, 1),
-        requestsInFlight: (read) => void gauges.push(() => requestsInFlight.updateUnsafe(read(), context)),
+        requestsInFlight: (listener, read) => {
+          for (const reason of ["all", "account", "bodies", "pages"]) add(requestsShed, { listener, reason }, 0)
+          gauges.push(() => add(requestsInFlight, { listener }, read()))
+        },
         listener: (listener, { connections, unsent }) => {
           for (const reason of ["connections", "pipelined", "unread"]) add(connectionsCut, { listener, reason }, 0)
           gauges.push(() => {

@@ -89,7 +89,7 @@ export type RequestedPayout = Omit<StoredPayout, "status" | "fee" | "duplicateOf
 
 export type Decision =
   | { readonly _tag: "Created" | "Replayed"; readonly payout: StoredPayout }
-  | { readonly _tag: "AccountInactive" | "AccountRestricted" | "InsufficientBalance" | "CallerUnconfirmed" }
+  | { readonly _tag: "AccountInactive" | "AccountRestricted" | "InsufficientBalance" | "StaleCaller" }
 
 export interface NewPayout {
   readonly requested: RequestedPayout
@@ -704,7 +704,7 @@ const decide = (
   const written: Array<Granted> = []
   const decisions = members.map((member): Decision => {
     const { consequences, requested } = member
-    if (!isLive(member)) return { _tag: "CallerUnconfirmed" }
+    if (!isLive(member)) return { _tag: "StaleCaller" }
     const key = keyOf(requested)
     const replayed = key === undefined ? undefined : known.get(key)
     if (replayed !== undefined) return { _tag: "Replayed", payout: replayed }

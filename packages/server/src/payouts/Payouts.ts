@@ -282,7 +282,7 @@ export class Payouts extends Context.Service<
 
         createForOperator: (accountId, key, request) =>
           create({ accountId, applicationId: null, origin: "dashboard", remembered: undefined }, key, request).pipe(
-            Effect.catchTag("CallerUnconfirmed", Effect.die)
+            Effect.catchTag("StaleCaller", Effect.die)
           ),
 
         get: (accountId, id) =>
@@ -389,7 +389,7 @@ const answerOf = (
       return Effect.succeed({ payout: decision.payout, replayed: false })
     case "Replayed":
       return Effect.succeed({ payout: decision.payout, replayed: true })
-    case "CallerUnconfirmed":
+    case "StaleCaller":
       return Effect.fail(new StaleCaller())
     case "AccountInactive":
       return Effect.fail(new AccountInactiveError())

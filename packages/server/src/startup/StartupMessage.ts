@@ -9,7 +9,6 @@
 import * as Cause from "effect/Cause"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
-import { ServeError } from "effect/http/HttpServerError"
 import { hasProperty } from "effect/Predicate"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -88,7 +87,6 @@ export const reasonOf = (cause: Cause.Cause<unknown>): string => {
   const error = Cause.squash(cause)
   if (error instanceof Config.ConfigError) return `A setting is wrong: ${settingOf(error)}.`
   if (isSqlError(error)) return `The service cannot start: ${databaseReasonOf(error)}`
-  if (error instanceof ServeError) return `The service cannot start: it cannot listen (${messageOf(error.cause)}).`
   if (hasProperty(error, "_tag") && hasProperty(error, "message"))
     return `The service cannot start: ${messageOf(error)}`
   return `The service cannot start: ${Cause.pretty(cause)}`

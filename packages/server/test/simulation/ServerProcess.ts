@@ -19,12 +19,11 @@ import * as Scope from "effect/Scope"
 import { ApiKeys } from "../../src/accounts/ApiKeys.ts"
 import { DeliverySignal } from "../../src/events/DeliverySignal.ts"
 import { PausedDeliveries } from "../../src/webhooks/PausedDeliveries.ts"
-import { accountHandlers, balanceHandlers } from "../../src/http/public/AccountHandlers.ts"
-import * as ChargeHandlers from "../../src/http/public/ChargeHandlers.ts"
-import * as PayoutHandlers from "../../src/http/public/PayoutHandlers.ts"
-import { type Answer, codeAnswer, errorAnswer, prepare } from "../../src/http/CompiledApi.ts"
+import { type Answer, codeAnswer, errorAnswer } from "../../src/http/Answer.ts"
+import * as KeyGuard from "../../src/http/public/KeyGuard.ts"
+import { KeyRateLimit } from "../../src/http/public/KeyRateLimit.ts"
+import { routesBehind } from "../../src/http/public/PublicServer.ts"
 import { findRoute, makeTable } from "../../src/http/Router.ts"
-import * as WebhookHandlers from "../../src/http/public/WebhookEndpointHandlers.ts"
 import { Ids } from "../../src/Ids.ts"
 import { Metrics } from "../../src/observability/Metrics.ts"
 import { describeCause } from "../../src/observability/SafeCause.ts"
@@ -186,29 +185,19 @@ const wholeService = ({ books, machine, receivers, retryDelaysMs, server }: Edge
 /** The routes as the public listener has them, without sockets. */
 const makeRoutes = Effect.gen(function* () {
   const keys = yield* ApiKeys
-  const table = makeTable(
-    prepare(
-      {
-        charges: yield* ChargeHandlers.handlers,
-        payouts: yield* PayoutHandlers.handlers,
-        balance: yield* balanceHandlers,
-        account: yield* accountHandlers,
-        webhooks: yield* WebhookHandlers.handlers
-      },
-      { authenticate: keys.authenticate, take: () => Effect.succeed(0) }
-    )
-  )
+  const guard = KeyGuard.make(keys, KeyRateLimit.of({ take: () => Effect.succeed(0) }))
+  const table = makeTable(yield* routesBehind(guard))
   return Routes.of({
     answer: ({ body, idempotencyKey, key, method, path }) => {
       const found = findRoute(table, method, path)
       if (found._tag !== "Found") return Effect.die(new Error(`${method} ${path} is no route`))
       const request = {
-        key,
-        remembered: keys.recall(key),
+        credentials: { key, cached: keys.recall(key) },
         idempotencyKey,
         params: found.params,
         search: "",
-        body: found.route.takesBody ? JSON.stringify(body ?? {}) : ""
+        body: found.route.takesBody ? JSON.stringify(body ?? {}) : "",
+        info: { requestId: "", route: found.route.template, keyId: null, accountId: null }
       }
       return Effect.catchCause(
         Effect.catch(

@@ -1,69 +1,54 @@
 /**
  * The ledger and the figures, for operators: entries, whether all of it adds up, and how much there is.
  */
-import { type LedgerEntry, LedgerGroup } from "@pix-payments/api/operator/Ledger"
-import { StatsGroup } from "@pix-payments/api/operator/Stats"
-import { OperatorApi } from "@pix-payments/api/OperatorApi"
+import type { LedgerEntry } from "@pix-payments/api/operator/Ledger"
 import type { Cents } from "@pix-payments/domain/Cents"
-import { pageOf } from "@pix-payments/domain/List"
 import * as Effect from "effect/Effect"
-import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import * as Layer from "effect/Layer"
 import type { LedgerKind } from "../../ledger/Ledger.ts"
 import { LedgerReports, type TransferRow } from "../../ledger/LedgerReports.ts"
 import { Statistics } from "../../operations/Statistics.ts"
-import { serviceUnavailable, unknownCursor } from "../WireTranslation.ts"
-import { pageFrom } from "./Requests.ts"
+import { unknownCursor } from "../WireTranslation.ts"
+import { answer, listAnswer, pageFrom, type OperatorHandlers } from "./OperatorHandlers.ts"
 
-const ledgerLayer = HttpApiBuilder.group(
-  OperatorApi,
-  LedgerGroup.identifier,
-  Effect.fn(function* (handlers) {
-    const ledger = yield* LedgerReports
+export const ledgerHandlers = Effect.gen(function* () {
+  const ledger = yield* LedgerReports
 
-    return handlers
-      .handle("entries", ({ query }) =>
-        Effect.gen(function* () {
-          const page = pageFrom(query)
-          const rows = yield* ledger.entries({ accountId: query.account_id, resourceId: query.resource_id }, page)
-          return pageOf(rows.map(toEntry), page.limit)
-        }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor, Unavailable: serviceUnavailable }))
+  const handlers: OperatorHandlers<"ledger"> = {
+    entries: ({ query }) =>
+      Effect.gen(function* () {
+        const page = pageFrom(query)
+        const rows = yield* ledger.entries({ accountId: query.account_id, resourceId: query.resource_id }, page)
+        return listAnswer(rows, toEntry, page)
+      }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
+    verify: () =>
+      ledger.verify.pipe(
+        Effect.map((verified) => {
+          const accounts = verified.map(({ accountId, computed, kept, kind }) => ({
+            account: { account_id: accountId, name: kind },
+            kept,
+            computed
+          }))
+          const differences = accounts.filter(({ computed, kept }) => computed !== kept)
+          return answer(200, {
+            object: "ledger_verification" as const,
+            consistent: differences.length === 0,
+            accounts,
+            differences
+          })
+        })
       )
-      .handle("verify", () =>
-        ledger.verify.pipe(
-          Effect.map((verified) => {
-            const accounts = verified.map(({ accountId, computed, kept, kind }) => ({
-              account: { account_id: accountId, name: kind },
-              kept,
-              computed
-            }))
-            const differences = accounts.filter(({ computed, kept }) => computed !== kept)
-            return {
-              object: "ledger_verification" as const,
-              consistent: differences.length === 0,
-              accounts,
-              differences
-            }
-          }),
-          Effect.catchTags({ Unavailable: serviceUnavailable })
-        )
-      )
-  })
-)
+  }
+  return handlers
+})
 
-const statsLayer = HttpApiBuilder.group(
-  OperatorApi,
-  StatsGroup.identifier,
-  Effect.fn(function* (handlers) {
-    const stats = yield* Statistics
+export const statsHandlers = Effect.gen(function* () {
+  const stats = yield* Statistics
 
-    return handlers.handle("retrieve", ({ query }) =>
-      stats.read(query.account_id).pipe(Effect.catchTags({ Unavailable: serviceUnavailable }))
-    )
-  })
-)
-
-export const layer = Layer.mergeAll(ledgerLayer, statsLayer)
+  const handlers: OperatorHandlers<"stats"> = {
+    retrieve: ({ query }) => Effect.map(stats.read(query.account_id), (figures) => answer(200, figures))
+  }
+  return handlers
+})
 
 const toEntry = (row: TransferRow): LedgerEntry => ({
   id: row.id,

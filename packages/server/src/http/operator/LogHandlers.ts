@@ -1,27 +1,21 @@
 /**
  * The request log and the audit log, for operators.
  */
-import { AuditGroup, RequestsGroup } from "@pix-payments/api/operator/Logs"
-import { OperatorApi } from "@pix-payments/api/OperatorApi"
-import { pageOf } from "@pix-payments/domain/List"
+import type { AuditEntry, RequestLogEntry } from "@pix-payments/api/operator/Logs"
 import * as Effect from "effect/Effect"
-import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { AuditLog } from "../../operations/AuditLog.ts"
+import { AuditLog, type AuditRow } from "../../operations/AuditLog.ts"
 import { type List, readPage } from "../../sql/Paging.ts"
 import { each, equals, is } from "../../sql/Seek.ts"
 import { orUnavailable } from "../../sql/Unavailable.ts"
-import { serviceUnavailable, unknownCursor } from "../WireTranslation.ts"
-import { pageFrom } from "./Requests.ts"
+import { unknownCursor } from "../WireTranslation.ts"
+import { listAnswer, pageFrom, type OperatorHandlers } from "./OperatorHandlers.ts"
 
-const requestsLayer = HttpApiBuilder.group(
-  OperatorApi,
-  RequestsGroup.identifier,
-  Effect.fn(function* (handlers) {
-    const sql = yield* SqlClient
+export const requestHandlers = Effect.gen(function* () {
+  const sql = yield* SqlClient
 
-    return handlers.handle("list", ({ query }) =>
+  const handlers: OperatorHandlers<"requests"> = {
+    list: ({ query }) =>
       Effect.gen(function* () {
         const page = pageFrom(query)
         const rows = yield* readPage<RequestRow>(
@@ -32,48 +26,25 @@ const requestsLayer = HttpApiBuilder.group(
           },
           page
         )
-        return pageOf(
-          rows.map((row) => ({
-            id: row.id,
-            object: "request" as const,
-            request_id: row.request_id,
-            key_id: row.key_id,
-            route: row.route,
-            status: row.status,
-            duration_ms: Math.round(row.duration_us / 1000),
-            created_at: row.at.toISOString()
-          })),
-          page.limit
-        )
-      }).pipe(
-        Effect.provideService(SqlClient, sql),
-        orUnavailable,
-        Effect.catchTags({ UnknownCursor: unknownCursor, Unavailable: serviceUnavailable })
-      )
-    )
-  })
-)
+        return listAnswer(rows, toEntry, page)
+      }).pipe(Effect.provideService(SqlClient, sql), orUnavailable, Effect.catchTags({ UnknownCursor: unknownCursor }))
+  }
+  return handlers
+})
 
-const auditLayer = HttpApiBuilder.group(
-  OperatorApi,
-  AuditGroup.identifier,
-  Effect.fn(function* (handlers) {
-    const audit = yield* AuditLog
+export const auditHandlers = Effect.gen(function* () {
+  const audit = yield* AuditLog
 
-    return handlers.handle("list", ({ query }) =>
+  const handlers: OperatorHandlers<"audit"> = {
+    list: ({ query }) =>
       Effect.gen(function* () {
         const page = pageFrom(query)
         const rows = yield* audit.list(page)
-        return pageOf(
-          rows.map(({ at, ...row }) => ({ ...row, object: "audit_entry" as const, created_at: at.toISOString() })),
-          page.limit
-        )
-      }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor, Unavailable: serviceUnavailable }))
-    )
-  })
-)
-
-export const layer = Layer.mergeAll(requestsLayer, auditLayer)
+        return listAnswer(rows, toAuditEntry, page)
+      }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor }))
+  }
+  return handlers
+})
 
 /**
  * By key, route and status, in this order: of a key, there are as many ways as routes and answers that it has seen. What
@@ -108,6 +79,23 @@ interface RequestFilters {
   readonly route?: string | undefined
   readonly status?: number | undefined
 }
+
+const toEntry = (row: RequestRow): RequestLogEntry => ({
+  id: row.id,
+  object: "request",
+  request_id: row.request_id,
+  key_id: row.key_id,
+  route: row.route,
+  status: row.status,
+  duration_ms: Math.round(row.duration_us / 1000),
+  created_at: row.at.toISOString()
+})
+
+const toAuditEntry = ({ at, ...row }: AuditRow): AuditEntry => ({
+  ...row,
+  object: "audit_entry",
+  created_at: at.toISOString()
+})
 
 interface RequestRow {
   readonly id: string

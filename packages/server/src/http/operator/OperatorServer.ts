@@ -1,82 +1,115 @@
 /**
- * The operator listener: `/operator/v1`, health and metrics.
+ * The operator listener: `/operator/v1` and its OpenAPI document, health and metrics.
+ *
+ * Guarantees: a request for a host that is not in `OPERATOR_HOSTS` is `MISDIRECTED_REQUEST`, except health checks.
  */
-import { OperatorApi } from "@pix-payments/api/OperatorApi"
 import { openApiDocument } from "@pix-payments/api/OpenApiDocument"
+import { OperatorApi } from "@pix-payments/api/OperatorApi"
 import * as Effect from "effect/Effect"
-import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import { MaxBodySize } from "effect/http/HttpIncomingMessage"
-import * as HttpRouter from "effect/http/HttpRouter"
-import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import * as UrlParams from "effect/http/UrlParams"
 import * as Layer from "effect/Layer"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
-import * as Health from "./Health.ts"
+import type { IncomingMessage } from "node:http"
+import { hostnameOf } from "../../AllowedHosts.ts"
 import { Metrics } from "../../observability/Metrics.ts"
 import { Settings } from "../../Settings.ts"
-import * as Edge from "../Edge.ts"
-import { jsonResponse } from "../Json.ts"
-import * as Listener from "../Listener.ts"
-import * as AccountsHandlers from "./AccountHandlers.ts"
-import * as ChargesHandlers from "./ChargeHandlers.ts"
-import * as DeliveriesHandlers from "./DeliveryHandlers.ts"
-import * as DisputesHandlers from "./DisputeHandlers.ts"
-import * as LedgerHandlers from "./LedgerHandlers.ts"
-import * as LogsHandlers from "./LogHandlers.ts"
-import * as PayoutsHandlers from "./PayoutHandlers.ts"
-import * as SimulatorHandlers from "./SimulatorHandlers.ts"
-import { MAX_BODY } from "../RequestBody.ts"
-import * as OperatorAuthentication from "./OperatorAuthentication.ts"
-import * as RequestErrors from "../RequestErrors.ts"
+import { type Answer, codeAnswer } from "../Answer.ts"
+import { compile } from "../CompiledApi.ts"
+import { listen, probe } from "../HttpServer.ts"
+import { ListenAddresses } from "../ListenAddresses.ts"
+import { hostOf } from "../Listener.ts"
+import { nothingPolicy, page } from "../Pages.ts"
+import { accountHandlers, applicationHandlers, keyHandlers } from "./AccountHandlers.ts"
+import { chargeActionHandlers, chargeHandlers, checkoutChargeHandlers } from "./ChargeHandlers.ts"
+import {
+  deliveryActionHandlers,
+  deliveryHandlers,
+  outboxFailureActionHandlers,
+  outboxFailureHandlers,
+  webhookEndpointActionHandlers,
+  webhookEndpointHandlers
+} from "./DeliveryHandlers.ts"
+import { disputeActionHandlers, disputeHandlers } from "./DisputeHandlers.ts"
+import { healthProbes } from "./Health.ts"
+import { ledgerHandlers, statsHandlers } from "./LedgerHandlers.ts"
+import { auditHandlers, requestHandlers } from "./LogHandlers.ts"
+import { payoutActionHandlers, payoutHandlers } from "./PayoutHandlers.ts"
+import {
+  simulatorChargeHandlers,
+  simulatorDisputeHandlers,
+  simulatorPayoutHandlers,
+  simulatorReturnHandlers
+} from "./SimulatorHandlers.ts"
+import * as TokenGuard from "./TokenGuard.ts"
 
-const document = openApiDocument(OperatorApi)
-
-const metricsRoute = HttpRouter.use((router) =>
-  Effect.flatMap(Metrics, ({ scrape }) =>
-    router.add(
-      "GET",
+export const layer = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { operatorHost, operatorHosts, operatorPort } = yield* Settings
+    const { scrape } = yield* Metrics
+    const addresses = yield* ListenAddresses
+    const guard = yield* TokenGuard.make
+    const handlers = {
+      accounts: yield* accountHandlers,
+      applications: yield* applicationHandlers,
+      keys: yield* keyHandlers,
+      charges: yield* chargeHandlers,
+      chargeActions: yield* chargeActionHandlers,
+      checkoutCharges: yield* checkoutChargeHandlers,
+      payouts: yield* payoutHandlers,
+      payoutActions: yield* payoutActionHandlers,
+      disputes: yield* disputeHandlers,
+      disputeActions: yield* disputeActionHandlers,
+      deliveries: yield* deliveryHandlers,
+      deliveryActions: yield* deliveryActionHandlers,
+      webhookEndpoints: yield* webhookEndpointHandlers,
+      webhookEndpointActions: yield* webhookEndpointActionHandlers,
+      outboxFailures: yield* outboxFailureHandlers,
+      outboxFailureActions: yield* outboxFailureActionHandlers,
+      requests: yield* requestHandlers,
+      audit: yield* auditHandlers,
+      ledger: yield* ledgerHandlers,
+      stats: yield* statsHandlers,
+      simulatorCharges: yield* simulatorChargeHandlers,
+      simulatorReturns: yield* simulatorReturnHandlers,
+      simulatorDisputes: yield* simulatorDisputeHandlers,
+      simulatorPayouts: yield* simulatorPayoutHandlers
+    }
+    const metricsProbe = probe(
       "/metrics",
-      Effect.map(Effect.andThen(scrape, PrometheusMetrics.format({ prefix: "pix_payments" })), (text) =>
-        HttpServerResponse.text(text, { contentType: "text/plain; version=0.0.4; charset=utf-8" })
-      )
+      Effect.map(Effect.andThen(scrape, PrometheusMetrics.format({ prefix: "pix_payments" })), (text) => ({
+        status: 200,
+        contentType: "text/plain; version=0.0.4; charset=utf-8",
+        text
+      }))
     )
-  )
+    addresses.operator = yield* listen({
+      name: "operator",
+      host: operatorHost,
+      port: operatorPort,
+      routes: compile(OperatorApi, handlers, guard),
+      guard,
+      pages: [document],
+      probes: [...(yield* healthProbes), metricsProbe],
+      refusalOf: misdirected(new Set([...operatorHosts, hostOf(operatorHost).toLowerCase()])),
+      onShed: () => {},
+      onAnswered: () => {}
+    })
+  })
 )
 
-const routes = Layer.mergeAll(
-  HttpApiBuilder.layer(OperatorApi).pipe(
-    Layer.provide([
-      AccountsHandlers.layer,
-      ChargesHandlers.layer,
-      PayoutsHandlers.layer,
-      DisputesHandlers.layer,
-      DeliveriesHandlers.layer,
-      LedgerHandlers.layer,
-      LogsHandlers.layer,
-      SimulatorHandlers.layer
-    ]),
-    Layer.provide([OperatorAuthentication.layer, RequestErrors.layer])
-  ),
-  HttpRouter.add("GET", "/operator/openapi.json", Effect.succeed(jsonResponse(document, 200))),
-  Health.routes,
-  metricsRoute,
-  Edge.layer([
-    ...Edge.pathsOf(OperatorApi),
-    ...["/operator/openapi.json", "/health/live", "/health/ready", "/metrics"].map(Edge.page)
-  ])
-)
+const document = page("/operator/openapi.json", async () => ({
+  contentType: "application/json",
+  text: JSON.stringify(openApiDocument(OperatorApi)),
+  isVersioned: false,
+  contentSecurityPolicy: nothingPolicy
+}))
 
-export const layer = Layer.unwrap(
-  Effect.map(Settings, ({ operatorHost, operatorPort }) =>
-    HttpRouter.serve(routes, {
-      disableLogger: true,
-      disableListenLog: true,
-      routerConfig: Listener.routing
-    }).pipe(
-      Layer.provide(Listener.layer({ host: operatorHost, port: operatorPort })),
-      Layer.provide(Layer.succeed(MaxBodySize, MAX_BODY)),
-      // What an operator looks for may be a payer's: traces tell its name and not its value.
-      Layer.provide(Layer.succeed(UrlParams.CurrentRedactedNames, [/^/]))
-    )
-  )
-)
+/** Refuses requests for another host, to which a stranger's page may have led a browser (DNS rebinding). */
+const misdirected =
+  (hosts: ReadonlySet<string>) =>
+  ({ headers: { host } }: IncomingMessage, path: string): Answer | undefined => {
+    // Health checks come by address, or with no host at all.
+    if (path === "/health/live" || path === "/health/ready") return undefined
+    if (host === undefined || host === "") return codeAnswer("VALIDATION_ERROR", { details: ["Host"] })
+    const name = hostnameOf(host)
+    return name !== undefined && hosts.has(name) ? undefined : codeAnswer("MISDIRECTED_REQUEST")
+  }

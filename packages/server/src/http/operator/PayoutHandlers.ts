@@ -1,22 +1,13 @@
 /**
  * Every payout, and what operators do with payouts.
  */
-import {
-  decodeCreateDashboardPayout,
-  type OperatorPayout,
-  PayoutActionsGroup,
-  PayoutsGroup
-} from "@pix-payments/api/operator/Payouts"
-import { OperatorApi } from "@pix-payments/api/OperatorApi"
-import { pageOf } from "@pix-payments/domain/List"
+import { decodeCreateDashboardPayout, type OperatorPayout } from "@pix-payments/api/operator/Payouts"
 import * as Effect from "effect/Effect"
-import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import * as Layer from "effect/Layer"
 import { Accounts } from "../../accounts/Accounts.ts"
 import { AuditLog } from "../../operations/AuditLog.ts"
 import { Payouts, toPayout } from "../../payouts/Payouts.ts"
 import type { StoredPayout } from "../../payouts/PayoutStore.ts"
-import { decodeBody, jsonResponse } from "../Json.ts"
+import { decodeBody } from "../RequestDecoding.ts"
 import {
   accountInactive,
   accountRestricted,
@@ -24,92 +15,73 @@ import {
   invalidState,
   notFound,
   refusedAs,
-  serviceUnavailable,
   unknownCursor
 } from "../WireTranslation.ts"
-import { knownId, pageFrom } from "./Requests.ts"
+import { answer, knownId, listAnswer, pageFrom, type OperatorHandlers } from "./OperatorHandlers.ts"
 
-const payoutsLayer = HttpApiBuilder.group(
-  OperatorApi,
-  PayoutsGroup.identifier,
-  Effect.fn(function* (handlers) {
-    const payouts = yield* Payouts
+export const payoutHandlers = Effect.gen(function* () {
+  const payouts = yield* Payouts
 
-    return handlers
-      .handle("list", ({ query }) =>
-        Effect.gen(function* () {
-          const page = pageFrom(query)
-          const rows = yield* payouts.list(query.account_id, { status: query.status }, page)
-          return pageOf(rows.map(toOperatorPayout), page.limit)
-        }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor, Unavailable: serviceUnavailable }))
+  const handlers: OperatorHandlers<"payouts"> = {
+    list: ({ query }) =>
+      Effect.gen(function* () {
+        const page = pageFrom(query)
+        const rows = yield* payouts.list(query.account_id, { status: query.status }, page)
+        return listAnswer(rows, toOperatorPayout, page)
+      }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
+    retrieve: ({ params }) =>
+      payouts.find(params.id).pipe(
+        Effect.map((payout) => answer(200, toOperatorPayout(payout))),
+        Effect.catchTags({ NotFoundError: notFound })
       )
-      .handle("retrieve", ({ params }) =>
-        payouts
-          .find(params.id)
-          .pipe(
-            Effect.map(toOperatorPayout),
-            Effect.catchTags({ NotFoundError: notFound, Unavailable: serviceUnavailable })
-          )
-      )
-  })
-)
+  }
+  return handlers
+})
 
-const actionsLayer = HttpApiBuilder.group(
-  OperatorApi,
-  PayoutActionsGroup.identifier,
-  Effect.fn(function* (handlers) {
-    const payouts = yield* Payouts
-    const accounts = yield* Accounts
-    const audit = yield* AuditLog
+export const payoutActionHandlers = Effect.gen(function* () {
+  const payouts = yield* Payouts
+  const accounts = yield* Accounts
+  const audit = yield* AuditLog
 
-    const decide = (id: string, decision: "approved" | "canceled", action: string) =>
-      payouts.decide(id, decision).pipe(
-        audit.after(action),
-        Effect.map(toOperatorPayout),
+  const decide = (id: string, decision: "approved" | "canceled", action: string) =>
+    payouts.decide(id, decision).pipe(
+      audit.after(action),
+      Effect.map((payout) => answer(200, toOperatorPayout(payout))),
+      Effect.catchTags({
+        NotFoundError: notFound,
+        InvalidStateError: invalidState
+      })
+    )
+
+  const handlers: OperatorHandlers<"payoutActions"> = {
+    create: ({ body, idempotencyKey, params }) =>
+      Effect.gen(function* () {
+        const account = yield* accounts.get(yield* knownId(params))
+        const input = yield* decodeBody(body, decodeCreateDashboardPayout)
+        const { payout, replayed } = yield* payouts.createForOperator(account.id, idempotencyKey, input).pipe(
+          Effect.map((created) => ({ ...created, id: created.payout.id })),
+          audit.after("payoutActions.create")
+        )
+        return answer(201, toOperatorPayout(payout), replayed ? { "idempotent-replayed": "true" } : undefined)
+      }).pipe(
         Effect.catchTags({
-          NotFoundError: notFound,
-          InvalidStateError: invalidState,
-          Unavailable: serviceUnavailable
-        })
-      )
-
-    return handlers
-      .handleRaw(
-        "create",
-        ({ headers, params, request }) =>
-          Effect.gen(function* () {
-            const account = yield* accounts.get(yield* knownId(params.id))
-            const input = yield* decodeBody(request, decodeCreateDashboardPayout)
-            const { payout, replayed } = yield* payouts
-              .createForOperator(account.id, headers["idempotency-key"], input)
-              .pipe(
-                Effect.map((created) => ({ ...created, id: created.payout.id })),
-                audit.after("payoutActions.create")
-              )
-            return jsonResponse(toOperatorPayout(payout), 201, replayed ? { "idempotent-replayed": "true" } : undefined)
-          }).pipe(
-            Effect.catchTags({
-              RequestRefused: refusedAs(
-                "VALIDATION_ERROR",
-                "AMOUNT_BELOW_MINIMUM",
-                "INVALID_DOCUMENT",
-                "INVALID_WEBHOOK_URL"
-              ),
-              NotFoundError: notFound,
-              AccountInactiveError: accountInactive,
-              AccountRestrictedError: accountRestricted,
-              InsufficientBalanceError: insufficientBalance,
-              Unavailable: serviceUnavailable
-            })
+          RequestRefused: refusedAs(
+            "VALIDATION_ERROR",
+            "AMOUNT_BELOW_MINIMUM",
+            "INVALID_DOCUMENT",
+            "INVALID_WEBHOOK_URL"
           ),
-        { uninterruptible: true }
-      )
-      .handle("approve", ({ params }) => decide(params.id, "approved", "payoutActions.approve"))
-      .handle("cancel", ({ params }) => decide(params.id, "canceled", "payoutActions.cancel"))
-  })
-)
-
-export const layer = Layer.mergeAll(payoutsLayer, actionsLayer)
+          NotFoundError: notFound,
+          AccountInactiveError: accountInactive,
+          AccountRestrictedError: accountRestricted,
+          InsufficientBalanceError: insufficientBalance
+        })
+      ),
+    approve: ({ params }) => decide(params.id, "approved", "payoutActions.approve"),
+    cancel: ({ params }) => decide(params.id, "canceled", "payoutActions.cancel")
+  }
+  return handlers
+})
 
 /** A payout as operators see it. */
 export const toOperatorPayout = (payout: StoredPayout): OperatorPayout => ({

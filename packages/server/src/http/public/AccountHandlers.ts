@@ -5,12 +5,12 @@ import type { Account } from "@pix-payments/domain/Account"
 import * as Effect from "effect/Effect"
 import { type AccountRow, Accounts } from "../../accounts/Accounts.ts"
 import { LedgerReports } from "../../ledger/LedgerReports.ts"
-import type { Handlers } from "../CompiledApi.ts"
+import type { PublicHandlers } from "./PublicHandlers.ts"
 
 export const accountHandlers = Effect.gen(function* () {
   const accounts = yield* Accounts
 
-  const found: Handlers<"account"> = {
+  const handlers: PublicHandlers<"account"> = {
     retrieve: ({ caller }) =>
       accounts.get(caller.account.id).pipe(
         Effect.map((row) => ({ status: 200, body: toAccount(row) })),
@@ -18,17 +18,17 @@ export const accountHandlers = Effect.gen(function* () {
         Effect.catchTag("NotFoundError", Effect.die)
       )
   }
-  return found
+  return handlers
 })
 
 export const balanceHandlers = Effect.gen(function* () {
   const ledger = yield* LedgerReports
 
-  const found: Handlers<"balance"> = {
+  const handlers: PublicHandlers<"balance"> = {
     retrieve: ({ caller }) =>
       Effect.map(ledger.balanceOf(caller.account.id), (balance) => ({ status: 200, body: balance }))
   }
-  return found
+  return handlers
 })
 
 /** An account as `/v1` shows it. */

@@ -6,14 +6,14 @@ import { defaultLimit, pageOf } from "@pix-payments/domain/List"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Charges, toCharge } from "../../charges/Charges.ts"
-import type { Handlers } from "../CompiledApi.ts"
+import type { PublicHandlers } from "./PublicHandlers.ts"
 import { accountInactive, chargeNotFound, refusedAs, rejected, unknownCursor } from "../WireTranslation.ts"
 
-export const handlers = Effect.gen(function* () {
+export const chargeHandlers = Effect.gen(function* () {
   const charges = yield* Charges
   const clock = yield* Clock.Clock
 
-  const found: Handlers<"charges"> = {
+  const handlers: PublicHandlers<"charges"> = {
     create: {
       revalidating: ({ body, caller, idempotencyKey, isCached }) =>
         charges.create(caller, idempotencyKey, body, isCached).pipe(
@@ -32,7 +32,7 @@ export const handlers = Effect.gen(function* () {
 
     retrieve: {
       revalidating: ({ caller, isCached, params }) =>
-        charges.get(caller, params["id"] ?? "", isCached).pipe(
+        charges.get(caller, params.id, isCached).pipe(
           Effect.map((charge) => ({ status: 200, body: toCharge(charge, clock.currentTimeMillisUnsafe()) })),
           Effect.catchTags({ NotFoundError: chargeNotFound })
         )
@@ -57,7 +57,7 @@ export const handlers = Effect.gen(function* () {
       )
     }
   }
-  return found
+  return handlers
 })
 
 const refusedCreation = refusedAs(

@@ -5,7 +5,7 @@ import { parseInstant } from "@pix-payments/domain/Instant"
 import { defaultLimit, pageOf } from "@pix-payments/domain/List"
 import * as Effect from "effect/Effect"
 import { Payouts, toPayout } from "../../payouts/Payouts.ts"
-import type { Handlers } from "../CompiledApi.ts"
+import type { PublicHandlers } from "./PublicHandlers.ts"
 import {
   accountInactive,
   accountRestricted,
@@ -15,10 +15,10 @@ import {
   unknownCursor
 } from "../WireTranslation.ts"
 
-export const handlers = Effect.gen(function* () {
+export const payoutHandlers = Effect.gen(function* () {
   const payouts = yield* Payouts
 
-  const found: Handlers<"payouts"> = {
+  const handlers: PublicHandlers<"payouts"> = {
     create: {
       revalidating: ({ body, caller, idempotencyKey, isCached }) =>
         payouts.create(caller, idempotencyKey, body, isCached).pipe(
@@ -37,7 +37,7 @@ export const handlers = Effect.gen(function* () {
     },
 
     retrieve: ({ caller, params }) =>
-      payouts.get(caller.account.id, params["id"] ?? "").pipe(
+      payouts.get(caller.account.id, params.id).pipe(
         Effect.map((payout) => ({ status: 200, body: toPayout(payout) })),
         Effect.catchTags({ NotFoundError: payoutNotFound })
       ),
@@ -56,7 +56,7 @@ export const handlers = Effect.gen(function* () {
       )
     }
   }
-  return found
+  return handlers
 })
 
 const refusedCreation = refusedAs(

@@ -9,7 +9,7 @@ import { openApiDocument, webhookBodies } from "@pix-payments/api/OpenApiDocumen
 import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
 import * as HttpApiScalar from "effect/http-api/HttpApiScalar"
 import * as HttpRouter from "effect/http/HttpRouter"
-import { hashOf, type Page, page, type PageContent } from "./Pages.ts"
+import { hashOf, nothingPolicy, type Page, page, type PageContent } from "../Pages.ts"
 
 const document = openApiDocument(PaymentsApi, webhookBodies)
 
@@ -91,8 +91,6 @@ const pagePolicy = [
   "form-action 'none'",
   "frame-ancestors 'none'"
 ].join("; ")
-
-const nothingPolicy = "default-src 'none'; frame-ancestors 'none'"
 
 export const pages: ReadonlyArray<Page> = [
   page("/openapi.json", async () => ({

@@ -12,7 +12,7 @@ import { createHash } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
 import { promisify } from "node:util"
 import { brotliCompress, constants, gzip } from "node:zlib"
-import { securityHeaders } from "../SecurityHeaders.ts"
+import { securityHeaders } from "./SecurityHeaders.ts"
 
 export interface Page {
   readonly method: string
@@ -44,6 +44,9 @@ export interface PageContent {
   readonly isVersioned: boolean
   readonly contentSecurityPolicy: string
 }
+
+/** The content security policy of a document that is no page of a browser. */
+export const nothingPolicy = "default-src 'none'; frame-ancestors 'none'"
 
 /** A page at this path, made when it is first asked for. */
 export const page = (path: string, content: () => Promise<PageContent>): Page => {

@@ -1,0 +1,47 @@
+/**
+ * An answer in its wire form, and the contract's error body.
+ */
+import { type ErrorCode, errorCodes } from "@pix-payments/domain/ErrorCode"
+import { MAX_DETAILS } from "@pix-payments/domain/Request"
+
+export interface Answer<Body = unknown> {
+  readonly status: number
+  /** Sent as JSON; no body where it is `undefined`. */
+  readonly body?: Body
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** An error of the contract. */
+export interface WireError {
+  readonly code: ErrorCode
+  readonly message: string
+  readonly details?: ReadonlyArray<string>
+  readonly charge_id?: string
+}
+
+/** The answer to a request that failed with `error`. */
+export const errorAnswer = (error: WireError, headers?: Readonly<Record<string, string>>): Answer => ({
+  status: errorCodes[error.code].status,
+  body: {
+    code: error.code,
+    message: error.message,
+    // A hostile body must not make a long answer.
+    details: error.details === undefined ? undefined : error.details.slice(0, MAX_DETAILS),
+    charge_id: error.charge_id
+  },
+  ...(headers === undefined ? undefined : { headers })
+})
+
+/** The error answer with a code's own message. */
+export const codeAnswer = (
+  code: ErrorCode,
+  options: { readonly details?: ReadonlyArray<string>; readonly headers?: Readonly<Record<string, string>> } = {}
+): Answer =>
+  errorAnswer(
+    {
+      code,
+      message: errorCodes[code].message,
+      ...(options.details === undefined ? undefined : { details: options.details })
+    },
+    options.headers
+  )

@@ -1,0 +1,303 @@
+/**
+ * One HTTP listener on node:http: routing, bounds, request ids and error bodies. Both listeners are made of it.
+ *
+ * Guarantees:
+ * - Every answer carries `X-Request-Id` (the caller's, where it is well-formed), and every 503 `Retry-After`.
+ * - An unknown route is `NOT_FOUND`. A known one with another verb is `METHOD_NOT_ALLOWED` with `Allow`.
+ * - A defect is logged with the request id and answered `INTERNAL_ERROR`. No stack and no SQL reaches a caller.
+ * - Beyond `MAX_REQUESTS_IN_FLIGHT`, or the account's share of it (`InFlight`), a request is answered 503 at once, before
+ *   the database is asked. A request counts from when its body is complete until its answer has left.
+ * - A request runs to its end whether or not its caller waits for the answer.
+ *
+ * Measured: one fiber for a request, and nothing between it and node but the compiled routes (bench/RESULTS.md).
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import { hasProperty } from "effect/Predicate"
+import * as Schema from "effect/Schema"
+import { once } from "node:events"
+import type { IncomingMessage, Server, ServerResponse } from "node:http"
+import { Metrics, type ShedReason } from "../observability/Metrics.ts"
+import { type RequestInfo, requestIdOf } from "../observability/RequestContext.ts"
+import { describeCause } from "../observability/SafeCause.ts"
+import { Settings } from "../Settings.ts"
+import { Unavailable } from "../sql/Unavailable.ts"
+import { type Answer, codeAnswer, errorAnswer, type WireError } from "./Answer.ts"
+import type { Guard, Route } from "./CompiledApi.ts"
+import * as InFlight from "./InFlight.ts"
+import { hostOf, makeServer } from "./Listener.ts"
+import { refuse } from "./LowLevelRefusals.ts"
+import { makeRoom, negotiated, type Page } from "./Pages.ts"
+import { makeBodies } from "./RequestBody.ts"
+import { findRoute, makeTable } from "./Router.ts"
+import { apiHeaders } from "./SecurityHeaders.ts"
+import type { BoundedResponse } from "./SocketBounds.ts"
+
+/** A path that is no operation of an API, answered by this process alone, without a place: health and metrics. */
+export interface Probe {
+  readonly method: "GET"
+  readonly template: string
+  readonly segments: ReadonlyArray<string>
+  readonly probe: Effect.Effect<ProbeAnswer>
+}
+
+export interface ProbeAnswer {
+  readonly status: number
+  readonly contentType: string
+  readonly text: string
+}
+
+export const probe = (path: string, answer: Effect.Effect<ProbeAnswer>): Probe => ({
+  method: "GET",
+  template: path,
+  segments: path.split("/").slice(1),
+  probe: answer
+})
+
+export interface ListenerOptions<Credentials, Caller, R> {
+  readonly name: "public" | "operator"
+  readonly host: string
+  readonly port: number
+  readonly routes: ReadonlyArray<Route<Credentials>>
+  readonly guard: Guard<Credentials, Caller, R>
+  readonly pages: ReadonlyArray<Page>
+  readonly probes: ReadonlyArray<Probe>
+  /** Refuses a request before it is routed. */
+  readonly refusalOf: (request: IncomingMessage, path: string) => Answer | undefined
+  readonly onShed: (info: RequestInfo, durationMs: number) => void
+  /** Called once for each request that was not shed; its status is 499 where the caller left before the answer. */
+  readonly onAnswered: (info: RequestInfo, method: string, status: number, durationMs: number) => void
+}
+
+/** Listens until the scope closes; returns the URL. */
+export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
+  options: ListenerOptions<Credentials, Caller, R>
+) {
+  const settings = yield* Settings
+  const metrics = yield* Metrics
+  const runFork = Effect.runForkWith(yield* Effect.context())
+  const isTraced = Option.isSome(settings.otlpEndpoint)
+  const { guard } = options
+
+  const table = makeTable<Route<Credentials> | Page | Probe>([...options.routes, ...options.pages, ...options.probes])
+  const inFlight = InFlight.make(settings.maxRequestsInFlight)
+  const bodies = makeBodies()
+  const pageRoom = makeRoom(Math.max(1, Math.floor(settings.maxRequestsInFlight / PAGES_SHARE)))
+  metrics.requestsInFlight(options.name, () => inFlight.count() + pageRoom.inFlight())
+
+  const serve = (request: IncomingMessage, response: BoundedResponse) => {
+    const startedAt = performance.now()
+    const info: RequestInfo = {
+      requestId: requestIdOf(request.headers["x-request-id"]),
+      route: "unknown",
+      keyId: null,
+      accountId: null
+    }
+    const method = request.method ?? "GET"
+    const answered = (status: number) => {
+      const seen = response.destroyed && !response.writableEnded ? CLIENT_CLOSED : status
+      options.onAnswered(info, method, seen, performance.now() - startedAt)
+    }
+    const finish = (answer: Answer) => {
+      answered(answer.status)
+      send(response, answer, info.requestId)
+    }
+    const shed = (reason: ShedReason) => {
+      metrics.requestShed(options.name, reason)
+      options.onShed(info, performance.now() - startedAt)
+      if (!response.destroyed) {
+        response.writeHead(503, [...shedHeaders, "x-request-id", info.requestId]).end(shedBody, "latin1")
+      }
+    }
+    const finishWith = (exit: Exit.Exit<Answer, WireError | Unavailable>) => {
+      if (Exit.isSuccess(exit)) return finish(exit.value)
+      const answer = wireErrorOf(exit.cause)
+      if (answer === undefined) logDefect(exit.cause, info)
+      finish(answer ?? codeAnswer("INTERNAL_ERROR"))
+    }
+
+    const url = targetOf(request.url ?? "/")
+    const mark = url.indexOf("?")
+    const path = mark < 0 ? url : url.slice(0, mark)
+    const search = mark < 0 ? "" : url.slice(mark + 1)
+    const found = findRoute(table, method, path)
+    const isProbe = found._tag === "Found" && "probe" in found.route
+    if (request.headers.host === undefined && request.httpVersion === "1.1" && !isProbe) {
+      answered(400)
+      return refuse(response, 400, "VALIDATION_ERROR", info.requestId, ["Host"])
+    }
+    const refusal = options.refusalOf(request, path)
+    if (refusal !== undefined) return finish(refusal)
+    if (found._tag === "Missing") return finish(codeAnswer("NOT_FOUND"))
+    if (found._tag === "OtherVerbs") {
+      return finish(codeAnswer("METHOD_NOT_ALLOWED", { headers: { allow: found.verbs.join(", ") } }))
+    }
+    const { route } = found
+    info.route = route.template
+
+    if ("page" in route) {
+      return void route.page(search).then(
+        (page) => {
+          const { body, headers, status } = negotiated(page, request.headers)
+          if (!pageRoom.take(method === "HEAD" ? 0 : (body?.length ?? 0), startedAt)) return shed("pages")
+          answered(status)
+          if (!response.destroyed) {
+            response.writeHead(status, [...headers, "x-request-id", info.requestId]).end(body)
+          }
+          response.whenLeft(pageRoom.release)
+        },
+        (error: unknown) => finishWith(Exit.die(error))
+      )
+    }
+    if ("probe" in route) {
+      return void runFork(route.probe).addObserver((exit) => {
+        if (Exit.isFailure(exit)) return finishWith(exit)
+        const { contentType, status, text } = exit.value
+        answered(status)
+        sendText(response, status, [...apiHeaders, "x-request-id", info.requestId, "content-type", contentType], text)
+      })
+    }
+
+    // Node skips what is left of the body.
+    if (inFlight.isFull()) return shed("all")
+
+    const run = (body: string | undefined) => {
+      const credentials = guard.credentialsOf(request)
+      const place = inFlight.take(guard.accountOf(credentials))
+      if (place === undefined) return shed(inFlight.isFull() ? "all" : "account")
+      const read = {
+        credentials,
+        idempotencyKey: headerOf(request, "idempotency-key"),
+        params: found.params,
+        search,
+        body,
+        info
+      }
+      const answering = route.answer(read, (accountId) => {
+        if (accountId === undefined || inFlight.belongsTo(place, accountId)) return true
+        metrics.requestShed(options.name, "account")
+        return false
+      })
+      runFork(isTraced ? traced(answering, method, info) : answering).addObserver((exit) => {
+        finishWith(exit)
+        response.whenLeft(() => inFlight.release(place))
+      })
+    }
+    if (!route.takesBody) return run("")
+    bodies.read(request, {
+      done: run,
+      gone: () => answered(CLIENT_CLOSED),
+      givenUp: () => {
+        response.shouldKeepAlive = false
+        shed("bodies")
+      }
+    })
+  }
+
+  const logDefect = (cause: Cause.Cause<unknown>, info: RequestInfo) => {
+    runFork(
+      Effect.annotateLogs(Effect.logError("a request failed unexpectedly", describeCause(cause)), {
+        request_id: info.requestId,
+        route: info.route
+      })
+    )
+  }
+
+  const server = yield* makeServer(options.name)
+  server.on("request", serve)
+  const port = yield* Effect.acquireRelease(bind(server, options), () => close(server))
+  return `http://${hostOf(options.host)}:${port}`
+})
+
+/** A header's value; of a repeated header, its values separated by commas. */
+export const headerOf = (request: IncomingMessage, name: string): string | undefined => {
+  const value = request.headers[name]
+  return Array.isArray(value) ? value.join(", ") : value
+}
+
+/** The span of a request. It names no value of its path or query, which may be a payer's. */
+const traced = <A, E>(answering: Effect.Effect<A, E>, method: string, { requestId, route }: RequestInfo) =>
+  Effect.withSpan(answering, `${method} ${route}`, {
+    kind: "server",
+    attributes: { "http.request.method": method, "http.route": route, "pix.request_id": requestId }
+  })
+
+/** The answer to an expected failure; `undefined` for a defect. */
+const wireErrorOf = (cause: Cause.Cause<WireError | Unavailable>): Answer | undefined => {
+  const error = Cause.findErrorOption(cause)
+  if (error._tag === "None") return undefined
+  return error.value instanceof Unavailable ? codeAnswer("SERVICE_UNAVAILABLE") : errorAnswer(error.value)
+}
+
+// Made once: shedding must cost less than what it makes room for.
+const shedBody = JSON.stringify(codeAnswer("SERVICE_UNAVAILABLE").body)
+const shedHeaders: ReadonlyArray<string> = [
+  ...apiHeaders,
+  "content-type",
+  "application/json",
+  "content-length",
+  String(Buffer.byteLength(shedBody)),
+  "retry-after",
+  "1"
+]
+
+const send = (response: ServerResponse, answer: Answer, requestId: string): void => {
+  const headers = [...apiHeaders, "x-request-id", requestId]
+  for (const name in answer.headers) headers.push(name, answer.headers[name] ?? "")
+  if (answer.status === 503) headers.push("retry-after", "1")
+  // What is left of a body that is too large is not waited for.
+  if (answer.status === 413) response.shouldKeepAlive = false
+  if (answer.body === undefined) {
+    if (!response.destroyed) response.writeHead(answer.status, headers).end()
+    return
+  }
+  headers.push("content-type", "application/json")
+  sendText(response, answer.status, headers, JSON.stringify(answer.body))
+}
+
+const sendText = (response: ServerResponse, status: number, headers: Array<string>, text: string): void => {
+  if (response.destroyed) return
+  const length = Buffer.byteLength(text)
+  headers.push("content-length", String(length))
+  // Latin-1 copies ASCII, as most answers are, as it is (measured: a tenth of what sending a page of a list takes).
+  response.writeHead(status, headers).end(text, length === text.length ? "latin1" : "utf8")
+}
+
+/** The path and query of a request target; proxies may write the host before it. */
+const targetOf = (url: string): string => (url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?#]*/i, ""))
+
+const bind = (
+  server: Server,
+  { host, name, port }: { readonly host: string; readonly name: string; readonly port: number }
+) =>
+  Effect.tryPromise({
+    try: async () => {
+      server.listen({ host, port })
+      await once(server, "listening")
+      const address = server.address()
+      return typeof address === "object" && address !== null ? address.port : port
+    },
+    catch: (cause) => {
+      const why = hasProperty(cause, "code") ? ` (${String(cause.code)})` : ""
+      const settings = name === "public" ? "PORT or HOST" : "OPERATOR_PORT or OPERATOR_HOST"
+      return new CannotListen({
+        message: `${hostOf(host)}:${port} cannot be listened on${why}. Set ${settings} to another address.`
+      })
+    }
+  })
+
+/** The address is in use, or is not this machine's. */
+export class CannotListen extends Schema.TaggedError<CannotListen>()("CannotListen", { message: Schema.String }) {}
+
+const close = (server: Server) =>
+  Effect.callback<void>((resume) => {
+    server.close(() => resume(Effect.void))
+  })
+
+/** Pages may take this part of the places for requests, in places of their own. */
+const PAGES_SHARE = 16
+
+// nginx's status for a caller that left before the answer.
+const CLIENT_CLOSED = 499

@@ -1,0 +1,109 @@
+/**
+ * Who may call `/v1`: an API key with the scopes of the operation, within its rate limit.
+ *
+ * Guarantees:
+ * - Checks run in the contract's order: key, body size, rate limit, scopes, idempotency key, query.
+ * - A request is never refused on cached data. A `revalidating` operation runs with the cached caller; where its statement
+ *   finds that key, application or account changed, the request starts again with a fresh lookup.
+ */
+import { type Caller, RequiredScopes } from "@pix-payments/api/Security"
+import {
+  InsufficientScope,
+  PayloadTooLarge,
+  RateLimited,
+  ServiceUnavailable,
+  Unauthorized
+} from "@pix-payments/api/WireErrors"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type { IncomingMessage } from "node:http"
+import type { ApiKeys } from "../../accounts/ApiKeys.ts"
+import { StaleCaller } from "../../accounts/CallerCache.ts"
+import type { Unavailable } from "../../sql/Unavailable.ts"
+import { type Answer, errorAnswer, type WireError } from "../Answer.ts"
+import type { Admit, Guard, Operation, ReadRequest, Route } from "../CompiledApi.ts"
+import { headerOf } from "../HttpServer.ts"
+import type { KeyRateLimit } from "./KeyRateLimit.ts"
+
+export interface KeyCredentials {
+  readonly key: string | undefined
+  /** The caller that the key belonged to at its last lookup. */
+  readonly cached: Caller | undefined
+}
+
+export const make = (
+  keys: ApiKeys["Service"],
+  limit: KeyRateLimit["Service"]
+): Guard<KeyCredentials, Caller, never> => ({
+  credentialsOf: (request: IncomingMessage) => {
+    const key = headerOf(request, "x-api-key")
+    return { key, cached: key === undefined ? undefined : keys.recall(key) }
+  },
+  accountOf: ({ cached }) => cached?.account.id,
+  protect: (operation) => protect(operation, keys, limit)
+})
+
+type Request = ReadRequest<KeyCredentials>
+
+const protect = (
+  { endpoint, headerRefusal, isRevalidating, run, takesBody }: Operation<KeyCredentials, Caller, never>,
+  keys: ApiKeys["Service"],
+  limit: KeyRateLimit["Service"]
+): Route<KeyCredentials>["answer"] => {
+  const required = Context.get(endpoint.annotations, RequiredScopes)
+
+  const refusalOf = (request: Request, caller: Caller): WireError | undefined =>
+    required.every((scope) => caller.scopes.includes(scope))
+      ? headerRefusal(request)
+      : new InsufficientScope({ details: required })
+
+  const identified = ({ info }: Request, caller: Caller | undefined, admit: Admit): boolean => {
+    info.keyId = caller?.keyId ?? null
+    info.accountId = caller?.account.id ?? null
+    return caller === undefined || admit(caller.account.id)
+  }
+
+  /** Answers for the caller as the database has it. */
+  const withLookup = (
+    request: Request,
+    key: string,
+    admit: Admit,
+    take: KeyRateLimit["Service"]["take"]
+  ): Effect.Effect<Answer, WireError | Unavailable> =>
+    Effect.flatMap(keys.authenticate(key), (caller): Effect.Effect<Answer, WireError | Unavailable> => {
+      const isAdmitted = identified(request, caller, admit)
+      if (caller === undefined) return Effect.fail(new Unauthorized({}))
+      if (!isAdmitted) return Effect.fail(new ServiceUnavailable({}))
+      if (takesBody && request.body === undefined) return Effect.fail(new PayloadTooLarge({}))
+      return Effect.flatMap(take(caller.keyId), (waitSeconds): Effect.Effect<Answer, WireError | Unavailable> => {
+        if (waitSeconds > 0) {
+          return Effect.succeed(errorAnswer(new RateLimited({}), { "retry-after": String(waitSeconds) }))
+        }
+        const refusal = refusalOf(request, caller)
+        if (refusal !== undefined) return Effect.fail(refusal)
+        return Effect.catchIf(run(request, caller, false), isStale, Effect.die)
+      })
+    })
+
+  return (request, admit) => {
+    const { cached, key } = request.credentials
+    if (key === undefined || key === "") return Effect.fail(new Unauthorized({}))
+    if (
+      cached === undefined ||
+      !isRevalidating ||
+      (takesBody && request.body === undefined) ||
+      refusalOf(request, cached) !== undefined
+    ) {
+      return withLookup(request, key, admit, limit.take)
+    }
+    return Effect.flatMap(limit.take(cached.keyId), (waitSeconds): Effect.Effect<Answer, WireError | Unavailable> => {
+      // The request is counted already.
+      const again = () => withLookup(request, key, admit, () => Effect.succeed(waitSeconds))
+      if (waitSeconds > 0) return again()
+      if (!identified(request, cached, admit)) return Effect.fail(new ServiceUnavailable({}))
+      return Effect.catchIf(run(request, cached, true), isStale, again)
+    })
+  }
+}
+
+const isStale = (error: WireError | StaleCaller | Unavailable): error is StaleCaller => error instanceof StaleCaller

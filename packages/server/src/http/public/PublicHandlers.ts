@@ -1,0 +1,8 @@
+/** The type of a group's handlers. */
+import type { PaymentsApi } from "@pix-payments/api/PaymentsApi"
+import type { Caller } from "@pix-payments/api/Security"
+import type { GroupHandlers } from "../CompiledApi.ts"
+
+type Groups = (typeof PaymentsApi)["groups"]
+
+export type PublicHandlers<Group extends keyof Groups> = GroupHandlers<Groups[Group], Caller>
