@@ -1,8 +1,8 @@
 /**
- * Keeps the committed OpenAPI documents equal to the declarations.
+ * Writes the committed OpenAPI documents from the declarations, or compares them.
  *
- * `node packages/api/scripts/openapi.ts --write` writes them; without the flag they are compared, and the first
- * difference ends the process with code 1.
+ * `node packages/api/scripts/openapi.ts --write` writes them. Without the flag they are compared; a difference ends the
+ * process with code 1.
  */
 import * as fs from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -10,13 +10,13 @@ import { openApiDocument, webhookBodies } from "../src/OpenApiDocument.ts"
 import { OperatorApi } from "../src/OperatorApi.ts"
 import { PaymentsApi } from "../src/PaymentsApi.ts"
 
-/** The committed files, each with what its text has to be. */
+/** The committed files and their generated text. */
 export const documents = [
   { file: new URL("../openapi.json", import.meta.url), document: openApiDocument(PaymentsApi, webhookBodies) },
   { file: new URL("../operator-openapi.json", import.meta.url), document: openApiDocument(OperatorApi) }
 ].map(({ document, file }) => ({ file, text: `${JSON.stringify(document, null, 2)}\n` }))
 
-/** Where two JSON values first differ, as a path from their root. */
+/** The path of the first difference between two JSON values. */
 export const firstDifference = (left: unknown, right: unknown, path = "#"): string | undefined => {
   if (Object.is(left, right)) return undefined
   if (!isContainer(left) || !isContainer(right) || Array.isArray(left) !== Array.isArray(right)) return path
@@ -40,8 +40,8 @@ const parsed = (text: string): unknown => {
   }
 }
 
-/** What is wrong with a committed file, or `undefined`. */
-const complaint = (file: URL, text: string): string | undefined => {
+/** How a committed file differs from its generated text, or `undefined`. */
+const difference = (file: URL, text: string): string | undefined => {
   const committed = fs.existsSync(file) ? fs.readFileSync(file, "utf8") : undefined
   if (committed === text) return undefined
   const name = fileURLToPath(file)
@@ -55,7 +55,7 @@ const main = (write: boolean): number => {
     for (const { file, text } of documents) fs.writeFileSync(file, text)
     return 0
   }
-  const found = documents.map(({ file, text }) => complaint(file, text)).find((told) => told !== undefined)
+  const found = documents.map(({ file, text }) => difference(file, text)).find((text) => text !== undefined)
   if (found === undefined) return 0
   process.stdout.write(`${found}\nRun: node packages/api/scripts/openapi.ts --write\n`)
   return 1

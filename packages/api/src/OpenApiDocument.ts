@@ -1,16 +1,13 @@
 /**
- * Makes the generated OpenAPI document say what the service does.
+ * The OpenAPI 3.1 documents, as the service behaves.
  *
- * The generator closes every object, documents query numbers as strings with a pattern, names error bodies after
- * their encoding, and knows nothing of scopes, of the headers that every answer carries, or of the events that the
- * service sends. `honestOpenApi` mends what can be seen in the document alone; `openApiDocument` adds what only
- * the declaration knows.
+ * Guarantees
+ * - An operation lists a status and a code only if it can answer them.
+ * - Equal declarations give equal bytes.
  *
- * Guarantees: the document names a status and a code only where the operation can answer them; equal declarations
- * give equal bytes.
- *
- * Source: payments-api-v1.md "Versioning" (clients ignore unknown fields), "Authentication", "Delivery";
- * decisions.md "Answers"; OpenAPI 3.1.0 (webhooks, roles in security requirements).
+ * Why the generated document is changed: Effect's generator closes every object, documents query numbers as strings
+ * with a pattern, names error bodies after their encoding, and omits scopes, response headers and webhooks.
+ * `honestOpenApi` corrects the document by itself; `openApiDocument` adds what only the declaration has.
  */
 import { errorCodes } from "@pix-payments/domain/ErrorCode"
 import { ChargeEvent, DisputeEvent, PaymentEvent } from "@pix-payments/domain/Event"
@@ -27,16 +24,16 @@ import { MethodNotAllowed, NotFound } from "./WireErrors.ts"
 
 type Json = { [key: string]: unknown }
 
-/** The bodies that the service sends, by resource. */
+/** The webhook bodies, by resource. */
 export const webhookBodies = { charge: ChargeEvent, payment: PaymentEvent, dispute: DisputeEvent }
 
-/** The whole document of an API, and of the events it sends. */
+/** The document of an API, with the webhooks that it sends. */
 export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
   bodies: { readonly [resource: string]: Schema.Constraint } = {}
 ): Json => {
   const additional = [NotFound, MethodNotAllowed, ...Object.values(bodies)]
-  // The transform may stand on the API already; made twice, it changes nothing more.
+  // The API may have the transform as an annotation; applying it twice is harmless.
   const document = honestOpenApi({ ...OpenApi.fromApi(api.annotate(HttpApi.AdditionalSchemas, additional)) })
   const components = objectAt(document, "components")
   const schemas = objectAt(components, "schemas")
@@ -50,8 +47,8 @@ export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.C
       typeQuery(operation, endpoint)
       const usesKey = endpoint.middlewares.has(Authentication)
       const scopes = usesKey ? Context.get(endpoint.annotations, RequiredScopes) : []
-      tellErrors(operation, schemas, mayAnswer(operation, endpoint, scopes))
-      if (usesKey) tellScopes(operation, scopes)
+      listErrors(operation, schemas, mayAnswer(operation, endpoint, scopes))
+      if (usesKey) listScopes(operation, scopes)
     }
   })
 
@@ -64,12 +61,13 @@ export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.C
   return document
 }
 
-/** Mends what can be seen in a generated document alone. */
+/** Corrects a generated document. Idempotent. */
 export const honestOpenApi = (document: Json): Json => {
   const honest = visit(document, encodedNames(document))
   const components = objectAt(honest, "components")
   components["schemas"] = renamed(objectAt(components, "schemas"), encodedNames(document))
   components["headers"] = headers
+  if (Array.isArray(honest["tags"])) honest["tags"] = honest["tags"].map(titled)
   for (const operation of operationsOf(honest).values()) describe(operation)
   return honest
 }
@@ -79,9 +77,9 @@ export const honestOpenApi = (document: Json): Json => {
 const visit = (node: Json, names: ReadonlyMap<string, string>): Json => {
   const result: Json = {}
   for (const [key, value] of Object.entries(node)) {
-    // Objects are open: fields may be added inside v1, and unknown ones in a request are ignored.
+    // Objects are open: API-5, API-8.
     if (key === "additionalProperties" && value === false) continue
-    // The bounds of what JavaScript counts exactly are no rule of ours.
+    // JavaScript's safe integers are no bounds of the contract.
     if ((key === "minimum" || key === "maximum") && Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER) continue
     if (key === "$ref" && typeof value === "string") result[key] = names.get(value) ?? value
     else if (Array.isArray(value)) result[key] = value.map((item) => (isObject(item) ? visit(item, names) : item))
@@ -90,7 +88,7 @@ const visit = (node: Json, names: ReadonlyMap<string, string>): Json => {
   return flattened(result)
 }
 
-/** `{ type, allOf: [{ minLength }, { maxLength }] }` says the same as one object, which more tools understand. */
+/** Merges `{ type, allOf: [{ minLength }, { maxLength }] }` into one object, which more tools understand. */
 const flattened = ({ allOf, ...schema }: Json): Json => {
   if (!Array.isArray(allOf)) return allOf === undefined ? schema : { ...schema, allOf }
   const left: Array<unknown> = []
@@ -99,7 +97,7 @@ const flattened = ({ allOf, ...schema }: Json): Json => {
     if (fits) Object.assign(schema, part)
     else left.push(part)
   }
-  // What a UUID looks like is said by its format.
+  // The format of a UUID makes its pattern redundant.
   const { pattern, ...plain } = schema
   const merged = pattern === undefined || schema["format"] === "uuid" ? plain : schema
   return left.length > 0 ? { ...merged, allOf: left } : merged
@@ -107,7 +105,7 @@ const flattened = ({ allOf, ...schema }: Json): Json => {
 
 const refTo = (name: string): string => `#/components/schemas/${name}`
 
-/** `ValidationErrorEncoded` is called `ValidationError`, unless something else has that name. */
+/** `ValidationErrorEncoded` becomes `ValidationError`, unless that name is taken. */
 const encodedNames = (document: Json): ReadonlyMap<string, string> => {
   const schemas = objectAt(objectAt(document, "components"), "schemas")
   return new Map(
@@ -121,12 +119,12 @@ const encodedNames = (document: Json): ReadonlyMap<string, string> => {
 
 const renamed = (schemas: Json, names: ReadonlyMap<string, string>): Json => {
   const called = (name: string) => (names.get(refTo(name)) ?? refTo(name)).slice(refTo("").length)
-  // A name that only refers to its own encoding gives way to it.
+  // A schema that only refers to its encoding is replaced by it.
   const own = Object.entries(schemas).filter(([name, schema]) => !isObject(schema) || schema["$ref"] !== refTo(name))
   return Object.fromEntries(own.map(([name, schema]) => [called(name), schema]))
 }
 
-/** The schemas that are spoken of, by name. */
+/** The schemas that the document refers to, by name. */
 const reachable = (document: Json, schemas: Json): Json => {
   const found = new Set<string>()
   const look = (node: unknown): void => {
@@ -157,7 +155,18 @@ const operationsOf = (document: Json): ReadonlyMap<string, Json> =>
 const parametersOf = (operation: Json): ReadonlyArray<Json> =>
   Array.isArray(operation["parameters"]) ? operation["parameters"].filter(isObject) : []
 
+/** A group without a title has its name in words: `chargeActions` becomes `Charge actions`. */
+const titled = (tag: Json): Json => ({ ...tag, name: titleOf(String(tag["name"])) })
+
+const titleOf = (name: string): string =>
+  /^[a-z]+(?:[A-Z][a-z]*)*$/.test(name)
+    ? name
+        .replace(/^[a-z]/, (first) => first.toUpperCase())
+        .replace(/[A-Z]/g, (capital, at) => (at === 0 ? capital : ` ${capital.toLowerCase()}`))
+    : name
+
 const describe = (operation: Json): void => {
+  if (Array.isArray(operation["tags"])) operation["tags"] = operation["tags"].map(String).map(titleOf)
   for (const parameter of parametersOf(operation)) {
     if (parameter["name"] === "idempotency-key") parameter["name"] = "Idempotency-Key"
     const { description, ...schema } = objectAt(parameter, "schema")
@@ -166,7 +175,7 @@ const describe = (operation: Json): void => {
   const repeatable = parametersOf(operation).some((parameter) => parameter["name"] === "Idempotency-Key")
   for (const [status, response] of Object.entries(objectAt(operation, "responses"))) {
     if (!isObject(response)) continue
-    if (status === "204") response["description"] = "Removed."
+    if (status === "204") response["description"] = "Deleted."
     if (response["description"] === "Success") response["description"] = "A page of the list."
     response["headers"] = headersNamed([
       "X-Request-Id",
@@ -176,7 +185,7 @@ const describe = (operation: Json): void => {
   }
 }
 
-/** Query numbers are documented as what they mean, not as the text that carries them. */
+/** Documents query numbers as numbers, not as strings with a pattern. */
 const typeQuery = (operation: Json, endpoint: HttpApiEndpoint.Top): void => {
   if (endpoint.query === undefined) return
   const { schema } = Schema.toJsonSchemaDocument(Schema.toType(endpoint.query))
@@ -189,10 +198,10 @@ const typeQuery = (operation: Json, endpoint: HttpApiEndpoint.Top): void => {
   }
 }
 
-const tellScopes = (operation: Json, scopes: ReadonlyArray<Scope>): void => {
-  const told =
+const listScopes = (operation: Json, scopes: ReadonlyArray<Scope>): void => {
+  const sentence =
     scopes.length > 0 ? `Scope: ${scopes.map((scope) => `\`${scope}\``).join(", ")}.` : "Any accepted key may call."
-  operation["description"] = [operation["description"], told].filter((part) => part !== undefined).join("\n\n")
+  operation["description"] = [operation["description"], sentence].filter((part) => part !== undefined).join("\n\n")
   operation["security"] = [{ "x-api-key": [...scopes] }]
   operation["x-required-scopes"] = [...scopes]
 }
@@ -200,8 +209,8 @@ const tellScopes = (operation: Json, scopes: ReadonlyArray<Scope>): void => {
 // Errors
 
 /**
- * Which error bodies an operation can answer. Middleware declares its errors for every operation of its group:
- * those that need a body, an input or a scope are told only where there is one.
+ * Which error bodies an operation can answer. Middleware declares its errors for every operation of a group; those about
+ * a body, an input or a scope are listed only if the operation has one.
  */
 const mayAnswer = (operation: Json, endpoint: HttpApiEndpoint.Top, scopes: ReadonlyArray<Scope>) => {
   const declared = new Set([...endpoint.error].map((schema) => SchemaAST.resolveIdentifier(schema.ast)))
@@ -225,30 +234,30 @@ const mayAnswer = (operation: Json, endpoint: HttpApiEndpoint.Top, scopes: Reado
   }
 }
 
-const tellErrors = (operation: Json, schemas: Json, may: (name: string) => boolean): void => {
+const listErrors = (operation: Json, schemas: Json, may: (name: string) => boolean): void => {
   const responses = objectAt(operation, "responses")
   for (const [status, response] of Object.entries(responses)) {
     if (Number(status) < 400 || !isObject(response)) continue
     const media = objectAt(objectAt(response, "content"), "application/json")
     const { anyOf, ...only } = objectAt(media, "schema")
-    const told = (Array.isArray(anyOf) ? anyOf : [only]).flatMap((schema) => {
+    const possible = (Array.isArray(anyOf) ? anyOf : [only]).flatMap((schema) => {
       const ref = isObject(schema) ? String(schema["$ref"]) : ""
       const name = ref.slice(refTo("").length)
       return may(name) ? [{ ref, code: codeOf(objectAt(schemas, name)) }] : []
     })
-    if (told.length === 0) {
+    if (possible.length === 0) {
       delete responses[status]
       continue
     }
-    response["description"] = told.map(({ code }) => `\`${code}\`: ${messageOf(code)}`).join("\n\n")
+    response["description"] = possible.map(({ code }) => `\`${code}\`: ${messageOf(code)}`).join("\n\n")
     media["schema"] =
-      told.length === 1
-        ? { $ref: told[0]?.ref }
+      possible.length === 1
+        ? { $ref: possible[0]?.ref }
         : {
-            oneOf: told.map(({ ref }) => ({ $ref: ref })),
+            oneOf: possible.map(({ ref }) => ({ $ref: ref })),
             discriminator: {
               propertyName: "code",
-              mapping: Object.fromEntries(told.map(({ code, ref }) => [code, ref]))
+              mapping: Object.fromEntries(possible.map(({ code, ref }) => [code, ref]))
             }
           }
   }
@@ -263,19 +272,19 @@ const messageOf = (code: string): string =>
   Object.entries(errorCodes).find(([known]) => known === code)?.[1].message ?? "An error."
 
 const headers = {
-  "X-Request-Id": { description: "Names this request in the logs.", schema: { type: "string" } },
+  "X-Request-Id": { description: "Identifies the request in the logs.", schema: { type: "string" } },
   "Idempotent-Replayed": {
-    description: "`true` when the key was known: the resource is returned as it is now.",
+    description: "`true` if the key was used before: the resource is returned as it is now.",
     schema: { type: "string", enum: ["true"] }
   },
   "Retry-After": { description: "Seconds to wait.", schema: { type: "integer", minimum: 0 } },
-  Allow: { description: "The verbs that the address takes.", schema: { type: "string" } }
+  Allow: { description: "The verbs that the path supports.", schema: { type: "string" } }
 }
 
 const headersNamed = (names: ReadonlyArray<string>): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
-/** What is answered outside every operation. */
+/** The responses outside every operation: ERR-7. */
 const anyAddress = {
   UnknownAddress: {
     description: `\`NOT_FOUND\`: ${errorCodes.NOT_FOUND.message}`,
@@ -290,7 +299,7 @@ const anyAddress = {
 }
 
 const aboutErrors =
-  "Every error body carries `code`, which is stable and what clients branch on, `message`, and `details` where there is something to list. Any other address answers 404 `NOT_FOUND`, a known one with another verb 405 `METHOD_NOT_ALLOWED`, in the same form."
+  "Every error body has `code`, which is stable and which clients branch on, `message`, and `details` if there is something to list. An unknown path is 404 `NOT_FOUND`, a known path with another verb 405 `METHOD_NOT_ALLOWED`, both with the same body."
 
 // Events
 
@@ -307,15 +316,15 @@ const webhook = (resource: string, body: Schema.Constraint): Json => {
       operationId: `events.${resource}`,
       summary: `An event of a ${resource}`,
       description:
-        "Sent to the `webhook_url` of the resource (not for disputes) and to each registered endpoint that subscribes to the event. Deliveries may be repeated and are not ordered: drop a delivery id already seen, and an event whose `sequence` is lower than one already seen of the same resource.",
+        "Sent to the `webhook_url` of the resource (not for disputes) and to each registered endpoint that subscribes to the event. Deliveries may be repeated and are not ordered: ignore a delivery id that was already processed, and an event whose `sequence` is lower than one already processed of the same resource.",
       parameters: [
         header("X-Webhook-Event", "Full event name, as `event`."),
         header("X-Webhook-Resource", "First part of the name."),
         header("X-Webhook-Method", "Second part of the name."),
-        header("X-Webhook-Delivery", "Delivery id, as `id`; the same in every repeat."),
+        header("X-Webhook-Delivery", "Delivery id, as `id`. Every attempt has the same."),
         header(
           "X-Webhook-Signature",
-          "`sha256=` and the lower-case hexadecimal HMAC SHA-256 of the exact raw body, keyed with the secret. Only where there is a secret.",
+          "`sha256=` and the lower-case hexadecimal HMAC-SHA-256 of the exact raw body, keyed with the secret. Absent without a secret.",
           false
         )
       ],
@@ -324,7 +333,10 @@ const webhook = (resource: string, body: Schema.Constraint): Json => {
         content: { "application/json": { schema: { $ref: refTo(String(SchemaAST.resolveIdentifier(body.ast))) } } }
       },
       responses: {
-        "2XX": { description: "Received. Anything else, or no answer within 10 seconds, is a failure and is repeated." }
+        "2XX": {
+          description:
+            "Received. Any other status, or no response within 10 seconds, is a failure; the delivery is retried."
+        }
       },
       security: []
     }

@@ -30,7 +30,7 @@ const about = OpenApi.annotations({
   title: "Payments Service Operator API",
   version: "1.0.0",
   description:
-    "What operators do: accounts, applications, keys, every charge and payout, disputes, deliveries, logs and the ledger. Conventions are those of `/v1`; every state-changing call is kept in the audit log.",
+    "For operators: accounts, applications, keys, every charge and payout, disputes, deliveries, logs and the ledger. The conventions are those of `/v1`. Every state-changing call is recorded in the audit log.",
   transform: honestOpenApi
 })
 
@@ -61,5 +61,5 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(SimulatorDisputesGroup)
   .add(SimulatorPayoutsGroup)
   .annotateMerge(about)
-  // As of a body, all bad fields at once.
+  // OPR-9: all bad parameters at once.
   .annotate(HttpApi.QueryParseOptions, { errors: "all" }) {}

@@ -1,9 +1,7 @@
 /**
- * The public interface, `/v1`: 13 operations, declared once.
+ * The public interface, `/v1`, declared once: API-13.
  *
- * The server's routes, the typed client and `openapi.json` are derived from this value.
- *
- * Source: payments-api-v1.md "Endpoints".
+ * The server's routes, the typed clients and `openapi.json` are derived from this value.
  */
 import { Account } from "@pix-payments/domain/Account"
 import { Balance } from "@pix-payments/domain/Balance"
@@ -40,7 +38,7 @@ import {
 
 const idempotent = { "idempotency-key": IdempotencyKey }
 
-// Any string is taken here: an id that is no UUID is answered like an unknown one.
+// Any string: an id that is no UUID is answered as an unknown one (ERR-8).
 const byId = { id: Schema.String.annotate({ format: "uuid" }) }
 
 export class ChargesGroup extends HttpApiGroup.make("charges")
@@ -64,7 +62,7 @@ export class ChargesGroup extends HttpApiGroup.make("charges")
       .annotate(OpenApi.Summary, "Create a Pix charge")
       .annotate(
         OpenApi.Description,
-        "The charge is stored before the acquirer is called. Repeating the call with the same key answers 201 with the charge as it is now and the header `Idempotent-Replayed: true`."
+        "The charge is stored before the acquirer is called. A repeated `Idempotency-Key` returns 201 with the charge as it is now and the header `Idempotent-Replayed: true`."
       ),
     HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: Charge, error: ChargeNotFound })
       .annotate(RequiredScopes, ["charge:read"])
@@ -100,14 +98,14 @@ export class PayoutsGroup extends HttpApiGroup.make("payouts")
       .annotate(OpenApi.Summary, "Send a Pix payout")
       .annotate(
         OpenApi.Description,
-        "Amount plus fee leave the available balance at creation. Repeating the call with the same key answers 201 with the payout as it is now and the header `Idempotent-Replayed: true`."
+        "Amount and fee leave the available balance at creation. A repeated `Idempotency-Key` returns 201 with the payout as it is now and the header `Idempotent-Replayed: true`."
       ),
     HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: Payout, error: PayoutNotFound })
       .annotate(RequiredScopes, ["payout:read"])
       .annotate(OpenApi.Summary, "Get a payout"),
     HttpApiEndpoint.get("list", "/", { query: payoutQuery, success: listOf(Payout), error: ValidationError })
       .annotate(RequiredScopes, ["payout:read"])
-      .annotate(OpenApi.Summary, "List payouts, newest first, those asked for in the dashboard included")
+      .annotate(OpenApi.Summary, "List payouts, including those that operators requested, newest first")
   )
   .prefix("/v1/payouts")
   .middleware(Authentication)
@@ -118,7 +116,7 @@ export class BalanceGroup extends HttpApiGroup.make("balance")
   .add(
     HttpApiEndpoint.get("retrieve", "/", { success: Balance })
       .annotate(RequiredScopes, ["balance:read"])
-      .annotate(OpenApi.Summary, "Read the balance")
+      .annotate(OpenApi.Summary, "Get the balance")
   )
   .prefix("/v1/balance")
   .middleware(Authentication)
@@ -128,7 +126,7 @@ export class AccountGroup extends HttpApiGroup.make("account")
   .add(
     HttpApiEndpoint.get("retrieve", "/", { success: Account })
       .annotate(RequiredScopes, ["account:read"])
-      .annotate(OpenApi.Summary, "Read the account that owns the key")
+      .annotate(OpenApi.Summary, "Get the account that owns the key")
   )
   .prefix("/v1/account")
   .middleware(Authentication)
@@ -153,22 +151,24 @@ export class WebhooksGroup extends HttpApiGroup.make("webhooks")
       error: [ValidationError, InvalidWebhookEvent, InvalidWebhookUrl, WebhookNotFound]
     })
       .annotate(RequiredScopes, ["webhook:write"])
-      .annotate(OpenApi.Summary, "Edit, pause or resume a webhook endpoint"),
+      .annotate(OpenApi.Summary, "Update, pause or resume a webhook endpoint"),
     HttpApiEndpoint.delete("delete", "/:id", {
       params: byId,
       success: HttpApiSchema.NoContent,
       error: WebhookNotFound
     })
       .annotate(RequiredScopes, ["webhook:write"])
-      .annotate(OpenApi.Summary, "Remove a webhook endpoint"),
+      .annotate(OpenApi.Summary, "Delete a webhook endpoint"),
     HttpApiEndpoint.get("events", "/events", { success: listOf(EventCatalogEntry) }).annotate(
       OpenApi.Summary,
-      "List every event that the platform knows"
+      "List the event catalog"
     )
   )
   .prefix("/v1/webhooks")
   .middleware(Authentication)
   .middleware(RequestErrors)
+  // The document's own section "Webhooks" has the events that are sent.
+  .annotate(OpenApi.Title, "Webhook endpoints")
   .annotate(OpenApi.Description, "Registered endpoints of the key's application, and the event catalog.") {}
 
 const about = OpenApi.annotations({
@@ -187,5 +187,5 @@ export class PaymentsApi extends HttpApi.make("payments")
   .add(AccountGroup)
   .add(WebhooksGroup)
   .annotateMerge(about)
-  // As of a body, all bad fields at once.
+  // ERR-3: all bad parameters at once.
   .annotate(HttpApi.QueryParseOptions, { errors: "all" }) {}

@@ -1,10 +1,9 @@
 /**
- * Who may call: the `x-api-key` of `/v1`, the `x-operator-token` of the operator surface.
+ * Authentication: `x-api-key` of `/v1` (KEY-1 to KEY-10), `x-operator-token` of the operator interface (OPR-2).
  *
- * Guarantees: a route's scopes are annotated on its endpoint and on nothing else; the guard, the OpenAPI
- * document and the tests read them there.
- *
- * Source: payments-api-v1.md "Authentication"; operator-api.md.
+ * Guarantees
+ * - The scopes of a route are declared on its endpoint only. The middleware, the OpenAPI document and the tests read
+ *   them there.
  */
 import type { AccountStatus, OnboardingStatus } from "@pix-payments/domain/Account"
 import type { Scope } from "@pix-payments/domain/Scope"
@@ -22,12 +21,12 @@ import {
   ValidationError
 } from "./WireErrors.ts"
 
-/** The scopes that a key must carry for an endpoint; empty where any accepted key will do. */
+/** The scopes that an endpoint requires; empty if any accepted key may call it. */
 export const RequiredScopes = Context.Reference<ReadonlyArray<Scope>>("@pix-payments/api/RequiredScopes", {
   defaultValue: () => []
 })
 
-/** The key that a request was accepted with, its application and its account as they are now. */
+/** The accepted key of a request, its application and its account. */
 export interface Caller {
   readonly keyId: string
   readonly scopes: ReadonlyArray<Scope>
@@ -45,7 +44,7 @@ export interface Caller {
 
 export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()("@pix-payments/api/CurrentCaller") {}
 
-/** Accepts a key, holds the body to its limit and checks the endpoint's scopes, in this order. */
+/** Accepts the key, limits the body and checks the endpoint's scopes, in this order (ERR-2). */
 export class Authentication extends HttpApiMiddleware.Service<Authentication, { provides: CurrentCaller }>()(
   "@pix-payments/api/Authentication",
   {
@@ -69,7 +68,7 @@ export class OperatorAuthentication extends HttpApiMiddleware.Service<
   error: [Unauthorized, PayloadTooLarge, MisdirectedRequest, RateLimited, ServiceUnavailable, InternalError]
 }) {}
 
-/** Tells a request that does not fit its declaration in the contract's error body. */
+/** Answers a request that does not match its declaration with the contract's error body. */
 export class RequestErrors extends HttpApiMiddleware.Service<RequestErrors>()("@pix-payments/api/RequestErrors", {
   error: ValidationError
 }) {}

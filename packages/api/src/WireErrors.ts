@@ -1,11 +1,11 @@
 /**
- * The error bodies of the API: `{ code, message, details?, charge_id? }`, one class for each code.
+ * The error bodies of the API, `{ code, message, details?, charge_id? }`: one class per code. ERR-1, ERR-13.
  *
- * Guarantees: status and default message come from `domain/ErrorCode`; the wire carries exactly these
- * keys. Services do not raise these: they fail with errors of their own, which the handlers of a group
- * translate once.
+ * Guarantees
+ * - Status and default message are those of `domain/ErrorCode`.
+ * - The body has exactly these keys.
  *
- * Source: payments-api-v1.md "Errors".
+ * Services do not fail with these errors: the handlers of a group translate domain errors into them.
  */
 import { type ErrorCode, errorCodes } from "@pix-payments/domain/ErrorCode"
 import * as Effect from "effect/Effect"
@@ -94,7 +94,7 @@ export class InvalidWebhookEvent extends Schema.Error<InvalidWebhookEvent>("Inva
   status("INVALID_WEBHOOK_EVENT")
 ) {}
 
-/** `charge_id` points to the charge stored as `failed`; `message` passes on the acquirer's reason. */
+/** `charge_id` is the charge stored as `failed`; `message` is the acquirer's reason (CHG-3). */
 export class AcquirerRejected extends Schema.Error<AcquirerRejected>("AcquirerRejected")(
   { ...body("ACQUIRER_REJECTED"), charge_id: Schema.String.annotate({ format: "uuid" }) },
   status("ACQUIRER_REJECTED")
@@ -117,7 +117,7 @@ export class PayloadTooLarge extends Schema.Error<PayloadTooLarge>("PayloadTooLa
   status("PAYLOAD_TOO_LARGE")
 ) {}
 
-/** Of the operator surface alone. */
+/** Operator interface only. */
 export class MisdirectedRequest extends Schema.Error<MisdirectedRequest>("MisdirectedRequest")(
   body("MISDIRECTED_REQUEST"),
   status("MISDIRECTED_REQUEST")

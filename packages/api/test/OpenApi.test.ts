@@ -127,6 +127,16 @@ describe.each(both)("%s", (_, document) => {
     }
   })
 
+  it("titles every group, and every operation has the title of its group", () => {
+    const titles = entries(document["tags"]).map(([, tag]) => String(at(tag, "name")))
+    assert.strictEqual(new Set(titles).size, titles.length)
+    for (const title of titles) assert.match(title, /^[A-Z][a-z]+(?: [a-z]+)*$/)
+    const used = operations(document).map(({ tags }) => at(tags, 0))
+    assert.sameMembers([...new Set(used)], titles)
+    // The section of the webhooks that are sent has this name.
+    assert.notInclude(titles, "Webhooks")
+  })
+
   it("gives every operation a name of its own, a summary and its path's parameters", () => {
     const ids = operations(document).map(({ operationId }) => operationId)
     assert.strictEqual(new Set(ids).size, ids.length)

@@ -1,7 +1,5 @@
 /**
- * The company that a key belongs to.
- *
- * Source: payments-api-v1.md "account"; decisions.md "Values", "Finer points" (defaults of a new account).
+ * The account that a key acts for: ACC-1 to ACC-3.
  */
 import * as Schema from "effect/Schema"
 import { DocumentType } from "./Document.ts"
@@ -30,5 +28,5 @@ export const Account = Schema.Struct({
 }).annotate({ identifier: "Account" })
 export type Account = typeof Account.Type
 
-/** The default of the central bank's API Pix. */
+/** CHG-14. It is the default of the central bank's API Pix, too. */
 export const DEFAULT_EXPIRES_IN_SECONDS = 86_400

@@ -1,11 +1,9 @@
 /**
- * What an account has: spendable now, received but not yet released, and both together.
- *
- * Source: payments-api-v1.md "balance".
+ * The balance of an account: BAL-1.
  */
 import * as Schema from "effect/Schema"
 
-/** A balance as the API shows it. `available` may be negative after a return that the acquirer ordered. */
+/** A balance as the API shows it. The acquirer's movements may take `available` below zero (BAL-5). */
 export const Balance = Schema.Struct({
   object: Schema.Literal("balance"),
   currency: Schema.Literal("BRL"),

@@ -1,11 +1,13 @@
 /**
- * The BR Code: the text of a Pix QR code ("copia e cola"), EMV tag-length-value with a checksum.
+ * The BR Code: the text of a Pix QR code ("copia e cola"), EMV tag-length-value with a checksum (CHG-16).
  *
- * Guarantees: what is built meets every limit of the manual (folded to ASCII, so that lengths count the same in
- * characters and bytes) or is refused. What is parsed has a sound structure and checksum; the limits on its contents
- * are not enforced, since real PSPs exceed them. Parsing what was built gives back what was asked for.
+ * Guarantees
+ * - A code that is built meets every limit of the Manual do BR Code. It is ASCII, so lengths in characters and bytes
+ *   are equal.
+ * - A code that is parsed has a valid structure and checksum.
+ * - Parsing a built code returns its input.
  *
- * Source: guides/pix.md 2.3; Manual do BR Code; bacen/pix-api#189 (limits in the field).
+ * Why the parser ignores limits on contents: codes of real PSPs exceed them (bacen/pix-api#189).
  */
 import * as Data from "effect/Data"
 import * as Result from "effect/Result"
@@ -14,7 +16,7 @@ import { formatReais, MAX_CENTS } from "./Cents.ts"
 import { documentType } from "./Document.ts"
 
 export type BrCodeReason =
-  // refused to build
+  // when building
   | "account-missing"
   | "account-ambiguous"
   | "account-not-ascii"
@@ -24,12 +26,12 @@ export type BrCodeReason =
   | "city-empty"
   | "txid-malformed"
   | "postal-code-malformed"
-  // refused to read
+  // when parsing
   | "structure"
   | "checksum"
   | "field-missing"
   | "not-pix"
-  // both
+  // in both cases
   | "amount"
 
 export class BrCodeError extends Data.TaggedError("BrCodeError")<{
@@ -37,19 +39,19 @@ export class BrCodeError extends Data.TaggedError("BrCodeError")<{
   readonly message: string
 }> {}
 
-/** Either `payloadUrl` (dynamic: the payer's bank fetches the charge there) or `pixKey` (static). */
+/** Either `payloadUrl` (dynamic: the payer's bank fetches the charge from it) or `pixKey` (static). */
 export interface BrCodeInput {
   readonly payloadUrl?: string
   readonly pixKey?: string
-  /** Cents. Without one the payer chooses. */
+  /** Cents. Without an amount, the payer chooses it. */
   readonly amount?: number
   readonly merchantName: string
   readonly merchantCity: string
-  /** Of a static code; a dynamic one has it behind its URL. */
+  /** Static codes only. The payload of a dynamic code has its txid. */
   readonly txid?: string
   readonly singleUse: boolean
   readonly postalCode?: string
-  /** Text for the payer, of a static code alone. */
+  /** Text for the payer. Static codes only. */
   readonly additionalInfo?: string
 }
 
@@ -78,7 +80,7 @@ export interface BrCode {
   readonly tlv: ReadonlyArray<Tlv>
 }
 
-/** The text of a code. Name and city are folded to ASCII and cut to 25 and 15; nothing else is changed to fit. */
+/** Builds the text of a code. Name and city are folded to ASCII and truncated to 25 and 15 characters. */
 export const buildBrCode = (input: BrCodeInput): Result.Result<string, BrCodeError> => {
   const account = accountTemplate(input)
   if (Result.isFailure(account)) return Result.fail(account.failure)
@@ -113,7 +115,7 @@ export const buildBrCode = (input: BrCodeInput): Result.Result<string, BrCodeErr
   return Result.succeed(body + hex4(crc16(body)))
 }
 
-/** Reads a code: strict about structure and checksum, lenient about the lengths of the contents. */
+/** Parses a code. Structure and checksum must be valid; contents may exceed their lengths. */
 export const parseBrCode = (text: string): Result.Result<BrCode, BrCodeError> => {
   const root = parseTlv(text)
   const [first, last] = [root?.[0], root?.at(-1)]
@@ -184,8 +186,8 @@ export const crc16 = (text: string): number => {
 }
 
 /**
- * The name by which payers see an account: its own in ASCII or, where no letter or digit of it is left, `PIX` and a part
- * of its document that identifies it without giving all of it away. Every code takes it.
+ * The merchant name that payers see (CHG-17): the account's name in ASCII. If no letter or digit of it is left, `PIX` and
+ * a part of its document, which identifies the account without revealing the whole document.
  */
 export const merchantNameOf = (account: { readonly name: string; readonly document: string }): string => {
   const name = foldToAscii(account.name).slice(0, MAX_NAME).trimEnd()
@@ -213,7 +215,7 @@ const accountTemplate = (input: BrCodeInput): Result.Result<string, BrCodeError>
   if (payloadUrl !== undefined && info !== "") {
     return refuse("additional-info-on-dynamic", "a dynamic code has no additional information")
   }
-  // Bounded one by one first: a length takes two digits.
+  // Checked one by one first: a length has two digits.
   if (target.length > ACCOUNT_LIMIT || info.length > ACCOUNT_LIMIT) return tooLong
   const template =
     tlv("00", GUI) + tlv(payloadUrl === undefined ? "01" : "25", target) + (info === "" ? "" : tlv("02", info))
@@ -224,7 +226,7 @@ const tooLong = refuse("account-too-long", `the account template takes ${ACCOUNT
 
 const tlv = (id: string, value: string): string => id + String(value.length).padStart(2, "0") + value
 
-/** The elements, or `undefined` when the text does not divide into elements with ids of their own. */
+/** The elements, or `undefined` if the text is not a sequence of elements with distinct ids. */
 const parseTlv = (text: string): ReadonlyArray<Tlv> | undefined => {
   const elements: Array<Tlv> = []
   const seen = new Set<string>()

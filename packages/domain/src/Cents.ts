@@ -1,10 +1,9 @@
 /**
- * Money in integer cents.
+ * Money in integer cents: API-1, CHG-10, PAY-9.
  *
- * Guarantees: an amount is an integer from 0 to the most that EMV field 54 can carry, and the fee is exact at
- * every such amount.
- *
- * Source: decisions.md "Values" (largest amount, payout fee).
+ * Guarantees
+ * - An amount is an integer from 0 to the maximum of EMV field 54.
+ * - The fee is exact for every such amount.
  */
 import * as Schema from "effect/Schema"
 
@@ -22,8 +21,8 @@ export interface FeeSettings {
 
 /** `fixed + round_half_up(amount * basis_points / 10000)`. */
 export const payoutFee = (amount: number, fee: FeeSettings): number => {
-  // amount * basis_points can pass 2^53. The whole ten-thousands of the amount divide out exactly, so only the
-  // remainder is rounded, and every product stays far below 2^53.
+  // amount * basis_points can exceed 2^53. Whole ten-thousands divide exactly, so only the remainder is rounded and
+  // every product stays below 2^53.
   const whole = Math.floor(amount / BASIS)
   const rest = amount % BASIS
   return fee.fixed + whole * fee.basis_points + Math.floor((rest * fee.basis_points + BASIS / 2) / BASIS)

@@ -1,11 +1,10 @@
 /**
- * Money in: the charge, its states and what moves it.
+ * The charge: money in. CHG-1 to CHG-26.
  *
- * Guarantees: the transition table below is the only place that says which report moves a charge from
- * where to where and which events tell of it; services, SQL guards and tests read it. `expired` is never
- * stored: it is derived, here, whenever a charge is looked at.
- *
- * Source: payments-api-v1.md "charge", "Charge `status`", "POST /v1/charges"; decisions.md "Charges".
+ * Guarantees
+ * - `chargeTransitions` is the only declaration of the transitions and their events. Services, SQL guards and tests
+ *   read it.
+ * - `expired` is never stored: `chargeStatusAt` derives it at every read.
  */
 import * as Schema from "effect/Schema"
 import { Cents, MAX_CENTS } from "./Cents.ts"
@@ -32,13 +31,13 @@ export const ChargeStatus = Schema.Literals([
 ])
 export type ChargeStatus = typeof ChargeStatus.Type
 
-/** `pix` is what `/v1` creates; the hosted checkout creates the others. */
+/** `/v1` creates `pix`, the hosted checkout all three. */
 export const ChargeMethod = Schema.Literals(["pix", "boleto", "card"])
 export type ChargeMethod = typeof ChargeMethod.Type
 
 export const AccountType = Schema.Literals(["checking", "savings", "payment", "salary"])
 
-/** The account that receives a charge's money, as far as the acquirer tells. */
+/** The receiving account, as far as the acquirer discloses it (CHG-18). */
 export const Receiver = Schema.Struct({
   name: Schema.NullOr(Schema.String),
   document: Schema.NullOr(Schema.String),
@@ -81,7 +80,7 @@ export type Charge = typeof Charge.Type
 
 export const MINIMUM_CHARGE_CENTS = 100
 
-/** What `POST /v1/charges` takes. */
+/** The body of `POST /v1/charges`. */
 export const CreateCharge = Schema.Struct({
   amount: amountFrom(MINIMUM_CHARGE_CENTS),
   method: nullable(pixOnly()),
@@ -109,7 +108,7 @@ export const chargeQuery = {
   created_before: Schema.optionalKey(InstantInput)
 }
 
-/** What can happen to a charge after it is stored. */
+/** An outcome or order that may change the state of a charge. */
 export type ChargeReport =
   | "emitted"
   | "refused"
@@ -125,34 +124,34 @@ export interface ChargeTransition {
   readonly report: ChargeReport
   readonly from: ReadonlyArray<ChargeStatus>
   readonly to: Exclude<ChargeStatus, "expired">
-  /** The third part of the names of the events that tell of it, in order. */
+  /** The actions of the emitted events, in order. */
   readonly events: ReadonlyArray<string>
 }
 
-/** Every transition there is. What is not listed is recorded and ignored. */
+/** Every transition (CHG-7). Reports without a transition are recorded and ignored. */
 export const chargeTransitions: ReadonlyArray<ChargeTransition> = [
   { report: "emitted", from: ["processing"], to: "pending", events: ["created", "emitted"] },
   { report: "refused", from: ["processing"], to: "failed", events: ["failed"] },
-  // Money that arrived is never refused: a late confirmation pays an expired charge.
+  // CHG-6: a late payment is accepted.
   { report: "paid", from: ["pending", "expired"], to: "paid", events: ["paid"] },
   { report: "failed", from: ["pending"], to: "failed", events: ["failed"] },
   { report: "canceled", from: ["pending"], to: "canceled", events: ["canceled"] },
   { report: "refunded", from: ["paid", "infraction"], to: "refunded", events: ["refunded"] },
   { report: "infraction", from: ["paid"], to: "infraction", events: ["infraction"] },
   { report: "charged_back", from: ["paid", "infraction"], to: "charged_back", events: ["charged_back"] },
-  // `charge.pix.paid` settles an order and is emitted once in a charge's life.
+  // DSP-3: `charge.pix.paid` is emitted once in a charge's life.
   { report: "dispute_won", from: ["infraction"], to: "paid", events: [] }
 ]
 
-/** The transition that a report makes from a state, or `undefined` where it changes nothing. */
+/** The transition of a report from a state, or `undefined` if it changes nothing. */
 export const chargeTransition = (report: ChargeReport, from: ChargeStatus): ChargeTransition | undefined =>
   chargeTransitions.find((transition) => transition.report === report && transition.from.includes(from))
 
-/** The status of a charge at an instant: a pending charge past its expiry is `expired`. */
+/** The status at an instant: a `pending` charge whose `expires_at` has passed is `expired` (CHG-5). */
 export const chargeStatusAt = (stored: ChargeStatus, expiresAtMs: number | null, nowMs: number): ChargeStatus =>
   stored === "pending" && expiresAtMs !== null && expiresAtMs <= nowMs ? "expired" : stored
 
-/** An amount of at least `minimum` cents: less is `AMOUNT_BELOW_MINIMUM`, no amount at all `VALIDATION_ERROR`. */
+/** An amount of at least `minimum` cents. Less is `AMOUNT_BELOW_MINIMUM`; anything that is no amount, `VALIDATION_ERROR`. */
 export function amountFrom(minimum: number) {
   return Schema.Int.check(
     Schema.isLessThanOrEqualTo(MAX_CENTS),
@@ -160,7 +159,7 @@ export function amountFrom(minimum: number) {
   ).annotate({ description: `Cents, ${minimum} to ${MAX_CENTS}.` })
 }
 
-/** The only method that v1 creates with: another string is `METHOD_NOT_SUPPORTED`. */
+/** `pix`. Any other string is `METHOD_NOT_SUPPORTED` (CHG-11). */
 export function pixOnly() {
   return Schema.String.check(
     Schema.makeFilter((value) => value === "pix", {

@@ -1,34 +1,32 @@
 /**
- * Where the money of a charge is after its payment, and what is taken of it first.
- *
- * Source: decisions.md "Balance and ledger", "Decided after the first release".
+ * Where the money of a paid charge is, and which part of it a reversal takes first: BAL-5, BAL-6.
  */
 import type { ChargeStatus } from "./Charge.ts"
 
 /**
- * `account`: in the account's balance, released or not. `blocked`: contested by a MED. `acquirer`: out of the account,
- * for it came back to the payer or a refund of it is under way.
+ * `account`: in the account's balance, released or not. `blocked`: contested by a MED. `acquirer`: returned to the
+ * payer, or a refund is in progress.
  */
 export type ChargeMoneyPlace = "account" | "blocked" | "acquirer"
 
-/** Where the money of a paid charge is. */
+/** Where the money of a paid charge is, by its state. */
 export const chargeMoneyAt = (status: ChargeStatus, isRefundUnderWay: boolean): ChargeMoneyPlace => {
   if (isRefundUnderWay || status === "refunded" || status === "charged_back") return "acquirer"
   return status === "infraction" ? "blocked" : "account"
 }
 
-/** The parts of an amount that leaves an account's balance: of the charge's unreleased money first. */
+/** An amount that leaves an account's balance, by the ledger account that it leaves. */
 export interface ReversalParts {
   readonly pending: number
   readonly available: number
 }
 
-/** Splits what is taken of a charge, of which `unreleased` cents are still in `pending`. */
+/** Splits a reversal of a charge that has `unreleased` cents in `pending`: those go first (BAL-6). */
 export const splitReversal = (amount: number, unreleased: number): ReversalParts => {
   const pending = Math.min(amount, Math.max(0, unreleased))
   return { pending, available: amount - pending }
 }
 
-/** Whether an operator may order it: their orders take `available` no lower than zero. */
+/** Whether an operator may order the reversal: `available` must not fall below zero (BAL-5). */
 export const isCovered = (parts: ReversalParts, available: number): boolean =>
   parts.available === 0 || parts.available <= available

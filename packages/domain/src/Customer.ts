@@ -1,7 +1,5 @@
 /**
- * The payer of a charge.
- *
- * Source: payments-api-v1.md "charge", "POST /v1/charges"; decisions.md "Values" (lengths).
+ * The payer of a charge: CHG-12.
  */
 import * as Schema from "effect/Schema"
 import { Document } from "./Document.ts"

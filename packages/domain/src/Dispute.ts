@@ -1,7 +1,5 @@
 /**
- * A MED (Mecanismo Especial de Devolução) against a Pix charge.
- *
- * Source: payments-api-v1.md "dispute data", "Dispute `status`"; decisions.md "Disputes".
+ * The dispute: a MED (Mecanismo Especial de Devolução) against a Pix charge. DSP-1 to DSP-11.
  */
 import * as Schema from "effect/Schema"
 import { Cents } from "./Cents.ts"
@@ -11,7 +9,7 @@ import { open } from "./OpenEnum.ts"
 export const DisputeStatus = Schema.Literals(["open", "under_review", "won", "lost"])
 export type DisputeStatus = typeof DisputeStatus.Type
 
-/** A dispute as its events and the operator surface show it. */
+/** A dispute as its events and the operator interface show it. */
 export const Dispute = Schema.Struct({
   object: Schema.Literal("dispute"),
   id: Schema.String.annotate({ format: "uuid" }),
@@ -30,10 +28,10 @@ export const Dispute = Schema.Struct({
 }).annotate({ identifier: "Dispute" })
 export type Dispute = typeof Dispute.Type
 
-/** The time for a defense where the acquirer names none. */
+/** The time for a defense if the acquirer sets none (DSP-6). */
 export const DEFENSE_PERIOD_MS = 7 * 24 * 60 * 60 * 1000
 
-/** What can happen to a dispute after it is opened. */
+/** An outcome or order that may change the state of a dispute. */
 export type DisputeReport = "defended" | "won" | "lost"
 
 export interface DisputeTransition {
@@ -43,13 +41,13 @@ export interface DisputeTransition {
   readonly events: ReadonlyArray<string>
 }
 
-/** Every transition there is. `lost` is final even after a `won`. */
+/** Every transition (DSP-2). `lost` is final, also after `won`. */
 export const disputeTransitions: ReadonlyArray<DisputeTransition> = [
   { report: "defended", from: ["open"], to: "under_review", events: [] },
   { report: "won", from: ["open", "under_review"], to: "won", events: ["won"] },
   { report: "lost", from: ["open", "under_review", "won"], to: "lost", events: ["lost"] }
 ]
 
-/** The transition that a report makes from a state, or `undefined` where it changes nothing. */
+/** The transition of a report from a state, or `undefined` if it changes nothing. */
 export const disputeTransition = (report: DisputeReport, from: DisputeStatus): DisputeTransition | undefined =>
   disputeTransitions.find((transition) => transition.report === report && transition.from.includes(from))

@@ -1,11 +1,10 @@
 /**
- * CPF and CNPJ.
+ * CPF and CNPJ: API-11, IN RFB 2.229/2024 (alphanumeric CNPJ).
  *
- * Guarantees: a decoded `Document` is 11 digits (CPF) or 12 characters `[0-9A-Z]` and 2 digits (CNPJ), without mask, in
- * upper case, with right check digits; it is never a CPF of one repeated digit, nor the CNPJ of zeros alone, which
- * pass the arithmetic.
- *
- * Source: decisions.md "Values" and "Finer points"; IN RFB 2.229/2024 (alphanumeric CNPJ).
+ * Guarantees
+ * - A decoded `Document` is 11 digits (CPF), or 12 characters `[0-9A-Z]` and 2 digits (CNPJ), without mask, in upper
+ *   case, with valid check digits.
+ * - It is neither a CPF of one repeated digit nor the CNPJ of zeros, which have valid check digits.
  */
 import * as Schema from "effect/Schema"
 import * as SchemaTransformation from "effect/SchemaTransformation"
@@ -20,14 +19,14 @@ export interface ParsedDocument {
   readonly value: string
 }
 
-/** The document without mask and in upper case, or `undefined` when it is none. */
+/** The document without mask and in upper case, or `undefined` if the text is not a document. */
 export const parseDocument = (input: string): ParsedDocument | undefined => {
   const bare = stripMask(input)
   const shape = documentShape(bare)
   if (shape === "cpf") {
     return !repeated.test(bare) && hasCheckDigits(bare, CPF_WEIGHTS) ? { type: "cpf", value: bare } : undefined
   }
-  // The shape is tested before the case is changed: upper-casing turns some letters outside ASCII into ASCII ones.
+  // The shape is tested first: upper-casing turns some letters outside ASCII into ASCII ones.
   if (shape === "cnpj") {
     const value = bare.toUpperCase()
     return value !== ZERO_CNPJ && hasCheckDigits(value, CNPJ_WEIGHTS) ? { type: "cnpj", value } : undefined
@@ -35,7 +34,7 @@ export const parseDocument = (input: string): ParsedDocument | undefined => {
   return undefined
 }
 
-/** Which document the text has the shape of, check digits aside. It has no mask any more. */
+/** The type of document whose shape a text without mask has, whatever its check digits. */
 export const documentShape = (bare: string): DocumentType | undefined =>
   cpfShape.test(bare) ? "cpf" : cnpjShape.test(bare) ? "cnpj" : undefined
 
@@ -48,7 +47,7 @@ const DocumentText = Schema.String.check(
     expected: "a CPF or CNPJ",
     ...failsWith("INVALID_DOCUMENT"),
     toJsonSchema: () => [{ description: "CPF or CNPJ, with or without mask." }, true],
-    // What generated test values are taken from: random text practically never passes.
+    // For generated test values: random text practically never has valid check digits.
     arbitraryConstraint: {
       patterns: [{ source: "^(?:52998224725|11144477735|12ABC34501DE35|11222333000181)$", flags: "" }]
     }
@@ -56,9 +55,8 @@ const DocumentText = Schema.String.check(
 )
 
 /**
- * Any spelling of a document, decoded to the one without mask; what a client sends may keep its mask. A wrong
- * document of any length fails as `INVALID_DOCUMENT`; control characters are no text at all and fail as
- * `VALIDATION_ERROR`, alone.
+ * A document with or without mask, decoded to the form without. Encoding keeps the mask. Text that is no document is
+ * `INVALID_DOCUMENT`; text with control characters is `VALIDATION_ERROR` only.
  */
 export const Document = DocumentText.pipe(
   Schema.decodeTo(
@@ -72,7 +70,7 @@ export const Document = DocumentText.pipe(
 
 export const documentType = (document: string): DocumentType => (document.length === 11 ? "cpf" : "cnpj")
 
-/** The document with its mask, as people write it: `529.982.247-25`, `12.ABC.345/01DE-35`. */
+/** The document with its mask: `529.982.247-25`, `12.ABC.345/01DE-35`. */
 export const maskDocument = (document: string): string =>
   documentType(document) === "cpf"
     ? document.replace(/^(.{3})(.{3})(.{3})(.{2})$/, "$1.$2.$3-$4")

@@ -1,10 +1,11 @@
 /**
- * The settlement identifier of a Pix (`E…`) and of its return (`D…`).
+ * The end-to-end id: the settlement identifier of a Pix (`E…`) and of its return (`D…`).
  *
- * Guarantees: 32 characters: the letter, the ISPB of the sender, the minute in UTC and 11 letters or digits whose
- * case counts. What arrives is not checked further: the ISPB may hold letters and PSPs differ in the time part.
+ * Guarantees
+ * - It has 32 characters: the letter, the ISPB of the sender (`[0-9A-Z]{8}` in API Pix 2.9.0), the minute in UTC, and
+ *   11 case-sensitive letters or digits.
  *
- * Source: guides/pix.md 2.2; API Pix 2.9.0 (`^[0-9A-Z]{8}$` for the ISPB).
+ * Why the time is not validated: PSPs differ in it.
  */
 import * as DateTime from "effect/DateTime"
 import * as Schema from "effect/Schema"
@@ -14,7 +15,7 @@ export const EndToEndId = Schema.String.check(
 ).pipe(Schema.brand("EndToEndId"))
 export type EndToEndId = typeof EndToEndId.Type
 
-/** `E` + ISPB + `yyyyMMddHHmm` in UTC + suffix. Throws when a part has not its form: that is a mistake of ours. */
+/** `E` + ISPB + `yyyyMMddHHmm` in UTC + suffix. Throws on a malformed part. */
 export const makeEndToEndId = (parts: {
   readonly ispb: string
   /** The instant of the order, in epoch milliseconds. */
@@ -26,10 +27,10 @@ export const makeEndToEndId = (parts: {
   return EndToEndId.make(`E${parts.ispb}${minute}${parts.suffix}`)
 }
 
-/** How many random bytes `suffixFromBytes` takes. */
+/** The number of random bytes that `suffixFromBytes` needs. */
 export const SUFFIX_BYTES = 22
 
-/** 11 letters or digits from `SUFFIX_BYTES` random bytes: two bytes a character, so that the bias is negligible. */
+/** 11 letters or digits from `SUFFIX_BYTES` random bytes. Two bytes per character make the bias negligible. */
 export const suffixFromBytes = (bytes: Uint8Array): string => {
   if (bytes.length < SUFFIX_BYTES) throw new RangeError(`a suffix takes ${SUFFIX_BYTES} bytes, got ${bytes.length}`)
   let suffix = ""

@@ -1,11 +1,9 @@
 /**
- * The error codes of the contract: each with its HTTP status and its default message, as data.
+ * The error codes, each with its HTTP status and its default message: ERR-13, `docs/errors.md`.
  *
- * Guarantees: a code is declared here once. The wire errors of `api`, the checks of the request
- * schemas (by the annotation `code`) and the order in which several failures of one request are
- * answered all come from this table.
- *
- * Source: payments-api-v1.md "Errors"; decisions.md "Answers".
+ * Guarantees
+ * - A code is declared here once. The wire errors of `api`, the checks of the request schemas and the order of
+ *   `requestCodes` (ERR-2) use this table.
  */
 
 export const errorCodes = {
@@ -41,8 +39,7 @@ export const errorCodes = {
 export type ErrorCode = keyof typeof errorCodes
 
 /**
- * The codes that a request's own content can raise, in the order in which they are answered when
- * several apply: all bad fields at once first, then one rule after the other.
+ * The codes of a request's contents, in the order of ERR-2: of several, the first one is answered.
  */
 export const requestCodes = [
   "VALIDATION_ERROR",
@@ -56,12 +53,12 @@ export const requestCodes = [
 export type RequestCode = (typeof requestCodes)[number]
 
 /**
- * Names the code of a check: `Schema.makeFilter(isDocument, failsWith("INVALID_DOCUMENT"))`.
- * A failed check without one is a `VALIDATION_ERROR`.
+ * The annotation that gives a check its code: `Schema.makeFilter(isDocument, failsWith("INVALID_DOCUMENT"))`.
+ * A failed check without it is a `VALIDATION_ERROR`.
  */
 export const failsWith = (code: RequestCode): { readonly code: RequestCode } => ({ code })
 
-/** The code that the annotations of a failed check name. */
+/** The code of a failed check, from its annotations. */
 export const codeOf = (annotations: { readonly [key: string]: unknown } | undefined): RequestCode => {
   const code = annotations?.["code"]
   return requestCodes.find((known) => known === code) ?? "VALIDATION_ERROR"

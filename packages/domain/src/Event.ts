@@ -1,10 +1,9 @@
 /**
- * The event envelope: what a webhook receiver gets, to the byte.
+ * The event envelope, which is the body of a delivery: EVT-4, EVT-5.
  *
- * Guarantees: a body is a function of its delivery's id and of what the transaction that changed the resource
- * stored, so that any repeat is the same bytes.
- *
- * Source: payments-api-v1.md "event envelope", "Delivery"; decisions.md "Webhooks".
+ * Guarantees
+ * - A body is a function of the delivery's id and of what the change committed, so that every attempt sends the same
+ *   bytes (DLV-4).
  */
 import * as Schema from "effect/Schema"
 import { Charge } from "./Charge.ts"
@@ -29,7 +28,7 @@ const envelopeOf = <D extends Schema.Constraint>(data: D) =>
     method: Schema.String,
     action: Schema.String,
     created_at: Instant,
-    sequence: Schema.Int.annotate({ description: "The resource's, after the change that the event tells of." }),
+    sequence: Schema.Int.annotate({ description: "The resource's, after the change." }),
     data
   })
 
@@ -37,11 +36,11 @@ export const ChargeEvent = envelopeOf(Charge).annotate({ identifier: "ChargeEven
 export const PaymentEvent = envelopeOf(Payment).annotate({ identifier: "PaymentEvent" })
 export const DisputeEvent = envelopeOf(Dispute).annotate({ identifier: "DisputeEvent" })
 
-/** Any event that this version of the contract names. */
+/** Any event of the catalog. */
 export const WebhookEvent = Schema.Union([ChargeEvent, PaymentEvent, DisputeEvent])
 export type WebhookEvent = typeof WebhookEvent.Type
 
-/** The body of one delivery: always the same bytes for the same delivery. */
+/** The body of a delivery. */
 export const deliveryBody = (delivery: {
   readonly deliveryId: string
   readonly name: string

@@ -1,9 +1,8 @@
 /**
- * The events that the platform knows, as data. The type of their names derives from it.
+ * The event catalog: EVT-1, EVT-13.
  *
- * Turning an event on is a change of one word: `dispatched` is read from here and nowhere else.
- *
- * Source: payments-api-v1.md "Naming", "Catalog".
+ * Guarantees
+ * - `dispatched` is declared here only: changing it turns an event on (EVT-3).
  */
 import * as Schema from "effect/Schema"
 
@@ -76,7 +75,7 @@ const byName: ReadonlyMap<string, EventCatalogEntry & { readonly event: EventNam
   eventCatalog.map((entry) => [entry.event, entry])
 )
 
-/** The entry of a name, or `undefined` for a combination that means nothing, such as `charge.card.emitted`. */
+/** The entry of a name, or `undefined` for a combination that does not exist, such as `charge.card.emitted`. */
 export const findEvent = (name: string) => byName.get(name)
 
 export const isEventName = (name: string): name is EventName => byName.has(name)

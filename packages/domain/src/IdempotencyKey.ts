@@ -1,9 +1,5 @@
 /**
- * The key that makes a creation repeatable: 8 to 255 visible ASCII characters (`!` to `~`).
- *
- * Its scope is (application, kind of resource), and it is remembered for as long as the resource is.
- *
- * Source: payments-api-v1.md "Idempotency"; decisions.md "Values", "Finer points" (empty counts as missing).
+ * The idempotency key of a creation: IDEM-1 to IDEM-10.
  */
 import * as Schema from "effect/Schema"
 

@@ -1,11 +1,11 @@
 /**
- * Instants on the wire: ISO 8601 in UTC with milliseconds (`2026-11-21T12:00:00.000Z`).
+ * Instants on the wire: ISO 8601 in UTC with milliseconds, `2026-11-21T12:00:00.000Z` (API-2).
  *
- * Guarantees: what the service writes is always the 24 character form; what it reads must carry an
- * offset or `Z` and name a real instant of the years 0000 to 9999 in UTC, which that form can write, and is never taken
- * for a whole millisecond that it lies beside.
- *
- * Source: payments-api-v1.md "Conventions"; decisions.md "Values" and "Finer points".
+ * Guarantees
+ * - The service writes the form of 24 characters.
+ * - It reads instants with `Z` or an offset, of the years 0000 to 9999 in UTC.
+ * - A fraction below one millisecond is never rounded to a whole millisecond, so that filters exclude exactly the
+ *   instant that they name (LIST-6).
  */
 import * as Option from "effect/Option"
 import * as DateTime from "effect/DateTime"
@@ -20,7 +20,7 @@ export const Instant = Schema.String.annotate({
 
 /** The wire form of a time in epoch milliseconds. */
 export const formatInstant = (epochMs: number): string => {
-  // Days come again and again (a list has instants of several); only the time of day is written anew.
+  // Dates are cached: the instants of a list lie in few days.
   const day = Math.floor(epochMs / DAY_MS)
   const ms = Math.floor(epochMs - day * DAY_MS)
   const time = `${two(Math.floor(ms / 3_600_000))}:${two(Math.floor(ms / 60_000) % 60)}:${two(Math.floor(ms / 1000) % 60)}`
@@ -29,8 +29,8 @@ export const formatInstant = (epochMs: number): string => {
 }
 
 /**
- * Epoch milliseconds of an ISO 8601 instant with an offset or `Z`, or `undefined` where the text names no instant.
- * What lies between two milliseconds is given as half way, since a number cannot hold it exactly.
+ * Epoch milliseconds of an ISO 8601 instant with an offset or `Z`, or `undefined` if the text is no instant. An instant
+ * between two milliseconds is half way, which compares correctly with both.
  */
 export const parseInstant = (text: string): number | undefined => {
   const match = instantPattern.exec(text)
@@ -48,7 +48,7 @@ export const parseInstant = (text: string): number | undefined => {
   return epochMs < FIRST_MS || epochMs >= BEYOND_MS ? undefined : epochMs
 }
 
-/** An instant as a caller may send it. */
+/** An instant in a request. */
 export const InstantInput = Schema.String.check(
   Schema.makeFilter((value) => parseInstant(value) !== undefined, {
     expected: "an ISO 8601 instant with an offset or Z",
@@ -63,7 +63,7 @@ const BEYOND_MS = Date.UTC(10_000, 0)
 const KNOWN_DAYS = 1000
 const dates = new Map<number, string>()
 
-/** A day since the epoch, with the `T` behind it. */
+/** The date of a day since the epoch, with the `T` after it. */
 const dateOf = (day: number): string => {
   const known = dates.get(day)
   if (known !== undefined) return known

@@ -1,7 +1,5 @@
 /**
- * The list envelope, and the query that every list takes.
- *
- * Source: payments-api-v1.md "List envelope", "Pagination".
+ * The list envelope and the query parameters of every list: LIST-1 to LIST-8.
  */
 import * as Schema from "effect/Schema"
 
@@ -15,14 +13,14 @@ export const listOf = <S extends Schema.Constraint>(item: S) =>
     has_more: Schema.Boolean.annotate({ description: "True while more items exist after this page." })
   })
 
-/** A page of a list whose items are already in their wire form. */
+/** A page whose items are in their wire form. */
 export interface Page<A> {
   readonly object: "list"
   readonly data: ReadonlyArray<A>
   readonly has_more: boolean
 }
 
-/** Cuts a page out of up to `limit + 1` items read. */
+/** The page of up to `limit + 1` items: one more than `limit` means that more exist. */
 export const pageOf = <A>(itemsRead: ReadonlyArray<A>, limit: number): Page<A> => ({
   object: "list",
   data: itemsRead.length > limit ? itemsRead.slice(0, limit) : itemsRead,
@@ -39,7 +37,7 @@ export const StartingAfter = Schema.String.check(Schema.isUUID()).annotate({
   format: "uuid"
 })
 
-/** The query fields of a list without filters of its own. */
+/** The query parameters of a list without filters. */
 export const listQuery = {
   limit: Schema.optionalKey(Limit),
   starting_after: Schema.optionalKey(StartingAfter)

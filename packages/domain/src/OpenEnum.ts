@@ -1,10 +1,8 @@
 /**
- * Enumerations that may grow inside v1: closed where the service decides, open where a client reads.
+ * Enumerations that may grow inside v1: closed in requests, open in responses (API-8, API-12).
  *
- * `Charge.status` is declared as `open(ChargeStatus)`: the known values stay visible to editors and to
- * OpenAPI, and a value from a later release decodes as itself. What a caller may send stays closed.
- *
- * Source: payments-api-v1.md "Versioning" (new enum values are compatible changes).
+ * `Charge.status` is `open(ChargeStatus)`: editors and OpenAPI show the known values, and a value of a later release
+ * decodes as itself.
  */
 import * as Schema from "effect/Schema"
 

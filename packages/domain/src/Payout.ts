@@ -1,10 +1,9 @@
 /**
- * Money out: the payout, its states and what moves it.
+ * The payout: money out. PAY-1 to PAY-23.
  *
- * Guarantees: the transition table below is the only place that says what moves a payout and which events
- * tell of it. In events a payout is called `payment`.
- *
- * Source: payments-api-v1.md "payout", "Payout `status`", "POST /v1/payouts"; decisions.md "Payouts".
+ * Guarantees
+ * - `payoutTransitions` is the only declaration of the transitions and their events. In events a payout is called
+ *   `payment` (EVT-5).
  */
 import * as Schema from "effect/Schema"
 import { Cents } from "./Cents.ts"
@@ -21,7 +20,7 @@ import { isPrintable, text } from "./Text.ts"
 export const PayoutStatus = Schema.Literals(["pending", "processing", "completed", "failed", "canceled"])
 export type PayoutStatus = typeof PayoutStatus.Type
 
-/** `pix` is what `/v1` creates; operators may also ask for `ted`. */
+/** `/v1` creates `pix`, operators both. */
 export const PayoutMethod = Schema.Literals(["pix", "ted"])
 export type PayoutMethod = typeof PayoutMethod.Type
 
@@ -32,7 +31,7 @@ export const Recipient = Schema.Struct({
   pix_key: Schema.NullOr(Schema.String).annotateKey({ description: "Null for a TED." })
 }).annotate({ identifier: "Recipient" })
 
-/** Where a TED goes: the institution by its ISPB or its number, and the account there. */
+/** The bank account of a TED: the institution by its ISPB or its number, branch and account (PAY-21). */
 export const BankAccount = Schema.Struct({
   bank: Schema.String.check(
     Schema.isPattern(/^(?:[0-9]{3}|[0-9A-Z]{8})$/u, { expected: "a bank's number or its ISPB" })
@@ -72,7 +71,7 @@ export type Payout = typeof Payout.Type
 
 export const MINIMUM_PAYOUT_CENTS = 500
 
-/** What `POST /v1/payouts` takes. */
+/** The body of `POST /v1/payouts`. */
 export const CreatePayout = Schema.Struct({
   amount: amountFrom(MINIMUM_PAYOUT_CENTS),
   pix_key_type: PixKeyType,
@@ -87,7 +86,7 @@ export const CreatePayout = Schema.Struct({
 }).annotate({ identifier: "CreatePayout" })
 export type CreatePayout = typeof CreatePayout.Type
 
-/** A malformed key is a bad field; a CPF or CNPJ key with bad check digits is a bad document. */
+/** PAY-11. */
 const pixKeyRule = (body: Readonly<Record<string, unknown>>): ReadonlyArray<Violation> => {
   const { pix_key: key, pix_key_type: type } = body
   if (!Schema.is(PixKeyType)(type) || typeof key !== "string" || !isPrintable(key)) return []
@@ -112,7 +111,7 @@ export const payoutQuery = {
   created_before: Schema.optionalKey(InstantInput)
 }
 
-/** What can happen to a payout after it is stored. */
+/** An outcome or order that may change the state of a payout. */
 export type PayoutReport = "approved" | "canceled" | "completed" | "failed"
 
 export interface PayoutTransition {
@@ -122,7 +121,7 @@ export interface PayoutTransition {
   readonly events: ReadonlyArray<string>
 }
 
-/** Every transition there is. What is not listed is recorded and ignored. */
+/** Every transition (PAY-4). Reports without a transition are recorded and ignored. */
 export const payoutTransitions: ReadonlyArray<PayoutTransition> = [
   { report: "approved", from: ["pending"], to: "processing", events: ["processing"] },
   { report: "canceled", from: ["pending"], to: "canceled", events: ["canceled"] },
@@ -130,11 +129,11 @@ export const payoutTransitions: ReadonlyArray<PayoutTransition> = [
   { report: "failed", from: ["processing"], to: "failed", events: ["failed"] }
 ]
 
-/** The transition that a report makes from a state, or `undefined` where it changes nothing. */
+/** The transition of a report from a state, or `undefined` if it changes nothing. */
 export const payoutTransition = (report: PayoutReport, from: PayoutStatus): PayoutTransition | undefined =>
   payoutTransitions.find((transition) => transition.report === report && transition.from.includes(from))
 
-/** The state and the events of a new payout, by the account's `auto_payout_enabled`. */
+/** The state and the events of a new payout, by the account's `auto_payout_enabled` (PAY-3). */
 export const initialPayout = (
   autoPayoutEnabled: boolean
 ): { readonly status: PayoutStatus; readonly events: ReadonlyArray<string> } =>

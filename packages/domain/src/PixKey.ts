@@ -1,10 +1,10 @@
 /**
- * Pix keys, as DICT holds them.
+ * Pix keys in the form of DICT: PAY-10, PAY-11. The alphabet of e-mail keys is that of DICT API 1.7.2.
  *
- * Guarantees: a key that is `Valid` here has the exact form of its type in DICT, so that no look-up is spent on a
- * key that cannot exist (bad look-ups cost tokens). The type is always told, never guessed from the text.
- *
- * Source: decisions.md "Values" (Pix keys), "Decided after the first release"; DICT API 1.7.2 (alphabet of e-mail keys).
+ * Guarantees
+ * - A `Valid` key has the exact form of its type in DICT. No DICT lookup, which costs tokens, is made for a key that
+ *   cannot exist.
+ * - The caller gives the type. It is never guessed from the text.
  */
 import * as Schema from "effect/Schema"
 import { documentShape, parseDocument, stripMask } from "./Document.ts"
@@ -13,22 +13,22 @@ export const PixKeyType = Schema.Literals(["cpf", "cnpj", "email", "phone", "ran
 export type PixKeyType = typeof PixKeyType.Type
 
 /**
- * `InvalidDocument`: the shape of the document that the type names, with wrong check digits. `Malformed`: anything else
- * that is not of its type's form.
+ * `InvalidDocument`: a CPF or CNPJ of the right shape with wrong check digits. `Malformed`: any other text that does not
+ * have the form of its type.
  */
 export type ParsedPixKey =
   | { readonly _tag: "Valid"; readonly value: string }
   | { readonly _tag: "Malformed" }
   | { readonly _tag: "InvalidDocument" }
 
-/** The key in the form in which DICT holds it. */
+/** The key in its DICT form. */
 export const parsePixKey = (type: PixKeyType, input: string): ParsedPixKey => {
   switch (type) {
     case "cpf":
     case "cnpj":
       return documentKey(type, input)
     case "email":
-      // The alphabet is tested before the case is changed: lower-casing turns the Kelvin sign into a k.
+      // The alphabet is tested first: lower-casing turns the Kelvin sign into a k.
       return input.length <= 77 && email.test(input) ? valid(input.toLowerCase()) : malformed
     case "phone":
       return phone.test(input) ? valid(input) : malformed

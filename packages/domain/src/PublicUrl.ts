@@ -1,14 +1,13 @@
 /**
- * What a public address is: the one place that decides to which URLs webhooks may go.
+ * Webhook addresses: which URLs the service may call. URL-1 to URL-6.
  *
- * Guarantees: whatever the spelling, what is judged is what WHATWG URL parsing makes of it, which is also what the
- * sender connects to. An address is public when it is global unicast and in no special-purpose range; what is not
- * known to be public is refused. A host is a name that DNS can hold (253 octets, labels of 63), in its ASCII form.
- * Names are only names here: the server resolves them, at creation and at every attempt, and asks `mayReach` about
- * their addresses.
- *
- * Source: decisions.md "Webhooks" (Public URL, WEBHOOK_ALLOWED_NETWORKS), "Decided after the first release";
- * guides/webhooks.md 3.3; IANA special-purpose address registries; RFC 1035 2.3.4 (lengths).
+ * Guarantees
+ * - A URL is judged as WHATWG parses it, which is how the sender connects to it.
+ * - An address is public if it is global unicast and in no range of IANA's special-purpose registries. Any other
+ *   address is refused.
+ * - A host name is in ASCII form and fits DNS: 253 octets, labels of 63 (RFC 1035).
+ * - Names are not resolved here. The server resolves them at registration and at every attempt, and passes their
+ *   addresses to `mayReach`.
  */
 import * as IpNetwork from "effect/net/IpNetwork"
 import * as NetAddress from "effect/net/NetAddress"
@@ -36,14 +35,14 @@ export type UrlRefusal =
   | "private-name"
   | "private-address"
 
-/** A host that is a name has still to be resolved and each of its addresses judged. */
+/** A `Name` has to be resolved, and each of its addresses judged with `mayReach`. */
 export type UrlHost =
   | {
       readonly _tag: "Name"
       readonly name: string
-      /** Ends with a dot in the URL: no search list applies. */
+      /** The URL has a final dot: no search list applies. */
       readonly isAbsolute: boolean
-      /** Private by definition: it may resolve into allowed networks only. */
+      /** A private name (URL-3): it may resolve into allowed networks only. */
       readonly isPrivate: boolean
     }
   | { readonly _tag: "Address"; readonly address: string }
@@ -53,9 +52,8 @@ export type UrlVerdict =
   | { readonly _tag: "Refused"; readonly reason: UrlRefusal }
 
 /**
- * Judges a URL's text. With an empty `allowed` list, names that are private by definition (`localhost` and what is
- * below `.localhost`, `.local`, `.internal`) are refused at once; with allowed networks they pass as private names, which
- * `mayReach` lets into those networks only.
+ * Judges the text of a URL. Private names (`localhost`, names below `.localhost`, `.local`, `.internal`) are refused if
+ * `allowed` is empty; else `mayReach` admits them to those networks only.
  */
 export const judgeUrl = (text: string, allowed: ReadonlyArray<Network>): UrlVerdict => {
   const url = parseHttpUrl(text)
@@ -68,7 +66,7 @@ export const judgeUrl = (text: string, allowed: ReadonlyArray<Network>): UrlVerd
       ? { _tag: "Ok", url, host: { _tag: "Address", address: literal } }
       : refused("private-address")
   }
-  // WHATWG keeps the dot of an absolute name: `localhost.` is `localhost`.
+  // WHATWG keeps the final dot of an absolute name: `localhost.` is `localhost`.
   const name = host.endsWith(".") ? host.slice(0, -1) : host
   if (name.split(".").includes("")) return refused("malformed-name")
   const isPrivate = privateName.test(name)
@@ -77,8 +75,8 @@ export const judgeUrl = (text: string, allowed: ReadonlyArray<Network>): UrlVerd
 }
 
 /**
- * Whether deliveries may go to a host at these addresses: all that a name has, or the one of a literal. A private name
- * needs an address, and all of them in the allowed networks; another name is judged by its addresses alone.
+ * Whether deliveries may go to a host with these addresses: all addresses of a name, or the literal one. A private name
+ * needs at least one address, and all of them in the allowed networks. Any other name is judged by its addresses.
  */
 export const mayReach = (host: UrlHost, addresses: ReadonlyArray<string>, allowed: ReadonlyArray<Network>): boolean => {
   if (host._tag === "Name" && host.isPrivate) {
@@ -87,7 +85,7 @@ export const mayReach = (host: UrlHost, addresses: ReadonlyArray<string>, allowe
   return addresses.every((ip) => isPublicAddress(ip, allowed))
 }
 
-/** Whether deliveries may go to this address. False as well for what is no address, zone ids included. */
+/** Whether deliveries may go to this address. False for text that is no address, and for zone ids. */
 export const isPublicAddress = (ip: string, allowed: ReadonlyArray<Network>): boolean => {
   const address = parseAddress(ip)
   return address !== undefined && isPublic(address, allowed)
@@ -100,7 +98,7 @@ const isAllowedAddress = (ip: string, allowed: ReadonlyArray<Network>): boolean 
   return isIn(address, allowed) || (inner !== undefined && isIn(inner, allowed))
 }
 
-/** The networks of a setting such as `10.0.0.0/8,::1/128` (empty: none), or what is wrong with it. */
+/** The networks of a setting such as `10.0.0.0/8,::1/128` (empty: none), or an error message. */
 export const parseNetworks = (setting: string): Result.Result<ReadonlyArray<Network>, string> => {
   const networks: Array<Network> = []
   for (const part of setting.split(",")) {
@@ -114,13 +112,12 @@ export const parseNetworks = (setting: string): Result.Result<ReadonlyArray<Netw
   return Result.succeed(networks)
 }
 
-/** The text by which two destinations are equal. Text that is no URL equals only itself. */
+/** The form in which equal URLs are equal text (EVT-9). Text that is no URL equals itself only. */
 export const normalizeUrl = (text: string): string => URL.parse(text)?.href ?? text
 
 /**
- * The text of a webhook URL, as far as it can be judged without settings: an http or https URL without user info and
- * without control characters, whose host has a length that DNS allows. Whether it is public depends on the installation's allowed networks: the server calls
- * `judgeUrl` with them. NUL and lone surrogates, which no text has, fail as `VALIDATION_ERROR`.
+ * A webhook URL, as far as it can be judged without settings: URL-1, URL-4. Whether it is public depends on the allowed
+ * networks: the server calls `judgeUrl` with them. NUL and lone surrogates are `VALIDATION_ERROR`.
  */
 export const WebhookUrl = Schema.String.check(
   Schema.isMaxCodePoints(2048).abort(),

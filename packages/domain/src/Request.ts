@@ -1,15 +1,13 @@
 /**
- * What a caller may send, and how a refusal of it is told.
+ * Decoding of request bodies, and the error that refuses one: ERR-1 to ERR-5, ERR-14.
  *
- * Guarantees:
- * - every bad field of a request is found at once;
- * - the answer is the first code of `requestCodes` that applies, with the paths it applies to as the caller wrote them;
- * - an array is counted before an element of it is read, and `details` has at most 100 entries of 255 characters, so
- *   that a refusal costs little whatever the body is.
+ * Guarantees
+ * - Every bad field is found at once.
+ * - The error is the first applicable code of `requestCodes`, with the paths as the caller wrote them.
+ * - The length of an array is checked before its elements, and `details` has at most 100 entries of 255 characters:
+ *   refusing a large body is cheap.
  *
- * A rule is a check of the request's schema, which names its code with `failsWith`.
- *
- * Source: decisions.md "Answers" (order of checks, `details`), "Finer points", "Decided after the first release".
+ * A rule is a check of the request's schema; `failsWith` gives it its code.
  */
 import * as Exit from "effect/Exit"
 import * as Cause from "effect/Cause"
@@ -20,16 +18,16 @@ import type * as SchemaAST from "effect/SchemaAST"
 import type * as SchemaIssue from "effect/SchemaIssue"
 import { codeOf, type RequestCode, requestCodes } from "./ErrorCode.ts"
 
-/** An optional field of a creation: `null` is the same as absent. */
+/** An optional field: `null` means the same as leaving it out (API-6). */
 export const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
-/** 1 to `maximum` elements, counted before an element is read. */
+/** An array of 1 to `maximum` elements. Its length is checked before its elements. */
 export const arrayUpTo = <S extends Schema.Constraint>(maximum: number, element: S) =>
   Schema.Array(element)
     .annotate(countedBy(({ length }) => length <= maximum))
     .check(Schema.isBetweenLength(1, maximum))
 
-/** 1 to `maximum` different elements, counted before an element is read. The caller folds the repeats. */
+/** An array of 1 to `maximum` distinct elements, which are counted before they are decoded. The caller removes repeats. */
 export const distinctUpTo = <S extends Schema.Constraint>(maximum: number, element: S) =>
   Schema.Array(element)
     .annotate(countedBy((sent) => sent.length <= MAX_WITH_REPEATS && new Set(sent).size <= maximum))
@@ -37,7 +35,7 @@ export const distinctUpTo = <S extends Schema.Constraint>(maximum: number, eleme
 
 const MAX_WITH_REPEATS = 1000
 
-/** Says whether an array is short enough to look into. */
+/** Whether an array is short enough to decode. */
 type Count = (elements: ReadonlyArray<unknown>) => boolean
 
 const countedBy = (count: Count): { readonly count: Count } => ({ count })
@@ -48,15 +46,15 @@ export interface Violation {
   readonly path: ReadonlyArray<PropertyKey>
 }
 
-/** Why a request is refused: a code, and what it is about. */
+/** Why a request is refused: the code, and the fields that it concerns. */
 export interface Refusal {
   readonly code: RequestCode
   readonly details: ReadonlyArray<string> | undefined
 }
 
 /**
- * Reads a request body. `rules` are checks over several fields; they see the raw body, so that they are
- * told together with the fields that fail by themselves.
+ * A decoder of request bodies. `rules` check several fields together. They get the raw body, so that their violations
+ * are reported along with those of single fields.
  */
 export const decoder = <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
@@ -78,7 +76,7 @@ export const decoder = <S extends Schema.ConstraintDecoder<unknown>>(
   }
 }
 
-/** The body, where each array that has too many elements is replaced by what no array schema takes. */
+/** The body with each array that is too long replaced by a value that fails to decode. */
 const withoutLongArrays = (
   body: Readonly<Record<string, unknown>>,
   counts: ReadonlyArray<readonly [name: string, count: Count]>
@@ -87,7 +85,7 @@ const withoutLongArrays = (
   return long.length === 0 ? body : { ...body, ...Object.fromEntries(long.map(([name]) => [name, false])) }
 }
 
-/** How the arrays among a request's fields are counted. A request schema with any other array is a mistake. */
+/** The counts of a request's array fields. Throws if an array of the schema has none. */
 const countsOf = (ast: SchemaAST.AST, isBody: boolean): ReadonlyArray<readonly [name: string, count: Count]> => {
   if (ast._tag === "Arrays") throw new Error("an array in a request is made with arrayUpTo or distinctUpTo")
   if (ast._tag === "Union") return ast.types.flatMap((type) => countsOf(type, false))
@@ -98,25 +96,25 @@ const countsOf = (ast: SchemaAST.AST, isBody: boolean): ReadonlyArray<readonly [
   })
 }
 
-/** Picks the code that is answered, and lists what it is about. */
+/** The first code that applies, with its fields. */
 export const refusalOf = (violations: ReadonlyArray<Violation>, body: unknown): Refusal => {
   const code = requestCodes.find((candidate) => violations.some((violation) => violation.code === candidate))
-  const told = violations.filter((violation) => violation.code === code)
-  // Of unknown event names the names themselves are listed, for they are what the caller must mend.
-  const details = told.map(({ path }) =>
+  const listed = violations.filter((violation) => violation.code === code)
+  // END-2: unknown event names are listed themselves.
+  const details = listed.map(({ path }) =>
     code === "INVALID_WEBHOOK_EVENT" ? cut(String(valueAt(body, path))) : path.map(String).join(".")
   )
   return { code: code ?? "VALIDATION_ERROR", details: [...new Set(details)].slice(0, MAX_DETAILS) }
 }
 
-/** Most entries of `details`. */
+/** The maximum number of entries in `details` (ERR-4). */
 export const MAX_DETAILS = 100
 const MAX_DETAIL_LENGTH = 255
 
 const cut = (detail: string): string =>
   detail.length > MAX_DETAIL_LENGTH ? detail.slice(0, MAX_DETAIL_LENGTH).toWellFormed() : detail
 
-/** Everything that a failed decode complains of. */
+/** Every violation of a failed decode. */
 export const violationsOf = (cause: Cause.Cause<Schema.SchemaError>, body: unknown): ReadonlyArray<Violation> =>
   Option.match(Cause.findErrorOption(cause), {
     onNone: () => [],
@@ -153,7 +151,7 @@ const leaves = (
   }
 }
 
-/** A missing object lists its required fields, where its schema names them. */
+/** A missing object lists its required fields if its schema names them (CHG-12). */
 const missing = (
   path: ReadonlyArray<PropertyKey>,
   annotations: { readonly [key: string]: unknown } | undefined

@@ -1,10 +1,10 @@
 /**
- * When a webhook delivery is attempted again.
+ * The retry delays of webhook deliveries: DLV-3.
  *
- * Guarantees: the curve is data. After the n-th failed attempt the next one is never before the n-th delay has
- * passed, and at most a tenth of that delay after it. Attempts in all are the delays plus one.
- *
- * Source: payments-api-v1.md "Retries"; decisions.md "Webhooks" and "Finer points".
+ * Guarantees
+ * - The n-th retry is never before the n-th delay has passed since the end of the failed attempt, and at most a tenth
+ *   of the delay later.
+ * - There is one attempt more than there are delays.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -15,7 +15,7 @@ const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-/** The curve of the contract, counted from the end of an attempt. */
+/** The delays of the contract. */
 export const retryDelaysMs: ReadonlyArray<number> = [
   MINUTE,
   5 * MINUTE,
@@ -27,8 +27,8 @@ export const retryDelaysMs: ReadonlyArray<number> = [
 ]
 
 /**
- * How long after the end of the last attempt the next one is due, or `undefined` when there is none left.
- * `jitter`, from 0 to 1, is drawn by the caller and adds up to a tenth.
+ * The delay from the end of the last attempt to the next one, or `undefined` if no attempt is left. `jitter`, a random
+ * number from 0 to 1 of the caller, adds up to a tenth.
  */
 export const nextAttemptDelayMs = (
   attemptsMade: number,
@@ -40,13 +40,13 @@ export const nextAttemptDelayMs = (
   return delay === undefined ? undefined : delay + Math.floor(delay * MAX_JITTER * Math.min(Math.max(jitter, 0), 1))
 }
 
-/** The same curve for `Effect.retry`, in processes that live that long: tests and the command line. */
+/** The same delays as a `Schedule`. */
 export const retrySchedule = (delays: ReadonlyArray<number> = retryDelaysMs): Schedule.Schedule<number> =>
   Schedule.recurs(delays.length).pipe(
     Schedule.modifyDelay(({ output }) => Effect.succeed(Duration.millis(delays[output] ?? 0)))
   )
 
-/** The delays of a setting such as `1m,5m,15m,1h` (`ms`, `s`, `m`, `h`, `d`), or what is wrong with it. */
+/** The delays of a setting such as `1m,5m,15m,1h` (`ms`, `s`, `m`, `h`, `d`), or an error message. */
 export const parseRetryDelays = (setting: string): Result.Result<ReadonlyArray<number>, string> => {
   const parts = setting.split(",").map((part) => part.trim())
   if (parts.length > MAX_DELAYS) return Result.fail(`at most ${MAX_DELAYS} delays, got ${parts.length}`)

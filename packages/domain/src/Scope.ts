@@ -1,7 +1,5 @@
 /**
- * The scopes that an API key may carry.
- *
- * Source: payments-api-v1.md "Authentication".
+ * The scopes of an API key: KEY-6.
  */
 import * as Schema from "effect/Schema"
 

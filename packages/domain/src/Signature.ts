@@ -1,12 +1,12 @@
 /**
- * The signature of a webhook delivery: `X-Webhook-Signature: sha256=<hex>`, HMAC-SHA256 of the raw body.
+ * The signatures of a webhook delivery: SIG-1 to SIG-3, and that of Standard Webhooks (ADD-2), which also covers the
+ * time of the attempt.
  *
- * Guarantees: both sides of the wire have one rule of what is signed, and with which key. The comparison takes the same
- * time for every wrong signature. Beside the contract's signature, which covers the body alone, an attempt carries one
- * that covers its time too, as Standard Webhooks have it. Only WebCrypto is used and nothing is imported: this module goes
- * into the client as it is, and runs wherever `crypto.subtle` is.
- *
- * Source: payments-api-v1.md "Webhook signature"; decisions.md "Finer points" (HMAC keys are UTF-8 bytes).
+ * Guarantees
+ * - Server and client sign and verify with the same code.
+ * - A comparison takes the same time for every wrong signature.
+ * - It imports nothing and uses WebCrypto only: the client ships this module, and it runs wherever `crypto.subtle`
+ *   exists.
  */
 
 export type SignatureRefusal =
@@ -26,20 +26,20 @@ export type SignatureVerdict =
   | { readonly _tag: "Valid" }
   | { readonly _tag: "Refused"; readonly reason: SignatureRefusal }
 
-/** The header's value for these bytes. */
+/** The value of `X-Webhook-Signature` for a body. */
 export const sign = async (secret: string, body: Uint8Array): Promise<string> => {
-  // WebCrypto takes no empty key. HMAC pads keys with zeros, so one zero byte is the same key.
+  // WebCrypto refuses an empty key. HMAC pads keys with zeros, so one zero byte is the same key.
   const mac = await hmac(utf8(secret || "\0"), body)
   return `sha256=${Array.from(mac, (byte) => (byte + 256).toString(16).slice(1)).join("")}`
 }
 
-/** Whether one of the secrets made this header for exactly these bytes; see `refusalOf`. */
+/** Whether one of the secrets signed exactly these bytes; see `refusalOf`. */
 export const verify = async (delivery: Signed): Promise<SignatureVerdict> => {
   const reason = await refusalOf(delivery)
   return reason === undefined ? { _tag: "Valid" } : { _tag: "Refused", reason }
 }
 
-/** A body, and what is said of it. */
+/** A body, its signature header, and the secrets to verify it with. */
 export interface Signed {
   readonly body: Uint8Array
   readonly header: string | undefined
@@ -47,9 +47,9 @@ export interface Signed {
 }
 
 /**
- * Why none of the secrets made this header for exactly these bytes, or `undefined` where one did. Several secrets are for
- * the time in which one replaces another; an empty one never passes, for anyone can sign with it. Several signatures may
- * stand in one header, with commas between them, as equal headers are joined: one that holds is enough.
+ * Why none of the secrets signed exactly these bytes, or `undefined` if one did. Pass several secrets while one replaces
+ * another. An empty secret never verifies, because anyone can sign with it. The header may have several signatures,
+ * joined by commas as HTTP joins equal headers: one valid signature is enough.
  */
 export const refusalOf = async ({ body, header = "", secrets }: Signed): Promise<SignatureRefusal | undefined> => {
   if (!secrets.length) return "no-secret"
@@ -58,20 +58,19 @@ export const refusalOf = async ({ body, header = "", secrets }: Signed): Promise
   const faults = signatures.map(faultOf)
   if (faults.every(Boolean)) return faults[0]
   if (await holds(secrets, signatures, (secret) => sign(secret, body))) return undefined
-  // A secret may begin or end so, but one that came with a line break from a file is what mostly happens.
+  // White space may be part of a secret, but mostly it is a line break that was read from a file.
   return secrets.some((secret) => secret !== secret.trim()) ? "white-space-in-secret" : "mismatch"
 }
 
-/** The header `webhook-signature` of Standard Webhooks for these bytes, sent at this time in epoch seconds. */
+/** The value of the Standard Webhooks header `webhook-signature` for a body sent at a time in epoch seconds. */
 export const signAttempt = async (secret: string, id: string, timestamp: string, body: Uint8Array): Promise<string> => {
   const mac = await hmac(attemptKey(secret), new Uint8Array([...utf8(`${id}.${timestamp}.`), ...body]))
   return `v1,${btoa(String.fromCharCode(...mac))}`
 }
 
 /**
- * The HMAC key of an attempt's signature: a secret of that ecosystem is `whsec_` and base64, and any other its UTF-8
- * bytes, one that only begins so among them, or has nothing behind it; an empty one is the zero byte that HMAC makes of
- * it.
+ * The HMAC key of an attempt's signature. A secret `whsec_<base64>` is the decoded bytes, as in Standard Webhooks; any
+ * other secret, also `whsec_` without valid base64, is its UTF-8 bytes. An empty secret is one zero byte.
  */
 export const attemptKey = (secret: string): Uint8Array<ArrayBuffer> => {
   if (secret.startsWith("whsec_")) {
@@ -86,10 +85,10 @@ export const attemptKey = (secret: string): Uint8Array<ArrayBuffer> => {
 }
 
 /**
- * Why an attempt was not made with one of the secrets at most `toleranceMs` before or after `nowMs`, or `undefined`.
- * Unlike the contract's signature, which is the same in every repeat, this one cannot be kept and sent again later.
+ * Why an attempt was not signed with one of the secrets within `toleranceMs` of `nowMs`, or `undefined` if it was. It
+ * detects replays, which `X-Webhook-Signature` cannot: that one is equal in every attempt.
  *
- * @param read gives a header by its name in lower case: `webhook-id`, `webhook-timestamp`, `webhook-signature`
+ * @param read returns a header by its lower-case name: `webhook-id`, `webhook-timestamp`, `webhook-signature`
  */
 export const attemptRefusalOf = async (
   { body, secrets }: Omit<Signed, "header">,
@@ -104,12 +103,12 @@ export const attemptRefusalOf = async (
   const isOurs = await holds(secrets, header.split(" "), (secret) => signAttempt(secret, id, timestamp, body))
   if (!isOurs) return "mismatch"
   const ageMs = nowMs - +timestamp * 1000
-  // Asked so that neither a time nor a tolerance that is no number lets an attempt through.
+  // Negated so that NaN, as a time or as a tolerance, is refused.
   if (!(ageMs <= toleranceMs)) return "too-old"
   return ageMs >= -toleranceMs ? undefined : "in-the-future"
 }
 
-/** Why this can be no signature of ours, whatever the secret. */
+/** Why this is no signature for any secret, or `undefined`. */
 const faultOf = (signature: string): SignatureRefusal | undefined => {
   if (!signature) return "missing-header"
   const [scheme, hex] = signature.split(/=(.*)/)
@@ -119,7 +118,7 @@ const faultOf = (signature: string): SignatureRefusal | undefined => {
   return /[^0-9a-f]/.test(hex) ? "not-hex" : undefined
 }
 
-/** Whether one of the signatures is what one of the secrets makes; an empty one makes none. */
+/** Whether one of the signatures is that of one of the secrets. Empty secrets are skipped. */
 const holds = async (
   secrets: ReadonlyArray<string>,
   signatures: ReadonlyArray<string>,
@@ -129,7 +128,7 @@ const holds = async (
   for (const secret of secrets.filter(Boolean)) {
     const expected = await make(secret)
     for (const signature of signatures) {
-      // In the same time wherever texts of one length differ.
+      // Constant time for texts of equal length.
       let difference = expected.length ^ signature.length
       for (let index = expected.length; index--;) {
         difference |= expected.charCodeAt(index) ^ signature.charCodeAt(index)
@@ -145,6 +144,6 @@ export const utf8 = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder()
 
 const hmac = async (key: Uint8Array<ArrayBuffer>, content: Uint8Array): Promise<Uint8Array> => {
   const imported = await crypto.subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["sign"])
-  // WebCrypto takes no shared memory, and says so itself; the type of a body does not tell.
+  // The cast: WebCrypto itself refuses shared memory, which the type of a body does not exclude.
   return new Uint8Array(await crypto.subtle.sign("HMAC", imported, content as Uint8Array<ArrayBuffer>))
 }

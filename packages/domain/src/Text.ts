@@ -1,8 +1,5 @@
 /**
- * Text as the service takes it: bounded in code points, well formed, and free of control characters
- * other than line breaks and tabs (NUL is never storable).
- *
- * Source: decisions.md "Finer points" (lengths count code points).
+ * Text in requests: API-10.
  */
 import * as Schema from "effect/Schema"
 

@@ -1,10 +1,8 @@
 /**
- * The transaction identifier under which the acquirer knows a charge.
+ * The txid: the acquirer's identifier of a charge, `[a-zA-Z0-9]{26,35}` in API Pix 2.9.0.
  *
- * Guarantees: it is derived from the charge's id and from nothing else, and leads back to it. A charge can thus never
- * be emitted under two txids, whoever retries.
- *
- * Source: API Pix 2.9.0 (`[a-zA-Z0-9]{26,35}`); decisions.md "Charges".
+ * Guarantees
+ * - The charge's id determines the txid, and the txid the id: no charge is emitted under two txids (CHG-4).
  */
 import * as Schema from "effect/Schema"
 
@@ -13,13 +11,13 @@ export const Txid = Schema.String.check(
 ).pipe(Schema.brand("Txid"))
 export type Txid = typeof Txid.Type
 
-/** The 32 hexadecimal digits of a UUID. Throws on what is no UUID: ids are ours. */
+/** The 32 hexadecimal digits of a UUID. Throws if the text is no UUID. */
 export const txidFromId = (id: string): Txid => {
   if (!uuid.test(id)) throw new TypeError("a txid is made from a UUID")
   return Txid.make(id.replaceAll("-", "").toLowerCase())
 }
 
-/** The UUID from which the txid was made, or `undefined` when it was not made here. */
+/** The UUID of a txid, or `undefined` if the txid is not one of `txidFromId`. */
 export const idFromTxid = (txid: string): string | undefined => {
   const parts = digits.exec(txid)
   return parts === null ? undefined : parts.slice(1).join("-").toLowerCase()

@@ -1,23 +1,21 @@
 /**
- * Identifiers: UUIDv7, so that the order of ids is the order of creation.
+ * Identifiers: UUIDv7 (RFC 9562), whose order is the order of creation (API-3).
  *
- * Guarantees:
- * - The millisecond inside an id is the `created_at` of what it names, so that a list ordered by id is ordered by
- *   creation date and a filter on creation date is a range of ids.
- * - Ids of one generator are strictly increasing while its clock steps back by at most `CLOCK_TOLERANCE_MS`.
+ * Guarantees
+ * - The millisecond in an id is the `created_at` of its resource: a list ordered by id is ordered by creation, and a
+ *   filter on creation is a range of ids.
+ * - Ids of one generator increase strictly while its clock steps back by at most `CLOCK_TOLERANCE_MS`.
  * - After a larger step back (the clock was ahead and was corrected) the next id has the clock's time again. Ids stay
- *   unique: 62 bits of each are random.
- *
- * Source: RFC 9562 5.7; decisions.md "Values".
+ *   unique: each has 62 random bits.
  */
 
-/** True for any UUID spelling (upper or lower case, any version). */
+/** Whether the text is a UUID, of any version and case. */
 export const isUuid = (text: string): boolean => uuidPattern.test(text)
 
-/** The largest step back of a clock that ids do not follow. NTP slews smaller differences instead of stepping. */
+/** The largest step back of the clock that ids do not follow. NTP slews smaller differences. */
 export const CLOCK_TOLERANCE_MS = 1000
 
-/** Makes increasing UUIDv7s (see the guarantees above). `randomBytes` fills the array that it is given. */
+/** A generator of increasing UUIDv7s. `randomBytes` fills the array that it is given. */
 export const makeGenerator = (randomBytes: (target: Uint8Array) => void) => {
   const pool = new Uint8Array(8 * 256)
   let used = pool.length
@@ -31,7 +29,7 @@ export const makeGenerator = (randomBytes: (target: Uint8Array) => void) => {
     }
     if (epochMs > lastMs || epochMs < lastMs - CLOCK_TOLERANCE_MS) {
       lastMs = epochMs
-      // 11 random bits of the 12 bit counter, so that a burst inside one millisecond has room to count.
+      // 11 random bits of the 12-bit counter, so that a burst within one millisecond has room to count.
       counter = ((pool[used + 6]! << 8) | pool[used + 7]!) & 0x7ff
     } else if (++counter > 0xfff) {
       lastMs += 1
@@ -49,7 +47,7 @@ export const makeGenerator = (randomBytes: (target: Uint8Array) => void) => {
   }
 }
 
-/** An id and the creation time that it carries. */
+/** An id and its creation time. */
 export interface Generated {
   readonly id: string
   readonly epochMs: number

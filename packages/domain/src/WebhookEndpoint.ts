@@ -1,7 +1,5 @@
 /**
- * A registered address that receives the events it subscribed to, from all resources of its application.
- *
- * Source: payments-api-v1.md "webhook endpoint", "POST /v1/webhooks", "PATCH"; decisions.md "Values".
+ * The webhook endpoint: a registered address that receives the events it subscribed to. END-1 to END-9.
  */
 import * as Schema from "effect/Schema"
 import { failsWith } from "./ErrorCode.ts"
@@ -24,7 +22,7 @@ export const WebhookEndpoint = Schema.Struct({
 }).annotate({ identifier: "WebhookEndpoint" })
 export type WebhookEndpoint = typeof WebhookEndpoint.Type
 
-/** Repeats are folded before names are counted. */
+/** Repeats are removed before the names are counted. */
 const SubscribedEvents = distinctUpTo(
   64,
   Schema.String.check(
@@ -38,7 +36,7 @@ const SubscribedEvents = distinctUpTo(
 
 const Secret = text(8, 255)
 
-/** What `POST /v1/webhooks` takes. */
+/** The body of `POST /v1/webhooks`. */
 export const CreateWebhookEndpoint = Schema.Struct({
   url: WebhookUrl,
   events: SubscribedEvents,
@@ -47,7 +45,7 @@ export const CreateWebhookEndpoint = Schema.Struct({
 }).annotate({ identifier: "CreateWebhookEndpoint" })
 export type CreateWebhookEndpoint = typeof CreateWebhookEndpoint.Type
 
-/** What `PATCH /v1/webhooks/{id}` takes: `null` clears `secret` and `description`. */
+/** The body of `PATCH /v1/webhooks/{id}`: `null` clears `secret` and `description` (API-6). */
 export const UpdateWebhookEndpoint = Schema.Struct({
   url: Schema.optionalKey(WebhookUrl),
   events: Schema.optionalKey(SubscribedEvents),

@@ -15,7 +15,7 @@ import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { InvalidDocument, NotFound, ValidationError } from "../WireErrors.ts"
 import { byId, Count } from "./Fields.ts"
 
-/** What the account pays for each payout: `fixed + round_half_up(amount * basis_points / 10000)`. */
+/** The fee of a payout: `fixed + round_half_up(amount * basis_points / 10000)` (PAY-9). */
 export const PayoutFee = Schema.Struct({
   fixed: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MAX_CENTS })).annotate({ description: "Cents." }),
   basis_points: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10_000 })).annotate({
@@ -28,14 +28,14 @@ export type PayoutFee = typeof PayoutFee.Type
 export const OperatorAccount = Schema.Struct({
   ...Account.fields,
   payout_fee: PayoutFee,
-  default_expires_in: Schema.Int.annotate({ description: "Seconds that a charge without `expires_in` lives." }),
+  default_expires_in: Schema.Int.annotate({ description: "Seconds until a charge without `expires_in` expires." }),
   release_delay: Count.annotate({ description: "Seconds between a payment and its release to `available`." }),
   payout_duplicate_window: Count.annotate({
     description:
-      "Seconds in which a payout with the same recipient key and amount, but another idempotency key, waits for approval; 0 is off."
+      "Seconds during which a payout with the same recipient and amount, but another idempotency key, waits for approval. 0 turns this off."
   }),
   payouts_paused: Schema.Boolean.annotate({
-    description: "True while payouts are accepted and can be approved, and wait unsent."
+    description: "True while payouts can be created and approved, but are not sent."
   }),
   charges_paused: Schema.Boolean.annotate({ description: "True while no charge can be created." }),
   balance: Balance
@@ -52,7 +52,7 @@ const DuplicateWindow = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum:
 
 const ReleaseDelay = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 31_536_000 }))
 
-/** What `POST /accounts` takes. */
+/** The body of `POST /accounts`. */
 export const CreateAccount = Schema.Struct({
   name: Name,
   legal_name: Name,
@@ -68,7 +68,7 @@ export const CreateAccount = Schema.Struct({
 }).annotate({ identifier: "CreateAccount" })
 export type CreateAccount = typeof CreateAccount.Type
 
-/** What `PATCH /accounts/{id}` takes: anything but the document. */
+/** The body of `PATCH /accounts/{id}`: everything but the document (OPR-14). */
 export const UpdateAccount = Schema.Struct({
   name: Schema.optionalKey(Name),
   legal_name: Schema.optionalKey(Name),
@@ -99,7 +99,7 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
       .annotate(OpenApi.Summary, "Open an account")
       .annotate(
         OpenApi.Description,
-        "When not told otherwise: `active`, onboarding `completed`, automatic payouts, no fee, charges of 86400 seconds, no release delay."
+        "By default the account is `active`, its onboarding is `completed`, payouts are automatic and free, charges expire after 86400 seconds, and there is no release delay."
       ),
     HttpApiEndpoint.get("list", "/", {
       query: listQuery,

@@ -12,13 +12,13 @@ import { NotFound, ValidationError } from "../WireErrors.ts"
 import { Name } from "./Accounts.ts"
 import { byId, Id } from "./Fields.ts"
 
-/** A client system of an account; it groups keys. */
+/** A client system of an account. */
 export const Application = Schema.Struct({
   id: Id,
   object: Schema.Literal("application"),
   account_id: Id,
   name: Schema.String,
-  active: Schema.Boolean.annotate({ description: "False refuses every key of the application." }),
+  active: Schema.Boolean.annotate({ description: "While false, every key of the application is refused." }),
   created_at: Instant
 }).annotate({ identifier: "Application" })
 export type Application = typeof Application.Type
@@ -56,10 +56,10 @@ export class ApplicationsGroup extends HttpApiGroup.make("applications")
       success: Application,
       error: [NotFound, ValidationError]
     })
-      .annotate(OpenApi.Summary, "Rename an application, deactivate it or activate it again")
-      .annotate(OpenApi.Description, "A deactivated application's keys are refused from the next request on.")
+      .annotate(OpenApi.Summary, "Rename, deactivate or reactivate an application")
+      .annotate(OpenApi.Description, "Keys of a deactivated application are refused from the next request on.")
   )
   .prefix("/operator/v1")
   .middleware(OperatorAuthentication)
   .middleware(RequestErrors)
-  .annotate(OpenApi.Description, "Client systems: each groups keys and owns webhook endpoints.") {}
+  .annotate(OpenApi.Description, "Client systems. Each has keys and webhook endpoints.") {}

@@ -28,7 +28,7 @@ import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
 export const ChargeOrigin = Schema.Literals(["api", "checkout"])
 export type ChargeOrigin = typeof ChargeOrigin.Type
 
-/** Any charge, whoever created it. */
+/** A charge of any origin. */
 export const OperatorCharge = Schema.Struct({
   ...Charge.fields,
   account_id: Id,
@@ -37,13 +37,13 @@ export const OperatorCharge = Schema.Struct({
 }).annotate({ identifier: "OperatorCharge" })
 export type OperatorCharge = typeof OperatorCharge.Type
 
-/** A charge with what happened to it, oldest first, and who was told. */
+/** A charge with its history, oldest first, and its deliveries. */
 export const OperatorChargeDetail = Schema.Struct({
   ...OperatorCharge.fields,
   history: Schema.Array(
     Schema.Struct({
       status: open(ChargeStatus),
-      event: Schema.NullOr(Schema.String).annotateKey({ description: "Null where a change emits none." }),
+      event: Schema.NullOr(Schema.String).annotateKey({ description: "Null if the change emits no event." }),
       at: Instant
     })
   ),
@@ -51,7 +51,7 @@ export const OperatorChargeDetail = Schema.Struct({
 }).annotate({ identifier: "OperatorChargeDetail" })
 export type OperatorChargeDetail = typeof OperatorChargeDetail.Type
 
-/** `CreateCharge` with the methods of the hosted checkout; `pix` when absent. */
+/** `CreateCharge` with the methods of the hosted checkout, by default `pix`. */
 export const CreateCheckoutCharge = Schema.Struct({
   ...CreateCharge.fields,
   method: nullable(ChargeMethod)
@@ -83,7 +83,7 @@ export class ChargesGroup extends HttpApiGroup.make("charges")
   .prefix("/operator/v1/charges")
   .middleware(OperatorAuthentication)
   .middleware(RequestErrors)
-  .annotate(OpenApi.Description, "Money in, from the API and from the checkout.") {}
+  .annotate(OpenApi.Description, "Money in, from the API and from the hosted checkout.") {}
 
 export class ChargeActionsGroup extends HttpApiGroup.make("chargeActions")
   .add(
@@ -97,10 +97,10 @@ export class ChargeActionsGroup extends HttpApiGroup.make("chargeActions")
       success: OperatorCharge,
       error: [NotFound, InvalidState, InsufficientBalance, AcquirerRejected]
     })
-      .annotate(OpenApi.Summary, "Return a paid charge to its payer")
+      .annotate(OpenApi.Summary, "Refund a paid charge")
       .annotate(
         OpenApi.Description,
-        "Sent to the acquirer. Its value leaves the balance with the order: first what is not released yet, then `available`, which must cover the rest. A second refund while one is under way is refused."
+        "The refund is sent to the acquirer. Its amount leaves the balance at once: first money that is not released yet, then `available`, which must cover the rest. While a refund is in progress, a second one is refused."
       )
   )
   .prefix("/operator/v1/charges")
@@ -124,10 +124,10 @@ export class CheckoutChargesGroup extends HttpApiGroup.make("checkoutCharges")
         AcquirerRejected
       ]
     })
-      .annotate(OpenApi.Summary, "Create a charge as the hosted checkout does")
+      .annotate(OpenApi.Summary, "Create a charge for the hosted checkout")
       .annotate(
         OpenApi.Description,
-        "Of origin `checkout`: invisible under `/v1`, with events to the application's registered endpoints."
+        "The charge has the origin `checkout`. It is not visible under `/v1`; its events go to the application's webhook endpoints."
       )
   )
   .prefix("/operator/v1/applications/:id/checkout-charges")

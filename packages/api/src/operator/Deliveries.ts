@@ -16,32 +16,34 @@ import { byId, Count, Id, idFilter } from "./Fields.ts"
 export const DeliveryStatus = Schema.Literals(["scheduled", "delivering", "delivered", "failed", "canceled"])
 export type DeliveryStatus = typeof DeliveryStatus.Type
 
-/** One event on its way to one destination. */
+/** The delivery of one event to one destination. */
 export const Delivery = Schema.Struct({
   id: Id.annotate({ description: "Equals the header X-Webhook-Delivery." }),
   object: Schema.Literal("delivery"),
   status: open(DeliveryStatus),
   event: Schema.String,
   resource_id: Id,
-  endpoint_id: Schema.NullOr(Id).annotateKey({ description: "Null where it goes to the resource's `webhook_url`." }),
+  endpoint_id: Schema.NullOr(Id).annotateKey({
+    description: "Null if the destination is the resource's `webhook_url`."
+  }),
   url: Schema.String,
   attempts_made: Count,
   next_attempt_at: Schema.NullOr(Instant),
   reason: Schema.NullOr(Schema.String).annotateKey({
-    description: "Why it was canceled, or what failed in handling it; null where its attempts say all."
+    description: "Why it was canceled, or why it failed without an attempt; null otherwise."
   }),
   created_at: Instant
 }).annotate({ identifier: "Delivery" })
 export type Delivery = typeof Delivery.Type
 
-/** One attempt: either the receiver's answer or the error that kept it from us. */
+/** One attempt: the receiver's response or an error. */
 export const DeliveryAttempt = Schema.Struct({
   at: Instant,
   duration_ms: Count,
-  address: Schema.NullOr(Schema.String).annotateKey({ description: "The IP address that was connected to." }),
+  address: Schema.NullOr(Schema.String).annotateKey({ description: "The IP address of the connection." }),
   status_code: Schema.NullOr(Schema.Int),
   error: Schema.NullOr(Schema.String),
-  response_body: Schema.NullOr(Schema.String).annotateKey({ description: "The first KiB of the answer." })
+  response_body: Schema.NullOr(Schema.String).annotateKey({ description: "The first KiB of the response." })
 }).annotate({ identifier: "DeliveryAttempt" })
 export type DeliveryAttempt = typeof DeliveryAttempt.Type
 
@@ -51,14 +53,14 @@ export const DeliveryDetail = Schema.Struct({
 }).annotate({ identifier: "DeliveryDetail" })
 export type DeliveryDetail = typeof DeliveryDetail.Type
 
-/** How many deliveries were scheduled again. */
+/** The number of deliveries that were scheduled again. */
 export const Resent = Schema.Struct({
   object: Schema.Literal("resend"),
   deliveries: Count
 }).annotate({ identifier: "Resent" })
 export type Resent = typeof Resent.Type
 
-/** Which failed deliveries are sent again: of an endpoint, of a resource, or of an endpoint about a resource. */
+/** Which failed deliveries to resend: those of an endpoint, of a resource, or of both. */
 export const ResendFailed = Schema.Struct({
   endpoint_id: nullable(Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" })),
   resource_id: nullable(Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" })),
@@ -98,7 +100,7 @@ export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
   .prefix("/operator/v1/deliveries")
   .middleware(OperatorAuthentication)
   .middleware(RequestErrors)
-  .annotate(OpenApi.Description, "Events on their way to receivers.") {}
+  .annotate(OpenApi.Description, "Webhook deliveries and their attempts.") {}
 
 export class DeliveryActionsGroup extends HttpApiGroup.make("deliveryActions")
   .add(
@@ -107,18 +109,18 @@ export class DeliveryActionsGroup extends HttpApiGroup.make("deliveryActions")
       success: Delivery.pipe(HttpApiSchema.status(202)),
       error: [NotFound, InvalidState]
     })
-      .annotate(OpenApi.Summary, "Send a delivery again")
+      .annotate(OpenApi.Summary, "Resend a delivery")
       .annotate(
         OpenApi.Description,
-        "One attempt at once under the same delivery id; if it fails, the retry curve starts again. Refused while one is in flight, when it was canceled, and when its endpoint is deleted."
+        "One attempt is made at once, under the same delivery id; if it fails, the retry delays start again. A delivery that is in flight, canceled, or of a deleted endpoint is refused."
       ),
     HttpApiEndpoint.post("resendFailed", "/resend", {
       payload: ResendFailed,
       success: Resent.pipe(HttpApiSchema.status(202)),
       error: ValidationError
     })
-      .annotate(OpenApi.Summary, "Send all failed deliveries of an endpoint or a resource again")
-      .annotate(OpenApi.Description, "Those assembled since an instant; each makes one attempt at once.")
+      .annotate(OpenApi.Summary, "Resend the failed deliveries of an endpoint or a resource")
+      .annotate(OpenApi.Description, "Those created since an instant. Each makes one attempt at once.")
   )
   .prefix("/operator/v1/deliveries")
   .middleware(OperatorAuthentication)

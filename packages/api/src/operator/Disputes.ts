@@ -17,7 +17,7 @@ import { byId, Id, idFilter } from "./Fields.ts"
 export const MessageAuthor = Schema.Literals(["operator", "platform"])
 export type MessageAuthor = typeof MessageAuthor.Type
 
-/** A dispute with what was said in it, oldest first. The defense is a message of the operator. */
+/** A dispute with its messages, oldest first. The defense is a message of the operator. */
 export const OperatorDispute = Schema.Struct({
   ...Dispute.fields,
   account_id: Id,
@@ -56,15 +56,15 @@ export class DisputeActionsGroup extends HttpApiGroup.make("disputeActions")
       payload: TextBody,
       success: OperatorDispute,
       error: [NotFound, ValidationError, InvalidState]
-    }).annotate(OpenApi.Summary, "File the defense of an open dispute, which is then under review"),
+    }).annotate(OpenApi.Summary, "File the defense of an open dispute"),
     HttpApiEndpoint.post("message", "/:id/messages", {
       params: byId,
       payload: TextBody,
       success: OperatorDispute.pipe(HttpApiSchema.status(201)),
       error: [NotFound, ValidationError, InvalidState]
     })
-      .annotate(OpenApi.Summary, "Write to the platform in a dispute's chat")
-      .annotate(OpenApi.Description, "`dispute.pix.message` goes out when the platform replies.")
+      .annotate(OpenApi.Summary, "Send a message to the platform")
+      .annotate(OpenApi.Description, "`dispute.pix.message` is emitted when the platform replies.")
   )
   .prefix("/operator/v1/disputes")
   .middleware(OperatorAuthentication)

@@ -14,13 +14,13 @@ import { NotFound, ValidationError } from "../WireErrors.ts"
 import { Name } from "./Accounts.ts"
 import { byId, Id } from "./Fields.ts"
 
-/** A key as it is shown at any time after its creation. */
+/** A key without its secret part. */
 export const ApiKey = Schema.Struct({
   id: Id,
   object: Schema.Literal("api_key"),
   application_id: Id,
   name: Schema.String,
-  prefix: Schema.String.annotate({ description: "How the key begins, to recognise it by." }),
+  prefix: Schema.String.annotate({ description: "The beginning of the key, to recognise it." }),
   scopes: Schema.Array(open(Scope)),
   expires_at: Schema.NullOr(Instant),
   revoked_at: Schema.NullOr(Instant),
@@ -29,18 +29,18 @@ export const ApiKey = Schema.Struct({
 }).annotate({ identifier: "ApiKey" })
 export type ApiKey = typeof ApiKey.Type
 
-/** A key as its creation shows it, this once complete. */
+/** The answer of a key's creation, which alone has the complete key. */
 export const CreatedApiKey = Schema.Struct({
   ...ApiKey.fields,
   key: Schema.String.annotate({ description: "The complete key. It is never shown again." })
 }).annotate({ identifier: "CreatedApiKey" })
 export type CreatedApiKey = typeof CreatedApiKey.Type
 
-/** What `POST /applications/{id}/keys` takes. That `expires_at` lies ahead is for the handler, which has a clock. */
+/** The body of `POST /applications/{id}/keys`. The handler, which has a clock, refuses an `expires_at` in the past. */
 export const CreateApiKey = Schema.Struct({
   name: Name,
   scopes: arrayUpTo(64, Scope).annotateKey({
-    description: "At least one; repeats are folded."
+    description: "At least one. Repeats are removed."
   }),
   expires_at: nullable(InstantInput)
 }).annotate({ identifier: "CreateApiKey" })
@@ -57,7 +57,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
       error: [NotFound, ValidationError]
     })
       .annotate(OpenApi.Summary, "Create a key")
-      .annotate(OpenApi.Description, "The answer carries the complete key, this once."),
+      .annotate(OpenApi.Description, "Only this response has the complete key."),
     HttpApiEndpoint.get("list", "/applications/:id/keys", {
       params: byId,
       query: listQuery,
@@ -66,7 +66,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
     }).annotate(OpenApi.Summary, "List an application's keys, newest first"),
     HttpApiEndpoint.post("revoke", "/keys/:id/revoke", { params: byId, success: ApiKey, error: NotFound })
       .annotate(OpenApi.Summary, "Revoke a key")
-      .annotate(OpenApi.Description, "Refused from the next request on, in every server process.")
+      .annotate(OpenApi.Description, "The key is refused from the next request on, in every server process.")
   )
   .prefix("/operator/v1")
   .middleware(OperatorAuthentication)

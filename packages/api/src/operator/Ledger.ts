@@ -21,18 +21,18 @@ export const LedgerAccountName = Schema.Literals([
 ])
 export type LedgerAccountName = typeof LedgerAccountName.Type
 
-/** One side of a transfer. The accounts of the installation itself belong to no account. */
+/** A ledger account. `account_id` is null for those of the installation. */
 export const LedgerAccount = Schema.Struct({
   account_id: Schema.NullOr(Id),
   name: open(LedgerAccountName)
 }).annotate({ identifier: "LedgerAccount" })
 export type LedgerAccount = typeof LedgerAccount.Type
 
-/** A transfer between two ledger accounts: debit and credit are equal by construction. */
+/** A transfer between two ledger accounts (BAL-3). */
 export const LedgerEntry = Schema.Struct({
   id: Id,
   object: Schema.Literal("ledger_entry"),
-  reason: Schema.String.annotate({ description: "What moved the money: `charge.paid`." }),
+  reason: Schema.String.annotate({ description: "The change that moved the money: `charge.paid`." }),
   resource_id: Schema.NullOr(Id),
   from: LedgerAccount,
   to: LedgerAccount,
@@ -41,7 +41,7 @@ export const LedgerEntry = Schema.Struct({
 }).annotate({ identifier: "LedgerEntry" })
 export type LedgerEntry = typeof LedgerEntry.Type
 
-/** A ledger account's balance: as it is kept, and as the sum of its entries. */
+/** The balance of a ledger account: as stored (`kept`), and as the sum of its entries (`computed`). */
 export const LedgerBalance = Schema.Struct({
   account: LedgerAccount,
   kept: Schema.Int,
@@ -53,7 +53,7 @@ export const LedgerVerification = Schema.Struct({
   object: Schema.Literal("ledger_verification"),
   consistent: Schema.Boolean.annotate({ description: "True when `differences` is empty." }),
   accounts: Schema.Array(LedgerBalance),
-  differences: Schema.Array(LedgerBalance).annotate({ description: "Those where `kept` is not `computed`." })
+  differences: Schema.Array(LedgerBalance).annotate({ description: "Ledger accounts whose `kept` is not `computed`." })
 }).annotate({ identifier: "LedgerVerification" })
 export type LedgerVerification = typeof LedgerVerification.Type
 
@@ -68,7 +68,7 @@ export class LedgerGroup extends HttpApiGroup.make("ledger")
     }).annotate(OpenApi.Summary, "List ledger entries, newest first"),
     HttpApiEndpoint.get("verify", "/verify", { success: LedgerVerification }).annotate(
       OpenApi.Summary,
-      "Recompute every ledger account from its entries and compare with the kept balances"
+      "Recompute every ledger account and compare it with its stored balance"
     )
   )
   .prefix("/operator/v1/ledger")

@@ -9,12 +9,12 @@ import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { ValidationError } from "../WireErrors.ts"
 import { Count, Id, idFilter, textFilter } from "./Fields.ts"
 
-/** A request to `/v1`, as it was answered. */
+/** A request to `/v1` and its response. */
 export const RequestLogEntry = Schema.Struct({
   id: Id,
   object: Schema.Literal("request"),
   request_id: Schema.String.annotate({ description: "Equals the header X-Request-Id." }),
-  key_id: Schema.NullOr(Id).annotateKey({ description: "Null where no key was accepted." }),
+  key_id: Schema.NullOr(Id).annotateKey({ description: "Null if no key was accepted." }),
   route: Schema.String.annotate({ description: "Verb and path template: `POST /v1/charges`." }),
   status: Schema.Int.annotate({ description: "HTTP status." }),
   duration_ms: Count,
@@ -26,9 +26,9 @@ export type RequestLogEntry = typeof RequestLogEntry.Type
 export const AuditEntry = Schema.Struct({
   id: Id,
   object: Schema.Literal("audit_entry"),
-  operator: Schema.String.annotate({ description: "Who." }),
-  action: Schema.String.annotate({ description: "What, as the operation's name: `payoutActions.approve`." }),
-  resource_id: Schema.NullOr(Id).annotateKey({ description: "Which resource." }),
+  operator: Schema.String.annotate({ description: "The operator's name." }),
+  action: Schema.String.annotate({ description: "The operation: `payoutActions.approve`." }),
+  resource_id: Schema.NullOr(Id).annotateKey({ description: "The resource that was changed." }),
   request_id: Schema.String,
   created_at: Instant
 }).annotate({ identifier: "AuditEntry" })
@@ -49,7 +49,7 @@ export class RequestsGroup extends HttpApiGroup.make("requests")
       query: requestsQuery,
       success: listOf(RequestLogEntry),
       error: ValidationError
-    }).annotate(OpenApi.Summary, "List the requests made to `/v1`, newest first")
+    }).annotate(OpenApi.Summary, "List requests to `/v1`, newest first")
   )
   .prefix("/operator/v1/requests")
   .middleware(OperatorAuthentication)
@@ -61,7 +61,7 @@ export class AuditGroup extends HttpApiGroup.make("audit")
       query: listQuery,
       success: listOf(AuditEntry),
       error: ValidationError
-    }).annotate(OpenApi.Summary, "List the state-changing calls of operators, newest first")
+    }).annotate(OpenApi.Summary, "List the audit log: state-changing calls of operators, newest first")
   )
   .prefix("/operator/v1/audit")
   .middleware(OperatorAuthentication)

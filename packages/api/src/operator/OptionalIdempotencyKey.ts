@@ -4,7 +4,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as SchemaGetter from "effect/SchemaGetter"
 
-/** The key of a creation that may go without one; an empty header counts as missing. */
+/** An empty header counts as missing (IDEM-1). */
 export const optionalIdempotencyKey = {
   "idempotency-key": Schema.optionalKey(
     Schema.String.check(

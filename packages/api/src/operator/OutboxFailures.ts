@@ -10,20 +10,20 @@ import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { NotFound, ValidationError } from "../WireErrors.ts"
 import { byId, Count, Id } from "./Fields.ts"
 
-/** A change whose deliveries could not be created, in all or to one destination. */
+/** A change whose deliveries could not be created, for one destination or for all. */
 export const OutboxFailure = Schema.Struct({
   id: Id,
   object: Schema.Literal("outbox_failure"),
   change_id: Id,
   account_id: Id,
   endpoint_id: Schema.NullOr(Id).annotateKey({
-    description: "Null where it is the resource's `webhook_url`, or the whole change."
+    description: "Null if the failure concerns the resource's `webhook_url`, or the whole change."
   }),
-  error: Schema.String.annotateKey({ description: "What PostgreSQL said." }),
+  error: Schema.String.annotateKey({ description: "PostgreSQL's message." }),
   failures: Count,
   first_failed_at: Instant,
   last_failed_at: Instant,
-  retried_at: Schema.NullOr(Instant).annotateKey({ description: "When a retry was asked for that is not done yet." })
+  retried_at: Schema.NullOr(Instant).annotateKey({ description: "When a retry was requested that has not run yet." })
 }).annotate({ identifier: "OutboxFailure" })
 export type OutboxFailure = typeof OutboxFailure.Type
 
@@ -38,7 +38,10 @@ export class OutboxFailuresGroup extends HttpApiGroup.make("outboxFailures")
   .prefix("/operator/v1/outbox-failures")
   .middleware(OperatorAuthentication)
   .middleware(RequestErrors)
-  .annotate(OpenApi.Description, "The fan-out sets aside what fails by itself, so that the rest goes on.") {}
+  .annotate(
+    OpenApi.Description,
+    "Changes whose fan-out failed. They are set aside, so that other changes are delivered."
+  ) {}
 
 export class OutboxFailureActionsGroup extends HttpApiGroup.make("outboxFailureActions")
   .add(
@@ -47,8 +50,8 @@ export class OutboxFailureActionsGroup extends HttpApiGroup.make("outboxFailureA
       success: OutboxFailure.pipe(HttpApiSchema.status(202)),
       error: NotFound
     })
-      .annotate(OpenApi.Summary, "Try again to create the deliveries of a change")
-      .annotate(OpenApi.Description, "Deliveries that were created before are not created twice.")
+      .annotate(OpenApi.Summary, "Retry the fan-out of a change")
+      .annotate(OpenApi.Description, "Existing deliveries are not created again.")
   )
   .prefix("/operator/v1/outbox-failures")
   .middleware(OperatorAuthentication)

@@ -38,24 +38,24 @@ import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
 export const PayoutOrigin = Schema.Literals(["api", "dashboard"])
 export type PayoutOrigin = typeof PayoutOrigin.Type
 
-/** The recipient of any payout; of a TED with the bank account that it goes to. */
+/** The recipient of a payout. That of a TED has a bank account. */
 export const OperatorRecipient = Schema.Struct({
   ...Recipient.fields,
-  bank: Schema.NullOr(Schema.String).annotateKey({ description: "Null for a Pix, as the fields that follow." }),
+  bank: Schema.NullOr(Schema.String).annotateKey({ description: "Null for a Pix, like the fields below." }),
   branch: Schema.NullOr(Schema.String),
   account: Schema.NullOr(Schema.String),
   account_type: Schema.NullOr(open(AccountType))
 }).annotate({ identifier: "OperatorRecipient" })
 export type OperatorRecipient = typeof OperatorRecipient.Type
 
-/** Any payout, whoever asked for it. */
+/** A payout of any origin. */
 export const OperatorPayout = Schema.Struct({
   ...Payout.fields,
   recipient: OperatorRecipient,
   account_id: Id,
-  application_id: Schema.NullOr(Id).annotateKey({ description: "Null for one asked for in the dashboard." }),
+  application_id: Schema.NullOr(Id).annotateKey({ description: "Null if an operator requested the payout." }),
   origin: open(PayoutOrigin),
-  duplicate_of: Schema.NullOr(Id).annotateKey({ description: "An earlier payout that this one seems to repeat." })
+  duplicate_of: Schema.NullOr(Id).annotateKey({ description: "An earlier payout with the same recipient and amount." })
 }).annotate({ identifier: "OperatorPayout" })
 export type OperatorPayout = typeof OperatorPayout.Type
 
@@ -69,20 +69,20 @@ const CreateDashboardTed = Schema.Struct({
   ...BankAccount.fields
 })
 
-/** `CreatePayout` with the methods of the dashboard; `pix` when absent. A Pix goes to a key, a TED to a bank account. */
+/** `CreatePayout` with the methods of operators, by default `pix`. A Pix goes to a key, a TED to a bank account. */
 export const CreateDashboardPayout = Schema.Struct({
   ...CreatePayout.fields,
   method: nullable(PayoutMethod),
-  pix_key_type: nullable(pix_key_type).annotateKey({ description: "Needed for a Pix." }),
-  pix_key: nullable(pix_key).annotateKey({ description: "Needed for a Pix." }),
-  bank: nullable(BankAccount.fields.bank).annotateKey({ description: "Needed for a TED." }),
-  branch: nullable(BankAccount.fields.branch).annotateKey({ description: "Needed for a TED." }),
-  account: nullable(BankAccount.fields.account).annotateKey({ description: "Needed for a TED." }),
-  account_type: nullable(BankAccount.fields.account_type).annotateKey({ description: "Needed for a TED." })
+  pix_key_type: nullable(pix_key_type).annotateKey({ description: "Required for a Pix." }),
+  pix_key: nullable(pix_key).annotateKey({ description: "Required for a Pix." }),
+  bank: nullable(BankAccount.fields.bank).annotateKey({ description: "Required for a TED." }),
+  branch: nullable(BankAccount.fields.branch).annotateKey({ description: "Required for a TED." }),
+  account: nullable(BankAccount.fields.account).annotateKey({ description: "Required for a TED." }),
+  account_type: nullable(BankAccount.fields.account_type).annotateKey({ description: "Required for a TED." })
 }).annotate({ identifier: "CreateDashboardPayout" })
 export type CreateDashboardPayout = typeof CreateDashboardPix.Type | typeof CreateDashboardTed.Type
 
-/** The rule of `/v1` on a key and its type, as the decoder that holds it tells it. */
+/** PAY-10 and PAY-11, from the decoder of `/v1`. */
 const pixKeyRule = ({ pix_key, pix_key_type }: Readonly<Record<string, unknown>>): ReadonlyArray<Violation> => {
   const tried = decodeCreatePayout({ amount: MINIMUM_PAYOUT_CENTS, pix_key, pix_key_type })
   if (Result.isSuccess(tried)) return []
@@ -114,7 +114,7 @@ export class PayoutsGroup extends HttpApiGroup.make("payouts")
   .prefix("/operator/v1/payouts")
   .middleware(OperatorAuthentication)
   .middleware(RequestErrors)
-  .annotate(OpenApi.Description, "Money out, from the API and from the dashboard.") {}
+  .annotate(OpenApi.Description, "Money out, requested through the API or by operators.") {}
 
 export class PayoutActionsGroup extends HttpApiGroup.make("payoutActions")
   .add(
@@ -134,22 +134,22 @@ export class PayoutActionsGroup extends HttpApiGroup.make("payoutActions")
         InsufficientBalance
       ]
     })
-      .annotate(OpenApi.Summary, "Ask for a payout in the dashboard")
+      .annotate(OpenApi.Summary, "Request a payout")
       .annotate(
         OpenApi.Description,
-        "Of origin `dashboard`: it lists under `/v1/payouts`, uses the same balance, pays the fee and obeys `auto_payout_enabled`."
+        "The payout has the origin `dashboard`. It is listed under `/v1/payouts`, uses the same balance, pays the fee and obeys `auto_payout_enabled`."
       ),
     HttpApiEndpoint.post("approve", "/payouts/:id/approve", {
       params: byId,
       success: OperatorPayout,
       error: [NotFound, InvalidState]
-    }).annotate(OpenApi.Summary, "Release a pending payout to the acquirer"),
+    }).annotate(OpenApi.Summary, "Approve a pending payout"),
     HttpApiEndpoint.post("cancel", "/payouts/:id/cancel", {
       params: byId,
       success: OperatorPayout,
       error: [NotFound, InvalidState]
     })
-      .annotate(OpenApi.Summary, "Reject a pending payout")
+      .annotate(OpenApi.Summary, "Cancel a pending payout")
       .annotate(OpenApi.Description, "Amount and fee return to the balance.")
   )
   .prefix("/operator/v1")

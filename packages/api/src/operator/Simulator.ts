@@ -16,10 +16,10 @@ import { byId } from "./Fields.ts"
 import { OperatorPayout } from "./Payouts.ts"
 
 const ExternalId = nullable(text(1, 255)).annotateKey({
-  description: "The simulated institution's own id of what it reports: two calls with one id report one fact, twice."
+  description: "The institution's id of the fact. A second call with the same id is a copy of the first."
 })
 
-/** A report of which nothing else has to be said. */
+/** A report without further fields. */
 export const SimulateReport = Schema.Struct({ external_id: ExternalId }).annotate({ identifier: "SimulateReport" })
 export type SimulateReport = typeof SimulateReport.Type
 
@@ -28,7 +28,7 @@ export const SimulateMessage = Schema.Struct({ text: text(1, 4000), external_id:
 })
 export type SimulateMessage = typeof SimulateMessage.Type
 
-/** What the simulated payer uses. */
+/** A payment by the simulated payer. */
 export const SimulatePay = Schema.Struct({
   end_to_end_id: nullable(EndToEndId),
   external_id: ExternalId
@@ -65,24 +65,25 @@ const decodePay = decoder(SimulatePay)
 
 const decodeReport = decoder(SimulateReport)
 
-/** Nothing has to be said: no body at all is an empty one. */
+/** No body is the same as an empty one. */
 export const decodeSimulatePay = (body: unknown) => decodePay(body === undefined ? {} : body)
 
 export const decodeSimulateReport = (body: unknown) => decodeReport(body === undefined ? {} : body)
 
-/** For an operation whose body may be left out altogether. */
+/** Marks the body of an operation as optional. */
 const optionalBody = (operation: Record<string, unknown>) => ({
   ...operation,
   requestBody: { ...Object(operation["requestBody"]), required: false }
 })
 
 const simulatorOnly =
-  "Reported as a real acquirer would report it. A copy of a report (the same `external_id`) changes nothing: 409. 404 unless the simulated acquirer runs."
+  "Reports of the simulated acquirer, handled like those of a real one. A copy of a report (the same `external_id`) changes nothing and is 409. Without the simulated acquirer, every report is 404."
 
-/** A report that overtakes the payment of its charge. */
+/** The answer to a report that arrives before the payment of its charge. */
 const deferred = OperatorCharge.pipe(HttpApiSchema.status(202))
 
-const beforePayment = "202 with the charge as it is where its payment has not arrived: applied when it does."
+const beforePayment =
+  "If the payment of the charge has not arrived yet: 202 with the charge as it is. The report is applied when the payment arrives."
 
 export class SimulatorChargesGroup extends HttpApiGroup.make("simulatorCharges")
   .add(
@@ -92,7 +93,7 @@ export class SimulatorChargesGroup extends HttpApiGroup.make("simulatorCharges")
       success: OperatorCharge,
       error: [NotFound, ValidationError, InvalidState]
     })
-      .annotate(OpenApi.Summary, "Let the payer pay")
+      .annotate(OpenApi.Summary, "Report a payment")
       .annotate(OpenApi.Transform, optionalBody),
     HttpApiEndpoint.post("fail", "/:id/fail", {
       params: byId,
@@ -100,7 +101,7 @@ export class SimulatorChargesGroup extends HttpApiGroup.make("simulatorCharges")
       success: OperatorCharge,
       error: [NotFound, ValidationError, InvalidState]
     })
-      .annotate(OpenApi.Summary, "Let the acquirer report a failure")
+      .annotate(OpenApi.Summary, "Report a failure")
       .annotate(OpenApi.Transform, optionalBody)
   )
   .prefix("/operator/v1/simulator/charges")
@@ -116,7 +117,7 @@ export class SimulatorReturnsGroup extends HttpApiGroup.make("simulatorReturns")
       success: [OperatorCharge, deferred],
       error: [NotFound, ValidationError, InvalidState]
     })
-      .annotate(OpenApi.Summary, "Let the acquirer report a refund")
+      .annotate(OpenApi.Summary, "Report a refund")
       .annotate(OpenApi.Description, beforePayment)
       .annotate(OpenApi.Transform, optionalBody),
     HttpApiEndpoint.post("infraction", "/:id/infraction", {
@@ -125,7 +126,7 @@ export class SimulatorReturnsGroup extends HttpApiGroup.make("simulatorReturns")
       success: [OperatorDispute.pipe(HttpApiSchema.status(201)), deferred],
       error: [NotFound, ValidationError, InvalidState]
     })
-      .annotate(OpenApi.Summary, "Let the payer open a MED")
+      .annotate(OpenApi.Summary, "Report a MED")
       .annotate(OpenApi.Description, beforePayment),
     HttpApiEndpoint.post("return", "/:id/return", {
       params: byId,
@@ -133,7 +134,7 @@ export class SimulatorReturnsGroup extends HttpApiGroup.make("simulatorReturns")
       success: [OperatorCharge, deferred],
       error: [NotFound, ValidationError, InvalidState]
     })
-      .annotate(OpenApi.Summary, "Let the institution return the Pix with no prior notice")
+      .annotate(OpenApi.Summary, "Report a return without prior notice")
       .annotate(OpenApi.Description, beforePayment)
   )
   .prefix("/operator/v1/simulator/charges")
@@ -148,14 +149,14 @@ export class SimulatorDisputesGroup extends HttpApiGroup.make("simulatorDisputes
       payload: SimulateMessage,
       success: OperatorDispute,
       error: [NotFound, ValidationError, InvalidState]
-    }).annotate(OpenApi.Summary, "Let the platform reply"),
+    }).annotate(OpenApi.Summary, "Report a reply of the platform"),
     HttpApiEndpoint.post("win", "/:id/win", {
       params: byId,
       payload: SimulateReport,
       success: OperatorDispute,
       error: [NotFound, ValidationError, InvalidState]
     })
-      .annotate(OpenApi.Summary, "Let the MED be denied")
+      .annotate(OpenApi.Summary, "Report that the MED was denied")
       .annotate(OpenApi.Transform, optionalBody),
     HttpApiEndpoint.post("lose", "/:id/lose", {
       params: byId,
@@ -163,7 +164,7 @@ export class SimulatorDisputesGroup extends HttpApiGroup.make("simulatorDisputes
       success: OperatorDispute,
       error: [NotFound, ValidationError, InvalidState]
     })
-      .annotate(OpenApi.Summary, "Let the MED be accepted")
+      .annotate(OpenApi.Summary, "Report that the MED was accepted")
       .annotate(OpenApi.Transform, optionalBody)
   )
   .prefix("/operator/v1/simulator/disputes")
@@ -179,8 +180,8 @@ export class SimulatorPayoutsGroup extends HttpApiGroup.make("simulatorPayouts")
       success: OperatorPayout,
       error: [NotFound, ValidationError, InvalidState]
     })
-      .annotate(OpenApi.Summary, "Let a payout arrive")
-      .annotate(OpenApi.Description, "409 unless it was handed over.")
+      .annotate(OpenApi.Summary, "Report that a payout was completed")
+      .annotate(OpenApi.Description, "409 unless the payout was handed over to the acquirer.")
       .annotate(OpenApi.Transform, optionalBody),
     HttpApiEndpoint.post("fail", "/:id/fail", {
       params: byId,
@@ -188,8 +189,8 @@ export class SimulatorPayoutsGroup extends HttpApiGroup.make("simulatorPayouts")
       success: OperatorPayout,
       error: [NotFound, ValidationError, InvalidState]
     })
-      .annotate(OpenApi.Summary, "Let a payout fail")
-      .annotate(OpenApi.Description, "409 unless it was handed over.")
+      .annotate(OpenApi.Summary, "Report that a payout failed")
+      .annotate(OpenApi.Description, "409 unless the payout was handed over to the acquirer.")
   )
   .prefix("/operator/v1/simulator/payouts")
   .middleware(OperatorAuthentication)

@@ -8,9 +8,9 @@ import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { ValidationError } from "../WireErrors.ts"
 import { Count, idFilter } from "./Fields.ts"
 
-const byState = Schema.Record(Schema.String, Count).annotate({ description: "How many there are in each state." })
+const byState = Schema.Record(Schema.String, Count).annotate({ description: "The number in each state." })
 
-/** What the dashboard's first page shows, of one account or of all. */
+/** Figures of one account, or of all. */
 export const Stats = Schema.Struct({
   object: Schema.Literal("stats"),
   charges: byState,
@@ -29,7 +29,7 @@ export const Stats = Schema.Struct({
   deliveries_due: Count,
   oldest_due_at: Schema.NullOr(Instant),
   success_rate: Schema.NullOr(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))).annotateKey({
-    description: "Attempts answered 2xx among all attempts; null before the first."
+    description: "Successful attempts divided by all attempts. Null before the first attempt."
   })
 }).annotate({ identifier: "Stats" })
 export type Stats = typeof Stats.Type
@@ -40,7 +40,7 @@ export class StatsGroup extends HttpApiGroup.make("stats")
   .add(
     HttpApiEndpoint.get("retrieve", "/", { query: statsQuery, success: Stats, error: ValidationError }).annotate(
       OpenApi.Summary,
-      "Read counts by state, volume per day and the state of deliveries"
+      "Get counts by state, volume per day and the backlog of deliveries"
     )
   )
   .prefix("/operator/v1/stats")

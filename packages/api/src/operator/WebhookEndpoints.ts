@@ -11,22 +11,22 @@ import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { NotFound, ValidationError } from "../WireErrors.ts"
 import { byId, Count } from "./Fields.ts"
 
-/** A registered endpoint and how deliveries to it fare. */
+/** A webhook endpoint with its health. */
 export const OperatorWebhookEndpoint = Schema.Struct({
   ...WebhookEndpoint.fields,
   consecutive_failures: Count,
   success_rate: Schema.NullOr(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))).annotateKey({
-    description: "Attempts answered 2xx among all attempts; null before the first."
+    description: "Successful attempts divided by all attempts. Null before the first attempt."
   }),
   last_success_at: Schema.NullOr(Instant),
   last_failure_at: Schema.NullOr(Instant)
 }).annotate({ identifier: "OperatorWebhookEndpoint" })
 export type OperatorWebhookEndpoint = typeof OperatorWebhookEndpoint.Type
 
-/** What `PATCH /webhooks/{id}` takes. */
+/** The body of `PATCH /webhooks/{id}`. */
 export const UpdateEndpointState = Schema.Struct({
   active: Schema.Boolean.annotateKey({
-    description: "False disables the endpoint, which its application cannot undo; true takes that back."
+    description: "False disables the endpoint, which its application cannot undo. True enables it again."
   })
 }).annotate({ identifier: "UpdateEndpointState" })
 export type UpdateEndpointState = typeof UpdateEndpointState.Type
@@ -56,7 +56,7 @@ export class WebhookEndpointActionsGroup extends HttpApiGroup.make("webhookEndpo
       .annotate(OpenApi.Summary, "Disable or enable a webhook endpoint")
       .annotate(
         OpenApi.Description,
-        "Its deliveries are parked while it is disabled and go out when it is enabled again. An endpoint that its application paused stays paused."
+        "While the endpoint is disabled, its deliveries are parked. They are sent when it is enabled again. An endpoint that its application paused stays paused."
       )
   )
   .prefix("/operator/v1")

@@ -28,7 +28,7 @@ export interface ChargesService {
   /**
    * Create a Pix charge.
    *
-   * The charge is stored before the acquirer is called. Repeating the call with the same key answers 201 with the charge as it is now and the header `Idempotent-Replayed: true`.
+   * The charge is stored before the acquirer is called. A repeated `Idempotency-Key` returns 201 with the charge as it is now and the header `Idempotent-Replayed: true`.
    *
    * Scope: `charge:write`.
    *
@@ -60,7 +60,7 @@ export interface PayoutsService {
   /**
    * Send a Pix payout.
    *
-   * Amount plus fee leave the available balance at creation. Repeating the call with the same key answers 201 with the payout as it is now and the header `Idempotent-Replayed: true`.
+   * Amount and fee leave the available balance at creation. A repeated `Idempotency-Key` returns 201 with the payout as it is now and the header `Idempotent-Replayed: true`.
    *
    * Scope: `payout:write`.
    *
@@ -69,7 +69,7 @@ export interface PayoutsService {
   readonly create: (params: CreatePayout, options?: CreateOptions) => Effect.Effect<Payout, PaymentsError>
 
   /**
-   * List payouts, newest first, those asked for in the dashboard included.
+   * List payouts, including those that operators requested, newest first.
    *
    * Scope: `payout:read`.
    *
@@ -90,7 +90,7 @@ export interface PayoutsService {
 /** The operations under `balance`. */
 export interface BalanceService {
   /**
-   * Read the balance.
+   * Get the balance.
    *
    * Scope: `balance:read`.
    *
@@ -102,7 +102,7 @@ export interface BalanceService {
 /** The operations under `account`. */
 export interface AccountService {
   /**
-   * Read the account that owns the key.
+   * Get the account that owns the key.
    *
    * Scope: `account:read`.
    *
@@ -135,7 +135,7 @@ export interface WebhooksService {
   ) => Effect.Effect<WebhookEndpoint, PaymentsError>
 
   /**
-   * Edit, pause or resume a webhook endpoint.
+   * Update, pause or resume a webhook endpoint.
    *
    * Scope: `webhook:write`.
    *
@@ -148,7 +148,7 @@ export interface WebhooksService {
   ) => Effect.Effect<WebhookEndpoint, PaymentsError>
 
   /**
-   * Remove a webhook endpoint.
+   * Delete a webhook endpoint.
    *
    * Scope: `webhook:write`.
    *
@@ -157,7 +157,7 @@ export interface WebhooksService {
   readonly delete: (id: string, options?: RequestOptions) => Effect.Effect<void, PaymentsError>
 
   /**
-   * List every event that the platform knows.
+   * List the event catalog.
    *
    * Any accepted key may call.
    *

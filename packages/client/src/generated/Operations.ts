@@ -26,7 +26,7 @@ export interface ChargesOperations {
   /**
    * Create a Pix charge.
    *
-   * The charge is stored before the acquirer is called. Repeating the call with the same key answers 201 with the charge as it is now and the header `Idempotent-Replayed: true`.
+   * The charge is stored before the acquirer is called. A repeated `Idempotency-Key` returns 201 with the charge as it is now and the header `Idempotent-Replayed: true`.
    *
    * Scope: `charge:write`.
    *
@@ -58,7 +58,7 @@ export interface PayoutsOperations {
   /**
    * Send a Pix payout.
    *
-   * Amount plus fee leave the available balance at creation. Repeating the call with the same key answers 201 with the payout as it is now and the header `Idempotent-Replayed: true`.
+   * Amount and fee leave the available balance at creation. A repeated `Idempotency-Key` returns 201 with the payout as it is now and the header `Idempotent-Replayed: true`.
    *
    * Scope: `payout:write`.
    *
@@ -67,7 +67,7 @@ export interface PayoutsOperations {
   readonly create: (params: CreatePayout, options?: CreateOptions) => Call<Payout>
 
   /**
-   * List payouts, newest first, those asked for in the dashboard included.
+   * List payouts, including those that operators requested, newest first.
    *
    * Scope: `payout:read`.
    *
@@ -88,7 +88,7 @@ export interface PayoutsOperations {
 /** The operations under `balance`. */
 export interface BalanceOperations {
   /**
-   * Read the balance.
+   * Get the balance.
    *
    * Scope: `balance:read`.
    *
@@ -100,7 +100,7 @@ export interface BalanceOperations {
 /** The operations under `account`. */
 export interface AccountOperations {
   /**
-   * Read the account that owns the key.
+   * Get the account that owns the key.
    *
    * Scope: `account:read`.
    *
@@ -130,7 +130,7 @@ export interface WebhooksOperations {
   readonly create: (params: CreateWebhookEndpoint, options?: RequestOptions) => Call<WebhookEndpoint>
 
   /**
-   * Edit, pause or resume a webhook endpoint.
+   * Update, pause or resume a webhook endpoint.
    *
    * Scope: `webhook:write`.
    *
@@ -139,7 +139,7 @@ export interface WebhooksOperations {
   readonly update: (id: string, params: UpdateWebhookEndpoint, options?: RequestOptions) => Call<WebhookEndpoint>
 
   /**
-   * Remove a webhook endpoint.
+   * Delete a webhook endpoint.
    *
    * Scope: `webhook:write`.
    *
@@ -148,7 +148,7 @@ export interface WebhooksOperations {
   readonly delete: (id: string, options?: RequestOptions) => Call<void>
 
   /**
-   * List every event that the platform knows.
+   * List the event catalog.
    *
    * Any accepted key may call.
    *

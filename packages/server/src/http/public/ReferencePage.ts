@@ -20,6 +20,7 @@ const start = `
 ;(() => {
   const reference = window.Scalar.createApiReference("#reference", ${JSON.stringify({
     url: "/openapi.json",
+    authentication: { preferredSecurityScheme: "x-api-key" },
     // The sender of test requests: this server alone, without the vendor's proxy.
     proxyUrl: "",
     withDefaultFonts: false,
