@@ -1,9 +1,11 @@
 /**
- * The same peer with the very batching of our service: what concurrent requests ask for is done in one statement, one
- * batch of a kind in flight, no timer. It shares routes, validation and JSON with the peer that does one statement after
- * the other (see `fastify/`), so that what our HTTP layer costs can be seen beside it.
+ * The peer on Fastify and `pg` with the batching of our service: one statement for concurrent requests, one batch of a
+ * kind in flight, no timer.
  *
- * Environment: PORT, DATABASE_URL, DATABASE_CONNECTIONS (10: one batch of a kind is in flight, pages are read apart).
+ * Why: it shares routes, validation and JSON with `fastify-pg.ts` (see `fastify/`), so that the cost of our HTTP layer
+ * shows beside it.
+ *
+ * Environment: PORT, DATABASE_URL, DATABASE_CONNECTIONS (10: batches need one each, pages the rest).
  */
 import { makePool, selectCaller, serve } from "./fastify/app.ts"
 import type { Caller } from "./fastify/contract.ts"
@@ -16,7 +18,7 @@ const pool = makePool(10)
 
 const findCallers = { name: "find_callers", text: `${selectCaller} AND k.hash = ANY ($1::text[])` }
 
-const lineRows = rowsOf({
+const requestRows = rowsOf({
   id: "uuid",
   request_id: "text",
   key_id: "uuid",
@@ -29,14 +31,14 @@ const lineRows = rowsOf({
 
 const insertRequests = {
   name: "insert_requests",
-  text: `WITH lines AS (
+  text: `WITH inserted_requests AS (
       INSERT INTO requests (id, request_id, key_id, account_id, route, status, duration_us, at)
       SELECT id, request_id, key_id, account_id, route, status, duration_us, to_timestamp(at / 1000.0)
-      FROM ${lineRows.from(1)}
+      FROM ${requestRows.from(1)}
       RETURNING key_id, at
     )
     UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, u.at)
-    FROM (SELECT key_id, max(at) AS at FROM lines WHERE key_id IS NOT NULL GROUP BY key_id) u
+    FROM (SELECT key_id, max(at) AS at FROM inserted_requests WHERE key_id IS NOT NULL GROUP BY key_id) u
     WHERE k.id = u.key_id`
 }
 
@@ -51,5 +53,5 @@ await serve(pool, {
   }),
   charges: batchedChargeStore(pool),
   payouts: batchedPayoutStore(pool),
-  writeLines: (lines) => pool.query({ ...insertRequests, values: [...lineRows.values(lines)] })
+  insertRequests: (rows) => pool.query({ ...insertRequests, values: [...requestRows.values(rows)] })
 })

@@ -1,17 +1,20 @@
 /**
- * Joins requests into statements, as our `sql/Batching.ts` does: what is asked for while a batch is under way becomes the
- * next batch. One in flight, no timer; a batch that fails because of one member is tried again in halves.
+ * Batches concurrent calls, like our `sql/Batching.ts`: calls during a batch form the next one.
+ *
+ * Guarantees:
+ * - one batch is in flight, and no call waits for a timer;
+ * - a batch that fails is retried in halves, so that one member does not fail the others.
  */
 
-/** Makes the function that does one member; `run` does many, and answers each in order. */
+/** A function for one member, over `run`, which takes many and returns their results in order. */
 export const batched = <A, B>(maxBatch: number, run: (members: ReadonlyArray<A>) => Promise<ReadonlyArray<B>>) => {
   let waiting: Array<Waiting<A, B>> = []
   let inFlight = false
 
   const settle = async (batch: ReadonlyArray<Waiting<A, B>>): Promise<void> => {
     try {
-      const answers = await run(batch.map(({ member }) => member))
-      for (let i = 0; i < batch.length; i++) batch[i]!.resolve(answers[i]!)
+      const results = await run(batch.map(({ member }) => member))
+      for (let i = 0; i < batch.length; i++) batch[i]!.resolve(results[i]!)
     } catch (error) {
       if (batch.length === 1) return batch[0]!.reject(error)
       const half = batch.length >> 1
@@ -39,6 +42,6 @@ export const batched = <A, B>(maxBatch: number, run: (members: ReadonlyArray<A>)
 
 interface Waiting<A, B> {
   readonly member: A
-  readonly resolve: (answer: B) => void
+  readonly resolve: (result: B) => void
   readonly reject: (error: unknown) => void
 }

@@ -1,5 +1,5 @@
 /**
- * Charges, many in one statement and one commit: the batching of our `ChargeStore`, on `pg`.
+ * The batched charge store: many charges in one statement and one commit.
  */
 import type { Pool } from "pg"
 import {
@@ -8,14 +8,14 @@ import {
   type ChargeStore,
   type EmittedCharge,
   type NewCharge
-} from "../fastify/charges.ts"
+} from "../fastify/charge.ts"
 import { chargeStore } from "../fastify-pg/charges.ts"
 import { batched } from "./batched.ts"
 import { rowsOf } from "./rows.ts"
-import { tellingCtes, toldValues } from "./outbox.ts"
+import { outboxCtes, outboxParameters } from "./outbox.ts"
 
 export const batchedChargeStore = (pool: Pool): ChargeStore => ({
-  // A page, a key that is known and what is left behind are as rare, or as long, as they are one by one.
+  // Lists, replays and recoveries gain nothing from batching.
   ...chargeStore(pool),
 
   insert: batched<NewCharge, boolean>(200, async (charges) => {
@@ -36,16 +36,16 @@ export const batchedChargeStore = (pool: Pool): ChargeStore => ({
     return charges.map(({ row }) => inserted.has(row.id))
   }),
 
-  emitted: batched<EmittedCharge, boolean>(200, async (charges) => {
-    // Of several changes of one charge only the first can be done.
+  markEmitted: batched<EmittedCharge, boolean>(200, async (charges) => {
+    // Only the first of several changes of one charge can succeed.
     const firsts = new Map<string, EmittedCharge>()
     for (const each of charges) if (!firsts.has(each.row.id)) firsts.set(each.row.id, each)
     const changes = [...firsts.values()]
     const { rows } = await pool.query<{ readonly id: string }>({
-      ...markEmitted,
+      ...markManyEmitted,
       values: [
         ...emittedRows.values(changes.map(({ row }) => ({ ...row, receiver: JSON.stringify(row.receiver) }))),
-        ...toldValues(
+        ...outboxParameters(
           changes.map(({ change, row }) => ({ ...change, row, kind: "charge.pix", actions: ["created", "emitted"] }))
         )
       ]
@@ -95,7 +95,7 @@ const insertMany = {
 
 const emittedRows = rowsOf({ id: "uuid", br_code: "text", receiver: "json", sequence: "integer" })
 
-const markEmitted = {
+const markManyEmitted = {
   name: "mark_charges_emitted",
   text: `WITH changed AS (
       UPDATE charges c SET status = 'pending', br_code = r.br_code, receiver = r.receiver, sequence = r.sequence,
@@ -104,7 +104,7 @@ const markEmitted = {
       WHERE c.id = r.id AND c.sequence = r.sequence - 1 AND c.status || '' = 'processing'
       RETURNING c.id
     ),
-    ${tellingCtes(1 + emittedRows.width)}
+    ${outboxCtes(1 + emittedRows.width)}
     SELECT id FROM changed`
 }
 

@@ -1,15 +1,15 @@
 /**
- * What a change tells, for many resources in the statement that changes them.
+ * The outbox of a batch: changes and deliveries, inserted in the statement that changes the resources.
  */
 import { rowsOf } from "./rows.ts"
 
-const told = rowsOf({
+const outboxRows = rowsOf({
   id: "uuid",
   resource_id: "uuid",
   account_id: "uuid",
   application_id: "uuid",
   kind: "text",
-  // Names parted by commas: an array of arrays would have to be rectangular.
+  // Comma-separated: PostgreSQL has no arrays of arrays with different lengths.
   actions: "text",
   status: "text",
   sequence: "integer",
@@ -21,8 +21,8 @@ const told = rowsOf({
   webhook_secret: "text"
 })
 
-/** A change, all actions of which are delivered. */
-export interface Told {
+/** A change; each of its actions is an event. */
+export interface OutboxEntry {
   readonly id: string
   readonly kind: string
   readonly actions: ReadonlyArray<string>
@@ -39,12 +39,12 @@ export interface Told {
   }
 }
 
-/** How many parameters they take. */
-export const TOLD_WIDTH = told.width
+/** The number of parameters of `outboxCtes`. */
+export const OUTBOX_WIDTH = outboxRows.width
 
-export const toldValues = (changes: ReadonlyArray<Told>) =>
-  told.values(
-    changes.map(({ actions, createdAt, data, id, kind, row }) => {
+export const outboxParameters = (entries: ReadonlyArray<OutboxEntry>) =>
+  outboxRows.values(
+    entries.map(({ actions, createdAt, data, id, kind, row }) => {
       const url = row.webhook_url === null ? undefined : new URL(row.webhook_url)
       return {
         id,
@@ -65,35 +65,35 @@ export const toldValues = (changes: ReadonlyArray<Told>) =>
     })
   )
 
-/** CTEs behind one called `changed`, which returns the ids of the resources whose change was done. */
-export const tellingCtes = (first: number) => `
-  happened AS MATERIALIZED (
-    SELECT * FROM ${told.from(first)} WHERE (resource_id IN (SELECT id FROM changed)) IS TRUE
+/** CTEs that follow a CTE `changed` with the ids of the changed resources. */
+export const outboxCtes = (first: number) => `
+  outbox AS MATERIALIZED (
+    SELECT * FROM ${outboxRows.from(first)} WHERE (resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
-  told AS (
+  inserted_changes AS (
     INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at)
     SELECT id, resource_id, account_id, application_id, kind, string_to_array(actions, ','), status, sequence, data,
       created_at
-    FROM happened
+    FROM outbox
   ),
-  sent AS MATERIALIZED (
-    SELECT h.*, h.kind || '.' || a.action AS event
-    FROM happened h CROSS JOIN LATERAL unnest(string_to_array(h.actions, ',')) AS a(action)
+  events AS MATERIALIZED (
+    SELECT o.*, o.kind || '.' || a.action AS event
+    FROM outbox o CROSS JOIN LATERAL unnest(string_to_array(o.actions, ',')) AS a(action)
   ),
-  addressed AS (
+  inserted_deliveries AS (
     INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination, secret, status,
       due_at, created_at)
-    SELECT uuidv7(), s.id, s.event, s.resource_id, s.account_id, w.id, w.url, w.destination, NULL, 'scheduled', now(),
-      s.created_at
-    FROM sent s JOIN webhook_endpoints w
-      ON w.application_id = s.application_id AND w.deleted_at IS NULL AND s.event = ANY (w.events)
+    SELECT uuidv7(), e.id, e.event, e.resource_id, e.account_id, w.id, w.url, w.destination, NULL, 'scheduled', now(),
+      e.created_at
+    FROM events e JOIN webhook_endpoints w
+      ON w.application_id = e.application_id AND w.deleted_at IS NULL AND e.event = ANY (w.events)
     UNION ALL
-    SELECT uuidv7(), s.id, s.event, s.resource_id, s.account_id, NULL, s.webhook_url, s.destination, s.webhook_secret,
-      'scheduled', now(), s.created_at
-    FROM sent s
-    WHERE s.webhook_url IS NOT NULL AND NOT EXISTS (
+    SELECT uuidv7(), e.id, e.event, e.resource_id, e.account_id, NULL, e.webhook_url, e.destination, e.webhook_secret,
+      'scheduled', now(), e.created_at
+    FROM events e
+    WHERE e.webhook_url IS NOT NULL AND NOT EXISTS (
       SELECT 1 FROM webhook_endpoints w
-      WHERE w.application_id = s.application_id AND w.deleted_at IS NULL AND w.normalized_url = s.normalized_url
-        AND s.event = ANY (w.events)
+      WHERE w.application_id = e.application_id AND w.deleted_at IS NULL AND w.normalized_url = e.normalized_url
+        AND e.event = ANY (w.events)
     )
   )`

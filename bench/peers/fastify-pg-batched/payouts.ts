@@ -1,18 +1,18 @@
 /**
- * Payouts, decided many at a time under one lock of their accounts' balances: the batching of our `PayoutStore`, on `pg`.
+ * The batched payout store: many payouts are decided under one row lock of their accounts' balances.
  *
- * They are handed over as the peer without batches does it: of what goes on behind the requests nothing is compared.
+ * Payouts are submitted as in the peer without batches, because the bench does not compare that.
  */
-// This is no Effect program.
+// Not an Effect program.
 // @effect-diagnostics globalDate:off
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import type { Pool, PoolClient } from "pg"
-import { nextId } from "../fastify/guards.ts"
-import { type Decision, type PayoutRow, type PayoutStore, type RequestedPayout, toPayout } from "../fastify/payouts.ts"
+import { nextId } from "../fastify/ids.ts"
+import { type Decision, type PayoutRow, type PayoutStore, type RequestedPayout, toPayout } from "../fastify/payout.ts"
 import { payoutStore } from "../fastify-pg/payouts.ts"
 import { batched } from "./batched.ts"
 import { rowsOf } from "./rows.ts"
-import { TOLD_WIDTH, tellingCtes, toldValues } from "./outbox.ts"
+import { OUTBOX_WIDTH, outboxCtes, outboxParameters } from "./outbox.ts"
 
 export const batchedPayoutStore = (pool: Pool): PayoutStore => ({
   ...payoutStore(pool),
@@ -34,16 +34,16 @@ export const batchedPayoutStore = (pool: Pool): PayoutStore => ({
 })
 
 const decideAll = async (client: PoolClient, requests: ReadonlyArray<RequestedPayout>) => {
-  const owners = [...new Set(requests.map(({ row }) => row.account_id))]
+  const accountIds = [...new Set(requests.map(({ row }) => row.account_id))]
   const { rows: locked } = await client.query<{ owner_id: string; kind: string; balance: string }>({
     ...lockBalances,
-    values: [owners]
+    values: [accountIds]
   })
   const available = new Map(
     locked.filter(({ kind }) => kind === "available").map(({ balance, owner_id }) => [owner_id, Number(balance)])
   )
-  const { rows: taken } = await client.query<{ application_id: string; idempotency_key: string }>({
-    ...findKnown,
+  const { rows: replayed } = await client.query<{ application_id: string; idempotency_key: string }>({
+    ...findTakenKeys,
     values: [
       ...keyRows.values(
         requests.map(({ idempotencyKey, row }) => ({
@@ -53,40 +53,40 @@ const decideAll = async (client: PoolClient, requests: ReadonlyArray<RequestedPa
       )
     ]
   })
-  const known = new Set(taken.map((row) => `${row.application_id} ${row.idempotency_key}`))
-  const twins = await recentTwins(client, requests)
+  const takenKeys = new Set(replayed.map((row) => `${row.application_id} ${row.idempotency_key}`))
+  const duplicates = await recentDuplicates(client, requests)
 
-  const written: Array<{ readonly row: PayoutRow; readonly key: string; readonly duplicateOf: string | null }> = []
+  const accepted: Array<{ readonly row: PayoutRow; readonly key: string; readonly duplicateOf: string | null }> = []
   const decisions = requests.map(({ autoPayout, duplicateWindow, idempotencyKey, row: requested }): Decision => {
     const key = `${requested.application_id} ${idempotencyKey}`
-    if (known.has(key)) return "key is known"
-    const [has, costs] = [available.get(requested.account_id) ?? 0, totalOf(requested)]
-    if (has < costs) return "balance is too low"
-    available.set(requested.account_id, has - costs)
-    known.add(key)
-    const duplicateOf = duplicateWindow > 0 ? (twins.get(intentOf(requested)) ?? null) : null
-    if (duplicateWindow > 0) twins.set(intentOf(requested), requested.id)
-    const goesOn = autoPayout && duplicateOf === null
-    const row: PayoutRow = { ...requested, status: goesOn ? "processing" : "pending" }
-    written.push({ row, key: idempotencyKey, duplicateOf })
+    if (takenKeys.has(key)) return "key is taken"
+    const [balance, total] = [available.get(requested.account_id) ?? 0, totalOf(requested)]
+    if (balance < total) return "insufficient balance"
+    available.set(requested.account_id, balance - total)
+    takenKeys.add(key)
+    const duplicateOf = duplicateWindow > 0 ? (duplicates.get(duplicateKey(requested)) ?? null) : null
+    if (duplicateWindow > 0) duplicates.set(duplicateKey(requested), requested.id)
+    const isApproved = autoPayout && duplicateOf === null
+    const row: PayoutRow = { ...requested, status: isApproved ? "processing" : "pending" }
+    accepted.push({ row, key: idempotencyKey, duplicateOf })
     return row
   })
-  if (written.length > 0) await store(client, written)
+  if (accepted.length > 0) await insertAll(client, accepted)
   return decisions
 }
 
-const store = (
+const insertAll = (
   client: PoolClient,
-  written: ReadonlyArray<{ readonly row: PayoutRow; readonly key: string; readonly duplicateOf: string | null }>
+  accepted: ReadonlyArray<{ readonly row: PayoutRow; readonly key: string; readonly duplicateOf: string | null }>
 ) =>
   client.query({
     ...insertMany,
     values: [
       ...newRows.values(
-        written.map(({ duplicateOf, key, row }) => ({ ...row, idempotency_key: key, duplicate_of: duplicateOf }))
+        accepted.map(({ duplicateOf, key, row }) => ({ ...row, idempotency_key: key, duplicate_of: duplicateOf }))
       ),
-      ...toldValues(
-        written.map(({ row }) => {
+      ...outboxParameters(
+        accepted.map(({ row }) => {
           const { epochMs, id } = nextId()
           return {
             id,
@@ -99,7 +99,7 @@ const store = (
         })
       ),
       ...transferRows.values(
-        written.map(({ row }) => {
+        accepted.map(({ row }) => {
           const { epochMs, id } = nextId()
           return {
             id,
@@ -113,27 +113,27 @@ const store = (
     ]
   })
 
-/** The latest payout of each intent, where an account's guard asks for it. */
-const recentTwins = async (client: PoolClient, requests: ReadonlyArray<RequestedPayout>) => {
-  const asked = requests.filter(({ duplicateWindow }) => duplicateWindow > 0)
-  if (asked.length === 0) return new Map<string, string>()
-  const { rows } = await client.query<Parameters<typeof intentOf>[0] & { readonly id: string }>({
-    ...findTwins,
+/** The latest payout by account, Pix key and amount, for accounts with a duplicate window. */
+const recentDuplicates = async (client: PoolClient, requests: ReadonlyArray<RequestedPayout>) => {
+  const guarded = requests.filter(({ duplicateWindow }) => duplicateWindow > 0)
+  if (guarded.length === 0) return new Map<string, string>()
+  const { rows } = await client.query<Parameters<typeof duplicateKey>[0] & { readonly id: string }>({
+    ...findDuplicates,
     values: [
-      ...twinRows.values(
-        asked.map(({ duplicateWindow, row }) => ({
+      ...duplicateRows.values(
+        guarded.map(({ duplicateWindow, row }) => ({
           ...row,
           since: lowestIdAt(+row.created_at - duplicateWindow * 1000)
         }))
       )
     ]
   })
-  return new Map(rows.map((row) => [intentOf(row), row.id]))
+  return new Map(rows.map((row) => [duplicateKey(row), row.id]))
 }
 
 const totalOf = ({ amount, fee }: PayoutRow): number => Number(amount) + Number(fee)
 
-const intentOf = (row: Pick<PayoutRow, "account_id" | "pix_key_type" | "pix_key" | "amount">): string =>
+const duplicateKey = (row: Pick<PayoutRow, "account_id" | "pix_key_type" | "pix_key" | "amount">): string =>
   `${row.account_id} ${row.pix_key_type} ${row.amount} ${row.pix_key}`
 
 // ---- statements ----
@@ -147,20 +147,26 @@ const lockBalances = {
 
 const keyRows = rowsOf({ application_id: "uuid", idempotency_key: "text" })
 
-const findKnown = {
-  name: "find_known_payouts",
+const findTakenKeys = {
+  name: "find_taken_keys",
   text: `SELECT p.application_id, p.idempotency_key FROM ${keyRows.from(1)}
     JOIN payouts p ON coalesce(p.application_id, p.account_id) = r.application_id AND p.origin = 'api'
       AND p.idempotency_key = r.idempotency_key AND p.idempotency_key IS NOT NULL`
 }
 
-const twinRows = rowsOf({ account_id: "uuid", pix_key_type: "text", pix_key: "text", amount: "bigint", since: "uuid" })
+const duplicateRows = rowsOf({
+  account_id: "uuid",
+  pix_key_type: "text",
+  pix_key: "text",
+  amount: "bigint",
+  since: "uuid"
+})
 
-const findTwins = {
-  name: "find_twins",
+const findDuplicates = {
+  name: "find_duplicates",
   text: `SELECT DISTINCT ON (r.account_id, r.pix_key_type, r.pix_key, r.amount)
       t.id, r.account_id, r.pix_key_type, r.pix_key, r.amount
-    FROM ${twinRows.from(1)} CROSS JOIN LATERAL (
+    FROM ${duplicateRows.from(1)} CROSS JOIN LATERAL (
       SELECT p.id FROM payouts p
       WHERE p.account_id = r.account_id AND p.id >= r.since AND p.pix_key_type = r.pix_key_type
         AND p.pix_key = r.pix_key AND p.amount = r.amount AND p.status NOT IN ('failed', 'canceled')
@@ -207,17 +213,17 @@ const insertMany = {
       SELECT r.*, 'api', CASE WHEN r.status = 'processing' THEN now() END FROM ${newRows.from(1)}
       RETURNING id
     ),
-    ${tellingCtes(1 + newRows.width)},
-    moved AS (
+    ${outboxCtes(1 + newRows.width)},
+    inserted_transfers AS (
       INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at,
         posted)
       SELECT r.id, r.account_id, 'available', 'payouts_in_transit', r.amount, r.resource_id, 'payout.created',
         r.created_at, true
-      FROM ${transferRows.from(1 + newRows.width + TOLD_WIDTH)}
+      FROM ${transferRows.from(1 + newRows.width + OUTBOX_WIDTH)}
       RETURNING account_id, amount
     ),
-    sums AS MATERIALIZED (SELECT account_id, sum(amount)::bigint AS amount FROM moved GROUP BY account_id),
-    balanced AS (
+    sums AS MATERIALIZED (SELECT account_id, sum(amount)::bigint AS amount FROM inserted_transfers GROUP BY account_id),
+    updated_balances AS (
       UPDATE ledger_accounts l
       SET balance = l.balance + CASE WHEN l.kind = 'available' THEN -s.amount ELSE s.amount END
       FROM sums s WHERE l.owner_id = s.account_id AND l.kind IN ('available', 'payouts_in_transit')

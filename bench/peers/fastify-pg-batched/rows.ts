@@ -1,16 +1,16 @@
 /**
- * Many rows as parameters of one statement: an array for each column, cast where it arrives.
+ * Many rows as parameters of one statement: an array for each column.
  */
 
 export interface Rows<Column extends string> {
-  /** A table of the rows; its parameters are numbered from `first`. */
+  /** The FROM item `r` with the rows; its parameters are numbered from `first`. */
   readonly from: (first: number) => string
-  /** How many parameters it takes. */
+  /** The number of parameters. */
   readonly width: number
   readonly values: (rows: ReadonlyArray<Readonly<Record<Column, unknown>>>) => ReadonlyArray<ReadonlyArray<unknown>>
 }
 
-/** Rows of these columns, each with its SQL type. */
+/** `columns` maps names to SQL types. */
 export const rowsOf = <const Column extends string>(columns: Readonly<Record<Column, string>>): Rows<Column> => {
   const names = Object.keys(columns).filter((name): name is Column => name in columns)
   return {

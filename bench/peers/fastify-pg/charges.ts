@@ -1,9 +1,9 @@
 /**
- * Charges, one statement after the other.
+ * The charge store: one charge and one statement at a time.
  */
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import type { Pool } from "pg"
-import { chargeColumns, type ChargeRow, type ChargeStore, type ListQuery } from "../fastify/charges.ts"
+import { chargeColumns, type ChargeRow, type ChargeStore, type ListQuery } from "../fastify/charge.ts"
 
 export const chargeStore = (pool: Pool): ChargeStore => ({
   insert: async ({ customerPhone, idempotencyKey, recoverAt, row }) => {
@@ -31,12 +31,12 @@ export const chargeStore = (pool: Pool): ChargeStore => ({
     return rowCount === 1
   },
 
-  emitted: async ({ change, row }) => {
+  markEmitted: async ({ change, row }) => {
     const client = await pool.connect()
     try {
       await client.query("BEGIN")
       const { rowCount } = await client.query({
-        ...markEmitted,
+        ...updateEmitted,
         values: [row.id, row.br_code, JSON.stringify(row.receiver)]
       })
       if (rowCount === 0) {
@@ -47,13 +47,13 @@ export const chargeStore = (pool: Pool): ChargeStore => ({
         ...insertChange,
         values: [change.id, row.id, row.account_id, row.application_id, row.sequence, change.data, change.createdAt]
       })
-      const addressed = [change.id, row.id, row.account_id, change.createdAt, row.application_id]
-      await client.query({ ...insertDeliveriesToEndpoints, values: addressed })
+      const parameters = [change.id, row.id, row.account_id, change.createdAt, row.application_id]
+      await client.query({ ...insertDeliveriesToEndpoints, values: parameters })
       if (row.webhook_url !== null) {
         const url = new URL(row.webhook_url)
         await client.query({
           ...insertDeliveriesToUrl,
-          values: [...addressed, row.webhook_url, url.origin, row.webhook_secret, url.href]
+          values: [...parameters, row.webhook_url, url.origin, row.webhook_secret, url.href]
         })
       }
       await client.query("COMMIT")
@@ -78,13 +78,15 @@ export const chargeStore = (pool: Pool): ChargeStore => ({
 
   list: (accountId, query, now) => listCharges(pool, accountId, query, now),
 
-  claimStuck: async () => {
-    const { rows } = await pool.query<ChargeRow & { merchant_name: string; merchant_document: string }>(claimStuck)
+  claimDueRecoveries: async () => {
+    const { rows } = await pool.query<ChargeRow & { merchant_name: string; merchant_document: string }>(
+      claimDueRecoveries
+    )
     return rows.map((row) => ({ row, merchant: { name: row.merchant_name, document: row.merchant_document } }))
   }
 })
 
-/** A page: by a statement for each set of filters, so that each keeps its plan. */
+/** A page. Each set of filters has its own prepared statement and so its own plan. */
 const listCharges = async (
   pool: Pool,
   accountId: string,
@@ -96,26 +98,26 @@ const listCharges = async (
     if (rowCount === 0) return undefined
   }
   const values: Array<unknown> = [accountId]
-  const place = (value: unknown) => `$${values.push(value)}`
+  const parameter = (value: unknown) => `$${values.push(value)}`
   const conditions: Array<string> = []
-  if (query.startingAfter !== undefined) conditions.push(`id < ${place(query.startingAfter)}`)
+  if (query.startingAfter !== undefined) conditions.push(`id < ${parameter(query.startingAfter)}`)
   if (query.status === "expired") {
-    conditions.push(`status = 'pending' AND expires_at <= ${place(now)}`)
+    conditions.push(`status = 'pending' AND expires_at <= ${parameter(now)}`)
   } else if (query.status === "pending") {
-    conditions.push(`status = 'pending' AND (expires_at IS NULL OR expires_at > ${place(now)})`)
+    conditions.push(`status = 'pending' AND (expires_at IS NULL OR expires_at > ${parameter(now)})`)
   } else if (query.status !== undefined) {
-    conditions.push(`status = ${place(query.status)}`)
+    conditions.push(`status = ${parameter(query.status)}`)
   }
-  if (query.method !== undefined) conditions.push(`method = ${place(query.method)}`)
-  // Ids carry the millisecond of creation: a range of time is a range of ids.
+  if (query.method !== undefined) conditions.push(`method = ${parameter(query.method)}`)
+  // Ids contain the millisecond of creation, so a time range is an id range.
   if (query.createdAfterMs !== undefined) {
-    conditions.push(`id >= ${place(lowestIdAt(Math.floor(query.createdAfterMs) + 1))}`)
+    conditions.push(`id >= ${parameter(lowestIdAt(Math.floor(query.createdAfterMs) + 1))}`)
   }
   if (query.createdBeforeMs !== undefined) {
-    conditions.push(`id < ${place(lowestIdAt(Math.ceil(query.createdBeforeMs)))}`)
+    conditions.push(`id < ${parameter(lowestIdAt(Math.ceil(query.createdBeforeMs)))}`)
   }
   const text = `SELECT ${chargeColumns} FROM charges WHERE ${["account_id = $1", "origin = 'api'", ...conditions].join(" AND ")}
-    ORDER BY id DESC LIMIT ${place(query.limit + 1)}`
+    ORDER BY id DESC LIMIT ${parameter(query.limit + 1)}`
   let name = statementNames.get(text)
   if (name === undefined) statementNames.set(text, (name = `list_charges_${statementNames.size}`))
   const { rows } = await pool.query<ChargeRow>({ name, text, values })
@@ -145,7 +147,7 @@ const findByKey = {
 
 const findById = { name: "find_by_id", text: `SELECT ${chargeColumns} FROM charges WHERE id = $1 AND origin = 'api'` }
 
-const markEmitted = {
+const updateEmitted = {
   name: "mark_emitted",
   text: `UPDATE charges SET status = 'pending', br_code = $2, receiver = $3, sequence = sequence + 1, recover_at = NULL
     WHERE id = $1 AND status = 'processing'`
@@ -158,7 +160,7 @@ const insertChange = {
     VALUES ($1, $2, $3, $4, 'charge.pix', '{created,emitted}', 'pending', $5, $6, $7)`
 }
 
-/** To the endpoints of the application that are subscribed now. */
+/** Deliveries to the subscribed endpoints of the application. */
 const insertDeliveriesToEndpoints = {
   name: "insert_deliveries_to_endpoints",
   text: `INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination, status,
@@ -168,7 +170,7 @@ const insertDeliveriesToEndpoints = {
     WHERE w.application_id = $5 AND w.deleted_at IS NULL AND e.event = ANY (w.events)`
 }
 
-/** To the charge's own address, unless an equal endpoint is subscribed. */
+/** Deliveries to `webhook_url`, unless a subscribed endpoint has the same URL. */
 const insertDeliveriesToUrl = {
   name: "insert_deliveries_to_url",
   text: `INSERT INTO deliveries (id, change_id, event, resource_id, account_id, url, destination, secret, status,
@@ -181,8 +183,8 @@ const insertDeliveriesToUrl = {
     )`
 }
 
-const claimStuck = {
-  name: "claim_stuck",
+const claimDueRecoveries = {
+  name: "claim_due_recoveries",
   text: `UPDATE charges c SET recover_at = now() + interval '6 seconds' FROM accounts a
     WHERE a.id = c.account_id AND c.id IN (
       SELECT id FROM charges WHERE status = 'processing' AND recover_at <= now()

@@ -1,26 +1,28 @@
 /**
- * Payouts, one statement after the other.
+ * The payout store: one payout and one statement at a time.
  *
- * The account's available balance is locked for the length of one transaction, which stores the payout, moves the money
- * and tells of it. Payouts are handed to the acquirer and asked about some at a time, each in statements of its own.
- * What helps it is in: the acquirer is a map in this process, where our simulator keeps rows.
+ * Guarantees:
+ * - a payout, its transfer and its outbox rows are one transaction, under a row lock of the available balance;
+ * - due payouts are claimed with a lease and submitted four at a time.
+ *
+ * The acquirer is a map in this process, which is cheaper than the rows of our simulator.
  */
-// This is no Effect program.
+// Not an Effect program.
 // @effect-diagnostics globalDate:off
 import { makeEndToEndId } from "@pix-payments/domain/EndToEndId"
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import type { Pool, PoolClient } from "pg"
-import { nextId } from "../fastify/guards.ts"
-import { payoutColumns, type PayoutRow, type PayoutStore, toPayout } from "../fastify/payouts.ts"
+import { nextId } from "../fastify/ids.ts"
+import { payoutColumns, type PayoutRow, type PayoutStore, toPayout } from "../fastify/payout.ts"
 
 export const payoutStore = (pool: Pool): PayoutStore => {
-  const transfer = async (client: PoolClient, row: PayoutRow, ends: readonly [string, string], cents: number) => {
+  const transfer = async (client: PoolClient, row: PayoutRow, kinds: readonly [string, string], cents: number) => {
     if (cents === 0) return
     const { epochMs, id } = nextId()
     const reason = `payout.${row.status === "completed" || row.status === "failed" ? row.status : "created"}`
     await client.query({
       ...insertTransfer,
-      values: [id, row.account_id, ...ends, cents, row.id, reason, new Date(epochMs)]
+      values: [id, row.account_id, ...kinds, cents, row.id, reason, new Date(epochMs)]
     })
   }
 
@@ -28,12 +30,12 @@ export const payoutStore = (pool: Pool): PayoutStore => {
     if (cents !== 0) await client.query({ ...addToBalance, values: [owner, kind, cents] })
   }
 
-  /** Writes what a change tells; `actions` of which `dispatched` are delivered. */
-  const tell = async (
+  /** Inserts a change with `actions`, and deliveries for `delivered`. */
+  const insertOutbox = async (
     client: PoolClient,
     row: PayoutRow,
     actions: ReadonlyArray<string>,
-    dispatched: ReadonlyArray<string>
+    delivered: ReadonlyArray<string>
   ) => {
     const { epochMs, id } = nextId()
     const at = new Date(epochMs)
@@ -42,19 +44,19 @@ export const payoutStore = (pool: Pool): PayoutStore => {
       ...insertChange,
       values: [id, row.id, row.account_id, row.application_id, actions, row.status, row.sequence, data, at]
     })
-    if (dispatched.length === 0) return
-    const events = dispatched.map((action) => `payment.pix.${action}`)
-    const addressed = [id, row.id, row.account_id, at, row.application_id, events]
-    await client.query({ ...insertDeliveriesToEndpoints, values: addressed })
+    if (delivered.length === 0) return
+    const events = delivered.map((action) => `payment.pix.${action}`)
+    const parameters = [id, row.id, row.account_id, at, row.application_id, events]
+    await client.query({ ...insertDeliveriesToEndpoints, values: parameters })
     if (row.webhook_url === null) return
     const url = new URL(row.webhook_url)
     await client.query({
       ...insertDeliveriesToUrl,
-      values: [...addressed, row.webhook_url, url.origin, row.webhook_secret, url.href]
+      values: [...parameters, row.webhook_url, url.origin, row.webhook_secret, url.href]
     })
   }
 
-  /** Runs statements in a transaction; `undefined` from them takes all back. */
+  /** Runs a transaction, which is rolled back where `run` returns undefined. */
   const transaction = async <A>(run: (client: PoolClient) => Promise<A | undefined>): Promise<A | undefined> => {
     const client = await pool.connect()
     try {
@@ -72,16 +74,16 @@ export const payoutStore = (pool: Pool): PayoutStore => {
 
   const decide: PayoutStore["decide"] = async ({ autoPayout, duplicateWindow, idempotencyKey, row: requested }) => {
     const total = Number(requested.amount) + Number(requested.fee)
-    const decided = await transaction(async (client): Promise<PayoutRow | "key is known" | undefined> => {
+    const decided = await transaction(async (client): Promise<PayoutRow | "key is taken" | undefined> => {
       const { rows: locked } = await client.query<{ balance: string }>({
         ...lockAvailable,
         values: [requested.account_id]
       })
-      const twin =
+      const duplicates =
         duplicateWindow === 0
           ? undefined
           : await client.query<{ id: string }>({
-              ...findTwin,
+              ...findDuplicate,
               values: [
                 requested.account_id,
                 lowestIdAt(+requested.created_at - duplicateWindow * 1000),
@@ -90,9 +92,9 @@ export const payoutStore = (pool: Pool): PayoutStore => {
                 requested.amount
               ]
             })
-      const duplicateOf = twin?.rows[0]?.id ?? null
-      const goesOn = autoPayout && duplicateOf === null
-      const row: PayoutRow = { ...requested, status: goesOn ? "processing" : "pending" }
+      const duplicateOf = duplicates?.rows[0]?.id ?? null
+      const isApproved = autoPayout && duplicateOf === null
+      const row: PayoutRow = { ...requested, status: isApproved ? "processing" : "pending" }
       const { rowCount } = await client.query({
         ...insertPayout,
         values: [
@@ -115,22 +117,23 @@ export const payoutStore = (pool: Pool): PayoutStore => {
           row.created_at
         ]
       })
-      if (rowCount === 0) return "key is known"
+      if (rowCount === 0) return "key is taken"
       if (Number(locked[0]?.balance ?? 0) < total) return undefined
       await transfer(client, row, ["available", "payouts_in_transit"], total)
       await add(client, row.account_id, "available", -total)
       await add(client, row.account_id, "payouts_in_transit", total)
-      const actions = goesOn ? ["created", "processing"] : ["created"]
-      await tell(client, row, actions, actions)
+      const actions = isApproved ? ["created", "processing"] : ["created"]
+      await insertOutbox(client, row, actions, actions)
       return row
     })
-    return decided ?? "balance is too low"
+    return decided ?? "insufficient balance"
   }
 
-  // ---- the acquirer: in this process; it settles what it took after a while ----
+  // ---- the acquirer ----
 
   const settleMs = Number(process.env["SIMULATOR_SETTLE_MS"] ?? 1000)
-  const taken = new Map<string, number>()
+  /** When each submitted payout settles. */
+  const settlements = new Map<string, number>()
 
   const settle = (row: PayoutRow) =>
     transaction(async (client) => {
@@ -149,8 +152,8 @@ export const payoutStore = (pool: Pool): PayoutStore => {
       })
       if (rowCount === 0) return undefined
       const action = settled.status
-      await tell(client, settled, [action], fails ? [action] : [])
-      // Ledger accounts in one order everywhere.
+      await insertOutbox(client, settled, [action], fails ? [action] : [])
+      // Every transaction locks ledger accounts in the same order.
       if (fails) {
         await transfer(client, settled, ["payouts_in_transit", "available"], amount + fee)
         await add(client, row.account_id, "available", amount + fee)
@@ -164,17 +167,17 @@ export const payoutStore = (pool: Pool): PayoutStore => {
       return settled
     })
 
-  const handOverOne = async (row: PayoutRow & { readonly hand_overs: number }) => {
+  const submitOne = async (row: PayoutRow & { readonly hand_overs: number }) => {
     const now = Date.now()
-    const settlesAt = taken.get(row.id)
-    if (settlesAt === undefined) taken.set(row.id, now + settleMs)
+    const settlesAt = settlements.get(row.id)
+    if (settlesAt === undefined) settlements.set(row.id, now + settleMs)
     if (row.processed_at !== null && settlesAt !== undefined && settlesAt <= now) {
       await settle(row)
-      taken.delete(row.id)
+      settlements.delete(row.id)
       return
     }
-    const askAgainInMs = Math.min(1000 * 2 ** row.hand_overs, 60_000)
-    await pool.query({ ...noteHandOver, values: [row.id, new Date(now), askAgainInMs] })
+    const retryInMs = Math.min(1000 * 2 ** row.hand_overs, 60_000)
+    await pool.query({ ...recordSubmission, values: [row.id, new Date(now), retryInMs] })
   }
 
   return {
@@ -183,25 +186,25 @@ export const payoutStore = (pool: Pool): PayoutStore => {
       const { rows } = await pool.query<PayoutRow>({ ...findByKey, values: [applicationId, key] })
       return rows[0]
     },
-    handOver: async () => {
+    submitDue: async () => {
       while (true) {
         const { rows } = await pool.query<PayoutRow & { readonly hand_overs: number }>(claimDue)
         if (rows.length === 0) return
-        const rest = rows.values()
+        const queue = rows.values()
         const worker = async () => {
-          // One that fails holds up no other: its lease runs out.
-          for (const row of rest) await handOverOne(row).catch(() => {})
+          // A failed payout is claimed again when its lease expires.
+          for (const row of queue) await submitOne(row).catch(() => {})
         }
-        await Promise.all(Array.from({ length: HAND_OVERS_AT_ONCE }, worker))
+        await Promise.all(Array.from({ length: CONCURRENT_SUBMISSIONS }, worker))
       }
     }
   }
 }
 
-/** Of the pool's connections the others stay with the requests. */
-const HAND_OVERS_AT_ONCE = 4
+/** The other connections of the pool serve requests. */
+const CONCURRENT_SUBMISSIONS = 4
 
-/** The same for ever: from the id's own digits. */
+/** Derived from the id, so that a retry gives the same value. */
 const endToEndId = (id: string): string => {
   const digits = id.replaceAll("-", "")
   return makeEndToEndId({
@@ -224,8 +227,8 @@ const lockAvailable = {
   text: "SELECT balance FROM ledger_accounts WHERE owner_id = $1 AND kind = 'available' FOR NO KEY UPDATE"
 }
 
-const findTwin = {
-  name: "find_twin",
+const findDuplicate = {
+  name: "find_duplicate",
   text: `SELECT id FROM payouts WHERE account_id = $1 AND id >= $2 AND pix_key_type = $3 AND pix_key = $4
       AND amount = $5 AND status NOT IN ('failed', 'canceled')
     ORDER BY id DESC LIMIT 1`
@@ -261,7 +264,7 @@ const insertChange = {
     VALUES ($1, $2, $3, $4, 'payment.pix', $5, $6, $7, $8, $9)`
 }
 
-/** To the endpoints of the application that are subscribed now. */
+/** Deliveries to the subscribed endpoints of the application. */
 const insertDeliveriesToEndpoints = {
   name: "insert_payment_deliveries_to_endpoints",
   text: `INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination, status,
@@ -271,7 +274,7 @@ const insertDeliveriesToEndpoints = {
     WHERE w.application_id = $5 AND w.deleted_at IS NULL AND e.event = ANY (w.events)`
 }
 
-/** To the payout's own address, unless an equal endpoint is subscribed. */
+/** Deliveries to `webhook_url`, unless a subscribed endpoint has the same URL. */
 const insertDeliveriesToUrl = {
   name: "insert_payment_deliveries_to_url",
   text: `INSERT INTO deliveries (id, change_id, event, resource_id, account_id, url, destination, secret, status,
@@ -294,8 +297,8 @@ const claimDue = {
     RETURNING ${payoutColumns}, hand_overs`
 }
 
-const noteHandOver = {
-  name: "note_hand_over",
+const recordSubmission = {
+  name: "record_submission",
   text: `UPDATE payouts SET processed_at = coalesce(processed_at, $2), hand_overs = hand_overs + 1,
       hand_over_at = now() + $3 * interval '1 millisecond'
     WHERE id = $1 AND status = 'processing'`

@@ -1,23 +1,29 @@
 /**
- * A peer on Fastify: its application, its keys, its request log and its life.
+ * The application of the peers on Fastify: authentication, routes, request log, background work and shutdown.
  *
- * The key is looked up for every request (no cache, so that a revocation holds at once), and every request is recorded,
- * its line written with others. It keeps no metrics, and writes no log.
+ * Guarantees:
+ * - the API key is looked up for every request, so that a revocation takes effect immediately;
+ * - every request is in the request log, whose rows are inserted in batches.
+ *
+ * It has no metrics and writes no log.
  */
-// This is no Effect program.
+// Not an Effect program.
 // @effect-diagnostics globalDate:off globalTimers:off
 import { parseDocument } from "@pix-payments/domain/Document"
 import { isPrintable } from "@pix-payments/domain/Text"
 import Fastify from "fastify"
 import { randomUUID } from "node:crypto"
 import { Pool } from "pg"
-import { charges, type ChargeStore } from "./charges.ts"
+import type { ChargeStore } from "./charge.ts"
+import { registerCharges } from "./charges.ts"
 import type { Caller, Guard } from "./contract.ts"
-import { hashOf, nextId } from "./guards.ts"
-import { type PayoutStore, payouts } from "./payouts.ts"
-import { refuse } from "./refusals.ts"
+import { sendError } from "./errors.ts"
+import { nextId } from "./ids.ts"
+import type { PayoutStore } from "./payout.ts"
+import { registerPayouts } from "./payouts.ts"
+import { hashOf } from "./secrets.ts"
 
-/** The keys that are accepted now; whoever looks one up adds its hash. */
+/** All accepted API keys; the peers append a condition on the hash. */
 export const selectCaller = `SELECT k.hash, k.id AS key_id, k.scopes, p.id AS application_id, a.id AS account_id, a.name,
     a.document, a.status, a.default_expires_in, a.onboarding_status, a.auto_payout_enabled, a.payout_fee_fixed,
     a.payout_fee_basis_points, a.payout_duplicate_window
@@ -26,8 +32,8 @@ export const selectCaller = `SELECT k.hash, k.id AS key_id, k.scopes, p.id AS ap
   JOIN accounts a ON a.id = p.account_id
   WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now()) AND p.active`
 
-/** A line of the request log. */
-interface Line {
+/** A row of the request log. */
+interface RequestLogRow {
   readonly id: string
   readonly request_id: string
   readonly key_id: string | null
@@ -38,13 +44,13 @@ interface Line {
   readonly at: number
 }
 
-/** How a peer keeps things. */
+/** The data access of a peer. */
 export interface Stores {
-  /** Who has the key with this SHA-256; undefined for one that is not accepted. */
+  /** The caller by the SHA-256 of the API key; undefined where the key is not accepted. */
   readonly findCaller: (hash: string) => Promise<Caller | undefined>
   readonly charges: ChargeStore
   readonly payouts: PayoutStore
-  readonly writeLines: (lines: ReadonlyArray<Line>) => Promise<unknown>
+  readonly insertRequests: (rows: ReadonlyArray<RequestLogRow>) => Promise<unknown>
 }
 
 declare module "fastify" {
@@ -53,7 +59,7 @@ declare module "fastify" {
   }
 }
 
-/** The pool of a peer: PORT, DATABASE_URL and DATABASE_CONNECTIONS are its environment. */
+/** A pool for DATABASE_URL with DATABASE_CONNECTIONS, or `connections`. */
 export const makePool = (connections: number): Pool => {
   const pool = new Pool({
     connectionString: process.env["DATABASE_URL"],
@@ -61,10 +67,10 @@ export const makePool = (connections: number): Pool => {
     statement_timeout: 5000,
     lock_timeout: 5000,
     idle_in_transaction_session_timeout: 15_000,
-    // As our server: a statement prepared on an empty table must not keep a sequential scan.
+    // The planner settings of our server: a statement prepared on an empty table must not keep a sequential scan.
     options: "-c timezone=UTC -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
   })
-  // An idle connection that breaks is replaced by the pool.
+  // The pool replaces an idle connection that breaks.
   pool.on("error", () => {})
   return pool
 }
@@ -96,29 +102,29 @@ export const serve = async (pool: Pool, stores: Stores): Promise<void> => {
   const guard: Guard = {
     authenticate: (scope) => async (request, reply) => {
       const key = request.headers["x-api-key"]
-      if (typeof key !== "string" || key === "" || key.length > 512) return refuse(reply, "UNAUTHORIZED")
+      if (typeof key !== "string" || key === "" || key.length > 512) return sendError(reply, "UNAUTHORIZED")
       const caller = await stores.findCaller(hashOf(key))
-      if (caller === undefined) return refuse(reply, "UNAUTHORIZED")
+      if (caller === undefined) return sendError(reply, "UNAUTHORIZED")
       request.caller = caller
-      if (!caller.scopes.includes(scope)) return refuse(reply, "INSUFFICIENT_SCOPE", [scope])
+      if (!caller.scopes.includes(scope)) return sendError(reply, "INSUFFICIENT_SCOPE", [scope])
       return undefined
     },
     requireIdempotencyKey: async (request, reply) => {
       const key = request.headers["idempotency-key"]
-      if (key === undefined || key === "") return refuse(reply, "IDEMPOTENCY_KEY_REQUIRED")
+      if (key === undefined || key === "") return sendError(reply, "IDEMPOTENCY_KEY_REQUIRED")
       if (typeof key !== "string" || !/^[!-~]{8,255}$/.test(key)) {
-        return refuse(reply, "VALIDATION_ERROR", ["Idempotency-Key"])
+        return sendError(reply, "VALIDATION_ERROR", ["Idempotency-Key"])
       }
       return undefined
     },
     callerOf: ({ caller }) => {
-      if (caller === null) throw new Error("the guard has not run")
+      if (caller === null) throw new Error("authenticate has not run")
       return caller
     }
   }
 
-  const recover = charges(app, guard, stores.charges)
-  const handOver = payouts(app, guard, stores.payouts)
+  const recoverCharges = registerCharges(app, guard, stores.charges)
+  const submitPayouts = registerPayouts(app, guard, stores.payouts)
 
   app.get("/health/ready", async () => {
     await pool.query("SELECT 1")
@@ -127,21 +133,21 @@ export const serve = async (pool: Pool, stores: Stores): Promise<void> => {
 
   app.setErrorHandler((error, _request, reply) => {
     const status = error instanceof Error && "statusCode" in error ? error.statusCode : 500
-    if (status === 413) return refuse(reply, "PAYLOAD_TOO_LARGE")
-    return refuse(reply, status === 400 || status === 415 ? "VALIDATION_ERROR" : "INTERNAL_ERROR")
+    if (status === 413) return sendError(reply, "PAYLOAD_TOO_LARGE")
+    return sendError(reply, status === 400 || status === 415 ? "VALIDATION_ERROR" : "INTERNAL_ERROR")
   })
-  app.setNotFoundHandler((_request, reply) => refuse(reply, "NOT_FOUND"))
+  app.setNotFoundHandler((_request, reply) => sendError(reply, "NOT_FOUND"))
 
-  // ---- beside the requests ----
+  // ---- background work ----
 
-  /** The lines that are still to be written, at most 100 000. */
-  const lines: Array<Line> = []
+  /** Rows of the request log that are not inserted yet, at most 100,000. */
+  const pending: Array<RequestLogRow> = []
 
   app.addHook("onResponse", async (request, reply) => {
     if (!request.url.startsWith("/v1/")) return
     const { epochMs, id } = nextId()
-    if (lines.length >= 100_000) lines.splice(0, 2000)
-    lines.push({
+    if (pending.length >= 100_000) pending.splice(0, 2000)
+    pending.push({
       id,
       request_id: request.id,
       key_id: request.caller?.key_id ?? null,
@@ -154,16 +160,16 @@ export const serve = async (pool: Pool, stores: Stores): Promise<void> => {
   })
 
   const flush = async () => {
-    while (lines.length > 0) {
-      const batch = lines.splice(0, 2000)
-      await stores.writeLines(batch).catch((error: unknown) => {
-        lines.unshift(...batch)
+    while (pending.length > 0) {
+      const batch = pending.splice(0, 2000)
+      await stores.insertRequests(batch).catch((error: unknown) => {
+        pending.unshift(...batch)
         throw error
       })
     }
   }
 
-  const stopLoops = [every(250, flush), every(1000, recover), every(100, handOver)]
+  const stopLoops = [every(250, flush), every(1000, recoverCharges), every(100, submitPayouts)]
 
   process.once("SIGTERM", () => {
     for (const stop of stopLoops) stop()
@@ -177,7 +183,7 @@ export const serve = async (pool: Pool, stores: Stores): Promise<void> => {
   await app.listen({ host: "127.0.0.1", port: Number(process.env["PORT"] ?? 0) })
 }
 
-/** Runs `round` again and again with a pause between; what fails is tried in the next round. */
+/** Runs `round` forever with a pause in between. A failed round is retried after the pause. Call the result to stop. */
 const every = (pauseMs: number, round: () => Promise<void>) => {
   const next = () => {
     timer = setTimeout(

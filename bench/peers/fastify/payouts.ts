@@ -1,70 +1,23 @@
 /**
- * `/v1/payouts` of the peers on Fastify: validation and JSON. How payouts are decided, stored and handed over is the
- * business of a `PayoutStore`.
- *
- * What helps it is in: the account comes with the key's look-up.
+ * `/v1/payouts` of the peers on Fastify. A `PayoutStore` decides how payouts are stored and submitted.
  */
-// This is no Effect program.
+// Not an Effect program.
 // @effect-diagnostics globalDate:off
-import { MAX_CENTS, payoutFee } from "@pix-payments/domain/Cents"
+import { payoutFee } from "@pix-payments/domain/Cents"
 import { parseDocument } from "@pix-payments/domain/Document"
-import { MINIMUM_PAYOUT_CENTS } from "@pix-payments/domain/Payout"
-import { parsePixKey, type PixKeyType } from "@pix-payments/domain/PixKey"
-import { isPrintable } from "@pix-payments/domain/Text"
+import { parsePixKey } from "@pix-payments/domain/PixKey"
 import type { FastifyInstance } from "fastify"
 import type { Guard } from "./contract.ts"
-import { mayReceive, nextId, seal } from "./guards.ts"
-import { type Broken, errorSchema, optional, refusalOf, refuse, string, stringOrNull, text } from "./refusals.ts"
+import { errorOf, type FieldError, sendError } from "./errors.ts"
+import { nextId } from "./ids.ts"
+import { type PayoutStore, toPayout } from "./payout.ts"
+import { type CreatePayout, createPayoutSchema, payoutSchema, pixKeyErrors } from "./payoutSchemas.ts"
+import { errorSchema } from "./schemas.ts"
+import { seal } from "./secrets.ts"
+import { isAllowedUrl } from "./webhookUrl.ts"
 
-export interface PayoutRow {
-  readonly id: string
-  readonly account_id: string
-  readonly application_id: string | null
-  readonly status: string
-  readonly method: string
-  readonly amount: string | number
-  readonly fee: string | number
-  readonly description: string | null
-  readonly reference: string | null
-  readonly recipient_name: string | null
-  readonly recipient_document: string | null
-  readonly pix_key_type: string
-  readonly pix_key: string
-  readonly webhook_url: string | null
-  readonly webhook_secret: string | null
-  readonly end_to_end_id: string | null
-  readonly failure_reason: string | null
-  readonly processed_at: Date | null
-  readonly created_at: Date
-  readonly sequence: number
-}
-
-export const payoutColumns = `id, account_id, application_id, status, method, amount, fee, description, reference,
-  recipient_name, recipient_document, pix_key_type, pix_key, webhook_url, webhook_secret, end_to_end_id,
-  failure_reason, processed_at, created_at, sequence`
-
-/** A payout that is asked for; whether it goes on by itself is decided under the lock of the account. */
-export interface RequestedPayout {
-  /** `pending`, as one that waits for an operator. */
-  readonly row: PayoutRow
-  readonly idempotencyKey: string
-  readonly autoPayout: boolean
-  /** Seconds in which the same payout again waits for an operator; 0: no such guard. */
-  readonly duplicateWindow: number
-}
-
-export type Decision = PayoutRow | "key is known" | "balance is too low"
-
-export interface PayoutStore {
-  /** Payout, money, change and deliveries in one commit. */
-  readonly decide: (requested: RequestedPayout) => Promise<Decision>
-  readonly findByKey: (applicationId: string, key: string) => Promise<PayoutRow | undefined>
-  /** A round of the hand-over: gives payouts to the acquirer, and asks for their outcome. */
-  readonly handOver: () => Promise<void>
-}
-
-/** Declares the route; gives the round of the hand-over. */
-export const payouts = (app: FastifyInstance, guard: Guard, store: PayoutStore) => {
+/** Registers the route. Call the result to submit due payouts. */
+export const registerPayouts = (app: FastifyInstance, guard: Guard, store: PayoutStore) => {
   app.post<{ Body: CreatePayout }>(
     "/v1/payouts",
     {
@@ -81,22 +34,22 @@ export const payouts = (app: FastifyInstance, guard: Guard, store: PayoutStore) 
         return row && reply.code(201).header("idempotent-replayed", "true").send(toPayout(row))
       }
 
-      const broken = [
-        ...((request.validationError?.validation as ReadonlyArray<Broken> | undefined) ?? []),
-        ...brokenKey(request.body)
+      const errors = [
+        ...((request.validationError?.validation as ReadonlyArray<FieldError> | undefined) ?? []),
+        ...pixKeyErrors(request.body)
       ]
-      if (broken.length > 0) {
-        const { code, details } = refusalOf(broken)
-        return (await replay()) ?? refuse(reply, code, details)
+      if (errors.length > 0) {
+        const { code, details } = errorOf(errors)
+        return (await replay()) ?? sendError(reply, code, details)
       }
       const body = request.body
       const pixKey = parsePixKey(body.pix_key_type, body.pix_key)
-      if (pixKey._tag !== "Valid") throw new Error("the key was valid a moment ago")
-      if (typeof body.webhook_url === "string" && !(await mayReceive(body.webhook_url))) {
-        return (await replay()) ?? refuse(reply, "INVALID_WEBHOOK_URL", ["webhook_url"])
+      if (pixKey._tag !== "Valid") throw new Error("the Pix key was validated above")
+      if (typeof body.webhook_url === "string" && !(await isAllowedUrl(body.webhook_url))) {
+        return (await replay()) ?? sendError(reply, "INVALID_WEBHOOK_URL", ["webhook_url"])
       }
-      if (caller.status !== "active") return (await replay()) ?? refuse(reply, "ACCOUNT_INACTIVE")
-      if (caller.onboarding_status !== "completed") return (await replay()) ?? refuse(reply, "ACCOUNT_RESTRICTED")
+      if (caller.status !== "active") return (await replay()) ?? sendError(reply, "ACCOUNT_INACTIVE")
+      if (caller.onboarding_status !== "completed") return (await replay()) ?? sendError(reply, "ACCOUNT_RESTRICTED")
 
       const { epochMs, id } = nextId()
       const fee = payoutFee(body.amount, {
@@ -131,111 +84,11 @@ export const payouts = (app: FastifyInstance, guard: Guard, store: PayoutStore) 
         autoPayout: caller.auto_payout_enabled,
         duplicateWindow: caller.payout_duplicate_window
       })
-      if (decided === "balance is too low") return refuse(reply, "INSUFFICIENT_BALANCE")
-      if (decided === "key is known") return (await replay()) ?? refuse(reply, "INTERNAL_ERROR")
+      if (decided === "insufficient balance") return sendError(reply, "INSUFFICIENT_BALANCE")
+      if (decided === "key is taken") return (await replay()) ?? sendError(reply, "INTERNAL_ERROR")
       return reply.code(201).send(toPayout(decided))
     }
   )
 
-  return store.handOver
-}
-
-// ---- what goes in ----
-
-interface CreatePayout {
-  readonly amount: number
-  readonly pix_key_type: PixKeyType
-  readonly pix_key: string
-  readonly recipient_name?: string | null
-  readonly recipient_document?: string | null
-  readonly description?: string | null
-  readonly reference?: string | null
-  readonly webhook_url?: string | null
-  readonly webhook_secret?: string | null
-}
-
-const createPayoutSchema = {
-  type: "object",
-  required: ["amount", "pix_key_type", "pix_key"],
-  properties: {
-    amount: { type: "integer", minimum: MINIMUM_PAYOUT_CENTS, maximum: MAX_CENTS },
-    pix_key_type: { type: "string", enum: ["cpf", "cnpj", "email", "phone", "random"] },
-    pix_key: text(1, 255),
-    method: { type: "string", nullable: true, enum: ["pix", null] },
-    recipient_name: optional(text(1, 200)),
-    recipient_document: { type: "string", nullable: true, format: "document" },
-    description: optional(text(0, 140)),
-    reference: optional(text(0, 255)),
-    webhook_url: optional(text(0, 2048)),
-    webhook_secret: optional(text(0, 255))
-  }
-}
-
-// ---- what comes out ----
-
-const payoutSchema = {
-  type: "object",
-  properties: {
-    id: string,
-    object: string,
-    status: string,
-    method: string,
-    amount: { type: "integer" },
-    fee: { type: "integer" },
-    currency: string,
-    description: stringOrNull,
-    reference: stringOrNull,
-    recipient: {
-      type: "object",
-      properties: { name: stringOrNull, document: stringOrNull, pix_key_type: string, pix_key: string }
-    },
-    end_to_end_id: stringOrNull,
-    failure_reason: stringOrNull,
-    webhook_url: stringOrNull,
-    processed_at: stringOrNull,
-    created_at: string,
-    sequence: { type: "integer" }
-  }
-}
-
-/** A payout as the contract shows it. */
-export const toPayout = (row: PayoutRow) => ({
-  id: row.id,
-  object: "payout",
-  status: row.status,
-  method: row.method,
-  amount: Number(row.amount),
-  fee: Number(row.fee),
-  currency: "BRL",
-  description: row.description,
-  reference: row.reference,
-  recipient: {
-    name: row.recipient_name,
-    document: row.recipient_document,
-    pix_key_type: row.pix_key_type,
-    pix_key: row.pix_key
-  },
-  end_to_end_id: row.end_to_end_id,
-  failure_reason: row.failure_reason,
-  webhook_url: row.webhook_url,
-  processed_at: row.processed_at?.toISOString() ?? null,
-  created_at: row.created_at.toISOString(),
-  sequence: row.sequence
-})
-
-/** A key that is not of its type's form: a rule over two fields. */
-const brokenKey = (body: unknown): ReadonlyArray<Broken> => {
-  if (typeof body !== "object" || body === null) return []
-  const { pix_key: key, pix_key_type: type } = body as Partial<CreatePayout>
-  if (type === undefined || !["cpf", "cnpj", "email", "phone", "random"].includes(type)) return []
-  if (typeof key !== "string" || !isPrintable(key)) return []
-  const { _tag } = parsePixKey(type, key)
-  if (_tag === "Valid") return []
-  return [
-    {
-      instancePath: "/pix_key",
-      keyword: "format",
-      params: { format: _tag === "InvalidDocument" ? "document" : "pix_key" }
-    }
-  ]
+  return store.submitDue
 }

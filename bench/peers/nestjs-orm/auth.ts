@@ -1,11 +1,11 @@
 /**
- * API keys: a guard that looks the key up for every request, and the scope that a handler asks for.
+ * API keys: a guard that looks the key up for every request and checks the scope of the handler.
  */
 import { type CanActivate, createParamDecorator, type ExecutionContext, Injectable, SetMetadata } from "@nestjs/common"
 import { Reflector } from "@nestjs/core"
 import { InjectRepository } from "@nestjs/typeorm"
 import { Repository } from "typeorm"
-import { hashOf } from "../fastify/guards.ts"
+import { hashOf } from "../fastify/secrets.ts"
 import { ApiKey } from "./entities.ts"
 import { ApiException } from "./errors.ts"
 import type { Incoming } from "./http.ts"
@@ -17,7 +17,7 @@ export const RequireScope = (scope: string) => SetMetadata(SCOPE, scope)
 /** The key of the request, with its application and account. */
 export const CurrentKey = createParamDecorator((_data: unknown, context: ExecutionContext) => {
   const { key } = context.switchToHttp().getRequest<Incoming>()
-  if (key === undefined) throw new Error("the guard has not run")
+  if (key === undefined) throw new Error("ApiKeyGuard has not run")
   return key
 })
 

@@ -1,5 +1,5 @@
 /**
- * `/v1/charges`.
+ * `/v1/charges`: DTOs, service and controller.
  */
 import { Body, Controller, Get, Injectable, Param, Post, Query, Req, UseGuards, UseInterceptors } from "@nestjs/common"
 import { InjectRepository } from "@nestjs/typeorm"
@@ -27,7 +27,9 @@ import {
 } from "class-validator"
 import * as Result from "effect/Result"
 import { DataSource, LessThanOrEqual, QueryFailedError, Repository } from "typeorm"
-import { mayReceive, nextId, seal } from "../fastify/guards.ts"
+import { nextId } from "../fastify/ids.ts"
+import { seal } from "../fastify/secrets.ts"
+import { isAllowedUrl } from "../fastify/webhookUrl.ts"
 import { ApiKeyGuard, CurrentKey, RequireScope } from "./auth.ts"
 import { Account, ApiKey, Charge } from "./entities.ts"
 import { ApiException } from "./errors.ts"
@@ -101,16 +103,16 @@ export class ChargesService {
   ) {}
 
   async replay(applicationId: string, idempotencyKey: string) {
-    const known = await this.charges.findOneBy({
+    const existing = await this.charges.findOneBy({
       application_id: applicationId,
       origin: "api",
       idempotency_key: idempotencyKey
     })
-    return known === null ? undefined : toCharge(known)
+    return existing === null ? undefined : toCharge(existing)
   }
 
   async create({ application }: ApiKey, idempotencyKey: string, dto: CreateChargeDto) {
-    if (typeof dto.webhook_url === "string" && !(await mayReceive(dto.webhook_url))) {
+    if (typeof dto.webhook_url === "string" && !(await isAllowedUrl(dto.webhook_url))) {
       throw new ApiException("INVALID_WEBHOOK_URL", ["webhook_url"])
     }
     const { account } = application
@@ -146,7 +148,7 @@ export class ChargesService {
     try {
       await this.charges.insert(charge)
     } catch (error) {
-      // Somebody with the same key was faster.
+      // A concurrent request has stored a charge with the same key.
       if (!(error instanceof QueryFailedError) || error.driverError.code !== "23505") throw error
       return (await this.replay(application.id, idempotencyKey)) ?? {}
     }
@@ -194,26 +196,26 @@ export class ChargesService {
     }
   }
 
-  /** Asks again for what was left in `processing`. */
-  async recover() {
-    const stuck = await this.charges.find({
+  /** Emits charges that are due for recovery. */
+  async recoverDue() {
+    const due = await this.charges.find({
       where: { status: "processing", recover_at: LessThanOrEqual(new Date()) },
       take: 50
     })
-    for (const charge of stuck) {
+    for (const charge of due) {
       await this.emit(charge, await this.accounts.findOneByOrFail({ id: charge.account_id }))
     }
   }
 
-  /** The acquirer is in this process, and never refuses; what it says is settled in one transaction. */
+  /** Calls the acquirer, which is in this process and never fails, and stores its answer in one transaction. */
   private emit(charge: Charge, merchant: Account): Promise<Charge> {
     const { brCode, receiver } = emitPix(charge, merchant)
     return this.dataSource.transaction(async (manager) => {
-      const settled = { status: "pending", br_code: brCode, receiver, sequence: charge.sequence + 1, recover_at: null }
-      const { affected } = await manager.update(Charge, { id: charge.id, status: "processing" }, settled)
+      const changes = { status: "pending", br_code: brCode, receiver, sequence: charge.sequence + 1, recover_at: null }
+      const { affected } = await manager.update(Charge, { id: charge.id, status: "processing" }, changes)
       if (affected !== 1) return manager.findOneByOrFail(Charge, { id: charge.id })
-      const emitted = manager.create(Charge, { ...charge, ...settled })
-      await this.outbox.tell(manager, "charge.pix", emitted, toCharge(emitted), ["created", "emitted"])
+      const emitted = manager.create(Charge, { ...charge, ...changes })
+      await this.outbox.insert(manager, "charge.pix", emitted, toCharge(emitted), ["created", "emitted"])
       return emitted
     })
   }
@@ -278,7 +280,7 @@ const emitPix = (charge: Charge, merchant: Account) => {
     merchantCity: "SAO PAULO",
     singleUse: true
   })
-  if (Result.isFailure(brCode)) throw new Error(`no BR code can be made: ${brCode.failure.reason}`)
+  if (Result.isFailure(brCode)) throw new Error(`BR code: ${brCode.failure.reason}`)
   return {
     brCode: brCode.success,
     receiver: {

@@ -1,9 +1,9 @@
 /**
- * The tables of our schema, as far as this peer uses them.
+ * The tables and columns of our schema that this peer uses.
  */
 import { Column, Entity, JoinColumn, ManyToOne, PrimaryColumn } from "typeorm"
 
-/** `bigint` comes as text; cents are numbers. */
+/** Cents are numbers; `pg` returns `bigint` as text. */
 const cents = { from: Number, to: (value: number) => value }
 
 @Entity("accounts")
@@ -164,7 +164,7 @@ export class LedgerTransfer {
 }
 
 @Entity("requests")
-export class RequestLine {
+export class RequestLogRow {
   @PrimaryColumn("uuid") id!: string
   @Column("text") request_id!: string
   @Column("uuid", { nullable: true }) key_id!: string | null
@@ -186,5 +186,5 @@ export const entities = [
   Delivery,
   LedgerAccount,
   LedgerTransfer,
-  RequestLine
+  RequestLogRow
 ]

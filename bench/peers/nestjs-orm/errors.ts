@@ -1,5 +1,5 @@
 /**
- * The error bodies of the contract: an exception with a code, what validation makes of it, and the filter that answers.
+ * Error responses of the contract: an exception with an error code, the validation that throws it, and its filter.
  */
 import {
   type ArgumentMetadata,
@@ -20,21 +20,21 @@ export class ApiException extends HttpException {
   }
 }
 
-/** What a validation that failed is answered with: the first code that applies, with the fields that it is about. */
-export const refused = (errors: ReadonlyArray<ValidationError>): ApiException => {
+/** The exception for a failed validation: the error code with the highest precedence, and its fields. */
+export const validationException = (errors: ReadonlyArray<ValidationError>): ApiException => {
   const found = errors.flatMap((error) => leaves(error, ""))
-  // Of what is no object at all, no field can be named.
+  // A body that is not an object has no fields to list.
   if (found.length === 0) return new ApiException("VALIDATION_ERROR")
   const code = requestCodes.find((candidate) => found.some((each) => each.code === candidate)) ?? "VALIDATION_ERROR"
   return new ApiException(code, [...new Set(found.filter((each) => each.code === code).map(({ path }) => path))])
 }
 
-interface Broken {
+interface FieldError {
   readonly code: string
   readonly path: string
 }
 
-const leaves = (error: ValidationError, parent: string): ReadonlyArray<Broken> => {
+const leaves = (error: ValidationError, parent: string): ReadonlyArray<FieldError> => {
   if (!error.property) return []
   const path = parent + error.property
   if (error.children !== undefined && error.children.length > 0) {
@@ -43,19 +43,19 @@ const leaves = (error: ValidationError, parent: string): ReadonlyArray<Broken> =
   const contexts = Object.keys(error.constraints ?? {}).map(
     (name): Context => (error.contexts?.[name] as Context | undefined) ?? {}
   )
-  // A missing object lists its required fields.
+  // A missing object stands for its required fields.
   const fields = contexts.find((context) => context.fields !== undefined)?.fields
   if (fields !== undefined) return fields.map((field) => ({ code: "VALIDATION_ERROR", path: `${path}.${field}` }))
   return contexts.map((context) => ({ code: context.code ?? "VALIDATION_ERROR", path }))
 }
 
-/** What our decorators say of a check. */
+/** The context that our decorators attach to a check. */
 interface Context {
   readonly code?: string
   readonly fields?: ReadonlyArray<string>
 }
 
-/** The validation of every argument; a list is no body, where Nest would look at its items. */
+/** The global validation. It rejects an array as a body, where `ValidationPipe` would validate the items. */
 export class BodyPipe extends ValidationPipe {
   override transform(value: unknown, metadata: ArgumentMetadata) {
     if (metadata.type === "body" && Array.isArray(value)) throw new ApiException("VALIDATION_ERROR")
@@ -66,11 +66,11 @@ export class BodyPipe extends ValidationPipe {
 @Catch()
 export class ApiExceptionFilter implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost) {
-    const answer = this.answerOf(error)
-    host.switchToHttp().getResponse<Reply>().status(answer.getStatus()).json(answer.getResponse())
+    const exception = this.exceptionOf(error)
+    host.switchToHttp().getResponse<Reply>().status(exception.getStatus()).json(exception.getResponse())
   }
 
-  private answerOf(error: unknown): ApiException {
+  private exceptionOf(error: unknown): ApiException {
     if (error instanceof ApiException) return error
     const status = error instanceof HttpException ? error.getStatus() : 500
     if (status === 404) return new ApiException("NOT_FOUND")

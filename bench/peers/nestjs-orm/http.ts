@@ -1,5 +1,5 @@
 /**
- * Requests and replies of Express, as far as this peer looks at them.
+ * The properties of Express requests and responses that this peer uses.
  */
 import type { ApiKey } from "./entities.ts"
 
@@ -9,7 +9,7 @@ export interface Incoming {
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
   readonly route?: { readonly path?: string }
   requestId: string
-  /** Set by the guard. */
+  /** Set by `ApiKeyGuard`. */
   key?: ApiKey
 }
 

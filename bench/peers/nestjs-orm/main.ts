@@ -1,13 +1,13 @@
 /**
- * Charges and payouts as most teams would write them on NestJS and an ORM: controllers, services, guards, interceptors,
- * DTOs checked by class-validator, TypeORM's repositories and transactions, on Express.
+ * Charges and payouts on NestJS, Express, class-validator and TypeORM: controllers, services, guards, interceptors,
+ * DTOs, repositories and transactions.
  *
- * It keeps the promises of the contract, statement by statement and entity by entity. The key is looked up with its
- * application and account for every request, an idempotency key before the body is looked at, and every request is
- * recorded. What helps it is in: lines of the request log are written together, one row for both events.
+ * Guarantees, as the contract asks:
+ * - the API key is looked up with its application and account for every request;
+ * - a replay is answered before the body is validated;
+ * - every request is in the request log, whose rows are inserted in batches.
  *
- * Decorators need a compiler: `tsc` makes what runs (see `tsconfig.json` here), as it would for such a team.
- *
+ * `tsc` compiles it, because Node does not run decorators (see `tsconfig.json`).
  * Environment: PORT, DATABASE_URL, DATABASE_CONNECTIONS (20).
  */
 import "reflect-metadata"
@@ -26,7 +26,7 @@ import { DataSource } from "typeorm"
 import { ApiKeyGuard } from "./auth.ts"
 import { ChargesController, ChargesService } from "./charges.ts"
 import { entities } from "./entities.ts"
-import { ApiExceptionFilter, BodyPipe, refused } from "./errors.ts"
+import { ApiExceptionFilter, BodyPipe, validationException } from "./errors.ts"
 import { Outbox } from "./outbox.ts"
 import { PayoutsController, PayoutsService } from "./payouts.ts"
 import { RequestLog, RequestLogMiddleware } from "./requests.ts"
@@ -42,9 +42,9 @@ class HealthController {
   }
 }
 
-/** What goes on beside the requests. */
+/** Recovers charges and submits payouts. */
 @Injectable()
-class Loops implements OnApplicationBootstrap, OnApplicationShutdown {
+class BackgroundLoops implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly timers = new Set<NodeJS.Timeout>()
   private stopped = false
 
@@ -54,8 +54,8 @@ class Loops implements OnApplicationBootstrap, OnApplicationShutdown {
   ) {}
 
   onApplicationBootstrap() {
-    this.every(1000, () => this.charges.recover())
-    this.every(100, () => this.payouts.handOver())
+    this.every(1000, () => this.charges.recoverDue())
+    this.every(100, () => this.payouts.submitDue())
   }
 
   onApplicationShutdown() {
@@ -86,23 +86,23 @@ class Loops implements OnApplicationBootstrap, OnApplicationShutdown {
       extra: {
         statement_timeout: 5000,
         lock_timeout: 5000,
-        // As our server: a statement prepared on an empty table must not keep a sequential scan.
+        // The planner settings of our server: a statement prepared on an empty table must not keep a sequential scan.
         options: "-c timezone=UTC -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
       }
     }),
     TypeOrmModule.forFeature(entities)
   ],
   controllers: [HealthController, ChargesController, PayoutsController],
-  providers: [ApiKeyGuard, Outbox, RequestLog, RequestLogMiddleware, ChargesService, PayoutsService, Loops]
+  providers: [ApiKeyGuard, Outbox, RequestLog, RequestLogMiddleware, ChargesService, PayoutsService, BackgroundLoops]
 })
-// oxlint-disable-next-line typescript/no-extraneous-class -- a module of Nest is its decorator
+// oxlint-disable-next-line typescript/no-extraneous-class -- a Nest module is a class with a decorator
 class AppModule {}
 
 const app = await NestFactory.create<NestExpressApplication>(AppModule, { logger: false, bodyParser: false })
 const log = app.get(RequestLogMiddleware)
 app.use(log.use.bind(log))
 app.useBodyParser("json", { limit: 256 * 1024 })
-app.useGlobalPipes(new BodyPipe({ transform: true, exceptionFactory: refused }))
+app.useGlobalPipes(new BodyPipe({ transform: true, exceptionFactory: validationException }))
 app.useGlobalFilters(new ApiExceptionFilter())
 app.enableShutdownHooks()
 await app.listen(Number(process.env["PORT"] ?? 0), "127.0.0.1")

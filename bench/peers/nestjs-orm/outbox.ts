@@ -1,12 +1,12 @@
 /**
- * What a change tells: its row, and deliveries to the subscribed endpoints and to the resource's own address.
+ * The outbox: a change, and its deliveries to subscribed endpoints and to the resource's `webhook_url`.
  */
 import { Injectable } from "@nestjs/common"
 import { type EntityManager, IsNull } from "typeorm"
-import { nextId } from "../fastify/guards.ts"
+import { nextId } from "../fastify/ids.ts"
 import { Change, Delivery, WebhookEndpoint } from "./entities.ts"
 
-interface Changed {
+interface ChangedResource {
   readonly id: string
   readonly account_id: string
   readonly application_id: string | null
@@ -18,14 +18,14 @@ interface Changed {
 
 @Injectable()
 export class Outbox {
-  /** Writes a change within the caller's transaction; of its `actions` those `dispatched` are delivered. */
-  async tell(
+  /** Inserts a change with `actions`, and deliveries for `delivered`, in the transaction of `manager`. */
+  async insert(
     manager: EntityManager,
     kind: string,
-    resource: Changed,
+    resource: ChangedResource,
     data: object,
     actions: Array<string>,
-    dispatched: ReadonlyArray<string> = actions
+    delivered: ReadonlyArray<string> = actions
   ) {
     const { epochMs, id } = nextId()
     const created_at = new Date(epochMs)
@@ -41,12 +41,12 @@ export class Outbox {
       data: JSON.stringify(data),
       created_at
     })
-    if (dispatched.length === 0 || resource.application_id === null) return
+    if (delivered.length === 0 || resource.application_id === null) return
     const endpoints = await manager.find(WebhookEndpoint, {
       where: { application_id: resource.application_id, deleted_at: IsNull() }
     })
     const own = resource.webhook_url === null ? undefined : new URL(resource.webhook_url)
-    const deliveries = dispatched.flatMap((action) => {
+    const deliveries = delivered.flatMap((action) => {
       const event = `${kind}.${action}`
       const subscribed = endpoints.filter(({ events }) => events.includes(event))
       const delivery = {

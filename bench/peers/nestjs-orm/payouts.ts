@@ -1,5 +1,5 @@
 /**
- * `POST /v1/payouts`, and the hand-over behind it.
+ * `POST /v1/payouts` and the submission of payouts: DTO, service and controller.
  */
 import { Body, Controller, Injectable, Post, Req, UseGuards, UseInterceptors } from "@nestjs/common"
 import { InjectRepository } from "@nestjs/typeorm"
@@ -20,7 +20,9 @@ import {
   QueryFailedError,
   Repository
 } from "typeorm"
-import { mayReceive, nextId, seal } from "../fastify/guards.ts"
+import { nextId } from "../fastify/ids.ts"
+import { seal } from "../fastify/secrets.ts"
+import { isAllowedUrl } from "../fastify/webhookUrl.ts"
 import { ApiKeyGuard, CurrentKey, RequireScope } from "./auth.ts"
 import { ApiKey, LedgerAccount, LedgerTransfer, Payout } from "./entities.ts"
 import { ApiException } from "./errors.ts"
@@ -62,8 +64,8 @@ class CreatePayoutDto {
 
 @Injectable()
 export class PayoutsService {
-  /** What the acquirer, which is in this process, has taken, and when it settles. */
-  private readonly taken = new Map<string, number>()
+  /** When each submitted payout settles; the acquirer is in this process. */
+  private readonly settlements = new Map<string, number>()
 
   constructor(
     @InjectRepository(Payout) private readonly payouts: Repository<Payout>,
@@ -72,18 +74,18 @@ export class PayoutsService {
   ) {}
 
   async replay(applicationId: string, idempotencyKey: string) {
-    const known = await this.payouts.findOneBy({
+    const existing = await this.payouts.findOneBy({
       application_id: applicationId,
       origin: "api",
       idempotency_key: idempotencyKey
     })
-    return known === null ? undefined : toPayout(known)
+    return existing === null ? undefined : toPayout(existing)
   }
 
   async create({ application }: ApiKey, idempotencyKey: string, dto: CreatePayoutDto) {
     const pixKey = parsePixKey(dto.pix_key_type, dto.pix_key)
-    if (pixKey._tag !== "Valid") throw new Error("the key was valid a moment ago")
-    if (typeof dto.webhook_url === "string" && !(await mayReceive(dto.webhook_url))) {
+    if (pixKey._tag !== "Valid") throw new Error("IsPixKey has validated the key")
+    if (typeof dto.webhook_url === "string" && !(await isAllowedUrl(dto.webhook_url))) {
       throw new ApiException("INVALID_WEBHOOK_URL", ["webhook_url"])
     }
     const { account } = application
@@ -101,7 +103,7 @@ export class PayoutsService {
           lock: { mode: "pessimistic_write" }
         })
         if (available.balance < dto.amount + fee) throw new ApiException("INSUFFICIENT_BALANCE")
-        const twin =
+        const duplicate =
           account.payout_duplicate_window === 0
             ? null
             : await manager.findOne(Payout, {
@@ -115,14 +117,14 @@ export class PayoutsService {
                 },
                 order: { id: "DESC" }
               })
-        const goesOn = account.auto_payout_enabled && twin === null
+        const isApproved = account.auto_payout_enabled && duplicate === null
         const payout = manager.create(Payout, {
           id,
           account_id: account.id,
           application_id: application.id,
           origin: "api",
           idempotency_key: idempotencyKey,
-          status: goesOn ? "processing" : "pending",
+          status: isApproved ? "processing" : "pending",
           method: "pix",
           amount: dto.amount,
           fee,
@@ -136,42 +138,42 @@ export class PayoutsService {
           webhook_secret: dto.webhook_secret ? seal(dto.webhook_secret) : null,
           end_to_end_id: null,
           failure_reason: null,
-          duplicate_of: twin?.id ?? null,
+          duplicate_of: duplicate?.id ?? null,
           processed_at: null,
           created_at: new Date(epochMs),
           sequence: 1,
-          hand_over_at: goesOn ? new Date() : null,
+          hand_over_at: isApproved ? new Date() : null,
           hand_overs: 0
         })
         await manager.insert(Payout, payout)
         await this.move(manager, payout, "available", "payouts_in_transit", dto.amount + fee, "payout.created")
-        const actions = goesOn ? ["created", "processing"] : ["created"]
-        await this.outbox.tell(manager, "payment.pix", payout, toPayment(payout), actions)
+        const actions = isApproved ? ["created", "processing"] : ["created"]
+        await this.outbox.insert(manager, "payment.pix", payout, toPayment(payout), actions)
         return payout
       })
       return toPayout(created)
     } catch (error) {
-      // Somebody with the same key was faster.
+      // A concurrent request has stored a payout with the same key.
       if (!(error instanceof QueryFailedError) || error.driverError.code !== "23505") throw error
       return (await this.replay(application.id, idempotencyKey)) ?? {}
     }
   }
 
-  /** Gives payouts to the acquirer, and settles those whose outcome is known. */
-  async handOver() {
+  /** Submits due payouts to the acquirer and settles those with an outcome. */
+  async submitDue() {
     const due = await this.payouts.find({
       where: { status: "processing", hand_over_at: LessThanOrEqual(new Date()) },
       order: { hand_over_at: "ASC" },
       take: 100
     })
     for (const payout of due) {
-      const settlesAt = this.taken.get(payout.id)
+      const settlesAt = this.settlements.get(payout.id)
       if (settlesAt !== undefined && payout.processed_at !== null && settlesAt <= Date.now()) {
         await this.settle(payout)
-        this.taken.delete(payout.id)
+        this.settlements.delete(payout.id)
         continue
       }
-      if (settlesAt === undefined) this.taken.set(payout.id, Date.now() + SETTLE_MS)
+      if (settlesAt === undefined) this.settlements.set(payout.id, Date.now() + SETTLE_MS)
       await this.payouts.update(
         { id: payout.id, status: "processing" },
         {
@@ -196,7 +198,7 @@ export class PayoutsService {
       const { affected } = await manager.update(Payout, { id: payout.id, status: "processing" }, outcome)
       if (affected !== 1) return
       const settled = manager.create(Payout, { ...payout, ...outcome })
-      // Ledger accounts in one order everywhere: the installation's first, which all payouts share.
+      // Every transaction locks ledger accounts in the same order.
       if (fails) {
         await this.move(
           manager,
@@ -211,7 +213,7 @@ export class PayoutsService {
         await this.move(manager, settled, "payouts_in_transit", "fees", payout.fee, "payout.completed")
       }
       const action = settled.status
-      await this.outbox.tell(manager, "payment.pix", settled, toPayment(settled), [action], fails ? [action] : [])
+      await this.outbox.insert(manager, "payment.pix", settled, toPayment(settled), [action], fails ? [action] : [])
     })
   }
 
@@ -236,11 +238,11 @@ export class PayoutsService {
       created_at: new Date(epochMs),
       posted: true
     })
-    const ends = [
+    const entries = [
       { kind: credit, cents: amount },
       { kind: debit, cents: -amount }
     ]
-    for (const { cents, kind } of ends) {
+    for (const { cents, kind } of entries) {
       await manager.increment(LedgerAccount, { owner_id: payout.account_id, kind }, "balance", cents)
     }
   }
@@ -287,7 +289,7 @@ const toPayout = (payout: Payout) => ({
 
 const toPayment = (payout: Payout) => ({ ...toPayout(payout), object: "payment" })
 
-/** The same for ever: from the id's own digits. */
+/** Derived from the id, so that a retry gives the same value. */
 const endToEndId = (id: string): string => {
   const digits = id.replaceAll("-", "")
   return makeEndToEndId({

@@ -1,5 +1,5 @@
 /**
- * Idempotency keys: a key that is known is answered with what it names, whatever the body says.
+ * Idempotency keys: a used key is answered with its resource, whatever the body.
  */
 import {
   type CallHandler,
@@ -14,7 +14,7 @@ import { ApiException } from "./errors.ts"
 import type { ApiKey } from "./entities.ts"
 import type { Incoming, Reply } from "./http.ts"
 
-/** A service whose resources keys name. */
+/** A service that finds a resource by its idempotency key. */
 interface Replayable {
   readonly replay: (applicationId: string, idempotencyKey: string) => Promise<object | undefined>
 }
@@ -28,7 +28,7 @@ export const idempotencyKeyOf = ({ headers }: Incoming): string => {
   return key
 }
 
-/** Makes the interceptor of a controller whose service knows its keys: it runs before the body is validated. */
+/** An interceptor that answers replays from `service`. It runs before the body is validated. */
 export const ReplayFrom = (service: Type<Replayable>): Type<NestInterceptor> => {
   @Injectable()
   class ReplayInterceptor implements NestInterceptor {
@@ -38,10 +38,10 @@ export const ReplayFrom = (service: Type<Replayable>): Type<NestInterceptor> => 
       const request = context.switchToHttp().getRequest<Incoming & { readonly key: ApiKey }>()
       const key = idempotencyKeyOf(request)
       return from(this.resources.replay(request.key.application_id, key)).pipe(
-        switchMap((known) => {
-          if (known === undefined) return next.handle()
+        switchMap((existing) => {
+          if (existing === undefined) return next.handle()
           context.switchToHttp().getResponse<Reply>().setHeader("idempotent-replayed", "true")
-          return of(known)
+          return of(existing)
         })
       )
     }

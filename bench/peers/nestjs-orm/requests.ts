@@ -1,26 +1,26 @@
 /**
- * The request log: every request is recorded, its line written with others four times a second.
+ * The request log: a row for every request, inserted in batches four times a second.
  */
 import { Injectable, type NestMiddleware, type OnApplicationShutdown } from "@nestjs/common"
 import { InjectRepository } from "@nestjs/typeorm"
 import { randomUUID } from "node:crypto"
 import { Repository } from "typeorm"
-import { nextId } from "../fastify/guards.ts"
-import { ApiKey, RequestLine } from "./entities.ts"
+import { nextId } from "../fastify/ids.ts"
+import { ApiKey, RequestLogRow } from "./entities.ts"
 import type { Incoming, Reply } from "./http.ts"
 
 @Injectable()
 export class RequestLog implements OnApplicationShutdown {
-  private lines: Array<RequestLine> = []
+  private pending: Array<RequestLogRow> = []
   private readonly timer = setInterval(() => void this.flush().catch(() => {}), 250)
 
   constructor(
-    @InjectRepository(RequestLine) private readonly requests: Repository<RequestLine>,
+    @InjectRepository(RequestLogRow) private readonly requests: Repository<RequestLogRow>,
     @InjectRepository(ApiKey) private readonly keys: Repository<ApiKey>
   ) {}
 
-  write(line: RequestLine) {
-    this.lines.push(line)
+  append(row: RequestLogRow) {
+    this.pending.push(row)
   }
 
   async onApplicationShutdown() {
@@ -29,12 +29,12 @@ export class RequestLog implements OnApplicationShutdown {
   }
 
   private async flush() {
-    const batch = this.lines.splice(0, 1000)
+    const batch = this.pending.splice(0, 1000)
     if (batch.length === 0) return
     try {
       await this.requests.insert(batch)
     } catch (error) {
-      this.lines.unshift(...batch)
+      this.pending.unshift(...batch)
       throw error
     }
     const used = new Map(batch.flatMap(({ at, key_id }) => (key_id === null ? [] : [[key_id, at] as const])))
@@ -56,7 +56,7 @@ export class RequestLogMiddleware implements NestMiddleware {
     if (request.originalUrl.startsWith("/v1/")) {
       reply.on("finish", () => {
         const { epochMs, id } = nextId()
-        this.log.write({
+        this.log.append({
           id,
           request_id: request.requestId,
           key_id: request.key?.id ?? null,

@@ -1,5 +1,5 @@
 /**
- * Decorators of what class-validator does not know.
+ * Validation decorators that class-validator does not have.
  */
 import { parseDocument } from "@pix-payments/domain/Document"
 import type { RequestCode } from "@pix-payments/domain/ErrorCode"
@@ -9,7 +9,7 @@ import { isPrintable } from "@pix-payments/domain/Text"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import { ValidateBy, type ValidationArguments, type ValidationOptions } from "class-validator"
 
-/** The code of the contract that a failed check is answered with. */
+/** The error code of a failed check. */
 export const code = (name: RequestCode) => ({ context: { code: name } })
 
 export const IsPrintable = (options?: ValidationOptions) =>
@@ -23,10 +23,10 @@ export const IsInstant = () =>
 
 export const IsId = () => by("isId", (value) => typeof value === "string" && isUuid(value))
 
-/** A key of the type that the field beside it names. */
+/** The key has the form of `pix_key_type`. */
 export const IsPixKey = () => by("isPixKey", (value, args) => outcomeOf(value, args) !== "Malformed")
 
-/** One that is a document has its check digits. */
+/** A key that is a document has valid check digits. */
 export const IsPixKeyDocument = () =>
   by("isPixKeyDocument", (value, args) => outcomeOf(value, args) !== "InvalidDocument", code("INVALID_DOCUMENT"))
 

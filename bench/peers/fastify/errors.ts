@@ -1,24 +1,24 @@
 /**
- * What the peers on Fastify answer to a request that they refuse, and the pieces of their schemas.
+ * Error responses of the contract, and the code that a failed validation is answered with.
  */
 import { type ErrorCode, errorCodes, requestCodes } from "@pix-payments/domain/ErrorCode"
 import type { FastifyReply } from "fastify"
 
-/** A field that breaks a rule, as AJV tells it. */
-export interface Broken {
+/** A validation error of AJV. */
+export interface FieldError {
   readonly instancePath: string
   readonly keyword: string
   readonly params: Readonly<Record<string, unknown>>
 }
 
-export const refuse = (reply: FastifyReply, code: ErrorCode, details?: ReadonlyArray<string>) => {
+export const sendError = (reply: FastifyReply, code: ErrorCode, details?: ReadonlyArray<string>) => {
   const { message, status } = errorCodes[code]
   return reply.code(status).send(details === undefined ? { code, message } : { code, message, details })
 }
 
-/** The code that is answered first, with the fields that it is about. */
-export const refusalOf = (errors: ReadonlyArray<Broken>): { code: ErrorCode; details?: ReadonlyArray<string> } => {
-  // Of what is no object at all, no field can be named.
+/** The error code with the highest precedence, and its fields. */
+export const errorOf = (errors: ReadonlyArray<FieldError>): { code: ErrorCode; details?: ReadonlyArray<string> } => {
+  // A body that is not an object has no fields to list.
   if (errors.some(({ instancePath, keyword }) => instancePath === "" && keyword === "type")) {
     return { code: "VALIDATION_ERROR" }
   }
@@ -36,29 +36,4 @@ export const refusalOf = (errors: ReadonlyArray<Broken>): { code: ErrorCode; det
   })
   const code = requestCodes.find((candidate) => found.some((each) => each.code === candidate)) ?? "VALIDATION_ERROR"
   return { code, details: [...new Set(found.filter((each) => each.code === code).map(({ path }) => path))] }
-}
-
-// ---- schemas ----
-
-export const text = (minimum: number, maximum: number) => ({
-  type: "string",
-  minLength: minimum,
-  maxLength: maximum,
-  format: "printable"
-})
-
-export const optional = (schema: object) => ({ ...schema, nullable: true })
-
-export const string = { type: "string" }
-
-export const stringOrNull = { type: "string", nullable: true }
-
-export const errorSchema = {
-  type: "object",
-  properties: {
-    code: string,
-    message: string,
-    details: { type: "array", items: string },
-    charge_id: string
-  }
 }
