@@ -8,6 +8,7 @@
 const packages = [
   "packages/embedded-postgres",
   "packages/domain",
+  "packages/psp-double",
   "packages/api",
   "packages/client",
   "packages/client-effect",
@@ -70,6 +71,12 @@ export default {
       severity: "error",
       from: { path: "^packages/[^/]+/src/" },
       to: { path: "^packages/[^/]+/test/" }
+    },
+    {
+      name: "the service imports the double of a provider",
+      severity: "error",
+      from: { path: "^packages/[^/]+/src/", pathNot: "^packages/psp-double/" },
+      to: { path: "^packages/psp-double/" }
     },
     ...upward(
       "packages",

@@ -1,0 +1,120 @@
+/**
+ * What goes wrong, and when: by chance from a seed, or once on demand.
+ *
+ * Guarantees
+ * - Pure. Whether a request fails depends on the seed, its method and path, and how often these came before; not on what
+ *   other requests do meanwhile.
+ * - A fault is drawn only where it can show.
+ */
+import { chanceOf } from "./Random.ts"
+
+export const REQUEST_FAULTS = [
+  /** The connection is cut before anything is done. */
+  "dropped-before",
+  /** 429 with `Retry-After`; nothing is done. */
+  "too-many-requests",
+  /** 401: every token is revoked; nothing is done. */
+  "expired-token",
+  /** A taken txid is answered 409, whatever the profile's rule. */
+  "taken-txid-conflict",
+  /** A taken txid is updated in silence, whatever the profile's rule. */
+  "taken-txid-update",
+  /** Done, then the connection is cut. */
+  "dropped-after",
+  /** Done, then 500. */
+  "error-after",
+  /** Done, then the HTML of a gateway. */
+  "html",
+  /** Done, then no answer ever. */
+  "hang",
+  /** Done, and answered late. */
+  "slow",
+  /** Done, and 200 instead of 201. */
+  "ok-for-created",
+  /** Done; what it settles is reported before the answer. */
+  "hook-before-answer",
+  /** A problem's `status` as text. */
+  "status-as-text",
+  /** A Pix's `devolucoes` as the object of the published example instead of a list. */
+  "returns-as-object"
+] as const
+export type RequestFault = (typeof REQUEST_FAULTS)[number]
+
+export const HOOK_FAULTS = ["hook-twice", "hook-late", "hook-never"] as const
+export type HookFault = (typeof HOOK_FAULTS)[number]
+
+export type Fault = RequestFault | HookFault
+export type Rates = Readonly<Partial<Record<Fault, number>>>
+
+export interface Faults {
+  readonly ofRequest: (method: string, path: string) => RequestFault | undefined
+  /** `name` identifies the fact that the hook reports. */
+  readonly ofHook: (name: string) => HookFault | undefined
+  /** The next request that matches, or the next hook, has this fault. */
+  readonly once: (fault: Fault, match?: { readonly method?: string; readonly path?: RegExp }) => void
+  /** Replaces the chances; `{}` ends the storm. */
+  readonly setRates: (rates: Rates) => void
+  readonly counts: ReadonlyMap<Fault, number>
+}
+
+export const makeFaults = (seed: number, initial: Rates = {}): Faults => {
+  let rates = initial
+  const seen = new Map<string, number>()
+  const counts = new Map<Fault, number>()
+  const planned: Array<{ readonly fault: Fault; readonly applies: (method: string, path: string) => boolean }> = []
+
+  const count = <F extends Fault>(fault: F): F => {
+    counts.set(fault, (counts.get(fault) ?? 0) + 1)
+    return fault
+  }
+
+  const draw = <F extends Fault>(kinds: ReadonlyArray<F>, method: string, path: string): F | undefined => {
+    const name = `${method} ${path}`
+    const nth = seen.get(name) ?? 0
+    seen.set(name, nth + 1)
+    const plan = planned.findIndex(
+      ({ fault, applies }) => (kinds as ReadonlyArray<Fault>).includes(fault) && applies(method, path)
+    )
+    if (plan >= 0) return count(planned.splice(plan, 1)[0]!.fault as F)
+    const drawn = kinds.find(
+      (kind) => canShow(kind, method, path) && chanceOf(`${seed}|${name}|${nth}|${kind}`) < (rates[kind] ?? 0)
+    )
+    return drawn === undefined ? undefined : count(drawn)
+  }
+
+  return {
+    ofRequest: (method, path) => draw(REQUEST_FAULTS, method, path),
+    ofHook: (name) => draw(HOOK_FAULTS, "HOOK", name),
+    once: (fault, match) => {
+      planned.push({
+        fault,
+        applies: (method, path) =>
+          (match?.method === undefined || match.method === method) &&
+          (match?.path === undefined || match.path.test(path)) &&
+          canShow(fault, method, path)
+      })
+    },
+    setRates: (next) => {
+      rates = next
+    },
+    counts
+  }
+}
+
+const canShow = (fault: Fault, method: string, path: string): boolean => {
+  switch (fault) {
+    case "expired-token":
+      return !path.endsWith("/oauth/token")
+    case "taken-txid-conflict":
+    case "taken-txid-update":
+      return method === "PUT" && /\/cob\/[^/]+$/.test(path)
+    case "ok-for-created":
+      return method === "PUT" || path.endsWith("/cob")
+    case "hook-before-answer":
+      return method === "PUT" && /\/devolucao\/|\/gn\/pix\//.test(path)
+    case "returns-as-object":
+      return method === "GET" && /\/(pix|cob)(\/|$)/.test(path)
+    default:
+      return true
+  }
+}

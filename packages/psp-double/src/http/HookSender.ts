@@ -1,0 +1,64 @@
+/** Sends hooks over TLS, with the provider's certificate or without one. */
+import { request } from "node:https"
+import type { Identity } from "../Certificates.ts"
+
+export type HookOutcome =
+  | { readonly _tag: "Answered"; readonly status: number }
+  | { readonly _tag: "Failed"; readonly reason: string }
+
+export interface HookSender {
+  readonly post: (url: string, body: unknown, certificate: "with" | "without") => Promise<HookOutcome>
+  /**
+   * Efí's check before it registers a URL: a caller without certificate is refused, one with it is answered 2xx.
+   * Undefined where all is well, else why not, in Efí's words. The body of the check is undocumented; it is what
+   * receivers in the field expect.
+   */
+  readonly probe: (url: string) => Promise<string | undefined>
+}
+
+export const makeHookSender = (options: {
+  readonly identity: Identity
+  /** Who may have issued the receiver's certificate. */
+  readonly trusted: ReadonlyArray<string>
+  readonly timeoutMs: number
+}): HookSender => {
+  const { identity, trusted, timeoutMs } = options
+
+  const post: HookSender["post"] = (url, body, certificate) =>
+    new Promise((resolve) => {
+      const bytes = JSON.stringify(body)
+      const sent = request(url, {
+        method: "POST",
+        ca: [...trusted],
+        agent: false,
+        timeout: timeoutMs,
+        headers: { "content-type": "application/json", "content-length": Buffer.byteLength(bytes) },
+        ...(certificate === "with" && { cert: identity.cert, key: identity.key })
+      })
+      sent.on("timeout", () => sent.destroy(new Error("timeout")))
+      sent.on("error", ({ message }) => resolve({ _tag: "Failed", reason: message }))
+      sent.on("response", (response) => {
+        response.resume()
+        response.on("end", () => resolve({ _tag: "Answered", status: response.statusCode ?? 0 }))
+        response.on("error", ({ message }) => resolve({ _tag: "Failed", reason: message }))
+      })
+      sent.end(bytes)
+    })
+
+  return {
+    post,
+    probe: async (url) => {
+      const body = { evento: "teste_webhook" }
+      const stranger = await post(url, body, "without")
+      if (stranger._tag === "Answered" && stranger.status < 400) {
+        return "A autenticação de TLS mútuo não está configurada na URL informada"
+      }
+      const own = await post(url, body, "with")
+      if (own._tag === "Failed") return `A requisição na URL informada falhou com o erro: ${own.reason}`
+      return isDelivered(own) ? undefined : `A URL informada respondeu com o código HTTP ${own.status}`
+    }
+  }
+}
+
+export const isDelivered = (outcome: HookOutcome): boolean =>
+  outcome._tag === "Answered" && outcome.status >= 200 && outcome.status < 300

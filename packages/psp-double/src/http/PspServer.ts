@@ -1,0 +1,239 @@
+/**
+ * The API on a listener that demands a client certificate, with faults, and the hooks that follow from it.
+ *
+ * Guarantees
+ * - A caller without a certificate of the authority does not complete the handshake, the token endpoint included.
+ * - A fault of the kind "done, then …" comes after the state has changed.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { createServer } from "node:https"
+import type { AddressInfo } from "node:net"
+import type { TLSSocket } from "node:tls"
+import type { Identity } from "../Certificates.ts"
+import type { Faults, RequestFault } from "../Faults.ts"
+import type { Hook, HookQueue } from "../HookQueue.ts"
+import type { Profile } from "../Profile.ts"
+import type { Provider } from "../provider/Provider.ts"
+import type { Answer } from "./Answer.ts"
+import type { Api, ApiRequest } from "./Api.ts"
+import { type HookOutcome, type HookSender, isDelivered } from "./HookSender.ts"
+import type { Overrides } from "./Routes.ts"
+import { spoil, tooManyRequests } from "./Spoiling.ts"
+import type { Tokens } from "./Tokens.ts"
+import { hookView } from "./Views.ts"
+
+export interface Exchange {
+  readonly atMs: number
+  readonly method: string
+  readonly path: string
+  /** Common name of the caller's certificate. */
+  readonly caller: string
+  /** What was answered; undefined where nothing was. */
+  readonly status: number | undefined
+  readonly fault: RequestFault | undefined
+  /** Whether the answer was spoiled on purpose. */
+  readonly spoiled: boolean
+}
+
+export interface SentHook {
+  readonly atMs: number
+  readonly url: string
+  readonly body: { readonly pix: ReadonlyArray<unknown> }
+  readonly attempt: number
+  readonly outcome: HookOutcome
+}
+
+export interface PspServer {
+  readonly port: number
+  readonly exchanges: ReadonlyArray<Exchange>
+  readonly hooks: ReadonlyArray<SentHook>
+  /** Lets happen what is due by the clock, and waits until hooks that are due have been answered. */
+  readonly settle: () => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+export interface PspServerOptions {
+  readonly host: string
+  readonly port: number
+  readonly identity: Identity
+  readonly now: () => number
+  readonly profile: Profile
+  readonly provider: Provider
+  readonly api: Api
+  readonly tokens: Tokens
+  readonly faults: Faults
+  readonly queue: HookQueue
+  readonly sender: HookSender
+  readonly slowMs: number
+  readonly retryAfterSeconds: number
+}
+
+/** How many exchanges and hooks are kept for reading. */
+const KEPT = 10_000
+
+export const startServer = async (options: PspServerOptions): Promise<PspServer> => {
+  const { now, profile, provider, api, faults, queue, sender } = options
+  const exchanges: Array<Exchange> = []
+  const hooks: Array<SentHook> = []
+  const inFlight = new Set<Promise<void>>()
+  let facts = 0
+  let timer: NodeJS.Timeout | undefined
+  let isScheduled = false
+  let isClosed = false
+
+  const deliver = async (hook: Hook): Promise<void> => {
+    const body = { pix: hook.pix }
+    const outcome = await sender.post(`${hook.url}/pix`, body, "with")
+    keep(hooks, { atMs: now(), url: hook.url, body, attempt: hook.attempt, outcome })
+    if (!isDelivered(outcome)) queue.failed(hook)
+  }
+
+  /** Settles what is due, hands reports to the queue, and sends what the queue lets go. */
+  const pump = (): void => {
+    if (isClosed) return
+    clearTimeout(timer)
+    provider.settleDue()
+    for (const notification of provider.takeNotifications()) {
+      const url = provider.webhookUrl(notification.key)
+      if (url === undefined) continue
+      const pix: unknown = JSON.parse(JSON.stringify(hookView(profile, notification)))
+      api.checkHook({ pix: [pix] })
+      queue.add(`${++facts}`, url, pix)
+    }
+    for (const hook of queue.takeDue()) {
+      const sending = deliver(hook).finally(() => {
+        inFlight.delete(sending)
+        schedule()
+      })
+      inFlight.add(sending)
+    }
+    const next = Math.min(provider.nextDueAtMs() ?? Infinity, queue.nextDueAtMs() ?? Infinity)
+    if (next < Infinity) timer = setTimeout(pump, Math.min(Math.max(0, next - now()), 2 ** 31 - 1)).unref()
+  }
+
+  const schedule = () => {
+    if (isScheduled) return
+    isScheduled = true
+    setImmediate(() => {
+      isScheduled = false
+      pump()
+    })
+  }
+  provider.onActivity(schedule)
+
+  const settle = async () => {
+    do {
+      pump()
+      await Promise.all(inFlight)
+    } while (inFlight.size > 0 || (queue.nextDueAtMs() ?? Infinity) <= now())
+  }
+
+  /** Takes a webhook back that does not stand Efí's check. */
+  const probed = async (request: ApiRequest, answer: Answer, before: string | undefined): Promise<Answer> => {
+    const key = webhookKeyOf(request, profile)
+    if (key === undefined || answer.status >= 300 || request.headers["x-skip-mtls-checking"] === "true") return answer
+    const reason = await sender.probe(provider.webhookUrl(key)!)
+    if (reason === undefined) return answer
+    provider.webhooks.delete(key)
+    if (before !== undefined) provider.webhooks.put(key, before)
+    return profile.refusal({ _tag: "WebhookRejected", reason }, "put /webhook/{chave}")
+  }
+
+  const respond = async (request: ApiRequest, fault: RequestFault | undefined): Promise<Answer | undefined> => {
+    if (fault === "dropped-before") return undefined
+    if (fault === "too-many-requests") return tooManyRequests(options.retryAfterSeconds)
+    if (fault === "expired-token") options.tokens.revokeAll()
+    const before = provider.webhookUrl(webhookKeyOf(request, profile) ?? "")
+    const given = api.handle(request, overridesOf(fault))
+    const answer = profile.probesWebhooks ? await probed(request, given, before) : given
+    if (fault === "hook-before-answer") await settle()
+    if (fault === "slow") await new Promise((resolve) => setTimeout(resolve, options.slowMs))
+    return fault === "dropped-after" || fault === "hang" ? undefined : spoil(fault, answer, profile)
+  }
+
+  const onRequest = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+    const request = await read(incoming)
+    const fault = faults.ofRequest(request.method, request.path)
+    const answer = await respond(request, fault)
+    keep(exchanges, {
+      atMs: now(),
+      method: request.method,
+      path: request.path,
+      caller: String((incoming.socket as TLSSocket).getPeerCertificate().subject?.CN ?? ""),
+      status: answer?.status,
+      fault,
+      spoiled: fault !== undefined && fault !== "slow" && fault !== "expired-token"
+    })
+    if (fault === "hang") return
+    if (answer === undefined) {
+      incoming.socket.destroy()
+      return
+    }
+    outgoing.writeHead(answer.status, answer.headers)
+    outgoing.end(answer.body)
+  }
+
+  const server = createServer(
+    {
+      key: options.identity.key,
+      cert: options.identity.cert,
+      ca: options.identity.ca,
+      requestCert: true,
+      rejectUnauthorized: true,
+      minVersion: "TLSv1.2"
+    },
+    (incoming, outgoing) => {
+      onRequest(incoming, outgoing).catch((cause: unknown) => {
+        outgoing.writeHead(500, { "content-type": "text/plain" }).end(`The double failed: ${String(cause)}`)
+      })
+    }
+  )
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject)
+    server.listen(options.port, options.host, resolve)
+  })
+
+  return {
+    port: (server.address() as AddressInfo).port,
+    exchanges,
+    hooks,
+    settle,
+    close: async () => {
+      isClosed = true
+      clearTimeout(timer)
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      server.closeAllConnections()
+      await closed
+      await Promise.all(inFlight)
+    }
+  }
+}
+
+const overridesOf = (fault: RequestFault | undefined): Partial<Overrides> | undefined => {
+  if (fault === "taken-txid-conflict") return { takenTxid: "conflict" }
+  return fault === "taken-txid-update" ? { takenTxid: "updates" } : undefined
+}
+
+const webhookKeyOf = ({ method, path }: ApiRequest, { basePath }: Profile): string | undefined => {
+  const prefix = `${basePath}/webhook/`
+  return method === "PUT" && path.startsWith(prefix) ? decodeURIComponent(path.slice(prefix.length)) : undefined
+}
+
+const read = async (incoming: IncomingMessage): Promise<ApiRequest> => {
+  const chunks: Array<Buffer> = []
+  for await (const chunk of incoming) chunks.push(chunk as Buffer)
+  const url = new URL(incoming.url ?? "/", "https://double")
+  const headers = Object.entries(incoming.headers).map(([name, value]) => [name, value?.toString()])
+  return {
+    method: incoming.method ?? "GET",
+    path: url.pathname,
+    query: Object.fromEntries(url.searchParams),
+    headers: Object.fromEntries(headers),
+    body: Buffer.concat(chunks).toString("utf8")
+  }
+}
+
+const keep = <A>(list: Array<A>, item: A): void => {
+  list.push(item)
+  if (list.length > KEPT) list.shift()
+}

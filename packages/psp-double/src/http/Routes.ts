@@ -1,0 +1,68 @@
+/** A handler for each operation, and what handlers of several providers share: amounts, ranges, pages. */
+import { parseInstant } from "@pix-payments/domain/Instant"
+import * as Result from "effect/Result"
+import type { Page, PageRequest, Range } from "../provider/Page.ts"
+import type { Refusal } from "../provider/Refusal.ts"
+import type { Answer } from "./Answer.ts"
+
+export interface Input {
+  readonly params: Readonly<Record<string, string>>
+  /** As the types that the document gives them. */
+  readonly query: Readonly<Record<string, unknown>>
+  /** Valid by the document. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- the document has checked it
+  readonly body: any
+}
+
+export interface Overrides {
+  readonly takenTxid: "conflict" | "updates"
+}
+
+export type Handler = (input: Input, overrides: Overrides) => Result.Result<Answer, Refusal>
+
+/** By operation: `put /v2/cob/{txid}`. */
+export type Routes = Readonly<Record<string, Handler>>
+
+/** `"12.34"` is 1234. */
+export const centsOf = (reais: string): number => Number(reais.replace(".", ""))
+
+export const documentOf = (person: { readonly cpf?: string; readonly cnpj?: string }): string | undefined =>
+  person.cpf ?? person.cnpj
+
+export const rangeOf = ({ query }: Input): Result.Result<Range, Refusal> => {
+  const fromMs = parseInstant(String(query["inicio"]))
+  const toMs = parseInstant(String(query["fim"]))
+  if (fromMs === undefined || toMs === undefined) {
+    return Result.fail({ _tag: "InvalidValue", property: "inicio, fim", reason: "não respeita o schema" })
+  }
+  if (toMs < fromMs) {
+    return Result.fail({ _tag: "InvalidValue", property: "fim", reason: "deve ser maior ou igual ao campo inicio" })
+  }
+  if (query["cpf"] !== undefined && query["cnpj"] !== undefined) {
+    return Result.fail({ _tag: "InvalidValue", property: "cpf, cnpj", reason: "ambos estão preenchidos" })
+  }
+  return Result.succeed({ fromMs, toMs })
+}
+
+export const pageRequestOf = ({ query }: Input, newestFirst: boolean): PageRequest => ({
+  page: Number(query["paginacao.paginaAtual"]),
+  size: Number(query["paginacao.itensPorPagina"]),
+  newestFirst
+})
+
+/** What a list says of the question: its filters as they came, and the page. */
+export const parametrosOf = ({ query }: Input, page: Page<unknown>) => {
+  const filters = Object.entries(query).filter(([name]) => !name.startsWith("paginacao."))
+  return {
+    ...Object.fromEntries(filters),
+    paginacao: {
+      paginaAtual: page.page,
+      itensPorPagina: page.size,
+      quantidadeDePaginas: page.pages,
+      quantidadeTotalDeItens: page.total
+    }
+  }
+}
+
+/** Whether a filter that was asked for holds; one that was not always does. */
+export const matches = (asked: unknown, value: unknown): boolean => asked === undefined || asked === value

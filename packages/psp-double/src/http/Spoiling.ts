@@ -1,0 +1,41 @@
+/** What a fault makes of an answer. */
+import type { RequestFault } from "../Faults.ts"
+import type { Profile } from "../Profile.ts"
+import { type Answer, efiError, problem } from "./Answer.ts"
+
+export const tooManyRequests = (retryAfterSeconds: number): Answer => {
+  const { status, headers, body } = problem(
+    429,
+    "BaldeFichasVazio",
+    "Too Many Requests",
+    "O limite de requisições foi atingido."
+  )
+  return { status, body, headers: { ...headers, "retry-after": `${retryAfterSeconds}`, "bucket-size": "0" } }
+}
+
+/** The answer as the fault leaves it; the same answer where the fault has no part in it. */
+export const spoil = (fault: RequestFault | undefined, answer: Answer, { name }: Profile): Answer => {
+  switch (fault) {
+    case "error-after":
+      return name === "efi"
+        ? efiError(500, "erro_aplicacao", "Ocorreu um erro na aplicação")
+        : problem(500, "ErroInternoDoServidor", "Erro interno", "Condição inesperada ao processar requisição.")
+    case "html":
+      return {
+        status: 502,
+        headers: { "content-type": "text/html" },
+        body: "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
+      }
+    case "ok-for-created":
+      return answer.status === 201 ? { ...answer, status: 200 } : answer
+    case "status-as-text":
+      return rewrite(answer, (field, value) => (field === "status" && typeof value === "number" ? `${value}` : value))
+    case "returns-as-object":
+      return rewrite(answer, (field, value) => (field === "devolucoes" && Array.isArray(value) ? value[0] : value))
+    default:
+      return answer
+  }
+}
+
+const rewrite = (answer: Answer, replace: (field: string, value: unknown) => unknown): Answer =>
+  answer.body === undefined ? answer : { ...answer, body: JSON.stringify(JSON.parse(answer.body), replace) }

@@ -1,0 +1,137 @@
+/**
+ * Pix sent. The central bank's API has none: the words are Efí's.
+ *
+ * Guarantees
+ * - A payout takes its money when it is accepted, and gives it back if it fails.
+ * - An id names one payout for good, whatever became of it.
+ */
+import * as Result from "effect/Result"
+import { isWithin, type Page, type PageRequest, pageOf, type Range } from "./Page.ts"
+import type { Refusal } from "./Refusal.ts"
+import {
+  type Fate,
+  type Payee,
+  type Payout,
+  type PayoutError,
+  spendableCents,
+  type State,
+  transferId
+} from "./State.ts"
+
+export interface PayoutOrder {
+  readonly cents: number
+  readonly payerKey: string
+  readonly payerInfo?: string
+  readonly payee: Payee
+}
+
+/** What the key directory knows of a payee's key. A key that nobody described is accepted. */
+export type KnownPayee =
+  | { readonly _tag: "Owner"; readonly document: string }
+  | { readonly _tag: "NotFound" }
+  | { readonly _tag: "Denied" }
+
+export interface Payouts {
+  readonly send: (id: string, order: PayoutOrder) => Result.Result<Payout, Refusal>
+  readonly get: (id: string) => Result.Result<Payout, Refusal>
+  readonly getByEndToEndId: (endToEndId: string) => Result.Result<Payout, Refusal>
+  readonly list: (range: Range, filter: (payout: Payout) => boolean, page: PageRequest) => Page<Payout>
+  readonly describePayee: (key: string, payee: KnownPayee) => void
+  /** Ends a payout that is in process; one that has ended stays as it is. */
+  readonly settle: (id: string, outcome: { readonly error?: PayoutError }) => Result.Result<Payout, Refusal>
+  /** The payee's bank sends money back. */
+  readonly receiveReturn: (id: string, cents: number) => Result.Result<Payout, Refusal>
+}
+
+export const NO_FUNDS: PayoutError = {
+  code: "AM04",
+  origin: "PSP do usuário pagador",
+  reason: "Saldo insuficiente para realizar o pagamento"
+}
+
+export const makePayouts = (state: State): Payouts => {
+  const payees = new Map<string, KnownPayee>()
+
+  const find = (id: string): Result.Result<Payout, Refusal> => {
+    const payout = state.payouts.get(id)
+    return payout === undefined ? Result.fail({ _tag: "PayoutNotFound", by: "idEnvio" }) : Result.succeed(payout)
+  }
+
+  const settle: Payouts["settle"] = (id, { error }) =>
+    Result.map(find(id), (payout) => {
+      if (payout.status !== "EM_PROCESSAMENTO") return payout
+      if (error !== undefined) state.balanceCents += payout.cents
+      payout.status = error === undefined ? "REALIZADO" : "NAO_REALIZADO"
+      payout.settledAtMs = error === undefined ? state.now() : undefined
+      payout.error = error
+      state.notify({ _tag: "PayoutSettled", key: payout.payerKey, payout: { ...payout } })
+      return payout
+    })
+
+  const check = ({ cents, payerKey, payee }: PayoutOrder): Refusal | undefined => {
+    if (!state.settings.keys.includes(payerKey)) return { _tag: "KeyNotOurs", key: payerKey }
+    if (cents <= 0) return { _tag: "InvalidValue", property: "valor", reason: "deve ser maior que zero" }
+    const known = "key" in payee ? payees.get(payee.key) : undefined
+    if (known?._tag === "NotFound") return { _tag: "PayeeNotFound" }
+    if (known?._tag === "Denied") return { _tag: "PayoutDenied" }
+    const expected = "key" in payee ? payee.document : undefined
+    if (known?._tag === "Owner" && expected !== undefined && expected !== known.document) {
+      return { _tag: "PayeeDocumentDiffers" }
+    }
+    return undefined
+  }
+
+  return {
+    send: (id, order) => {
+      if (state.payouts.has(id)) return Result.fail({ _tag: "PayoutIdTaken" })
+      const refusal = check(order)
+      if (refusal !== undefined) return Result.fail(refusal)
+      const payout: Payout = {
+        id,
+        endToEndId: transferId(state, "E"),
+        cents: order.cents,
+        payerKey: order.payerKey,
+        payerInfo: order.payerInfo,
+        payee: order.payee,
+        requestedAtMs: state.now(),
+        settledAtMs: undefined,
+        status: "EM_PROCESSAMENTO",
+        error: undefined,
+        returned: []
+      }
+      const fate: Fate<PayoutError> =
+        order.cents > spendableCents(state)
+          ? { _tag: "Failed", afterMs: 0, with: NO_FUNDS }
+          : state.settings.payoutFate(payout)
+      state.payouts.set(id, payout)
+      state.balanceCents -= payout.cents
+      if (fate._tag === "Done") state.after(fate.afterMs, () => settle(id, {}))
+      if (fate._tag === "Failed") state.after(fate.afterMs, () => settle(id, { error: fate.with }))
+      return Result.succeed(payout)
+    },
+    get: find,
+    getByEndToEndId: (endToEndId) => {
+      const payout = [...state.payouts.values()].find((other) => other.endToEndId === endToEndId)
+      return payout === undefined ? Result.fail({ _tag: "PayoutNotFound", by: "e2eId" }) : Result.succeed(payout)
+    },
+    list: (range, filter, page) =>
+      pageOf(
+        [...state.payouts.values()].filter((payout) => isWithin(range, payout.requestedAtMs) && filter(payout)),
+        page
+      ),
+    describePayee: (key, payee) => {
+      payees.set(key, payee)
+    },
+    settle,
+    receiveReturn: (id, cents) =>
+      Result.flatMap(find(id), (payout): Result.Result<Payout, Refusal> => {
+        const before = payout.returned.reduce((sum, { cents: earlier }) => sum + earlier, 0)
+        if (payout.status !== "REALIZADO" || cents <= 0 || before + cents > payout.cents) {
+          return Result.fail({ _tag: "ReturnExceedsPix" })
+        }
+        payout.returned = [...payout.returned, { rtrId: transferId(state, "D"), cents, atMs: state.now() }]
+        state.balanceCents += cents
+        return Result.succeed(payout)
+      })
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * Pix received and their returns (devoluções).
+ *
+ * Guarantees
+ * - A return takes its money from the balance when it is ordered, and gives it back if it fails.
+ * - Returns that did not fail never add up to more than the Pix.
+ * - A payment needs no cob: money arrives for a paid, removed or unknown txid and for the bare key too.
+ */
+import * as Result from "effect/Result"
+import { alphanumeric } from "../Random.ts"
+import { isWithin, type Page, type PageRequest, pageOf, type Range } from "./Page.ts"
+import type { Refusal } from "./Refusal.ts"
+import {
+  type Fate,
+  type Person,
+  type PixReturn,
+  type ReceivedPix,
+  type ReturnNature,
+  spendableCents,
+  type State,
+  transferId
+} from "./State.ts"
+import { termsOf } from "./Cobs.ts"
+
+export interface Payment {
+  readonly key: string
+  readonly cents: number
+  readonly txid?: string
+  readonly payer?: Person
+  readonly payerInfo?: string
+}
+
+export interface ReturnOrder {
+  readonly cents: number
+  readonly nature?: ReturnNature
+  readonly description?: string
+}
+
+export interface Receipts {
+  /** Somebody pays; nothing is checked. */
+  readonly receive: (payment: Payment) => ReceivedPix
+  /** Somebody pays a cob: its amount to its key, unless said otherwise. */
+  readonly payCob: (txid: string, payment?: Partial<Payment>) => Result.Result<ReceivedPix, Refusal>
+  readonly get: (endToEndId: string) => Result.Result<ReceivedPix, Refusal>
+  readonly ofTxid: (txid: string) => ReadonlyArray<ReceivedPix>
+  readonly list: (range: Range, filter: (pix: ReceivedPix) => boolean, page: PageRequest) => Page<ReceivedPix>
+  readonly orderReturn: (endToEndId: string, id: string, order: ReturnOrder) => Result.Result<PixReturn, Refusal>
+  readonly getReturn: (endToEndId: string, id: string) => Result.Result<PixReturn, Refusal>
+  /** Ends a return that is in process; one that has ended stays as it is. */
+  readonly settleReturn: (
+    endToEndId: string,
+    id: string,
+    outcome: { readonly failedBecause?: string }
+  ) => Result.Result<PixReturn, Refusal>
+  /** Money that the MED takes back, as a return that the owner did not order. */
+  readonly takeBack: (endToEndId: string, cents: number) => Result.Result<PixReturn | undefined, Refusal>
+}
+
+const RETURN_WINDOW_MS = 90 * 24 * 3_600_000
+const SOMEBODY: Person = { name: "Fulano de Tal", document: "52998224725" }
+
+/** What of a Pix is not returned, nor about to be. */
+export const returnableCents = (pix: ReceivedPix): number =>
+  pix.cents - pix.returns.reduce((sum, { status, cents }) => (status === "NAO_REALIZADO" ? sum : sum + cents), 0)
+
+export const makeReceipts = (state: State): Receipts => {
+  const find = (endToEndId: string): Result.Result<ReceivedPix, Refusal> => {
+    const pix = state.pix.get(endToEndId)
+    return pix === undefined ? Result.fail({ _tag: "PixNotFound" }) : Result.succeed(pix)
+  }
+
+  const findReturn = (endToEndId: string, id: string): Result.Result<PixReturn, Refusal> =>
+    Result.flatMap(find(endToEndId), (pix) => {
+      const found = pix.returns.find((other) => other.id === id)
+      return found === undefined ? Result.fail({ _tag: "ReturnNotFound" } as const) : Result.succeed(found)
+    })
+
+  /** Only Pix with a txid are reported (API Pix, `PUT /webhook/{chave}`). */
+  const report = (_tag: "PixReceived" | "ReturnSettled", pix: ReceivedPix) => {
+    if (pix.txid !== undefined) state.notify({ _tag, key: pix.key, pix: { ...pix } })
+  }
+
+  const receive: Receipts["receive"] = ({ key, cents, txid, payer, payerInfo }) => {
+    const pix: ReceivedPix = {
+      endToEndId: transferId(state, "E"),
+      txid,
+      key,
+      cents,
+      atMs: state.now(),
+      payer: payer ?? SOMEBODY,
+      payerInfo,
+      returns: []
+    }
+    state.pix.set(pix.endToEndId, pix)
+    state.balanceCents += cents
+    const cob = txid === undefined ? undefined : state.cobs.get(txid)
+    if (cob?.status === "ATIVA") cob.status = "CONCLUIDA"
+    report("PixReceived", pix)
+    return pix
+  }
+
+  const replace = (pix: ReceivedPix, changed: PixReturn): PixReturn => {
+    pix.returns = pix.returns.map((other) => (other.id === changed.id ? changed : other))
+    return changed
+  }
+
+  const settleReturn: Receipts["settleReturn"] = (endToEndId, id, { failedBecause }) =>
+    Result.flatMap(find(endToEndId), (pix) =>
+      Result.map(findReturn(endToEndId, id), (found) => {
+        if (found.status !== "EM_PROCESSAMENTO") return found
+        if (failedBecause !== undefined) state.balanceCents += found.cents
+        const settled = replace(pix, {
+          ...found,
+          status: failedBecause === undefined ? "DEVOLVIDO" : "NAO_REALIZADO",
+          settledAtMs: failedBecause === undefined ? state.now() : undefined,
+          reason: failedBecause
+        })
+        report("ReturnSettled", pix)
+        return settled
+      })
+    )
+
+  const order = (pix: ReceivedPix, id: string, { cents, nature, description }: ReturnOrder): PixReturn => {
+    const ordered: PixReturn = {
+      id,
+      rtrId: transferId(state, "D"),
+      cents,
+      nature: nature ?? "ORIGINAL",
+      description,
+      requestedAtMs: state.now(),
+      settledAtMs: undefined,
+      status: "EM_PROCESSAMENTO",
+      reason: undefined
+    }
+    pix.returns = [...pix.returns, ordered]
+    state.balanceCents -= cents
+    return ordered
+  }
+
+  return {
+    receive,
+    payCob: (txid, payment) => {
+      const cob = state.cobs.get(txid)
+      if (cob === undefined) return Result.fail({ _tag: "CobNotFound" })
+      const { key, cents } = termsOf(cob)
+      return Result.succeed(receive({ key, cents, txid, ...payment }))
+    },
+    get: find,
+    ofTxid: (txid) => [...state.pix.values()].filter((pix) => pix.txid === txid),
+    list: (range, filter, page) =>
+      pageOf(
+        [...state.pix.values()].filter((pix) => isWithin(range, pix.atMs) && filter(pix)),
+        page
+      ),
+    orderReturn: (endToEndId, id, returnOrder) =>
+      Result.flatMap(find(endToEndId), (pix): Result.Result<PixReturn, Refusal> => {
+        const { cents } = returnOrder
+        if (pix.returns.some((other) => other.id === id)) return Result.fail({ _tag: "ReturnIdTaken" })
+        if (cents <= 0) {
+          return Result.fail({ _tag: "InvalidValue", property: "devolucao.valor", reason: "deve ser maior que zero" })
+        }
+        if (cents > returnableCents(pix)) return Result.fail({ _tag: "ReturnExceedsPix" })
+        if (state.now() - pix.atMs > RETURN_WINDOW_MS) return Result.fail({ _tag: "ReturnWindowClosed" })
+        const fate: Fate<string> =
+          cents > spendableCents(state)
+            ? { _tag: "Failed", afterMs: 0, with: "Saldo insuficiente para realizar a devolução." }
+            : state.settings.returnFate({ pix, cents })
+        const ordered = order(pix, id, returnOrder)
+        if (fate._tag === "Done") state.after(fate.afterMs, () => settleReturn(endToEndId, id, {}))
+        if (fate._tag === "Failed") {
+          state.after(fate.afterMs, () => settleReturn(endToEndId, id, { failedBecause: fate.with }))
+        }
+        return Result.succeed(ordered)
+      }),
+    getReturn: findReturn,
+    settleReturn,
+    takeBack: (endToEndId, cents) =>
+      Result.flatMap(find(endToEndId), (pix) => {
+        const taken = Math.min(cents, returnableCents(pix), Math.max(0, state.balanceCents))
+        if (taken === 0) return Result.succeed(undefined)
+        const { id } = order(pix, alphanumeric(state.random, 32), { cents: taken, nature: "MED_FRAUDE" })
+        return settleReturn(endToEndId, id, {})
+      })
+  }
+}

@@ -1,0 +1,25 @@
+/** Why the provider does not do what it is asked. A profile turns each into its own answer. */
+export type Refusal =
+  | { readonly _tag: "CobNotFound" }
+  | { readonly _tag: "CobNotActive" }
+  | { readonly _tag: "TxidTaken" }
+  /** Removal together with other changes. */
+  | { readonly _tag: "RemovalNotAlone" }
+  | { readonly _tag: "KeyNotOurs"; readonly key: string }
+  | { readonly _tag: "InvalidValue"; readonly property: string; readonly reason: string }
+  | { readonly _tag: "PixNotFound" }
+  | { readonly _tag: "ReturnNotFound" }
+  | { readonly _tag: "ReturnIdTaken" }
+  | { readonly _tag: "ReturnExceedsPix" }
+  | { readonly _tag: "ReturnWindowClosed" }
+  | { readonly _tag: "WebhookNotFound" }
+  /** Why a URL cannot be registered, in the provider's words. */
+  | { readonly _tag: "WebhookRejected"; readonly reason: string }
+  | { readonly _tag: "PayoutNotFound"; readonly by: "idEnvio" | "e2eId" }
+  | { readonly _tag: "PayoutIdTaken" }
+  | { readonly _tag: "PayeeNotFound" }
+  | { readonly _tag: "PayeeDocumentDiffers" }
+  | { readonly _tag: "PayoutDenied" }
+  | { readonly _tag: "InfractionNotFound" }
+  | { readonly _tag: "DefenseTaken" }
+  | { readonly _tag: "DefenseTooLate" }

@@ -1,0 +1,177 @@
+/** What a provider remembers, its clock and its chance, its balance, and what becomes due later. */
+import { formatInstant } from "@pix-payments/domain/Instant"
+import { alphanumeric, type Random } from "../Random.ts"
+
+export interface Person {
+  readonly name: string
+  /** CPF (11 digits) or CNPJ (14 characters). */
+  readonly document: string
+}
+
+export type CobStatus = "ATIVA" | "CONCLUIDA" | "REMOVIDA_PELO_USUARIO_RECEBEDOR" | "REMOVIDA_PELO_PSP"
+
+/** The part of a cob that its owner writes, and may revise. */
+export interface CobTerms {
+  readonly key: string
+  readonly cents: number
+  readonly expiresInSeconds: number
+  readonly debtor?: Person
+  readonly requestToPayer?: string
+  readonly additionalInfo?: ReadonlyArray<{ readonly nome: string; readonly valor: string }>
+}
+
+export interface Cob {
+  readonly txid: string
+  readonly createdAtMs: number
+  readonly locationId: number
+  readonly location: string
+  status: CobStatus
+  /** The last one is in force; its index is `revisao`. */
+  readonly revisions: Array<CobTerms>
+}
+
+export type ReturnStatus = "EM_PROCESSAMENTO" | "DEVOLVIDO" | "NAO_REALIZADO"
+export type ReturnNature = "ORIGINAL" | "RETIRADA" | "MED_OPERACIONAL" | "MED_FRAUDE"
+
+export interface PixReturn {
+  readonly id: string
+  readonly rtrId: string
+  readonly cents: number
+  readonly nature: ReturnNature
+  readonly description: string | undefined
+  readonly requestedAtMs: number
+  readonly settledAtMs: number | undefined
+  readonly status: ReturnStatus
+  readonly reason: string | undefined
+}
+
+export interface ReceivedPix {
+  readonly endToEndId: string
+  readonly txid: string | undefined
+  readonly key: string
+  readonly cents: number
+  readonly atMs: number
+  readonly payer: Person
+  readonly payerInfo: string | undefined
+  returns: ReadonlyArray<PixReturn>
+}
+
+export type PayoutStatus = "EM_PROCESSAMENTO" | "REALIZADO" | "NAO_REALIZADO"
+
+export type Payee =
+  | { readonly key: string; readonly document: string | undefined }
+  | {
+      readonly account: {
+        readonly name: string
+        readonly document: string
+        readonly bankCode: string
+        readonly branch: string
+        readonly number: string
+        readonly type: "cacc" | "svgs"
+      }
+    }
+
+export interface PayoutError {
+  /** A code of the Pix catalogue, such as `AC03`. */
+  readonly code: string
+  readonly origin: string
+  readonly reason: string
+}
+
+export interface Payout {
+  readonly id: string
+  readonly endToEndId: string
+  readonly cents: number
+  readonly payerKey: string
+  readonly payerInfo: string | undefined
+  readonly payee: Payee
+  readonly requestedAtMs: number
+  settledAtMs: number | undefined
+  status: PayoutStatus
+  error: PayoutError | undefined
+  /** What the payee's bank sent back later. */
+  returned: ReadonlyArray<{ readonly rtrId: string; readonly cents: number; readonly atMs: number }>
+}
+
+export type InfractionStatus = "ABERTA" | "EM_DEFESA" | "ACEITA" | "REJEITADA" | "CANCELADA_EFI"
+
+export interface Infraction {
+  readonly id: string
+  readonly protocol: number
+  readonly endToEndId: string
+  readonly transactionAtMs: number
+  /** May be less than the Pix. */
+  readonly cents: number
+  readonly key: string
+  readonly reason: string
+  readonly situation: string
+  readonly comment: string | undefined
+  readonly payer: Person
+  readonly openedAtMs: number
+  readonly deadlineMs: number
+  updatedAtMs: number
+  status: InfractionStatus
+  defense: { readonly text: string; readonly atMs: number } | undefined
+  analystReason: string | undefined
+  closedAtMs: number | undefined
+}
+
+export interface Webhook {
+  readonly key: string
+  readonly url: string
+  readonly createdAtMs: number
+}
+
+/** A fact that the provider reports to the webhook of a key. The fact is a copy: later changes do not reach it. */
+export type Notification =
+  | { readonly _tag: "PixReceived" | "ReturnSettled"; readonly key: string; readonly pix: ReceivedPix }
+  | { readonly _tag: "PayoutSettled"; readonly key: string; readonly payout: Payout }
+
+/** What happens to an order by itself: after a time, or only when the test says so. */
+export type Fate<Failure> =
+  | { readonly _tag: "Done"; readonly afterMs: number }
+  | { readonly _tag: "Failed"; readonly afterMs: number; readonly with: Failure }
+  | { readonly _tag: "Held" }
+
+export interface Settings {
+  readonly keys: ReadonlyArray<string>
+  readonly holder: Person & { readonly city: string }
+  /** Eight characters that begin every end-to-end id. */
+  readonly ispb: string
+  /** Host and path of the locations in the BR code. */
+  readonly locationBase: string
+  readonly openingCents: number
+  readonly returnFate: (order: { readonly pix: ReceivedPix; readonly cents: number }) => Fate<string>
+  readonly payoutFate: (payout: Payout) => Fate<PayoutError>
+}
+
+export interface State {
+  readonly settings: Settings
+  readonly now: () => number
+  readonly random: Random
+  readonly cobs: Map<string, Cob>
+  readonly pix: Map<string, ReceivedPix>
+  readonly payouts: Map<string, Payout>
+  readonly infractions: Map<string, Infraction>
+  readonly webhooks: Map<string, Webhook>
+  balanceCents: number
+  readonly notify: (notification: Notification) => void
+  readonly after: (delayMs: number, run: () => void) => void
+}
+
+/** `E` or `D`, the ISPB, the minute in UTC, eleven characters. */
+export const transferId = (state: State, kind: "E" | "D"): string => {
+  const minute = formatInstant(state.now()).replaceAll(/\D/g, "").slice(0, 12)
+  return `${kind}${state.settings.ispb}${minute}${alphanumeric(state.random, 11)}`
+}
+
+/** What open disputes keep from being spent. */
+export const blockedCents = (state: State): number => {
+  let cents = 0
+  for (const { status, cents: disputed } of state.infractions.values()) {
+    if (status === "ABERTA" || status === "EM_DEFESA") cents += disputed
+  }
+  return cents
+}
+
+export const spendableCents = (state: State): number => state.balanceCents - blockedCents(state)
