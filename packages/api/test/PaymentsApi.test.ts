@@ -68,7 +68,7 @@ function headerNames(headers: Schema.Constraint | undefined): ReadonlyArray<stri
   return headers === undefined ? [] : Object.keys(Schema.toJsonSchemaDocument(headers).schema["properties"] ?? {})
 }
 
-/** The table of payments-api-v1.md "Endpoints". */
+/** API-13, KEY-6, IDEM-1. */
 const contract = `
 | POST | \`/v1/charges\` | \`charge:write\` | required |
 | GET | \`/v1/charges/{id}\` | \`charge:read\` | no |
@@ -141,7 +141,7 @@ describe("WireErrors", () => {
   })
 })
 
-/** The table of operator-api.md, with the group and the name of each operation. */
+/** The operations of the operator interface, by group. */
 const operatorContract = {
   accounts: [
     "POST /accounts create",
@@ -191,7 +191,7 @@ const operatorContract = {
 }
 
 describe("OperatorApi", () => {
-  it("has the operations of operator-api.md, in their groups", () => {
+  it("has these operations, in their groups", () => {
     const groups = Object.groupBy(operatorEndpoints, ({ group }) => group)
     const declared = Object.entries(groups).map(([group, endpoints = []]) => [
       group,

@@ -467,7 +467,7 @@ layer(TestService.layer(), { excludeTestServices: true })("/v1/webhooks", (it) =
   )
 })
 
-// guides/webhooks.md 3.3
+// Spellings that parsers read differently.
 const hostile = [
   ...["2130706433", "0x7f000001", "017700000001", "0x7f.1", "127.1", "0177.0.0.1", "①②⑦.⓪.⓪.①", "127。0。0。1"].map(
     (host) => `http://${host}/`
@@ -542,7 +542,7 @@ const hostile = [
   ""
 ]
 
-// payments-api-v1.md "Catalog"
+// EVT-13.
 const catalog: ReadonlyArray<readonly [event: string, dispatched: "yes" | "no", description: string]> = [
   ["charge.pix.created", "yes", "Pix charge registered."],
   ["charge.pix.emitted", "yes", "QR code and copy-and-paste available to the payer."],

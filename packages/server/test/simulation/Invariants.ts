@@ -62,7 +62,7 @@ export const makeInvariants = (options: {
     return held
   }
 
-  /** What a move of a resource does to the money, by the rules of decisions.md. */
+  /** What a move of a resource does to the money, by the rules of the contract. */
   const pay = (row: MoveRow, broken: Array<string>) => {
     const { account_id: owner } = row
     const amount = Number(row.amount)

@@ -1,7 +1,7 @@
 /**
- * What the contract and the decisions say of money, once more and as plainly as possible: accounts with four amounts,
- * charges, payouts and disputes with a status, and what each command does to them. No database, no Effect, nothing of
- * the service: the tests drive both with the same commands and compare.
+ * A model of the rules about money (CHG, PAY, BAL, DSP of the contract), as plain as possible: accounts with four
+ * amounts, charges, payouts and disputes with a status, and the effect of each command. It shares no code with the
+ * service: the tests drive both with the same commands and compare.
  */
 
 interface ModelAccount {
