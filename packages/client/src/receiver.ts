@@ -99,7 +99,7 @@ export interface WebhookReceiver {
  * import { type DeliveryStore, webhookReceiver } from "@pix-payments/client/receiver"
  * import { createServer } from "node:http"
  *
- * declare const store: DeliveryStore // the README has one for PostgreSQL
+ * declare const store: DeliveryStore // copy one from examples/receivers/stores
  *
  * const receive = webhookReceiver({
  *   secrets: process.env["WEBHOOK_SECRET"],
