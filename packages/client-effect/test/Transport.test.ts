@@ -1,0 +1,400 @@
+// @effect-diagnostics strictEffectProvide:off -- each test is a separate application
+import { assert, describe, it } from "@effect/vitest"
+import { chargeOf, payoutOf, secretKey, someCharge } from "@pix-payments/client/test/Samples"
+import { json, type ReceivedRequest, startStub } from "@pix-payments/client/test/Stub"
+import * as Effect from "effect/Effect"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as HttpClient from "effect/http/HttpClient"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
+import * as Tracer from "effect/Tracer"
+import type { ServerResponse } from "node:http"
+import { inspect } from "node:util"
+import { PaymentsClient, type PaymentsError } from "../src/index.ts"
+import { balance, create, oops, withFastClock, withStub } from "./support/Stub.ts"
+
+describe("the Effect client", () => {
+  it.effect("sends the API key, a request id and the layer's headers", () =>
+    Effect.gen(function* () {
+      const { requests } = yield* withStub((response) => json(response, 200, { object: "balance" }), balance, {
+        headers: { "x-tenant": "a" }
+      })
+      assert.deepInclude(requests[0]?.headers, { "x-api-key": secretKey, "x-tenant": "a" })
+      assert.match(String(requests[0]?.headers["x-request-id"]), /^[0-9a-f-]{36}$/)
+      const refused = yield* Effect.flip(
+        withStub((response) => json(response, 200, {}), balance, { headers: { "X-API-Key": "b" } })
+      )
+      assert.strictEqual(refused.reason._tag, "UsageError")
+      assert.include(refused.message, "option apiKey")
+    })
+  )
+
+  it.effect("retries with the same idempotency key, each attempt with its own request id", () =>
+    Effect.gen(function* () {
+      const { requests, result } = yield* withFastClock(
+        withStub(
+          (response, _, count) => {
+            if (count === 1) return void response.destroy()
+            if (count === 2) return json(response, 502, "<html>")
+            if (count === 3) return void response.writeHead(201).end(`{"id":`)
+            if (count === 4) return json(response, 429, { code: "RATE_LIMITED", message: "" }, { "retry-after": "30" })
+            json(response, 201, chargeOf())
+          },
+          create,
+          { maxRetries: 4 }
+        )
+      )
+      assert.strictEqual(result.response.attempts, 5)
+      assert.strictEqual(new Set(requests.map(({ headers }) => headers["idempotency-key"])).size, 1)
+      assert.strictEqual(new Set(requests.map(({ headers }) => headers["x-request-id"])).size, 5)
+    })
+  )
+
+  it.effect("an HttpClient that fails on error responses gives the same errors and retries", () =>
+    Effect.gen(function* () {
+      const answers = [
+        (response: ServerResponse) =>
+          json(response, 422, { code: "ACQUIRER_REJECTED", message: "No.", charge_id: "1" }),
+        (response: ServerResponse) =>
+          json(response, 429, { code: "RATE_LIMITED", message: "" }, { "retry-after": "61" }),
+        (response: ServerResponse) => void response.writeHead(403).end("{"),
+        (response: ServerResponse) => json(response, 503, oops),
+        (response: ServerResponse) => json(response, 201, chargeOf())
+      ]
+      const stub = yield* Effect.acquireDisposable(
+        Effect.promise(() => startStub((response, _, count) => answers[count - 1]?.(response)))
+      )
+      const client = PaymentsClient.layerHttpClient({
+        baseUrl: stub.url,
+        apiKey: Redacted.make(secretKey)
+      }).pipe(
+        Layer.provide(
+          Layer.effect(HttpClient.HttpClient, Effect.map(HttpClient.HttpClient, HttpClient.filterStatusOk))
+        ),
+        Layer.provide(FetchHttpClient.layer)
+      )
+      const failure = Effect.flip(Effect.provide(create, client))
+      const rejected = yield* failure
+      assert.deepInclude(rejected.reason, { _tag: "ACQUIRER_REJECTED", status: 422, charge_id: "1" })
+      assert.strictEqual(rejected.attempts, 1)
+      assert.deepInclude((yield* failure).reason, { _tag: "RATE_LIMITED", retryAfterMs: 61_000 })
+      assert.deepInclude((yield* failure).reason, { _tag: "UnknownApiError", status: 403 })
+      const { data, response } = yield* withFastClock(Effect.provide(create, client))
+      assert.deepStrictEqual([data.status, response.attempts], ["pending", 2])
+      assert.strictEqual(stub.requests.length, answers.length)
+    })
+  )
+
+  it.effect("leaves out undefined params at any depth, and sends the params as they were at the call", () =>
+    Effect.gen(function* () {
+      const params = {
+        ...someCharge,
+        description: undefined,
+        customer: { ...someCharge.customer, phone: undefined }
+      }
+      const program = Effect.gen(function* () {
+        const { charges, webhooks } = yield* PaymentsClient
+        const wanted = { ...params, customer: { ...params.customer } }
+        const creation = charges.create(wanted)
+        wanted.amount = 1
+        wanted.customer.name = "Somebody Else"
+        yield* creation
+        wanted.amount = 2
+        yield* creation
+        const changes: { active: boolean } = { active: false }
+        const change = webhooks.update("1", changes)
+        changes.active = true
+        yield* change
+      })
+      const { requests } = yield* withStub((response) => json(response, 200, chargeOf()), program)
+      assert.deepStrictEqual(
+        requests.map(({ body }) => JSON.parse(body)),
+        [someCharge, someCharge, { active: false }]
+      )
+    })
+  )
+
+  it.effect("IDEM-9: Effect.retry of a creation creates one resource: a payout is not paid twice", () =>
+    Effect.gen(function* () {
+      const pay = Effect.gen(function* () {
+        const { payouts } = yield* PaymentsClient
+        const payout = payouts.create({ amount: 500, pix_key_type: "email", pix_key: "ana@example.com" })
+        return yield* Effect.retry(payout, { times: 2 })
+      })
+      const { requests } = yield* withStub(
+        (response, _, count) => (count < 3 ? void response.destroy() : json(response, 201, { id: "1" })),
+        pay,
+        { maxRetries: 0 }
+      )
+      assert.strictEqual(requests.length, 3)
+      assert.strictEqual(new Set(requests.map(({ headers }) => headers["idempotency-key"])).size, 1)
+    })
+  )
+
+  it.effect("an error response with an incomplete body is an error by its status", () =>
+    Effect.gen(function* () {
+      const halves: ReadonlyArray<(response: ServerResponse, status: number) => void> = [
+        (response, status) => {
+          response.writeHead(status, { "content-length": "1000" }).write(`{"code":`)
+          response.socket?.end()
+        },
+        // The connection stays open without further bytes.
+        (response, status) => void response.writeHead(status, { "content-length": "1000" }).write(`{"code":`)
+      ]
+      for (const half of halves) {
+        for (const status of [400, 404, 422]) {
+          const { requests, result } = yield* TestClock.withLive(
+            withStub((response) => half(response, status), Effect.flip(create), { timeoutMs: 150 })
+          )
+          assert.deepInclude(result.reason, { _tag: "UnknownApiError", status, code: "UNKNOWN" })
+          assert.strictEqual(requests.length, 1)
+        }
+      }
+    })
+  )
+
+  it.effect("after a retry, delete succeeds only if the service answers WEBHOOK_NOT_FOUND", () =>
+    Effect.gen(function* () {
+      const remove = Effect.flatMap(PaymentsClient, ({ webhooks }) => Effect.result(webhooks.delete("1")))
+      const after = (body: unknown) =>
+        Effect.map(
+          withFastClock(
+            withStub(
+              (response, _, count) => (count === 1 ? void response.destroy() : json(response, 404, body)),
+              remove
+            )
+          ),
+          ({ result }) => result._tag
+        )
+      assert.strictEqual(yield* after({ code: "WEBHOOK_NOT_FOUND", message: "" }), "Success")
+      assert.strictEqual(yield* after("<html>"), "Failure")
+    })
+  )
+
+  it.effect("list streams emit each page once even if cursors repeat, in every run", () =>
+    Effect.gen(function* () {
+      for (const [ids, expected] of [
+        ["a", ["a", "a"]],
+        ["abc", ["a", "b", "c", "a", "b", "c"]]
+      ] as const) {
+        const list = Effect.flatMap(PaymentsClient, ({ charges }) => {
+          const stream = Stream.map(charges.list(), ({ id }) => id)
+          return Stream.runCollect(Stream.concat(stream, stream))
+        })
+        const { result } = yield* withStub((response, { path }) => {
+          const after = new URL(path, "http://x").searchParams.get("starting_after") ?? ids.at(-1)!
+          const id = ids[(ids.indexOf(after) + 1) % ids.length]!
+          json(response, 200, { object: "list", data: [chargeOf({ id })], has_more: true })
+        }, list)
+        assert.deepStrictEqual<ReadonlyArray<string>>(result, expected)
+      }
+    })
+  )
+
+  it.effect("does not retry 4xx, nor webhooks.create after 5xx", () =>
+    Effect.gen(function* () {
+      for (const status of [400, 401, 403, 404, 409, 422, 501]) {
+        const program = Effect.flip(create)
+        const { requests } = yield* withStub((response) => json(response, status, { code: "NO", message: "" }), program)
+        assert.strictEqual(requests.length, 1)
+      }
+      const register = Effect.flatMap(PaymentsClient, ({ webhooks }) =>
+        Effect.flip(webhooks.create({ url: "https://1.1.1.1/", events: ["charge.pix.paid"] }))
+      )
+      // The service also answers 503 if it lost the result after its commit.
+      for (const [status, body] of [
+        [500, oops],
+        [503, { code: "SERVICE_UNAVAILABLE", message: "" }]
+      ] as const) {
+        const { requests } = yield* withStub((response) => json(response, status, body), register)
+        assert.strictEqual(requests.length, 1)
+      }
+    })
+  )
+
+  it.effect("an attempt without a response within timeoutMs is a TimeoutError", () =>
+    Effect.gen(function* () {
+      const { requests, result } = yield* withFastClock(withStub(() => {}, Effect.flip(balance), { maxRetries: 1 }))
+      assert.deepStrictEqual(
+        { ...result.reason },
+        {
+          _tag: "TimeoutError",
+          message: "balance.retrieve: no response within 30000 ms; repeat the call",
+          timeoutMs: 30_000
+        }
+      )
+      assert.strictEqual(result.attempts, 2)
+      assert.isAtMost(requests.length, 2)
+    })
+  )
+
+  it.effect("does not follow redirects", () =>
+    Effect.gen(function* () {
+      const { requests, result } = yield* withStub(
+        (response) => response.writeHead(307, { location: "/v1/account" }).end(),
+        Effect.flip(balance)
+      )
+      assert.strictEqual(result.reason._tag, "UnknownApiError")
+      assert.strictEqual(requests.length, 1)
+    })
+  )
+
+  it.effect("sends nothing if an option, id or param is invalid", () =>
+    Effect.gen(function* () {
+      const payments = yield* PaymentsClient
+      const circle: Record<string, unknown> = {}
+      circle["name"] = circle
+      const invalid = [
+        payments.balance.retrieve({ headers: { "X-Api-Key": "another" } }),
+        payments.charges.create(someCharge, { headers: { "idempotency-key": "order-1001" } }),
+        payments.charges.waitUntil("1", "paid", { maxWaitMs: Number.NaN }),
+        payments.charges.waitUntil("1", "paid", { maxWaitMs: -1 }),
+        payments.charges.create({ ...someCharge, amount: 1n as unknown as number }),
+        payments.charges.create({ ...someCharge, customer: circle as unknown as typeof someCharge.customer }),
+        payments.charges.retrieve("\ud800"),
+        Stream.runCollect(payments.charges.list({ status: Object.create(null) })),
+        payments.charges.retrieve(".."),
+        payments.charges.create(someCharge, { idempotencyKey: "short" }),
+        payments.charges.create(someCharge, { idempotencyKey: null as unknown as string }),
+        payments.charges.create(someCharge, { idempotencyKey: 12_345_678 as unknown as string }),
+        payments.charges.create({ ...someCharge, amount: "10" as unknown as number }),
+        payments.balance.retrieve({ timeoutMs: -1 })
+      ]
+      for (const call of invalid) {
+        const error = yield* Effect.flip(call as Effect.Effect<unknown, PaymentsError>)
+        assert.strictEqual(error.reason._tag, "UsageError")
+        assert.strictEqual(error.attempts, 0)
+      }
+    }).pipe(
+      Effect.provide(
+        PaymentsClient.layerHttpClient({ baseUrl: "http://127.0.0.1:1", apiKey: Redacted.make(secretKey) }).pipe(
+          Layer.provide(FetchHttpClient.layer),
+          Layer.provide(Layer.succeed(FetchHttpClient.Fetch, () => Promise.reject(new Error("a request was sent"))))
+        )
+      )
+    )
+  )
+
+  const replayed = { "idempotent-replayed": "true" }
+
+  it.effect("IDEM-4: a replay with other params is an error, or returns the stored resource on request", () =>
+    Effect.gen(function* () {
+      const stored = payoutOf({ amount: 5000 })
+      const pay = (onReplayMismatch?: "return") =>
+        Effect.flatMap(PaymentsClient, ({ payouts }) =>
+          payouts.create(
+            { amount: 500, pix_key_type: "email", pix_key: "ANA@example.com" },
+            { idempotencyKey: "refund-1001", onReplayMismatch }
+          )
+        )
+      const answer = (response: ServerResponse) => json(response, 201, stored, replayed)
+      const { requests, result } = yield* withStub(answer, Effect.flip(pay()))
+      assert.deepInclude(result.reason, { _tag: "ReplayMismatchError", fields: ["amount"], data: stored })
+      assert.strictEqual(result.idempotencyKey, "refund-1001")
+      assert.strictEqual(requests.length, 1)
+      assert.deepStrictEqual((yield* withStub(answer, pay("return"))).result, stored)
+    })
+  )
+
+  it.effect(
+    "CHG-3: a rejected charge is ACQUIRER_REJECTED if the first response is lost, for retries and for reruns",
+    () =>
+      Effect.gen(function* () {
+        const failed = chargeOf({
+          status: "failed",
+          failure_reason: "No.",
+          pix: { br_code: null, end_to_end_id: null }
+        })
+        const answer = (response: ServerResponse, _: ReceivedRequest, count: number) =>
+          count === 1 ? void response.destroy() : json(response, 201, failed, replayed)
+        const { result } = yield* withFastClock(withStub(answer, Effect.flip(create)))
+        assert.deepInclude(result.reason, { _tag: "ACQUIRER_REJECTED", status: 422, charge_id: failed.id })
+        const again = Effect.flatMap(PaymentsClient, ({ charges }) =>
+          Effect.flip(Effect.retry(charges.create(someCharge), { times: 1 }))
+        )
+        const rerun = yield* withStub(answer, again, { maxRetries: 0 })
+        assert.strictEqual(rerun.requests.length, 2)
+        assert.strictEqual(rerun.result.reason._tag, "ACQUIRER_REJECTED")
+        // IDEM-6: a replay that the application asks for is the failed charge.
+        const own = yield* withStub((response) => json(response, 201, failed, replayed), create)
+        assert.strictEqual(own.result.data.status, "failed")
+      })
+  )
+
+  it.effect("a ConnectionError says whether the request may have been processed", () =>
+    Effect.gen(function* () {
+      const { result } = yield* withStub((response) => void response.destroy(), Effect.flip(create), { maxRetries: 0 })
+      assert.deepInclude(result.reason, { _tag: "ConnectionError", reason: "lost" })
+      assert.include(result.message, "it may have been processed: repeat it with the same idempotencyKey")
+      const stub = yield* Effect.promise(() => startStub(() => {}))
+      yield* Effect.promise(() => stub[Symbol.asyncDispose]())
+      const unsent = yield* Effect.flip(
+        Effect.provide(
+          create,
+          PaymentsClient.layer({ baseUrl: stub.url, apiKey: Redacted.make(secretKey), maxRetries: 0 })
+        )
+      )
+      assert.deepInclude(unsent.reason, { reason: "not-sent", causeCode: "ECONNREFUSED" })
+      assert.strictEqual(
+        unsent.message,
+        "charges.create: ECONNREFUSED; nothing was sent: check baseUrl, proxy and certificates"
+      )
+      for (const body of [{ data: null }, null]) {
+        const list = Effect.flatMap(PaymentsClient, ({ charges }) => Effect.flip(Stream.runCollect(charges.list())))
+        const { result } = yield* withStub((response) => json(response, 200, body), list, { maxRetries: 0 })
+        assert.deepInclude(result.reason, { _tag: "ConnectionError", reason: "malformed" })
+      }
+    })
+  )
+
+  it.effect("each operation is one span with its name, for all attempts", () =>
+    Effect.gen(function* () {
+      const names: Array<string> = []
+      const tracer = Tracer.make({
+        span: (options) => {
+          names.push(options.name)
+          return new Tracer.NativeSpan(options)
+        }
+      })
+      yield* withFastClock(
+        withStub(
+          (response, _, count) => (count === 1 ? json(response, 503, oops) : json(response, 201, chargeOf())),
+          create
+        )
+      ).pipe(Effect.provideService(Tracer.Tracer, tracer))
+      assert.strictEqual(names.filter((name) => name === "charges.create").length, 1)
+    })
+  )
+
+  it.effect("prints no secret in client, errors and reasons", () =>
+    Effect.gen(function* () {
+      const params = { ...someCharge, webhook_url: "https://1.1.1.1/", webhook_secret: secretKey }
+      const program = Effect.gen(function* () {
+        const payments = yield* PaymentsClient
+        const errors: Array<unknown> = [payments]
+        for (let count = 0; count < 4; count++) {
+          errors.push(yield* Effect.flip(payments.charges.create(params, { maxRetries: 0 })))
+        }
+        errors.push(
+          yield* Effect.flip(
+            payments.charges.create({ ...params, amount: secretKey as unknown as number }, { maxRetries: 0 })
+          )
+        )
+        return errors
+      })
+      const { result } = yield* withStub((response, _, count) => {
+        if (count === 1) return void response.destroy()
+        if (count === 2) return json(response, 500, oops)
+        if (count === 3) return void response.writeHead(201).end("{")
+        json(response, 400, { code: "VALIDATION_ERROR", message: "no" })
+      }, program)
+      assert.strictEqual(result.length, 6)
+      for (const value of result) {
+        const texts = [inspect(value, { depth: Infinity, showHidden: true }), JSON.stringify(value), String(value)]
+        for (const text of texts) assert.notInclude(text, secretKey)
+      }
+    })
+  )
+})
