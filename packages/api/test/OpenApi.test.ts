@@ -68,7 +68,7 @@ describe("the committed documents", () => {
     }
   })
 
-  it("are generated alike each time", () => {
+  it("are generated deterministically", () => {
     assert.strictEqual(JSON.stringify(openApiDocument(PaymentsApi, webhookBodies)), JSON.stringify(payments))
     assert.strictEqual(JSON.stringify(openApiDocument(OperatorApi)), JSON.stringify(operator))
   })
@@ -92,7 +92,7 @@ describe.each(both)("%s", (_, document) => {
     )
   })
 
-  it("speaks of nothing that it does not define, and defines nothing that it does not speak of", () => {
+  it("defines exactly the schemas that it refers to", () => {
     const refs = new Set(
       nodes(document).flatMap(([, node]) => (typeof node["$ref"] === "string" ? [node["$ref"]] : []))
     )
@@ -103,7 +103,7 @@ describe.each(both)("%s", (_, document) => {
     }
   })
 
-  it("names resources and errors by their own names, in order", () => {
+  it("names schemas after resources and errors, in order", () => {
     const names = entries(at(document, "components", "schemas")).map(([name]) => name)
     assert.deepStrictEqual(names, names.toSorted())
     assert.deepStrictEqual(
@@ -112,7 +112,7 @@ describe.each(both)("%s", (_, document) => {
     )
   })
 
-  it("carries no bounds of the machine, no text for numbers and no split limits", () => {
+  it("has no safe-integer bounds, no strings for numbers and no split limits", () => {
     for (const [path, node] of nodes(document)) {
       assert.notStrictEqual(Math.abs(Number(node["maximum"])), Number.MAX_SAFE_INTEGER, path)
       assert.notStrictEqual(Math.abs(Number(node["minimum"])), Number.MAX_SAFE_INTEGER, path)
@@ -137,7 +137,7 @@ describe.each(both)("%s", (_, document) => {
     assert.notInclude(titles, "Webhooks")
   })
 
-  it("gives every operation a name of its own, a summary and its path's parameters", () => {
+  it("gives every operation a unique name, a summary and the parameters of its path", () => {
     const ids = operations(document).map(({ operationId }) => operationId)
     assert.strictEqual(new Set(ids).size, ids.length)
     for (const { parameters, path, summary } of operations(document)) {
@@ -156,14 +156,14 @@ describe.each(both)("%s", (_, document) => {
     }
   })
 
-  it("tells each error under its status, by its code, with the optional details", () => {
-    let told = 0
+  it("lists each error under its status, with its code and optional details", () => {
+    let listed = 0
     for (const one of operations(document)) {
       for (const [status, response] of entries(one["responses"])) {
         assert.property(at(response, "headers"), "X-Request-Id", `${one.path} ${status}`)
         if (Number(status) < 400) continue
         for (const name of errorsOf(response)) {
-          told += 1
+          listed += 1
           const schema = at(document, "components", "schemas", name)
           const code = String(codeOf(document, name))
           const where = `${one.verb} ${one.path} ${status} ${name}`
@@ -184,10 +184,10 @@ describe.each(both)("%s", (_, document) => {
         }
       }
     }
-    assert.isAbove(told, 50)
+    assert.isAbove(listed, 50)
   })
 
-  it("tells several errors of one status apart by their code", () => {
+  it("discriminates the errors of one status by their code", () => {
     let several = 0
     for (const one of operations(document)) {
       for (const [, response] of entries(one["responses"])) {
@@ -203,14 +203,14 @@ describe.each(both)("%s", (_, document) => {
     assert.isAbove(several, 0)
   })
 
-  it("requires a body wherever one is sent", () => {
+  it("requires the body of an operation that has one", () => {
     for (const { operationId, requestBody } of operations(document)) {
       if (requestBody === undefined) continue
       assert.strictEqual(at(requestBody, "required"), !withoutBody.has(String(operationId)), String(operationId))
     }
   })
 
-  it("says when to come back", () => {
+  it("has `Retry-After` with 429 and 503", () => {
     for (const { path, responses } of operations(document)) {
       assert.property(at(responses, "503", "headers"), "Retry-After", path)
       if (at(responses, "429") !== undefined) assert.property(at(responses, "429", "headers"), "Retry-After", path)
@@ -265,7 +265,7 @@ const contract: Record<string, { readonly scopes: ReadonlyArray<string>; readonl
 describe("openapi.json of /v1", () => {
   const schema = (...path: ReadonlyArray<string | number>) => at(payments, "components", "schemas", ...path)
 
-  it("states the scopes and the failures of each operation", () => {
+  it("states the scopes and the errors of each operation", () => {
     assert.sameMembers(
       operations(payments).map(({ operationId }) => String(operationId)),
       Object.keys(contract)
@@ -275,15 +275,15 @@ describe("openapi.json of /v1", () => {
       assert.sameMembers([...failures(payments, one)], [...expected.failures], id)
       assert.deepStrictEqual(one["x-required-scopes"], expected.scopes, id)
       assert.deepStrictEqual(one["security"], [{ "x-api-key": expected.scopes }], id)
-      const told =
+      const sentence =
         expected.scopes.length === 0 ? "Any accepted key may call." : `Scope: \`${expected.scopes.join("")}\`.`
-      assert.include(one["description"], told, id)
+      assert.include(one["description"], sentence, id)
     }
     const scheme = at(payments, "components", "securitySchemes", "x-api-key")
     assert.deepStrictEqual(scheme, { type: "apiKey", name: "x-api-key", in: "header" })
   })
 
-  it("tells every code that a caller of /v1 can meet", () => {
+  it("lists every code of `/v1`", () => {
     const inOperations = operations(payments).flatMap((one) => failures(payments, one))
     const elsewhere = entries(at(payments, "components", "responses")).flatMap(([, response]) =>
       errorsOf(response).map((name) => String(codeOf(payments, name)))
@@ -296,7 +296,7 @@ describe("openapi.json of /v1", () => {
     assert.sameMembers([...met], all)
   })
 
-  it("IDEM-1: asks for an idempotency key exactly where money is ordered", () => {
+  it("IDEM-1: requires an idempotency key for charges and payouts only", () => {
     const keyed = operations(payments).filter(({ parameters }) =>
       entries(parameters).some(([, parameter]) => at(parameter, "name") === "Idempotency-Key")
     )
@@ -311,7 +311,7 @@ describe("openapi.json of /v1", () => {
     assert.strictEqual(schema("IdempotencyKey", "pattern"), "^[!-~]{8,255}$")
   })
 
-  it("states the limits and formats of what it takes", () => {
+  it("states the limits and formats of requests", () => {
     const charge = (...path: ReadonlyArray<string | number>) => schema("CreateCharge", "properties", ...path)
     const payout = (...path: ReadonlyArray<string | number>) => schema("CreatePayout", "properties", ...path)
     assert.deepStrictEqual(schema("CreateCharge", "required"), ["amount", "customer"])
@@ -342,13 +342,13 @@ describe("openapi.json of /v1", () => {
     assert.deepStrictEqual(at(after, 1, "schema"), { type: "string", format: "date-time" })
   })
 
-  it("API-12: lets enumerations grow where a client reads them", () => {
+  it("API-12: opens enumerations in responses", () => {
     const status = schema("Charge", "properties", "status", "anyOf")
     assert.deepStrictEqual(at(status, 1), { type: "string" })
     assert.include(at(status, 0, "enum"), "infraction")
   })
 
-  it("describes the events that it sends", () => {
+  it("describes the webhooks", () => {
     const sent = entries(payments["webhooks"])
     assert.deepStrictEqual(
       sent.map(([resource]) => resource),
@@ -375,7 +375,7 @@ describe("openapi.json of /v1", () => {
 })
 
 describe("operator-openapi.json", () => {
-  it("says where a state may not allow what is asked, and where something may be missing", () => {
+  it("lists 409 and 404 where they may occur", () => {
     const conflicts = operations(operator).filter(({ responses }) => at(responses, "409") !== undefined)
     assert.isTrue(conflicts.every(({ verb }) => verb === "post"))
     assert.includeMembers(
@@ -388,7 +388,7 @@ describe("operator-openapi.json", () => {
     }
   })
 
-  it("shows a complete key once", () => {
+  it("shows the complete key in the creation's response only", () => {
     const shown = entries(at(operator, "components", "schemas")).filter(
       ([, one]) => at(one, "properties", "key") !== undefined
     )
@@ -407,7 +407,7 @@ describe("operator-openapi.json", () => {
 describe("honestOpenApi", () => {
   const mended = (schemas: Json) => at(honestOpenApi({ paths: {}, components: { schemas } }), "components", "schemas")
 
-  it("opens objects, but keeps what maps hold", () => {
+  it("opens objects, and keeps the value types of maps", () => {
     const map = { type: "object", additionalProperties: { type: "integer" } }
     assert.deepStrictEqual(mended({ A: { type: "object", additionalProperties: false }, M: map }), {
       A: { type: "object" },
@@ -434,7 +434,7 @@ describe("honestOpenApi", () => {
     assert.deepStrictEqual(mended(contradicting), contradicting)
   })
 
-  it("drops the bounds of the machine and keeps those of the contract", () => {
+  it("drops safe-integer bounds, and keeps those of the contract", () => {
     const machine = { minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
     assert.deepStrictEqual(mended({ A: { type: "integer", ...machine }, B: { minimum: 0, maximum: 5 } }), {
       A: { type: "integer" },
@@ -442,7 +442,7 @@ describe("honestOpenApi", () => {
     })
   })
 
-  it("changes nothing more when it is applied again", () => {
+  it("is idempotent", () => {
     const { webhooks: _, ...document } = payments
     assert.deepStrictEqual(honestOpenApi(honestOpenApi(document)), honestOpenApi(document))
   })

@@ -98,7 +98,7 @@ describe("PaymentsApi", () => {
     assert.deepStrictEqual(declared.toSorted(), contract.toSorted())
   })
 
-  it("KEY-1: asks for a key at every operation", () => {
+  it("KEY-1: requires a key for every operation", () => {
     for (const { middleware, name, path } of paymentsEndpoints) {
       assert.isTrue(middleware.has(Authentication) && middleware.has(RequestErrors), `${name} ${path}`)
     }
@@ -106,13 +106,13 @@ describe("PaymentsApi", () => {
 })
 
 describe("WireErrors", () => {
-  // Every class, with a value of it made from the defaults and one that says all it can.
+  // Every class, with a value made from the defaults and one with every field.
   const classes = Object.values(WireErrors).filter((value) => typeof value === "function")
   const encode = (error: (typeof classes)[number], fields: object): unknown =>
     Schema.encodeUnknownSync(Schema.toCodecJson(error))(Reflect.construct(error, [fields]))
   const charge_id = "01890a5d-ac96-774b-bcce-b302099a8057"
 
-  it("ERR-1, ERR-13: has one class for each code, with the status and the message of the table", () => {
+  it("ERR-1, ERR-13: have one class per code, with its status and message", () => {
     const found = classes.map((error) => {
       const body = Object(encode(error, { charge_id }))
       return [body.code, { status: Schema.resolveAnnotations(error)?.["httpApiStatus"], message: body.message }]
@@ -121,18 +121,18 @@ describe("WireErrors", () => {
     assert.deepStrictEqual(Object.fromEntries(found), errorCodes)
   })
 
-  it("ERR-1: puts code, message, details and charge_id on the wire, and nothing else", () => {
+  it("ERR-1: have code, message, details and charge_id, and nothing else", () => {
     for (const error of classes) {
       const extra = error === WireErrors.AcquirerRejected ? ["charge_id"] : []
       assert.sameMembers(Object.keys(Object(encode(error, { charge_id }))), ["code", "message", ...extra])
-      const whole = Object(encode(error, { charge_id, details: ["customer.document"], message: "Told otherwise." }))
+      const whole = Object(encode(error, { charge_id, details: ["customer.document"], message: "Another message." }))
       assert.sameMembers(Object.keys(whole), ["code", "message", "details", ...extra])
       assert.deepStrictEqual(whole.details, ["customer.document"])
-      assert.strictEqual(whole.message, "Told otherwise.")
+      assert.strictEqual(whole.message, "Another message.")
     }
   })
 
-  it("is read back as the class that its code names", () => {
+  it("decodes to the class of its code", () => {
     const anyError = Schema.Union(classes)
     for (const error of classes) {
       const read: unknown = Schema.decodeUnknownSync(Schema.toCodecJson(anyError))(encode(error, { charge_id }))
@@ -201,14 +201,14 @@ describe("OperatorApi", () => {
     assert.isTrue(operatorEndpoints.every(({ path }) => path.startsWith("/operator/v1/")))
   })
 
-  it("asks for the operator's token at every operation, and never for a key", () => {
+  it("requires the operator's token for every operation, and never a key", () => {
     for (const { group, middleware, name } of operatorEndpoints) {
       assert.isTrue(middleware.has(OperatorAuthentication) && middleware.has(RequestErrors), `${group}.${name}`)
       assert.isFalse(middleware.has(Authentication), `${group}.${name}`)
     }
   })
 
-  it("takes an idempotency key on the creations that may carry one", () => {
+  it("accepts an idempotency key for checkout charges and payouts", () => {
     const keyed = operatorEndpoints.filter(({ headers }) => headers.includes("idempotency-key"))
     assert.deepStrictEqual(
       keyed.map(({ group, name }) => `${group}.${name}`),
@@ -251,7 +251,7 @@ describe("requests of operators", () => {
     ])
   })
 
-  it("lets the dashboard ask for TED payouts, under the rules of /v1", () => {
+  it("lets operators request TED payouts, under the rules of /v1", () => {
     for (const method of ["pix", null]) {
       assert.strictEqual(refusal(decodeCreateDashboardPayout({ ...payout, method })), "accepted")
     }
@@ -332,7 +332,7 @@ describe("requests of operators", () => {
     )
   })
 
-  it("bounds texts, and lets the simulated payer pay without a body", () => {
+  it("limits texts, and accepts a simulated payment without a body", () => {
     assert.strictEqual(refusal(decodeTextBody({ text: "a".repeat(4000) })), "accepted")
     assert.deepStrictEqual(refusal(decodeTextBody({ text: "a".repeat(4001) })), ["VALIDATION_ERROR", ["text"]])
     assert.deepStrictEqual(refusal(decodeTextBody({ text: "" })), ["VALIDATION_ERROR", ["text"]])

@@ -47,9 +47,9 @@ const slowCrc = (bytes: Uint8Array): number => {
 describe("crc16", () => {
   it("check value: 123456789 is 29B1", () => assert.strictEqual(crc16("123456789"), 0x29b1))
 
-  it("of nothing is the initial value FFFF", () => assert.strictEqual(crc16(""), 0xffff))
+  it("is FFFF for empty text", () => assert.strictEqual(crc16(""), 0xffff))
 
-  it("counts the UTF-8 bytes of accents, not their characters", () => {
+  it("uses the UTF-8 bytes of accents", () => {
     for (const text of ["\u0080", "São João", "A — Z", "🙂"]) {
       assert.strictEqual(crc16(text), slowCrc(new TextEncoder().encode(text)), text)
     }
@@ -80,7 +80,7 @@ describe("parseBrCode", () => {
     it(`refuses ${source}`, () => assert.strictEqual(readRefusal(text), reason))
   }
 
-  it("gives the raw tree, templates with their children", () => {
+  it("returns the tree of elements", () => {
     const { tlv } = Result.getOrThrow(parseBrCode(build(dynamic)))
     assert.deepStrictEqual(
       tlv.map(({ id }) => id),
@@ -105,7 +105,7 @@ describe("parseBrCode", () => {
     assert.deepStrictEqual(code, { merchantName: name, merchantCity: city, txid, singleUse: false })
   })
 
-  it("amounts without or with one decimal are read, other text is not", () => {
+  it("reads amounts with no, one or two decimals, and no other text", () => {
     const withAmount = (amount: string): string =>
       sealed(
         `00020126180014br.gov.bcb.pix52040000530398654${String(amount.length).padStart(2, "0")}${amount}5802BR5901N6001C`
@@ -138,7 +138,7 @@ describe("parseBrCode", () => {
     assert.strictEqual(readRefusal(sealed(`000201${account}5204000053038405802US5901N6001C`)), "not-pix")
   })
 
-  it("no character of a code can be lost or changed unseen", () => {
+  it("detects every lost or changed character", () => {
     const code = build(dynamic)
     for (let at = 0; at < code.length; at++) {
       assert.isDefined(readRefusal(code.slice(0, at) + code.slice(at + 1)), `without character ${at}`)
@@ -197,7 +197,7 @@ describe("buildBrCode", () => {
     assert.strictEqual(read(build({ ...dynamic, merchantName: `${"a".repeat(24)} b` })).merchantName, "a".repeat(24))
   })
 
-  it("a name or city of which nothing is left is refused", () => {
+  it("refuses a name or city that is empty in ASCII", () => {
     for (const empty of ["", "  ", "日本", "\n"]) {
       assert.strictEqual(refusal({ ...dynamic, merchantName: empty }), "name-empty")
       assert.strictEqual(refusal({ ...dynamic, merchantCity: empty }), "city-empty")
@@ -234,7 +234,7 @@ describe("buildBrCode", () => {
     assert.strictEqual(refusal({ ...fixed, postalCode: "7007490" }), "postal-code-malformed")
   })
 
-  describe("CHG-17: merchantNameOf: the account's name in Latin letters, else `PIX` and a part of the document", () => {
+  describe("CHG-17: merchantNameOf is the account's name in Latin letters, else `PIX` and a part of the document", () => {
     const cnpj = "12ABC34501DE35"
     const cases: ReadonlyArray<readonly [name: string, document: string, expected: string]> = [
       ["Padaria do Zé", cnpj, "Padaria do Ze"],
@@ -273,7 +273,7 @@ describe("buildBrCode", () => {
     singleUse: Schema.Boolean
   })
 
-  it.prop("what is parsed is what was built", [Fields], ([given]) => {
+  it.prop("parsing returns what was built", [Fields], ([given]) => {
     const input: BrCodeInput = {
       ...(given.isDynamic
         ? { payloadUrl: given.account }

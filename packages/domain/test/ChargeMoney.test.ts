@@ -14,7 +14,7 @@ const numbers = (() => {
 })()
 
 describe("The money of a charge", () => {
-  it("BAL-6: what is taken comes from its part of `pending` first, then from `available`, to the cent", () => {
+  it("BAL-6: a reversal takes the charge's part of `pending` first, then `available`, to the cent", () => {
     for (const amount of numbers(60, 999_999_999_999)) {
       for (const unreleased of [amount, ...numbers(60, 999_999_999_999)]) {
         const { available, pending } = splitReversal(amount, unreleased)
@@ -26,7 +26,7 @@ describe("The money of a charge", () => {
     }
   })
 
-  it("BAL-5: what an operator orders leaves `available` at zero or above, and is refused otherwise", () => {
+  it("BAL-5: an operator's order never takes `available` below zero", () => {
     for (const amount of numbers(20, 2000)) {
       for (const unreleased of numbers(20, 2000)) {
         for (const has of numbers(20, 4000).map((each) => each - 2000)) {

@@ -40,7 +40,7 @@ const Whole = Arbitrary.map(Arbitrary.schema(CnpjBase), (base) => completions(ba
 
 describe("parseDocument", () => {
   for (const { input, type, value } of vectors.documents.valid) {
-    it(`API-11: takes ${JSON.stringify(input)}: stored without mask, upper-cased`, () => {
+    it(`API-11: accepts ${JSON.stringify(input)}: stored without mask, upper-cased`, () => {
       assert.deepStrictEqual(parseDocument(input), { type, value })
     })
   }
@@ -113,11 +113,11 @@ describe("Document", () => {
     }
   })
 
-  it("what is no string is no document", () => {
+  it("refuses values that are not strings", () => {
     for (const input of [52998224725, null, undefined, {}]) assert.deepStrictEqual(decode(input), ["InvalidType"])
   })
 
-  it("a client may send it with its mask", () => {
+  it("encoding keeps the mask", () => {
     assert.strictEqual(Schema.encodeSync(Document)("529.982.247-25"), "529.982.247-25")
     assert.throws(() => Schema.encodeSync(Document)("529.982.247-26"))
   })

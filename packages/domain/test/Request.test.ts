@@ -22,7 +22,7 @@ const refusal = (decoded: Result.Result<unknown, unknown>): unknown =>
 const distinct = (count: number) => Array.from({ length: count }, (_, index) => `known ${index}`)
 
 describe("An array in a request", () => {
-  it("is counted before an element of it is read: 130,900 of them cost none", () => {
+  it("is refused by its length before an element is decoded", () => {
     for (const list of [arrayUpTo, distinctUpTo]) {
       const { decode, read } = counting((element) => list(64, element))
       const long = [...distinct(130_900)]
@@ -51,7 +51,7 @@ describe("An array in a request", () => {
     }
   })
 
-  it("of different elements takes up to 1,000 with their repeats", () => {
+  it("of distinct elements accepts up to 1,000 with repeats", () => {
     const { decode, read } = counting((element) => distinctUpTo(64, element))
     const repeated = (count: number) => Array.from({ length: count }, (_, index) => `known ${index % 64}`)
     assert.strictEqual(refusal(decode({ name: "n", list: repeated(1000) })), "accepted")
@@ -63,7 +63,7 @@ describe("An array in a request", () => {
     assert.strictEqual(read.count, 1000)
   })
 
-  it("that nobody counts is no part of a request", () => {
+  it("without a maximum is a mistake in the schema", () => {
     const uncounted = Schema.Array(Schema.String)
     assert.throws(() => decoder(Schema.Struct({ list: uncounted })))
     assert.throws(() => decoder(Schema.Struct({ list: Schema.optionalKey(Schema.NullOr(uncounted)) })))

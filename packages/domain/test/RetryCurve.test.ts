@@ -74,7 +74,7 @@ describe("nextAttemptDelayMs", () => {
     }
   )
 
-  it("jitter is what the caller draws, kept within 0 and 1", () => {
+  it("limits the caller's jitter to 0 to 1", () => {
     assert.strictEqual(nextAttemptDelayMs(1, [1000], 0.5), 1050)
     assert.strictEqual(nextAttemptDelayMs(1, [1000], 1), 1100)
     assert.strictEqual(nextAttemptDelayMs(1, [1000], 7), 1100)
@@ -88,7 +88,7 @@ describe("parseRetryDelays", () => {
     assert.deepStrictEqual(parseRetryDelays(" 250ms, 2s ,30d"), Result.succeed([250, 2000, 2_592_000_000]))
   })
 
-  it("a delay that is none is named in the message", () => {
+  it("names a malformed delay in the message", () => {
     for (const part of ["5", "m", "0m", "-1m", "1.5h", "1w", "1M", "31d", "99999999999s", "1m 5m", "1e3ms", ""]) {
       const parsed = parseRetryDelays(`1m,${part}`)
       assert.include(Result.isFailure(parsed) ? parsed.failure : "", `"${part}" is not a delay`)

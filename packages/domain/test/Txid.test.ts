@@ -20,17 +20,17 @@ describe("Txid", () => {
     assert.throws(() => txidFromId("0198c0de12347abc8def0123456789ab"))
   })
 
-  it("a txid that was not made here leads to no id", () => {
+  it("a foreign txid has no id", () => {
     for (const txid of ["a".repeat(26), "a".repeat(33), "g".repeat(32), "", "0198c0de-1234-7abc-8def-0123456789ab"]) {
       assert.isUndefined(idFromTxid(txid), txid)
     }
   })
 
-  it("an acquirer that writes txids in capitals changes nothing", () => {
+  it("an upper-case txid has the same id", () => {
     assert.strictEqual(idFromTxid("0198C0DE12347ABC8DEF0123456789AB"), "0198c0de-1234-7abc-8def-0123456789ab")
   })
 
-  it.prop("CHG-4: the id comes back from the txid", [Uuid], ([id]) => {
+  it.prop("CHG-4: the txid determines the id", [Uuid], ([id]) => {
     const txid = txidFromId(id)
     assert.isTrue(accepts(txid))
     assert.strictEqual(idFromTxid(txid), id)

@@ -21,7 +21,7 @@ const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.is
 const Steps = (by: Schema.Codec<number>) => Schema.Array(by).check(Schema.isMinLength(1), Schema.isMaxLength(200))
 
 describe("an id generator", () => {
-  it("API-3: makes UUIDv7s that carry the time which it gives", () => {
+  it("API-3: makes UUIDv7s with the time that it returns", () => {
     const next = generator()
     for (let i = 0; i < 1000; i++) {
       const { epochMs, id } = next(START + i)
@@ -39,7 +39,7 @@ describe("an id generator", () => {
     assert.strictEqual(next(START + 1).epochMs, START + 1)
   })
 
-  it("counts on in one millisecond, and into the next ones when the counter is full", () => {
+  it("counts within a millisecond, and into the next one when the counter is full", () => {
     const next = generator()
     const ids = Array.from({ length: 20_000 }, () => next(START))
     const sorted = ids.map(({ id }) => id).toSorted()

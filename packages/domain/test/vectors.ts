@@ -40,7 +40,7 @@ const Vectors = Schema.Struct({
   signatures: Schema.Struct({
     /** Headers as they are made. */
     valid: Schema.Array(Signed),
-    /** Headers that hold, but that nobody here makes. */
+    /** Valid headers that the service does not produce. */
     accepted: Schema.Array(Signed),
     refused: Schema.Array(
       Schema.Struct({
