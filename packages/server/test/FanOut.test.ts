@@ -462,7 +462,7 @@ const patient = { ...settings, webhookRetryDelaysMs: [3_600_000, 3_600_000], web
 
 layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("What is due to an endpoint", (it) => {
   it.effect(
-    "END-5: Pausing holds: deliveries wait and go out after it is active again, without using up attempts",
+    "END-5, DLV-8: Pausing holds: deliveries wait and go out after it is active again, without using up attempts",
     () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
@@ -536,7 +536,7 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
     })
   )
 
-  it.effect("END-6: Deleting an endpoint cancels what is due to it", () =>
+  it.effect("END-6, DLV-8: Deleting an endpoint cancels what is due to it", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -816,7 +816,7 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
       })
   )
 
-  it.effect("Health: consecutive failures, success rate, and the last success of each endpoint", () =>
+  it.effect("END-1: Health: consecutive failures, success rate, and the last success of each endpoint", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { applicationId, key } = yield* makeCaller()

@@ -233,7 +233,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Idempotency-Key", (it
     })
   )
 
-  it.effect("IDEM-8: Read routes do not take the header", () =>
+  it.effect("IDEM-8: read routes and webhook management ignore the header", () =>
     Effect.gen(function* () {
       const { call } = yield* TestService
       const { key } = yield* caller
@@ -241,6 +241,12 @@ layer(TestService.layer(), { excludeTestServices: true })("Idempotency-Key", (it
       for (const path of ["/v1/charges", `/v1/charges/${id}`, "/v1/account"]) {
         assert.strictEqual((yield* call<Charge>("GET", path, { key, idempotencyKey: "x" })).status, 200)
       }
+      const body = { url: "https://loja.example/hooks", events: ["charge.pix.paid"] }
+      const register = call("POST", "/v1/webhooks", { key, idempotencyKey: "12345678", body })
+      const [first, second] = [yield* register, yield* register]
+      assert.deepStrictEqual([first.status, second.status], [201, 201])
+      assert.notStrictEqual(first.body["id"], second.body["id"])
+      assert.isUndefined(second.headers["idempotent-replayed"])
     })
   )
 })

@@ -347,7 +347,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
   )
 
   it.effect(
-    "ERR-2, PAY-13: order of checks: validation, method, amount, document, webhook_url, account rules, balance",
+    "ERR-2, PAY-13, PAY-14: order of checks: validation, method, amount, document, webhook_url, account rules, balance",
     () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
