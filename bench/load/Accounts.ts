@@ -49,13 +49,13 @@ export const insertAccount = async (
 
 /** As a payment: one transfer and both balances. Since migration 0006 a trigger updates the acquirer's balance. */
 const fund = `
-  WITH moved AS (
+  WITH inserted_transfers AS (
     INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
     VALUES (uuidv7(), $1, 'acquirer', 'available', $2, uuidv7(), 'charge.paid', now())
     RETURNING account_id, amount
   )
   UPDATE ledger_accounts l SET balance = l.balance + CASE l.kind WHEN 'available' THEN m.amount ELSE -m.amount END
-  FROM moved m
+  FROM inserted_transfers m
   WHERE l.owner_id = m.account_id AND l.kind = 'available'
     OR l.owner_id = '00000000-0000-0000-0000-000000000000' AND l.kind = 'acquirer' AND NOT EXISTS (
       SELECT FROM pg_attribute WHERE attrelid = 'ledger_transfers'::regclass AND attname = 'posted')`

@@ -124,14 +124,14 @@ const createPayout = (name: string, accounts: number, finalStatus: FinalStatus):
   },
   check: async (database, answered, isLogged) => {
     const { rows } = await database.query<Record<string, string>>(
-      `WITH ends AS (
+      `WITH entries AS (
         SELECT account_id, credit AS kind, amount FROM ledger_transfers
         UNION ALL
         SELECT account_id, debit, -amount FROM ledger_transfers
       ),
       sums AS (
         SELECT CASE WHEN kind NOT IN ('acquirer', 'fees') THEN account_id END AS owner_id, kind, sum(amount) AS amount
-        FROM ends GROUP BY 1, 2
+        FROM entries GROUP BY 1, 2
       ),
       -- The acquirer's balance and the fees are in one row or in a row for each account, depending on the release.
       balances AS (
@@ -184,13 +184,13 @@ const readCharges = (job: Pick<LoadJob, "name" | "title" | "makeRequests" | "isC
   check: async (database, answered, isLogged, prepared) => {
     const { rows } = await database.query<Record<string, string>>(`
       SELECT count(*) AS charges, (SELECT count(*) FROM requests) AS requests,
-        (SELECT count(*) FROM requests WHERE status <> 200) AS refused
+        (SELECT count(*) FROM requests WHERE status <> 200) AS errors
       FROM charges`)
     const found = (name: string) => Number(rows[0]?.[name])
     return [
       mismatch("charges", found("charges"), "seeded", Number(prepared[1])),
       mismatch("rows in the request log", found("requests"), "answered", isLogged ? answered : 0),
-      mismatch("errors in the request log", found("refused"), "answered", 0)
+      mismatch("errors in the request log", found("errors"), "answered", 0)
     ].filter((sentence) => sentence !== undefined)
   }
 })
