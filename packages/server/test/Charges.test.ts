@@ -827,6 +827,7 @@ layer(patient, { excludeTestServices: true })("POST /v1/charges", (it) => {
       for (const method of ["PATCH", "PUT", "POST"]) {
         assertRefused(yield* call(method, `/v1/charges/${charge.id}`, { key, body }), "METHOD_NOT_ALLOWED")
       }
+      assertRefused(yield* call("PATCH", `/v1/payouts/${charge.id}`, { key, body }), "METHOD_NOT_ALLOWED")
       assert.strictEqual((yield* retrieve(key, charge.id)).body.webhook_url, "https://loja.example/first")
     })
   )

@@ -207,7 +207,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
   )
 
   it.effect(
-    "of a demo keeps its credentials, and a second one in its folder says that it is in use",
+    "OPR-36: of a demo keeps its credentials, and a second one in its folder says that it is in use",
     () =>
       Effect.gen(function* () {
         const folder = yield* passableFolder
@@ -228,7 +228,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
         assert.include(first.written(), JSON.stringify(file), "off a terminal the log names the file")
         for (const secret of [apiKey, token]) assert.notInclude(first.written(), secret)
         assert.notInclude(first.written(), "the acquirer is the simulator")
-        const created = yield* Effect.promise(() => createCharge(first, apiKey, "first-order", null))
+        const created = yield* Effect.promise(() => createCharge(first, apiKey, "first-order", "http://127.0.0.1:9/"))
         assert.strictEqual(created.status, 201)
         first.signal("SIGINT")
         assert.strictEqual(yield* first.ended, 0)

@@ -676,7 +676,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Charges o
     // There is no `charge.card.emitted`.
     { method: "card", first: ["created"] }
   ])(
-    "CHG-19, EVT-8, OPR-22: $method: invisible under /v1, with events to registered endpoints, on the same balance",
+    "CHG-2, CHG-19, EVT-8, OPR-22: $method: invisible under /v1, with events to registered endpoints, on the same balance",
     ({ first, method }) =>
       Effect.gen(function* () {
         const { call, makeCaller } = yield* TestService

@@ -31,7 +31,7 @@ const keyOf = (index: number) =>
 
 layer(Layer.empty, { excludeTestServices: true })("A process that is killed while payouts go out", (it) => {
   it.effect(
-    "PAY-6: makes no payout twice, leaves none behind, and loses no cent",
+    "OPR-35, PAY-6: makes no payout twice, leaves none behind, and loses no cent",
     () =>
       Effect.gen(function* () {
         const databaseUrl = yield* createDatabase()

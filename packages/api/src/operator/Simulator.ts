@@ -1,4 +1,4 @@
-/** Reports of the simulated acquirer: OPR-32 to OPR-34. */
+/** Reports of the simulated acquirer: OPR-32 to OPR-35. */
 import { EndToEndId } from "@pix-payments/domain/EndToEndId"
 import { InstantInput } from "@pix-payments/domain/Instant"
 import { decoder, nullable } from "@pix-payments/domain/Request"
