@@ -73,3 +73,12 @@ it("every decision is listed, and numbers have no gaps", () => {
     assert.include(index, `| [${number}](${name}) | ${title?.slice(5)} |`)
   }
 })
+
+it("one version of pnpm is named everywhere", () => {
+  const places = files.filter(
+    (path) => /\.(?:md|ya?ml|json|mjs)$|Dockerfile$/.test(path) && !/fixtures|pnpm-lock/.test(path)
+  )
+  const versions = places.flatMap((path) => all(readFileSync(join(root, path), "utf8"), /\bpnpm@(\d[\w.-]*)/g))
+  assert.isAbove(versions.length, 5)
+  assert.deepStrictEqual([...new Set(versions)], ["12.21.0"])
+})
