@@ -10,19 +10,15 @@ import { createServer } from "node:https"
 import type { AddressInfo } from "node:net"
 import type { TLSSocket } from "node:tls"
 import type { Identity } from "../Certificates.ts"
-import type { Faults, RequestFault } from "../Faults.ts"
-import type { Hook, HookQueue } from "../HookQueue.ts"
+import type { RequestFault } from "../Faults.ts"
+import type { Hook } from "../HookQueue.ts"
 import type { Profile } from "../Profile.ts"
-import type { Provider } from "../provider/Provider.ts"
+import type { PspMachine } from "../PspMachine.ts"
 import type { Answer } from "./Answer.ts"
-import type { Api, ApiRequest } from "./Api.ts"
+import type { ApiRequest } from "./Api.ts"
 import { type HookOutcome, type HookSender, isDelivered } from "./HookSender.ts"
-import type { Overrides } from "./Routes.ts"
-import { spoil, tooManyRequests } from "./Spoiling.ts"
-import type { Tokens } from "./Tokens.ts"
-import { hookView } from "./Views.ts"
 
-export interface Exchange {
+export interface Recorded {
   readonly atMs: number
   readonly method: string
   readonly path: string
@@ -45,7 +41,7 @@ export interface SentHook {
 
 export interface PspServer {
   readonly port: number
-  readonly exchanges: ReadonlyArray<Exchange>
+  readonly exchanges: ReadonlyArray<Recorded>
   readonly hooks: ReadonlyArray<SentHook>
   /** Lets happen what is due by the clock, and waits until hooks that are due have been answered. */
   readonly settle: () => Promise<void>
@@ -57,26 +53,21 @@ export interface PspServerOptions {
   readonly port: number
   readonly identity: Identity
   readonly now: () => number
-  readonly profile: Profile
-  readonly provider: Provider
-  readonly api: Api
-  readonly tokens: Tokens
-  readonly faults: Faults
-  readonly queue: HookQueue
+  readonly machine: PspMachine
   readonly sender: HookSender
   readonly slowMs: number
-  readonly retryAfterSeconds: number
 }
 
 /** How many exchanges and hooks are kept for reading. */
 const KEPT = 10_000
+const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export const startServer = async (options: PspServerOptions): Promise<PspServer> => {
-  const { now, profile, provider, api, faults, queue, sender } = options
-  const exchanges: Array<Exchange> = []
+  const { now, machine, sender } = options
+  const { profile, provider, queue } = machine
+  const exchanges: Array<Recorded> = []
   const hooks: Array<SentHook> = []
   const inFlight = new Set<Promise<void>>()
-  let facts = 0
   let timer: NodeJS.Timeout | undefined
   let isScheduled = false
   let isClosed = false
@@ -88,18 +79,11 @@ export const startServer = async (options: PspServerOptions): Promise<PspServer>
     if (!isDelivered(outcome)) queue.failed(hook)
   }
 
-  /** Settles what is due, hands reports to the queue, and sends what the queue lets go. */
+  /** Settles what is due and sends the hooks that are. */
   const pump = (): void => {
     if (isClosed) return
     clearTimeout(timer)
-    provider.settleDue()
-    for (const notification of provider.takeNotifications()) {
-      const url = provider.webhookUrl(notification.key)
-      if (url === undefined) continue
-      const pix: unknown = JSON.parse(JSON.stringify(hookView(profile, notification)))
-      api.checkHook({ pix: [pix] })
-      queue.add(`${++facts}`, url, pix)
-    }
+    machine.settleDue()
     for (const hook of queue.takeDue()) {
       const sending = deliver(hook).finally(() => {
         inFlight.delete(sending)
@@ -107,8 +91,8 @@ export const startServer = async (options: PspServerOptions): Promise<PspServer>
       })
       inFlight.add(sending)
     }
-    const next = Math.min(provider.nextDueAtMs() ?? Infinity, queue.nextDueAtMs() ?? Infinity)
-    if (next < Infinity) timer = setTimeout(pump, Math.min(Math.max(0, next - now()), 2 ** 31 - 1)).unref()
+    const waitMs = machine.nextDueAtMs() - now()
+    if (waitMs < Infinity) timer = setTimeout(pump, Math.min(Math.max(0, waitMs), LONGEST_TIMER_MS)).unref()
   }
 
   const schedule = () => {
@@ -128,7 +112,7 @@ export const startServer = async (options: PspServerOptions): Promise<PspServer>
     } while (inFlight.size > 0 || (queue.nextDueAtMs() ?? Infinity) <= now())
   }
 
-  /** Takes a webhook back that does not stand Efí's check. */
+  /** Takes back a webhook that does not stand Efí's check. */
   const probed = async (request: ApiRequest, answer: Answer, before: string | undefined): Promise<Answer> => {
     const key = webhookKeyOf(request, profile)
     if (key === undefined || answer.status >= 300 || request.headers["x-skip-mtls-checking"] === "true") return answer
@@ -139,22 +123,13 @@ export const startServer = async (options: PspServerOptions): Promise<PspServer>
     return profile.refusal({ _tag: "WebhookRejected", reason }, "put /webhook/{chave}")
   }
 
-  const respond = async (request: ApiRequest, fault: RequestFault | undefined): Promise<Answer | undefined> => {
-    if (fault === "dropped-before") return undefined
-    if (fault === "too-many-requests") return tooManyRequests(options.retryAfterSeconds)
-    if (fault === "expired-token") options.tokens.revokeAll()
-    const before = provider.webhookUrl(webhookKeyOf(request, profile) ?? "")
-    const given = api.handle(request, overridesOf(fault))
-    const answer = profile.probesWebhooks ? await probed(request, given, before) : given
-    if (fault === "hook-before-answer") await settle()
-    if (fault === "slow") await new Promise((resolve) => setTimeout(resolve, options.slowMs))
-    return fault === "dropped-after" || fault === "hang" ? undefined : spoil(fault, answer, profile)
-  }
-
   const onRequest = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const request = await read(incoming)
-    const fault = faults.ofRequest(request.method, request.path)
-    const answer = await respond(request, fault)
+    const before = provider.webhookUrl(webhookKeyOf(request, profile) ?? "")
+    const { fault, spoiled, answer: given, reply } = machine.exchange(request)
+    const answer = reply(profile.probesWebhooks && given !== undefined ? await probed(request, given, before) : given)
+    if (fault === "hook-before-answer") await settle()
+    if (fault === "slow") await new Promise((resolve) => setTimeout(resolve, options.slowMs))
     keep(exchanges, {
       atMs: now(),
       method: request.method,
@@ -162,7 +137,7 @@ export const startServer = async (options: PspServerOptions): Promise<PspServer>
       caller: String((incoming.socket as TLSSocket).getPeerCertificate().subject?.CN ?? ""),
       status: answer?.status,
       fault,
-      spoiled: fault !== undefined && fault !== "slow" && fault !== "expired-token"
+      spoiled
     })
     if (fault === "hang") return
     if (answer === undefined) {
@@ -207,11 +182,6 @@ export const startServer = async (options: PspServerOptions): Promise<PspServer>
       await Promise.all(inFlight)
     }
   }
-}
-
-const overridesOf = (fault: RequestFault | undefined): Partial<Overrides> | undefined => {
-  if (fault === "taken-txid-conflict") return { takenTxid: "conflict" }
-  return fault === "taken-txid-update" ? { takenTxid: "updates" } : undefined
 }
 
 const webhookKeyOf = ({ method, path }: ApiRequest, { basePath }: Profile): string | undefined => {

@@ -1,0 +1,160 @@
+/**
+ * The whole double without I/O: state, API, tokens, faults and the hooks that wait. `PspServer` puts it behind TLS; a
+ * deterministic simulation takes each exchange and each hook as a step.
+ *
+ * Guarantees
+ * - No socket, no timer: every call returns at once. The same calls, clock and seed give the same answers, ids included.
+ */
+import { makeFaults, type Faults, type Rates, type RequestFault } from "./Faults.ts"
+import { type HookQueue, makeHookQueue } from "./HookQueue.ts"
+import type { Answer } from "./http/Answer.ts"
+import { type Api, type ApiRequest, makeApi } from "./http/Api.ts"
+import { type Contract, makeContract } from "./http/Contract.ts"
+import { documentOf } from "./http/Document.ts"
+import { spoil, tooManyRequests } from "./http/Spoiling.ts"
+import { makeTokens, type TokenAuth, type Tokens } from "./http/Tokens.ts"
+import { hookView } from "./http/Views.ts"
+import type { Profile } from "./Profile.ts"
+import * as profiles from "./Profiles.ts"
+import { makeProvider, type Provider } from "./provider/Provider.ts"
+import type { Settings } from "./provider/State.ts"
+import { randomFrom } from "./Random.ts"
+
+export interface PspMachineOptions {
+  readonly now: () => number
+  readonly profile?: "bacen" | "efi"
+  /** Of ids, tokens and faults; 1 when absent. */
+  readonly seed?: number
+  readonly settings?: Partial<Settings>
+  readonly tokenAuth?: TokenAuth
+  /** Scopes of the client; all of the profile's when absent. */
+  readonly scopes?: ReadonlyArray<string>
+  /** 3600 when absent. */
+  readonly tokenLifetimeSeconds?: number
+  /** The chance of each fault, from 0 to 1; none when absent. */
+  readonly faults?: Rates
+  /** Of a 429; 1 when absent. */
+  readonly retryAfterSeconds?: number
+  /** How late a `hook-late` is; a minute when absent. */
+  readonly hookLateMs?: number
+  /** How many facts that are due together go out as one hook; 1 when absent. */
+  readonly hookBatch?: number
+}
+
+/** What a request led to. */
+export interface Exchange {
+  readonly fault: RequestFault | undefined
+  /** Whether `answer` deviates from the contract, or may, because of the fault. */
+  readonly spoiled: boolean
+  /** What the provider says; undefined where the fault lets it do nothing. */
+  readonly answer: Answer | undefined
+  /** What of it reaches the caller: `answer` or what replaces it, or undefined for none. */
+  readonly reply: (answer: Answer | undefined) => Answer | undefined
+}
+
+export interface PspMachine {
+  readonly profile: Profile
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly provider: Provider
+  readonly tokens: Tokens
+  readonly faults: Faults
+  readonly queue: HookQueue
+  readonly api: Api
+  /** Does what is asked, unless the fault that is drawn prevents it. */
+  readonly exchange: (request: ApiRequest) => Exchange
+  /** Settles what is due and queues what is to be reported. */
+  readonly settleDue: () => void
+  readonly nextDueAtMs: () => number
+}
+
+const CLIENT_ID = "Client_Id_psp_double"
+const CLIENT_SECRET = "Client_Secret_psp_double"
+
+export const makePspMachine = (options: PspMachineOptions): PspMachine => {
+  const { now, seed = 1 } = options
+  const chosen = profiles[options.profile ?? "bacen"]
+  const profile = { ...chosen, tokenAuth: options.tokenAuth ?? chosen.tokenAuth }
+  const faults = makeFaults(seed, options.faults)
+  const provider = makeProvider({ now, random: randomFrom(seed), settings: options.settings ?? {} })
+  const tokens = makeTokens({
+    now,
+    random: randomFrom(seed + 1),
+    auth: profile.tokenAuth,
+    lifetimeSeconds: options.tokenLifetimeSeconds ?? 3600,
+    client: { id: CLIENT_ID, secret: CLIENT_SECRET, scopes: options.scopes ?? profile.scopes }
+  })
+  const api = makeApi({ profile, provider, tokens, contract: contractOf(profile) })
+  const queue = makeHookQueue({
+    now,
+    faults,
+    retriesMs: profile.hookRetriesMs,
+    lateMs: options.hookLateMs ?? 60_000,
+    batch: options.hookBatch ?? 1
+  })
+  let facts = 0
+
+  const answer = (request: ApiRequest, fault: RequestFault | undefined): Answer | undefined => {
+    switch (fault) {
+      case "dropped-before":
+      case "too-many-requests":
+        return undefined
+      case "expired-token":
+        tokens.revokeAll()
+        return api.handle(request)
+      case "taken-txid-conflict":
+        return api.handle(request, { takenTxid: "conflict" })
+      case "taken-txid-update":
+        return api.handle(request, { takenTxid: "updates" })
+      default:
+        return api.handle(request)
+    }
+  }
+
+  return {
+    profile,
+    clientId: CLIENT_ID,
+    clientSecret: CLIENT_SECRET,
+    provider,
+    tokens,
+    faults,
+    queue,
+    api,
+    exchange: (request) => {
+      const fault = faults.ofRequest(request.method, request.path)
+      return {
+        fault,
+        spoiled: fault !== undefined && !HARMLESS.has(fault),
+        answer: answer(request, fault),
+        reply: (given) => {
+          if (fault === "too-many-requests") return tooManyRequests(options.retryAfterSeconds ?? 1)
+          return given === undefined || UNANSWERED.has(fault) ? undefined : spoil(fault, given, profile)
+        }
+      }
+    },
+    settleDue: () => {
+      provider.settleDue()
+      for (const notification of provider.takeNotifications()) {
+        const url = provider.webhookUrl(notification.key)
+        if (url === undefined) continue
+        const pix: unknown = JSON.parse(JSON.stringify(hookView(profile, notification)))
+        api.checkHook({ pix: [pix] })
+        queue.add(`${++facts}`, url, pix)
+      }
+    },
+    nextDueAtMs: () => Math.min(provider.nextDueAtMs() ?? Infinity, queue.nextDueAtMs() ?? Infinity)
+  }
+}
+
+/** Faults that change when an answer comes, not what it says. */
+const HARMLESS: ReadonlySet<RequestFault> = new Set<RequestFault>(["slow", "hook-before-answer", "expired-token"])
+const UNANSWERED: ReadonlySet<RequestFault | undefined> = new Set<RequestFault | undefined>(["dropped-after", "hang"])
+
+const contracts = new Map<string, Contract>()
+
+/** Compiled once a process. */
+const contractOf = ({ name, basePath }: Profile): Contract => {
+  const known = contracts.get(name) ?? makeContract(documentOf(name, basePath))
+  contracts.set(name, known)
+  return known
+}
