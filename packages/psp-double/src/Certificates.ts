@@ -1,8 +1,8 @@
 /**
- * Certificate authorities made at start, and what they issue: PEM and PKCS#12 for servers and clients.
+ * Certificate authorities made at start. They issue server and client certificates, as PEM and PKCS#12.
  *
- * Why RSA: node-forge writes no PKCS#12 for elliptic curves. Node makes the keys and signs, because node-forge takes
- * seconds for it.
+ * Why RSA: node-forge writes no PKCS#12 for elliptic curves. Node makes the keys and signs, because node-forge
+ * takes seconds.
  */
 import * as DateTime from "effect/DateTime"
 import forge from "node-forge"

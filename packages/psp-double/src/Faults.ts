@@ -1,10 +1,10 @@
 /**
- * What goes wrong, and when: by chance from a seed, or once on demand.
+ * Which requests and hooks fail, and how: by seed, or once on demand.
  *
  * Guarantees
- * - Pure. Whether a request fails depends on the seed, its method and path, and how often these came before; not on what
- *   other requests do meanwhile.
- * - A fault is drawn only where it can show.
+ * - The fault of a request depends on the seed, its method and path, and how often these came before. Concurrent
+ *   requests do not change it.
+ * - A fault is drawn only for requests that it can affect.
  */
 import { chanceOf } from "./Random.ts"
 
@@ -25,13 +25,13 @@ export const REQUEST_FAULTS = [
   "error-after",
   /** Done, then the HTML of a gateway. */
   "html",
-  /** Done, then no answer ever. */
+  /** Done, and never answered. */
   "hang",
   /** Done, and answered late. */
   "slow",
   /** Done, and 200 instead of 201. */
   "ok-for-created",
-  /** Done; what it settles is reported before the answer. */
+  /** Done; hooks that follow from it arrive before the answer. */
   "hook-before-answer",
   /** A problem's `status` as text. */
   "status-as-text",
@@ -48,11 +48,11 @@ export type Rates = Readonly<Partial<Record<Fault, number>>>
 
 export interface Faults {
   readonly ofRequest: (method: string, path: string) => RequestFault | undefined
-  /** `name` identifies the fact that the hook reports. */
+  /** `name` identifies the notification. */
   readonly ofHook: (name: string) => HookFault | undefined
-  /** The next request that matches, or the next hook, has this fault. */
+  /** Gives this fault to the next request that matches, or to the next hook. */
   readonly once: (fault: Fault, match?: { readonly method?: string; readonly path?: RegExp }) => void
-  /** Replaces the chances; `{}` ends the storm. */
+  /** Replaces the rates; `{}` ends all faults but planned ones. */
   readonly setRates: (rates: Rates) => void
   readonly counts: ReadonlyMap<Fault, number>
 }

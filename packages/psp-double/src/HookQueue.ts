@@ -1,15 +1,15 @@
 /**
- * The hooks that wait to be sent, and when: pure, so that a simulation can send them itself.
+ * The hooks to be sent, with their due times. Pure, so that a simulation can send them itself.
  *
  * Guarantees
- * - A hook that is not answered 2xx goes out again after each delay of the provider's curve, and is given up after the last.
+ * - A hook that is not answered 2xx is sent again after each delay of `retriesMs`, and dropped after the last.
  */
 import type { Faults } from "./Faults.ts"
 
 export interface Hook {
   readonly id: number
   readonly url: string
-  /** The objects of `pix`. Several hooks to one URL may go out as one. */
+  /** The objects of `pix`. */
   readonly pix: ReadonlyArray<unknown>
   readonly attempt: number
 }
@@ -21,14 +21,14 @@ export interface HookQueueOptions {
   readonly retriesMs: ReadonlyArray<number>
   /** How late a `hook-late` is. */
   readonly lateMs: number
-  /** How many facts go out as one. */
+  /** How many notifications that are due together share a hook. */
   readonly batch: number
 }
 
 export interface HookQueue {
-  /** `name` identifies the fact, so that its fault depends on the seed and on nothing else. */
+  /** `name` identifies the notification; its fault depends on the seed and the name. */
   readonly add: (name: string, url: string, pix: unknown) => void
-  /** Takes what is due; each is followed by `succeeded` or `failed`. */
+  /** Removes and returns what is due. */
   readonly takeDue: () => ReadonlyArray<Hook>
   readonly failed: (hook: Hook) => void
   readonly nextDueAtMs: () => number | undefined

@@ -1,23 +1,36 @@
-/** What differs from provider to provider. */
+/** What differs from provider to provider, as data. */
 import type { Answer } from "./http/Answer.ts"
 import type { Routes } from "./http/Routes.ts"
 import type { TokenAuth } from "./http/Tokens.ts"
 import type { Provider } from "./provider/Provider.ts"
 import type { Refusal } from "./provider/Refusal.ts"
 
-export interface Profile {
-  readonly name: "bacen" | "efi"
+/** What differs between providers that speak the central bank's API, field by field. */
+export interface Variant {
   /** Before the central bank's paths. */
   readonly basePath: string
   readonly tokenPath: string
   readonly tokenAuth: TokenAuth
-  readonly scopes: ReadonlyArray<string>
-  /** What a `PUT /cob/{txid}` of a txid does that names an active cob. */
+  /** What `PUT /cob/{txid}` does if the txid names an active cob. */
   readonly takenTxid: "conflict" | "updates"
   readonly newestFirst: boolean
-  /** Delays before a hook that was not answered 2xx goes out again. */
+  /** Delays before each retry of a hook that was not answered 2xx. */
   readonly hookRetriesMs: ReadonlyArray<number>
-  /** A URL is registered only if it refuses a caller without certificate and accepts one with it. */
+  /** Headers, in lower case, and query parameters that every call needs, the token endpoint excepted. */
+  readonly requiredHeaders: ReadonlyArray<string>
+  readonly requiredQuery: ReadonlyArray<string>
+  /** The field of a cob that holds the BR code. */
+  readonly brCodeField: "pixCopiaECola" | "brcode"
+  /** Status of a creation; the document declares 201 only. */
+  readonly createdStatus: 200 | 201
+  /** Whether `inicio` and `fim` may have fractions of a second. */
+  readonly acceptsFractions: boolean
+}
+
+export interface Profile extends Variant {
+  readonly name: "bacen" | "efi"
+  readonly scopes: ReadonlyArray<string>
+  /** Whether a webhook is checked when it is registered (`HookSender.probe`). */
   readonly probesWebhooks: boolean
   /** Whether hooks name the payer (`gnExtras.pagador`). */
   readonly hooksNamePayer: boolean

@@ -16,13 +16,23 @@ const accessDenied = () =>
 const SCOPES = ["cob.write", "cob.read", "pix.write", "pix.read", "webhook.write", "webhook.read"]
 const MINUTE_MS = 60_000
 
-/** The central bank's API and nothing else. It says nothing of hooks that fail: they are lost. */
+/** As the central bank's document has it. */
+const PLAIN = {
+  requiredHeaders: [],
+  requiredQuery: [],
+  brCodeField: "pixCopiaECola",
+  createdStatus: 201,
+  acceptsFractions: true
+} as const
+
+/** The central bank's API. It specifies no retries of hooks: there are none. */
 export const bacen: Profile = {
   name: "bacen",
   basePath: "/api/v2",
   tokenPath: "/oauth/token",
   tokenAuth: "basic-form",
   scopes: SCOPES,
+  ...PLAIN,
   takenTxid: "updates",
   newestFirst: false,
   hookRetriesMs: [],
@@ -49,6 +59,7 @@ export const efi: Profile = {
     "gn.infractions.write",
     "gn.webhook.resend"
   ],
+  ...PLAIN,
   takenTxid: "conflict",
   newestFirst: true,
   hookRetriesMs: [5, 10, 20, 40, 80, 160, 320, 640, 1280].map((minutes) => minutes * MINUTE_MS),

@@ -53,9 +53,9 @@ export interface PspDouble extends AsyncDisposable {
   /** What was asked and answered. */
   readonly exchanges: ReadonlyArray<Recorded>
   readonly hooks: ReadonlyArray<SentHook>
-  /** What callers sent against the contract. */
+  /** Requests that broke the contract. */
   readonly violations: ReadonlyArray<Breach>
-  /** What the double itself sent against it: a test expects none. */
+  /** Answers and hooks of the double that broke it, spoiled ones excepted. A test expects none. */
   readonly defects: ReadonlyArray<Breach>
   /** Runs what is due, and waits until the hooks that are due have been answered. */
   readonly settle: () => Promise<void>
@@ -121,13 +121,13 @@ interface Certificates {
   readonly authority: Authority
   readonly server: Identity
   readonly client: Identity
-  /** What the provider shows to receivers of hooks. */
+  /** The provider's certificate as a client of webhook receivers. */
   readonly hooks: Identity
 }
 
 let made: Promise<Certificates> | undefined
 
-/** Made once a process, as keys take half a second each. */
+/** Made once per process, because keys take long. */
 const certificates = (): Promise<Certificates> =>
   (made ??= (async () => {
     const authority = await makeAuthority("psp-double CA", systemClock())

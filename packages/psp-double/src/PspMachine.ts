@@ -1,9 +1,9 @@
 /**
- * The whole double without I/O: state, API, tokens, faults and the hooks that wait. `PspServer` puts it behind TLS; a
- * deterministic simulation takes each exchange and each hook as a step.
+ * The double without I/O: state, API, tokens, faults, queued hooks. `PspServer` puts it behind TLS. A deterministic
+ * simulation takes each exchange and each hook as a step.
  *
  * Guarantees
- * - No socket, no timer: every call returns at once. The same calls, clock and seed give the same answers, ids included.
+ * - No socket, no timer; every call is synchronous. The same calls, clock and seed give the same answers and ids.
  */
 import { makeFaults, type Faults, type Rates, type RequestFault } from "./Faults.ts"
 import { type HookQueue, makeHookQueue } from "./HookQueue.ts"
@@ -12,9 +12,9 @@ import { type Api, type ApiRequest, makeApi } from "./http/Api.ts"
 import { type Contract, makeContract } from "./http/Contract.ts"
 import { documentOf } from "./http/Document.ts"
 import { spoil, tooManyRequests } from "./http/Spoiling.ts"
-import { makeTokens, type TokenAuth, type Tokens } from "./http/Tokens.ts"
+import { makeTokens, type Tokens } from "./http/Tokens.ts"
 import { hookView } from "./http/Views.ts"
-import type { Profile } from "./Profile.ts"
+import type { Profile, Variant } from "./Profile.ts"
 import * as profiles from "./Profiles.ts"
 import { makeProvider, type Provider } from "./provider/Provider.ts"
 import type { Settings } from "./provider/State.ts"
@@ -26,7 +26,8 @@ export interface PspMachineOptions {
   /** Of ids, tokens and faults; 1 when absent. */
   readonly seed?: number
   readonly settings?: Partial<Settings>
-  readonly tokenAuth?: TokenAuth
+  /** Differences from the profile. */
+  readonly variant?: Partial<Variant>
   /** Scopes of the client; all of the profile's when absent. */
   readonly scopes?: ReadonlyArray<string>
   /** 3600 when absent. */
@@ -37,18 +38,18 @@ export interface PspMachineOptions {
   readonly retryAfterSeconds?: number
   /** How late a `hook-late` is; a minute when absent. */
   readonly hookLateMs?: number
-  /** How many facts that are due together go out as one hook; 1 when absent. */
+  /** How many notifications that are due together share a hook; 1 when absent. */
   readonly hookBatch?: number
 }
 
-/** What a request led to. */
+/** The result of a request. */
 export interface Exchange {
   readonly fault: RequestFault | undefined
-  /** Whether `answer` deviates from the contract, or may, because of the fault. */
+  /** Whether the fault may make the answer break the contract. */
   readonly spoiled: boolean
-  /** What the provider says; undefined where the fault lets it do nothing. */
+  /** The provider's answer; undefined if the fault came before anything was done. */
   readonly answer: Answer | undefined
-  /** What of it reaches the caller: `answer` or what replaces it, or undefined for none. */
+  /** What reaches the caller of an answer; undefined for a cut or silent connection. */
   readonly reply: (answer: Answer | undefined) => Answer | undefined
 }
 
@@ -61,9 +62,9 @@ export interface PspMachine {
   readonly faults: Faults
   readonly queue: HookQueue
   readonly api: Api
-  /** Does what is asked, unless the fault that is drawn prevents it. */
+  /** Draws a fault and carries out the request, unless the fault comes before. */
   readonly exchange: (request: ApiRequest) => Exchange
-  /** Settles what is due and queues what is to be reported. */
+  /** Runs what is due and queues the hooks for it. */
   readonly settleDue: () => void
   readonly nextDueAtMs: () => number
 }
@@ -73,8 +74,7 @@ const CLIENT_SECRET = "Client_Secret_psp_double"
 
 export const makePspMachine = (options: PspMachineOptions): PspMachine => {
   const { now, seed = 1 } = options
-  const chosen = profiles[options.profile ?? "bacen"]
-  const profile = { ...chosen, tokenAuth: options.tokenAuth ?? chosen.tokenAuth }
+  const profile: Profile = { ...profiles[options.profile ?? "bacen"], ...options.variant }
   const faults = makeFaults(seed, options.faults)
   const provider = makeProvider({ now, random: randomFrom(seed), settings: options.settings ?? {} })
   const tokens = makeTokens({
@@ -128,7 +128,9 @@ export const makePspMachine = (options: PspMachineOptions): PspMachine => {
         answer: answer(request, fault),
         reply: (given) => {
           if (fault === "too-many-requests") return tooManyRequests(options.retryAfterSeconds ?? 1)
-          return given === undefined || UNANSWERED.has(fault) ? undefined : spoil(fault, given, profile)
+          if (given === undefined || UNANSWERED.has(fault)) return undefined
+          const status = given.status === 201 ? profile.createdStatus : given.status
+          return spoil(fault, { ...given, status }, profile)
         }
       }
     },
@@ -146,15 +148,16 @@ export const makePspMachine = (options: PspMachineOptions): PspMachine => {
   }
 }
 
-/** Faults that change when an answer comes, not what it says. */
+/** Faults that leave the answer as it is. */
 const HARMLESS: ReadonlySet<RequestFault> = new Set<RequestFault>(["slow", "hook-before-answer", "expired-token"])
 const UNANSWERED: ReadonlySet<RequestFault | undefined> = new Set<RequestFault | undefined>(["dropped-after", "hang"])
 
 const contracts = new Map<string, Contract>()
 
-/** Compiled once a process. */
-const contractOf = ({ name, basePath }: Profile): Contract => {
-  const known = contracts.get(name) ?? makeContract(documentOf(name, basePath))
-  contracts.set(name, known)
+/** Compiled once per process. */
+const contractOf = (profile: Profile): Contract => {
+  const of = `${profile.name} ${profile.basePath} ${profile.takenTxid}`
+  const known = contracts.get(of) ?? makeContract(documentOf(profile))
+  contracts.set(of, known)
   return known
 }

@@ -1,4 +1,4 @@
-/** Chance that a seed repeats. */
+/** Random numbers from a seed. */
 
 /** A number from 0 up to, but not including, 1. */
 export type Random = () => number
@@ -14,7 +14,7 @@ export const randomFrom = (seed: number): Random => {
   }
 }
 
-/** One number from 0 to 1 that depends on the text alone (FNV-1a, then Mulberry32). */
+/** A number from 0 to 1 derived from the text (FNV-1a, then Mulberry32). */
 export const chanceOf = (text: string): number => {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)

@@ -218,3 +218,35 @@ describe("webhook", () => {
       assert.deepStrictEqual([foreign.status, typeOf(foreign)], [400, "WebhookOperacaoInvalida"])
     }))
 })
+
+describe("variants of other providers", () => {
+  it("what a call needs beside its token, another field for the BR code, 200 for 201, instants without fractions", () =>
+    withDouble(
+      {
+        variant: {
+          basePath: "/pix/v2",
+          requiredHeaders: ["x-conta-corrente"],
+          requiredQuery: ["gw-dev-app-key"],
+          brCodeField: "brcode",
+          createdStatus: 200,
+          acceptsFractions: false,
+          takenTxid: "conflict"
+        }
+      },
+      async (double, call) => {
+        const path = `/pix/v2/cob/${TXID}`
+        const headers = { "x-conta-corrente": "123" }
+        assert.strictEqual((await call("PUT", path, { headers, body: cobBody(double) })).status, 400)
+        assert.deepStrictEqual(double.violations[0]?.failures, ["query gw-dev-app-key: is required"])
+        const put = () => call("PUT", `${path}?gw-dev-app-key=k`, { headers, body: cobBody(double) })
+        const { status, body } = await put()
+        assert.deepStrictEqual([status, body.pixCopiaECola], [200, undefined])
+        assert.isString(body.brcode)
+        assert.strictEqual((await put()).status, 409)
+        const list = async (inicio: string) =>
+          (await call("GET", `/pix/v2/pix?gw-dev-app-key=k&inicio=${inicio}&fim=2099-01-01T00:00:00Z`, { headers }))
+            .status
+        assert.deepStrictEqual([await list("2026-01-01T00:00:00.000Z"), await list("2026-01-01T00:00:00Z")], [400, 200])
+      }
+    ))
+})

@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { makeContract } from "../src/http/Contract.ts"
+import { bacen as profile } from "../src/Profiles.ts"
 import { bacenDocument, CORRECTIONS, documentOf, type Node } from "../src/http/Document.ts"
 
 const served = /^\/(cob|pix|webhook)(\/|$)/
-const bacen = documentOf("bacen", "/api/v2")
+const bacen = documentOf(profile)
 const contract = makeContract(bacen)
 
 /** Examples name one another: `{ $ref }`, or `allOf` of one. */

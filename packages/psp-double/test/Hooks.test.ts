@@ -19,7 +19,7 @@ const withReceiver = (
 const pay = ({ provider, key }: PspDouble, cents = 1000, txid = TXID) => provider.receipts.receive({ key, cents, txid })
 
 describe("hooks", () => {
-  it("go to `{webhookUrl}/pix` with the provider's certificate, with the Pix and later with its return", () =>
+  it("go to `{webhookUrl}/pix` with the provider's certificate, for a Pix and for its return", () =>
     withReceiver({}, async (receiver, double, call) => {
       await call("PUT", COB, { body: cobBody(double) })
       const { endToEndId } = Result.getOrThrow(double.provider.receipts.payCob(TXID))
@@ -49,7 +49,7 @@ describe("hooks", () => {
       assert.deepStrictEqual(receiver.received.map(({ body }) => body.pix.length).toSorted(), [1, 2])
     }))
 
-  it("the central bank promises no second attempt; Efí tries again after 5, 10, 20 … minutes until it is answered 2xx", async () => {
+  it("no retry at the central bank's; Efí's after 5, 10, 20 … minutes until a 2xx", async () => {
     await withReceiver({}, async (receiver, double) => {
       receiver.answer = 503
       pay(double)

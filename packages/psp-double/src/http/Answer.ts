@@ -1,4 +1,4 @@
-/** An answer before it is bytes, and the shapes of errors that providers use. */
+/** HTTP answers, and the error shapes that providers use. */
 
 export interface Answer {
   readonly status: number

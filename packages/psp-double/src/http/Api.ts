@@ -1,11 +1,11 @@
 /**
- * The provider's API: a request in, an answer out.
+ * The provider's API as a function from request to answer.
  *
  * Guarantees
- * - No I/O: the same machine serves a socket and a simulation.
+ * - No I/O, so that a socket and a simulation use the same API.
  * - A request that breaks the contract is recorded as a violation and refused.
- * - An answer that breaks it is a defect of the double: recorded, and answered 500 so that no test overlooks it. Only
- *   answers that are spoiled on purpose are exempt.
+ * - An answer that breaks the contract is a defect of the double: it is recorded and replaced by a 500. Answers that a
+ *   fault spoils are exempt.
  */
 import * as Result from "effect/Result"
 import type { Profile } from "../Profile.ts"
@@ -32,11 +32,11 @@ export interface Breach {
 
 export interface Api {
   readonly handle: (request: ApiRequest, spoiled?: Partial<Overrides>) => Answer
-  /** What the caller sent against the contract. */
+  /** Requests that broke the contract. */
   readonly violations: ReadonlyArray<Breach>
-  /** What the double sent against it. */
+  /** Answers and hooks of the double that broke it. */
   readonly defects: ReadonlyArray<Breach>
-  /** Checks the body of a hook; what is wrong with it is a defect. */
+  /** Validates the body of a hook; failures are defects. */
   readonly checkHook: (body: unknown) => void
 }
 
@@ -66,7 +66,9 @@ export const makeApi = (options: {
     }
 
     const body = parse(request.body)
-    const { query, failures } = operation.checkRequest({ params, query: request.query, body })
+    const checked = operation.checkRequest({ params, query: request.query, body })
+    const { query } = checked
+    const failures = [...missing(request, profile), ...checked.failures]
     if (failures.length > 0) {
       violations.push({ operation: operation.id, failures })
       return profile.invalid(failures, operation.id)
@@ -98,13 +100,18 @@ export const makeApi = (options: {
   }
 }
 
-/** RFC 6750: the central bank's document and Efí's say nothing of a token that is missing or has expired. */
+const missing = ({ headers, query }: ApiRequest, { requiredHeaders, requiredQuery }: Profile): Array<string> => [
+  ...requiredHeaders.filter((name) => headers[name] === undefined).map((name) => `header ${name}: is required`),
+  ...requiredQuery.filter((name) => query[name] === undefined).map((name) => `query ${name}: is required`)
+]
+
+/** RFC 6750, because neither document says how a missing or expired token is answered. */
 const unauthorized = (): Answer => {
   const given = problem(401, "AcessoNegado", "Não autorizado", "The access token is missing, unknown or has expired.")
   return { ...given, headers: { ...given.headers, "www-authenticate": 'Bearer error="invalid_token"' } }
 }
 
-/** Undefined for no body and for text that is not JSON: the contract finds that a body is missing. */
+/** Undefined for no body, and for text that is not JSON. */
 const parse = (text: string): unknown => {
   try {
     return text === "" ? undefined : JSON.parse(text)

@@ -23,7 +23,7 @@ const DAY_SECONDS = 86_400
 
 export const bacenRoutes = (provider: Provider, profile: Profile): Routes => {
   const { settings, cobs, receipts, webhooks } = provider
-  const view = (cob: Cob, revision?: number) => cobView(settings, cob, receipts.ofTxid(cob.txid), revision)
+  const view = (cob: Cob, revision?: number) => cobView(profile, settings, cob, receipts.ofTxid(cob.txid), revision)
   const at = (operation: string) => operation.replace(" ", ` ${profile.basePath}`)
 
   const unknownLocation = ({ body }: Input) =>
@@ -61,7 +61,7 @@ export const bacenRoutes = (provider: Provider, profile: Profile): Routes => {
           : Result.fail({ _tag: "InvalidValue", property: "revisao", reason: "é inexistente para a cobrança" } as const)
       }),
     "get /cob": (input) =>
-      Result.map(rangeOf(input), (range) => {
+      Result.map(rangeOf(input, profile), (range) => {
         const { query } = input
         const page = cobs.list(
           range,
@@ -74,7 +74,7 @@ export const bacenRoutes = (provider: Provider, profile: Profile): Routes => {
         return json(200, { parametros: parametrosOf(input, page), cobs: page.items.map((cob) => view(cob)) })
       }),
     "get /pix": (input) =>
-      Result.map(rangeOf(input), (range) => {
+      Result.map(rangeOf(input, profile), (range) => {
         const { query } = input
         const page = receipts.list(
           range,
@@ -110,7 +110,7 @@ export const bacenRoutes = (provider: Provider, profile: Profile): Routes => {
       const { query } = input
       const whole = { inicio: query["inicio"] ?? FIRST, fim: query["fim"] ?? LAST }
       const asked = { ...input, query: { ...query, ...whole } }
-      return Result.map(rangeOf(asked), (range) => {
+      return Result.map(rangeOf(asked, profile), (range) => {
         const page = webhooks.list(range, pageRequestOf(input, profile.newestFirst))
         return json(200, {
           parametros: parametrosOf(asked, page),

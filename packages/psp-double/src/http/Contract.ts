@@ -2,9 +2,9 @@
  * Validates requests, answers and hooks against an OpenAPI document, with ajv.
  *
  * Guarantees
- * - A status that the document does not list for an operation is a failure, except the general errors that it describes
- *   for every endpoint, and 401 (RFC 6750, its security scheme).
- * - Query values are checked as the types they stand for, not as text.
+ * - A status that an operation does not declare is a failure, except 401 (RFC 6750) and the errors that the document
+ *   describes for every endpoint.
+ * - Query values are coerced to their declared types and get their defaults.
  */
 import { Ajv, type ValidateFunction } from "ajv"
 import addFormats from "ajv-formats"
@@ -57,7 +57,7 @@ export const makeContract = (document: Node): Contract => {
     return validate(value) ? [] : failuresOf(validate, what)
   }
 
-  /** Follows a reference to where its target stands. */
+  /** Follows references to their target. */
   const resolve = (at: ReadonlyArray<string>): { readonly at: ReadonlyArray<string>; readonly node: Node } => {
     const node = at.reduce((parent, part) => parent?.[part], document)
     const reference = node?.$ref
@@ -118,7 +118,7 @@ export const makeContract = (document: Node): Contract => {
 
   const routes = Object.keys(document.paths).map((path) => ({
     path,
-    // Fixed segments come before parameters: `/pix/enviados` is no `/pix/{e2eid}`.
+    // Paths with fewer parameters first: `/enviados/id-envio/{idEnvio}` before `/enviados/{e2eId}`.
     rank: path.replaceAll(/\{[^}]*\}/g, "{").split("{").length,
     names: [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name!),
     pattern: new RegExp(`^${path.replaceAll(/\{[^}]*\}/g, "([^/]+)")}$`)
@@ -147,7 +147,7 @@ export const makeContract = (document: Node): Contract => {
   }
 }
 
-/** References of a parameter's schema point into the document. */
+/** Makes the references of a parameter's schema absolute. */
 const absolute = (schema: Node): Node =>
   JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"document#/'))
 

@@ -2,19 +2,26 @@
  * The OpenAPI documents that the double and its callers are validated against.
  *
  * Guarantees
- * - The central bank's document is used as published, except for the corrections below; each names what it corrects and
- *   fails when the document no longer says it.
- * - Where Efí differs on the central bank's paths, `efi.yaml` says so under `x-deviations`, response by response.
+ * - The central bank's document is used as published, except for the corrections below; each names its reason and
+ *   throws when the document has changed.
+ * - `x-deviations` of `efi.yaml` lists the responses in which Efí differs on the central bank's paths.
  */
 import { readFileSync } from "node:fs"
 import { parse } from "yaml"
+import type { Profile } from "../Profile.ts"
 
 export type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [name: string]: Json }
 // oxlint-disable-next-line typescript/no-explicit-any -- a document is walked by path
 export type Node = any
 
-const load = (file: string): Node =>
-  parse(readFileSync(new URL(`../../openapi/${file}`, import.meta.url), "utf8"), { maxAliasCount: -1 })
+const parsed = new Map<string, Node>()
+
+/** A copy of a file of `openapi/`, parsed once per process. */
+const load = (file: string): Node => {
+  const known = parsed.get(file) ?? parse(readFileSync(new URL(`../../openapi/${file}`, import.meta.url), "utf8"))
+  parsed.set(file, known)
+  return structuredClone(known)
+}
 
 interface Correction {
   readonly at: string
@@ -106,11 +113,11 @@ export const bacenDocument = (corrections = CORRECTIONS): Node => {
 
 const HOOK = "{$request.body#/webhookUrl}/pix"
 
-/** Where the schema of a hook's body is, among the paths. */
+/** The path under which the document describes the hook. */
 export const HOOK_PATH = "/hooks/pix"
 
 /** The central bank's paths below `basePath`, its hook as a path, and with `efi` Efí's deviations and own paths. */
-export const documentOf = (profile: "bacen" | "efi", basePath: string): Node => {
+export const documentOf = ({ name, basePath, takenTxid }: Pick<Profile, "name" | "basePath" | "takenTxid">): Node => {
   const bacen = bacenDocument()
   const paths: Node = {}
   for (const [path, item] of Object.entries<Node>(bacen.paths)) paths[`${basePath}${path}`] = item
@@ -118,7 +125,11 @@ export const documentOf = (profile: "bacen" | "efi", basePath: string): Node => 
     (callback) => HOOK in callback
   )[HOOK]
   const document = { ...bacen, paths }
-  if (profile === "bacen") return document
+  if (name === "bacen" && takenTxid === "conflict") {
+    const { responses } = paths[`${basePath}/cob/{txid}`].put
+    responses["409"] = responses["400"]
+  }
+  if (name === "bacen") return document
 
   const efi = load("efi.yaml")
   Object.assign(document.components.schemas, efi.components.schemas)

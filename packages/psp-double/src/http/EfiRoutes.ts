@@ -1,4 +1,4 @@
-/** Efí's own operations: payouts, balance, disputes, hooks again. Sources: `openapi/efi.yaml`. */
+/** Efí's own operations: payouts, balance, disputes, resending hooks. Sources: `openapi/efi.yaml`. */
 import * as Result from "effect/Result"
 import type { Profile } from "../Profile.ts"
 import type { Provider } from "../provider/Provider.ts"
@@ -43,7 +43,7 @@ export const efiRoutes = (provider: Provider, profile: Profile): Routes => {
     "get /v2/gn/pix/enviados/{e2eId}": ({ params }) =>
       Result.map(payouts.getByEndToEndId(params["e2eId"]!), (payout) => json(200, payoutView(payout))),
     "get /v2/gn/pix/enviados": (input) =>
-      Result.map(rangeOf(input), (range) => {
+      Result.map(rangeOf(input, profile), (range) => {
         const page = payouts.list(
           range,
           ({ status }) => matches(input.query["status"], status),
@@ -61,7 +61,7 @@ export const efiRoutes = (provider: Provider, profile: Profile): Routes => {
       )
     },
     "get /v2/gn/infracoes": (input) =>
-      Result.map(rangeOf(input), (range) => {
+      Result.map(rangeOf(input, profile), (range) => {
         const page = infractions.list(range, pageRequestOf(input, profile.newestFirst))
         return json(200, {
           parametros: parametrosOf(input, page),

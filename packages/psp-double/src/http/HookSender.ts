@@ -9,16 +9,15 @@ export type HookOutcome =
 export interface HookSender {
   readonly post: (url: string, body: unknown, certificate: "with" | "without") => Promise<HookOutcome>
   /**
-   * Efí's check before it registers a URL: a caller without certificate is refused, one with it is answered 2xx.
-   * Undefined where all is well, else why not, in Efí's words. The body of the check is undocumented; it is what
-   * receivers in the field expect.
+   * Efí's check of a URL: a request without certificate must be refused, one with it answered 2xx. Returns undefined,
+   * or the reason in Efí's words. The body is undocumented; receivers in the field expect this one.
    */
   readonly probe: (url: string) => Promise<string | undefined>
 }
 
 export const makeHookSender = (options: {
   readonly identity: Identity
-  /** Who may have issued the receiver's certificate. */
+  /** PEM of the authorities that receivers' certificates may come from. */
   readonly trusted: ReadonlyArray<string>
   readonly timeoutMs: number
 }): HookSender => {

@@ -1,9 +1,9 @@
 /**
- * The API on a listener that demands a client certificate, with faults, and the hooks that follow from it.
+ * The machine behind a TLS listener that requires client certificates, and the sender of its hooks.
  *
  * Guarantees
- * - A caller without a certificate of the authority does not complete the handshake, the token endpoint included.
- * - A fault of the kind "done, then …" comes after the state has changed.
+ * - Without a certificate of the authority the handshake fails, for the token endpoint too.
+ * - A fault of the kind "done, then …" takes effect after the state has changed.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer } from "node:https"
@@ -43,7 +43,7 @@ export interface PspServer {
   readonly port: number
   readonly exchanges: ReadonlyArray<Recorded>
   readonly hooks: ReadonlyArray<SentHook>
-  /** Lets happen what is due by the clock, and waits until hooks that are due have been answered. */
+  /** Runs what is due, and waits until the hooks that are due have been answered. */
   readonly settle: () => Promise<void>
   readonly close: () => Promise<void>
 }
@@ -58,7 +58,7 @@ export interface PspServerOptions {
   readonly slowMs: number
 }
 
-/** How many exchanges and hooks are kept for reading. */
+/** The newest exchanges and hooks that are kept. */
 const KEPT = 10_000
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
@@ -112,7 +112,7 @@ export const startServer = async (options: PspServerOptions): Promise<PspServer>
     } while (inFlight.size > 0 || (queue.nextDueAtMs() ?? Infinity) <= now())
   }
 
-  /** Takes back a webhook that does not stand Efí's check. */
+  /** Unregisters a webhook that fails Efí's check. */
   const probed = async (request: ApiRequest, answer: Answer, before: string | undefined): Promise<Answer> => {
     const key = webhookKeyOf(request, profile)
     if (key === undefined || answer.status >= 300 || request.headers["x-skip-mtls-checking"] === "true") return answer

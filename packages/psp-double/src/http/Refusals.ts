@@ -1,8 +1,8 @@
-/** Refusals in the words of the central bank's document and of Efí's documentation. */
+/** Refusals as answers of the central bank's document and of Efí's documentation. */
 import type { Refusal } from "../provider/Refusal.ts"
 import { type Answer, efiError, problem } from "./Answer.ts"
 
-/** The type of an invalid request, by the operation that it is of. */
+/** The problem type of an invalid request. */
 const invalidType = (operation: string): string => {
   if (/\/cob(\/|$)/.test(operation)) return operation.startsWith("get") ? "CobConsultaInvalida" : "CobOperacaoInvalida"
   if (/\/webhook(\/|$)/.test(operation)) {

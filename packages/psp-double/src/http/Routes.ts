@@ -1,4 +1,4 @@
-/** A handler for each operation, and what handlers of several providers share: amounts, ranges, pages. */
+/** Handlers by operation, and what they share: amounts, ranges, pages, filters. */
 import { parseInstant } from "@pix-payments/domain/Instant"
 import * as Result from "effect/Result"
 import type { Page, PageRequest, Range } from "../provider/Page.ts"
@@ -7,9 +7,9 @@ import type { Answer } from "./Answer.ts"
 
 export interface Input {
   readonly params: Readonly<Record<string, string>>
-  /** As the types that the document gives them. */
+  /** Coerced to the declared types. */
   readonly query: Readonly<Record<string, unknown>>
-  /** Valid by the document. */
+  /** Validated against the document. */
   // oxlint-disable-next-line typescript/no-explicit-any -- the document has checked it
   readonly body: any
 }
@@ -29,10 +29,14 @@ export const centsOf = (reais: string): number => Number(reais.replace(".", ""))
 export const documentOf = (person: { readonly cpf?: string; readonly cnpj?: string }): string | undefined =>
   person.cpf ?? person.cnpj
 
-export const rangeOf = ({ query }: Input): Result.Result<Range, Refusal> => {
+export const rangeOf = (
+  { query }: Input,
+  { acceptsFractions }: { readonly acceptsFractions: boolean }
+): Result.Result<Range, Refusal> => {
   const fromMs = parseInstant(String(query["inicio"]))
   const toMs = parseInstant(String(query["fim"]))
-  if (fromMs === undefined || toMs === undefined) {
+  const hasFractions = /:\d\d\./.test(`${String(query["inicio"])} ${String(query["fim"])}`)
+  if (fromMs === undefined || toMs === undefined || (hasFractions && !acceptsFractions)) {
     return Result.fail({ _tag: "InvalidValue", property: "inicio, fim", reason: "não respeita o schema" })
   }
   if (toMs < fromMs) {
@@ -50,7 +54,7 @@ export const pageRequestOf = ({ query }: Input, newestFirst: boolean): PageReque
   newestFirst
 })
 
-/** What a list says of the question: its filters as they came, and the page. */
+/** `parametros` of a list: the filters as received, and the page. */
 export const parametrosOf = ({ query }: Input, page: Page<unknown>) => {
   const filters = Object.entries(query).filter(([name]) => !name.startsWith("paginacao."))
   return {
@@ -64,5 +68,5 @@ export const parametrosOf = ({ query }: Input, page: Page<unknown>) => {
   }
 }
 
-/** Whether a filter that was asked for holds; one that was not always does. */
+/** True where the filter is absent. */
 export const matches = (asked: unknown, value: unknown): boolean => asked === undefined || asked === value

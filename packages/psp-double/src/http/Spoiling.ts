@@ -1,4 +1,4 @@
-/** What a fault makes of an answer. */
+/** Answers as faults change them. */
 import type { RequestFault } from "../Faults.ts"
 import type { Profile } from "../Profile.ts"
 import { type Answer, efiError, problem } from "./Answer.ts"
@@ -13,7 +13,7 @@ export const tooManyRequests = (retryAfterSeconds: number): Answer => {
   return { status, body, headers: { ...headers, "retry-after": `${retryAfterSeconds}`, "bucket-size": "0" } }
 }
 
-/** The answer as the fault leaves it; the same answer where the fault has no part in it. */
+/** The answer with the fault applied. Faults that concern timing or the connection leave it as it is. */
 export const spoil = (fault: RequestFault | undefined, answer: Answer, { name }: Profile): Answer => {
   switch (fault) {
     case "error-after":

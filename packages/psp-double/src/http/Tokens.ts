@@ -1,9 +1,9 @@
 /**
- * The token endpoint: OAuth 2 client credentials, with an expiry and the scopes that were granted.
+ * The token endpoint: OAuth 2 client credentials.
  *
  * Guarantees
- * - Credentials count only where the profile expects them; elsewhere they are as good as none.
- * - A token has the scopes that were asked for and that its client has at that moment.
+ * - Credentials are read from the place that the profile names, and from no other.
+ * - A token has those of the requested scopes that the client has when it is issued.
  */
 import { alphanumeric, type Random } from "../Random.ts"
 import { type Answer, json, oauthError } from "./Answer.ts"
@@ -25,11 +25,11 @@ export interface TokenRequest {
 
 export interface Tokens {
   readonly issue: (request: TokenRequest) => Answer
-  /** The scopes of a bearer token, or undefined where it is unknown or has expired. */
+  /** The scopes of a bearer token; undefined if it is unknown or has expired. */
   readonly scopesOf: (authorization: string | undefined) => ReadonlyArray<string> | undefined
-  /** Every token ends now. */
+  /** Ends every token. */
   readonly revokeAll: () => void
-  /** Replaces the client: another secret, other scopes. Tokens that it has stay as they are. */
+  /** Replaces the client's secret and scopes. Its tokens stay valid. */
   readonly setClient: (client: Client) => void
 }
 

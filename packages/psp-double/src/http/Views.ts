@@ -1,4 +1,4 @@
-/** What the provider remembers, in the words of the central bank's document and of Efí's. */
+/** Records as the JSON of the central bank's document and of Efí's. */
 import { buildBrCode } from "@pix-payments/domain/BrCode"
 import { formatReais } from "@pix-payments/domain/Cents"
 import { formatInstant } from "@pix-payments/domain/Instant"
@@ -22,6 +22,7 @@ const person = ({ name, document }: Person) =>
   document.length === 11 ? { cpf: document, nome: name } : { cnpj: document, nome: name }
 
 export const cobView = (
+  { brCodeField }: Profile,
   settings: Settings,
   cob: Cob,
   pix: ReadonlyArray<ReceivedPix> = [],
@@ -41,7 +42,7 @@ export const cobView = (
     chave: terms.key,
     solicitacaoPagador: terms.requestToPayer,
     infoAdicionais: terms.additionalInfo,
-    pixCopiaECola:
+    [brCodeField]:
       cob.status === "ATIVA"
         ? Result.getOrThrow(
             buildBrCode({

@@ -1,4 +1,4 @@
-/** Immediate charges (`cob`): created, revised, removed, read. An expired one stays `ATIVA`, as the central bank has it. */
+/** Immediate charges (`cob`). An expired one stays `ATIVA`, as in the API Pix. */
 import * as Result from "effect/Result"
 import { alphanumeric } from "../Random.ts"
 import { isWithin, type Page, type PageRequest, pageOf, type Range } from "./Page.ts"

@@ -1,8 +1,8 @@
 /**
- * Disputes of the MED (infrações), in Efí's words: no hook reports them, they are polled.
+ * Disputes of the MED (infrações), named as at Efí. They are polled: no hook reports them.
  *
  * Guarantees
- * - An open dispute blocks its amount; one that is accepted takes back what the account still has of it.
+ * - An open dispute blocks its amount; an accepted dispute returns what is left of the Pix, up to the balance.
  * - A dispute is defended once, until its deadline.
  */
 import * as Result from "effect/Result"
@@ -23,7 +23,7 @@ export interface Infractions {
   readonly get: (id: string) => Result.Result<Infraction, Refusal>
   readonly list: (range: Range, page: PageRequest) => Page<Infraction>
   readonly defend: (id: string, text: string) => Result.Result<Infraction, Refusal>
-  /** Ends an open dispute; one that has ended stays as it is. */
+  /** Ends an open dispute. An outcome is final. */
   readonly close: (
     id: string,
     status: Exclude<InfractionStatus, "ABERTA" | "EM_DEFESA">,

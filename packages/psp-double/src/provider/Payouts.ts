@@ -1,9 +1,9 @@
 /**
- * Pix sent. The central bank's API has none: the words are Efí's.
+ * Pix sent. The central bank's API has no payouts; the names are Efí's.
  *
  * Guarantees
- * - A payout takes its money when it is accepted, and gives it back if it fails.
- * - An id names one payout for good, whatever became of it.
+ * - An accepted payout debits the balance. A failed payout credits it again.
+ * - An id is used once, whatever the outcome. A refusal uses no id.
  */
 import * as Result from "effect/Result"
 import { isWithin, type Page, type PageRequest, pageOf, type Range } from "./Page.ts"
@@ -25,7 +25,7 @@ export interface PayoutOrder {
   readonly payee: Payee
 }
 
-/** What the key directory knows of a payee's key. A key that nobody described is accepted. */
+/** What the key directory (DICT) knows of a payee's key. Keys without an entry are accepted. */
 export type KnownPayee =
   | { readonly _tag: "Owner"; readonly document: string }
   | { readonly _tag: "NotFound" }
@@ -37,9 +37,9 @@ export interface Payouts {
   readonly getByEndToEndId: (endToEndId: string) => Result.Result<Payout, Refusal>
   readonly list: (range: Range, filter: (payout: Payout) => boolean, page: PageRequest) => Page<Payout>
   readonly describePayee: (key: string, payee: KnownPayee) => void
-  /** Ends a payout that is in process; one that has ended stays as it is. */
+  /** Ends a payout that is in process. An outcome is final. */
   readonly settle: (id: string, outcome: { readonly error?: PayoutError }) => Result.Result<Payout, Refusal>
-  /** The payee's bank sends money back. */
+  /** The payee's bank returns a part or all of it. */
   readonly receiveReturn: (id: string, cents: number) => Result.Result<Payout, Refusal>
 }
 

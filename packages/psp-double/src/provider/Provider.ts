@@ -2,10 +2,10 @@
  * A Pix provider as a state machine: charges, payments, returns, payouts, disputes and one balance.
  *
  * Guarantees
- * - No I/O, no timer, no wall clock: time is `now`, chance is `random`, and every call returns at once. The same calls
- *   with the same clock and seed give the same state, ids included.
- * - `balance = opening + received - returned - sent + sent back`, after every call. An order counts until it fails.
- * - Nothing happens behind the caller's back: what is due happens in `settleDue`.
+ * - No I/O, no timer, no wall clock: time is `now`, randomness is `random`, every call is synchronous. The same calls
+ *   with the same clock and seed give the same state and ids.
+ * - `balance = opening + received - returned - sent + sent back`, after every call. Orders in process count as done.
+ * - Due work runs in `settleDue` only.
  */
 import * as Result from "effect/Result"
 import type { Random } from "../Random.ts"
@@ -25,19 +25,19 @@ export interface Provider {
   readonly payouts: Payouts
   readonly infractions: Infractions
   readonly webhooks: Webhooks
-  /** Where what concerns a key is reported. */
+  /** The URL that receives the notifications of a key. */
   readonly webhookUrl: (key: string) => string | undefined
   readonly balanceCents: () => number
   /** The part of the balance that open disputes block. */
   readonly blockedCents: () => number
-  /** Lets happen what is due by now, in the order in which it became due. */
+  /** Runs what is due, in the order of its due times. */
   readonly settleDue: () => void
   readonly nextDueAtMs: () => number | undefined
-  /** Hands over what was reported since the last call. */
+  /** The notifications since the last call. */
   readonly takeNotifications: () => ReadonlyArray<Notification>
-  /** Reports once more, as things are now. What Efí sends for `DEVOLUCAO_RECEBIDA` is undocumented: nothing. */
+  /** Notifies again, with the current state. `DEVOLUCAO_RECEBIDA` sends nothing: its body is undocumented. */
   readonly reportAgain: (kind: ReportKind, endToEndIds: ReadonlyArray<string>) => void
-  /** Calls back after a notification or an order that settles later. */
+  /** Calls back when there is a notification, or something to settle later. */
   readonly onActivity: (listener: () => void) => void
 }
 
@@ -48,7 +48,7 @@ export interface Webhooks {
   readonly list: (range: Range, page: PageRequest) => Page<Webhook>
 }
 
-/** What `POST /v2/gn/webhook/reenviar` reports once more. */
+/** What `POST /v2/gn/webhook/reenviar` sends again. */
 export type ReportKind = "PIX_RECEBIDO" | "PIX_ENVIADO" | "DEVOLUCAO_RECEBIDA" | "DEVOLUCAO_ENVIADA"
 
 export interface ProviderOptions {

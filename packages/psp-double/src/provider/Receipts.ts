@@ -2,9 +2,9 @@
  * Pix received and their returns (devoluções).
  *
  * Guarantees
- * - A return takes its money from the balance when it is ordered, and gives it back if it fails.
- * - Returns that did not fail never add up to more than the Pix.
- * - A payment needs no cob: money arrives for a paid, removed or unknown txid and for the bare key too.
+ * - An ordered return debits the balance. A failed return credits it again.
+ * - The returns of a Pix, failed ones excepted, never exceed its amount.
+ * - A payment is never refused: it may name a paid, removed or unknown txid, or none.
  */
 import * as Result from "effect/Result"
 import { alphanumeric } from "../Random.ts"
@@ -37,29 +37,29 @@ export interface ReturnOrder {
 }
 
 export interface Receipts {
-  /** Somebody pays; nothing is checked. */
+  /** A payment arrives. Nothing is checked. */
   readonly receive: (payment: Payment) => ReceivedPix
-  /** Somebody pays a cob: its amount to its key, unless said otherwise. */
+  /** A payment of a cob arrives: its amount to its key, unless `payment` says otherwise. */
   readonly payCob: (txid: string, payment?: Partial<Payment>) => Result.Result<ReceivedPix, Refusal>
   readonly get: (endToEndId: string) => Result.Result<ReceivedPix, Refusal>
   readonly ofTxid: (txid: string) => ReadonlyArray<ReceivedPix>
   readonly list: (range: Range, filter: (pix: ReceivedPix) => boolean, page: PageRequest) => Page<ReceivedPix>
   readonly orderReturn: (endToEndId: string, id: string, order: ReturnOrder) => Result.Result<PixReturn, Refusal>
   readonly getReturn: (endToEndId: string, id: string) => Result.Result<PixReturn, Refusal>
-  /** Ends a return that is in process; one that has ended stays as it is. */
+  /** Ends a return that is in process. An outcome is final. */
   readonly settleReturn: (
     endToEndId: string,
     id: string,
     outcome: { readonly failedBecause?: string }
   ) => Result.Result<PixReturn, Refusal>
-  /** Money that the MED takes back, as a return that the owner did not order. */
+  /** A return ordered by the MED, up to what is left of the Pix and of the balance. */
   readonly takeBack: (endToEndId: string, cents: number) => Result.Result<PixReturn | undefined, Refusal>
 }
 
 const RETURN_WINDOW_MS = 90 * 24 * 3_600_000
 const SOMEBODY: Person = { name: "Fulano de Tal", document: "52998224725" }
 
-/** What of a Pix is not returned, nor about to be. */
+/** The amount of a Pix less its returns, failed ones excepted. */
 export const returnableCents = (pix: ReceivedPix): number =>
   pix.cents - pix.returns.reduce((sum, { status, cents }) => (status === "NAO_REALIZADO" ? sum : sum + cents), 0)
 

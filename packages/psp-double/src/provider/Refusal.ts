@@ -1,4 +1,4 @@
-/** Why the provider does not do what it is asked. A profile turns each into its own answer. */
+/** Why the provider refuses a request. Each profile has an answer for each. */
 export type Refusal =
   | { readonly _tag: "CobNotFound" }
   | { readonly _tag: "CobNotActive" }
@@ -13,7 +13,7 @@ export type Refusal =
   | { readonly _tag: "ReturnExceedsPix" }
   | { readonly _tag: "ReturnWindowClosed" }
   | { readonly _tag: "WebhookNotFound" }
-  /** Why a URL cannot be registered, in the provider's words. */
+  /** The reason as Efí words it. */
   | { readonly _tag: "WebhookRejected"; readonly reason: string }
   | { readonly _tag: "PayoutNotFound"; readonly by: "idEnvio" | "e2eId" }
   | { readonly _tag: "PayoutIdTaken" }

@@ -1,4 +1,4 @@
-/** What a provider remembers, its clock and its chance, its balance, and what becomes due later. */
+/** The records of a provider, its settings, and the ids that it gives. */
 import { formatInstant } from "@pix-payments/domain/Instant"
 import { alphanumeric, type Random } from "../Random.ts"
 
@@ -10,7 +10,7 @@ export interface Person {
 
 export type CobStatus = "ATIVA" | "CONCLUIDA" | "REMOVIDA_PELO_USUARIO_RECEBEDOR" | "REMOVIDA_PELO_PSP"
 
-/** The part of a cob that its owner writes, and may revise. */
+/** The fields of a cob that a `PUT` or `PATCH` sets. */
 export interface CobTerms {
   readonly key: string
   readonly cents: number
@@ -26,7 +26,7 @@ export interface Cob {
   readonly locationId: number
   readonly location: string
   status: CobStatus
-  /** The last one is in force; its index is `revisao`. */
+  /** The last one is current; its index is `revisao`. */
   readonly revisions: Array<CobTerms>
 }
 
@@ -89,7 +89,7 @@ export interface Payout {
   settledAtMs: number | undefined
   status: PayoutStatus
   error: PayoutError | undefined
-  /** What the payee's bank sent back later. */
+  /** What the payee's bank returned. */
   returned: ReadonlyArray<{ readonly rtrId: string; readonly cents: number; readonly atMs: number }>
 }
 
@@ -122,12 +122,12 @@ export interface Webhook {
   readonly createdAtMs: number
 }
 
-/** A fact that the provider reports to the webhook of a key. The fact is a copy: later changes do not reach it. */
+/** What the provider reports to the webhook of a key: a copy, which later changes do not alter. */
 export type Notification =
   | { readonly _tag: "PixReceived" | "ReturnSettled"; readonly key: string; readonly pix: ReceivedPix }
   | { readonly _tag: "PayoutSettled"; readonly key: string; readonly payout: Payout }
 
-/** What happens to an order by itself: after a time, or only when the test says so. */
+/** The outcome of an order and when it comes. `Held`: not before the test settles it. */
 export type Fate<Failure> =
   | { readonly _tag: "Done"; readonly afterMs: number }
   | { readonly _tag: "Failed"; readonly afterMs: number; readonly with: Failure }
@@ -165,7 +165,7 @@ export const transferId = (state: State, kind: "E" | "D"): string => {
   return `${kind}${state.settings.ispb}${minute}${alphanumeric(state.random, 11)}`
 }
 
-/** What open disputes keep from being spent. */
+/** The sum of the open disputes. */
 export const blockedCents = (state: State): number => {
   let cents = 0
   for (const { status, cents: disputed } of state.infractions.values()) {
