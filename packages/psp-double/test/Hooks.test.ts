@@ -105,10 +105,13 @@ describe("hooks", () => {
 
   it("a receiver that cannot be reached is recorded, and fails nothing else", () =>
     withDouble({}, async (double) => {
-      Result.getOrThrow(double.provider.webhooks.put(double.key, "https://127.0.0.1:1/hooks"))
-      pay(double)
-      await double.settle()
-      assert.strictEqual(double.hooks[0]?.outcome._tag, "Failed")
+      for (const url of ["https://127.0.0.1:1/hooks", "https://"]) {
+        Result.getOrThrow(double.provider.webhooks.put(double.key, url))
+        pay(double)
+        await double.settle()
+        assert.strictEqual(double.hooks.at(-1)?.outcome._tag, "Failed")
+      }
+      assert.strictEqual(double.hooks.length, 2)
     }))
 })
 

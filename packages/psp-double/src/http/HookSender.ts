@@ -24,7 +24,7 @@ export const makeHookSender = (options: {
   const { identity, trusted, timeoutMs } = options
 
   const post: HookSender["post"] = (url, body, certificate) =>
-    new Promise((resolve) => {
+    new Promise<HookOutcome>((resolve) => {
       const bytes = JSON.stringify(body)
       const sent = request(url, {
         method: "POST",
@@ -42,7 +42,7 @@ export const makeHookSender = (options: {
         response.on("error", ({ message }) => resolve({ _tag: "Failed", reason: message }))
       })
       sent.end(bytes)
-    })
+    }).catch((cause: unknown) => ({ _tag: "Failed", reason: String(cause) }))
 
   return {
     post,
