@@ -3,7 +3,7 @@
  *
  * Guarantees: an account is made together with its ledger accounts, in one commit.
  *
- * Source: payments-api-v1.md "account"; operator-api.md; decisions.md "Finer points" (defaults).
+ * Rules: ACC-1 to ACC-3, OPR-13 to OPR-18.
  */
 import { type AccountStatus, DEFAULT_EXPIRES_IN_SECONDS, type OnboardingStatus } from "@pix-payments/domain/Account"
 import type { DocumentType } from "@pix-payments/domain/Document"

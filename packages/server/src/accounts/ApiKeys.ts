@@ -5,7 +5,7 @@
  * statement), so that a revocation, an expiry or a deactivated application holds from the next request on, in
  * every process. What `recall` gives is trusted by nobody before a statement has confirmed it: see `Callers`.
  *
- * Source: payments-api-v1.md "Authentication".
+ * Rules: KEY-1 to KEY-10.
  */
 import type { Caller } from "@pix-payments/api/Security"
 import type { Scope } from "@pix-payments/domain/Scope"

@@ -4,7 +4,7 @@
  * Guarantees: the charge, the dispute, the money and the events of one report are one commit, decided with the charge
  * and its money locked; a charge's money goes back once.
  *
- * Source: payments-api-v1.md "Dispute `status`"; decisions.md "Disputes", "Balance and ledger", "Finer points".
+ * Rules: DSP-1 to DSP-11.
  */
 import type { Cents } from "@pix-payments/domain/Cents"
 import { DEFENSE_PERIOD_MS, type Dispute, type DisputeReport, disputeTransition } from "@pix-payments/domain/Dispute"

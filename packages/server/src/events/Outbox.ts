@@ -12,7 +12,7 @@
  * Measured: one row for a change instead of one for each of its events, and its columns in arrays instead of
  * in JSON, costs the database a third less.
  *
- * Source: payments-api-v1.md "Events"; decisions.md "Webhooks", "Decided after the first release".
+ * Rules: EVT-1 to EVT-13, DLV-4.
  */
 import { findEvent } from "@pix-payments/domain/EventCatalog"
 import { normalizeUrl } from "@pix-payments/domain/PublicUrl"

@@ -9,7 +9,7 @@
  * - A place is given back when the work is done and the answer has left, or its connection is closed. Answers that nobody
  *   reads are bounded with it.
  *
- * Source: isolation.md "Shares".
+ * Rules: ERR-9, DLV-9.
  */
 
 /** A request that has a place. */

@@ -11,7 +11,7 @@
  * Ledger accounts are locked before anything is written, and in one order everywhere (owner, then kind), so that two
  * movements wait for each other and never for ever.
  *
- * Source: decisions.md "Balance and ledger".
+ * Rules: BAL-3, BAL-4, BAL-7.
  */
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"

@@ -4,7 +4,7 @@
  * Guarantees: `verify` recomputes every ledger account from its transfers alone and names each one whose kept
  * balance differs, ledger accounts that no account has included.
  *
- * Source: operator-api.md (`/ledger/verify`); decisions.md "Balance and ledger".
+ * Rules: BAL-1, BAL-8, OPR-30.
  */
 import type { Balance } from "@pix-payments/domain/Balance"
 import * as Context from "effect/Context"

@@ -4,7 +4,7 @@
  * Guarantees: each payment is released once, in one commit with its transfer; what is due when no process runs is
  * released when one does; an account whose balance somebody has locked is left to a later round, and holds up no other.
  *
- * Source: decisions.md "Balance and ledger" (release delay).
+ * Rules: BAL-2.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

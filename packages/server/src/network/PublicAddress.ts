@@ -7,7 +7,7 @@
  *   which connections use to find their address, gives nothing but what is held;
  * - look-ups take no thread, are bounded in number and time, and are shared between accounts (`NameLookups`).
  *
- * Source: decisions.md "Webhooks" (public URL), "Decided after the first release".
+ * Rules: URL-1 to URL-6.
  */
 import { judgeUrl, mayReach, type Network, type UrlHost } from "@pix-payments/domain/PublicUrl"
 import * as Clock from "effect/Clock"

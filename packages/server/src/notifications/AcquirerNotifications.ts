@@ -7,7 +7,7 @@
  *   deferred until that payment;
  * - one settlement (end-to-end id) pays one charge.
  *
- * Source: design.md "The way through"; decisions.md "Charges", "Payouts", "Disputes", "Decided after the first release".
+ * Rules: CHG-6 to CHG-9, PAY-4 to PAY-6, DSP-1 to DSP-10.
  */
 import { idFromTxid } from "@pix-payments/domain/Txid"
 import * as Context from "effect/Context"

@@ -7,7 +7,7 @@
  * - a payment that a process of the release before commits, which knows nothing of this, is followed by them soon;
  * - they are applied in the order in which they came, each once, by whichever process.
  *
- * Source: decisions.md "Decided after the first release".
+ * Rules: DSP-10.
  */
 import type { StoredCharge } from "../charges/ChargeTable.ts"
 import { describeCause } from "../observability/SafeCause.ts"

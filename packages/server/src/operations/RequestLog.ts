@@ -5,7 +5,7 @@
  * flushed on shutdown; bounded: when the database is away for long, the oldest lines are dropped and counted.
  * `last_used_at` of the keys is kept from it.
  *
- * Source: payments-api-v1.md "Limits" (every request is recorded).
+ * Rules: ERR-12, OPR-31.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -9,7 +9,7 @@
  * - an unclear answer is never a refusal: the order is asked for again, under its id, until the answer is known, by any
  *   process, also after one that died between the acquirer's yes and its own commit.
  *
- * Source: decisions.md "Decided after the first release"; operator-api.md.
+ * Rules: CHG-26, BAL-5, BAL-6, OPR-20, OPR-21.
  */
 import { chargeStatusAt, chargeTransition } from "@pix-payments/domain/Charge"
 import { chargeMoneyAt, isCovered, splitReversal } from "@pix-payments/domain/ChargeMoney"

@@ -4,7 +4,7 @@
  * Guarantees: a resend begins the curve again, at once; what is in flight, canceled or of a deleted endpoint is not sent
  * again.
  *
- * Source: operator-api.md "Deliveries"; decisions.md "Finer points" (resends).
+ * Rules: DLV-8, OPR-27.
  */
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"

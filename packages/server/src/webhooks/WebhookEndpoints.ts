@@ -5,7 +5,7 @@
  * back; pausing holds what is due and resuming lets it go; deleting cancels it. Deliveries follow their endpoint when
  * they are claimed or shown, so that no change takes longer for what waits.
  *
- * Source: payments-api-v1.md "GET /v1/webhooks" and following; decisions.md "Webhooks".
+ * Rules: END-1 to END-9.
  */
 import type { Caller } from "@pix-payments/api/Security"
 import { normalizeUrl } from "@pix-payments/domain/PublicUrl"

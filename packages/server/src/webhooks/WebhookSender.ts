@@ -7,7 +7,7 @@
  *   to strangers; what they send is bounded (`ReceiverClient`);
  * - `send` never fails: every outcome is returned as an `Attempt`.
  *
- * Source: payments-api-v1.md "Delivery", "Webhook signature"; decisions.md "Webhooks".
+ * Rules: DLV-1, DLV-2, SIG-1, SIG-2, ADD-2.
  */
 import { partsOf } from "@pix-payments/domain/EventCatalog"
 import { attemptKey } from "@pix-payments/domain/Signature"

@@ -3,7 +3,7 @@
  *
  * Windows end by the monotonic clock: a wall clock that was ahead for a time refuses no one after its correction.
  *
- * Source: decisions.md "Answers" (429 `RATE_LIMITED` with `Retry-After`).
+ * Rules: ERR-10.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
