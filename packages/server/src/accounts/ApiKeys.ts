@@ -20,6 +20,7 @@ import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { equals, is } from "../sql/Seek.ts"
 import { runToCompletion } from "../sql/Patience.ts"
+import { statement, texts } from "../sql/Statement.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { NotFoundError, UnknownCursor } from "../Errors.ts"
 
@@ -68,7 +69,7 @@ export class ApiKeys extends Context.Service<
       const authenticate = yield* Batching.make<string, Caller | undefined>({
         maxBatch: 500,
         run: (hashes) =>
-          Effect.map(sql.unsafe<CallerRow>(findCallers, [[...new Set(hashes)].join(",")]), (rows) => {
+          Effect.map(sql.unsafe<CallerRow>(...findCallers({ hashes: [...new Set(hashes)] })), (rows) => {
             const byHash = new Map(rows.map((row) => [row.hash, toCaller(row)]))
             return hashes.map((hash) => {
               const caller = byHash.get(hash)
@@ -136,12 +137,14 @@ const MOST_REMEMBERED = 10_000
 
 const columns = "id, application_id, name, prefix, scopes, expires_at, revoked_at, last_used_at, created_at"
 
-// Hashes are hexadecimal, so that a comma can part them.
-const findCallers = `
+const findCallers = statement(
+  { hashes: texts },
+  ({ hashes }) => `
   SELECT k.hash, k.id AS key_id, k.scopes, p.id AS application_id, a.id AS account_id, a.name, a.document,
     a.status, a.onboarding_status, a.default_expires_in, a.charges_paused
   FROM ${keysAndOwners}
-  WHERE k.hash = ANY (string_to_array($1, ',')) AND ${isAccepted}`
+  WHERE k.hash = ANY (${hashes}) AND ${isAccepted}`
+)
 
 interface CallerRow {
   readonly hash: string

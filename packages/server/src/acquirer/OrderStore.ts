@@ -10,22 +10,28 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { type Transfer, transferCtes, transferParameters } from "../ledger/Ledger.ts"
+import { type Transfer, transfersUnderLock } from "../ledger/Ledger.ts"
+import { bigint, integer, type Row, text, uuid } from "../sql/Column.ts"
 import { runToCompletion } from "../sql/Patience.ts"
+import { statement, value } from "../sql/Statement.ts"
+import { type Stored, table } from "../sql/Table.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 
-export interface ChargeOrder {
-  readonly id: string
-  readonly kind: "refund" | "cancel"
-  readonly chargeId: string
-  readonly accountId: string
-  /** Cents that left the account for it; nothing for a cancellation. */
-  readonly amount: number
-  /** Of them, what was not released yet. */
-  readonly pending: number
+const orderTable = table({
+  id: uuid(),
+  kind: text<"refund" | "cancel">(),
+  chargeId: uuid(),
+  accountId: uuid(),
+  /** Cents that left the account for the order; 0 for a cancellation. */
+  amount: bigint(),
+  /** How much of them was not released yet. */
+  pending: bigint(),
   /** How often the acquirer was asked. */
-  readonly attempts: number
-}
+  attempts: integer()
+})
+
+/** What the acquirer is asked to do with a charge. */
+export interface ChargeOrder extends Stored<typeof orderTable> {}
 
 export class OrderStore extends Context.Service<
   OrderStore,
@@ -55,32 +61,15 @@ export class OrderStore extends Context.Service<
 
       return OrderStore.of({
         insert: (order, transfers, leaseMs) =>
-          Effect.asVoid(
-            sql.unsafe(insertOne, [
-              order.id,
-              order.kind,
-              order.chargeId,
-              order.accountId,
-              order.amount,
-              order.pending,
-              leaseMs,
-              ...transferParameters(transfers)
-            ])
-          ),
+          Effect.asVoid(sql.unsafe(...insertOne({ ...order, leaseMs, transfers }))),
         lockOpenOf: (chargeId) =>
-          Effect.map(
-            sql.unsafe<OrderRow>(
-              `SELECT ${columns} FROM acquirer_orders WHERE charge_id = $1::uuid AND state = 'ordered' FOR UPDATE`,
-              [chargeId]
-            ),
-            ([row]) => (row === undefined ? undefined : toOrder(row))
+          Effect.map(sql.unsafe<Row>(...lockOpen({ chargeId })), ([row]) =>
+            row === undefined ? undefined : orderTable.decode(row)
           ),
         finish: (id, state) =>
           Effect.asVoid(sql`UPDATE acquirer_orders SET state = ${state}, due_at = NULL WHERE id = ${id}::uuid`),
         transfer: (chargeId, transfers) =>
-          transfers.length === 0
-            ? Effect.void
-            : Effect.asVoid(sql.unsafe(transferAlone, [chargeId, ...transferParameters(transfers)])),
+          transfers.length === 0 ? Effect.void : Effect.asVoid(sql.unsafe(...transferAlone({ chargeId, transfers }))),
         askAgain: (id, inMs) =>
           runToCompletion(sql)(
             Effect.asVoid(sql`
@@ -88,8 +77,8 @@ export class OrderStore extends Context.Service<
               WHERE id = ${id}::uuid AND state = 'ordered'`)
           ),
         claim: (limit, leaseMs) =>
-          sql.unsafe<OrderRow>(claimMany, [limit, leaseMs]).pipe(
-            Effect.map((rows) => rows.map(toOrder)),
+          sql.unsafe<Row>(...claimMany({ limit, leaseMs })).pipe(
+            Effect.map((claimed) => claimed.map(orderTable.decode)),
             runToCompletion(sql)
           )
       })
@@ -97,47 +86,51 @@ export class OrderStore extends Context.Service<
   )
 }
 
-interface OrderRow {
-  readonly id: string
-  readonly kind: "refund" | "cancel"
-  readonly charge_id: string
-  readonly account_id: string
-  readonly amount: bigint
-  readonly pending: bigint
-  readonly attempts: number
-}
+const columns = orderTable.columns()
 
-const columns = "id, kind, charge_id, account_id, amount, pending, attempts"
-
-const insertOne = `
+const insertOne = statement(
+  {
+    id: value("uuid"),
+    kind: value("text"),
+    chargeId: value("uuid"),
+    accountId: value("uuid"),
+    amount: value("bigint"),
+    pending: value("bigint"),
+    leaseMs: value("double precision"),
+    transfers: transfersUnderLock
+  },
+  (p) => `
   WITH changed AS (
     INSERT INTO acquirer_orders (${columns}, state, due_at, created_at)
-    VALUES ($1::uuid, $2::text, $3::uuid, $4::uuid, $5::bigint, $6::bigint, 1, 'ordered',
-      now() + $7::double precision * interval '1 millisecond', now())
+    VALUES (${p.id}, ${p.kind}, ${p.chargeId}, ${p.accountId}, ${p.amount}, ${p.pending}, 1, 'ordered',
+      now() + ${p.leaseMs} * interval '1 millisecond', now())
     RETURNING charge_id AS id
   ),
-  ${transferCtes(8)}
+  ${p.transfers}
   SELECT id FROM changed`
+)
 
-const transferAlone = `
-  WITH changed AS (SELECT $1::uuid AS id),
-  ${transferCtes(2)}
+const lockOpen = statement(
+  { chargeId: value("uuid") },
+  ({ chargeId }) =>
+    `SELECT ${columns} FROM acquirer_orders WHERE charge_id = ${chargeId} AND state = 'ordered' FOR UPDATE`
+)
+
+const transferAlone = statement(
+  { chargeId: value("uuid"), transfers: transfersUnderLock },
+  (p) => `
+  WITH changed AS (SELECT ${p.chargeId} AS id),
+  ${p.transfers}
   SELECT id FROM changed`
+)
 
-const claimMany = `
-  UPDATE acquirer_orders SET attempts = attempts + 1, due_at = now() + $2::double precision * interval '1 millisecond'
+const claimMany = statement(
+  { limit: value("integer"), leaseMs: value("double precision") },
+  ({ leaseMs, limit }) => `
+  UPDATE acquirer_orders SET attempts = attempts + 1, due_at = now() + ${leaseMs} * interval '1 millisecond'
   WHERE id IN (
     SELECT id FROM acquirer_orders WHERE state = 'ordered' AND due_at <= now()
-    ORDER BY due_at LIMIT $1::integer FOR UPDATE SKIP LOCKED
+    ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
   )
   RETURNING ${columns}`
-
-const toOrder = (row: OrderRow): ChargeOrder => ({
-  id: row.id,
-  kind: row.kind,
-  chargeId: row.charge_id,
-  accountId: row.account_id,
-  amount: Number(row.amount),
-  pending: Number(row.pending),
-  attempts: row.attempts
-})
+)

@@ -18,7 +18,7 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Ids } from "../Ids.ts"
 import { bigint, instant, text, uuid } from "../sql/Column.ts"
-import { part, rows } from "../sql/Statement.ts"
+import { part, rows, statement, uuids } from "../sql/Statement.ts"
 
 /** The owner of the rows that only the release before this one writes: see migration 0006. */
 export const INSTALLATION = "00000000-0000-0000-0000-000000000000"
@@ -188,18 +188,19 @@ export const lockLedgerOf = (
   accountIds: ReadonlyArray<string>,
   whenHeld: "wait" | "pass by" = "wait"
 ): Effect.Effect<ReadonlySet<string>, SqlError> =>
-  Effect.map(
-    sql.unsafe<{ readonly id: string }>(whenHeld === "wait" ? lockAll : `${lockAll} SKIP LOCKED`, [
-      accountIds.join(",")
-    ]),
-    (rows) => {
-      const locked = new Map<string, number>()
-      for (const { id } of rows) locked.set(id, (locked.get(id) ?? 0) + 1)
-      return new Set([...locked].flatMap(([id, count]) => (count === kinds.length ? [id] : [])))
-    }
+  Effect.map(sql.unsafe<{ readonly id: string }>(...lockAll[whenHeld]({ accountIds })), (rows) => {
+    const locked = new Map<string, number>()
+    for (const { id } of rows) locked.set(id, (locked.get(id) ?? 0) + 1)
+    return new Set([...locked].flatMap(([id, count]) => (count === kinds.length ? [id] : [])))
+  })
+
+const lockAllWith = (option: "" | "SKIP LOCKED") =>
+  statement(
+    { accountIds: uuids },
+    ({ accountIds }) => `
+  SELECT l.owner_id AS id FROM ledger_accounts l WHERE l.owner_id = ANY (${accountIds})
+    AND l.kind IN (${kinds.map((kind) => `'${kind}'`).join(", ")})
+  ORDER BY ${inOrder("l")} FOR NO KEY UPDATE ${option}`
   )
 
-const lockAll = `
-  SELECT l.owner_id AS id FROM ledger_accounts l WHERE l.owner_id = ANY (string_to_array($1, ',')::uuid[])
-    AND l.kind IN (${kinds.map((kind) => `'${kind}'`).join(", ")})
-  ORDER BY ${inOrder("l")} FOR NO KEY UPDATE`
+const lockAll = { wait: lockAllWith(""), "pass by": lockAllWith("SKIP LOCKED") }

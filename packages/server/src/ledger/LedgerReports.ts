@@ -16,6 +16,7 @@ import * as Batching from "../sql/Batching.ts"
 import { withReportPlanner } from "../sql/Database.ts"
 import { type List, type Page, readPage } from "../sql/Paging.ts"
 import { equals, is } from "../sql/Seek.ts"
+import { statement, uuids } from "../sql/Statement.ts"
 import { orUnavailable, orUnavailableWithin, type Unavailable } from "../sql/Unavailable.ts"
 import { INSTALLATION, type LedgerKind } from "./Ledger.ts"
 
@@ -57,7 +58,7 @@ export class LedgerReports extends Context.Service<
       const balanceOf = yield* Batching.make<string, Balance>({
         maxBatch: 500,
         run: (accountIds) =>
-          Effect.map(sql.unsafe<BalanceRow>(findBalances, [[...new Set(accountIds)].join(",")]), (rows) => {
+          Effect.map(sql.unsafe<BalanceRow>(...findBalances({ accountIds: [...new Set(accountIds)] })), (rows) => {
             const byAccount = new Map(rows.map((row) => [row.owner_id, toBalance(row)]))
             return accountIds.map((id) => byAccount.get(id) ?? toBalance({ available: 0n, pending: 0n }))
           })
@@ -117,10 +118,13 @@ interface VerifiedRow {
   readonly computed: bigint
 }
 
-const findBalances = `
+const findBalances = statement(
+  { accountIds: uuids },
+  ({ accountIds }) => `
   SELECT a.owner_id, a.balance AS available, p.balance AS pending
   FROM ledger_accounts a JOIN ledger_accounts p ON p.owner_id = a.owner_id AND p.kind = 'pending'
-  WHERE a.owner_id = ANY (string_to_array($1, ',')::uuid[]) AND a.kind = 'available'`
+  WHERE a.owner_id = ANY (${accountIds}) AND a.kind = 'available'`
+)
 
 // One statement, one snapshot: what is written meanwhile is in both sides or in neither. The installation's own rows,
 // which only the release before this one writes, are to be the sum of what that wrote; they are no part of the whole, and

@@ -12,8 +12,9 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Ids } from "../Ids.ts"
 import { runToCompletion } from "../sql/Patience.ts"
+import { statement, uuids, value } from "../sql/Statement.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
-import { isLocked, ledgerLockCtes, transfer, transferCtes, transferParameters } from "./Ledger.ts"
+import { isLocked, lockedTransfers, transfer } from "./Ledger.ts"
 
 export class Releases extends Context.Service<
   Releases,
@@ -32,10 +33,9 @@ export class Releases extends Context.Service<
         releaseDue: Effect.gen(function* () {
           const accounts = yield* sql.unsafe<{ id: string }>(lockAccounts)
           if (accounts.length === 0) return 0
-          const due = yield* sql.unsafe<{ charge_id: string; account_id: string; amount: bigint }>(lockDue, [
-            accounts.map(({ id }) => id).join(","),
-            Math.ceil(AT_ONCE / accounts.length)
-          ])
+          const due = yield* sql.unsafe<{ charge_id: string; account_id: string; amount: bigint }>(
+            ...lockDue({ accounts: accounts.map(({ id }) => id), share: Math.ceil(AT_ONCE / accounts.length) })
+          )
           if (due.length === 0) return 0
           const transfers = due.flatMap((row) =>
             transfer(ids, {
@@ -47,10 +47,7 @@ export class Releases extends Context.Service<
               reason: "charge.released"
             })
           )
-          yield* sql.unsafe(release, [
-            due.map(({ charge_id }) => charge_id).join(","),
-            ...transferParameters(transfers)
-          ])
+          yield* sql.unsafe(...release({ charges: due.map(({ charge_id }) => charge_id), transfers }))
           return due.length
         }).pipe(sql.withTransaction, runToCompletion(sql))
       })
@@ -81,19 +78,25 @@ const lockAccounts = `
   ) <= now()
   ORDER BY l.owner_id LIMIT 100 FOR NO KEY UPDATE OF l SKIP LOCKED`
 
-const lockDue = `
-  SELECT d.* FROM unnest(string_to_array($1, ',')::uuid[]) AS a(id) CROSS JOIN LATERAL (
+const lockDue = statement(
+  { accounts: uuids, share: value("integer") },
+  ({ accounts, share }) => `
+  SELECT d.* FROM unnest(${accounts}) AS a(id) CROSS JOIN LATERAL (
     SELECT charge_id, account_id, amount FROM releases
     WHERE released_at IS NULL AND (account_id, due_at) >= (a.id, '-infinity') AND (account_id, due_at) <= (a.id, now())
-    ORDER BY account_id, due_at LIMIT $2::integer FOR UPDATE SKIP LOCKED
+    ORDER BY account_id, due_at LIMIT ${share} FOR UPDATE SKIP LOCKED
   ) d`
+)
 
-const release = `
-  WITH ${ledgerLockCtes(2, "wait")},
+const release = statement(
+  { charges: uuids, transfers: lockedTransfers },
+  ({ charges, transfers }) => `
+  WITH ${transfers.lock("wait")},
   changed AS (
     UPDATE releases r SET released_at = now()
-    WHERE charge_id = ANY (string_to_array($1, ',')::uuid[]) AND ${isLocked("r.account_id")}
+    WHERE charge_id = ANY (${charges}) AND ${isLocked("r.account_id")}
     RETURNING charge_id AS id
   ),
-  ${transferCtes(2)}
+  ${transfers.insert}
   SELECT count(*) FROM changed`
+)

@@ -15,7 +15,8 @@ import { Ids } from "../Ids.ts"
 import { forever } from "../observability/BackgroundLoop.ts"
 import { Metrics } from "../observability/Metrics.ts"
 import { runToCompletionWith } from "../sql/Patience.ts"
-import { recordset } from "../sql/Recordset.ts"
+import { type InputOf, instant, integer, nullable, text, uuid } from "../sql/Column.ts"
+import { rows, statement } from "../sql/Statement.ts"
 import type { RequestInfo } from "../observability/RequestContext.ts"
 
 export class RequestLog extends Context.Service<
@@ -35,7 +36,7 @@ export class RequestLog extends Context.Service<
       const flush = Effect.suspend(() => {
         if (buffer.length === 0) return Effect.succeed(0)
         const lines = buffer.splice(0, BATCH)
-        return Effect.as(sql.unsafe(insertMany, logged.parameters(lines)), lines.length).pipe(
+        return Effect.as(sql.unsafe(...insertMany({ lines })), lines.length).pipe(
           Effect.tapCause(() =>
             Effect.sync(() => {
               buffer = [...lines, ...buffer]
@@ -81,38 +82,32 @@ export class RequestLog extends Context.Service<
   )
 }
 
-interface Line {
-  readonly id: string
-  readonly request_id: string
-  readonly key_id: string | null
-  readonly account_id: string | null
-  readonly route: string
-  readonly status: number
-  readonly duration_us: number
-  readonly at: number
-}
-
 const BATCH = 2000
 const MOST_BUFFERED = 100_000
 
-const logged = recordset({
-  id: "uuid",
-  request_id: "text",
-  key_id: "uuid",
-  account_id: "uuid",
-  route: "text",
-  status: "integer",
-  duration_us: "integer",
-  at: "timestamptz"
-})
+const lineColumns = {
+  id: uuid(),
+  request_id: text(),
+  key_id: nullable(uuid()),
+  account_id: nullable(uuid()),
+  route: text(),
+  status: integer(),
+  duration_us: integer(),
+  at: instant()
+}
 
-const insertMany = `
+type Line = InputOf<typeof lineColumns>
+
+const insertMany = statement(
+  { lines: rows(lineColumns) },
+  ({ lines }) => `
   WITH lines AS (
     INSERT INTO requests (id, request_id, key_id, account_id, route, status, duration_us, at)
     SELECT id, request_id, key_id, account_id, route, status, duration_us, at
-    FROM ${logged.from(1)} AS r
+    FROM ${lines} AS r
     RETURNING key_id, at
   )
   UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, u.at)
   FROM (SELECT key_id, max(at) AS at FROM lines WHERE key_id IS NOT NULL GROUP BY key_id) u
   WHERE k.id = u.key_id`
+)

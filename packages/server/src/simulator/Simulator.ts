@@ -18,7 +18,9 @@ import type { SqlError } from "effect/sql/SqlError"
 import { Ids } from "../Ids.ts"
 import { Settings } from "../Settings.ts"
 import * as Batching from "../sql/Batching.ts"
+import { bigint, text, uuid } from "../sql/Column.ts"
 import { runToCompletion } from "../sql/Patience.ts"
+import { rows, statement, uuids, value } from "../sql/Statement.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 import {
   Acquirer,
@@ -47,10 +49,10 @@ export const layer = Layer.effect(
     /** True for the first call with a txid; what comes with it is kept in the same commit. */
     const firstTime = (emission: Emission, also: Effect.Effect<unknown, SqlError, SqlClient> = Effect.void) =>
       Effect.gen(function* () {
-        const rows = yield* sql`INSERT INTO simulator_charges (txid, accepted_at) VALUES (${emission.txid}, now())
+        const inserted = yield* sql`INSERT INTO simulator_charges (txid, accepted_at) VALUES (${emission.txid}, now())
           ON CONFLICT DO NOTHING RETURNING txid`
-        if (rows.length > 0) yield* also
-        return rows.length > 0
+        if (inserted.length > 0) yield* also
+        return inserted.length > 0
       }).pipe(
         sql.withTransaction,
         Effect.provideService(SqlClient, sql),
@@ -92,12 +94,14 @@ export const layer = Layer.effect(
       writes: sql,
       run: (orders) =>
         Effect.map(
-          sql.unsafe<{ readonly payout_id: string }>(takePayouts, [
-            JSON.stringify(orders.map(({ amount, id, pixKey }) => ({ payout_id: id, amount, pix_key: pixKey ?? "" }))),
-            simulatorSettleMs
-          ]),
-          (rows) => {
-            const taken = new Set(rows.map(({ payout_id }) => payout_id))
+          sql.unsafe<{ readonly payout_id: string }>(
+            ...takePayouts({
+              payouts: orders.map(({ amount, id, pixKey }) => ({ payout_id: id, amount, pix_key: pixKey ?? "" })),
+              settleMs: simulatorSettleMs
+            })
+          ),
+          (inserted) => {
+            const taken = new Set(inserted.map(({ payout_id }) => payout_id))
             return orders.map(({ id }) => taken.has(id))
           }
         )
@@ -106,8 +110,8 @@ export const layer = Layer.effect(
     const outcome = yield* Batching.make<string, PayoutProgress>({
       maxBatch: 500,
       run: (payoutIds) =>
-        Effect.map(sql.unsafe<TakenRow>(findPayouts, [payoutIds.join(",")]), (rows) => {
-          const byId = new Map(rows.map((row) => [row.payout_id, row]))
+        Effect.map(sql.unsafe<TakenRow>(...findPayouts({ ids: payoutIds })), (found) => {
+          const byId = new Map(found.map((row) => [row.payout_id, row]))
           return payoutIds.map((id) => progressOf(byId.get(id)))
         })
     })
@@ -147,17 +151,26 @@ interface TakenRow {
   readonly end_to_end_id: string | null
 }
 
-// What it takes completes by itself when it is due, unless its key says that it fails, or waits to be told.
-const takePayouts = `
+// A payout settles when it is due, unless its Pix key is that of a failure or of one that an operator settles.
+const takePayouts = statement(
+  {
+    payouts: rows({ payout_id: uuid(), amount: bigint(), pix_key: text() }),
+    settleMs: value("double precision")
+  },
+  ({ payouts, settleMs }) => `
   INSERT INTO simulator_payouts (payout_id, amount, pix_key, fails, settles_at)
   SELECT p.payout_id, p.amount, p.pix_key, p.pix_key = 'fail@simulator.test',
-    CASE WHEN p.pix_key <> 'hold@simulator.test' THEN now() + $2::double precision * interval '1 millisecond' END
-  FROM json_to_recordset($1::json) AS p(payout_id uuid, amount bigint, pix_key text)
+    CASE WHEN p.pix_key <> 'hold@simulator.test' THEN now() + ${settleMs} * interval '1 millisecond' END
+  FROM ${payouts} AS p
   ON CONFLICT DO NOTHING RETURNING payout_id`
+)
 
-const findPayouts = `
+const findPayouts = statement(
+  { ids: uuids },
+  ({ ids }) => `
   SELECT payout_id, fails AS failed, reason, end_to_end_id FROM simulator_payouts
-  WHERE payout_id = ANY (string_to_array($1, ',')::uuid[]) AND settles_at <= now()`
+  WHERE payout_id = ANY (${ids}) AND settles_at <= now()`
+)
 
 const progressOf = (settled: TakenRow | undefined): PayoutProgress => {
   if (settled === undefined) return { _tag: "Accepted" }

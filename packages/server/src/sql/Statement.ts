@@ -107,6 +107,13 @@ export const uuids: Part<ReadonlyArray<string>, string> = {
   parameters: (ids) => [ids.join(",")]
 }
 
+/** An array of texts without commas, none of them empty. */
+export const texts: Part<ReadonlyArray<string>, string> = {
+  width: 1,
+  sql: (placeholder) => `string_to_array(${placeholder(0)}, ',')`,
+  parameters: (all) => [all.join(",")]
+}
+
 type Placeholder = (index: number) => string
 
 type AnyParts = Readonly<Record<string, Part<never, unknown>>>

@@ -15,6 +15,8 @@ export interface Table<C extends Columns> {
     fields: Fields,
     beside?: Beside
   ) => Part<ReadonlyArray<InputOf<Pick<C, Fields[number]> & Beside>>, string>
+  /** All of its fields, in order. */
+  readonly fields: ReadonlyArray<keyof C & string>
   /** The names of some of its columns, as a list. */
   readonly names: (fields: ReadonlyArray<keyof C & string>) => string
 }
@@ -39,6 +41,7 @@ export const table = <const C extends Columns>(columns: C): Table<C> => {
         ...(Object.fromEntries(fields.map((field) => [field, columns[field]!])) as Pick<C, Fields[number]>),
         ...(beside as Beside)
       }),
+    fields: Object.keys(columns),
     names: (fields) => fields.map(nameOf).join(", ")
   }
 }
