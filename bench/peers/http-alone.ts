@@ -82,7 +82,7 @@ const stored: Omit<StoredCharge, "id"> = {
   failureReason: null,
   createdAtMs: 1_767_225_600_000,
   sequence: 2,
-  hasDeferredReports: false
+  hasDeferredNotifications: false
 }
 
 /** A service with only the methods that the jobs call. */

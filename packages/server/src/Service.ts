@@ -12,6 +12,7 @@ import * as Simulator from "./simulator/Simulator.ts"
 import { SimulatorNotifications } from "./simulator/SimulatorNotifications.ts"
 import { ChargeMoney } from "./charges/ChargeMoney.ts"
 import { ChargeOrders } from "./orders/ChargeOrders.ts"
+import { ChargeRecovery } from "./charges/ChargeRecovery.ts"
 import { Charges } from "./charges/Charges.ts"
 import { ChargeStore } from "./charges/ChargeStore.ts"
 import { OrderStore } from "./acquirer/OrderStore.ts"
@@ -83,7 +84,7 @@ export const storesLayer = stores.pipe(Layer.provideMerge(foundation))
 
 /** What decides, over whichever acquirer. */
 export const deciders = Layer.merge(AcquirerNotifications.layer, WebhookEndpoints.layer).pipe(
-  Layer.provideMerge(Layer.merge(ChargeOrders.layer, DeferredNotifications.layer)),
+  Layer.provideMerge(Layer.mergeAll(ChargeOrders.layer, ChargeRecovery.layer, DeferredNotifications.layer)),
   Layer.provideMerge(Layer.mergeAll(Charges.layer, Payouts.layer, Disputes.layer)),
   Layer.provideMerge(ChargeMoney.layer)
 )
@@ -103,7 +104,7 @@ const looping = <R>(name: string, round: Effect.Effect<number, Unavailable, R>, 
 export const loops = Layer.mergeAll(
   looping(
     "charge recovery",
-    Charges.use(({ recover }) => recover),
+    ChargeRecovery.use(({ recover }) => recover),
     "1 second"
   ),
   PayoutSubmission.layer,

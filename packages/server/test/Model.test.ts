@@ -13,6 +13,7 @@ import { Accounts } from "../src/accounts/Accounts.ts"
 import type { AcquirerNotification } from "../src/acquirer/AcquirerNotification.ts"
 import { newEndToEndId, SimulatorNotifications } from "../src/simulator/SimulatorNotifications.ts"
 import { ChargeOrders } from "../src/orders/ChargeOrders.ts"
+import { ChargeRecovery } from "../src/charges/ChargeRecovery.ts"
 import { Charges } from "../src/charges/Charges.ts"
 import { Disputes } from "../src/disputes/Disputes.ts"
 import { DisputeStore } from "../src/disputes/DisputeStore.ts"
@@ -320,7 +321,7 @@ const untilNothingIsDue = <E, R>(round: Effect.Effect<number, E, R>) =>
 /** The time that everything waits for has come. */
 const runLoop = Effect.fnUntraced(function* (loop: Loop) {
   const sql = yield* SqlClient
-  const charges = yield* Charges
+  const recovery = yield* ChargeRecovery
   const payouts = yield* Payouts
   const releases = yield* Releases
   const simulator = yield* SimulatorNotifications
@@ -342,7 +343,7 @@ const runLoop = Effect.fnUntraced(function* (loop: Loop) {
       return
     case "recover":
       yield* sql`UPDATE charge_recoveries SET due_at = now()`
-      yield* untilNothingIsDue(charges.recover)
+      yield* untilNothingIsDue(recovery.recover)
       return
     case "tell":
       yield* untilNothingIsDue(simulator.tellDue)

@@ -1,50 +1,38 @@
 /**
- * The money of a charge after its payment: where it is, and how it goes back.
+ * The money of a charge after its payment: locked, moved with the charge's state, taken from and returned to its release.
  *
  * Guarantees:
- * - state, money and events of one step are one commit, decided with the account's ledger rows, the charge, its release
- *   and its open order locked, in this order;
- * - what leaves the account is taken of the charge's unreleased money first, and the release is reduced by as much;
- * - the money of a refund under way is out of the account from the order on, so that nothing else spends it.
+ * - state, money and events of one step are one commit. It locks the account's ledger rows, the charge, its release and
+ *   its open order, in this order (BAL-4);
+ * - money that leaves the account is taken from the charge's unreleased money first, and the release is reduced by as
+ *   much (BAL-6);
+ * - the money of an open refund is out of the account from the order on, so that nothing else spends it (CHG-26).
  *
- * Every effect here belongs to the caller's transaction.
- *
- * Source: decisions.md "Balance and ledger", "Decided after the first release".
+ * Every effect here runs in the caller's transaction.
  */
-import { type ChargeReport, chargeStatusAt, chargeTransition } from "@pix-payments/domain/Charge"
-import { chargeMoneyAt, splitReversal } from "@pix-payments/domain/ChargeMoney"
+import type { ChargeReport } from "@pix-payments/domain/Charge"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { outboxEntry } from "../events/Outbox.ts"
+import { OrderStore } from "../acquirer/OrderStore.ts"
 import { Ids } from "../Ids.ts"
-import { lockLedgerOf, type Transfer, transfer } from "../ledger/Ledger.ts"
-import { changedCharge } from "./Charges.ts"
+import { lockLedgerOf, transfer } from "../ledger/Ledger.ts"
+import { decideMove, type LockedCharge } from "./ChargeDecision.ts"
 import { ChargeStore } from "./ChargeStore.ts"
 import type { StoredCharge } from "./ChargeTable.ts"
-import { type ChargeOrder, OrderStore } from "../acquirer/OrderStore.ts"
-
-/** A charge with its money, locked for the transaction. */
-export interface LockedCharge {
-  readonly charge: StoredCharge
-  /** Cents of it that are still in `pending`. */
-  readonly unreleased: number
-  /** What the acquirer is asked to do with it. */
-  readonly order: ChargeOrder | undefined
-}
 
 export class ChargeMoney extends Context.Service<
   ChargeMoney,
   {
     readonly lock: (chargeId: string) => Effect.Effect<LockedCharge | undefined, SqlError>
-    /** Moves the charge as the transition table says, and its money with it; `undefined` where it changes nothing. */
+    /** Changes the charge and moves its money; `undefined` where its state does not allow it. */
     readonly move: (locked: LockedCharge, report: ChargeReport) => Effect.Effect<StoredCharge | undefined, SqlError>
-    /** Reduces what is to be released. */
+    /** Reduces the release of a charge by so many cents. */
     readonly takeUnreleased: (chargeId: string, amount: number) => Effect.Effect<void, SqlError>
-    /** Gives it back to where it was taken, to be released when it is due. */
+    /** Adds so many cents to the release again. */
     readonly giveBackUnreleased: (chargeId: string, amount: number) => Effect.Effect<void, SqlError>
   }
 >()("@pix-payments/server/ChargeMoney") {
@@ -65,8 +53,8 @@ export class ChargeMoney extends Context.Service<
               WHERE charge_id = ${chargeId}::uuid`)
 
       /**
-       * A process of the release before, which knows no orders, blocks the value of a charge whose refund took it already:
-       * what it took a second time goes back.
+       * A process of the previous release knows no orders: it blocks the value of a charge that a refund has taken
+       * already. The second of the two movements is reversed here.
        */
       const unblock = Effect.fnUntraced(function* (charge: StoredCharge) {
         const [row] = yield* sql<{ blocked: bigint }>`
@@ -100,42 +88,13 @@ export class ChargeMoney extends Context.Service<
         }),
 
         move: Effect.fnUntraced(function* (locked, report) {
-          const { charge, order, unreleased } = locked
-          const now = yield* Clock.currentTimeMillis
-          const status = chargeStatusAt(charge.status, charge.expiresAtMs, now)
-          const transition = chargeTransition(report, status)
-          if (transition === undefined) return undefined
-          const moved: StoredCharge = { ...charge, status: transition.to, sequence: charge.sequence + 1 }
-          const isRefundUnderWay = order?.kind === "refund"
-          const from = chargeMoneyAt(status, isRefundUnderWay)
-          const to = chargeMoneyAt(transition.to, isRefundUnderWay)
-          const parts = splitReversal(charge.amount, from === "account" ? unreleased : 0)
-          // Before its payment a charge has no money that could move.
-          const moves = isPaid(status) && from !== to
-          const movement = (debit: Transfer["debit"], amount: number) =>
-            transfer(ids, {
-              accountId: charge.accountId,
-              debit,
-              credit: to === "account" ? "available" : to,
-              amount,
-              resourceId: charge.id,
-              reason: `charge.${report}`
-            })
-          yield* charges.changeInTransaction({
-            charge: moved,
-            outbox: outboxEntry(`charge.${charge.method}`, transition.events, changedCharge(moved, now), ids.next),
-            transfers: !moves
-              ? []
-              : from === "account"
-                ? [...movement("pending", parts.pending), ...movement("available", parts.available)]
-                : movement(from, charge.amount)
-          })
-          if (moves) yield* takeUnreleased(charge.id, parts.pending)
-          // Its money went back: whoever ordered it has nothing more to wait for.
-          if (isRefundUnderWay && (transition.to === "refunded" || transition.to === "charged_back")) {
-            yield* orders.finish(order.id, "done")
-          }
-          return moved
+          const nowMs = yield* Clock.currentTimeMillis
+          const move = decideMove(locked, report, { ids, nowMs })
+          if (move === undefined) return undefined
+          yield* charges.changeInTransaction(move.change)
+          yield* takeUnreleased(locked.charge.id, move.takenUnreleased)
+          if (move.finishedOrder !== undefined) yield* orders.finish(move.finishedOrder.id, "done")
+          return move.change.charge
         }),
 
         takeUnreleased,
@@ -151,5 +110,3 @@ export class ChargeMoney extends Context.Service<
     })
   )
 }
-
-const isPaid = (status: string): boolean => status === "paid" || status === "infraction"

@@ -1,17 +1,14 @@
 /**
- * Charges in PostgreSQL: many in one statement and one commit.
+ * Charges in PostgreSQL, many in one statement and one commit.
  *
  * Guarantees:
- * - an idempotency key is claimed by the row that carries it: of two calls with one key, one inserts and the
- *   other is given the winner's row;
- * - a change is guarded by the transition table of `domain` and by the sequence it was decided on, and its
- *   events, deliveries and ledger transfers are in the same commit;
- * - a charge that the acquirer's answer never reaches is found again: each batch of new charges leaves a note in its
- *   commit that names them and says when to look; who looks lets go of the note when all of them are answered.
+ * - the row of a charge claims its idempotency key: of two calls with one key, one inserts and the other gets that row
+ *   (IDEM-5);
+ * - a change is guarded by the transition table and by the sequence on which it was decided; its outbox entry, ledger
+ *   transfers and notification are in the same commit;
+ * - a new charge has a recovery in its commit, so that it is found if the acquirer's answer never arrives (CHG-4).
  *
- * `processing` is kept as `pending` that no acquirer has answered: so the answer changes no index (see migration 0004).
- *
- * Measured: see bench/RESULTS.md ("create charge"); one statement for a batch costs PostgreSQL a sixth of one
+ * Measured: see bench/RESULTS.md ("create charge"). One statement for a batch costs PostgreSQL a sixth of one statement
  * for each charge.
  */
 import type { Caller } from "@pix-payments/api/Security"
@@ -20,82 +17,56 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { notifications, type ReceivedNotification } from "../acquirer/NotificationStore.ts"
-import { StaleCaller, callersOf, currentCallers, findCurrentCallers } from "../accounts/CallerCache.ts"
+import { callersOf, currentCallers, findCurrentCallers, StaleCaller } from "../accounts/CallerCache.ts"
+import { notifications } from "../acquirer/NotificationStore.ts"
 import type { UnknownCursor } from "../Errors.ts"
 import { type ChangedRow, DeliverySignal } from "../events/DeliverySignal.ts"
+import { outbox, OUTBOX_ROWS } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
-import { outbox, OUTBOX_ROWS, type OutboxEntry } from "../events/Outbox.ts"
-import { isLocked, lockedTransfers, lockLedgerOf, PASSED_BY, type Transfer } from "../ledger/Ledger.ts"
+import { isLocked, lockedTransfers, lockLedgerOf, PASSED_BY } from "../ledger/Ledger.ts"
 import * as Batching from "../sql/Batching.ts"
+import { bigint, float8, integer, nullable, type Row, uuid } from "../sql/Column.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
-import { bigint, float8, integer, nullable, type Row, text, uuid } from "../sql/Column.ts"
 import { rows, statement, uuids, value } from "../sql/Statement.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import type { ChargeChange } from "./ChargeDecision.ts"
 import { type ChargeFilters, chargeList } from "./ChargeLists.ts"
-import { CHARGES_PER_RECOVERY, claimDueRecoveries, renewRecoveries } from "./ChargeRecovery.ts"
 import { allowedTransitions, chargeColumns, chargeTable, statusOf, type StoredCharge } from "./ChargeTable.ts"
-
-/** A change decided on a charge as it was at `sequence - 1`. */
-export interface ChargeChange {
-  readonly charge: StoredCharge
-  readonly outbox: OutboxEntry
-  readonly transfers: ReadonlyArray<Transfer>
-  /** How long the money of a payment that went to `pending` is held. */
-  readonly releaseInMs?: number | undefined
-  /** The report that it is made by, recorded with it. */
-  readonly received?: ReceivedNotification | undefined
-}
+import { recoveries, recoveriesOf } from "./RecoveryStore.ts"
 
 export class ChargeStore extends Context.Service<
   ChargeStore,
   {
     /**
-     * Stores a new charge, or gives the one that its idempotency key names already; neither where `remembered` is not
-     * who calls any more.
+     * Stores a new charge, or gives the existing one of its idempotency key. Fails without storing anything where `cached`
+     * is not the caller any more.
      */
     readonly insert: (
       charge: StoredCharge,
       recoverInMs: number,
-      remembered: Caller | undefined
+      cached: Caller | undefined
     ) => Effect.Effect<{ readonly existing: StoredCharge | undefined }, StaleCaller | Unavailable>
-    /** Does a change; false when the charge has moved on since it was decided. */
+    /** Applies a change; false when the charge has changed since it was decided. */
     readonly change: (change: ChargeChange) => Effect.Effect<boolean, Unavailable>
-    /** The same within the caller's transaction, on a charge that it has locked. */
+    /** The same in the caller's transaction, which has locked the charge. */
     readonly changeInTransaction: (change: ChargeChange) => Effect.Effect<void, SqlError>
-    /** Locks a charge for the caller's transaction, and before it the ledger of its account. */
+    /** Locks the ledger of a charge's account, then the charge, for the caller's transaction. */
     readonly lock: (id: string) => Effect.Effect<StoredCharge | undefined, SqlError>
     readonly find: (id: string) => Effect.Effect<StoredCharge | undefined, Unavailable>
-    /** The same for a caller who is remembered, and confirmed beside it. */
-    readonly findFor: (
-      remembered: Caller,
-      id: string
-    ) => Effect.Effect<StoredCharge | undefined, StaleCaller | Unavailable>
+    /** The same for a cached caller, who is re-checked beside it. */
+    readonly findFor: (cached: Caller, id: string) => Effect.Effect<StoredCharge | undefined, StaleCaller | Unavailable>
     readonly findByKey: (
       applicationId: string,
       origin: "api" | "checkout",
       key: string
     ) => Effect.Effect<StoredCharge | undefined, Unavailable>
-    /** Newest first, `page.limit + 1` at the most. `accountId` undefined: of every account. */
+    /** A page, newest first, and one charge more if there are more. Without `accountId`: of all accounts. */
     readonly list: (
       accountId: string | undefined,
       filters: ChargeFilters,
       page: Page,
       nowMs: number
     ) => Effect.Effect<ReadonlyArray<StoredCharge>, UnknownCursor | Unavailable>
-    /**
-     * Leases up to `limit` charges in `processing` that are due, some of each account in turn, for `leaseMs` or longer:
-     * each attempt doubles the time. `examined` is 0 when no recovery was due.
-     */
-    readonly claimDueRecoveries: (
-      limit: number,
-      leaseMs: number
-    ) => Effect.Effect<{ readonly examined: number; readonly charges: ReadonlyArray<StoredCharge> }, Unavailable>
-    /** Leases claimed charges for `leaseMs` from now. */
-    readonly renewRecoveries: (
-      charges: ReadonlyArray<StoredCharge>,
-      leaseMs: number
-    ) => Effect.Effect<void, Unavailable>
   }
 >()("@pix-payments/server/ChargeStore") {
   static readonly layer = Layer.effect(
@@ -116,11 +87,11 @@ export class ChargeStore extends Context.Service<
         accountOf: ({ charge }) => charge.accountId,
         run: (charges) =>
           Effect.gen(function* () {
-            const callers = callersOf(charges, ({ remembered }) => remembered)
+            const callers = callersOf(charges, ({ cached }) => cached)
             const rows = yield* sql.unsafe<{ readonly id: string | null; readonly n: number | null }>(
               ...insertMany({
                 charges: inKeyOrder(charges).map((each) => ({ ...each.charge, caller: callers.numberOf(each) })),
-                recoveries: recoveryRows(charges, ids),
+                recoveries: recoveriesOf(charges, ids),
                 callers: callers.callers
               })
             )
@@ -135,7 +106,7 @@ export class ChargeStore extends Context.Service<
           })
       })
 
-      // What moves money waits for it, and holds up nothing that moves none.
+      // Two queues: changes that wait for ledger locks delay no change that moves no money.
       const changeWith = Batching.make<ChargeChange, boolean>({
         maxBatch: 200,
         writes: sql,
@@ -166,26 +137,26 @@ export class ChargeStore extends Context.Service<
       const findFor = yield* Batching.make<Asked, StoredCharge | undefined | typeof STALE_CALLER>({
         maxBatch: 500,
         run: (asked) => {
-          const callers = callersOf(asked, ({ remembered }) => remembered)
+          const callers = callersOf(asked, ({ cached }) => cached)
           const live = sql.unsafe<{ readonly n: number }>(...findCurrentCallers({ callers: callers.callers }))
           return Effect.map(
             Effect.all([findMany(asked.map(({ id }) => id)), live], { concurrency: 2 }),
             ([byId, rows]) => {
-              const confirmed = new Set<number | undefined>(rows.map(({ n }) => n))
-              return asked.map((each) => (confirmed.has(callers.numberOf(each)) ? byId.get(each.id) : STALE_CALLER))
+              const current = new Set<number | undefined>(rows.map(({ n }) => n))
+              return asked.map((each) => (current.has(callers.numberOf(each)) ? byId.get(each.id) : STALE_CALLER))
             }
           )
         }
       })
 
       return ChargeStore.of({
-        insert: (charge, recoverInMs, remembered) => orStaleCaller(insert({ charge, recoverInMs, remembered })),
+        insert: (charge, recoverInMs, cached) => orStaleCaller(insert({ charge, recoverInMs, cached })),
         change: (change) => (change.transfers.length === 0 ? changeState(change) : moveMoney(change)),
-        changeInTransaction: (only) =>
+        changeInTransaction: (change) =>
           Effect.gen(function* () {
-            const done = (yield* sql.unsafe<WrittenRow>(...changeMany([only], "alone"))).filter(isChanged)
+            const done = (yield* sql.unsafe<WrittenRow>(...changeMany([change], "alone"))).filter(isChanged)
             if (done.length !== 1) {
-              return yield* Effect.die(new Error(`charge ${only.charge.id} is not as its lock found it`))
+              return yield* Effect.die(new Error(`charge ${change.charge.id} has changed while it was locked`))
             }
             yield* sql.afterCommit(Effect.sync(() => signal.afterCommit(done)))
           }),
@@ -197,7 +168,7 @@ export class ChargeStore extends Context.Service<
           return row === undefined ? undefined : chargeTable.decode(row)
         }),
         find: (id) => find(id.toLowerCase()),
-        findFor: (remembered, id) => orStaleCaller(findFor({ remembered, id: id.toLowerCase() })),
+        findFor: (cached, id) => orStaleCaller(findFor({ cached, id: id.toLowerCase() })),
         findByKey: (applicationId, origin, idempotencyKey) =>
           orUnavailable(findByKey({ applicationId, origin, idempotencyKey })),
         list: (accountId, filters, page, nowMs) =>
@@ -205,9 +176,7 @@ export class ChargeStore extends Context.Service<
             Effect.map((found) => found.map(chargeTable.decode)),
             Effect.provideService(SqlClient, sql),
             orUnavailable
-          ),
-        claimDueRecoveries: (limit, leaseMs) => claimDueRecoveries(sql, limit, leaseMs),
-        renewRecoveries: (charges, leaseMs) => renewRecoveries(sql, charges, leaseMs)
+          )
       })
     })
   )
@@ -216,17 +185,17 @@ export class ChargeStore extends Context.Service<
 interface NewCharge {
   readonly charge: StoredCharge
   readonly recoverInMs: number
-  readonly remembered: Caller | undefined
+  readonly cached: Caller | undefined
 }
 
 interface Asked {
-  readonly remembered: Caller
+  readonly cached: Caller
   readonly id: string
 }
 
 const NEW = { existing: undefined }
 
-const STALE_CALLER = "unconfirmed"
+const STALE_CALLER = "stale caller"
 
 const orStaleCaller = <A>(answer: Effect.Effect<A | typeof STALE_CALLER, Unavailable>) =>
   Effect.filterOrFail(
@@ -275,19 +244,15 @@ const created = [
 
 const createdColumns = chargeTable.names(created)
 
-// Due times are on the database's clock: a process's clock may be wrong by hours.
 const insertMany = statement(
   {
     charges: chargeTable.rows(created, { caller: nullable(integer()) }),
-    recoveries: rows({ id: uuid(), charge_ids: text(), due_in_ms: float8() }),
+    recoveries,
     callers: currentCallers
   },
   (p) => `
   WITH ${p.callers},
-  noted AS (
-    INSERT INTO charge_recoveries (due_at, id, charge_ids)
-    SELECT now() + n.due_in_ms * interval '1 millisecond', n.id, string_to_array(n.charge_ids, ',')::uuid[] FROM ${p.recoveries} AS n
-  ),
+  ${p.recoveries},
   inserted AS (
     INSERT INTO charges (${createdColumns}, acquirer_answered)
     SELECT ${createdColumns}, false
@@ -351,7 +316,7 @@ const changeStatesAndMoveMoney = (how: Batching.How) =>
 
 const moveMoneyOf = { alone: changeStatesAndMoveMoney("alone"), together: changeStatesAndMoveMoney("together") }
 
-/** A charge that was changed, or else an account that was passed by. */
+/** A charge that was changed, or an account that was skipped because it was locked. */
 type WrittenRow = Omit<ChangedRow, "id"> & Batching.Written
 
 const isChanged = (row: WrittenRow): row is WrittenRow & ChangedRow => row.id !== null
@@ -386,20 +351,9 @@ const releaseOf = ({ charge, releaseInMs }: ChargeChange) =>
         }
       ]
 
-const recoveryRows = (charges: ReadonlyArray<NewCharge>, ids: Ids["Service"]) => {
-  const parts = Array.from({ length: Math.ceil(charges.length / CHARGES_PER_RECOVERY) }, (_, index) =>
-    charges.slice(index * CHARGES_PER_RECOVERY, (index + 1) * CHARGES_PER_RECOVERY)
-  )
-  return parts.map((part) => ({
-    id: ids.next().id,
-    charge_ids: part.map(({ charge }) => charge.id).join(","),
-    due_in_ms: Math.max(...part.map(({ recoverInMs }) => recoverInMs))
-  }))
-}
-
 /**
- * A key that another process has inserted and not committed is waited for: in one order everywhere, so that two processes
- * never wait for each other. Of equal keys the first stays the first.
+ * In one order everywhere, so that two processes never deadlock: an insert waits for another one of the same key that is
+ * not committed. Of equal keys the first stays the first.
  */
 const inKeyOrder = (charges: ReadonlyArray<NewCharge>): ReadonlyArray<NewCharge> => {
   if (charges.length === 1) return charges

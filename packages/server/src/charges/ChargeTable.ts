@@ -46,7 +46,7 @@ export const chargeTable = table({
   createdAtMs: instant("created_at"),
   sequence: integer(),
   /** Notifications that came before its payment did: the payment is applied together with them. */
-  hasDeferredReports: boolean()
+  hasDeferredNotifications: boolean("has_deferred_reports")
 })
 
 /** A charge as it is stored. */

@@ -1,28 +1,15 @@
 /**
- * What happens to one charge.
+ * Charges: created, read, and changed by what the acquirer answers and notifies.
  *
  * Guarantees:
- * - a charge is stored before the acquirer is called, and no acquirer call happens inside a transaction;
- * - one key, one charge: a repeat is answered with the charge as it is now, whatever its body says;
- * - an unclear answer of the acquirer is never a refusal: the charge stays `processing`, and `Recovery` asks
- *   again with the same txid until it is `pending` or `failed`;
- * - a report that the transition table does not know from the present state changes nothing.
- *
- * Source: payments-api-v1.md "POST /v1/charges"; decisions.md "Answers", "Charges".
+ * - a charge is stored before the acquirer is called, and no acquirer call happens inside a transaction (CHG-1);
+ * - a repeated key is answered with its charge as it is now, whatever its body says (IDEM-4, IDEM-5);
+ * - an unclear answer of the acquirer is not a refusal: the charge stays `processing`, and `ChargeRecovery` asks again with
+ *   the same txid until it is `pending` or `failed` (CHG-4).
  */
-import { describeCause } from "../observability/SafeCause.ts"
 import type { CreateCheckoutCharge } from "@pix-payments/api/operator/Charges"
 import type { Caller } from "@pix-payments/api/Security"
-import type { Cents } from "@pix-payments/domain/Cents"
-import {
-  type Charge,
-  type ChargeReport,
-  chargeStatusAt,
-  chargeTransition,
-  type CreateCharge,
-  decodeCreateCharge
-} from "@pix-payments/domain/Charge"
-import { formatInstant } from "@pix-payments/domain/Instant"
+import { type ChargeReport, decodeCreateCharge } from "@pix-payments/domain/Charge"
 import { txidFromId } from "@pix-payments/domain/Txid"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Clock from "effect/Clock"
@@ -36,19 +23,26 @@ import { StaleCaller } from "../accounts/CallerCache.ts"
 import { Acquirer } from "../acquirer/Acquirer.ts"
 import type { ReceivedNotification } from "../acquirer/NotificationStore.ts"
 import { AccountInactiveError, NotFoundError, RequestRefused, type UnknownCursor } from "../Errors.ts"
-import { type Changed, outboxEntry } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
-import { type Transfer, transfer } from "../ledger/Ledger.ts"
+import { PublicAddress } from "../network/PublicAddress.ts"
 import { Secrets } from "../Secrets.ts"
 import { Settings } from "../Settings.ts"
 import type { Page } from "../sql/Paging.ts"
 import { Unavailable } from "../sql/Unavailable.ts"
-import { PublicAddress } from "../network/PublicAddress.ts"
+import {
+  type ChargeChange,
+  type ChargeRequest,
+  decideChange,
+  type Merchant,
+  newCharge,
+  type ReportFacts,
+  transitionOf
+} from "./ChargeDecision.ts"
 import type { ChargeFilters } from "./ChargeLists.ts"
-import { type ChargeChange, ChargeStore } from "./ChargeStore.ts"
+import { ChargeStore } from "./ChargeStore.ts"
 import { customerOf, type StoredCharge } from "./ChargeTable.ts"
 
-/** The acquirer said no; the charge is kept as `failed`. */
+/** The acquirer refused the charge, which is stored as `failed` (CHG-3). */
 export class ChargeRejected extends Data.TaggedError("ChargeRejected")<{
   readonly chargeId: string
   readonly reason: string
@@ -60,18 +54,12 @@ export interface Created {
   readonly replayed: boolean
 }
 
-/** What a report adds to the charge that it moves. */
-export interface ReportFacts {
-  readonly endToEndId?: string | undefined
-  readonly reason?: string | undefined
-}
-
 export class Charges extends Context.Service<
   Charges,
   {
     /**
-     * Creates a charge of the caller's from a request body as it came. For a caller who is only remembered, nothing is
-     * done or refused before the statement that stores the charge has confirmed them.
+     * Creates a charge from a request body as it came. For a cached caller nothing is stored and nothing is refused until
+     * the statement that stores the charge has re-checked the caller.
      */
     readonly create: (
       caller: Caller,
@@ -79,13 +67,13 @@ export class Charges extends Context.Service<
       body: unknown,
       isCached?: boolean
     ) => Effect.Effect<Created, RequestRefused | AccountInactiveError | ChargeRejected | StaleCaller | Unavailable>
-    /** Creates a charge of the hosted checkout; the key is optional. */
+    /** Creates a charge of the hosted checkout; the key is optional (IDEM-10). */
     readonly createForCheckout: (
       application: { readonly id: string; readonly accountId: string },
       key: string | undefined,
       request: CreateCheckoutCharge
     ) => Effect.Effect<Created, RequestRefused | AccountInactiveError | ChargeRejected | NotFoundError | Unavailable>
-    /** A charge of the caller's account that was created through the API. */
+    /** A charge of the caller's account that was created through the API (CHG-19). */
     readonly get: (
       caller: Caller,
       id: string,
@@ -99,8 +87,8 @@ export class Charges extends Context.Service<
     /** A charge of any account and origin. */
     readonly find: (id: string) => Effect.Effect<StoredCharge, NotFoundError | Unavailable>
     /**
-     * Moves a charge as the acquirer reports; `ignored` where it changes nothing. A charge in `processing` is settled
-     * with the acquirer first. A payment that was overtaken by other reports is left to `paymentOf`.
+     * Changes a charge as the acquirer notifies; `ignored` where the state does not allow it. A charge in `processing` is
+     * emitted first. A payment that other notifications overtook is `overtaken`, and left to `paymentOf`.
      */
     readonly report: (
       id: string,
@@ -108,13 +96,13 @@ export class Charges extends Context.Service<
       facts: ReportFacts,
       received: ReceivedNotification
     ) => Effect.Effect<"applied" | "ignored" | "overtaken", NotFoundError | Unavailable>
-    /** The change that a payment makes of a charge; `undefined` where its state does not allow it. */
+    /** The change of a charge by its payment; `undefined` where its state does not allow it. */
     readonly paymentOf: (
       charge: StoredCharge,
       facts: ReportFacts
     ) => Effect.Effect<ChargeChange | undefined, Unavailable>
-    /** Asks the acquirer again for charges that were left in `processing`; how many recoveries were examined. */
-    readonly recover: Effect.Effect<number, Unavailable>
+    /** Asks the acquirer to emit a stored charge, and applies its answer; gives the charge as it then is. */
+    readonly emit: (charge: StoredCharge) => Effect.Effect<StoredCharge, Unavailable>
   }
 >()("@pix-payments/server/Charges") {
   static readonly layer = Layer.effect(
@@ -128,9 +116,9 @@ export class Charges extends Context.Service<
       const ids = yield* Ids
       const { acquirerTimeoutMs } = yield* Settings
 
-      /** A known key is replayed whatever else is wrong with the call. */
+      /** A known key is replayed whatever else is wrong with the request (ERR-2). */
       const unlessReplay = <E>(owner: Owner, error: E): Effect.Effect<Created, E | StaleCaller | Unavailable> => {
-        if (owner.remembered !== undefined) return Effect.fail(new StaleCaller())
+        if (owner.cached !== undefined) return Effect.fail(new StaleCaller())
         if (owner.idempotencyKey === null) return Effect.fail(error)
         return Effect.flatMap(
           store.findByKey(owner.applicationId, owner.origin, owner.idempotencyKey),
@@ -145,30 +133,15 @@ export class Charges extends Context.Service<
           Effect.catchTag("NotFoundError", Effect.die)
         )
 
-      /** The change that a report makes of a charge; `undefined` where its state does not allow it. */
-      const changeBy = Effect.fnUntraced(function* (
-        charge: StoredCharge,
-        report: ChargeReport,
-        facts: Partial<StoredCharge>
-      ) {
-        const now = yield* Clock.currentTimeMillis
-        const status = chargeStatusAt(charge.status, charge.expiresAtMs, now)
-        const transition = chargeTransition(report, status)
-        if (transition === undefined) return undefined
-        const moved: StoredCharge = { ...charge, ...facts, status: transition.to, sequence: charge.sequence + 1 }
-        // The account's delay is asked for when money comes in, and only then.
-        const delayMs = report === "paid" ? yield* releaseDelayMs(charge.accountId) : 0
-        const change: ChargeChange = {
-          charge: moved,
-          outbox: outboxEntry(`charge.${charge.method}`, transition.events, changedCharge(moved, now), ids.next),
-          transfers: report === "paid" ? payment(moved, delayMs > 0 ? "pending" : "available", ids) : [],
-          releaseInMs: delayMs > 0 ? delayMs : undefined
-        }
-        return change
+      const changeBy = Effect.fnUntraced(function* (charge: StoredCharge, report: ChargeReport, facts: ReportFacts) {
+        const nowMs = yield* Clock.currentTimeMillis
+        // Only a payment needs the account's release delay.
+        const isPayment = report === "paid" && transitionOf(charge, report, nowMs) !== undefined
+        const delayMs = isPayment ? yield* releaseDelayMs(charge.accountId) : 0
+        return decideChange(charge, report, facts, { ids, nowMs, releaseDelayMs: delayMs })
       })
 
-      /** Asks the acquirer to emit, and settles what it says. The charge comes back as it then is. */
-      const emit = Effect.fnUntraced(function* (charge: StoredCharge, merchant: { name: string; document: string }) {
+      const emitFor = Effect.fnUntraced(function* (charge: StoredCharge, merchant: { name: string; document: string }) {
         const answer = yield* acquirer
           .emit({
             method: charge.method,
@@ -180,23 +153,22 @@ export class Charges extends Context.Service<
             description: charge.description
           })
           .pipe(
-            Effect.map((emitted) => ({ report: "emitted" as const, facts: emitted })),
+            Effect.map((emitted) => ({ report: "emitted" as const, facts: { emitted } })),
             Effect.catchTags({
-              AcquirerRefused: ({ reason }) =>
-                Effect.succeed({ report: "refused" as const, facts: { failureReason: reason } }),
+              AcquirerRefused: ({ reason }) => Effect.succeed({ report: "refused" as const, facts: { reason } }),
               AcquirerUnclear: () => Effect.undefined
             })
           )
         if (answer === undefined) return charge
         const change = yield* changeBy(charge, answer.report, answer.facts)
         if (change !== undefined && (yield* store.change(change))) return change.charge
-        // Somebody else settled it first: what they found is the truth.
+        // Another process applied an answer first.
         return (yield* store.find(charge.id)) ?? charge
       })
 
-      const emitForAccount = (charge: StoredCharge) =>
+      const emit = (charge: StoredCharge) =>
         accounts.get(charge.accountId).pipe(
-          Effect.flatMap((account) => emit(charge, account)),
+          Effect.flatMap((account) => emitFor(charge, account)),
           Effect.catchTag("NotFoundError", Effect.die)
         )
 
@@ -209,13 +181,13 @@ export class Charges extends Context.Service<
         while (true) {
           let charge = yield* store.find(id)
           if (charge === undefined) return yield* new NotFoundError()
-          // What happens to a Pix proves that it was emitted: settle that first. Money that arrived is never refused.
-          if (charge.status === "processing") charge = yield* emitForAccount(charge)
+          // A notification proves that the Pix was emitted, so the acquirer's answer to that comes first.
+          if (charge.status === "processing") charge = yield* emit(charge)
           if (charge.status === "processing") return yield* new Unavailable({ reason: "too-slow" })
-          const change = yield* changeBy(charge, kind, yield* factsOf(kind, facts))
+          const change = yield* changeBy(charge, kind, facts)
           if (change === undefined) return "ignored" as const
-          if (kind === "paid" && charge.hasDeferredReports) return "overtaken" as const
-          // Where it is lost to a concurrent change: decide again on the charge as it is now.
+          if (kind === "paid" && charge.hasDeferredNotifications) return "overtaken" as const
+          // False after a concurrent change: decide again on the charge as it is now.
           if (yield* store.change({ ...change, received })) return "applied" as const
         }
       })
@@ -237,11 +209,13 @@ export class Charges extends Context.Service<
           return yield* unlessReplay(owner, new AccountInactiveError())
 
         const { epochMs, id } = ids.next()
-        const charge = newCharge(id, epochMs, owner, merchant, request, secrets)
-        const { existing } = yield* store.insert(charge, acquirerTimeoutMs + RECOVERY_MARGIN_MS, owner.remembered)
+        // An empty secret signs nothing.
+        const sealed = request.webhook_secret ? secrets.seal(request.webhook_secret, { kind: "charge", id }) : null
+        const charge = newCharge(id, epochMs, owner, merchant, request, sealed)
+        const { existing } = yield* store.insert(charge, acquirerTimeoutMs + RECOVERY_MARGIN_MS, owner.cached)
         if (existing !== undefined) return { charge: existing, replayed: true }
 
-        const settled = yield* emit(charge, merchant)
+        const settled = yield* emitFor(charge, merchant)
         if (settled.status === "failed") {
           return yield* new ChargeRejected({ chargeId: id, reason: settled.failureReason ?? "" })
         }
@@ -255,7 +229,7 @@ export class Charges extends Context.Service<
             applicationId: caller.applicationId,
             origin: "api",
             idempotencyKey: key,
-            remembered: isCached ? caller : undefined
+            cached: isCached ? caller : undefined
           }
           const decoded = decodeCreateCharge(body)
           if (Result.isFailure(decoded)) return yield* unlessReplay(owner, new RequestRefused(decoded.failure))
@@ -269,7 +243,7 @@ export class Charges extends Context.Service<
             applicationId: application.id,
             origin: "checkout",
             idempotencyKey: key ?? null,
-            remembered: undefined
+            cached: undefined
           }
           const merchant = {
             ...account,
@@ -297,145 +271,22 @@ export class Charges extends Context.Service<
 
         report,
 
-        paymentOf: (charge, facts) =>
-          Effect.flatMap(factsOf("paid", facts), (settled) => changeBy(charge, "paid", settled)),
+        paymentOf: (charge, facts) => changeBy(charge, "paid", facts),
 
-        recover: Effect.gen(function* () {
-          const leaseMs = acquirerTimeoutMs + RECOVERY_MARGIN_MS
-          const { charges, examined } = yield* store.claimDueRecoveries(RECOVERED_AT_ONCE, leaseMs)
-          if (charges.length === 0) return examined
-          // One that cannot be settled now holds up no other: it is asked for again, later each time.
-          const recoverOne = (charge: StoredCharge) =>
-            Effect.catchCause(emitForAccount(charge), (cause) =>
-              Effect.annotateLogs(Effect.logWarning("a charge could not be recovered", describeCause(cause)), {
-                charge_id: charge.id
-              })
-            )
-          const renewing = Effect.forever(
-            Effect.andThen(Effect.sleep(leaseMs / 2), Effect.ignore(store.renewRecoveries(charges, leaseMs)))
-          )
-          yield* Effect.raceFirst(
-            Effect.forEach(charges, recoverOne, { concurrency: "unbounded", discard: true }),
-            renewing
-          )
-          return examined
-        })
+        emit
       })
     })
   )
 }
 
-/** A charge as the API shows it at an instant. */
-export const toCharge = (charge: StoredCharge, nowMs: number): Charge => ({
-  id: charge.id,
-  object: "charge",
-  status: chargeStatusAt(charge.status, charge.expiresAtMs, nowMs),
-  // The column's CHECK holds what the brand says.
-  amount: charge.amount as Cents,
-  currency: "BRL",
-  method: charge.method,
-  description: charge.description,
-  reference: charge.reference,
-  customer: customerOf(charge),
-  pix: { br_code: charge.brCode, end_to_end_id: charge.endToEndId },
-  receiver: charge.receiver,
-  webhook_url: charge.webhookUrl,
-  expires_at: charge.expiresAtMs === null ? null : formatInstant(charge.expiresAtMs),
-  paid_at: charge.paidAtMs === null ? null : formatInstant(charge.paidAtMs),
-  failure_reason: charge.failureReason,
-  created_at: formatInstant(charge.createdAtMs),
-  sequence: charge.sequence
-})
-
-/** A charge after a change, as far as its events need to know it. */
-export const changedCharge = (charge: StoredCharge, nowMs: number): Changed => ({
-  id: charge.id,
-  accountId: charge.accountId,
-  applicationId: charge.applicationId,
-  status: charge.status,
-  sequence: charge.sequence,
-  webhookUrl: charge.webhookUrl,
-  sealedWebhookSecret: charge.sealedWebhookSecret,
-  data: toCharge(charge, nowMs)
-})
-
-// Beyond the time that a creation itself waits, so that recovery does not run into it.
+// Recovery begins after the creation itself has stopped waiting for the acquirer.
 const RECOVERY_MARGIN_MS = 1000
-
-const RECOVERED_AT_ONCE = 64
 
 interface Owner {
   readonly accountId: string
   readonly applicationId: string
   readonly origin: StoredCharge["origin"]
   readonly idempotencyKey: string | null
-  /** The caller, while nobody has confirmed who it is. */
-  readonly remembered: Caller | undefined
+  /** The caller, if it comes from the cache. */
+  readonly cached: Caller | undefined
 }
-
-interface Merchant {
-  readonly name: string
-  readonly document: string
-  readonly status: string
-  readonly defaultExpiresInSeconds: number
-  readonly chargesPaused: boolean
-}
-
-type ChargeRequest = CreateCharge | CreateCheckoutCharge
-
-const newCharge = (
-  id: string,
-  createdAtMs: number,
-  owner: Owner,
-  merchant: Merchant,
-  request: ChargeRequest,
-  secrets: Secrets["Service"]
-): StoredCharge => ({
-  id,
-  accountId: owner.accountId,
-  applicationId: owner.applicationId,
-  origin: owner.origin,
-  idempotencyKey: owner.idempotencyKey,
-  status: "processing",
-  method: request.method === "boleto" || request.method === "card" ? request.method : "pix",
-  amount: request.amount,
-  description: request.description ?? null,
-  reference: request.reference ?? null,
-  customerName: request.customer.name,
-  customerEmail: request.customer.email,
-  customerDocument: request.customer.document,
-  customerPhone: request.customer.phone ?? null,
-  webhookUrl: request.webhook_url ?? null,
-  // An empty secret signs nothing.
-  sealedWebhookSecret: request.webhook_secret ? secrets.seal(request.webhook_secret, { kind: "charge", id }) : null,
-  brCode: null,
-  endToEndId: null,
-  receiver: null,
-  expiresAtMs: createdAtMs + (request.expires_in ?? merchant.defaultExpiresInSeconds) * 1000,
-  paidAtMs: null,
-  failureReason: null,
-  createdAtMs,
-  sequence: 1,
-  hasDeferredReports: false
-})
-
-const factsOf = (report: ChargeReport, facts: ReportFacts): Effect.Effect<Partial<StoredCharge>> => {
-  switch (report) {
-    case "paid":
-      return Effect.map(Clock.currentTimeMillis, (now) => ({ paidAtMs: now, endToEndId: facts.endToEndId ?? null }))
-    case "failed":
-      return Effect.succeed({ failureReason: facts.reason ?? "refused by the provider" })
-    default:
-      return Effect.succeed({})
-  }
-}
-
-const payment = (charge: StoredCharge, credit: "available" | "pending", ids: Ids["Service"]): ReadonlyArray<Transfer> =>
-  transfer(ids, {
-    accountId: charge.accountId,
-    debit: "acquirer",
-    credit,
-    amount: charge.amount,
-    resourceId: charge.id,
-    reason: "charge.paid"
-  })

@@ -1,0 +1,206 @@
+/**
+ * What becomes of a charge: the charge that a request creates, and the change that a report makes of one.
+ *
+ * Guarantees:
+ * - pure: the time, the account's release delay and the locked rows are arguments;
+ * - a report that the transition table does not allow in the present state decides nothing (CHG-7, CHG-8);
+ * - the money that moves with a change is decided with it (BAL-2, BAL-4, BAL-6).
+ */
+import type { CreateCheckoutCharge } from "@pix-payments/api/operator/Charges"
+import {
+  type ChargeReport,
+  chargeStatusAt,
+  type ChargeTransition,
+  chargeTransition,
+  type CreateCharge
+} from "@pix-payments/domain/Charge"
+import { chargeMoneyAt, splitReversal } from "@pix-payments/domain/ChargeMoney"
+import type { Emitted } from "../acquirer/Acquirer.ts"
+import type { ReceivedNotification } from "../acquirer/NotificationStore.ts"
+import type { ChargeOrder } from "../acquirer/OrderStore.ts"
+import { type OutboxEntry, outboxEntry } from "../events/Outbox.ts"
+import type { Ids } from "../Ids.ts"
+import { type Transfer, transfer } from "../ledger/Ledger.ts"
+import { changedCharge } from "./ChargeResource.ts"
+import type { StoredCharge } from "./ChargeTable.ts"
+
+/** The account for which a charge is created. */
+export interface Merchant {
+  readonly name: string
+  readonly document: string
+  readonly status: string
+  readonly defaultExpiresInSeconds: number
+  readonly chargesPaused: boolean
+}
+
+export type ChargeRequest = CreateCharge | CreateCheckoutCharge
+
+/** What a report adds to the charge that it changes. */
+export interface ReportFacts {
+  readonly emitted?: Emitted | undefined
+  readonly endToEndId?: string | undefined
+  readonly reason?: string | undefined
+}
+
+/** A change decided on a charge as it was at `sequence - 1`. */
+export interface ChargeChange {
+  readonly charge: StoredCharge
+  readonly outbox: OutboxEntry
+  readonly transfers: ReadonlyArray<Transfer>
+  /** After how long the money of a payment that went to `pending` is released. */
+  readonly releaseInMs?: number | undefined
+  /** The acquirer's notification of the change, recorded with it. */
+  readonly received?: ReceivedNotification | undefined
+}
+
+/** A charge with its money, locked for a transaction. */
+export interface LockedCharge {
+  readonly charge: StoredCharge
+  /** Cents of it that are still in `pending`. */
+  readonly unreleased: number
+  /** Its open order: what the acquirer is asked to do with it. */
+  readonly order: ChargeOrder | undefined
+}
+
+/** A change of a paid charge, with the cents that it takes out of its release and the order that it finishes. */
+export interface ChargeMove {
+  readonly change: ChargeChange
+  readonly takenUnreleased: number
+  readonly finishedOrder: ChargeOrder | undefined
+}
+
+/** A charge that waits for the acquirer's answer (CHG-1). */
+export const newCharge = (
+  id: string,
+  createdAtMs: number,
+  owner: Pick<StoredCharge, "accountId" | "applicationId" | "origin" | "idempotencyKey">,
+  merchant: Merchant,
+  request: ChargeRequest,
+  sealedWebhookSecret: string | null
+): StoredCharge => ({
+  id,
+  accountId: owner.accountId,
+  applicationId: owner.applicationId,
+  origin: owner.origin,
+  idempotencyKey: owner.idempotencyKey,
+  status: "processing",
+  method: request.method === "boleto" || request.method === "card" ? request.method : "pix",
+  amount: request.amount,
+  description: request.description ?? null,
+  reference: request.reference ?? null,
+  customerName: request.customer.name,
+  customerEmail: request.customer.email,
+  customerDocument: request.customer.document,
+  customerPhone: request.customer.phone ?? null,
+  webhookUrl: request.webhook_url ?? null,
+  sealedWebhookSecret,
+  brCode: null,
+  endToEndId: null,
+  receiver: null,
+  expiresAtMs: createdAtMs + (request.expires_in ?? merchant.defaultExpiresInSeconds) * 1000,
+  paidAtMs: null,
+  failureReason: null,
+  createdAtMs,
+  sequence: 1,
+  hasDeferredNotifications: false
+})
+
+/** The transition of a charge by a report at an instant; `undefined` where its state does not allow it. */
+export const transitionOf = (charge: StoredCharge, report: ChargeReport, nowMs: number): ChargeTransition | undefined =>
+  chargeTransition(report, chargeStatusAt(charge.status, charge.expiresAtMs, nowMs))
+
+/** The change of a charge by the acquirer's answer or by the outcome of its payment. */
+export const decideChange = (
+  charge: StoredCharge,
+  report: ChargeReport,
+  facts: ReportFacts,
+  {
+    ids,
+    nowMs,
+    releaseDelayMs
+  }: { readonly ids: Ids["Service"]; readonly nowMs: number; readonly releaseDelayMs: number }
+): ChargeChange | undefined => {
+  const transition = transitionOf(charge, report, nowMs)
+  if (transition === undefined) return undefined
+  const changed = changedBy({ ...charge, ...columnsOf(report, facts, nowMs) }, transition)
+  const isPayment = report === "paid"
+  return {
+    charge: changed,
+    outbox: entryOf(changed, transition, nowMs, ids),
+    transfers: isPayment
+      ? transfer(ids, {
+          accountId: charge.accountId,
+          debit: "acquirer",
+          credit: releaseDelayMs > 0 ? "pending" : "available",
+          amount: charge.amount,
+          resourceId: charge.id,
+          reason: "charge.paid"
+        })
+      : [],
+    releaseInMs: isPayment && releaseDelayMs > 0 ? releaseDelayMs : undefined
+  }
+}
+
+/** The change of a charge whose money is contested, goes back, or stays after all. */
+export const decideMove = (
+  { charge, order, unreleased }: LockedCharge,
+  report: ChargeReport,
+  { ids, nowMs }: { readonly ids: Ids["Service"]; readonly nowMs: number }
+): ChargeMove | undefined => {
+  const transition = transitionOf(charge, report, nowMs)
+  if (transition === undefined) return undefined
+  const changed = changedBy(charge, transition)
+  const isRefundOpen = order?.kind === "refund"
+  const from = chargeMoneyAt(charge.status, isRefundOpen)
+  const to = chargeMoneyAt(changed.status, isRefundOpen)
+  // A charge that was not paid has no money that could move.
+  const moves = (charge.status === "paid" || charge.status === "infraction") && from !== to
+  const parts = splitReversal(charge.amount, from === "account" ? unreleased : 0)
+  const movement = (debit: Transfer["debit"], amount: number) =>
+    transfer(ids, {
+      accountId: charge.accountId,
+      debit,
+      credit: to === "account" ? "available" : to,
+      amount,
+      resourceId: charge.id,
+      reason: `charge.${report}`
+    })
+  return {
+    change: {
+      charge: changed,
+      outbox: entryOf(changed, transition, nowMs, ids),
+      transfers: !moves
+        ? []
+        : from === "account"
+          ? [...movement("pending", parts.pending), ...movement("available", parts.available)]
+          : movement(from, charge.amount)
+    },
+    takenUnreleased: moves ? parts.pending : 0,
+    // The money went back, so a refund that was ordered has nothing left to do.
+    finishedOrder:
+      isRefundOpen && (changed.status === "refunded" || changed.status === "charged_back") ? order : undefined
+  }
+}
+
+const changedBy = (charge: StoredCharge, { to }: ChargeTransition): StoredCharge => ({
+  ...charge,
+  status: to,
+  sequence: charge.sequence + 1
+})
+
+const entryOf = (charge: StoredCharge, { events }: ChargeTransition, nowMs: number, ids: Ids["Service"]): OutboxEntry =>
+  outboxEntry(`charge.${charge.method}`, events, changedCharge(charge, nowMs), ids.next)
+
+const columnsOf = (report: ChargeReport, facts: ReportFacts, nowMs: number): Partial<StoredCharge> => {
+  switch (report) {
+    case "emitted":
+      return facts.emitted ?? {}
+    case "paid":
+      return { paidAtMs: nowMs, endToEndId: facts.endToEndId ?? null }
+    case "failed":
+    case "refused":
+      return { failureReason: facts.reason ?? "refused by the provider" }
+    default:
+      return {}
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * Recoveries in PostgreSQL: which charges the acquirer is asked about again, as rows of `charge_recoveries`.
+ *
+ * A batch of new charges inserts one row for all of them, which is all that is written for a charge that the acquirer
+ * answers in time. When that row is due, each charge that still waits gets a row of its own, with its account. From then
+ * on a charge has its own due time, which doubles with each attempt, and accounts are served in turn.
+ */
+import * as Effect from "effect/Effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { Ids } from "../Ids.ts"
+import { float8, type InputOf, type Row, text, uuid } from "../sql/Column.ts"
+import { runToCompletion } from "../sql/Patience.ts"
+import { part, rows, statement, uuids, value } from "../sql/Statement.ts"
+import type { Unavailable } from "../sql/Unavailable.ts"
+import { chargeColumns, chargeTable, statusOf, type StoredCharge } from "./ChargeTable.ts"
+
+const recoveryColumns = { id: uuid(), charge_ids: text(), due_in_ms: float8() }
+
+/** A row for several new charges. */
+export type Recovery = InputOf<typeof recoveryColumns>
+
+/** The rows of new charges, each due when the last of its charges is. */
+export const recoveriesOf = (
+  charges: ReadonlyArray<{ readonly charge: StoredCharge; readonly recoverInMs: number }>,
+  ids: Ids["Service"]
+): ReadonlyArray<Recovery> =>
+  Array.from({ length: Math.ceil(charges.length / CHARGES_PER_RECOVERY) }, (_, index) => {
+    const some = charges.slice(index * CHARGES_PER_RECOVERY, (index + 1) * CHARGES_PER_RECOVERY)
+    return {
+      id: ids.next().id,
+      charge_ids: some.map(({ charge }) => charge.id).join(","),
+      due_in_ms: Math.max(...some.map(({ recoverInMs }) => recoverInMs))
+    }
+  })
+
+// Bounds what is split at once.
+const CHARGES_PER_RECOVERY = 50
+
+/**
+ * The part of a statement that inserts recoveries: a CTE. Due times are on the database's clock, because a process's clock
+ * may be wrong by hours.
+ */
+export const recoveries = part(
+  { recoveries: rows(recoveryColumns) },
+  (p) => `
+  inserted_recoveries AS (
+    INSERT INTO charge_recoveries (due_at, id, charge_ids)
+    SELECT now() + n.due_in_ms * interval '1 millisecond', n.id, string_to_array(n.charge_ids, ',')::uuid[] FROM ${p.recoveries} AS n
+  )`,
+  (all: ReadonlyArray<Recovery>) => ({ recoveries: all })
+)
+
+/**
+ * Leases up to `limit` charges in `processing` that are due, some of each account in turn, for `leaseMs` or longer: each
+ * attempt doubles the time. `examined` is 0 when no recovery was due.
+ */
+export const claimDueRecoveries = (
+  sql: SqlClient,
+  limit: number,
+  leaseMs: number
+): Effect.Effect<{ readonly examined: number; readonly charges: ReadonlyArray<StoredCharge> }, Unavailable> =>
+  Effect.gen(function* () {
+    const claimed = yield* sql.unsafe<Row & { readonly examined: bigint }>(...claimMany({ limit, leaseMs }))
+    const [split] = yield* sql.unsafe<{ readonly examined: bigint }>(...splitMany({ limit: SPLIT_AT_ONCE }))
+    return {
+      examined: Number(claimed[0]?.examined ?? 0) + Number(split?.examined ?? 0),
+      charges: claimed.filter(({ id }) => id !== null).map(chargeTable.decode)
+    }
+  }).pipe(runToCompletion(sql))
+
+/** Leases claimed charges for `leaseMs` from now. */
+export const renewRecoveries = (
+  sql: SqlClient,
+  charges: ReadonlyArray<StoredCharge>,
+  leaseMs: number
+): Effect.Effect<void, Unavailable> =>
+  sql
+    .unsafe(
+      ...renewMany({
+        ids: charges.map(({ id }) => id),
+        accountIds: [...new Set(charges.map(({ accountId }) => accountId))],
+        leaseMs
+      })
+    )
+    .pipe(Effect.asVoid, runToCompletion(sql))
+
+const SPLIT_AT_ONCE = 200
+
+/** The longest time between two attempts. */
+const LONGEST_PAUSE = "interval '5 minutes'"
+
+/** Splits due rows of several charges, and takes over charges of the release before migration 0004. */
+const splitMany = statement(
+  { limit: value("integer") },
+  ({ limit }) => `
+    WITH due AS MATERIALIZED (
+      SELECT due_at, id, charge_ids FROM charge_recoveries WHERE due_at <= now() AND account_id IS NULL
+      ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+    ),
+    taken_over AS (
+      UPDATE charges SET recover_at = NULL
+      WHERE id IN (
+        SELECT id FROM charges WHERE status = 'processing' AND recover_at <= now()
+        ORDER BY recover_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+      )
+      RETURNING id, account_id
+    ),
+    split AS (
+      INSERT INTO charge_recoveries (due_at, id, charge_ids, account_id)
+      SELECT now(), id, ARRAY[id], account_id FROM (
+        SELECT c.id, c.account_id FROM due d CROSS JOIN LATERAL unnest(d.charge_ids) AS listed(id)
+        JOIN charges c ON c.id = listed.id
+        WHERE (${statusOf("c")}) = 'processing'
+        UNION ALL SELECT id, account_id FROM taken_over
+      ) waiting
+      ON CONFLICT (id) WHERE account_id IS NOT NULL DO NOTHING
+    ),
+    done AS (DELETE FROM charge_recoveries n USING due d WHERE n.due_at = d.due_at AND n.id = d.id)
+    SELECT (SELECT count(*) FROM due) + (SELECT count(*) FROM taken_over) AS examined`
+)
+
+/**
+ * Leases charges that are due, one of each account in turn: steps from account to account along one index. Its conditions
+ * match no other index, so that the planner has no choice.
+ */
+const claimMany = statement(
+  { limit: value("integer"), leaseMs: value("double precision") },
+  ({ leaseMs, limit }) => `
+    WITH RECURSIVE accounts AS (
+      (SELECT account_id FROM charge_recoveries WHERE account_id IS NOT NULL ORDER BY account_id, due_at LIMIT 1)
+      UNION ALL
+      SELECT (
+        SELECT n.account_id FROM charge_recoveries n WHERE n.account_id > a.account_id
+        ORDER BY n.account_id, n.due_at LIMIT 1
+      ) FROM accounts a WHERE a.account_id IS NOT NULL
+    ),
+    candidates AS MATERIALIZED (
+      SELECT d.due_at, d.id FROM accounts a CROSS JOIN LATERAL (
+        SELECT n.due_at, n.id, row_number() OVER (ORDER BY n.account_id, n.due_at) AS turn FROM charge_recoveries n
+        WHERE (n.account_id, n.due_at) >= (a.account_id, '-infinity') AND (n.account_id, n.due_at) <= (a.account_id, now())
+        ORDER BY n.account_id, n.due_at LIMIT ${limit}
+      ) d
+      WHERE a.account_id IS NOT NULL ORDER BY d.turn, d.due_at LIMIT ${limit}
+    ),
+    claimed AS MATERIALIZED (
+      SELECT n.due_at, n.id FROM candidates c JOIN charge_recoveries n ON n.due_at = c.due_at AND n.id = c.id
+      FOR UPDATE OF n SKIP LOCKED
+    ),
+    waiting AS MATERIALIZED (
+      SELECT c.* FROM claimed t JOIN charges c ON c.id = t.id WHERE (${statusOf("c")}) = 'processing'
+    ),
+    done AS (
+      DELETE FROM charge_recoveries n USING claimed t
+      WHERE n.due_at = t.due_at AND n.id = t.id AND (t.id IN (SELECT id FROM waiting)) IS FALSE
+    ),
+    leased AS (
+      UPDATE charge_recoveries n SET attempts = n.attempts + 1, due_at = now() + greatest(
+        ${leaseMs} * interval '1 millisecond',
+        least(${leaseMs} * interval '1 millisecond' * power(2, least(n.attempts, 20)), ${LONGEST_PAUSE})
+      )
+      FROM claimed t WHERE n.due_at = t.due_at AND n.id = t.id AND (t.id IN (SELECT id FROM waiting)) IS TRUE
+    )
+    SELECT e.examined, s.* FROM (SELECT count(*) AS examined FROM claimed) e
+    LEFT JOIN (SELECT ${chargeColumns} FROM waiting) s ON true`
+)
+
+const renewMany = statement(
+  { ids: uuids, accountIds: uuids, leaseMs: value("double precision") },
+  ({ accountIds, ids, leaseMs }) => `
+    UPDATE charge_recoveries SET due_at = greatest(due_at, now() + ${leaseMs} * interval '1 millisecond')
+    WHERE account_id = ANY (${accountIds}) AND id = ANY (${ids})`
+)
