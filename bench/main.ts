@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: our service and its peers on one PostgreSQL server.
+ * `pnpm run bench`: our service and its peers on one PostgreSQL server.
  *
  * Guarantees:
  * - rounds are interleaved and a ratio is of turns in one round, because the speed of the machine varies over time;

@@ -1,5 +1,5 @@
 /**
- * `npm run overload`: creates charges at half, once and twice the sustainable rate of one server process, and at half
+ * `pnpm run overload`: creates charges at half, once and twice the sustainable rate of one server process, and at half
  * again.
  *
  * Guarantees, each of which fails the run when broken:

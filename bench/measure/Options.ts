@@ -1,5 +1,5 @@
 /**
- * The command line of `npm run bench`.
+ * The command line of `pnpm run bench`.
  */
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -23,7 +23,7 @@ export interface Options extends RunSettings {
 
 const namesOf = (all: ReadonlyArray<Named>): string => all.map(({ name }) => name).join(", ")
 
-export const usage = `npm run bench -- [options]
+export const usage = `pnpm run bench [options]
   --rounds <n>         rounds of each job, and of each number of connections (4)
   --seconds <s>        length of a turn of requests (1.8)
   --warmup <s>         before the first round, for each contender (2.5)

@@ -38,7 +38,7 @@ export const writeResults = Effect.fnUntraced(function* ({ contenders, figures, 
   const descriptions = new Set(contenders.map(({ description, name }) => `- ${name}: ${description}.`))
   const text = `# Results: our service and its peers
 
-${at}, with \`${["npm run bench --", ...process.argv.slice(2)].join(" ")}\`. The method is in the header of \`bench/main.ts\`.
+${at}, with \`${["pnpm run bench", ...process.argv.slice(2)].join(" ")}\`. The method is in the header of \`bench/main.ts\`.
 
 - ${processor}, ${cores} cores, ${memoryGiB} GiB, ${system}; fdatasync of 8 KiB: ${fdatasyncMicros} µs (median).
 - Node ${versions.node}, PostgreSQL ${versions.postgres} (embedded, default settings except max_connections, durable commits), effect

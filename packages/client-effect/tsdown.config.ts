@@ -15,5 +15,5 @@ export default defineConfig({
   dts: true,
   clean: true,
   fixedExtension: false,
-  deps: { neverBundle: [/^effect($|\/)/] }
+  deps: { alwaysBundle: [/^@pix-payments\//], neverBundle: [/^effect($|\/)/] }
 })

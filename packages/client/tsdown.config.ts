@@ -15,5 +15,6 @@ export default defineConfig({
   platform: "neutral",
   dts: true,
   clean: true,
-  fixedExtension: false
+  fixedExtension: false,
+  deps: { alwaysBundle: [/^@pix-payments\//] }
 })

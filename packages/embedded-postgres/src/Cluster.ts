@@ -53,6 +53,7 @@ export const ensure = Effect.fnUntraced(function* (folder: DataFolder, user: Ser
 })
 
 const create = Effect.fnUntraced(function* (folder: DataFolder, user: ServerUser | undefined, initdb: string) {
+  yield* Effect.logInfo(`Creating a PostgreSQL database cluster in ${folder.cluster}`)
   const password = randomBytes(24).toString("hex")
   yield* attempt(`Cannot prepare the data folder ${folder.path}`, async () => {
     await Fs.rm(folder.unfinishedCluster, { recursive: true, force: true, maxRetries: 3 })

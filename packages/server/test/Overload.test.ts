@@ -1,6 +1,6 @@
 /**
  * More than can be done: what is beyond the bounds is told so at once, what is within them is done, and whoever only
- * holds a connection takes nothing from the others. Figures are made by `npm run overload`.
+ * holds a connection takes nothing from the others. Figures are made by `pnpm run overload`.
  */
 import { assert, layer } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"

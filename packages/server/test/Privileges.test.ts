@@ -108,7 +108,7 @@ describe("Two roles", () => {
         }
         const refused = yield* failedStart(env)
         assert.strictEqual(refused.code, 1)
-        assert.match(refused.written, /older than this release.*npm run migrate.*MIGRATIONS_DATABASE_URL/)
+        assert.match(refused.written, /older than this release.*pnpm run migrate.*MIGRATIONS_DATABASE_URL/)
 
         // The owner's step, twice: the second has nothing to do.
         for (const _ of [1, 2]) {

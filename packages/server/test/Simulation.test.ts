@@ -2,7 +2,7 @@
  * The whole service between its two edges, on virtual time, through a storm of faults: after and during it nothing is
  * lost and nothing is done twice. How, and what is looked at, is in `simulation/`.
  *
- * `SIMULATION_SEED=<seed> vitest run …` does one alone; `npm run simulate -- --seeds 10000` does as many as asked.
+ * `SIMULATION_SEED=<seed> vitest run …` does one alone; `pnpm run simulate --seeds 10000` does as many as asked.
  */
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"

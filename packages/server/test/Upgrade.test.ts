@@ -6,7 +6,7 @@
  *
  * What the statements prove: every statement that the earlier release was seen to run is still understood by the
  * upgraded schema, for the service's role; and nothing was added that its inserts would not fill. What they do not
- * prove: that both releases mean the same by what they write. `npm run rolling -- <commit>` runs both, where the
+ * prove: that both releases mean the same by what they write. `pnpm run rolling <commit>` runs both, where the
  * history of the repository is at hand.
  */
 import { assert, describe, it, layer } from "@effect/vitest"

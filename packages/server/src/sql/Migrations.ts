@@ -78,7 +78,7 @@ export const runOrCheck = Effect.gen(function* () {
   return yield* new SchemaBehind({
     message:
       "The schema of the database of DATABASE_URL is older than this release, and its role may not change it. " +
-      "Run `npm run migrate` with MIGRATIONS_DATABASE_URL, or set that."
+      "Run `pnpm run migrate` with MIGRATIONS_DATABASE_URL, or set that."
   })
 })
 

@@ -1,5 +1,5 @@
 /**
- * `npm run simulate -- --seeds 10000`: as many simulated histories as asked for, in a process for each core.
+ * `pnpm run simulate --seeds 10000`: as many simulated histories as asked for, in a process for each core.
  *
  * `--from 1` begins at that seed, else at one that the clock gives; `SIMULATION_SEED=<seed>` does one alone and prints
  * what happened. It ends with 1 at the first seeds that break something, and prints their histories.

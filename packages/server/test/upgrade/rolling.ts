@@ -1,5 +1,5 @@
 /**
- * `npm run rolling -- <commit>`: two releases against one database, as a rolling restart has them.
+ * `pnpm run rolling <commit>`: two releases against one database, as a rolling restart has them.
  *
  * The earlier release is taken from the history (`git archive`), with today's dependencies; the later one is this work
  * tree. Two servers of the earlier one are under load; the schema is migrated; one after the other they are replaced.
@@ -74,7 +74,7 @@ const takeOut = async (folder: string, of: string): Promise<string> => {
   const archive = execFileSync("git", ["-C", root, "archive", of], { maxBuffer: 2 ** 30 })
   execFileSync("tar", ["-x", "-C", tree], { input: archive })
   await symlink(join(root, "node_modules"), join(tree, "node_modules"))
-  for (const name of ["domain", "api", "server"]) {
+  for (const name of ["domain", "api", "embedded-postgres", "server"]) {
     const modules = `packages/${name}/node_modules`
     // Links to packages of the workspace lead into the earlier tree.
     await cp(join(root, modules), join(tree, modules), { recursive: true, verbatimSymlinks: true })
@@ -263,7 +263,7 @@ const program = Effect.gen(function* () {
 })
 
 if (commit === undefined) {
-  process.stderr.write("npm run rolling -- <commit of the earlier release> [ms of each phase]\n")
+  process.stderr.write("pnpm run rolling <commit of the earlier release> [ms of each phase]\n")
   process.exitCode = 2
 } else {
   const wrong = await Effect.runPromise(Effect.scoped(program))
