@@ -1,5 +1,5 @@
 /**
- * The OpenAPI 3.1 documents, as the service behaves.
+ * Generates the OpenAPI 3.1 documents from the declarations.
  *
  * Guarantees
  * - An operation lists a status and a code only if it can answer them.
@@ -7,7 +7,7 @@
  *
  * Why the generated document is changed: Effect's generator closes every object, documents query numbers as strings
  * with a pattern, names error bodies after their encoding, and omits scopes, response headers and webhooks.
- * `honestOpenApi` corrects the document by itself; `openApiDocument` adds what only the declaration has.
+ * `normalizeOpenApi` corrects what the document alone shows; `openApiDocument` adds what only the declaration has.
  */
 import { errorCodes } from "@pix-payments/domain/ErrorCode"
 import { ChargeEvent, DisputeEvent, PaymentEvent } from "@pix-payments/domain/Event"
@@ -34,7 +34,7 @@ export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.C
 ): Json => {
   const additional = [NotFound, MethodNotAllowed, ...Object.values(bodies)]
   // The API may have the transform as an annotation; applying it twice is harmless.
-  const document = honestOpenApi({ ...OpenApi.fromApi(api.annotate(HttpApi.AdditionalSchemas, additional)) })
+  const document = normalizeOpenApi({ ...OpenApi.fromApi(api.annotate(HttpApi.AdditionalSchemas, additional)) })
   const components = objectAt(document, "components")
   const schemas = objectAt(components, "schemas")
   const operations = operationsOf(document)
@@ -52,7 +52,7 @@ export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.C
     }
   })
 
-  components["responses"] = anyAddress
+  components["responses"] = unroutedResponses
   const info = objectAt(document, "info")
   info["description"] = [info["description"], aboutErrors].join("\n\n")
   const webhooks = Object.entries(bodies).map(([resource, body]) => [resource, webhook(resource, body)] as const)
@@ -62,14 +62,14 @@ export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.C
 }
 
 /** Corrects a generated document. Idempotent. */
-export const honestOpenApi = (document: Json): Json => {
-  const honest = visit(document, encodedNames(document))
-  const components = objectAt(honest, "components")
+export const normalizeOpenApi = (document: Json): Json => {
+  const normalized = visit(document, encodedNames(document))
+  const components = objectAt(normalized, "components")
   components["schemas"] = renamed(objectAt(components, "schemas"), encodedNames(document))
   components["headers"] = headers
-  if (Array.isArray(honest["tags"])) honest["tags"] = honest["tags"].map(titled)
-  for (const operation of operationsOf(honest).values()) describe(operation)
-  return honest
+  if (Array.isArray(normalized["tags"])) normalized["tags"] = normalized["tags"].map(titled)
+  for (const operation of operationsOf(normalized).values()) describe(operation)
+  return normalized
 }
 
 // Shapes
@@ -285,7 +285,7 @@ const headersNamed = (names: ReadonlyArray<string>): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
 /** The responses outside every operation: ERR-7. */
-const anyAddress = {
+const unroutedResponses = {
   UnknownAddress: {
     description: `\`NOT_FOUND\`: ${errorCodes.NOT_FOUND.message}`,
     headers: headersNamed(["X-Request-Id"]),

@@ -6,7 +6,7 @@
  */
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as OpenApi from "effect/http-api/OpenApi"
-import { honestOpenApi } from "./OpenApiDocument.ts"
+import { normalizeOpenApi } from "./OpenApiDocument.ts"
 import { AccountsGroup } from "./operator/Accounts.ts"
 import { ApplicationsGroup } from "./operator/Applications.ts"
 import { ChargeActionsGroup, ChargesGroup, CheckoutChargesGroup } from "./operator/Charges.ts"
@@ -31,7 +31,7 @@ const about = OpenApi.annotations({
   version: "1.0.0",
   description:
     "For operators: accounts, applications, keys, every charge and payout, disputes, deliveries, logs and the ledger. The conventions are those of `/v1`. Every state-changing call is recorded in the audit log.",
-  transform: honestOpenApi
+  transform: normalizeOpenApi
 })
 
 /** The whole of `/operator/v1`. */

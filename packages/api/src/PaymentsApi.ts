@@ -17,7 +17,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import { honestOpenApi } from "./OpenApiDocument.ts"
+import { normalizeOpenApi } from "./OpenApiDocument.ts"
 import { Authentication, RequestErrors, RequiredScopes } from "./Security.ts"
 import {
   AccountInactive,
@@ -176,7 +176,7 @@ const about = OpenApi.annotations({
   version: "1.0.0",
   description:
     "Pix charges, Pix payouts, balance, account and webhooks. Money amounts are integers in cents; instants are ISO 8601 in UTC. Clients ignore unknown fields and treat unknown enum values as a generic case.",
-  transform: honestOpenApi
+  transform: normalizeOpenApi
 })
 
 /** The whole of `/v1`. */

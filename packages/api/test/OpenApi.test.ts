@@ -2,7 +2,7 @@ import { errorCodes } from "@pix-payments/domain/ErrorCode"
 import { assert, describe, it } from "@effect/vitest"
 import * as fs from "node:fs"
 import { documents, firstDifference } from "../scripts/openapi.ts"
-import { honestOpenApi, openApiDocument, webhookBodies } from "../src/OpenApiDocument.ts"
+import { normalizeOpenApi, openApiDocument, webhookBodies } from "../src/OpenApiDocument.ts"
 import { OperatorApi } from "../src/OperatorApi.ts"
 import { PaymentsApi } from "../src/PaymentsApi.ts"
 
@@ -404,8 +404,9 @@ describe("operator-openapi.json", () => {
   })
 })
 
-describe("honestOpenApi", () => {
-  const mended = (schemas: Json) => at(honestOpenApi({ paths: {}, components: { schemas } }), "components", "schemas")
+describe("normalizeOpenApi", () => {
+  const mended = (schemas: Json) =>
+    at(normalizeOpenApi({ paths: {}, components: { schemas } }), "components", "schemas")
 
   it("opens objects, and keeps the value types of maps", () => {
     const map = { type: "object", additionalProperties: { type: "integer" } }
@@ -444,6 +445,6 @@ describe("honestOpenApi", () => {
 
   it("is idempotent", () => {
     const { webhooks: _, ...document } = payments
-    assert.deepStrictEqual(honestOpenApi(honestOpenApi(document)), honestOpenApi(document))
+    assert.deepStrictEqual(normalizeOpenApi(normalizeOpenApi(document)), normalizeOpenApi(document))
   })
 })

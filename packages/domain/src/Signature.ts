@@ -57,7 +57,7 @@ export const refusalOf = async ({ body, header = "", secrets }: Signed): Promise
   const signatures = header.split(/,\s*/)
   const faults = signatures.map(faultOf)
   if (faults.every(Boolean)) return faults[0]
-  if (await holds(secrets, signatures, (secret) => sign(secret, body))) return undefined
+  if (await anyMatches(secrets, signatures, (secret) => sign(secret, body))) return undefined
   // White space may be part of a secret, but mostly it is a line break that was read from a file.
   return secrets.some((secret) => secret !== secret.trim()) ? "white-space-in-secret" : "mismatch"
 }
@@ -100,7 +100,7 @@ export const attemptRefusalOf = async (
   const timestamp = read("webhook-timestamp")
   const header = read("webhook-signature")
   if (!id || !timestamp || !header) return "missing-header"
-  const isOurs = await holds(secrets, header.split(" "), (secret) => signAttempt(secret, id, timestamp, body))
+  const isOurs = await anyMatches(secrets, header.split(" "), (secret) => signAttempt(secret, id, timestamp, body))
   if (!isOurs) return "mismatch"
   const ageMs = nowMs - +timestamp * 1000
   // Negated so that NaN, as a time or as a tolerance, is refused.
@@ -119,7 +119,7 @@ const faultOf = (signature: string): SignatureRefusal | undefined => {
 }
 
 /** Whether one of the signatures is that of one of the secrets. Empty secrets are skipped. */
-const holds = async (
+const anyMatches = async (
   secrets: ReadonlyArray<string>,
   signatures: ReadonlyArray<string>,
   make: (secret: string) => Promise<string>
