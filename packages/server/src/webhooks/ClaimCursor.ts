@@ -92,7 +92,7 @@ export const makeClaimCursor = () => {
         else if (due.found.has(place)) last(place)
       }
       for (const account of new Set(asked.map(accountOf))) lastOfAll(account)
-      for (const place of due.cut) add(place)
+      for (const place of [...due.cut, ...due.locked]) add(place)
       noteMore(due.found, room)
       return due.count > 0 || !due.isCaughtUp || inTurn(room).length > 0
     },
@@ -104,7 +104,7 @@ export const makeClaimCursor = () => {
     /** Whether there is more to sweep at once. */
     swept: (due: SweptDue, room: Room): boolean => {
       const isFull = due.count >= room.limit
-      const end = isFull ? [...due.found.keys()].slice(-1)[0] : undefined
+      const end = isFull ? [...due.found.keys()].toSorted().at(-1) : undefined
       sweptTo = (end === undefined ? due.walkedTo : accountOf(end)) ?? ""
       // Accounts behind the end of a full sweep were not looked at.
       const isWalked = (account: string) => end === undefined || account < accountOf(end)
@@ -112,6 +112,7 @@ export const makeClaimCursor = () => {
       for (const place of due.unfinished) {
         if (isWalked(accountOf(place)) && resume.size < MOST_RESUMED) resume.set(accountOf(place), place)
       }
+      for (const place of due.locked) add(place)
       noteMore(due.found, room)
       // Where the sweep was full, it may have ended in the midst of the last one.
       if (end !== undefined) {

@@ -4,13 +4,13 @@
  * Guarantees:
  * - a claim is a lease: while a delivery is under way `due_at` is the lease's end, so that what a dead process held
  *   becomes due again by itself;
- * - only the holder of an attempt says what becomes of the delivery; attempt, health and the next due time are one
- *   commit;
+ * - only the holder of an attempt records, releases or ends it; attempt, health and the next due time are one commit;
  * - first attempts are claimed apart from retries, and what has fallen due to one destination apart from a backlog at
  *   another: neither the retries of others nor a receiver that hangs stand before anything;
  * - places are shared by account before they are by destination;
  * - deliveries of a paused endpoint, or of a disabled endpoint, application or account, are parked when claimed; those of
  *   a deleted endpoint are canceled; URL and secret of an endpoint are those at the claim;
+ * - deliveries to an endpoint that another transaction has locked stay due, and no others wait for them;
  * - a round that fails is done again in halves of its accounts; the deliveries of one that fails alone are done in halves
  *   beside the rounds, which leave it out meanwhile, and a delivery that fails alone ends `failed` with PostgreSQL's words
  *   as its reason, so that one row never stops the others, nor holds what they have leased.
@@ -20,7 +20,6 @@
  * hundred. What that order misses (what was due before, a commit that took long) is found by a sweep, which steps through
  * an index from destination to destination, and costs as many steps.
  */
-import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -92,9 +91,11 @@ export const now: Position = { dueAt: undefined, id: statements.NONE }
 
 export interface Due {
   readonly claimed: ReadonlyArray<Claimed>
-  /** How many were found at each destination, with those that were put aside for a pause or canceled. */
+  /** How many were found at each destination, with those that were parked, canceled, or left in `locked`. */
   readonly found: ReadonlyMap<string, number>
   readonly count: number
+  /** Destinations with deliveries that wait for an endpoint that somebody else has locked. */
+  readonly locked: ReadonlySet<string>
 }
 
 export interface ClaimedDue extends Due {
@@ -134,7 +135,7 @@ export class DeliveryQueue extends Context.Service<
     readonly sweep: (lane: Lane, sweep: Sweep) => Effect.Effect<SweptDue, Unavailable>
     readonly record: (recorded: Recorded) => Effect.Effect<void, Unavailable>
     /** Gives leases back, so that another process may take the deliveries at once. */
-    readonly release: (ids: ReadonlyArray<string>) => Effect.Effect<void, Unavailable>
+    readonly release: (claimed: ReadonlyArray<Claimed>) => Effect.Effect<void, Unavailable>
   }
 >()("@pix-payments/server/DeliveryQueue") {
   static readonly layer = Layer.effect(
@@ -148,13 +149,17 @@ export class DeliveryQueue extends Context.Service<
       const apart = new Set<string>()
 
       /** Ends a delivery that failed by itself; where not even that can be done, this process leaves it out for a while. */
-      const setAside = (id: string, failure: StatementFailed) =>
+      const setAside = (id: string, failure: StatementFailed, attemptsMade?: number) =>
         Effect.gen(function* () {
           yield* Effect.logError(`delivery ${id} fails by itself and is left out: ${failure.code}`)
           // Too slow is not wrong: it is tried again later.
           if (failure.isTimeout) return skipped.add(id)
           metrics.deliverySetAside()
-          yield* attempted(sql, sql.unsafe(statements.setAside, [id, failure.message])).pipe(
+          const ending =
+            attemptsMade === undefined
+              ? sql.unsafe(statements.setAsideDue, [id, failure.message])
+              : sql.unsafe(statements.setAsideAttempted, [id, failure.message, attemptsMade])
+          yield* attempted(sql, ending).pipe(
             Effect.catchTag("StatementFailed", (again) => {
               skipped.add(id)
               return Effect.logError(`delivery ${id} cannot be set aside: ${again.code}`)
@@ -170,7 +175,7 @@ export class DeliveryQueue extends Context.Service<
         inHalves(
           of.map(({ id }) => id),
           (ids) => claimThese(ids, 0),
-          setAside
+          (id, failure) => setAside(id, failure)
         ).pipe(
           Effect.catchCause((cause) =>
             Effect.logWarning("deliveries could not be looked through", describeCause(cause))
@@ -196,7 +201,8 @@ export class DeliveryQueue extends Context.Service<
               return Effect.asVoid(Effect.forkIn(findFailing(of), scope))
             }
           )
-          return dueOf(taken.flat())
+          // What is locked stays due, and is found by the next round.
+          return dueOf(taken.flat(), null)
         })
 
       const record = yield* Batching.make<Recorded, void>({
@@ -204,7 +210,10 @@ export class DeliveryQueue extends Context.Service<
         writes: sql,
         run: (all) =>
           Effect.as(
-            sql.unsafe(statements.recordMany, [JSON.stringify(all.map(toRecord)), JSON.stringify(healthOf(all))]),
+            sql.unsafe(statements.recordMany, [
+              ...statements.outcomes.parameters(all.map(toRecord)),
+              ...statements.health.parameters(healthOf(all))
+            ]),
             all.map(() => undefined)
           )
       })
@@ -234,7 +243,10 @@ export class DeliveryQueue extends Context.Service<
               const [first] = rows
               if (first === undefined) return Effect.die(new Error("a claim says where it ended"))
               return Effect.succeed({
-                ...dueOf(rows.filter((row) => row.id !== null)),
+                ...dueOf(
+                  rows.filter((row) => row.id !== null),
+                  first.locked
+                ),
                 reached: { dueAt: first.reached_due_at, id: first.reached_id },
                 isCaughtUp: first.is_caught_up,
                 cut: first.cut ?? [],
@@ -270,7 +282,10 @@ export class DeliveryQueue extends Context.Service<
           ]
           return attempted(sql, sql.unsafe<SweepRow>(statements.sweeps[lane], parameters)).pipe(
             Effect.map((rows): SweptDue => ({
-              ...dueOf(rows.filter((row) => row.id !== null)),
+              ...dueOf(
+                rows.filter((row) => row.id !== null),
+                rows[0]?.locked
+              ),
               walkedTo: rows[0]?.walked_to ?? undefined,
               walked: rows[0]?.walked ?? [],
               unfinished: rows[0]?.unfinished ?? []
@@ -295,10 +310,16 @@ export class DeliveryQueue extends Context.Service<
             // Its batch was done in halves and it failed alone: not sent again until the lease ends, but set aside.
             return Effect.andThen(
               Effect.logError("an outcome cannot be recorded", describeCause(cause)),
-              setAside(recorded.delivery.id, failureOf(fault))
+              setAside(recorded.delivery.id, failureOf(fault), recorded.delivery.attemptsMade)
             )
           }),
-        release: (ids) => Effect.asVoid(runToCompletion(sql)(sql.unsafe(statements.releaseMany, [arrayOf(ids)])))
+        release: (claimed) => {
+          const leases = [
+            arrayOf(claimed.map(({ id }) => id)),
+            arrayOf(claimed.map(({ attemptsMade }) => String(attemptsMade)))
+          ]
+          return Effect.asVoid(runToCompletion(sql)(sql.unsafe(statements.releaseMany, leases)))
+        }
       })
     })
   )
@@ -316,6 +337,7 @@ type ClaimRow = (TakenRow | { readonly id: null }) & {
   readonly reached_id: string
   readonly is_caught_up: boolean
   readonly cut: ReadonlyArray<string> | null
+  readonly locked: ReadonlyArray<string> | null
   readonly next_in_ms: number | null
 }
 
@@ -323,16 +345,21 @@ type ClaimRow = (TakenRow | { readonly id: null }) & {
 type SweepRow = (TakenRow | { readonly id: null }) & {
   readonly walked_to: string | null
   readonly walked: ReadonlyArray<string> | null
+  readonly locked: ReadonlyArray<string> | null
   readonly unfinished: ReadonlyArray<string> | null
 }
 
-const dueOf = (rows: ReadonlyArray<TakenRow>): Due => {
+/** `locked`: the place of each delivery that waits for an endpoint. */
+const dueOf = (rows: ReadonlyArray<TakenRow>, locked: ReadonlyArray<string> | null | undefined): Due => {
+  const places = [...rows.map(({ account_id, found_hash }) => placeOf(account_id, found_hash)), ...(locked ?? [])]
   const found = new Map<string, number>()
-  for (const { account_id, found_hash } of rows) {
-    const place = placeOf(account_id, found_hash)
-    found.set(place, (found.get(place) ?? 0) + 1)
+  for (const place of places) found.set(place, (found.get(place) ?? 0) + 1)
+  return {
+    claimed: rows.filter(({ status }) => status === "delivering").map(toClaimed),
+    found,
+    count: places.length,
+    locked: new Set(locked)
   }
-  return { claimed: rows.filter(({ status }) => status === "delivering").map(toClaimed), found, count: rows.length }
 }
 
 const toRecord = ({ attempt, delivery, outcome }: Recorded) => ({
@@ -341,7 +368,7 @@ const toRecord = ({ attempt, delivery, outcome }: Recorded) => ({
   status: outcome.status,
   delay_ms: outcome.status === "scheduled" ? outcome.delayMs : null,
   attempt_id: attempt.id,
-  at: formatInstant(attempt.atMs),
+  at: attempt.atMs,
   duration_ms: attempt.durationMs,
   address: attempt.address,
   status_code: attempt.statusCode,
@@ -366,11 +393,11 @@ const healthOf = (all: ReadonlyArray<Recorded>) => {
     if (outcome.status === "delivered") {
       health.successes += 1
       health.consecutive_failures = 0
-      health.last_success_at = formatInstant(attempt.atMs)
+      health.last_success_at = attempt.atMs
     } else {
       health.failures += 1
       health.consecutive_failures += 1
-      health.last_failure_at = formatInstant(attempt.atMs)
+      health.last_failure_at = attempt.atMs
     }
   }
   return [...byEndpoint.values()]
@@ -381,6 +408,6 @@ interface Health {
   consecutive_failures: number
   successes: number
   failures: number
-  last_success_at: string | null
-  last_failure_at: string | null
+  last_success_at: number | null
+  last_failure_at: number | null
 }

@@ -3,6 +3,7 @@
  *
  * Every statement has two forms: one finds what is due, the other takes given ids, for rounds that are done in halves.
  */
+import { recordset } from "../sql/Recordset.ts"
 import { type Lane, NO_DIGEST } from "./Claimed.ts"
 
 /** What the indexes of a lane hold: what is due some time, or under way, before or after the first attempt. */
@@ -39,9 +40,12 @@ const LATE = "interval '100 milliseconds'"
 const commitMode =
   "set_config('synchronous_commit', CASE WHEN current_setting('synchronous_standby_names') = '' THEN 'off' ELSE 'on' END, true)"
 
+/** The SQL function `text_digest` in words: PostgreSQL does not inline it, and a call costs more than the digest. */
+const digestOf = (text: string): string => `encode(substr(sha256(convert_to(${text}, 'UTF8')), 1, 16), 'hex')::uuid`
+
 /** What is due at the place `b`, longest due first. */
 const dueAt = (lane: string, lock: string): string => `
-      SELECT id, endpoint_id, change_id, application_id FROM deliveries
+      SELECT id, endpoint_id, change_id FROM deliveries
       WHERE ${lane} AND account_id = b.account_id AND destination_hash = b.destination_hash AND due_at <= now()
         AND id <> ALL ($4::uuid[])
       ORDER BY due_at LIMIT $3::integer ${lock}`
@@ -50,6 +54,9 @@ const SKIP_LOCKED = "FOR UPDATE SKIP LOCKED"
 
 /** A list of places that two parameters hold. */
 const places = (accounts: number) => `unnest($${accounts}::uuid[], $${accounts + 1}::uuid[])`
+
+/** The places of deliveries that wait for an endpoint that is locked, each as often as it has such deliveries. */
+const lockedPlaces = "(SELECT json_agg(account_id || '/' || destination_hash) FROM locked) AS locked"
 
 const allPlaces = `json_agg(DISTINCT account_id || '/' || destination_hash)`
 
@@ -63,26 +70,46 @@ export const isActiveOwner = (account: string, application: string): string => `
   )`
 
 /**
+ * The same for the columns `account_id` and `application_id` of the CTE `of`: each account and application is read once,
+ * however many rows it has.
+ */
+export const isActiveOwnerIn = (of: string): string => `(
+    account_id <> ALL (ARRAY(
+      SELECT o.id FROM accounts o WHERE o.id = ANY (ARRAY(SELECT account_id FROM ${of})) AND o.status <> 'active'
+    ))
+    AND (application_id = ANY (ARRAY(
+      SELECT o.id FROM applications o WHERE o.id = ANY (ARRAY(SELECT application_id FROM ${of})) AND NOT o.active
+    ))) IS NOT TRUE
+  )`
+
+/**
  * Takes the deliveries of `due`: leases them, parks those of an endpoint, application or account that is not active, and
  * cancels those whose endpoint is deleted or whose event is gone.
  *
  * Endpoints are locked against a change until the claim is committed: the statement that resumes an endpoint sees what
- * was parked for it.
+ * was parked for it. Deliveries to an endpoint that somebody else has locked are left as they are (`locked`).
  */
 const taking = `
   ends AS MATERIALIZED (
     SELECT id, application_id, url, destination, destination_hash, secret, active AND disabled_at IS NULL AS active,
       deleted_at
-    FROM webhook_endpoints
-    WHERE id IN (SELECT endpoint_id FROM due WHERE endpoint_id IS NOT NULL) FOR SHARE
+    FROM webhook_endpoints WHERE id = ANY (ARRAY(SELECT endpoint_id FROM due)) FOR SHARE SKIP LOCKED
   ),
-  judged AS MATERIALIZED (
+  locked AS MATERIALIZED (
+    SELECT u.id, u.account_id, u.destination_hash FROM due u
+    WHERE u.endpoint_id IS NOT NULL AND (u.endpoint_id IN (SELECT id FROM ends)) IS FALSE
+      AND EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.id = u.endpoint_id)
+  ),
+  joined AS MATERIALIZED (
     SELECT u.id, u.account_id, u.destination_hash AS found_hash, w.url, w.destination, w.destination_hash, w.secret,
       coalesce(w.application_id, c.application_id) AS application_id, c.created_at, c.sequence, c.data,
       CASE WHEN c.id IS NULL THEN 'event gone' WHEN w.deleted_at IS NOT NULL THEN 'endpoint deleted' END AS ended,
-      coalesce(w.active, true)
-        AND ${isActiveOwner("u.account_id", "coalesce(w.application_id, c.application_id)")} AS active
+      coalesce(w.active, true) AS is_endpoint_active
     FROM due u LEFT JOIN ends w ON w.id = u.endpoint_id LEFT JOIN changes c ON c.id = u.change_id
+    WHERE (u.id IN (SELECT id FROM locked)) IS FALSE
+  ),
+  judged AS MATERIALIZED (
+    SELECT *, is_endpoint_active AND ${isActiveOwnerIn("joined")} AS active FROM joined
   ),
   taken AS (
     UPDATE deliveries d SET
@@ -95,7 +122,7 @@ const taking = `
       url = coalesce(j.url, d.url),
       destination = coalesce(j.destination, d.destination),
       destination_hash = coalesce(j.destination_hash,
-        CASE WHEN d.destination_hash = '${NONE}' THEN text_digest(d.destination) ELSE d.destination_hash END)
+        CASE WHEN d.destination_hash = '${NONE}' THEN ${digestOf("d.destination")} ELSE d.destination_hash END)
     FROM judged j
     WHERE d.id = j.id
     RETURNING d.id, d.status, d.event, d.account_id, d.resource_id, d.endpoint_id, d.url, d.destination_hash,
@@ -104,13 +131,15 @@ const taking = `
       d.curve_from, j.created_at, j.sequence, j.data
   )`
 
+// LIMIT (SELECT n): of a number that it does not know the planner expects a tenth of the rows, and walks the index of due
+// times. Where it knows the number and few rows were due when it planned, it reads and sorts whatever is due by then.
 // A row that is locked is looked at again as it has become by then; it is found by its id and by no other index.
 const claiming = (lane: string, lock: string): string => `
   seen AS MATERIALIZED (
     SELECT id, account_id, destination_hash, due_at, row_number() OVER (ORDER BY due_at, id) AS place FROM (
       SELECT id, account_id, destination_hash, due_at FROM deliveries
       WHERE ${lane} AND due_at <= now() AND (due_at, id) > (coalesce($6::text::timestamptz, now()), $7::uuid)
-      ORDER BY due_at, id LIMIT ${LOOK}
+      ORDER BY due_at, id LIMIT (SELECT ${LOOK})
     ) s
   ),
   ranked AS MATERIALIZED (
@@ -161,7 +190,7 @@ export const claims = forLanes(
     ) AS cut, (
       SELECT extract(epoch FROM due_at - now())::double precision * 1000 FROM deliveries
       WHERE ${lane} AND due_at > now() ORDER BY due_at LIMIT 1
-    ) AS next_in_ms, ${commitMode}
+    ) AS next_in_ms, ${lockedPlaces}, ${commitMode}
   FROM reached r LEFT JOIN taken t ON true ORDER BY t.id`
 )
 
@@ -216,7 +245,7 @@ export const sweeps = forLanes(
   (lane) => `
   WITH RECURSIVE ${sweeping(lane, SKIP_LOCKED)},
   ${taking}
-  SELECT t.*, e.*, ${commitMode}
+  SELECT t.*, e.*, ${lockedPlaces}, ${commitMode}
   FROM (
     SELECT (SELECT account_id FROM busy OFFSET ${WALK - 1} LIMIT 1) AS walked_to,
       (SELECT json_agg(DISTINCT account_id) FROM busy) AS walked,
@@ -243,12 +272,31 @@ export const claimThese = `
   ${taking}
   SELECT t.*, ${commitMode} FROM taken t ORDER BY t.id`
 
+/** Outcomes, and what they say of each registered endpoint. */
+export const outcomes = recordset({
+  delivery_id: "uuid",
+  attempts_made: "integer",
+  status: "text",
+  delay_ms: "float8",
+  attempt_id: "uuid",
+  at: "timestamptz",
+  duration_ms: "integer",
+  address: "text",
+  status_code: "integer",
+  error: "text",
+  response_body: "text"
+})
+export const health = recordset({
+  endpoint_id: "uuid",
+  consecutive_failures: "integer",
+  successes: "bigint",
+  failures: "bigint",
+  last_success_at: "timestamptz",
+  last_failure_at: "timestamptz"
+})
+
 export const recordMany = `
-  WITH input AS (
-    SELECT * FROM json_to_recordset($1::json) AS r(delivery_id uuid, attempts_made integer, status text,
-      delay_ms double precision, attempt_id uuid, at timestamptz, duration_ms integer, address text,
-      status_code integer, error text, response_body text)
-  ),
+  WITH input AS MATERIALIZED (SELECT * FROM ${outcomes.from(1)} i),
   recorded AS (
     UPDATE deliveries d SET status = i.status, attempts_made = d.attempts_made + 1,
       due_at = CASE WHEN i.status = 'scheduled' THEN now() + i.delay_ms * interval '1 millisecond' END
@@ -259,8 +307,7 @@ export const recordMany = `
     INSERT INTO webhook_endpoint_health AS h (endpoint_id, consecutive_failures, successes, failures, last_success_at,
       last_failure_at)
     SELECT endpoint_id, consecutive_failures, successes, failures, last_success_at, last_failure_at
-    FROM json_to_recordset($2::json) AS i(endpoint_id uuid, consecutive_failures integer, successes bigint,
-      failures bigint, last_success_at timestamptz, last_failure_at timestamptz)
+    FROM ${health.from(1 + outcomes.width)} i
     ORDER BY endpoint_id
     ON CONFLICT (endpoint_id) DO UPDATE SET
       consecutive_failures = excluded.consecutive_failures
@@ -272,10 +319,17 @@ export const recordMany = `
   INSERT INTO delivery_attempts (id, delivery_id, at, duration_ms, address, status_code, error, response_body)
   SELECT attempt_id, delivery_id, at, duration_ms, address, status_code, error, response_body FROM input`
 
-/** Ends a delivery that failed a statement by itself; `$2` is what PostgreSQL said. */
-export const setAside = `
+const setAsideWhere = (condition: string): string => `
   UPDATE deliveries SET status = 'failed', due_at = NULL, held_due_at = NULL, reason = $2
-  WHERE id = $1::uuid AND status IN ('scheduled', 'delivering')`
+  WHERE id = $1::uuid AND ${condition}`
+
+/** Ends a delivery that failed a claim by itself, where it is still due; `$2` is what PostgreSQL said. */
+export const setAsideDue = setAsideWhere("status IN ('scheduled', 'delivering') AND due_at <= now()")
+
+/** Ends a delivery whose outcome cannot be recorded, where the lease is still that of the attempt `$3`. */
+export const setAsideAttempted = setAsideWhere("status = 'delivering' AND attempts_made = $3::integer")
 
 export const releaseMany = `
-  UPDATE deliveries SET status = 'scheduled', due_at = now() WHERE id = ANY ($1::uuid[]) AND status = 'delivering'`
+  UPDATE deliveries d SET status = 'scheduled', due_at = now()
+  FROM unnest($1::uuid[], $2::integer[]) AS l(id, attempts_made)
+  WHERE d.id = l.id AND d.status = 'delivering' AND d.attempts_made = l.attempts_made`

@@ -4,7 +4,7 @@
  * Why one statement: a lone event takes as many round trips as a claim did.
  */
 import { eventCatalog } from "@pix-payments/domain/EventCatalog"
-import { isActiveOwner } from "./DeliveryStatements.ts"
+import { isActiveOwnerIn } from "./DeliveryStatements.ts"
 
 const dispatched = eventCatalog
   .filter((entry) => entry.dispatched)
@@ -104,7 +104,7 @@ const fanOutOf = (
   endpoints AS MATERIALIZED (
     SELECT id, application_id, url, destination, destination_hash, secret, active AND disabled_at IS NULL AS active,
       deleted_at
-    FROM webhook_endpoints WHERE id IN (SELECT endpoint_id FROM subscribed) ${only.lock}
+    FROM webhook_endpoints WHERE id = ANY (ARRAY(SELECT endpoint_id FROM subscribed)) ${only.lock}
   ),
   waiting AS MATERIALIZED (
     SELECT DISTINCT change_id FROM subscribed WHERE (endpoint_id IN (SELECT id FROM endpoints)) IS FALSE${only.waiting}
@@ -135,8 +135,7 @@ const fanOutOf = (
       AND (e.change_id IN (SELECT change_id FROM waiting)) IS FALSE
   ),
   judged AS MATERIALIZED (
-    SELECT t.*, t.active AND ${isActiveOwner("t.account_id", "t.application_id")} AS is_active
-    FROM targets t WHERE ${only.target}
+    SELECT *, active AND ${isActiveOwnerIn("targets")} AS is_active FROM targets t WHERE ${only.target}
   ),
   ranked AS MATERIALIZED (
     SELECT id, account_id, destination_hash,

@@ -45,7 +45,7 @@ export const makeInFlightDeliveries = (places: number, atOnce: number, eased: ()
   }
 
   return {
-    ids: (): ReadonlyArray<string> => [...new Set([...held].map(({ id }) => id))],
+    all: (): ReadonlyArray<Claimed> => [...held],
     /** Undefined where all places are taken. */
     room: (): Room | undefined => {
       const left = places - held.size

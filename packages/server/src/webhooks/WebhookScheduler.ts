@@ -9,7 +9,7 @@
  * A first attempt normally comes straight from the fan-out. Claims find what it inserted without a lease, retries, and
  * what the previous release inserted. Rows are the truth and are polled; `DeliverySignal` wakes the poll at a commit.
  *
- * Rules: DLV-1 to DLV-9, END-5.
+ * Source: payments-api-v1.md "Delivery"; decisions.md "Webhooks".
  */
 import { describeCause } from "../observability/SafeCause.ts"
 import { nextAttemptDelayMs } from "@pix-payments/domain/RetryCurve"
@@ -57,8 +57,8 @@ export const layer = Layer.effectDiscard(
       // Runs last: what the interrupted attempts below held.
       yield* Effect.addFinalizer(() =>
         Effect.suspend(() => {
-          const ids = underWay.ids()
-          return ids.length === 0 ? Effect.void : Effect.ignore(store.release(ids))
+          const claimed = underWay.all()
+          return claimed.length === 0 ? Effect.void : Effect.ignore(store.release(claimed))
         })
       )
       const sending = yield* FiberSet.make<void>()
@@ -97,7 +97,13 @@ export const layer = Layer.effectDiscard(
         const due = yield* store.claim(of, { ...room, leaseMs, from, except, behind })
         yield* begin(due)
         idleMs = Math.min(POLL_MS, Math.max(LEAST_IDLE_MS, due.nextInMs ?? POLL_MS))
-        return lookout.claimed(due, behind, room) ? 1 : 0
+        const isMore = lookout.claimed(due, behind, room)
+        // What waits for an endpoint is not asked for again without a pause.
+        if (due.isCaughtUp && due.claimed.length === 0 && due.locked.size > 0) {
+          idleMs = LEAST_IDLE_MS
+          return 0
+        }
+        return isMore ? 1 : 0
       }).pipe(Effect.uninterruptible)
 
       const sweep = Effect.gen(function* () {
