@@ -91,16 +91,18 @@ export const makeExplainer = Effect.fnUntraced(function* (
 
   return {
     explain: (sent: Sent) => undone(explained(sent)),
-    /** Explains amid rows that nobody else sees, with the statistics of them. */
+    /** Explains amid rows that nobody else sees, with the statistics of those that `load` makes and not `later`. */
     explainAmid: <E, R>(
       load: (client: SqlClient) => Effect.Effect<unknown, E, R>,
       tables: ReadonlyArray<string>,
-      all: ReadonlyArray<Sent>
+      all: ReadonlyArray<Sent>,
+      later: (client: SqlClient) => Effect.Effect<unknown, E, R> = () => Effect.void
     ) =>
       undone(
         Effect.gen(function* () {
           yield* load(sql)
           yield* sql.unsafe(`ANALYZE ${tables.join(", ")}`)
+          yield* later(sql)
           yield* sql.unsafe("SET LOCAL session_replication_role = origin")
           return yield* Effect.forEach(all, explained)
         })
@@ -122,7 +124,7 @@ interface Node {
   readonly "Index Name"?: string
   readonly "Relation Name"?: string
   readonly "Actual Rows": number
-  readonly "Actual BackgroundLoop": number
+  readonly "Actual Loops": number
   readonly "Rows Removed by Filter"?: number
   readonly "Rows Removed by Index Recheck"?: number
   readonly "Shared Hit Blocks": number
@@ -136,13 +138,13 @@ const workOf = (plan: Node): Work => {
   return {
     indexes: [...new Set(nodes.flatMap((node) => node["Index Name"] ?? []))].toSorted(),
     withReportPlanner: nodes
-      .filter((node) => node["Node Type"] === "Seq Scan" && node["Actual BackgroundLoop"] > 0)
+      .filter((node) => node["Node Type"] === "Seq Scan" && node["Actual Loops"] > 0)
       .flatMap((node) => node["Relation Name"] ?? []),
     rows: Math.round(
       scans.reduce(
         (sum, node) =>
           sum +
-          node["Actual BackgroundLoop"] *
+          node["Actual Loops"] *
             (node["Actual Rows"] +
               (node["Rows Removed by Filter"] ?? 0) +
               (node["Rows Removed by Index Recheck"] ?? 0)),
