@@ -1,7 +1,7 @@
 // @effect-diagnostics strictEffectProvide:off
 import { assert, describe, layer } from "@effect/vitest"
 import { install, pack } from "@pix-payments/client/test/Tarball"
-import { TestService } from "@pix-payments/server/test/Service"
+import { TestService } from "@pix-payments/server/test/TestService"
 import * as Effect from "effect/Effect"
 import { execFile } from "node:child_process"
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises"

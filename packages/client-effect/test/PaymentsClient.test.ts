@@ -1,7 +1,7 @@
 // @effect-diagnostics strictEffectProvide:off -- each test is a separate application
 import { assert, layer } from "@effect/vitest"
 import { secretKey, someCharge } from "@pix-payments/client/test/Samples"
-import { TestService } from "@pix-payments/server/test/Service"
+import { TestService } from "@pix-payments/server/test/TestService"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

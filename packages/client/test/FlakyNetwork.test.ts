@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { TestService } from "@pix-payments/server/test/Service"
+import { TestService } from "@pix-payments/server/test/TestService"
 import { Payments } from "../src/index.ts"
 import { startFlakyProxy } from "./support/FlakyProxy.ts"
 import { someCharge } from "./support/Samples.ts"

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { parseBrCode } from "@pix-payments/domain/BrCode"
 import { loopback } from "@pix-payments/server/test/Receiver"
-import { TestService } from "@pix-payments/server/test/Service"
+import { TestService } from "@pix-payments/server/test/TestService"
 import { vectors } from "../../domain/test/vectors.ts"
 import {
   ApiError,

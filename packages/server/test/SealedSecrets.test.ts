@@ -8,10 +8,10 @@ import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import { createHmac } from "node:crypto"
 import { Secrets } from "../src/Secrets.ts"
-import { create, settled } from "./support/Charging.ts"
+import { create, settled } from "./support/ChargeDeliveries.ts"
 import { createDatabase } from "./support/Postgres.ts"
 import { eventually, loopback, type Received, receiver } from "./support/Receiver.ts"
-import { newKey, TestService } from "./support/Service.ts"
+import { newKey, TestService } from "./support/TestService.ts"
 import { changed, registered } from "./support/Webhooks.ts"
 
 const settings = {

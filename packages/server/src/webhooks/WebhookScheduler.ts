@@ -9,7 +9,7 @@
  * A first attempt normally comes straight from the fan-out. Claims find what it inserted without a lease, retries, and
  * what the previous release inserted. Rows are the truth and are polled; `DeliverySignal` wakes the poll at a commit.
  *
- * Source: payments-api-v1.md "Delivery"; decisions.md "Webhooks".
+ * Rules: DLV-1 to DLV-9, END-5.
  */
 import { describeCause } from "../observability/SafeCause.ts"
 import { nextAttemptDelayMs } from "@pix-payments/domain/RetryCurve"

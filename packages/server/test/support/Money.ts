@@ -5,9 +5,9 @@ import type { Charge } from "@pix-payments/domain/Charge"
 import type { Payout } from "@pix-payments/domain/Payout"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { created } from "./Charges.ts"
+import { created } from "./ChargeRequests.ts"
 import { eventually } from "./Receiver.ts"
-import { type Fields, newKey, TestService } from "./Service.ts"
+import { type Fields, newKey, TestService } from "./TestService.ts"
 import { fannedOut } from "./Webhooks.ts"
 
 /** A payout that is accepted, where there is money for it. */

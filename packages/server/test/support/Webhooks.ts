@@ -3,9 +3,9 @@ import { assert } from "@effect/vitest"
 import type { WebhookEndpoint } from "@pix-payments/domain/WebhookEndpoint"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import type { DeliveryDetail } from "./Charging.ts"
+import type { DeliveryDetail } from "./ChargeDeliveries.ts"
 import { eventually } from "./Receiver.ts"
-import { type Fields, TestService } from "./Service.ts"
+import { type Fields, TestService } from "./TestService.ts"
 
 /** A public address without a name to resolve. */
 export const somewhere = "https://1.1.1.1/hooks"

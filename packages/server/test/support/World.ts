@@ -12,11 +12,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
-import { created } from "./Charges.ts"
+import { created } from "./ChargeRequests.ts"
 import { type DeclaredRoute, kindOf, pathWith } from "./Declared.ts"
 import { holding, operated, paidCharge, paidOut, payoutReaching, simulated } from "./Money.ts"
 import { eventually } from "./Receiver.ts"
-import { type CallOptions, type Fields, newKey, type TestCaller, TestService } from "./Service.ts"
+import { type CallOptions, type Fields, newKey, type TestCaller, TestService } from "./TestService.ts"
 
 export interface World extends TestCaller {
   /** An id of this world for what the id of a route names. */

@@ -1,0 +1,115 @@
+/**
+ * Every route of both listeners against requests made from its schemas and then broken: never a 500, never a hang,
+ * every answer in the contract's form and in the committed OpenAPI document for that route and status.
+ *
+ * `FUZZ_INPUTS` (5000) says how many for each listener, `FUZZ_SEED` (1) which. A failure prints the seed, the number of
+ * the input and its bytes; the same seed makes the same inputs.
+ */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { judgeBy } from "./fuzz/Contract.ts"
+import { inputsFor, type Listener } from "./fuzz/Inputs.ts"
+import { randomFrom } from "./fuzz/Random.ts"
+import { exchange } from "./fuzz/Wire.ts"
+import { created } from "../support/ChargeRequests.ts"
+import { operatorRoutes, paymentsRoutes } from "../support/Declared.ts"
+import { assertLedgerHolds } from "../support/Money.ts"
+import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
+import { startProcess } from "../support/Process.ts"
+import { receiver } from "../support/Receiver.ts"
+import { clientOf, TestService } from "../support/TestService.ts"
+import { makeWorld } from "../support/World.ts"
+
+const inputs = Number(process.env["FUZZ_INPUTS"] ?? 5000)
+const seed = Number(process.env["FUZZ_SEED"] ?? 1)
+
+/** As long as the service may take to say that it cannot. */
+const DATABASE_TIMEOUT_MS = 20_000
+const AT_ONCE = 12
+const WORLD_LASTS = 250
+
+layer(Layer.empty, { excludeTestServices: true })("Fuzz", (it) => {
+  it.effect.each(["openapi.json", "operator-openapi.json"])(
+    "never a 500, never a hang, every answer in the contract's form and in %s",
+    (document) =>
+      Effect.gen(function* () {
+        const databaseUrl = yield* createDatabase()
+        const service = yield* startProcess({
+          DATABASE_URL: Redacted.value(databaseUrl),
+          DATA_DIR: yield* temporaryFolder,
+          OPERATOR_TOKEN: "the-token-of-this-operator",
+          SIMULATOR_SETTLE_MS: "0",
+          LOG_LEVEL: "info",
+          WEBHOOK_RETRY_DELAYS: "10ms",
+          WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8,::1/128"
+        })
+        const client = TestService.of({
+          ...(yield* clientOf(service, "the-token-of-this-operator")),
+          databaseUrl
+        })
+        const { url } = yield* receiver()
+        const isPublic = document === "openapi.json"
+        const judge = judgeBy(document)
+        // What is done to a world ends its states: there is a new one now and then.
+        const renewed = Effect.map(Effect.provideService(makeWorld(url), TestService, client), (world) => {
+          const listener: Listener = isPublic
+            ? { routes: paymentsRoutes, credential: { name: "x-api-key", values: [world.key] } }
+            : { routes: operatorRoutes, credential: { name: "x-operator-token", values: [client.operatorToken] } }
+          return inputsFor(listener, world, url)
+        })
+        let makeInput = yield* renewed
+        const counted = new Map<string, number>()
+
+        yield* Effect.forEach(
+          Array.from({ length: inputs }, (_, index) => index),
+          Effect.fnUntraced(function* (index) {
+            if (index % WORLD_LASTS === WORLD_LASTS - 1) makeInput = yield* renewed
+            const input = makeInput(randomFrom(seed * 1_000_003 + index))
+            const answer = yield* exchange(
+              isPublic ? service.publicUrl : service.operatorUrl,
+              input.bytes,
+              DATABASE_TIMEOUT_MS
+            )
+            const complaint =
+              answer === "hangs"
+                ? "it hangs"
+                : answer === undefined
+                  ? input.isHttp && "no answer"
+                  : judge(answer, input.route, input.isHttp)
+            const status = typeof answer === "object" ? String(answer.status) : String(answer)
+            counted.set(status, (counted.get(status) ?? 0) + 1)
+            if (complaint === undefined || complaint === false) return
+            assert.fail(
+              [
+                `FUZZ_SEED=${seed}, input ${index}: ${complaint}`,
+                input.bytes.subarray(0, 3000).toString("latin1"),
+                typeof answer === "object" ? answer.body.slice(0, 1000) : "",
+                service.written().slice(-3000)
+              ].join("\n\n")
+            )
+          }),
+          { concurrency: AT_ONCE, discard: true }
+        )
+
+        // It reached both what is accepted and what is refused.
+        for (const status of ["200", "201", "400", "401", "404"]) assert.isAbove(counted.get(status) ?? 0, 5, status)
+        assert.notMatch(service.written(), /failed unexpectedly|a round failed|"level":"ERROR"|logLevel":"ERROR/)
+        // And everything is as ever, for the others and for the books.
+        yield* Effect.gen(function* () {
+          const other = yield* client.makeCaller()
+          yield* created(other.key)
+          yield* assertLedgerHolds
+        }).pipe(Effect.provideService(TestService, client))
+        service.signal("SIGTERM")
+        assert.strictEqual(yield* service.ended, 0)
+        if (process.env["FUZZ_INPUTS"] !== undefined) {
+          process.stdout.write(
+            `${document}: seed ${seed}, ${inputs} inputs: ${JSON.stringify(Object.fromEntries(counted))}\n`
+          )
+        }
+      }).pipe(Effect.scoped),
+    600_000
+  )
+})

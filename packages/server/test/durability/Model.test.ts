@@ -1,0 +1,445 @@
+/**
+ * Random histories, done by the service on PostgreSQL and by a model in memory: after every step the kept balances are
+ * the model's and the ledger verifies, and at the end every status and every event.
+ *
+ * `MODEL_HISTORIES=5000 vitest run …` does more of them, `MODEL_SEED=<seed>` one alone.
+ */
+import { assert, layer } from "@effect/vitest"
+import type { Caller } from "@pix-payments/api/Security"
+import { txidFromId } from "@pix-payments/domain/Txid"
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { Accounts } from "../../src/accounts/Accounts.ts"
+import type { AcquirerNotification } from "../../src/acquirer/AcquirerNotification.ts"
+import { newEndToEndId, SimulatorNotifications } from "../../src/simulator/SimulatorNotifications.ts"
+import { ChargeOrders } from "../../src/orders/ChargeOrders.ts"
+import { ChargeRecovery } from "../../src/charges/ChargeRecovery.ts"
+import { Charges } from "../../src/charges/Charges.ts"
+import { Disputes } from "../../src/disputes/Disputes.ts"
+import { DisputeStore } from "../../src/disputes/DisputeStore.ts"
+import { LedgerReports } from "../../src/ledger/LedgerReports.ts"
+import { Releases } from "../../src/ledger/Releases.ts"
+import { Payouts } from "../../src/payouts/Payouts.ts"
+import {
+  apply,
+  applyLoop,
+  type Command,
+  type Loop,
+  newWorld,
+  nextCommand,
+  type Random,
+  randomFrom,
+  type Recipient,
+  type World
+} from "../support/Model.ts"
+import { newKey } from "../support/TestService.ts"
+import { servicesLayer } from "../support/DomainServices.ts"
+
+const STEPS = 40
+const histories = Number(process.env["MODEL_HISTORIES"] ?? 2000)
+const onlySeed = process.env["MODEL_SEED"]
+
+const seeds =
+  onlySeed === undefined
+    ? Array.from({ length: histories }, () => Math.floor(Math.random() * 2 ** 32))
+    : [Number(onlySeed)]
+
+/** A history as far as it is told. */
+interface History {
+  readonly seed: number
+  readonly random: Random
+  readonly world: World
+  readonly told: Array<string>
+  readonly callers: ReadonlyArray<Caller>
+  readonly charges: Array<string>
+  readonly settlements: Array<string>
+  readonly payouts: Array<{ readonly id: string; readonly key: string }>
+  readonly disputes: Array<string>
+}
+
+layer(servicesLayer({ acquirerTimeoutMs: 5, simulatorSettleMs: 0, databaseConnections: 12 }), {
+  excludeTestServices: true,
+  timeout: 60_000
+})("Random histories", (it) => {
+  it.effect(
+    "BAL-1, CHG-7, PAY-4: keep the balances, the states and the events that a model of the contract keeps",
+    () =>
+      Effect.gen(function* () {
+        const all = yield* Effect.forEach(seeds, begin, { concurrency: 32 })
+        for (let step = 0; step < STEPS; step++) {
+          yield* Effect.forEach(all, takeStep, { concurrency: 64, discard: true })
+          yield* assertLedger(all)
+          const loops = loopsAfter(step)
+          for (const loop of loops) {
+            for (const { told, world } of all) {
+              applyLoop(world, loop)
+              told.push(`   — ${loop} —`)
+            }
+            yield* runLoop(loop)
+          }
+          if (loops.length > 0) yield* assertLedger(all)
+        }
+        yield* assertStates(all)
+      }),
+    histories > 2000 ? 3_600_000 : 600_000
+  )
+})
+
+const loopsAfter = (step: number): ReadonlyArray<Loop> => [
+  ...(step % 4 === 3 ? (["hand-over"] as const) : []),
+  ...(step % 5 === 4 ? (["release"] as const) : []),
+  ...(step % 6 === 5 ? (["recover"] as const) : []),
+  ...(step % 7 === 6 ? (["tell"] as const) : [])
+]
+
+const begin = Effect.fnUntraced(function* (seed: number) {
+  const accounts = yield* Accounts
+  const random = randomFrom(seed)
+  const world = newWorld(random)
+  const callers = yield* Effect.forEach(world.accounts, (model) =>
+    Effect.gen(function* () {
+      const account = yield* accounts.create({
+        name: "Loja",
+        legal_name: "Loja Ltda",
+        phone: "+5511999998888",
+        document: "11222333000181",
+        document_type: "cnpj",
+        auto_payout_enabled: model.auto,
+        payout_fee: { fixed: model.feeFixed, basis_points: model.feeBasisPoints },
+        release_delay: model.releaseDelay ? 86_400 : 0,
+        payout_duplicate_window: model.guarded ? 86_400 : 0
+      })
+      const application = yield* accounts.createApplication(account.id, "Loja")
+      const caller: Caller = {
+        keyId: application.id,
+        scopes: [],
+        applicationId: application.id,
+        account: {
+          id: account.id,
+          name: account.name,
+          document: account.document,
+          status: account.status,
+          onboardingStatus: account.onboarding_status,
+          defaultExpiresInSeconds: account.default_expires_in,
+          chargesPaused: false
+        }
+      }
+      return caller
+    })
+  )
+  const history: History = {
+    seed,
+    random,
+    world,
+    told: world.accounts.map((account, index) => `account ${index}: ${JSON.stringify(account)}`),
+    callers,
+    charges: [],
+    settlements: [],
+    payouts: [],
+    disputes: []
+  }
+  return history
+})
+
+const takeStep = Effect.fnUntraced(function* (history: History) {
+  const command = nextCommand(history.world, history.random)
+  history.told.push(JSON.stringify(command))
+  const before = history.world.disputes.length
+  const expected = apply(history.world, command)
+  const answers = yield* Effect.catchDefect(perform(history, command), (defect) =>
+    Effect.succeed([`defect: ${String(defect)}`])
+  )
+  history.told.push(`   ${answers.join(", ")}`)
+  if (JSON.stringify(answers) !== JSON.stringify(expected)) {
+    fail(history, `the model answers ${JSON.stringify(expected)}, the service ${JSON.stringify(answers)}`)
+  }
+  // A dispute's id is not answered: it is the newest of its charge.
+  for (let index = before; index < history.world.disputes.length; index++) {
+    const { charge } = history.world.disputes[index]!
+    const store = yield* DisputeStore
+    const [newest] = yield* store.list({ chargeId: history.charges[charge]! }, { limit: 1, startingAfter: undefined })
+    if (newest === undefined) return fail(history, `charge ${charge} has no dispute`)
+    history.disputes.push(newest.id)
+  }
+})
+
+const fail = (history: History, reason: string): never =>
+  assert.fail(
+    `${reason}\n\nMODEL_SEED=${history.seed} replays it. Its history:\n${history.told
+      .map((line, index) => `${String(index).padStart(3)}  ${line}`)
+      .join("\n")}`
+  )
+
+/** What a caller is answered: a status, an outcome, or the name of an error. */
+const answered = <A, E extends { readonly _tag: string }, R>(
+  effect: Effect.Effect<A, E, R>,
+  answer: (value: A) => string
+) => Effect.match(effect, { onSuccess: answer, onFailure: ({ _tag }) => _tag })
+
+const perform = Effect.fnUntraced(function* (history: History, command: Command) {
+  switch (command.kind) {
+    case "create-charge":
+      return [yield* createCharge(history, command)]
+    case "create-payout":
+      return [yield* createPayout(history, command)]
+    case "toggle-auto": {
+      const accounts = yield* Accounts
+      const { auto } = history.world.accounts[command.account]!
+      yield* accounts.update(history.callers[command.account]!.account.id, { auto_payout_enabled: auto })
+      return ["done"]
+    }
+    default: {
+      const once = actOnce(history, command)
+      const answers = yield* Effect.forEach(Array.from({ length: command.times }), () => once, {
+        concurrency: "unbounded"
+      })
+      return answers.toSorted()
+    }
+  }
+})
+
+const payers = {
+  ordinary: "ana@example.com",
+  refuse: "refuse@simulator.test",
+  timeout: "timeout@simulator.test"
+} as const
+
+const createCharge = Effect.fnUntraced(function* (
+  history: History,
+  { account, amount, method, payer }: Extract<Command, { kind: "create-charge" }>
+) {
+  const charges = yield* Charges
+  const caller = history.callers[account]!
+  const body = { amount, customer: { name: "Ana", email: payers[payer], document: "52998224725" } }
+  const made =
+    method === "pix"
+      ? Effect.catchTag(charges.create(caller, newKey(), body), "StaleCaller", Effect.die)
+      : charges.createForCheckout({ id: caller.applicationId, accountId: caller.account.id }, undefined, {
+          ...body,
+          method,
+          amount
+        })
+  const settled = yield* Effect.match(made, {
+    onSuccess: ({ charge }) => ({ id: charge.id, answer: charge.status as string }),
+    onFailure: (error) =>
+      error._tag === "ChargeRejected" ? { id: error.chargeId, answer: error._tag } : { id: "", answer: error._tag }
+  })
+  history.charges.push(settled.id)
+  history.settlements.push(newEndToEndId(Number.parseInt(settled.id.replaceAll("-", "").slice(0, 12), 16) || 0))
+  return settled.answer
+})
+
+const recipients: Readonly<Record<Recipient, string>> = {
+  ordinary: "ana@example.com",
+  fail: "fail@simulator.test",
+  hold: "hold@simulator.test",
+  timeout: "timeout@simulator.test"
+}
+
+const createPayout = Effect.fnUntraced(function* (
+  history: History,
+  { account, amount, recipient, repeats }: Extract<Command, { kind: "create-payout" }>
+) {
+  const payouts = yield* Payouts
+  const repeated = repeats === undefined ? undefined : history.payouts[repeats]!
+  const key = repeated?.key ?? newKey()
+  const owner = repeats === undefined ? account : history.world.payouts[repeats]!.account
+  const body = { amount, pix_key_type: "email", pix_key: recipients[recipient] }
+  return yield* answered(payouts.create(history.callers[owner]!, key, body), ({ payout, replayed }) => {
+    if (!replayed) history.payouts.push({ id: payout.id, key })
+    else if (payout.id !== repeated?.id) return `replayed another payout`
+    return replayed ? `replayed ${payout.status}` : payout.status
+  })
+})
+
+const told = (report: AcquirerNotification) =>
+  SimulatorNotifications.use(({ notify }) => answered(notify(report), String))
+
+const actOnce = (
+  history: History,
+  command: Extract<Command, { kind: "charge" | "payout" | "dispute" }>
+): Effect.Effect<string, never, SimulatorNotifications | ChargeOrders | Disputes | Payouts | SqlClient> => {
+  if (command.kind === "payout") {
+    const { id: payoutId } = history.payouts[command.payout]!
+    const decided = (decision: "approved" | "canceled") =>
+      Payouts.use(({ decide }) => answered(decide(payoutId, decision), ({ status }) => status))
+    switch (command.action) {
+      case "approve":
+        return decided("approved")
+      case "cancel":
+        return decided("canceled")
+      case "complete":
+        return told({ _tag: "payout.completed", payoutId })
+      case "fail":
+        return told({ _tag: "payout.failed", payoutId, reason: "x" })
+    }
+  }
+  if (command.kind === "dispute") {
+    const disputeId = history.disputes[command.dispute]!
+    switch (command.action) {
+      case "won":
+        return told({ _tag: "med.won", disputeId })
+      case "lost":
+        return told({ _tag: "med.lost", disputeId })
+      case "message":
+        return told({ _tag: "med.message", disputeId, text: "x" })
+      case "defend":
+        return Disputes.use(({ defend }) => answered(defend(disputeId, "x"), ({ status }) => status))
+    }
+  }
+  const id = history.charges[command.charge]!
+  const txid = txidFromId(id)
+  switch (command.action) {
+    case "pay":
+      return told({ _tag: "charge.paid", txid, endToEndId: history.settlements[command.settlement]! })
+    case "fail":
+      return told({ _tag: "charge.failed", txid })
+    case "refunded":
+      return told({ _tag: "charge.refunded", txid })
+    case "infraction":
+      return told({ _tag: "med.opened", txid, reason: "x" })
+    case "return":
+      return told({ _tag: "charge.returned", txid, as: command.as })
+    case "cancel":
+      return ChargeOrders.use(({ cancel }) => answered(cancel(id), ({ status }) => status))
+    case "refund":
+      return ChargeOrders.use(({ refund }) => answered(refund(id), ({ status }) => status))
+    case "expire":
+      return SqlClient.use((sql) =>
+        Effect.as(
+          Effect.orDie(sql`UPDATE charges SET expires_at = now() - interval '1 hour' WHERE id = ${id}::uuid
+            AND status = 'pending' AND acquirer_answered`),
+          "done"
+        )
+      )
+  }
+}
+
+const untilNothingIsDue = <E, R>(round: Effect.Effect<number, E, R>) =>
+  Effect.repeat(round, { until: (done) => done === 0 })
+
+/** The time that everything waits for has come. */
+const runLoop = Effect.fnUntraced(function* (loop: Loop) {
+  const sql = yield* SqlClient
+  const recovery = yield* ChargeRecovery
+  const payouts = yield* Payouts
+  const releases = yield* Releases
+  const simulator = yield* SimulatorNotifications
+  switch (loop) {
+    case "hand-over":
+      // Twice: an answer that was unclear is asked for again.
+      for (let round = 0; round < 2; round++) {
+        yield* sql`UPDATE payouts SET hand_over_at = now() WHERE status = 'processing'`
+        yield* untilNothingIsDue(
+          Effect.flatMap(payouts.takeDue(200), ({ due }) =>
+            Effect.as(Effect.all(due, { concurrency: "unbounded", discard: true }), due.length)
+          )
+        )
+      }
+      return
+    case "release":
+      yield* sql`UPDATE releases SET due_at = now() WHERE released_at IS NULL`
+      yield* untilNothingIsDue(releases.releaseDue)
+      return
+    case "recover":
+      yield* sql`UPDATE charge_recoveries SET due_at = now()`
+      yield* untilNothingIsDue(recovery.recover)
+      return
+    case "tell":
+      yield* untilNothingIsDue(simulator.tellDue)
+      return
+  }
+})
+
+const assertBalances = Effect.fnUntraced(function* (all: ReadonlyArray<History>) {
+  const sql = yield* SqlClient
+  const rows = yield* sql<{ owner_id: string; kind: string; balance: bigint }>`
+    SELECT owner_id, kind, balance FROM ledger_accounts`
+  const kept = new Map(rows.map(({ balance, kind, owner_id }) => [`${owner_id} ${kind}`, Number(balance)]))
+  for (const history of all) {
+    for (const [index, account] of history.world.accounts.entries()) {
+      const { id } = history.callers[index]!.account
+      for (const [kind, expected] of [
+        ["available", account.available],
+        ["pending", account.pending],
+        ["blocked", account.blocked],
+        ["payouts_in_transit", account.inTransit],
+        ["fees", account.fees]
+      ] as const) {
+        const found = kept.get(`${id} ${kind}`)
+        if (found !== expected) fail(history, `account ${index} has ${found} ${kind}, the model ${expected}`)
+      }
+    }
+  }
+  return kept
+})
+
+const assertStates = Effect.fnUntraced(function* (all: ReadonlyArray<History>) {
+  const sql = yield* SqlClient
+  const charges = yield* sql<{ id: string; status: string }>`
+    SELECT id, CASE WHEN NOT acquirer_answered AND status = 'pending' THEN 'processing'
+      WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END AS status
+    FROM charges`
+  const payouts = yield* sql<{ id: string; status: string; duplicate_of: string | null; handed: boolean }>`
+    SELECT id, status, duplicate_of, processed_at IS NOT NULL AS handed FROM payouts`
+  const disputes = yield* sql<{ id: string; status: string; arrived_resolved: boolean }>`
+    SELECT id, status, arrived_resolved FROM disputes`
+  const changes = yield* sql<{ id: string; kind: string; actions: ReadonlyArray<string> }>`
+    SELECT resource_id AS id, kind, actions FROM changes ORDER BY sequence, id`
+  const named = new Map<string, Array<string>>()
+  for (const { actions, id, kind } of changes) {
+    named.set(id, [...(named.get(id) ?? []), ...actions.map((action) => `${kind}.${action}`)])
+  }
+  const byId = <A extends { readonly id: string }>(rows: ReadonlyArray<A>) => new Map(rows.map((row) => [row.id, row]))
+  const [chargeOf, payoutOf, disputeOf] = [byId(charges), byId(payouts), byId(disputes)]
+  let counted = 0
+  for (const history of all) {
+    const same = (what: string, found: unknown, expected: unknown) => {
+      if (JSON.stringify(found) !== JSON.stringify(expected)) {
+        fail(history, `${what} is ${JSON.stringify(found)}, in the model ${JSON.stringify(expected)}`)
+      }
+    }
+    const { world } = history
+    for (const [index, { events: told, status }] of world.charges.entries()) {
+      const id = history.charges[index]!
+      same(`charge ${index}`, chargeOf.get(id)?.status, status)
+      same(`what is told of charge ${index}`, named.get(id) ?? [], told)
+    }
+    for (const [index, { duplicateOf, events: told, status }] of world.payouts.entries()) {
+      const { id } = history.payouts[index]!
+      const row = payoutOf.get(id)
+      same(`payout ${index}`, row?.status, status)
+      same(
+        `the twin of payout ${index}`,
+        row?.duplicate_of,
+        duplicateOf === undefined ? null : history.payouts[duplicateOf]!.id
+      )
+      same(`what is told of payout ${index}`, named.get(id), told)
+      if (status === "pending" || status === "canceled") same(`the hand-over of payout ${index}`, row?.handed, false)
+      if (status === "completed" || status === "failed") same(`the hand-over of payout ${index}`, row?.handed, true)
+    }
+    for (const [index, { arrivedResolved, events: told, status }] of world.disputes.entries()) {
+      const id = history.disputes[index]!
+      const row = disputeOf.get(id)
+      same(`dispute ${index}`, [row?.status, row?.arrived_resolved], [status, arrivedResolved])
+      // A message carries the dispute's sequence, whatever the moment.
+      same(`what is told of dispute ${index}`, named.get(id)?.toSorted(), told.toSorted())
+    }
+    counted += world.charges.length + world.payouts.length + world.disputes.length
+  }
+  // Nothing is there that the model does not know.
+  assert.strictEqual(charges.length + payouts.length + disputes.length, counted)
+})
+
+const assertLedger = Effect.fnUntraced(function* (all: ReadonlyArray<History>) {
+  const ledger = yield* LedgerReports
+  const verified = yield* ledger.verify
+  assert.deepStrictEqual(
+    verified.filter(({ computed, kept }) => computed !== kept),
+    []
+  )
+  const kept = yield* assertBalances(all)
+  let sum = 0
+  for (const balance of kept.values()) sum += balance
+  assert.strictEqual(sum, 0)
+})

@@ -1,0 +1,85 @@
+/**
+ * The whole service between its two edges, on virtual time, through a storm of faults: after and during it nothing is
+ * lost and nothing is done twice. How, and what is looked at, is in `simulation/`.
+ *
+ * `SIMULATION_SEED=<seed> vitest run …` does one alone; `pnpm run simulate --seeds 10000` does as many as asked.
+ */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { openDatabase } from "./simulation/Database.ts"
+import { hostileSeed } from "./simulation/HostileTenant.ts"
+import { simulate, told } from "./simulation/Simulation.ts"
+import { createDatabase } from "../support/Postgres.ts"
+
+const onlySeed = process.env["SIMULATION_SEED"]
+const seeds =
+  onlySeed === undefined
+    ? Array.from({ length: Number(process.env["SIMULATION_SEEDS"] ?? 200) }, (_, index) => {
+        const seed = Math.floor(Math.random() * 2 ** 31)
+        return index % 70 === 69 ? hostileSeed(seed) : seed
+      })
+    : [Number(onlySeed)]
+
+layer(Layer.empty, { excludeTestServices: true })("A storm of faults", (it) => {
+  it.effect(
+    "loses nothing and does nothing twice",
+    () =>
+      Effect.gen(function* () {
+        const database = yield* Effect.flatMap(createDatabase(), openDatabase)
+        yield* Effect.promise(async () => {
+          const kinds = new Set<string>()
+          for (const seed of seeds) {
+            const outcome = await simulate(seed, database)
+            if (outcome.broken.length > 0) assert.fail(told(outcome))
+            for (const kind of outcome.counts.keys()) kinds.add(kind)
+          }
+          // It did blow, and histories came as far as they can.
+          if (seeds.length >= 100) assert.includeMembers([...kinds], mustHappen)
+        })
+      }),
+    600_000
+  )
+
+  it.effect("is the same for the same seed", () =>
+    Effect.gen(function* () {
+      const database = yield* Effect.flatMap(createDatabase(), openDatabase)
+      yield* Effect.promise(async () => {
+        for (const seed of [...seeds.slice(0, 5), 7, 11]) {
+          const first = await simulate(seed, database)
+          const second = await simulate(seed, database)
+          assert.deepStrictEqual(second.history, first.history)
+        }
+      })
+    })
+  )
+})
+
+const mustHappen = [
+  "kills",
+  "orderly ends",
+  "the database goes away",
+  "a commit's answer is lost",
+  "a connection is lost before the statement",
+  "a statement is done after its sender is gone",
+  "the acquirer's answer is lost",
+  "a call to the acquirer arrives late",
+  "a report comes twice, late or early",
+  "payouts are paused",
+  "charges are paused",
+  "accounts are made inactive",
+  "creations refused, for their account is stopped",
+  "a receiver takes it and resets",
+  "a clock is set",
+  "hostile tenants",
+  "charges that were paid",
+  "charges that were canceled",
+  "charges that were refunded",
+  "charges that were charged_back",
+  "payouts that were completed",
+  "payouts that were failed",
+  "payouts that were canceled",
+  "disputes that were under_review",
+  "disputes that were won",
+  "disputes that were lost"
+]

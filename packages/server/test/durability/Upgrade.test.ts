@@ -1,0 +1,208 @@
+/**
+ * A release comes to an installation of an earlier one: the schema with everything in it that the earlier release left
+ * (`fixtures/schema-*.json`), and its servers beside the new ones while they are restarted one after the other.
+ *
+ * `WRITE_UPGRADE_FIXTURE=1` writes the fixture of the schema as it is now: at a release, before the next migration.
+ *
+ * What the statements prove: every statement that the earlier release was seen to run is still understood by the
+ * upgraded schema, for the service's role; and nothing was added that its inserts would not fill. What they do not
+ * prove: that both releases mean the same by what they write. `pnpm run rolling <commit>` runs both, where the
+ * history of the repository is at hand.
+ */
+import { assert, describe, it, layer } from "@effect/vitest"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Tracer from "effect/Tracer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { createHmac } from "node:crypto"
+import { readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import * as Migrations from "../../src/sql/Migrations.ts"
+import { assertRefused, created, retrieve } from "../support/ChargeRequests.ts"
+import { assertLedgerHolds, operated, payoutReaching, simulated } from "../support/Money.ts"
+import { asService, createDatabase } from "../support/Postgres.ts"
+import { eventually, loopback, receiver } from "../support/Receiver.ts"
+import { TestService } from "../support/TestService.ts"
+import { type Populated, populate, SECRET } from "./upgrade/Populate.ts"
+import { type DescribedSchema, describeSchema, makeAgain, rowsOf } from "./upgrade/Schema.ts"
+
+interface Fixture {
+  readonly migrations: ReadonlyArray<string>
+  readonly schema: DescribedSchema
+  readonly rows: Readonly<Record<string, ReadonlyArray<unknown>>>
+  readonly left: Populated
+  /** What the release was seen to ask of the database. */
+  readonly statements: ReadonlyArray<string>
+}
+
+const folder = join(import.meta.dirname, "../fixtures")
+const fixtures = readdirSync(folder)
+  .filter((name) => /^schema-\d{4}\.json$/.test(name))
+  .toSorted()
+const readFixture = (name: string): Fixture => JSON.parse(readFileSync(join(folder, name), "utf8"))
+
+const secretsKeys = Option.some(Redacted.make(Buffer.alloc(32, 3).toString("base64")))
+const settings = {
+  webhookAllowedNetworks: loopback,
+  webhookRetryDelaysMs: [10],
+  simulatorSettleMs: 0,
+  acquirerTimeoutMs: 200,
+  secretsKeys
+}
+
+const connected = (url: Redacted.Redacted<string>) =>
+  Effect.map(Layer.build(Layer.fresh(PgClient.layer({ url, maxConnections: 3 }))), (built) =>
+    Context.get(built, SqlClient)
+  )
+
+if (process.env["WRITE_UPGRADE_FIXTURE"] === "1") {
+  const statements = new Set<string>()
+  const recording = Tracer.make({
+    span: (options) => {
+      const span = new Tracer.NativeSpan(options)
+      const { attribute } = span
+      span.attribute = (name, value) => {
+        if (name === "db.query.text") statements.add(String(value))
+        attribute.call(span, name, value)
+      }
+      return span
+    }
+  })
+  layer(TestService.layer({ settings }).pipe(Layer.provide(Layer.succeed(Tracer.Tracer, recording))), {
+    excludeTestServices: true
+  })("The fixture", (it) => {
+    it.effect("is written", () =>
+      Effect.gen(function* () {
+        const left = yield* populate
+        const schema = yield* describeSchema
+        const fixture: Fixture = {
+          migrations: Object.keys(Migrations.migrations),
+          schema,
+          rows: yield* rowsOf(schema),
+          left,
+          statements: [...statements].filter((text) => /^\s*(SELECT|INSERT|UPDATE|WITH)\b/i.test(text)).toSorted()
+        }
+        const newest = String(fixture.migrations.length).padStart(4, "0")
+        writeFileSync(join(folder, `schema-${newest}.json`), `${JSON.stringify(fixture, null, 1)}\n`)
+      }).pipe(Effect.scoped)
+    )
+  })
+}
+
+describe.each(fixtures)("An installation of %s", (name) => {
+  const { left, migrations, rows, schema, statements } = readFixture(name)
+
+  /** The earlier installation, not upgraded yet. */
+  const earlier = Effect.gen(function* () {
+    const url = yield* createDatabase()
+    const sql = yield* connected(url)
+    yield* Effect.provideService(makeAgain(schema, rows), SqlClient, sql)
+    return { url, sql }
+  })
+
+  it.live("gets the schema that a new installation has", () =>
+    Effect.gen(function* () {
+      const { sql } = yield* earlier
+      const before = yield* Effect.provideService(describeSchema, SqlClient, sql)
+      assert.deepStrictEqual<unknown>(before, schema, "it was made again as it was")
+      const applied = yield* Effect.provideService(Migrations.run, SqlClient, sql)
+      assert.lengthOf(applied, Object.keys(Migrations.migrations).length - migrations.length)
+      const fresh = yield* connected(yield* createDatabase())
+      yield* Effect.provideService(Migrations.run, SqlClient, fresh)
+      const wanted = yield* Effect.provideService(describeSchema, SqlClient, fresh)
+      assert.deepStrictEqual(yield* Effect.provideService(describeSchema, SqlClient, sql), wanted)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("is answered as before, and its work goes on", () =>
+    Effect.gen(function* () {
+      const { sql, url } = yield* earlier
+      const service = yield* Layer.build(
+        Layer.fresh(TestService.layer({ settings: { ...settings, acquirerTimeoutMs: 5000 }, databaseUrl: url }))
+      )
+      yield* Effect.gen(function* () {
+        const { call, operate } = yield* TestService
+        const { key } = left
+        for (const { body, path } of left.answers) assertKeeps((yield* call("GET", path, { key })).body, body, path)
+        for (const { body, path } of left.operatorAnswers) assertKeeps((yield* operate("GET", path)).body, body, path)
+        for (const refused of left.refusedKeys) {
+          assertRefused(yield* call("GET", "/v1/account", { key: refused }), "UNAUTHORIZED")
+        }
+        yield* assertLedgerHolds
+
+        // What was under way goes on: a charge whose emission was not certain, a payout, deliveries under a sealed secret.
+        yield* sql`UPDATE charges SET recover_at = now() WHERE id = ${left.processingId}::uuid`
+        yield* eventually(retrieve(key, left.processingId), ({ body }) => body.status === "pending")
+        yield* simulated(`/charges/${left.processingId}/pay`)
+        yield* simulated(`/payouts/${left.heldId}/complete`)
+        yield* payoutReaching(key, left.heldId, "completed")
+        yield* operated("POST", `/payouts/${left.waitingId}/approve`)
+        yield* payoutReaching(key, left.waitingId, "completed")
+        const { received, url: to } = yield* receiver()
+        yield* sql`UPDATE deliveries SET url = ${to}, destination = ${to}, endpoint_id = NULL, due_at = now()
+          WHERE resource_id = ${left.paidId}::uuid AND status IN ('scheduled', 'delivering') AND held_due_at IS NULL`
+        yield* eventually(
+          Effect.sync(() => received.length),
+          (count) => count >= 2
+        )
+        for (const { body, bytes, headers } of received) {
+          assert.strictEqual(body.data.id, left.paidId)
+          const signature = `sha256=${createHmac("sha256", SECRET).update(bytes).digest("hex")}`
+          assert.strictEqual(headers["x-webhook-signature"], signature)
+        }
+        // And new things are begun.
+        yield* created(key)
+        yield* assertLedgerHolds
+      }).pipe(Effect.provide(service))
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("serves the servers of the earlier release while they are restarted: its statements and its inserts", () =>
+    Effect.gen(function* () {
+      const { sql, url } = yield* earlier
+      // As the new release's first step does: the schema, and what the role may.
+      const service = yield* Layer.build(Layer.fresh(TestService.layer({ settings, databaseUrl: url })))
+      assert.isDefined(Context.get(service, TestService))
+      const after = yield* Effect.provideService(describeSchema, SqlClient, sql)
+      for (const [table, columns] of Object.entries(schema.tables)) {
+        const now = after.tables[table] ?? []
+        for (const { name: column, type } of columns) {
+          const found = now.find((each) => each.name === column)
+          assert.strictEqual(found?.type, type, `${table}.${column}: expand first, contract a release later`)
+        }
+        for (const added of now.filter((each) => !columns.some((column) => column.name === each.name))) {
+          assert.isTrue(added.isNullable || added.default !== null, `${table}.${added.name} must have a default`)
+        }
+      }
+      const role = yield* connected(asService(url))
+      assert.isAbove(statements.length, 60)
+      for (const [index, text] of statements.entries()) {
+        const refusal = yield* role.withTransaction(role.unsafe(`PREPARE earlier_${index} AS ${text}`).raw).pipe(
+          Effect.as(""),
+          Effect.catch((error) => Effect.succeed(String(error.reason.cause)))
+        )
+        assert.strictEqual(refusal, "", text)
+      }
+    }).pipe(Effect.scoped)
+  )
+})
+
+/** Everything that was said is said again; more may be said. */
+const assertKeeps = (now: unknown, before: unknown, where: string): void => {
+  if (Array.isArray(before)) {
+    assert.isArray(now, where)
+    assert.lengthOf(now as Array<unknown>, before.length, where)
+    before.forEach((each, index) => assertKeeps((now as Array<unknown>)[index], each, `${where}[${index}]`))
+  } else if (typeof before === "object" && before !== null) {
+    assert.isObject(now, where)
+    for (const [name, value] of Object.entries(before)) {
+      assertKeeps((now as Readonly<Record<string, unknown>>)[name], value, `${where}.${name}`)
+    }
+  } else {
+    assert.strictEqual(now, before, where)
+  }
+}

@@ -1,0 +1,221 @@
+/**
+ * The acquirer as simulated processes see it, and its own books, which outlive every process.
+ *
+ * Guarantees: it keeps its side: a txid names one Pix and an id one payout for ever, what it has said it says again, and
+ * what happens to a Pix it reports in order, again and again until it is heard. Around that the wire fails in every way:
+ * calls refused, lost, late and doubled, reports doubled, late, and ahead of their turn.
+ */
+import type { Txid } from "@pix-payments/domain/Txid"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import {
+  Acquirer,
+  AcquirerRefused,
+  AcquirerUnclear,
+  type Emission,
+  type Emitted,
+  type PayoutOrder,
+  type PayoutProgress,
+  type RefundOrder
+} from "../../../src/acquirer/Acquirer.ts"
+import type { AcquirerNotification } from "../../../src/acquirer/AcquirerNotification.ts"
+import type { Machine, Running } from "./Machine.ts"
+
+/** A Pix as the acquirer knows it. */
+export interface Pix {
+  readonly txid: Txid
+  readonly amount: number
+  /** What it was asked for: the name of the caller's operation. */
+  readonly operation: string
+  state: "emitted" | "refused" | "paid" | "failed" | "canceled" | "refunded" | "charged_back" | "contested"
+  /** The dispute that is open, or was last, once the service has made one of it. */
+  dispute: string | undefined
+  /** What is to be told of it, in order. */
+  readonly reports: Array<AcquirerNotification>
+}
+
+/** A payout as the acquirer knows it. */
+export interface Sent {
+  readonly order: PayoutOrder
+  readonly settlesAtMs: number
+  readonly outcome: "completed" | "failed"
+  readonly reports: Array<AcquirerNotification>
+}
+
+export interface Books {
+  readonly layerFor: (process: Running) => Layer.Layer<Acquirer>
+  readonly pixes: ReadonlyMap<string, Pix>
+  readonly sent: ReadonlyMap<string, Sent>
+  /** Where the service broke a rule of the acquirer's. */
+  readonly broken: ReadonlyArray<string>
+}
+
+/** A caller waits no longer than this, in milliseconds. */
+export const ACQUIRER_TIMEOUT_MS = 3000
+
+export const makeBooks = (machine: Machine): Books => {
+  const pixes = new Map<string, Pix>()
+  const sent = new Map<string, Sent>()
+  const broken: Array<string> = []
+  /** Refunds that were made, by the id of their order. */
+  const refunds = new Set<string>()
+  const byOperation = new Map<string, string>()
+
+  /** One operation of a caller is one Pix, or one payout, whoever asks again. */
+  const asksOnce = (what: string, operation: string | null, id: string) => {
+    if (operation === null) return
+    const known = byOperation.get(`${what} ${operation}`)
+    if (known === undefined) byOperation.set(`${what} ${operation}`, id)
+    else if (known !== id) broken.push(`${what} of ${operation} is asked for twice: as ${known} and as ${id}`)
+  }
+
+  const emit = (emission: Emission): Exit.Exit<Emitted, AcquirerRefused> => {
+    const { amount, description, txid } = emission
+    asksOnce("the Pix", description, txid)
+    const known = pixes.get(txid)
+    if (known !== undefined && known.amount !== amount) broken.push(`${txid} is asked for with another amount`)
+    const pix: Pix = known ?? {
+      txid,
+      amount,
+      operation: description ?? "",
+      state: machine.random() < 0.06 ? "refused" : "emitted",
+      dispute: undefined,
+      reports: []
+    }
+    pixes.set(txid, pix)
+    return pix.state === "refused"
+      ? Exit.fail(new AcquirerRefused({ reason: "refused by the simulation" }))
+      : Exit.succeed({ brCode: `br ${txid}`, receiver: null })
+  }
+
+  const cancel = (txid: string): Exit.Exit<void, AcquirerRefused> => {
+    const pix = pixes.get(txid)
+    if (pix === undefined) broken.push(`${txid} is canceled before it is emitted`)
+    if (pix === undefined || (pix.state !== "emitted" && pix.state !== "canceled")) {
+      return Exit.fail(new AcquirerRefused({ reason: "not to be canceled" }))
+    }
+    pix.state = "canceled"
+    return Exit.void
+  }
+
+  const refund = ({ amount, id, txid }: RefundOrder): Exit.Exit<void, AcquirerRefused> => {
+    const pix = pixes.get(txid)
+    if (pix !== undefined && pix.amount !== amount) broken.push(`${txid} is refunded with another amount`)
+    if (refunds.has(id)) return Exit.void
+    if (pix?.state !== "paid") return Exit.fail(new AcquirerRefused({ reason: "not to be refunded" }))
+    refunds.add(id)
+    pix.state = "refunded"
+    pix.reports.push({ _tag: "charge.refunded", txid, externalId: id })
+    return Exit.void
+  }
+
+  const progressOf = (id: string): PayoutProgress => {
+    const one = sent.get(id)
+    if (one === undefined || one.settlesAtMs > machine.nowMs()) return { _tag: "Accepted" }
+    return one.outcome === "completed"
+      ? { _tag: "Completed", endToEndId: endToEndIdOf(id) }
+      : { _tag: "Failed", reason: "failed by the simulation" }
+  }
+
+  const send = (order: PayoutOrder): Exit.Exit<PayoutProgress> => {
+    asksOnce("the payout", order.description, order.id)
+    const known = sent.get(order.id)
+    if (known === undefined) {
+      const outcome = machine.random() < 0.3 ? "failed" : "completed"
+      const settlesAtMs = machine.nowMs() + machine.pick([0, 200, 2000, 30_000])
+      sent.set(order.id, {
+        order,
+        settlesAtMs,
+        outcome,
+        reports:
+          machine.random() < 0.5
+            ? []
+            : [
+                outcome === "completed"
+                  ? { _tag: "payout.completed", payoutId: order.id, endToEndId: endToEndIdOf(order.id) }
+                  : { _tag: "payout.failed", payoutId: order.id, reason: "failed by the simulation" }
+              ]
+      })
+    } else if (known.order.amount !== order.amount || known.order.pixKey !== order.pixKey) {
+      broken.push(`payout ${order.id} is sent again as another one`)
+    }
+    return Exit.succeed(progressOf(order.id))
+  }
+
+  /** A call over a wire that fails. */
+  const calling = <A, E>(process: Running, what: string, serve: () => Exit.Exit<A, E>) =>
+    Effect.callback<A, E | AcquirerUnclear>((resume) => {
+      let isAnswered = false
+      const answer = (exit: Exit.Exit<A, E | AcquirerUnclear>) => {
+        if (isAnswered) return
+        isAnswered = true
+        machine.as(process, () => resume(exit))
+      }
+      const unclear = (reason: string) => {
+        machine.note(process, `${what} -> ${reason}`)
+        answer(Exit.fail(new AcquirerUnclear({ reason })))
+      }
+      const done = () => {
+        const exit = serve()
+        machine.note(process, `${what} -> ${Exit.isSuccess(exit) ? "done" : "refused"}`)
+        return exit
+      }
+      const arriveLater = () =>
+        machine.after(undefined, machine.below(20_000), () => {
+          machine.park({
+            process: undefined,
+            what: `arrives late: ${what}`,
+            take: () => {
+              machine.note(undefined, "arrives late:")
+              done()
+            }
+          })
+        })
+      const step = machine.park({
+        process,
+        what,
+        take: () => {
+          if (machine.fault("the acquirer refuses a connection", 0.05)) return unclear("connection refused")
+          if (machine.fault("the acquirer's answer is lost", 0.06)) {
+            done()
+            return unclear("the answer is lost")
+          }
+          if (machine.fault("a call to the acquirer arrives late", 0.05)) return void arriveLater()
+          if (machine.fault("a call to the acquirer arrives twice", 0.05)) done()
+          const exit = done()
+          const delayMs = machine.fault("the acquirer is slow", 0.1) ? machine.below(ACQUIRER_TIMEOUT_MS) : 0
+          if (delayMs === 0) answer(exit)
+          else machine.after(process, delayMs, () => answer(exit))
+        },
+        orphaned: () => {
+          if (machine.fault("a call to the acquirer outlives its process", 0.5)) arriveLater()
+        }
+      })
+      machine.after(process, ACQUIRER_TIMEOUT_MS, () => {
+        machine.withdraw(step)
+        if (!isAnswered) unclear("no answer in time")
+      })
+      return Effect.sync(() => {
+        isAnswered = true
+        machine.withdraw(step)
+      })
+    })
+
+  return {
+    pixes,
+    sent,
+    broken,
+    layerFor: (process) =>
+      Layer.succeed(Acquirer, {
+        emit: (emission) => calling(process, `emit ${emission.description}`, () => emit(emission)),
+        cancel: ({ txid }) => calling(process, `cancel ${txid}`, () => cancel(txid)),
+        refund: (order) => calling(process, `refund ${order.txid}`, () => refund(order)),
+        send: (order) => calling(process, `send ${order.description}`, () => send(order)),
+        outcome: (id) => calling(process, `outcome of ${id}`, () => Exit.succeed(progressOf(id)))
+      })
+  }
+}
+
+/** What a settled payout, or a paid Pix, is known by between institutions. */
+export const endToEndIdOf = (id: string): string => `E99999999202611211200${id.replaceAll("-", "").slice(-11)}`

@@ -1,0 +1,218 @@
+/**
+ * One simulated history of the service, from a seed: random callers, payers and operators, a storm of faults, and the
+ * quiet after it, in which everything that was begun must come to its end.
+ *
+ * Deterministic: which step is taken next, every fault, every delay, every id and every choice of the callers follow from
+ * the seed, and PostgreSQL is given one statement at a time. Not deterministic, and of no consequence: nonces of sealed
+ * secrets, the text of API keys, how long a statement takes.
+ */
+import { randomFrom } from "../../support/Model.ts"
+import { makeBooks } from "./Books.ts"
+import { makeCallers } from "./Callers.ts"
+import { type Database, makeServer } from "./Database.ts"
+import { besiege, isHostile } from "./HostileTenant.ts"
+import { makeInvariants } from "./Invariants.ts"
+import { makeMachine, makeTimersVirtual } from "./Machine.ts"
+import { makeReceivers } from "./Receivers.ts"
+import { type ServerProcess, startProcess } from "./ServerProcess.ts"
+
+export interface Outcome {
+  readonly seed: number
+  /** What was broken; none where all held. */
+  readonly broken: ReadonlyArray<string>
+  readonly history: ReadonlyArray<string>
+  /** How often each kind of thing happened. */
+  readonly counts: ReadonlyMap<string, number>
+}
+
+/** Does the history of a seed. The database is this simulation's alone meanwhile. */
+export const simulate = async (seed: number, database: Database): Promise<Outcome> => {
+  timersAreVirtual ||= (makeTimersVirtual(), true)
+  await database.reset()
+  const random = randomFrom(seed)
+  const machine = makeMachine(random, START_MS)
+  const server = makeServer(machine, database)
+  const books = makeBooks(machine)
+  const receivers = makeReceivers(machine)
+  const retryDelaysMs = machine.pick([
+    [1000, 5000, 30_000],
+    [100, 100],
+    [60_000, 300_000]
+  ])
+  const edges = { machine, server, books, receivers, retryDelaysMs }
+  const callers = makeCallers({ machine, server, database, books, receivers })
+  const invariants = makeInvariants({
+    database,
+    books,
+    callers,
+    receivers,
+    attemptsInAll: retryDelaysMs.length + 1,
+    wereClocksWrong: () => machine.counts.has("a clock is set")
+  })
+  const processes: Array<ServerProcess> = []
+  let started = 0
+
+  const start = () => {
+    machine.count("processes started")
+    processes.push(startProcess(edges, `p${++started}`))
+  }
+  const living = () => processes.filter((process) => process.alive)
+  const serving = () => processes.filter((process) => process.state() === "ready")
+
+  const settle = async () => {
+    await machine.settle()
+    await server.reap()
+  }
+
+  /** Takes one step, or lets time pass until there is one. */
+  const goOn = async (atMostMs: number) => {
+    await settle()
+    const ready = machine.ready()
+    if (ready.length > 0) {
+      machine.count("steps")
+      return machine.take(machine.pick(ready))
+    }
+    const next = machine.nextWakeMs() ?? machine.nowMs() + atMostMs
+    await machine.advanceTo(Math.max(next, machine.nowMs() + machine.below(atMostMs)))
+  }
+
+  const until = async (isDone: () => boolean) => {
+    for (let i = 0; !isDone(); i++) {
+      if (i > PATIENCE_STEPS) throw new Error("what is waited for never comes")
+      await goOn(100)
+    }
+  }
+
+  const disturb = async () => {
+    const dice = random()
+    if (dice < 0.45) {
+      if (living().length === 0) return
+      machine.count("kills")
+      machine.pick(living()).kill()
+    } else if (dice < 0.55) {
+      if (serving().length === 0) return
+      machine.count("orderly ends")
+      machine.pick(serving()).stop()
+    } else if (dice < 0.75) {
+      machine.count("the database goes away")
+      await server.goAway(machine.pick([100, 2000, 15_000]))
+    } else if (dice < 0.85) {
+      machine.count("a clock is set")
+      for (const process of living()) process.skewMs = machine.pick([0, 0, 400, -400, 3_600_000, -3_600_000])
+    } else {
+      const jumpMs = machine.pick([1000, 8000, 70_000])
+      machine.count("time jumps")
+      await machine.advanceTo(machine.nowMs() + jumpMs)
+    }
+  }
+
+  const broken: Array<string> = []
+  const look = async () => {
+    if (!server.isQuiet()) return
+    broken.push(...(await invariants.soFar()))
+  }
+
+  const storm = async () => {
+    machine.storm(true)
+    const actions = 30 + machine.below(70)
+    const isTwo = random() < 0.5
+    for (let done = 0, steps = 0; done < actions && broken.length === 0 && steps < 6000; steps++) {
+      if (living().length < (isTwo ? 2 : 1) && random() < 0.2) start()
+      await settle()
+      const dice = random()
+      const ready = machine.ready()
+      if (ready.length > 0 && dice < 0.8) {
+        machine.count("steps")
+        await machine.take(machine.pick(ready))
+      } else if (dice < 0.985) {
+        const process = serving()
+        if (process.length > 0 && random() < 0.75) {
+          done++
+          await callers.act(machine.pick(process))
+        } else {
+          const next = machine.nextWakeMs() ?? machine.nowMs()
+          await machine.advanceTo(Math.max(next, machine.nowMs() + machine.below(machine.pick([50, 400, 2000]))))
+        }
+      } else {
+        await disturb()
+      }
+      if (steps % 25 === 24) await look()
+    }
+  }
+
+  /** A hostile tenant, and no other fault. */
+  const siege = async () => {
+    machine.storm(false)
+    for (const process of processes) process.skewMs = 0
+    // Until the database is back, and loops whose rounds have failed try again.
+    const calmAtMs = machine.nowMs() + 30_000
+    await until(() => {
+      if (living().length === 0) start()
+      return machine.nowMs() >= calmAtMs && serving().length > 0
+    })
+    // One alone, so that all its places can be taken.
+    const [process, ...others] = serving()
+    for (const other of others) other.kill()
+    callers.resume(process!)
+    await until(() => callers.waiting() === 0 && server.isQuiet())
+    broken.push(...(await besiege({ machine, server, database, callers, receivers, process: process!, until })))
+  }
+
+  /** Nothing fails any more, and time passes until nothing is left to be done. */
+  const quiet = async () => {
+    machine.storm(false)
+    machine.note(undefined, "the storm is over")
+    for (const process of processes) process.skewMs = 0
+    callers.askAgain()
+    let left: ReadonlyArray<string> = []
+    for (let round = 0; round < QUIET_ROUNDS && broken.length === 0; round++) {
+      if (living().length === 0) start()
+      await until(() => serving().length > 0 || living().length === 0)
+      const [process] = serving()
+      if (process === undefined) continue
+      const isMore = await callers.finish(process)
+      await until(() => callers.waiting() === 0 || living().length === 0)
+      // All that is ready is done before time goes on.
+      for (let i = 0; i < PATIENCE_STEPS && machine.ready().length > 0; i++) await goOn(0)
+      await look()
+      left = server.isQuiet() ? await invariants.waiting() : ["a transaction is open"]
+      if (!isMore && left.length === 0 && machine.ready().length === 0) return
+      await machine.advanceTo(machine.nowMs() + machine.pick([700, 5000, 40_000]))
+    }
+    if (broken.length === 0) broken.push("something waits for ever:", ...left)
+  }
+
+  try {
+    start()
+    await until(() => serving().length > 0)
+    await callers.begin(processes[0]!, until)
+    await storm()
+    if (broken.length === 0 && isHostile(seed)) await siege()
+    if (broken.length === 0) await quiet()
+    if (broken.length === 0) {
+      const [process] = serving()
+      callers.readBack(process!)
+      await until(() => callers.waiting() === 0)
+      broken.push(...(await invariants.atTheEnd()))
+    }
+  } catch (error) {
+    broken.push(`the simulation itself fails: ${error instanceof Error ? error.stack : String(error)}`)
+  } finally {
+    for (const process of living()) process.kill()
+    await server.reap()
+  }
+  machine.count("operations", callers.operations.length)
+  machine.count("deliveries taken", [...receivers.received.values()].filter(({ accepted }) => accepted > 0).length)
+  for (const [state, count] of invariants.reached()) machine.count(state, count)
+  return { seed, broken, history: machine.history, counts: machine.counts }
+}
+
+/** What a failing seed says: what broke, how to see it again, and all that happened. */
+export const told = ({ broken, history, seed }: Outcome): string =>
+  `${broken.join("\n")}\n\nSIMULATION_SEED=${seed} replays it. Its history:\n${history.join("\n")}`
+
+let timersAreVirtual = false
+
+const START_MS = Date.UTC(2026, 10, 21, 12)
+const PATIENCE_STEPS = 20_000
+const QUIET_ROUNDS = 120

@@ -1,0 +1,161 @@
+/** The operator listener's door: whose sign-ins are limited, and which hosts it answers to. */
+import { assert, describe, it, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as TestClock from "effect/testing/TestClock"
+import * as SignIns from "../../../src/http/operator/SignIns.ts"
+import { assertRefused } from "../../support/ChargeRequests.ts"
+import { TestService } from "../../support/TestService.ts"
+
+const right = "right"
+
+describe("sign-ins of an address", () => {
+  const door = SignIns.make((token) => token === right)
+
+  const tried = (signIns: Effect.Success<typeof door>, address: string, token: string, times: number) =>
+    Array.from({ length: times }, () => signIns.attempt(address, token)._tag)
+
+  it.effect("OPR-5: after 40 failures within a minute they are limited for 30 seconds, right tokens too", () =>
+    Effect.gen(function* () {
+      const signIns = yield* door
+      assert.deepStrictEqual(new Set(tried(signIns, "10.0.0.1", "x", 40)), new Set(["Refused"]))
+      assert.deepStrictEqual(signIns.attempt("10.0.0.1", "x"), { _tag: "Limited", retryAfterSeconds: 30 })
+      assert.strictEqual(signIns.attempt("10.0.0.1", right)._tag, "Limited")
+      assert.strictEqual(signIns.attempt("10.0.0.2", right)._tag, "Accepted")
+      // Tries meanwhile do not prolong it.
+      yield* TestClock.adjust("29 seconds")
+      assert.deepStrictEqual(signIns.attempt("10.0.0.1", "x"), { _tag: "Limited", retryAfterSeconds: 1 })
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(signIns.attempt("10.0.0.1", right)._tag, "Accepted")
+      assert.deepStrictEqual(new Set(tried(signIns, "10.0.0.1", "x", 40)), new Set(["Refused"]), "it begins anew")
+    })
+  )
+
+  it.effect("OPR-5: 39 failures in any minute are not limited", () =>
+    Effect.gen(function* () {
+      const signIns = yield* door
+      for (let i = 0; i < 5; i++) {
+        assert.deepStrictEqual(new Set(tried(signIns, "10.0.0.1", "x", 39)), new Set(["Refused"]))
+        yield* TestClock.adjust("1 minute")
+      }
+      // The minute slides.
+      tried(signIns, "10.0.0.1", "x", 20)
+      yield* TestClock.adjust("40 seconds")
+      tried(signIns, "10.0.0.1", "x", 19)
+      yield* TestClock.adjust("19 seconds")
+      assert.strictEqual(signIns.attempt("10.0.0.1", "x")._tag, "Refused")
+      assert.strictEqual(signIns.attempt("10.0.0.1", "x")._tag, "Limited")
+    })
+  )
+
+  it.effect("OPR-6: a token that succeeded from there within 12 hours is accepted all the same, and no other", () =>
+    Effect.gen(function* () {
+      const accepted = new Set([right, "another"])
+      const signIns = yield* SignIns.make((token) => accepted.has(token))
+      assert.strictEqual(signIns.attempt("10.0.0.1", right)._tag, "Accepted")
+      tried(signIns, "10.0.0.1", "x", 40)
+      assert.strictEqual(signIns.attempt("10.0.0.1", right)._tag, "Accepted")
+      assert.strictEqual(signIns.attempt("10.0.0.1", "another")._tag, "Limited")
+      accepted.delete(right)
+      assert.strictEqual(signIns.attempt("10.0.0.1", right)._tag, "Limited", "one that was revoked is no right token")
+      accepted.add(right)
+      yield* TestClock.adjust("12 hours")
+      tried(signIns, "10.0.0.1", "x", 40)
+      assert.strictEqual(signIns.attempt("10.0.0.1", right)._tag, "Limited")
+    })
+  )
+
+  it.effect("OPR-5: an IPv4 address is one in either form, and an IPv6 network of 64 bits is one", () =>
+    Effect.gen(function* () {
+      const signIns = yield* door
+      tried(signIns, "::ffff:10.0.0.1", "x", 20)
+      tried(signIns, "10.0.0.1", "x", 20)
+      assert.strictEqual(signIns.attempt("10.0.0.1", "x")._tag, "Limited")
+      for (let i = 0; i < 40; i++) signIns.attempt(`2001:db8:0:7::${i.toString(16)}`, "x")
+      assert.strictEqual(signIns.attempt("2001:db8::7:1:2:3:4", "x")._tag, "Limited")
+      assert.strictEqual(signIns.attempt("2001:db8:0:8::1", "x")._tag, "Refused")
+    })
+  )
+
+  it.effect("its memory is bounded, and who signed in rightly is not forgotten for those who fail", () =>
+    Effect.gen(function* () {
+      const signIns = yield* door
+      signIns.attempt("192.0.2.1", right)
+      for (let i = 0; i < 3 * SignIns.MOST_ADDRESSES; i++)
+        signIns.attempt(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, "x")
+      assert.strictEqual(signIns.size(), SignIns.MOST_ADDRESSES + 1)
+      tried(signIns, "192.0.2.1", "x", 40)
+      assert.strictEqual(signIns.attempt("192.0.2.1", right)._tag, "Accepted")
+    })
+  )
+})
+
+layer(TestService.layer({ settings: { logLevel: "none", operatorHosts: ["localhost", "ops.example"] } }), {
+  excludeTestServices: true
+})("The operator listener", (it) => {
+  const path = "/operator/v1/accounts"
+  const signIn = (token: string | undefined, from: string) =>
+    Effect.flatMap(TestService, ({ operate }) => operate("GET", path, { headers: { "x-operator-token": token }, from }))
+
+  it.effect("OPR-5: limits failed sign-ins by address: 429 `RATE_LIMITED` with `Retry-After`", () =>
+    Effect.gen(function* () {
+      const { operate, operatorToken } = yield* TestService
+      const from = "127.0.9.1"
+      for (const token of [undefined, ""]) assertRefused(yield* signIn(token, from), "UNAUTHORIZED")
+      for (let i = 0; i < 40; i++) assertRefused(yield* signIn("wrong-token", from), "UNAUTHORIZED")
+      for (const token of ["wrong-token", operatorToken]) {
+        const answer = yield* signIn(token, from)
+        assertRefused(answer, "RATE_LIMITED")
+        assert.match(String(answer.headers["retry-after"]), /^([1-9]|[12]\d|30)$/)
+      }
+      // No sign-ins.
+      for (const token of [undefined, ""]) assertRefused(yield* signIn(token, from), "UNAUTHORIZED")
+      for (const health of ["/health/live", "/health/ready", "/metrics"]) {
+        const headers = { "x-operator-token": undefined }
+        assert.strictEqual((yield* operate("GET", health, { headers, from })).status, 200)
+      }
+      assert.strictEqual((yield* signIn(operatorToken, "127.0.9.2")).status, 200)
+      const { text } = yield* operate("GET", "/metrics")
+      assert.match(text, /operator_sign_ins_refused_total\{reason="token"\} 40$/m)
+      assert.match(text, /operator_sign_ins_refused_total\{reason="limit"\} 2$/m)
+    })
+  )
+
+  it.effect("OPR-6: an operator at work is not locked out by a neighbour who guesses", () =>
+    Effect.gen(function* () {
+      const { operatorToken } = yield* TestService
+      const from = "127.0.9.3"
+      assert.strictEqual((yield* signIn(operatorToken, from)).status, 200)
+      for (let i = 0; i < 40; i++) assertRefused(yield* signIn(`guess-${i}`, from), "UNAUTHORIZED")
+      assertRefused(yield* signIn("guess", from), "RATE_LIMITED")
+      assert.strictEqual((yield* signIn(operatorToken, from)).status, 200)
+    })
+  )
+
+  it.effect("OPR-7: answers to the hosts of `OPERATOR_HOSTS` and to its own address: any other is 421", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      for (const host of ["localhost", "LocalHost:1", "ops.example", "OPS.example:3001", "127.0.0.1", "127.0.0.1:80"]) {
+        assert.strictEqual((yield* operate("GET", path, { headers: { host } })).status, 200, host)
+      }
+      const others = [
+        "evil.example",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "10.0.0.1",
+        "[::1]",
+        "x@localhost"
+      ]
+      for (const host of others) {
+        const wrong = { "x-operator-token": "wrong-token" }
+        for (const headers of [{ host }, { host, ...wrong }, { host, "x-operator-token": undefined }]) {
+          assertRefused(yield* operate("GET", path, { headers }), "MISDIRECTED_REQUEST")
+          assertRefused(yield* operate("GET", "/metrics", { headers }), "MISDIRECTED_REQUEST")
+          assertRefused(yield* operate("GET", "/nothing", { headers }), "MISDIRECTED_REQUEST")
+        }
+        for (const health of ["/health/live", "/health/ready"]) {
+          assert.strictEqual((yield* operate("GET", health, { headers: { host } })).status, 200)
+        }
+      }
+    })
+  )
+})

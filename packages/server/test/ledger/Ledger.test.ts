@@ -1,0 +1,584 @@
+/** Every movement's entries, what the database itself refuses, and what cannot be spent twice. */
+import { assert, layer } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { assertRefused, created } from "../support/ChargeRequests.ts"
+import {
+  assertLedgerHolds,
+  availableOf,
+  balanceOf,
+  entriesOf,
+  failing,
+  funded,
+  handedOver,
+  holding,
+  keptOf,
+  operated,
+  paidCharge,
+  paidOut,
+  payOut,
+  payoutReaching,
+  simulated,
+  somePayout,
+  verification
+} from "../support/Money.ts"
+import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
+import { eventually } from "../support/Receiver.ts"
+import { type Call, type Fields, newKey, TestService, type TestServiceOptions } from "../support/TestService.ts"
+
+const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0 }
+
+layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledger", (it) => {
+  const fee = { fixed: 30, basis_points: 0 }
+
+  it.effect("BAL-2: A paid Pix charge credits `available`", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { accountId, key } = yield* makeCaller()
+      const waiting = yield* created(key, { amount: 700 })
+      assert.deepStrictEqual(yield* entriesOf(waiting.id), [])
+      const { id } = yield* paidCharge(key, 1000)
+      assert.deepStrictEqual(yield* entriesOf(id), ["charge.paid acquirer>available 1000"])
+      assert.deepStrictEqual(yield* keptOf(accountId), {
+        available: 1000,
+        pending: 0,
+        blocked: 0,
+        payouts_in_transit: 0
+      })
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("BAL-2: or `pending` when the account has a release delay; a release loop moves it when due", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const sql = yield* SqlClient
+      const { accountId, key } = yield* makeCaller({ account: { release_delay: 3600 } })
+      const { id } = yield* paidCharge(key, 1000)
+      const later = yield* paidCharge(key, 300)
+      assert.deepStrictEqual(yield* entriesOf(id), ["charge.paid acquirer>pending 1000"])
+      assert.deepInclude(yield* balanceOf(key), { available: 0, pending: 1300, total: 1300 })
+      const [row] = yield* sql<{ seconds: number }>`SELECT extract(epoch FROM r.due_at - c.paid_at)::integer AS seconds
+        FROM releases r JOIN charges c ON c.id = r.charge_id WHERE c.id = ${id}::uuid`
+      assert.strictEqual(row?.seconds, 3600)
+      // The delay goes by, for one of them; that the account has none any more does not matter to it.
+      yield* operated("PATCH", `/accounts/${accountId}`, { release_delay: 0 })
+      yield* sql`UPDATE releases SET due_at = now() WHERE charge_id = ${id}::uuid`
+      yield* eventually(availableOf(key), (available) => available > 0)
+      assert.deepStrictEqual(yield* entriesOf(id), [
+        "charge.paid acquirer>pending 1000",
+        "charge.released pending>available 1000"
+      ])
+      assert.deepStrictEqual(yield* entriesOf(later.id), ["charge.paid acquirer>pending 300"])
+      assert.deepInclude(yield* balanceOf(key), { available: 1000, pending: 300, total: 1300 })
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect(
+    "DSP-1, DSP-3, DSP-4, CHG-26: MED opened: `available→blocked`. Won: back. Lost: `blocked→acquirer`. Refunded: from `available`",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { accountId, key } = yield* makeCaller()
+        const ids = yield* Effect.forEach([100, 200, 400, 800, 1600, 3200], (amount) =>
+          Effect.map(paidCharge(key, amount), ({ id }) => id)
+        )
+        const [open, won, lost, late, refunded, operatorRefunded] = ids as [
+          string,
+          string,
+          string,
+          string,
+          string,
+          string
+        ]
+        const med = (id: string) =>
+          Effect.map(
+            simulated<{ id: string }>(`/charges/${id}/infraction`, { reason: "fraud" }, 201),
+            (dispute) => dispute.id
+          )
+        yield* med(open)
+        yield* simulated(`/disputes/${yield* med(won)}/win`)
+        yield* simulated(`/disputes/${yield* med(lost)}/lose`)
+        const lateDispute = yield* med(late)
+        yield* simulated(`/disputes/${lateDispute}/win`)
+        yield* simulated(`/disputes/${lateDispute}/lose`)
+        yield* simulated(`/charges/${refunded}/refund`)
+        yield* operated("POST", `/charges/${operatorRefunded}/refund`)
+        const paid = (amount: number) => `charge.paid acquirer>available ${amount}`
+        const blocked = (amount: number) => `charge.infraction available>blocked ${amount}`
+        const freed = (amount: number) => `charge.dispute_won blocked>available ${amount}`
+        assert.deepStrictEqual(yield* Effect.forEach(ids, entriesOf), [
+          [paid(100), blocked(100)],
+          [paid(200), blocked(200), freed(200)],
+          [paid(400), blocked(400), "charge.charged_back blocked>acquirer 400"],
+          [paid(800), blocked(800), freed(800), "charge.charged_back available>acquirer 800"],
+          [paid(1600), "charge.refunded available>acquirer 1600"],
+          [paid(3200), "charge.refunded available>acquirer 3200"]
+        ])
+        assert.deepStrictEqual(yield* keptOf(accountId), {
+          available: 200,
+          pending: 0,
+          blocked: 100,
+          payouts_in_transit: 0
+        })
+        yield* assertLedgerHolds
+      })
+  )
+
+  it.effect("DSP-5, BAL-5: An immediate return takes from `available`, below zero where it must", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { accountId, key } = yield* makeCaller()
+      const { id } = yield* paidCharge(key, 1000)
+      yield* paidOut(key, { amount: 600, ...holding })
+      yield* simulated(`/charges/${id}/return`, { as: "charged_back" })
+      assert.deepStrictEqual(yield* entriesOf(id), [
+        "charge.paid acquirer>available 1000",
+        "charge.charged_back available>acquirer 1000"
+      ])
+      assert.deepInclude(yield* keptOf(accountId), { available: -600, pending: 0, blocked: 0 })
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("PAY-1, PAY-5: a payout created, completed, failed, canceled", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { accountId, key } = yield* funded(10_000, { payout_fee: fee, auto_payout_enabled: false })
+      const [pending, canceled, failed, completed] = yield* Effect.forEach([{}, {}, failing, {}], (fields) =>
+        paidOut(key, { amount: 1000, ...fields })
+      )
+      const feesOf = sql<{ balance: bigint }>`
+        SELECT balance FROM ledger_accounts WHERE kind = 'fees' AND owner_id = ${accountId}::uuid`
+      const feesBefore = yield* feesOf
+      yield* operated("POST", `/payouts/${canceled!.id}/cancel`)
+      for (const { id } of [failed!, completed!]) yield* operated("POST", `/payouts/${id}/approve`)
+      yield* payoutReaching(key, failed!.id, "failed")
+      yield* payoutReaching(key, completed!.id, "completed")
+      const out = "payout.created available>payouts_in_transit 1030"
+      assert.deepStrictEqual(yield* entriesOf(pending!.id), [out])
+      assert.deepStrictEqual(yield* entriesOf(canceled!.id), [out, "payout.canceled payouts_in_transit>available 1030"])
+      assert.deepStrictEqual(yield* entriesOf(failed!.id), [out, "payout.failed payouts_in_transit>available 1030"])
+      assert.deepStrictEqual(yield* entriesOf(completed!.id), [
+        out,
+        "payout.completed payouts_in_transit>acquirer 1000",
+        "payout.completed payouts_in_transit>fees 30"
+      ])
+      const feesAfter = yield* feesOf
+      assert.strictEqual(feesAfter[0]!.balance - feesBefore[0]!.balance, 30n)
+      assert.deepStrictEqual(yield* keptOf(accountId), {
+        available: 10_000 - 2060,
+        pending: 0,
+        blocked: 0,
+        payouts_in_transit: 1030
+      })
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("BAL-3: an entry names both ends; those of the installation belong to no account", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { accountId, key } = yield* makeCaller()
+      const { id } = yield* paidCharge(key, 1000)
+      const { data } = yield* operated<{ data: ReadonlyArray<Fields> }>(
+        "GET",
+        `/ledger/entries?account_id=${accountId}`
+      )
+      assert.strictEqual(data.length, 1)
+      assert.deepStrictEqual<unknown>(data[0], {
+        id: data[0]!["id"],
+        object: "ledger_entry",
+        reason: "charge.paid",
+        resource_id: id,
+        from: { account_id: null, name: "acquirer" },
+        to: { account_id: accountId, name: "available" },
+        amount: 1000,
+        created_at: data[0]!["created_at"]
+      })
+    })
+  )
+
+  it.effect("CHG-8: many equal reports of many charges at once move the money of each once", () =>
+    Effect.gen(function* () {
+      const { makeCaller, operate } = yield* TestService
+      const { accountId, key } = yield* makeCaller()
+      const made = yield* Effect.forEach(Array.from({ length: 20 }), () => created(key, { amount: 1000 }), {
+        concurrency: 20
+      })
+      /** Each report of each charge five times, all together: how often each was done. */
+      const outcomesOf = (action: string, body?: Fields) =>
+        Effect.forEach(
+          made,
+          ({ id }) =>
+            Effect.map(
+              Effect.forEach(
+                Array.from({ length: 5 }),
+                () => operate("POST", `/operator/v1/simulator/charges/${id}/${action}`, { body }),
+                { concurrency: "unbounded" }
+              ),
+              (answers) => answers.map(({ status }) => status).toSorted()
+            ),
+          { concurrency: "unbounded" }
+        )
+      const once = (status: number) => made.map(() => [status, 409, 409, 409, 409])
+      assert.deepStrictEqual(yield* outcomesOf("pay"), once(200))
+      assert.deepInclude(yield* keptOf(accountId), { available: 20_000, blocked: 0 })
+      assert.deepStrictEqual(yield* outcomesOf("infraction", { reason: "x" }), once(201))
+      assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 20_000 })
+      assert.deepStrictEqual(yield* outcomesOf("refund"), once(200))
+      assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 0 })
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("BAL-3: Entries are only ever inserted: the database refuses UPDATE, DELETE and TRUNCATE", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const sql = yield* SqlClient
+      const { key } = yield* makeCaller()
+      const { id } = yield* paidCharge(key, 1000)
+      for (const statement of [
+        `UPDATE ledger_transfers SET amount = 1 WHERE resource_id = '${id}'`,
+        "UPDATE ledger_transfers SET amount = amount",
+        `DELETE FROM ledger_transfers WHERE resource_id = '${id}'`,
+        "TRUNCATE ledger_transfers"
+      ]) {
+        const error = yield* Effect.flip(sql.unsafe(statement))
+        assert.include(String(error.reason.cause), "ledger transfers cannot be changed or deleted")
+      }
+      for (const [debit, credit, amount] of [
+        ["available", "available", 1],
+        ["available", "acquirer", 0],
+        ["available", "acquirer", -1],
+        ["available", "pocket", 1]
+      ]) {
+        const error = yield* Effect.flip(
+          sql`INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+            VALUES (uuidv7(), uuidv7(), ${debit!}, ${credit!}, ${amount!}::bigint, uuidv7(), 'x', now())`
+        )
+        assert.include(String(error.reason.cause), "violates check constraint")
+      }
+      assert.deepStrictEqual(yield* entriesOf(id), ["charge.paid acquirer>available 1000"])
+    })
+  )
+
+  it.effect("PAY-1: A payout may be stored only while the account's `available` is not negative afterwards", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { accountId } = yield* funded(1000)
+      const insert = (taken: number) => sql`
+        WITH moved AS (
+          UPDATE ledger_accounts SET balance = balance - ${taken}::bigint
+          WHERE owner_id = ${accountId}::uuid AND kind = 'available'
+        )
+        INSERT INTO payouts (id, account_id, origin, status, method, amount, fee, pix_key_type, pix_key, created_at,
+          sequence)
+        VALUES (uuidv7(), ${accountId}::uuid, 'dashboard', 'pending', 'pix', ${taken}::bigint, 0, 'email', 'a@b.c',
+          now(), 1)`
+      const error = yield* Effect.flip(insert(1001))
+      assert.include(String(error.reason.cause), "a payout would take the available balance below zero")
+      assert.deepInclude(yield* keptOf(accountId), { available: 1000 })
+      // Exactly to zero is allowed; it is taken back, for no transfer explains it.
+      yield* sql.withTransaction(Effect.andThen(insert(1000), Effect.fail("back"))).pipe(Effect.flip)
+      assert.deepInclude(yield* keptOf(accountId), { available: 1000 })
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("BAL-8, BAL-7, OPR-30: `verify`: `consistent: true`, or what differs", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const sql = yield* SqlClient
+      const { accountId, key } = yield* makeCaller()
+      const { id } = yield* paidCharge(key, 1000)
+      yield* paidOut(key, holding)
+      yield* assertLedgerHolds
+      const { accounts, object } = yield* verification
+      assert.strictEqual(object, "ledger_verification")
+      assert.deepStrictEqual(
+        accounts
+          .filter(({ account }) => account.account_id === accountId)
+          .toSorted((a, b) => (a.account.name < b.account.name ? -1 : 1)),
+        [
+          { account: { account_id: accountId, name: "acquirer" }, kept: -1000, computed: -1000 },
+          { account: { account_id: accountId, name: "available" }, kept: 500, computed: 500 },
+          { account: { account_id: accountId, name: "blocked" }, kept: 0, computed: 0 },
+          { account: { account_id: accountId, name: "fees" }, kept: 0, computed: 0 },
+          { account: { account_id: accountId, name: "payouts_in_transit" }, kept: 500, computed: 500 },
+          { account: { account_id: accountId, name: "pending" }, kept: 0, computed: 0 }
+        ]
+      )
+      const tamper = (kind: string, by: number) =>
+        sql`UPDATE ledger_accounts SET balance = balance + ${by}::bigint
+          WHERE kind = ${kind} AND owner_id = ${accountId}::uuid`
+      for (const kind of ["available", "blocked", "fees", "acquirer"]) {
+        yield* tamper(kind, 1)
+        const wrong = yield* verification
+        assert.isFalse(wrong.consistent)
+        assert.deepStrictEqual(
+          wrong.differences.map(({ account, computed, kept }) => ({ account, by: kept - computed })),
+          [{ account: { account_id: accountId, name: kind }, by: 1 }]
+        )
+        yield* tamper(kind, -1)
+      }
+      // A ledger account that is gone differs as well, and so does a transfer that no balance knows.
+      yield* sql`DELETE FROM ledger_accounts WHERE owner_id = ${accountId}::uuid AND kind = 'payouts_in_transit'`
+      const { differences } = yield* verification
+      assert.deepStrictEqual(differences, [
+        { account: { account_id: accountId, name: "payouts_in_transit" }, kept: 0, computed: 500 }
+      ])
+      yield* sql`INSERT INTO ledger_accounts (owner_id, kind, balance)
+        VALUES (${accountId}::uuid, 'payouts_in_transit', 500)`
+      yield* assertLedgerHolds
+      yield* sql`
+        INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, posted)
+        VALUES (uuidv7(), ${accountId}::uuid, 'acquirer', 'pending', 5, ${id}::uuid, 'x', now(), true)`
+      assert.strictEqual((yield* verification).differences.length, 2)
+      yield* sql`UPDATE ledger_accounts SET balance = balance + 5 WHERE owner_id = ${accountId}::uuid
+        AND kind = 'pending'`
+      yield* sql`UPDATE ledger_accounts SET balance = balance - 5 WHERE owner_id = ${accountId}::uuid
+        AND kind = 'acquirer'`
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("what the release before this one writes is posted to the account by a trigger", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const sql = yield* SqlClient
+      const { accountId, key } = yield* makeCaller()
+      yield* paidCharge(key, 1000)
+      // As that release stores a payment: it knows one row of `acquirer`, the installation's.
+      yield* sql`
+        WITH moved AS (
+          INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+          VALUES (uuidv7(), ${accountId}::uuid, 'acquirer', 'available', 700, uuidv7(), 'charge.paid', now())
+        )
+        UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'available' THEN 700 ELSE -700 END
+        WHERE owner_id = ${accountId}::uuid AND kind = 'available'
+          OR owner_id = '00000000-0000-0000-0000-000000000000' AND kind = 'acquirer'`
+      const [kept] = yield* sql`SELECT balance FROM ledger_accounts
+        WHERE owner_id = ${accountId}::uuid AND kind = 'acquirer'`
+      assert.deepStrictEqual(kept, { balance: -1700n })
+      yield* assertLedgerHolds
+    })
+  )
+})
+
+/** What 100 payouts at once take: some affordable, all together not. */
+const assertOnlyTheAffordable = (calls: ReadonlyArray<Call>, key: string, accountId: string, available: number) =>
+  Effect.gen(function* () {
+    const lowest = { value: available }
+    const answers = yield* Effect.forEach(
+      Array.from({ length: 100 }, (_, index) => index),
+      (index) =>
+        Effect.gen(function* () {
+          const call = calls[index % calls.length]!
+          const answer = yield* call<{ id: string; code?: string }>("POST", "/v1/payouts", {
+            key,
+            idempotencyKey: newKey(),
+            body: { ...somePayout, ...holding, amount: 1000 }
+          })
+          const { body } = yield* call<{ available: number }>("GET", "/v1/balance", { key })
+          lowest.value = Math.min(lowest.value, body.available)
+          return answer
+        }),
+      { concurrency: "unbounded" }
+    )
+    const affordable = Math.floor(available / 1010)
+    assert.isBelow(affordable, 100)
+    const accepted = answers.filter(({ status }) => status === 201)
+    assert.strictEqual(accepted.length, affordable)
+    for (const answer of answers) if (answer.status !== 201) assertRefused(answer, "INSUFFICIENT_BALANCE")
+    assert.isAtLeast(lowest.value, 0)
+    assert.deepInclude(yield* keptOf(accountId), {
+      available: available - affordable * 1010,
+      payouts_in_transit: affordable * 1010
+    })
+    return accepted.map(({ body }) => body.id)
+  })
+
+layer(TestService.layer({ settings }), { excludeTestServices: true })(
+  "Two payouts can never spend the same cent",
+  (it) => {
+    const account = { payout_fee: { fixed: 10, basis_points: 0 } }
+
+    it.effect("PAY-1: 100 at once: exactly the affordable ones succeed", () =>
+      Effect.gen(function* () {
+        const { call } = yield* TestService
+        const { accountId, key } = yield* funded(37_777, account)
+        yield* assertOnlyTheAffordable([call], key, accountId, 37_777)
+        // What is left buys the largest payout that it can, and no cent more: 37777 - 37 * 1010 = 407
+        yield* paidCharge(key, 500)
+        assertRefused(yield* payOut(key, { amount: 898 }), "INSUFFICIENT_BALANCE")
+        yield* paidOut(key, { amount: 897, ...holding })
+        assert.strictEqual(yield* availableOf(key), 0)
+        yield* assertLedgerHolds
+      })
+    )
+
+    it.effect("one that is too large does not keep a smaller one behind it from being done", () =>
+      Effect.gen(function* () {
+        const { key } = yield* funded(5000)
+        const answers = yield* Effect.forEach(
+          [6000, 500, 7000, 500, 5001, 500],
+          (amount) => payOut(key, { amount, ...holding }),
+          { concurrency: "unbounded" }
+        )
+        assert.deepStrictEqual(
+          answers.map(({ status }) => status),
+          [400, 201, 400, 201, 400, 201]
+        )
+        assert.strictEqual(yield* availableOf(key), 3500)
+      })
+    )
+
+    it.effect("PAY-1: while charges are paid, returned and contested and payouts fail", () =>
+      Effect.gen(function* () {
+        const { operate } = yield* TestService
+        const { accountId, key } = yield* funded(20_000)
+        const charges = yield* Effect.forEach(Array.from({ length: 12 }), () => created(key, { amount: 1000 }), {
+          concurrency: 12
+        })
+        const simulate = (path: string, body?: Fields) =>
+          operate<{ id: string }>("POST", `/operator/v1/simulator${path}`, { body })
+        const lives = Effect.forEach(
+          charges,
+          ({ id }, index) =>
+            Effect.gen(function* () {
+              yield* simulate(`/charges/${id}/pay`)
+              if (index % 4 === 0) return
+              if (index % 4 === 1) {
+                yield* simulate(`/charges/${id}/return`, { as: "refunded" })
+                return
+              }
+              const { body } = yield* simulate(`/charges/${id}/infraction`, { reason: "x" })
+              yield* simulate(`/disputes/${body.id}/${index % 4 === 2 ? "win" : "lose"}`)
+            }),
+          { concurrency: "unbounded", discard: true }
+        )
+        const payouts = Effect.forEach(
+          Array.from({ length: 30 }, (_, index) => index),
+          (index) => payOut(key, { amount: 500, ...(index % 3 === 0 ? failing : index % 3 === 1 ? holding : {}) }),
+          { concurrency: "unbounded" }
+        )
+        const [, answers] = yield* Effect.all([lives, payouts], { concurrency: 2 })
+        for (const { body, status } of answers) {
+          assert.strictEqual(status, 201)
+          const wanted = { "fail@simulator.test": "failed", "ana@example.com": "completed" }[
+            String(body.recipient.pix_key)
+          ]
+          if (wanted === undefined) yield* handedOver(key, body.id)
+          else yield* payoutReaching(key, body.id, wanted)
+        }
+        // 3 kept and 3 won of 12 charges; 10 completed and 10 held of 30 payouts.
+        assert.deepStrictEqual(yield* keptOf(accountId), {
+          available: 20_000 + 6000 - 10_000,
+          pending: 0,
+          blocked: 0,
+          payouts_in_transit: 5000
+        })
+        yield* assertLedgerHolds
+      })
+    )
+  }
+)
+
+layer(Layer.empty, { excludeTestServices: true })("Two services on one database", (it) => {
+  it.effect("PAY-1, PAY-6: never spend the same cent, answer one key with one payout, and send each once", () =>
+    Effect.gen(function* () {
+      const databaseUrl = yield* createDatabase()
+      const dataDir = yield* temporaryFolder
+      const options = { databaseUrl, settings: { ...settings, dataDir } }
+      const [first, second] = yield* Effect.all([startService(options), startService(options)], { concurrency: 2 })
+      yield* Effect.gen(function* () {
+        const one = Context.get(first, TestService)
+        const two = Context.get(second, TestService)
+        const sql = yield* SqlClient
+        const { accountId, key } = yield* funded(55_555, { payout_fee: { fixed: 10, basis_points: 0 } })
+        const ids = yield* assertOnlyTheAffordable([one.call, two.call], key, accountId, 55_555)
+
+        // Both tell everything at once: each payout has one outcome, and its money goes one way.
+        const reports = yield* Effect.forEach(
+          ids.flatMap((id) => [
+            [one, id, "complete"] as const,
+            [two, id, "fail"] as const,
+            [two, id, "complete"] as const
+          ]),
+          ([service, id, how]) =>
+            service.operate("POST", `/operator/v1/simulator/payouts/${id}/${how}`, { body: { reason: "x" } }),
+          { concurrency: "unbounded" }
+        )
+        assert.strictEqual(reports.filter(({ status }) => status === 200).length, ids.length)
+        assert.strictEqual(reports.filter(({ status }) => status === 409).length, 2 * ids.length)
+        const failed = yield* sql`SELECT id FROM payouts WHERE status = 'failed'`
+        assert.deepInclude(yield* keptOf(accountId), {
+          available: 55_555 - (ids.length - failed.length) * 1010,
+          payouts_in_transit: 0
+        })
+
+        yield* paidCharge(key, 30_000)
+        const before = yield* availableOf(key)
+        const keys = Array.from({ length: 10 }, () => newKey())
+        const answers = yield* Effect.forEach(
+          Array.from({ length: 60 }, (_, index) => index),
+          (index) =>
+            [one, two][index % 2]!.call<{ id: string }>("POST", "/v1/payouts", {
+              key,
+              idempotencyKey: keys[index % 10]!,
+              body: somePayout
+            }),
+          { concurrency: "unbounded" }
+        )
+        assert.deepStrictEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
+        assert.strictEqual(new Set(answers.map(({ body }) => body.id)).size, 10)
+        assert.strictEqual(yield* availableOf(key), before - 5100)
+        yield* eventually(sql`SELECT id FROM payouts WHERE status = 'processing'`, ({ length }) => length === 0)
+        assert.deepStrictEqual(
+          yield* sql`SELECT resource_id FROM changes WHERE kind = 'payment.pix' AND 'completed' = ANY (actions)
+            GROUP BY resource_id HAVING count(*) > 1`,
+          []
+        )
+
+        // Two at a time, one at each: no batch is there to be tried again, the lock alone decides.
+        const bothAsk = (keyOfOne: string, keyOfTwo: string, fields: Fields) =>
+          Effect.forEach(
+            [
+              [one, keyOfOne],
+              [two, keyOfTwo]
+            ] as const,
+            ([service, idempotencyKey]) =>
+              service.call<{ id: string }>("POST", "/v1/payouts", {
+                key,
+                idempotencyKey,
+                body: { ...somePayout, ...holding, ...fields }
+              }),
+            { concurrency: 2 }
+          )
+        for (let round = 0; round < 25; round++) {
+          const same = newKey()
+          const [mine, yours] = yield* bothAsk(same, same, {})
+          assert.deepStrictEqual([mine!.status, yours!.status], [201, 201])
+          assert.strictEqual(mine!.body.id, yours!.body.id)
+          // Only one of two can have all that there is.
+          const rest = yield* availableOf(key)
+          const rivals = yield* bothAsk(newKey(), newKey(), { amount: rest - 10 })
+          assert.deepStrictEqual(rivals.map(({ status }) => status).toSorted(), [201, 400])
+          assert.strictEqual(yield* availableOf(key), 0)
+          yield* paidCharge(key, 5000)
+        }
+        yield* assertLedgerHolds
+      }).pipe(Effect.provide(first))
+    }).pipe(Effect.scoped)
+  )
+})
+
+/** A service of its own, beside others of this process; it stops with the scope. */
+const startService = (options: TestServiceOptions) =>
+  Effect.flatMap(Effect.scope, (scope) =>
+    Layer.buildWithMemoMap(TestService.layer(options), Layer.makeMemoMapUnsafe(), scope)
+  )

@@ -1,0 +1,121 @@
+/** The page for operators, the compose file and the image say what the program does. */
+import { assert, layer } from "@effect/vitest"
+import { parseRetryDelays, retryDelaysMs } from "@pix-payments/domain/RetryCurve"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { inspect } from "node:util"
+import { Settings } from "../../src/Settings.ts"
+import { created } from "../support/ChargeRequests.ts"
+import { closedPort, eventually, loopback, receiver } from "../support/Receiver.ts"
+import { TestService } from "../support/TestService.ts"
+
+const read = (path: string) => readFileSync(join(import.meta.dirname, "../../../..", path), "utf8")
+const page = read("docs/operations.md")
+
+/** Every name that `Settings` reads. */
+const settings = [...read("packages/server/src/Settings.ts").matchAll(/"([A-Z][A-Z0-9_]{3,})"/g)].map(
+  ([, name]) => name!
+)
+
+/** The field of `Settings` that each name is read into: `port: port("PORT")…`. */
+const fields = new Map(
+  [...read("packages/server/src/Settings.ts").matchAll(/^  (\w+): (?:(?!^  \w+: )[^])*?"([A-Z][A-Z0-9_]{3,})"/gm)].map(
+    ([, field, name]) => [name!, field!] as const
+  )
+)
+
+/** The rows of the table of settings: one setting each. */
+const settingRows = page
+  .slice(page.indexOf("| variable |"), page.indexOf("`npm start` is"))
+  .split("\n")
+  .flatMap((row) => {
+    const [, name, text] = /^\| `([A-Z0-9_]+)` \| (.*?) \|/.exec(row) ?? []
+    return name === undefined || text === undefined ? [] : [{ name, text }]
+  })
+
+/** As `WEBHOOK_RETRY_DELAYS` would be written. */
+const RETRY_CURVE = "1m,5m,15m,1h,3h,6h,12h"
+assert.deepStrictEqual(Result.getOrThrow(parseRetryDelays(RETRY_CURVE)), retryDelaysMs)
+
+/** How the table writes a default: `3000`, `` `info` ``, `empty`, or `unset: …` where the code has none. */
+const documented = (value: unknown): RegExp => {
+  if (Option.isOption(value)) return Option.isNone(value) ? /^unset(: |$)/ : documented(value.value)
+  if (Array.isArray(value) && value.length === 0) return /^empty/
+  const text = value === retryDelaysMs ? RETRY_CURVE : String(value)
+  return new RegExp(`^\`?${text.replace(/[.[\]]/g, "\\$&")}\`?( |$)`)
+}
+
+const defaultSettings = Layer.fresh(Settings.layer).pipe(
+  Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: {} })))
+)
+
+layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, webhookRetryDelaysMs: [] } }), {
+  excludeTestServices: true
+})("docs/operations.md", (it) => {
+  it.effect("lists every setting, and no other", () =>
+    Effect.sync(() => {
+      const listed = settingRows.map(({ name }) => name)
+      assert.strictEqual(new Set(listed).size, listed.length, "each once")
+      assert.sameMembers(listed, [...new Set(settings)])
+    })
+  )
+
+  it.effect("gives each setting's default as the code has it", () =>
+    Effect.gen(function* () {
+      const built = yield* Layer.build(defaultSettings)
+      const defaults = new Map<string, unknown>(Object.entries(Context.get(built, Settings)))
+      const read = [...fields].filter(([, name]) => defaults.has(name))
+      assert.sameMembers(
+        read.map(([, name]) => name),
+        [...defaults.keys()],
+        "every field of the settings is read by a name"
+      )
+      for (const { name, text } of settingRows) {
+        const value = defaults.get(fields.get(name) ?? "")
+        assert.match(text, documented(value), `${name} is ${inspect(value)} in the code`)
+      }
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("the compose file and the image set nothing that is not a setting", () =>
+    Effect.sync(() => {
+      const compose = read("compose.yaml")
+      const ours = compose.slice(compose.indexOf("  migrate:"), compose.indexOf("  balancer:"))
+      const set = [...ours.matchAll(/^ {6}([A-Z][A-Z0-9_]+): /gm)].map(([, name]) => name!)
+      const image = [...(/^ENV (.+)$/m.exec(read("Dockerfile"))?.[1] ?? "").matchAll(/([A-Z_]+)=/g)].map(
+        ([, name]) => name!
+      )
+      assert.isAbove(set.length, 5)
+      const ofNode = new Set(["NODE_ENV"])
+      for (const name of [...set, ...image].filter((each) => !ofNode.has(each))) assert.include(settings, name)
+      for (const needed of ["DATABASE_URL", "OPERATOR_TOKEN", "SECRETS_KEYS"]) assert.include(set, needed)
+    })
+  )
+
+  it.effect("tells what every metric of ours means, and of none that is not there", () =>
+    Effect.gen(function* () {
+      const { call, makeCaller, operate } = yield* TestService
+      const { key } = yield* makeCaller()
+      const good = yield* receiver()
+      yield* created(key, { webhook_url: good.url })
+      yield* created(key, { webhook_url: `http://127.0.0.1:${yield* closedPort}/` })
+      yield* call("GET", "/v1/charges")
+      const { text } = yield* eventually(operate("GET", "/metrics"), (answer) =>
+        ["delivered", "failed"].every((outcome) => answer.text.includes(`attempts_total{outcome="${outcome}"}`))
+      )
+      const served = [...text.matchAll(/^# TYPE (pix_payments_\w+) /gm)].map(([, name]) => name!)
+      const told = [...page.matchAll(/^\| `(pix_payments_\w+)/gm)].map(([, name]) => name!)
+      // It appears with its first loss.
+      assert.sameMembers(
+        told.filter((name) => name !== "pix_payments_request_log_dropped_total"),
+        served.filter((name) => name !== "pix_payments_request_log_dropped_total")
+      )
+    }).pipe(Effect.scoped)
+  )
+})

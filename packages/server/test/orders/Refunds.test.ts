@@ -1,0 +1,284 @@
+/** Money that goes back: of what it is taken, what covers it, and orders that a process did not finish. */
+import { assert, layer } from "@effect/vitest"
+import type { Charge } from "@pix-payments/domain/Charge"
+import { txidFromId } from "@pix-payments/domain/Txid"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { SqlClient } from "effect/sql/SqlClient"
+import { Acquirer, AcquirerRefused, AcquirerUnclear, type RefundOrder } from "../../src/acquirer/Acquirer.ts"
+import { AcquirerNotifications } from "../../src/notifications/AcquirerNotifications.ts"
+import { ChargeOrders } from "../../src/orders/ChargeOrders.ts"
+import { Charges } from "../../src/charges/Charges.ts"
+import { Releases } from "../../src/ledger/Releases.ts"
+import { Accounts } from "../../src/accounts/Accounts.ts"
+import { assertRefused } from "../support/ChargeRequests.ts"
+import {
+  assertLedgerHolds,
+  balanceOf,
+  entriesOf,
+  holding,
+  keptOf,
+  operated,
+  paidCharge,
+  paidOut,
+  simulated,
+  toldOf
+} from "../support/Money.ts"
+import { servicesLayer } from "../support/DomainServices.ts"
+import { TestService } from "../support/TestService.ts"
+
+const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0 }
+
+layer(TestService.layer({ settings }), { excludeTestServices: true })(
+  "Money returned during the release delay",
+  (it) => {
+    it.effect.each([
+      { what: "refunded by an operator", path: (id: string) => `/charges/${id}/refund`, body: undefined },
+      { what: "refunded", path: (id: string) => `/simulator/charges/${id}/refund`, body: undefined },
+      { what: "returned", path: (id: string) => `/simulator/charges/${id}/return`, body: { as: "charged_back" } }
+    ])(
+      "BAL-6: $what: taken from that charge's part of `pending`, and its release is reduced by as much",
+      ({ body, path }) =>
+        Effect.gen(function* () {
+          const { makeCaller } = yield* TestService
+          const sql = yield* SqlClient
+          const { accountId, key } = yield* makeCaller({ account: { release_delay: 60 } })
+          const { id } = yield* paidCharge(key, 1000)
+          const other = yield* paidCharge(key, 300)
+          yield* operated("POST", path(id), body)
+          assert.deepInclude(yield* balanceOf(key), { available: 0, pending: 300, total: 300 })
+          assert.match((yield* entriesOf(id)).join(), /acquirer>pending 1000,charge\.\w+ pending>acquirer 1000$/)
+          // What is left to release is the other charge's.
+          yield* sql`UPDATE releases SET due_at = now() WHERE charge_id IN ${sql.in([id, other.id])}`
+          yield* Effect.repeat(Effect.delay(balanceOf(key), "20 millis"), { until: ({ pending }) => pending === 0 })
+          assert.deepInclude(yield* keptOf(accountId), { available: 300, pending: 0, blocked: 0 })
+          yield* assertLedgerHolds
+        })
+    )
+
+    it.effect("BAL-6: blocked by a MED: from `pending` first; won, it is in `available`", () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { accountId, key } = yield* makeCaller({ account: { release_delay: 60 } })
+        const { id } = yield* paidCharge(key, 1000)
+        const dispute = yield* simulated<{ id: string }>(`/charges/${id}/infraction`, { reason: "x" }, 201)
+        assert.deepInclude(yield* keptOf(accountId), { available: 0, pending: 0, blocked: 1000 })
+        yield* simulated(`/disputes/${dispute.id}/win`)
+        assert.deepInclude(yield* keptOf(accountId), { available: 1000, pending: 0, blocked: 0 })
+        // A MED won that is lost later makes the charge `charged_back`.
+        yield* simulated(`/disputes/${dispute.id}/lose`)
+        assert.strictEqual((yield* operated<Charge>("GET", `/charges/${id}`)).status, "charged_back")
+        assert.deepInclude(yield* keptOf(accountId), { available: 0, pending: 0, blocked: 0 })
+        yield* assertLedgerHolds
+      })
+    )
+
+    it.effect(
+      "BAL-5, OPR-21: an operator's refund may not take `available` below zero: 400 INSUFFICIENT_BALANCE; what the acquirer orders may",
+      () =>
+        Effect.gen(function* () {
+          const { makeCaller, operate } = yield* TestService
+          const { accountId, key } = yield* makeCaller()
+          const { id } = yield* paidCharge(key, 1000)
+          yield* paidOut(key, { amount: 600, ...holding })
+          assertRefused(yield* operate("POST", `/operator/v1/charges/${id}/refund`), "INSUFFICIENT_BALANCE")
+          assert.deepInclude(yield* keptOf(accountId), { available: 400 })
+          assert.strictEqual((yield* operated<Charge>("GET", `/charges/${id}`)).status, "paid")
+          // Refused once is not refused for good.
+          yield* paidCharge(key, 600)
+          yield* operated("POST", `/charges/${id}/refund`)
+          assert.deepInclude(yield* keptOf(accountId), { available: 0 })
+          assertRefused(yield* operate("POST", `/operator/v1/charges/${id}/refund`), "INVALID_STATE")
+          yield* assertLedgerHolds
+        })
+    )
+  }
+)
+
+/** An acquirer whose refunds wait, and count. */
+const calls: Array<RefundOrder> = []
+let answer: Effect.Effect<void, AcquirerRefused | AcquirerUnclear> = Effect.void
+const counting = Layer.effect(
+  Acquirer,
+  Effect.map(Acquirer, (simulated) =>
+    Acquirer.of({
+      ...simulated,
+      refund: (order) =>
+        Effect.suspend(() => {
+          calls.push(order)
+          return answer
+        })
+    })
+  )
+)
+
+const charged = (releaseDelay: number) =>
+  Effect.gen(function* () {
+    const accounts = yield* Accounts
+    const charges = yield* Charges
+    const reports = yield* AcquirerNotifications
+    const account = yield* accounts.create({
+      name: "Loja",
+      legal_name: "Loja Ltda",
+      phone: "+5511999998888",
+      document: "11222333000181",
+      document_type: "cnpj",
+      release_delay: releaseDelay
+    })
+    const { id: applicationId } = yield* accounts.createApplication(account.id, "Loja")
+    const { charge } = yield* charges.createForCheckout({ id: applicationId, accountId: account.id }, undefined, {
+      amount: 1000 as never,
+      customer: { name: "Ana", email: "ana@example.com", document: "52998224725" }
+    })
+    assert.strictEqual(yield* reports.receive({ _tag: "charge.paid", txid: txidFromId(charge.id) }), "applied")
+    return { id: charge.id, accountId: account.id }
+  })
+
+layer(servicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databaseConnections: 8 }, counting), {
+  excludeTestServices: true
+})("Orders to the acquirer", (it) => {
+  const statusOf = (id: string) => Charges.use(({ find }) => Effect.map(find(id), ({ status }) => status))
+  const refund = (id: string) => ChargeOrders.use((orders) => Effect.exit(orders.refund(id)))
+
+  it.effect("CHG-26, OPR-20: two refunds at once call the acquirer once; meanwhile the money cannot be spent", () =>
+    Effect.gen(function* () {
+      const gate = yield* Deferred.make<void>()
+      calls.length = 0
+      answer = Deferred.await(gate)
+      const { accountId, id } = yield* charged(0)
+      const [first, second] = yield* Effect.all(
+        [
+          refund(id),
+          Effect.gen(function* () {
+            yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => calls.length > 0 })
+            const refused = yield* refund(id)
+            assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 0 })
+            assert.strictEqual(yield* statusOf(id), "paid")
+            yield* Deferred.succeed(gate, undefined)
+            return refused
+          })
+        ],
+        { concurrency: 2 }
+      )
+      assert.deepStrictEqual([first._tag, second._tag, calls.length], ["Success", "Failure", 1])
+      // Not by the index that is the last barrier.
+      assert.strictEqual(Option.getOrUndefined(Exit.findErrorOption(second))?._tag, "InvalidStateError")
+      assert.strictEqual(yield* statusOf(id), "refunded")
+      assert.strictEqual((yield* toldOf(id)).at(-1), "charge.pix.refunded refunded")
+    })
+  )
+
+  it.effect.each([{ releaseDelay: 0 }, { releaseDelay: 60 }])(
+    "CHG-26, OPR-21: a refund that the acquirer refuses gives the money back where it was (release delay $releaseDelay)",
+    ({ releaseDelay }) =>
+      Effect.gen(function* () {
+        answer = Effect.fail(new AcquirerRefused({ reason: "no" }))
+        const { accountId, id } = yield* charged(releaseDelay)
+        const sql = yield* SqlClient
+        assert.strictEqual((yield* refund(id))._tag, "Failure")
+        assert.strictEqual(yield* statusOf(id), "paid")
+        assert.deepInclude(
+          yield* keptOf(accountId),
+          releaseDelay === 0 ? { available: 1000, pending: 0 } : { available: 0, pending: 1000 }
+        )
+        yield* sql`UPDATE releases SET due_at = now() WHERE charge_id = ${id}::uuid`
+        yield* Releases.use(({ releaseDue }) => releaseDue)
+        assert.deepInclude(yield* keptOf(accountId), { available: 1000, pending: 0 })
+      })
+  )
+
+  it.effect(
+    "CHG-26: an order whose process died between the acquirer's yes and its commit is found and finished, under its id",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        calls.length = 0
+        answer = Effect.fail(new AcquirerUnclear({ reason: "killed here" }))
+        const { accountId, id } = yield* charged(0)
+        assert.strictEqual((yield* refund(id))._tag, "Failure")
+        assert.strictEqual(yield* statusOf(id), "paid")
+        // The lease runs out.
+        answer = Effect.void
+        yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE charge_id = ${id}::uuid`
+        const finished = yield* Effect.all(
+          [ChargeOrders.use((orders) => orders.finishDue), ChargeOrders.use((orders) => orders.finishDue)],
+          { concurrency: 2 }
+        )
+        assert.deepStrictEqual(finished.toSorted(), [0, 1])
+        assert.deepStrictEqual(new Set(calls.map((call) => call.id)).size, 1)
+        assert.strictEqual(yield* statusOf(id), "refunded")
+        // The acquirer's own report of it is a copy.
+        const report = { _tag: "charge.refunded", txid: txidFromId(id), externalId: calls[0]!.id } as const
+        assert.strictEqual(yield* AcquirerNotifications.use(({ receive }) => receive(report)), "ignored")
+        assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 0 })
+      })
+  )
+
+  it.effect("what is taken to be asked for is asked for at once, so that its lease does not run out before", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      answer = Effect.fail(new AcquirerUnclear({ reason: "no answer" }))
+      for (let n = 0; n < 12; n++) yield* refund((yield* charged(0)).id)
+      yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE state = 'ordered'`
+      const gate = yield* Deferred.make<void>()
+      answer = Deferred.await(gate)
+      calls.length = 0
+      const round = yield* Effect.forkChild(ChargeOrders.use((orders) => orders.finishDue))
+      yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => calls.length >= 8 })
+      const taken = yield* sql`SELECT 1 FROM acquirer_orders WHERE state = 'ordered' AND due_at > now()`
+      assert.strictEqual(taken.length, calls.length)
+      yield* Deferred.succeed(gate, undefined)
+      yield* Fiber.join(round)
+      yield* Effect.repeat(
+        ChargeOrders.use((orders) => orders.finishDue),
+        { until: (count) => count === 0 }
+      )
+      assert.strictEqual(new Set(calls.map((call) => call.id)).size, 12)
+    })
+  )
+
+  it.effect("its report may come first, and a MED meanwhile: the money goes back once", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      answer = Effect.fail(new AcquirerUnclear({ reason: "no answer" }))
+      const { receive } = yield* AcquirerNotifications
+      const { accountId, id } = yield* charged(60)
+      const txid = txidFromId(id)
+      yield* refund(id)
+      assert.strictEqual(yield* receive({ _tag: "med.opened", txid, externalId: id, reason: "x" }), "applied")
+      assert.deepInclude(yield* keptOf(accountId), { available: 0, pending: 0, blocked: 0 })
+      assert.strictEqual(yield* receive({ _tag: "charge.refunded", txid, externalId: calls.at(-1)!.id }), "applied")
+      yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE charge_id = ${id}::uuid AND state = 'ordered'`
+      assert.strictEqual(yield* ChargeOrders.use((orders) => orders.finishDue), 0)
+      assert.deepInclude(yield* keptOf(accountId), { available: 0, pending: 0, blocked: 0 })
+      const disputes = yield* sql<{ status: string }>`SELECT status FROM disputes WHERE charge_id = ${id}::uuid`
+      assert.deepStrictEqual(disputes, [{ status: "lost" }])
+    })
+  )
+
+  it.effect.each([{ ends: "done" }, { ends: "refused" }])(
+    "a MED that a process of the release before opens meanwhile takes nothing twice (the refund is $ends)",
+    ({ ends }) =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        answer = Effect.fail(new AcquirerUnclear({ reason: "no answer" }))
+        const { accountId, id } = yield* charged(0)
+        yield* refund(id)
+        yield* sql`UPDATE charges SET status = 'infraction', sequence = sequence + 1 WHERE id = ${id}::uuid`
+        yield* sql`INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+          VALUES (uuidv7(), ${accountId}::uuid, 'available', 'blocked', 1000, ${id}::uuid, 'charge.infraction', now())`
+        yield* sql`UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'blocked' THEN 1000 ELSE -1000 END
+          WHERE owner_id = ${accountId}::uuid AND kind IN ('available', 'blocked')`
+        assert.deepInclude(yield* keptOf(accountId), { available: -1000, blocked: 1000 })
+        answer = ends === "done" ? Effect.void : Effect.fail(new AcquirerRefused({ reason: "no" }))
+        yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE charge_id = ${id}::uuid`
+        assert.strictEqual(yield* ChargeOrders.use((orders) => orders.finishDue), 1)
+        assert.strictEqual(yield* statusOf(id), ends === "done" ? "refunded" : "infraction")
+        assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: ends === "done" ? 0 : 1000 })
+      })
+  )
+})

@@ -1,0 +1,44 @@
+/** The steps that make the schema can be told apart, none is left out, and processes wait for each other's. */
+import * as PgClient from "@effect/sql-pg/PgClient"
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { readdir } from "node:fs/promises"
+import { join } from "node:path"
+import * as Migrations from "../../src/sql/Migrations.ts"
+import { createDatabase } from "../support/Postgres.ts"
+
+describe("Migrations", () => {
+  it("have ids without a gap, and are all there", async () => {
+    const names = Object.keys(Migrations.migrations)
+    assert.deepStrictEqual(
+      names.map((name) => Number(/^(\d{4})_[a-z_]+$/.exec(name)?.[1])),
+      names.map((_, index) => index + 1)
+    )
+    const files = await readdir(join(import.meta.dirname, "../../src/sql/migrations"))
+    assert.deepStrictEqual(
+      files.toSorted(),
+      names.map((name) => `${name}.ts`)
+    )
+  })
+
+  it.live("are made once, by as many processes as start at the same moment", () =>
+    Effect.gen(function* () {
+      const url = yield* createDatabase()
+      const clients = yield* Effect.forEach(Array.from({ length: 8 }), () =>
+        Layer.build(Layer.fresh(PgClient.layer({ url, maxConnections: 2, startupParameters: { lock_timeout: "1ms" } })))
+      )
+      const sqls = clients.map((context) => Context.get(context, SqlClient))
+      // Connected all, so that nothing but the lock keeps them apart.
+      yield* Effect.forEach(sqls, (sql) => sql`SELECT 1`, { concurrency: 8 })
+      const applied = yield* Effect.forEach(sqls, (sql) => Effect.provideService(Migrations.run, SqlClient, sql), {
+        concurrency: 8
+      })
+      const all = Object.keys(Migrations.migrations).length
+      assert.deepStrictEqual(applied.map(({ length }) => length).toSorted(), [0, 0, 0, 0, 0, 0, 0, all])
+      for (const sql of sqls) assert.isTrue(yield* Effect.provideService(Migrations.areApplied, SqlClient, sql))
+    }).pipe(Effect.scoped)
+  )
+})

@@ -1,0 +1,294 @@
+/**
+ * What lists and queues cost: which indexes their statements use, whatever the statistics say (an empty table, one
+ * account, three, a thousand), and how much they read of a million rows that are in the way.
+ *
+ * The indexes of each list and combination of filters are in `fixtures/plans.json`; `WRITE_PLANS=1` writes it.
+ */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { randomUUID } from "node:crypto"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { fillQueues, queueTables } from "../support/Backlogs.ts"
+import {
+  combinationsOf,
+  filtersOf,
+  isScope,
+  type ListAsked,
+  listsFor,
+  type Query,
+  type TenantAsked
+} from "../support/Lists.ts"
+import { loading, loadRows, withoutAutovacuum } from "../support/Million.ts"
+import { makeExplainer, makeRecorder, type Sent, type Work } from "../support/Plans.ts"
+import { asService } from "../support/Postgres.ts"
+import { eventually } from "../support/Receiver.ts"
+import { type TestCaller, TestService } from "../support/TestService.ts"
+
+/** A statement of a list, and not what goes before it, such as finding the caller. */
+const isOfList = ({ text }: Sent) => /\.id DESC LIMIT \$\d+::integer$|named AS MATERIALIZED/.test(text)
+
+const fixture = join(import.meta.dirname, "../fixtures/plans.json")
+const isWriting = process.env["WRITE_PLANS"] === "1"
+/** The indexes that the statements of each list may use. */
+const allowed: Record<string, ReadonlyArray<string>> = isWriting ? {} : JSON.parse(readFileSync(fixture, "utf8"))
+
+const sorted = (names: ReadonlyArray<string>) => [...new Set(names)].toSorted()
+
+const ALL = 9
+
+const NIL = "00000000-0000-0000-0000-000000000000"
+
+/** What goes on by itself, by words that its statement alone has. */
+const queues: Readonly<Record<string, RegExp>> = {
+  "charges to recover": /FROM charge_recoveries WHERE due_at <= now/,
+  "payouts to hand over": /WITH RECURSIVE\s+longest_due AS/,
+  "parked payouts": /WITH RECURSIVE\s+waiting\(account_id\) AS/,
+  "accounts with releases that are due": /WITH RECURSIVE\s+waiting AS \([^]*FROM releases/,
+  "simulated reports that are due": /UPDATE simulator_reports SET due_at/,
+  "orders to the acquirer": /UPDATE acquirer_orders SET attempts/,
+  "deferred reports": /UPDATE deferred_reports SET due_at/,
+  "changes to fan out": /WITH RECURSIVE\s+walk AS/,
+  "first attempts, as they fall due": /WITH\s+seen AS[^]*attempts_made = 0/,
+  "retries, as they fall due": /WITH\s+seen AS[^]*attempts_made > 0/,
+  "first attempts, by account": /WITH RECURSIVE\s+tenants[^]*attempts_made = 0 AND account_id/,
+  "retries, by account": /WITH RECURSIVE\s+tenants[^]*attempts_made > 0 AND account_id/,
+  "parked deliveries": /WITH RECURSIVE\s+holding/,
+  "failed deliveries of an endpoint, sent again": /endpoint_id, f.id\) >=/,
+  "failed deliveries of a resource, sent again": /resource_id, f.id\) >=/
+}
+
+const recorder = makeRecorder()
+
+layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServices: true, timeout: 60_000 })(
+  "Lists and queues",
+  (it) => {
+    const explainer = Effect.flatMap(TestService, ({ databaseUrl }) =>
+      makeExplainer(asService(databaseUrl), recorder.settings())
+    )
+
+    const tenantOf = ({ accountId, applicationId, key, keyId }: TestCaller): TenantAsked => ({
+      accountId,
+      applicationId,
+      key,
+      keyId,
+      endpointId: randomUUID(),
+      some: { charge: randomUUID(), endToEndId: "none", instant: "2020-01-01T00:00:00Z" }
+    })
+
+    /** A tenant with what it has by now: of its charges, one that was paid. */
+    const withRows = Effect.fnUntraced(function* (tenant: TenantAsked) {
+      const sql = yield* SqlClient
+      const [charge] = yield* sql<{ id: string; end_to_end_id: string }>`
+        SELECT id, end_to_end_id FROM charges WHERE account_id = ${tenant.accountId}::uuid AND status = 'paid' LIMIT 1`
+      const some = { ...tenant.some, charge: charge!.id, endToEndId: charge!.end_to_end_id }
+      return { ...tenant, some }
+    })
+
+    /** The twentieth of a list, filters aside. */
+    const cursorOf = Effect.fnUntraced(function* (list: ListAsked, query: Query) {
+      const sql = yield* SqlClient
+      const asked = Object.entries(query).filter(([name]) => isScope(list, name))
+      const scope = [...list.scope, ...asked.map(([name, value]) => list.means(name, value))]
+      const [row] = yield* sql.unsafe<{ id: string }>(
+        `SELECT id FROM ${list.table} WHERE ${["true", ...scope].join(" AND ")} ORDER BY id DESC OFFSET 20 LIMIT 1`
+      )
+      return row
+    })
+
+    /** Asks each list for everything that it can be asked for, and says what PostgreSQL did for it. */
+    const askAll = Effect.fnUntraced(function* (tenant: TenantAsked, mostFilters: number) {
+      const { call, operate } = yield* TestService
+      const { explain } = yield* explainer
+      const done = new Map<string, Work>()
+      for (const list of listsFor(tenant)) {
+        for (const query of combinationsOf(list).filter((one) => filtersOf(one).length <= mostFilters)) {
+          const cursor = filtersOf(query).length > 1 ? undefined : yield* cursorOf(list, query)
+          // A cursor is the other end of the same walk.
+          for (const from of cursor === undefined ? [{}] : [{}, { starting_after: cursor.id }]) {
+            const asked = `${list.path}?${new URLSearchParams({ ...query, ...from })}`
+            recorder.take()
+            const answer = list.isPublic ? yield* call("GET", asked, { key: tenant.key }) : yield* operate("GET", asked)
+            assert.strictEqual(answer.status, 200, `${asked}: ${answer.text}`)
+            const sent = recorder.take().filter(isOfList)
+            assert.isAbove(sent.length, 0, `${asked} reads no list`)
+            const works = yield* Effect.forEach(sent, explain)
+            done.set(nameOf(list.template, { ...query, ...from }), works.reduce(together))
+          }
+        }
+      }
+      return done
+    })
+
+    const together = (one: Work, other: Work): Work => ({
+      indexes: sorted([...one.indexes, ...other.indexes]),
+      withReportPlanner: [...one.withReportPlanner, ...other.withReportPlanner],
+      rows: one.rows + other.rows,
+      pages: one.pages + other.pages
+    })
+
+    /** Values that make no difference to the plan are left out. */
+    const nameOf = (template: string, query: Query): string =>
+      `${template}?${Object.entries(query)
+        .filter(([name]) => !name.startsWith("created_"))
+        .map(([name, value]) => (/status|method|origin/.test(name) ? `${name}=${value}` : name))
+        .join("&")}`
+
+    const assertPlans = (title: string, done: ReadonlyMap<string, Work>, accounts: number) => {
+      if (isWriting) {
+        for (const [name, { indexes }] of done) allowed[name] = sorted([...(allowed[name] ?? []), ...indexes])
+        writeFileSync(fixture, `${JSON.stringify(allowed, undefined, 2)}\n`)
+      }
+      const others = [...done].flatMap(([name, { indexes }]) => {
+        const found = indexes.filter((index) => !(allowed[name] ?? []).includes(index))
+        return found.length === 0 ? [] : [[name, found]]
+      })
+      assert.deepStrictEqual(others, [], title)
+      // The notes are of what waits for the acquirer's answer at this moment, and all of them are asked for.
+      const whole = [...done].filter(([, work]) =>
+        work.withReportPlanner.some((table) => table !== "charge_recoveries")
+      )
+      assert.deepStrictEqual(whole, [], title)
+      const dear = [...done].filter(([name, { pages, rows }]) => {
+        const most = isOfAllAccounts(name) ? 5000 + 30 * accounts : 1000
+        return pages > most || rows > most
+      })
+      assert.deepStrictEqual(dear, [], title)
+    }
+
+    /** Every queue is looked at by the service itself; only sending again is asked for. */
+    const statementsOfQueues = Effect.fnUntraced(function* (tenant: TenantAsked) {
+      const { operate } = yield* TestService
+      // Of a time to come, so that nothing is sent; what is explained is of all times.
+      const since = "2100-01-01T00:00:00Z"
+      for (const of of [{ endpoint_id: tenant.endpointId }, { resource_id: tenant.some.charge }]) {
+        const { status, text } = yield* operate("POST", "/operator/v1/deliveries/resend", { body: { ...of, since } })
+        assert.strictEqual(status, 202, text)
+      }
+      return yield* Effect.forEach(Object.entries(queues), ([name, words]) =>
+        Effect.map(
+          eventually(
+            Effect.sync(() => ({ name, sent: [...recorder.seen.values()].find(({ text }) => words.test(text)) })),
+            ({ sent }) => sent !== undefined
+          ),
+          ({ sent }) => {
+            const { parameters, text } = sent!
+            const isResend = name.endsWith("sent again")
+            return { name, text, parameters: isResend ? [...parameters.slice(0, 2), 0, NIL] : parameters }
+          }
+        )
+      )
+    })
+
+    /** What is long done, or not due, is not looked through. */
+    const assertQueues = Effect.fnUntraced(function* (tenant: TenantAsked) {
+      const { explain } = yield* explainer
+      for (const sent of yield* statementsOfQueues(tenant)) {
+        const work = yield* explain(sent)
+        // Of each of the thousand accounts for which something waits, the next time.
+        const most = /by account|accounts/.test(sent.name) ? 30_000 : 300
+        assert.isBelow(Math.max(work.pages, work.rows), most, `${sent.name}: ${JSON.stringify(work)}`)
+      }
+    })
+
+    /** Nor is what else is due: a round takes its number, and what others wait for costs it nothing. */
+    const assertBacklogs = Effect.fnUntraced(function* (accounts: ReadonlyArray<string>, tenant: TenantAsked) {
+      const { databaseUrl } = yield* TestService
+      const { explainAmid } = yield* makeExplainer(databaseUrl, recorder.settings())
+      const statements = yield* statementsOfQueues(tenant)
+      const works = yield* explainAmid((sql) => fillQueues(sql, accounts), queueTables, statements)
+      const dear = works.flatMap((work, index) => {
+        const { name } = statements[index]!
+        return work.rows > 15_000 ? [{ name, ...work }] : []
+      })
+      assert.deepStrictEqual(dear, [], `${accounts.length} accounts`)
+    })
+
+    const isOfAllAccounts = (name: string) =>
+      name.startsWith("/operator/") && !/account_id|endpoint_id|key_id|resource_id|charge_id|end_to_end_id/.test(name)
+
+    it.effect(
+      "queues read what a round takes, however much is due, of whomever",
+      () =>
+        Effect.gen(function* () {
+          const { makeCaller } = yield* TestService
+          const tenants = [yield* makeCaller(), yield* makeCaller(), yield* makeCaller()].map(tenantOf)
+          const ids = tenants.map(({ accountId }) => accountId)
+          for (const accounts of [ids.slice(0, 1), ids]) yield* assertBacklogs(accounts, tenants[0]!)
+          // Without the pages of what was undone.
+          const sql = yield* SqlClient
+          yield* sql.unsafe(`TRUNCATE ${queueTables.join(", ")}`)
+        }),
+      120_000
+    )
+
+    it.effect(
+      "a claim walks the index of due times, however much more is due than when it was planned",
+      () =>
+        Effect.gen(function* () {
+          const { databaseUrl, makeCaller } = yield* TestService
+          const tenant = tenantOf(yield* makeCaller())
+          const { explainAmid } = yield* makeExplainer(databaseUrl, recorder.settings())
+          const claims = (yield* statementsOfQueues(tenant)).filter(({ name }) => name.endsWith("as they fall due"))
+          assert.lengthOf(claims, 2)
+          const deliveries = (count: number, due: string) => (sql: SqlClient) =>
+            sql.unsafe(
+              `INSERT INTO deliveries (id, change_id, event, resource_id, account_id, url, destination, destination_hash,
+                status, attempts_made, due_at, created_at)
+              SELECT uuidv7(), uuidv7(), 'charge.pix.paid', uuidv7(), $1::uuid, 'https://example.com/', 'https://example.com',
+                md5((n % 5)::text)::uuid, 'scheduled', n % 2, ${due}, now() FROM generate_series(1, ${count}) n`,
+              [tenant.accountId]
+            )
+          const works = yield* explainAmid(
+            (sql) =>
+              Effect.andThen(
+                deliveries(10_000, "now() + interval '1 day'")(sql),
+                deliveries(1000, "now() - n * interval '1 millisecond'")(sql)
+              ),
+            ["deliveries"],
+            // From the beginning of all times on.
+            claims.map(({ parameters, text }) => ({ text, parameters: parameters.with(5, "-infinity") })),
+            deliveries(20_000, "now() - n * interval '1 millisecond'")
+          )
+          assert.deepStrictEqual(
+            works.filter(({ rows }) => !(rows < 3000)),
+            []
+          )
+        }),
+      120_000
+    )
+
+    it.effect(
+      "each list uses its index, whatever the statistics say, and reads no more than its page",
+      () =>
+        Effect.gen(function* () {
+          const { makeCaller } = yield* TestService
+          yield* withoutAutovacuum
+          const big = tenantOf(yield* makeCaller())
+          assertPlans("empty tables", yield* askAll(big, ALL), 1)
+
+          yield* loading(loadRows([big], 1, "1 hour"), true)
+          assertPlans("one account", yield* askAll(yield* withRows(big), ALL), 1)
+
+          const small = tenantOf(yield* makeCaller())
+          const third = tenantOf(yield* makeCaller())
+          yield* loading(loadRows([small, third], 0.005, "31 days"), false)
+          assertPlans("three accounts, a small one", yield* askAll(yield* withRows(small), 1), 3)
+
+          const others = Array.from({ length: 997 }, () => ({
+            accountId: randomUUID(),
+            applicationId: randomUUID(),
+            keyId: randomUUID(),
+            endpointId: randomUUID()
+          }))
+          yield* loading(loadRows(others, 0, "1 hour"), false)
+          assertPlans("a thousand accounts, the large one", yield* askAll(yield* withRows(big), 1), 1000)
+          assertPlans("a thousand accounts, a small one", yield* askAll(yield* withRows(small), 2), 1000)
+          yield* assertQueues(yield* withRows(big))
+        }),
+      300_000
+    )
+  }
+)

@@ -1,0 +1,516 @@
+/** What a receiver gets, when it gets it again, and what is kept of every attempt. */
+import type { Charge } from "@pix-payments/domain/Charge"
+import { parseNetworks } from "@pix-payments/domain/PublicUrl"
+import { verify } from "@pix-payments/domain/Signature"
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import { SqlClient } from "effect/sql/SqlClient"
+import { closedPort, eventually, loopback, peer, type Received, receiver } from "../support/Receiver.ts"
+import { create, type DeliveryDetail, settled } from "../support/ChargeDeliveries.ts"
+import { type Fields, TestService } from "../support/TestService.ts"
+import { fannedOut } from "../support/Webhooks.ts"
+
+const settings = {
+  webhookAllowedNetworks: loopback,
+  webhookTimeoutMs: 1000,
+  webhookRetryDelaysMs: [20, 20, 20, 20, 20, 20, 20]
+}
+
+layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliveries", (it) => {
+  it.effect("CHG-2, DLV-1, EVT-4, EVT-5: tells of a charge that it was created and emitted, in two deliveries", () =>
+    Effect.gen(function* () {
+      const { call, makeCaller } = yield* TestService
+      const { key } = yield* makeCaller()
+      const { received, url } = yield* receiver()
+      const created = yield* create({ key, webhook_url: `${url}/hooks?shop=1#top`, reference: "pedido-1" })
+      assert.strictEqual(created.status, 201)
+      yield* eventually(
+        Effect.sync(() => received),
+        ({ length }) => length >= 2
+      )
+      const { body: charge, text } = yield* call<Charge>("GET", `/v1/charges/${created.body.id}`, { key })
+
+      assert.deepStrictEqual(received.map(({ body }) => body.event).toSorted(), [
+        "charge.pix.created",
+        "charge.pix.emitted"
+      ])
+      assert.strictEqual(new Set(received.map(({ body }) => body.id)).size, 2)
+      for (const delivery of received) {
+        const [, , action] = delivery.body.event.split(".")
+        assert.strictEqual(delivery.method, "POST")
+        assert.strictEqual(delivery.path, "/hooks?shop=1")
+        assert.deepStrictEqual(delivery.headers, {
+          host: new URL(url).host,
+          connection: "keep-alive",
+          "content-type": "application/json",
+          "content-length": String(delivery.bytes.length),
+          "user-agent": "pix-payments-webhooks/1",
+          "x-webhook-event": delivery.body.event,
+          "x-webhook-resource": "charge",
+          "x-webhook-method": "pix",
+          "x-webhook-delivery": delivery.body.id
+        })
+        assert.includeMembers(
+          [...delivery.names],
+          ["X-Webhook-Event", "X-Webhook-Resource", "X-Webhook-Method", "X-Webhook-Delivery"]
+        )
+        assert.match(delivery.body.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+        assert.match(delivery.body.created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+        assert.deepStrictEqual<unknown>(delivery.body, {
+          id: delivery.body.id,
+          object: "event",
+          event: `charge.pix.${action}`,
+          resource: "charge",
+          method: "pix",
+          action,
+          created_at: delivery.body.created_at,
+          sequence: charge.sequence,
+          data: charge
+        })
+        assert.include(delivery.bytes.toString(), `"data":${text}`)
+        assert.strictEqual(delivery.body.data.status, "pending")
+        assert.strictEqual(delivery.body.data.reference, "pedido-1")
+      }
+    })
+  )
+
+  it.effect("SIG-1, SIG-2: signs the raw body with the charge's secret, and nothing without one", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { key } = yield* makeCaller()
+      const { received, url } = yield* receiver()
+      const secret = "segredo é 🔑"
+      const reference = 'acentuação, 🍞 e "aspas"'
+      yield* create({ key, webhook_url: `${url}/signed`, webhook_secret: secret, reference })
+      yield* create({ key, webhook_url: `${url}/empty`, webhook_secret: "" })
+      yield* create({ key, webhook_url: `${url}/null`, webhook_secret: null })
+      yield* create({ key, webhook_url: `${url}/none` })
+      yield* eventually(
+        Effect.sync(() => received),
+        ({ length }) => length >= 8
+      )
+
+      for (const { body, bytes, headers, names, path } of received) {
+        if (path !== "/signed") {
+          assert.notProperty(headers, "x-webhook-signature", path)
+          continue
+        }
+        assert.include(names, "X-Webhook-Signature")
+        const header = String(headers["x-webhook-signature"])
+        assert.match(header, /^sha256=[0-9a-f]{64}$/)
+        assert.strictEqual(body.data.reference, reference)
+        assert.deepStrictEqual(yield* verified(bytes, header, secret), { _tag: "Valid" })
+        const changed = Buffer.from(bytes.toString().replace("pending", "paid"))
+        assert.deepStrictEqual(yield* verified(changed, header, secret), { _tag: "Refused", reason: "mismatch" })
+        assert.deepStrictEqual(yield* verified(bytes, header, "another"), { _tag: "Refused", reason: "mismatch" })
+      }
+      assert.strictEqual(received.filter(({ path }) => path === "/signed").length, 2)
+    })
+  )
+
+  it.effect("DLV-2: takes any 2xx for a success, and tells it once", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { key } = yield* makeCaller()
+      const { received, url } = yield* receiver(({ path }, response) => {
+        response.statusCode = Number(path.slice(1))
+        response.end(response.statusCode === 204 ? undefined : "thanks")
+      })
+      for (const status of [200, 201, 202, 204, 206, 299]) {
+        const { body: charge } = yield* create({ key, webhook_url: `${url}/${status}` })
+        for (const delivery of yield* settled(charge.id, 2)) {
+          assert.strictEqual(delivery.status, "delivered")
+          assert.isNull(delivery.next_attempt_at)
+          assert.deepStrictEqual(outcomesOf(delivery), [
+            { status_code: status, error: null, response_body: status === 204 ? "" : "thanks" }
+          ])
+        }
+      }
+      assert.strictEqual(received.length, 12)
+    })
+  )
+
+  it.effect(
+    "DLV-2, DLV-3, DLV-4: makes eight attempts with the same bytes when a receiver fails, whatever way, and then gives up",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { key } = yield* makeCaller()
+        const elsewhere = yield* receiver()
+        const answering = yield* receiver(({ path }, response) => {
+          response.statusCode = Number(path.slice(1))
+          response.setHeader("location", `${elsewhere.url}/followed`)
+          response.end("no")
+        })
+        const silent = yield* receiver(() => {})
+        const dripping = yield* receiver((_, response) => {
+          response.writeHead(200)
+          const timer = setInterval(() => response.write("."), 50)
+          response.on("close", () => clearInterval(timer))
+        })
+        const cut = yield* receiver((_, response) => {
+          response.writeHead(200, { "content-length": "100" })
+          response.write("half", () => response.destroy())
+        })
+        const resetting = yield* peer((socket) => socket.resetAndDestroy())
+        const closing = yield* peer((socket) => socket.end())
+        const garbage = yield* peer((socket) => socket.end("220 mail.example ESMTP\r\n"))
+        const otherGarbage = yield* peer((socket) => socket.end("HTTP/9.9 abc\r\n\r\n"))
+        const dripsHeaders = yield* peer((socket) => {
+          socket.write("HTTP/1.1 200 OK\r\n")
+          const timer = setInterval(() => socket.write("x: y\r\n"), 50)
+          socket.on("close", () => clearInterval(timer))
+        })
+        const hugeHeaders = yield* peer((socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${"y".repeat(40_000)}\r\n\r\n`))
+        // Never an answer: `ReceiverClient.test.ts` has those without end.
+        const informing = yield* peer((socket) => socket.write("HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1500)))
+        const upgrading = yield* peer((socket) =>
+          socket.end("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n")
+        )
+        const refusing = `http://127.0.0.1:${yield* closedPort}/`
+
+        const answered = (status: number) => ({
+          status_code: status,
+          error: status === 410 ? "410 Gone" : `status ${status}`,
+          response_body: "no"
+        })
+        const broken = (error: string) => ({ status_code: null, error, response_body: null })
+        const cases: ReadonlyArray<readonly [string, object]> = [
+          ...[301, 302, 303, 307, 308, 400, 401, 404, 410, 429, 500, 503].map(
+            (status) => [`${answering.url}/${status}`, answered(status)] as const
+          ),
+          [`${answering.url}/304`, { ...answered(304), response_body: "" }],
+          [silent.url, broken("timeout")],
+          [dripping.url, broken("timeout")],
+          [dripsHeaders.url, broken("timeout")],
+          [cut.url, broken("connection closed")],
+          [resetting.url, broken("connection reset")],
+          [closing.url, broken("connection closed")],
+          [refusing, broken("connection refused")],
+          [garbage.url, broken("not HTTP")],
+          [otherGarbage.url, broken("not HTTP")],
+          [hugeHeaders.url, broken("headers too large")],
+          [informing.url, broken("answer too large")],
+          [upgrading.url, broken("connection closed")],
+          ["http://nobody.invalid/", broken("name does not resolve")]
+        ]
+        const charges = yield* Effect.forEach(
+          cases,
+          ([webhook_url, expected]) =>
+            Effect.map(create({ key, webhook_url }), ({ body }) => ({ id: body.id, webhook_url, expected })),
+          { concurrency: 10 }
+        )
+        for (const { expected, id, webhook_url } of charges) {
+          for (const delivery of yield* settled(id, 2)) {
+            assert.strictEqual(delivery.status, "failed", webhook_url)
+            assert.strictEqual(delivery.attempts_made, 8, webhook_url)
+            assert.isNull(delivery.next_attempt_at)
+            assert.deepStrictEqual(
+              outcomesOf(delivery),
+              Array.from({ length: 8 }, () => expected),
+              webhook_url
+            )
+            for (const { at, duration_ms } of delivery.attempts) {
+              assert.match(at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+              assert.isTrue(Number.isInteger(duration_ms) && duration_ms >= 0)
+            }
+            const times = delivery.attempts.map(({ at }) => at)
+            assert.deepStrictEqual(times, times.toSorted())
+          }
+        }
+        assert.deepStrictEqual(elsewhere.received, [])
+        assertSameBytes(answering.received)
+        assertSameBytes(silent.received)
+        assert.strictEqual(silent.received.length, 16)
+      })
+  )
+
+  it.effect("DLV-3: succeeds at a later attempt, and stops there", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { key } = yield* makeCaller()
+      const seen = new Map<string, number>()
+      const { received, url } = yield* receiver(({ body }, response) => {
+        const count = (seen.get(body.id) ?? 0) + 1
+        seen.set(body.id, count)
+        response.statusCode = count < 3 ? 500 : 200
+        response.end(`answer ${count}`)
+      })
+      const { body: charge } = yield* create({ key, webhook_url: url, webhook_secret: "s" })
+      for (const delivery of yield* settled(charge.id, 2)) {
+        assert.strictEqual(delivery.status, "delivered")
+        assert.deepStrictEqual(outcomesOf(delivery), [
+          { status_code: 500, error: "status 500", response_body: "answer 1" },
+          { status_code: 500, error: "status 500", response_body: "answer 2" },
+          { status_code: 200, error: null, response_body: "answer 3" }
+        ])
+      }
+      assert.strictEqual(received.length, 6)
+      assertSameBytes(received)
+      for (const { bytes, headers } of received) {
+        assert.deepStrictEqual(yield* verified(bytes, String(headers["x-webhook-signature"]), "s"), { _tag: "Valid" })
+      }
+    })
+  )
+
+  it.effect("DLV-7: keeps the first KiB of an answer, whatever bytes it is of, and reads no more", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { key } = yield* makeCaller()
+      let stillWriting = 0
+      const { url } = yield* receiver(({ path }, response) => {
+        if (path === "/long") return response.end("x".repeat(5000))
+        if (path === "/split") return response.end(`${"x".repeat(1023)}é`)
+        if (path === "/nul") return response.end(Buffer.from([0x61, 0x00, 0xff, 0xfe, 0x62, 0xc3]))
+        stillWriting++
+        const chunk = "y".repeat(64_000)
+        const write = () => {
+          while (!response.destroyed && response.write(chunk)) {}
+        }
+        response.on("drain", write)
+        response.on("close", () => stillWriting--)
+        return write()
+      })
+      const kept = (path: string) =>
+        Effect.gen(function* () {
+          const { body: charge } = yield* create({ key, webhook_url: `${url}${path}` })
+          const [first] = yield* settled(charge.id, 2)
+          assert.strictEqual(first?.status, "delivered")
+          return first?.attempts.map(({ response_body }) => response_body)
+        })
+      assert.deepStrictEqual(yield* kept("/long"), ["x".repeat(1024)])
+      assert.deepStrictEqual(yield* kept("/split"), [`${"x".repeat(1023)}\u{fffd}`])
+      assert.deepStrictEqual(yield* kept("/nul"), ["a\u{fffd}\u{fffd}\u{fffd}b\u{fffd}"])
+      assert.deepStrictEqual(yield* kept("/endless"), ["y".repeat(1024)])
+      yield* eventually(
+        Effect.sync(() => stillWriting),
+        (writing) => writing === 0
+      )
+    })
+  )
+
+  it.effect("CHG-3: tells of a refused charge that it failed, and of nothing else", () =>
+    Effect.gen(function* () {
+      const { call, makeCaller } = yield* TestService
+      const { key } = yield* makeCaller()
+      const { received, url } = yield* receiver()
+      const refused = yield* create({ key, webhook_url: url, customer: { email: "refuse@simulator.test" } })
+      assert.strictEqual(refused.status, 422)
+      const id = String((refused.body as unknown as Fields)["charge_id"])
+      yield* settled(id, 1)
+      const { body: charge } = yield* call<Charge>("GET", `/v1/charges/${id}`, { key })
+      assert.strictEqual(charge.status, "failed")
+      assert.strictEqual(charge.failure_reason, "simulated refusal")
+      assert.deepStrictEqual(
+        received.map(({ body }) => ({ event: body.event, data: body.data as unknown })),
+        [{ event: "charge.pix.failed", data: charge }]
+      )
+    })
+  )
+
+  it.effect("DLV-6: deliveries to one receiver go out in parallel", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { key } = yield* makeCaller()
+      // Each delivery is answered once the other one has arrived.
+      const waiting: Array<() => void> = []
+      const { received, url } = yield* receiver((_, response) => {
+        waiting.push(() => response.end("ok"))
+        if (waiting.length === 2) for (const respond of waiting) respond()
+      })
+      const { body: charge } = yield* create({ key, webhook_url: url })
+      for (const delivery of yield* settled(charge.id, 2)) {
+        assert.deepInclude(delivery, { status: "delivered", attempts_made: 1 })
+      }
+      assert.lengthOf(received, 2)
+    })
+  )
+
+  it.effect("CHG-8: tells of a payment once, however often it is reported", () =>
+    Effect.gen(function* () {
+      const { call, makeCaller, operate } = yield* TestService
+      const { key } = yield* makeCaller()
+      const { received, url } = yield* receiver()
+      const { body: created } = yield* create({ key, webhook_url: url })
+      const pay = operate("POST", `/operator/v1/simulator/charges/${created.id}/pay`)
+      const answers = yield* Effect.all([pay, pay, pay, pay, pay], { concurrency: 5 })
+      assert.deepStrictEqual(answers.map(({ status }) => status).toSorted(), [200, 409, 409, 409, 409])
+      assert.strictEqual((yield* operate("POST", `/operator/v1/simulator/charges/${created.id}/fail`)).status, 409)
+      yield* settled(created.id, 3)
+      const { body: charge } = yield* call<Charge>("GET", `/v1/charges/${created.id}`, { key })
+      assert.strictEqual(charge.status, "paid")
+      assert.deepStrictEqual(received.map(({ body }) => body.event).toSorted(), [
+        "charge.pix.created",
+        "charge.pix.emitted",
+        "charge.pix.paid"
+      ])
+      const paid = received.find(({ body }) => body.event === "charge.pix.paid")
+      assert.deepStrictEqual<unknown>(paid?.body.data, charge)
+      assert.strictEqual(paid?.body.sequence, 3)
+
+      // Every report is on record, with what became of it.
+      const sql = yield* SqlClient
+      const reports = yield* sql<{ tag: string; outcome: string }>`
+        SELECT report ->> '_tag' AS tag, outcome FROM acquirer_reports
+        WHERE subject = ${created.id.replaceAll("-", "")} ORDER BY outcome, tag`
+      assert.deepStrictEqual(
+        reports.map(({ outcome, tag }) => `${tag} ${outcome}`),
+        ["charge.paid applied", "charge.failed ignored", ...Array.from({ length: 4 }, () => "charge.paid ignored")]
+      )
+    })
+  )
+
+  it.effect("leaves a charge without a webhook_url alone", () =>
+    Effect.gen(function* () {
+      const { makeCaller, operate } = yield* TestService
+      const { key } = yield* makeCaller()
+      const { body: charge } = yield* create({ key, webhook_secret: "of no use" })
+      const { body } = yield* operate<{ data: ReadonlyArray<unknown> }>(
+        "GET",
+        `/operator/v1/deliveries?resource_id=${charge.id}`
+      )
+      assert.deepStrictEqual(body.data, [])
+    })
+  )
+
+  it.effect("sends at an attempt what the row says then, and goes on after a secret that cannot be opened", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { key } = yield* makeCaller()
+      const { received, url } = yield* receiver((_, response) => {
+        response.statusCode = 500
+        response.end()
+      })
+      const sql = yield* SqlClient
+      const { body: charge } = yield* create({ key, webhook_url: url, webhook_secret: "opened" })
+      yield* fannedOut
+      yield* sql`UPDATE deliveries SET secret = '00000000.AAAA' WHERE resource_id = ${charge.id}::uuid`
+      for (const delivery of yield* settled(charge.id, 2)) {
+        assert.strictEqual(delivery.status, "failed")
+        assert.deepStrictEqual(delivery.attempts.at(-1)?.error, "the secret cannot be opened")
+      }
+      for (const { headers } of received) assert.property(headers, "x-webhook-signature")
+    })
+  )
+})
+
+layer(TestService.layer({ settings: { ...settings, webhookTimeoutMs: 15_000 } }), { excludeTestServices: true })(
+  "Deliveries to a receiver that hangs",
+  (it) => {
+    it.effect("DLV-9: do not hold up those to others, however many they are", () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { key } = yield* makeCaller()
+        const hanging = yield* receiver(() => {})
+        const { received, url } = yield* receiver()
+        yield* Effect.forEach(Array.from({ length: 600 }), () => create({ key, webhook_url: hanging.url }), {
+          concurrency: 50,
+          discard: true
+        })
+        const others = yield* Effect.forEach(Array.from({ length: 60 }), () => create({ key, webhook_url: url }), {
+          concurrency: 50
+        })
+        yield* eventually(
+          Effect.sync(() => received.length),
+          (count) => count === 120
+        )
+        for (const { body } of others) {
+          for (const delivery of yield* settled(body.id, 2)) assert.strictEqual(delivery.attempts_made, 1)
+        }
+        // Not one of those that hang has ended by then.
+        const sql = yield* SqlClient
+        const ended = yield* sql`SELECT id FROM deliveries WHERE url = ${hanging.url} AND attempts_made > 0`
+        assert.deepStrictEqual(ended, [])
+        assert.isAtMost(hanging.received.length, 100)
+      })
+    )
+  }
+)
+
+// With some network allowed, `localhost` is judged by the addresses that it resolves to.
+const elsewhere = Result.getOrThrow(parseNetworks("192.0.2.1/32"))
+
+layer(
+  TestService.layer({
+    settings: { ...settings, webhookRetryDelaysMs: [20], webhookAllowedNetworks: elsewhere }
+  }),
+  { excludeTestServices: true }
+)("Deliveries to forbidden addresses", (it) => {
+  it.effect("URL-5: are refused at creation, before any charge is issued", () =>
+    Effect.gen(function* () {
+      const { call, makeCaller } = yield* TestService
+      const { key } = yield* makeCaller()
+      const urls = [
+        "http://127.0.0.1/",
+        "http://127.1/",
+        "http://2130706433/",
+        "http://0x7f.1/",
+        "http://[::1]/",
+        "http://[::ffff:10.0.0.1]/",
+        "http://10.0.0.1/",
+        "http://192.168.1.1/",
+        "http://169.254.169.254/latest/meta-data",
+        "http://100.64.0.1/",
+        "http://[fd00:ec2::254]/",
+        "http://localhost/",
+        "http://localhost.:8080/",
+        "ftp://example.com/",
+        "http://user:pass@example.com/",
+        "no url"
+      ]
+      for (const webhook_url of urls) {
+        const { body, status } = yield* create({ key, webhook_url })
+        assert.strictEqual(status, 422, webhook_url)
+        assert.deepInclude<unknown>(body, { code: "INVALID_WEBHOOK_URL", details: ["webhook_url"] }, webhook_url)
+      }
+      const { body } = yield* call<{ data: ReadonlyArray<unknown> }>("GET", "/v1/charges", { key })
+      assert.deepStrictEqual(body.data, [])
+    })
+  )
+
+  it.effect("URL-6: are not made when a row already holds one", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { key } = yield* makeCaller()
+      const { received, url } = yield* receiver()
+      const sql = yield* SqlClient
+      const targets = [
+        url,
+        `${url.replace("127.0.0.1", "localhost")}/`,
+        url.replace("127.0.0.1", "[::ffff:127.0.0.1]"),
+        "http://169.254.169.254/latest/meta-data",
+        "http://10.0.0.1/",
+        "file:///etc/passwd"
+      ]
+      for (const target of targets) {
+        const { body: charge } = yield* create({ key, webhook_url: "http://nobody.invalid/" })
+        yield* fannedOut
+        yield* sql`UPDATE deliveries SET url = ${target}, status = 'scheduled', attempts_made = 0, due_at = now()
+          WHERE resource_id = ${charge.id}::uuid`
+        for (const delivery of yield* settled(charge.id, 2)) {
+          assert.strictEqual(delivery.status, "failed", target)
+          assert.deepStrictEqual(
+            outcomesOf(delivery).at(-1),
+            { status_code: null, error: "forbidden address", response_body: null },
+            target
+          )
+        }
+      }
+      assert.deepStrictEqual(received, [])
+    })
+  )
+})
+
+const outcomesOf = ({ attempts }: DeliveryDetail) =>
+  attempts.map(({ error, response_body, status_code }) => ({ status_code, error, response_body }))
+
+const verified = (body: Buffer, header: string, secret: string) =>
+  Effect.promise(() => verify({ body, header, secrets: [secret] }))
+
+/** Every repeat of a delivery has the bytes of the first. */
+const assertSameBytes = (received: ReadonlyArray<Received>) => {
+  for (const repeats of Map.groupBy(received, ({ headers }) => headers["x-webhook-delivery"]).values()) {
+    for (const { bytes } of repeats) assert.isTrue(bytes.equals(repeats[0]!.bytes))
+  }
+}

@@ -1,0 +1,162 @@
+/** Leases of deliveries: what a claim does not wait for, and what only the holder of an attempt may end. */
+import { assert, layer } from "@effect/vitest"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { randomUUID } from "node:crypto"
+import { Metrics } from "../../src/observability/Metrics.ts"
+import { type Claimed, placeOf } from "../../src/webhooks/Claimed.ts"
+import { type Attempt, DeliveryQueue } from "../../src/webhooks/DeliveryQueue.ts"
+import { eventually, loopback, receiver } from "../support/Receiver.ts"
+import { TestService } from "../support/TestService.ts"
+import { registered } from "../support/Webhooks.ts"
+
+const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 }
+
+interface Kept {
+  readonly id: string
+  readonly status: string
+  readonly attempts_made: number
+  readonly due_at: Date | null
+}
+
+const NOWHERE = "http://127.0.0.1:9"
+
+/** Deliveries without a lease, as what the fan-out left. */
+const inserted = (of: {
+  readonly accountId: string
+  readonly endpointId?: string
+  readonly url: string
+  readonly count: number
+  readonly status?: string
+  readonly attemptsMade?: number
+  readonly dueInHours?: number
+}) =>
+  Effect.flatMap(
+    SqlClient,
+    (sql) => sql<Kept>`
+      WITH made AS (
+        INSERT INTO changes (id, resource_id, account_id, kind, actions, status, sequence, data, created_at)
+        SELECT uuidv7(), uuidv7(), ${of.accountId}::uuid, 'charge.pix', '{paid}', 'paid', 3, '{"status":"paid"}', now()
+        FROM generate_series(1, ${of.count}::integer) RETURNING *
+      )
+      INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination,
+        destination_hash, status, attempts_made, due_at, created_at)
+      SELECT uuidv7(), id, 'charge.pix.paid', resource_id, account_id, ${of.endpointId ?? null}::uuid, ${of.url}, ${of.url},
+        text_digest(${of.url}), ${of.status ?? "scheduled"}, ${of.attemptsMade ?? 0}::integer,
+        now() + ${of.dueInHours ?? 0}::integer * interval '1 hour', created_at
+      FROM made RETURNING id, status, attempts_made, due_at`
+  )
+
+const kept = (id: string) =>
+  Effect.flatMap(
+    SqlClient,
+    (sql) => sql<Kept>`SELECT id, status, attempts_made, due_at FROM deliveries WHERE id = ${id}::uuid`
+  )
+
+const queue = Effect.map(Layer.build(DeliveryQueue.layer.pipe(Layer.provide(Metrics.layer))), (built) =>
+  Context.get(built, DeliveryQueue)
+)
+
+/** The lease of an attempt, as the process has it that makes this attempt. */
+const leaseOf = (id: string, accountId: string, attemptsMade: number): Claimed => ({
+  id,
+  accountId,
+  attemptsMade,
+  event: "charge.pix.paid",
+  endpointId: null,
+  resourceId: id,
+  url: NOWHERE,
+  destination: placeOf(accountId, id),
+  foundAt: placeOf(accountId, id),
+  sealedSecret: null,
+  curveFrom: 0,
+  body: "{}"
+})
+
+const attemptAt = (atMs: number): Attempt => ({
+  id: randomUUID(),
+  atMs,
+  durationMs: 1,
+  address: null,
+  statusCode: 200,
+  error: null,
+  responseBody: null
+})
+
+layer(TestService.layer({ settings }), { excludeTestServices: true })("A lease", (it) => {
+  it.effect("DLV-9: is not waited for while somebody else has locked the endpoint: all others are sent", () =>
+    Effect.gen(function* () {
+      const { databaseUrl, makeCaller } = yield* TestService
+      const mine = yield* makeCaller()
+      const other = yield* makeCaller()
+      const hooks = yield* receiver()
+      const events = ["charge.pix.paid"]
+      const locked = yield* registered(mine.key, { url: `${hooks.url}/locked`, events })
+      const free = yield* registered(mine.key, { url: `${hooks.url}/free`, events })
+      const sent = () => hooks.received.map(({ path }) => path).toSorted()
+      const paths = (count: number, ...names: ReadonlyArray<string>) =>
+        names.flatMap((name) => Array.from({ length: count }, () => name))
+      const changing = Context.get(yield* Layer.build(Layer.fresh(PgClient.layer({ url: databaseUrl }))), SqlClient)
+      yield* changing.withTransaction(
+        Effect.gen(function* () {
+          yield* changing`SELECT FROM webhook_endpoints WHERE id = ${locked.id}::uuid FOR UPDATE`
+          yield* inserted({ accountId: mine.accountId, endpointId: locked.id, url: `${hooks.url}/locked`, count: 5 })
+          yield* inserted({ accountId: mine.accountId, endpointId: free.id, url: `${hooks.url}/free`, count: 5 })
+          yield* inserted({ accountId: other.accountId, url: `${hooks.url}/other`, count: 5 })
+          yield* eventually(Effect.sync(sent), ({ length }) => length >= 10)
+          assert.deepStrictEqual(sent(), paths(5, "/free", "/other"))
+        })
+      )
+      yield* eventually(Effect.sync(sent), ({ length }) => length >= 15)
+      assert.deepStrictEqual(sent(), paths(5, "/free", "/locked", "/other"))
+    })
+  )
+
+  it.effect("DLV-4: is given back by the holder of its attempt only", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { accountId } = yield* makeCaller()
+      const { release } = yield* queue
+      const [leased] = yield* inserted({ ...elsewhere, accountId })
+      // The lease of the first attempt ran out; another process makes the second one.
+      yield* release([leaseOf(leased!.id, accountId, 0)])
+      assert.deepStrictEqual(yield* kept(leased!.id), [leased!])
+      yield* release([leaseOf(leased!.id, accountId, 1)])
+      const [again] = yield* kept(leased!.id)
+      assert.isBelow(again?.due_at?.getTime() ?? Infinity, leased!.due_at!.getTime())
+    })
+  )
+
+  it.effect("DLV-4: is not ended by an earlier attempt whose outcome cannot be recorded", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { accountId } = yield* makeCaller()
+      const { record } = yield* queue
+      const sql = yield* SqlClient
+      const [leased] = yield* inserted({ ...elsewhere, accountId })
+      yield* sql`CREATE FUNCTION unrecordable() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN RAISE EXCEPTION 'poisoned'; END $$`
+      yield* sql`CREATE TRIGGER unrecordable BEFORE INSERT ON delivery_attempts FOR EACH ROW
+        EXECUTE FUNCTION unrecordable()`
+      const atMs = yield* Clock.currentTimeMillis
+      const recorded = (attemptsMade: number) =>
+        record({
+          delivery: leaseOf(leased!.id, accountId, attemptsMade),
+          attempt: attemptAt(atMs),
+          outcome: { status: "delivered" }
+        })
+      yield* recorded(0)
+      assert.deepStrictEqual(yield* kept(leased!.id), [leased!])
+      yield* recorded(1)
+      assert.deepInclude((yield* kept(leased!.id))[0], { status: "failed", due_at: null })
+      yield* sql`DROP TRIGGER unrecordable ON delivery_attempts`
+    })
+  )
+})
+
+/** A delivery whose second attempt is under way in another process. */
+const elsewhere = { url: NOWHERE, count: 1, status: "delivering", attemptsMade: 1, dueInHours: 1 }
