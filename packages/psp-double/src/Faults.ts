@@ -36,7 +36,11 @@ export const REQUEST_FAULTS = [
   /** A problem's `status` as text. */
   "status-as-text",
   /** A Pix's `devolucoes` as the object of the published example instead of a list. */
-  "returns-as-object"
+  "returns-as-object",
+  /** Optional fields that are absent are null instead. */
+  "null-fields",
+  /** An error in the shape of another provider, `{ erros: [{ codigo, mensagem, ocorrencia }] }`. */
+  "foreign-error"
 ] as const
 export type RequestFault = (typeof REQUEST_FAULTS)[number]
 

@@ -108,6 +108,28 @@ describe("an answer that is not what happened", () => {
     }))
 })
 
+describe("an answer in another shape", () => {
+  it("absent fields as null", () =>
+    withDouble({}, async (double, call) => {
+      const { endToEndId } = double.provider.receipts.receive({ key: double.key, cents: 100 })
+      double.faults.once("null-fields", { path: /\/pix\// })
+      const { body } = await call("GET", `/api/v2/pix/${endToEndId}`)
+      assert.deepInclude(body, { endToEndId, txid: null, infoPagador: null, devolucoes: null })
+      double.faults.once("null-fields", isCob)
+      const { body: problem } = await call("GET", COB)
+      assert.deepInclude(problem, { status: 404, violacoes: null })
+    }))
+
+  it("an error of another provider, under the same status; a success stays", () =>
+    withDouble({}, async (double, call) => {
+      double.faults.once("foreign-error", isCob)
+      const { status, body } = await call("GET", COB)
+      assert.deepStrictEqual([status, Object.keys(body)], [404, ["erros"]])
+      double.faults.once("foreign-error", isCob)
+      assert.strictEqual((await call("PUT", COB, { body: cobBody(double) })).body.txid, TXID)
+    }))
+})
+
 describe("by seed", () => {
   const rates: Rates = Object.fromEntries(REQUEST_FAULTS.map((fault) => [fault, 0.08]))
   const paths = Array.from({ length: 40 }, (_, i) => `/api/v2/cob/${i}`)

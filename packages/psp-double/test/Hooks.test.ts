@@ -105,7 +105,7 @@ describe("hooks", () => {
 
   it("a receiver that cannot be reached is recorded, and fails nothing else", () =>
     withDouble({}, async (double) => {
-      for (const url of ["https://127.0.0.1:1/hooks", "https://"]) {
+      for (const url of ["https://127.0.0.1:1/hooks", "https://["]) {
         Result.getOrThrow(double.provider.webhooks.put(double.key, url))
         pay(double)
         await double.settle()

@@ -1,7 +1,7 @@
 /** Answers as faults change them. */
 import type { RequestFault } from "../Faults.ts"
 import type { Profile } from "../Profile.ts"
-import { type Answer, efiError, problem } from "./Answer.ts"
+import { type Answer, efiError, json, problem } from "./Answer.ts"
 
 export const tooManyRequests = (retryAfterSeconds: number): Answer => {
   const { status, headers, body } = problem(
@@ -32,10 +32,24 @@ export const spoil = (fault: RequestFault | undefined, answer: Answer, { name }:
       return rewrite(answer, (field, value) => (field === "status" && typeof value === "number" ? `${value}` : value))
     case "returns-as-object":
       return rewrite(answer, (field, value) => (field === "devolucoes" && Array.isArray(value) ? value[0] : value))
+    case "null-fields":
+      return rewrite(answer, (_, value) => {
+        if (isObject(value) && "endToEndId" in value) return { ...NULLS_OF_A_PIX, ...value }
+        return isObject(value) && "title" in value ? { ...NULLS_OF_A_PROBLEM, ...value } : value
+      })
+    case "foreign-error": {
+      const erros = [{ codigo: "4769515", mensagem: "Requisição inválida", ocorrencia: "PIX-0001" }]
+      return answer.status < 400 ? answer : json(answer.status, { erros })
+    }
     default:
       return answer
   }
 }
+
+const NULLS_OF_A_PIX = { txid: null, infoPagador: null, devolucoes: null }
+const NULLS_OF_A_PROBLEM = { detail: null, correlationId: null, violacoes: null }
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null
 
 const rewrite = (answer: Answer, replace: (field: string, value: unknown) => unknown): Answer =>
   answer.body === undefined ? answer : { ...answer, body: JSON.stringify(JSON.parse(answer.body), replace) }
