@@ -65,6 +65,19 @@ describe("the central bank's document", () => {
     })
   })
 
+  it("a status that is not declared, another media type and an unexpected body are failures; general errors are not", () => {
+    const { operation } = contract.match("PUT", `/api/v2/cob/${"a".repeat(26)}`)!
+    const problem = { type: "https://pix.bcb.gov.br/api/v2/error/X", title: "X", status: 500 }
+    const media = "application/problem+json"
+    assert.deepStrictEqual(operation.checkAnswer(500, media, problem), [])
+    assert.deepStrictEqual(operation.checkAnswer(500, media, {}).length, 3)
+    assert.match(operation.checkAnswer(409, media, problem)[0]!, /^409 is not an answer/)
+    assert.match(operation.checkAnswer(201, "text/html", undefined)[0]!, /^text\/html is not a type/)
+    const { operation: deletion } = contract.match("DELETE", "/api/v2/webhook/key")!
+    assert.deepStrictEqual(deletion.checkAnswer(204, undefined, undefined), [])
+    assert.deepStrictEqual(deletion.checkAnswer(204, "application/json", {}), ["body: there is none"])
+  })
+
   it.each(CORRECTIONS.map(({ at }, i) => [at, i] as const))("the correction at %s still applies", (_, i) => {
     const { at } = CORRECTIONS[i]!
     assert.throws(() => bacenDocument([CORRECTIONS[i]!, CORRECTIONS[i]!]), at)

@@ -143,6 +143,10 @@ describe("by seed", () => {
     const backwards = draw(7, paths.toReversed())
     for (const path of paths) assert.deepStrictEqual(forwards.get(path), backwards.get(path), path)
     assert.notDeepEqual([...forwards], [...draw(8, paths)])
+    assert.isTrue(
+      [...forwards.values()].some((faults) => new Set(faults).size > 1),
+      "a repeated request is drawn for again"
+    )
   })
 
   it("faults are as frequent as asked, each kind that can show, and end when their chances are taken away", () => {
