@@ -35,6 +35,7 @@ import { Statistics } from "./operations/Statistics.ts"
 import * as PayoutSubmission from "./payouts/PayoutSubmission.ts"
 import { Payouts } from "./payouts/Payouts.ts"
 import { PayoutStore } from "./payouts/PayoutStore.ts"
+import { PayoutClaims } from "./payouts/PayoutClaims.ts"
 import { Secrets } from "./Secrets.ts"
 import * as Database from "./sql/Database.ts"
 import { DatabaseState } from "./sql/DatabaseState.ts"
@@ -65,6 +66,7 @@ export const stores = Layer.mergeAll(
   ChargeStore.layer,
   OrderStore.layer,
   PayoutStore.layer,
+  PayoutClaims.layer,
   DisputeStore.layer,
   LedgerReports.layer,
   Releases.layer,
@@ -84,7 +86,14 @@ export const storesLayer = stores.pipe(Layer.provideMerge(foundation))
 
 /** What decides, over whichever acquirer. */
 export const deciders = Layer.merge(AcquirerNotifications.layer, WebhookEndpoints.layer).pipe(
-  Layer.provideMerge(Layer.mergeAll(ChargeOrders.layer, ChargeRecovery.layer, DeferredNotifications.layer)),
+  Layer.provideMerge(
+    Layer.mergeAll(
+      ChargeOrders.layer,
+      ChargeRecovery.layer,
+      DeferredNotifications.layer,
+      PayoutSubmission.PayoutSubmission.layer
+    )
+  ),
   Layer.provideMerge(Layer.mergeAll(Charges.layer, Payouts.layer, Disputes.layer)),
   Layer.provideMerge(ChargeMoney.layer)
 )
@@ -107,7 +116,7 @@ export const loops = Layer.mergeAll(
     ChargeRecovery.use(({ recover }) => recover),
     "1 second"
   ),
-  PayoutSubmission.layer,
+  PayoutSubmission.loop,
   looping(
     "charge orders",
     ChargeOrders.use(({ finishDue }) => finishDue),

@@ -1,45 +1,130 @@
 /**
- * Which payouts a process hands to the acquirer next.
+ * Which payouts a process submits to the acquirer next.
  *
  * Guarantees:
- * - accounts take turns: a claim takes an equal share of each account that has something due, so that an account with a
- *   backlog, however long, delays no other; an account alone takes all;
- * - what a claim reads is bounded, however much waits: one payout where nothing is due; else some accounts, from where the
- *   claim before ended, and that whose payout is due longest;
- * - a payout of an account that is inactive or whose payouts are paused is parked when it is claimed (`hand_over_at` is
- *   null then) and rescheduled in batches once the account may send again; one that was handed over is followed to its end.
- *   One that was claimed before, and of which nobody knows whether the acquirer has it, is parked too: to ask for it is to
- *   send it, and what is sent cannot be taken back. Its outcome may still be reported meanwhile.
+ * - Accounts take turns: a claim takes an equal share of each account with due payouts, so that a backlog of one account,
+ *   however long, delays no other. An account alone takes all.
+ * - What a claim reads is bounded, however much waits: one payout where nothing is due; else some accounts, from where the
+ *   last claim ended, and the account of the payout that is due longest.
+ * - A payout of an account that is inactive or whose payouts are paused is parked when it is claimed (`hand_over_at` is null
+ *   then), and rescheduled once the account may send again. A payout that the acquirer has is followed to its end. One that
+ *   was claimed before with an unclear answer is parked too: an inquiry may send it, and a sent payout cannot be recalled.
+ *   Its outcome may still be reported meanwhile.
  */
-import { recordset } from "../sql/Recordset.ts"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import * as Batching from "../sql/Batching.ts"
+import { float8, instant, nullable, type Row, uuid } from "../sql/Column.ts"
+import { runToCompletion } from "../sql/Patience.ts"
+import { rows, statement, value } from "../sql/Statement.ts"
+import type { Unavailable } from "../sql/Unavailable.ts"
+import { payoutTable, type StoredPayout } from "./PayoutTable.ts"
 
-/** How many accounts a claim looks at, beside that whose payout is due longest. */
-const FURTHER_ACCOUNTS = 100
+/** A payout that this process submits to the acquirer, or asks it about. */
+export interface ClaimedPayout {
+  readonly payout: StoredPayout
+  /** How often it was claimed before. */
+  readonly attempts: number
+}
 
-const RESCHEDULED_AT_ONCE = 1000
+/** An answer that is no outcome. */
+export interface Submitted {
+  readonly id: string
+  /** When the acquirer accepted it; null where its answer was unclear. */
+  readonly processedAtMs: number | null
+  readonly nextInquiryInMs: number
+}
 
-const isHeld = "(a.status <> 'active' OR a.payouts_paused)"
+export class PayoutClaims extends Context.Service<
+  PayoutClaims,
+  {
+    /** Leases up to `limit` due payouts for `leaseMs`. `parked`: how many it parked instead. */
+    readonly claim: (
+      limit: number,
+      leaseMs: number
+    ) => Effect.Effect<{ readonly due: ReadonlyArray<ClaimedPayout>; readonly parked: number }, Unavailable>
+    /** Reschedules parked payouts of accounts that may send again; returns how many. */
+    readonly rescheduleParked: Effect.Effect<number, Unavailable>
+    /** Stores that a payout was submitted, and when to ask for its outcome. */
+    readonly submitted: (submitted: Submitted) => Effect.Effect<void, Unavailable>
+  }
+>()("@pix-payments/server/PayoutClaims") {
+  static readonly layer = Layer.effect(
+    PayoutClaims,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      let afterAccount = FIRST_ACCOUNT
+
+      return PayoutClaims.of({
+        claim: (limit, leaseMs) =>
+          sql.unsafe<ClaimRow>(...claimPayouts({ limit, leaseMs, afterAccount })).pipe(
+            Effect.map((found) => {
+              afterAccount = found[0]?.next_account ?? FIRST_ACCOUNT
+              return {
+                due: found.flatMap((row) =>
+                  row.id === null ? [] : [{ payout: payoutTable.decode(row), attempts: row.hand_overs - 1 }]
+                ),
+                parked: Number(found[0]?.parked ?? 0n)
+              }
+            }),
+            runToCompletion(sql)
+          ),
+        rescheduleParked: Effect.map(runToCompletion(sql)(sql.unsafe(reschedule)), ({ length }) => length),
+        submitted: yield* Batching.make<Submitted, void>({
+          maxBatch: 500,
+          writes: sql,
+          run: (submitted) =>
+            Effect.as(
+              sql.unsafe(...storeSubmissions({ submitted })),
+              submitted.map(() => undefined)
+            )
+        })
+      })
+    })
+  )
+}
+
+interface ClaimRow extends Row {
+  /** Null in the only row where nothing was claimed. */
+  readonly id: string | null
+  readonly hand_overs: number
+  readonly parked: bigint
+  readonly next_account: string | null
+}
+
+/** How many accounts a claim looks at, beside the account of the payout that is due longest. */
+const ACCOUNTS_PER_CLAIM = 100
+
+const RESCHEDULED_PER_ROUND = 1000
+
+const isPaused = "(a.status <> 'active' OR a.payouts_paused)"
 
 /** Where a round over all accounts begins. */
 export const FIRST_ACCOUNT = "00000000-0000-0000-0000-000000000000"
 
-/**
- * What an account has due is said as a range of the index by account, and not as an equality, which the index of all due
- * times could answer as well, with what others wait for read on the way.
- *
- * Parameters: how many, the lease in milliseconds, the account after which others have their turn. A row without an id
- * where nothing was claimed; `parked` and `next_account` are the same in all rows.
- */
-export const claimMany = (columns: string): string => `
+const accountAfter = (account: string) => `(
+      SELECT p.account_id FROM payouts p
+      WHERE p.status = 'processing' AND p.hand_over_at IS NOT NULL
+        AND (p.account_id, p.hand_over_at) > (${account}, 'infinity')
+      ORDER BY p.account_id, p.hand_over_at LIMIT 1
+    )`
+
+// The due payouts of an account are a range of the index by account. An equality could be answered by the index of all due
+// times, which reads the backlog of others on the way.
+export const claimPayouts = statement(
+  { limit: value("integer"), leaseMs: value("double precision"), afterAccount: value("uuid") },
+  (p) => `
   WITH RECURSIVE longest_due AS MATERIALIZED (
     SELECT account_id FROM payouts WHERE status = 'processing' AND hand_over_at <= now()
     ORDER BY hand_over_at LIMIT 1
   ),
   further(account_id, n) AS (
-    SELECT ${accountAfter("$3::uuid")}, 1 WHERE EXISTS (SELECT FROM longest_due)
+    SELECT ${accountAfter(p.afterAccount)}, 1 WHERE EXISTS (SELECT FROM longest_due)
     UNION ALL
     SELECT ${accountAfter("f.account_id")}, f.n + 1 FROM further f
-    WHERE f.account_id IS NOT NULL AND f.n < least(${FURTHER_ACCOUNTS}, $1::integer / 2)
+    WHERE f.account_id IS NOT NULL AND f.n < least(${ACCOUNTS_PER_CLAIM}, ${p.limit} / 2)
   ),
   turns AS MATERIALIZED (
     SELECT account_id FROM longest_due
@@ -52,11 +137,11 @@ export const claimMany = (columns: string): string => `
     ) <= now()
   ),
   shares AS MATERIALIZED (
-    SELECT t.account_id, ${isHeld} AS is_held, greatest(1, $1::integer / (SELECT count(*) FROM turns)) AS share
+    SELECT t.account_id, ${isPaused} AS is_paused, greatest(1, ${p.limit} / (SELECT count(*) FROM turns)) AS share
     FROM turns t JOIN accounts a ON a.id = t.account_id
   ),
   taken AS MATERIALIZED (
-    SELECT d.id, s.is_held AND d.processed_at IS NULL AS is_parked
+    SELECT d.id, s.is_paused AND d.processed_at IS NULL AS is_parked
     FROM shares s CROSS JOIN LATERAL (
       SELECT p.id, p.processed_at FROM payouts p
       WHERE p.status = 'processing' AND p.hand_over_at IS NOT NULL
@@ -69,57 +154,49 @@ export const claimMany = (columns: string): string => `
     UPDATE payouts p SET hand_over_at = NULL FROM taken t WHERE p.id = t.id AND t.is_parked RETURNING p.id
   ),
   claimed AS (
-    UPDATE payouts p SET hand_over_at = now() + $2::double precision * interval '1 millisecond',
+    UPDATE payouts p SET hand_over_at = now() + ${p.leaseMs} * interval '1 millisecond',
       hand_overs = p.hand_overs + 1
     FROM taken t WHERE p.id = t.id AND NOT t.is_parked
-    RETURNING ${prefixed("p", columns)}, p.hand_overs
+    RETURNING ${payoutTable.columns("p")}, p.hand_overs
   )
   SELECT c.*, r.parked, r.next_account FROM (
     SELECT (SELECT count(*) FROM parked) AS parked,
       (SELECT account_id FROM further ORDER BY n DESC LIMIT 1) AS next_account
   ) r LEFT JOIN claimed c ON true`
-
-const accountAfter = (account: string) => `(
-      SELECT p.account_id FROM payouts p
-      WHERE p.status = 'processing' AND p.hand_over_at IS NOT NULL
-        AND (p.account_id, p.hand_over_at) > (${account}, 'infinity')
-      ORDER BY p.account_id, p.hand_over_at LIMIT 1
-    )`
+)
 
 const parkedAccountAfter = (condition: string) => `
       SELECT p.account_id FROM payouts p WHERE p.status = 'processing' AND p.hand_over_at IS NULL ${condition}
       ORDER BY p.account_id LIMIT 1`
 
-/** Reschedules parked payouts of accounts that may send again. */
-export const rescheduleParked = `
+const reschedule = `
   WITH RECURSIVE waiting(account_id) AS (
     (${parkedAccountAfter("")})
     UNION ALL
     SELECT (${parkedAccountAfter("AND p.account_id > w.account_id")}) FROM waiting w WHERE w.account_id IS NOT NULL
   ),
   free AS MATERIALIZED (
-    SELECT d.id FROM waiting w JOIN accounts a ON a.id = w.account_id AND NOT ${isHeld}
+    SELECT d.id FROM waiting w JOIN accounts a ON a.id = w.account_id AND NOT ${isPaused}
     CROSS JOIN LATERAL (
       SELECT p.id FROM payouts p WHERE p.account_id = a.id AND p.status = 'processing' AND p.hand_over_at IS NULL
-      ORDER BY p.id LIMIT ${RESCHEDULED_AT_ONCE} FOR UPDATE SKIP LOCKED
+      ORDER BY p.id LIMIT ${RESCHEDULED_PER_ROUND} FOR UPDATE SKIP LOCKED
     ) d
-    LIMIT ${RESCHEDULED_AT_ONCE}
+    LIMIT ${RESCHEDULED_PER_ROUND}
   )
   UPDATE payouts p SET hand_over_at = now() FROM free f WHERE p.id = f.id RETURNING p.id`
 
-/** A payout that the acquirer was asked about, and when to ask again. */
-export const handedRows = recordset({ id: "uuid", processed_at: "timestamptz", delay_ms: "float8" })
-
-// The status is asked for in words that fit no partial index: each row is found by its id.
-export const noteHandOvers = `
+// `p.status || ''` fits no partial index, so that each row is found by its id.
+const storeSubmissions = statement(
+  {
+    submitted: rows({
+      id: uuid(),
+      processedAtMs: nullable(instant("processed_at")),
+      nextInquiryInMs: float8("delay_ms")
+    })
+  },
+  (p) => `
   UPDATE payouts p SET processed_at = coalesce(p.processed_at, i.processed_at),
     hand_over_at = now() + i.delay_ms * interval '1 millisecond'
-  FROM ${handedRows.from(1)} AS i
+  FROM ${p.submitted} AS i
   WHERE p.id = i.id AND p.status || '' = 'processing'`
-
-function prefixed(alias: string, columns: string): string {
-  return columns
-    .split(",")
-    .map((column) => `${alias}.${column.trim()}`)
-    .join(", ")
-}
+)

@@ -1,30 +1,119 @@
 /**
- * Hands payouts to the acquirer and asks for their outcomes, in every process.
+ * Submits payouts to the acquirer and asks for their outcomes, in every process.
  *
- * Guarantees: a call that hangs holds up no other payout, as long as there is room among `PLACES` to take more.
+ * Guarantees:
+ * - A payout is submitted after its commit, under its own id as the acquirer's idempotency key, so that no retry sends a
+ *   second Pix.
+ * - An unclear answer is never a refusal: the payout stays `processing`, and the acquirer is asked for its outcome until it
+ *   is known. Each inquiry waits twice as long as the one before, up to a minute.
+ * - A call that hangs delays no other payout while fewer than `MAX_IN_FLIGHT` are in flight.
  */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
+import { Acquirer } from "../acquirer/Acquirer.ts"
 import { forever } from "../observability/BackgroundLoop.ts"
+import { describeCause } from "../observability/SafeCause.ts"
+import { Settings } from "../Settings.ts"
+import type { Unavailable } from "../sql/Unavailable.ts"
+import { type ClaimedPayout, PayoutClaims } from "./PayoutClaims.ts"
 import { Payouts } from "./Payouts.ts"
+import type { StoredPayout } from "./PayoutTable.ts"
 
-export const layer = Layer.effectDiscard(
+export class PayoutSubmission extends Context.Service<
+  PayoutSubmission,
+  {
+    /**
+     * Claims up to `limit` due payouts. Each effect submits one, or asks for its outcome, and never fails: where it cannot,
+     * the lease runs out and a later claim takes the payout again. `parked`: how many may not be sent now.
+     */
+    readonly claimDue: (
+      limit: number
+    ) => Effect.Effect<{ readonly due: ReadonlyArray<Effect.Effect<void>>; readonly parked: number }, Unavailable>
+    /** Reschedules parked payouts of accounts that may send again; returns how many. */
+    readonly rescheduleParked: Effect.Effect<number, Unavailable>
+  }
+>()("@pix-payments/server/PayoutSubmission") {
+  static readonly layer = Layer.effect(
+    PayoutSubmission,
+    Effect.gen(function* () {
+      const claims = yield* PayoutClaims
+      const payouts = yield* Payouts
+      const acquirer = yield* Acquirer
+      const { acquirerTimeoutMs } = yield* Settings
+
+      const submit = Effect.fnUntraced(function* ({ attempts, payout }: ClaimedPayout) {
+        const asked = payout.processedAtMs === null ? acquirer.send(orderOf(payout)) : acquirer.outcome(payout.id)
+        const answer = yield* Effect.catchTag(asked, "AcquirerUnclear", () =>
+          Effect.succeed({ _tag: "Unclear" } as const)
+        )
+        switch (answer._tag) {
+          case "Completed":
+            return yield* Effect.asVoid(payouts.report(payout.id, "completed", { endToEndId: answer.endToEndId }))
+          case "Failed":
+            return yield* Effect.asVoid(payouts.report(payout.id, "failed", { reason: answer.reason }))
+          case "Accepted":
+          case "Unclear":
+            return yield* claims.submitted({
+              id: payout.id,
+              processedAtMs: answer._tag === "Accepted" ? yield* Clock.currentTimeMillis : null,
+              nextInquiryInMs: Math.min(FIRST_INQUIRY_MS * 2 ** attempts, LAST_INQUIRY_MS)
+            })
+        }
+      })
+
+      return PayoutSubmission.of({
+        claimDue: (limit) =>
+          Effect.map(claims.claim(limit, acquirerTimeoutMs + LEASE_MARGIN_MS), ({ due, parked }) => ({
+            parked,
+            due: due.map((each) =>
+              Effect.catchCause(submit(each), (cause) =>
+                Effect.annotateLogs(Effect.logWarning("a payout could not be submitted", describeCause(cause)), {
+                  payout_id: each.payout.id
+                })
+              )
+            )
+          })),
+        rescheduleParked: claims.rescheduleParked
+      })
+    })
+  )
+}
+
+/** Submits what is due, and reschedules what was parked, until its scope closes. */
+export const loop = Layer.effectDiscard(
   Effect.gen(function* () {
-    const payouts = yield* Payouts
-    const underWay = yield* FiberSet.make<void>()
+    const submission = yield* PayoutSubmission
+    const inFlight = yield* FiberSet.make<void>()
 
     const round = Effect.gen(function* () {
-      if (PLACES - (yield* FiberSet.size(underWay)) < TAKEN_AT_ONCE) return 0
-      const { due, parked } = yield* payouts.takeDue(TAKEN_AT_ONCE)
-      for (const one of due) yield* FiberSet.run(underWay, one)
+      if (MAX_IN_FLIGHT - (yield* FiberSet.size(inFlight)) < CLAIM_LIMIT) return 0
+      const { due, parked } = yield* submission.claimDue(CLAIM_LIMIT)
+      for (const one of due) yield* FiberSet.run(inFlight, one)
       return due.length + parked
     })
 
-    yield* Effect.forkScoped(forever("payout hand-over", round, Effect.sleep("100 millis")))
-    yield* Effect.forkScoped(forever("parked payouts", payouts.rescheduleParked, Effect.sleep("1 second")))
+    yield* Effect.forkScoped(forever("payout submission", round, Effect.sleep("100 millis")))
+    yield* Effect.forkScoped(forever("parked payouts", submission.rescheduleParked, Effect.sleep("1 second")))
   })
 )
 
-const PLACES = 1000
-const TAKEN_AT_ONCE = 200
+const MAX_IN_FLIGHT = 1000
+const CLAIM_LIMIT = 200
+const LEASE_MARGIN_MS = 10_000
+const FIRST_INQUIRY_MS = 1000
+const LAST_INQUIRY_MS = 60_000
+
+const orderOf = (payout: StoredPayout) => ({
+  id: payout.id,
+  amount: payout.amount,
+  method: payout.method,
+  pixKeyType: payout.pixKeyType,
+  pixKey: payout.pixKey,
+  bankAccount: payout.bankAccount,
+  recipientName: payout.recipientName,
+  recipientDocument: payout.recipientDocument,
+  description: payout.description
+})

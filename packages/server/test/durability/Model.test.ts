@@ -20,6 +20,7 @@ import { DisputeStore } from "../../src/disputes/DisputeStore.ts"
 import { LedgerReports } from "../../src/ledger/LedgerReports.ts"
 import { Releases } from "../../src/ledger/Releases.ts"
 import { Payouts } from "../../src/payouts/Payouts.ts"
+import { PayoutSubmission } from "../../src/payouts/PayoutSubmission.ts"
 import {
   apply,
   applyLoop,
@@ -322,7 +323,7 @@ const untilNothingIsDue = <E, R>(round: Effect.Effect<number, E, R>) =>
 const runLoop = Effect.fnUntraced(function* (loop: Loop) {
   const sql = yield* SqlClient
   const recovery = yield* ChargeRecovery
-  const payouts = yield* Payouts
+  const submission = yield* PayoutSubmission
   const releases = yield* Releases
   const simulator = yield* SimulatorNotifications
   switch (loop) {
@@ -331,7 +332,7 @@ const runLoop = Effect.fnUntraced(function* (loop: Loop) {
       for (let round = 0; round < 2; round++) {
         yield* sql`UPDATE payouts SET hand_over_at = now() WHERE status = 'processing'`
         yield* untilNothingIsDue(
-          Effect.flatMap(payouts.takeDue(200), ({ due }) =>
+          Effect.flatMap(submission.claimDue(200), ({ due }) =>
             Effect.as(Effect.all(due, { concurrency: "unbounded", discard: true }), due.length)
           )
         )

@@ -4,8 +4,8 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Accounts } from "../../src/accounts/Accounts.ts"
 import { Ids } from "../../src/Ids.ts"
-import { claimMany, FIRST_ACCOUNT } from "../../src/payouts/PayoutClaims.ts"
-import { Payouts } from "../../src/payouts/Payouts.ts"
+import { claimPayouts, FIRST_ACCOUNT } from "../../src/payouts/PayoutClaims.ts"
+import { PayoutSubmission } from "../../src/payouts/PayoutSubmission.ts"
 import { assertRefused, create, created, someCharge } from "../support/ChargeRequests.ts"
 import {
   funded,
@@ -170,20 +170,20 @@ layer(servicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databaseConn
   it.effect("PAY-16: that did not come to an answer is not repeated for an account that was stopped meanwhile", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const payouts = yield* Payouts
+      const submission = yield* PayoutSubmission
       const accounts = yield* Accounts
       for (const stop of [{ payouts_paused: true }, { status: "inactive" }] as const) {
         const accountId = yield* backlog(1, 1)
         // The process dies between its claim and the acquirer: nobody knows that nothing was sent.
-        assert.lengthOf((yield* payouts.takeDue(1)).due, 1)
+        assert.lengthOf((yield* submission.claimDue(1)).due, 1)
         yield* accounts.update(accountId, stop)
         // The lease runs out.
         yield* sql`UPDATE payouts SET hand_over_at = now() WHERE account_id = ${accountId}::uuid`
-        const { due, parked: parkedNow } = yield* payouts.takeDue(1)
+        const { due, parked: parkedNow } = yield* submission.claimDue(1)
         assert.deepStrictEqual([due.length, parkedNow], [0, 1], JSON.stringify(stop))
         yield* accounts.update(accountId, { payouts_paused: false, status: "active" })
-        assert.strictEqual(yield* payouts.rescheduleParked, 1)
-        assert.lengthOf((yield* payouts.takeDue(1)).due, 1)
+        assert.strictEqual(yield* submission.rescheduleParked, 1)
+        assert.lengthOf((yield* submission.claimDue(1)).due, 1)
         yield* sql`UPDATE payouts SET status = 'failed', hand_over_at = NULL WHERE account_id = ${accountId}::uuid`
       }
     })
@@ -194,7 +194,7 @@ layer(servicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databaseConn
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
-        const payouts = yield* Payouts
+        const submission = yield* PayoutSubmission
         const paused = yield* backlog(20_000, 3000, true)
         const many = yield* backlog(20_000, 2000)
         const others = yield* Effect.forEach([1, 2, 3, 4, 5], () => backlog(1, 1))
@@ -206,7 +206,7 @@ layer(servicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databaseConn
             ({ length }) => length
           )
         // The first claim reaches every account, behind 40,000 payouts that are due before.
-        const { due, parked: parkedAtOnce } = yield* payouts.takeDue(200)
+        const { due, parked: parkedAtOnce } = yield* submission.claimDue(200)
         assert.isAtMost(due.length + parkedAtOnce, 200)
         for (const other of others) assert.strictEqual(yield* claimedOf(other), 1)
         assert.isAbove(yield* claimedOf(many), 0)
@@ -214,8 +214,8 @@ layer(servicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databaseConn
 
         // What a claim reads does not grow with what waits.
         const [explained] = yield* sql.unsafe<Record<string, ReadonlyArray<{ Plan: Node }>>>(
-          `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${claimMany("id")}`,
-          [200, 60_000, FIRST_ACCOUNT]
+          `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${claimPayouts.text}`,
+          claimPayouts({ limit: 200, leaseMs: 60_000, afterAccount: FIRST_ACCOUNT })[1]
         )
         const plan = Object.values(explained!)[0]![0]!.Plan
         assert.isAtMost(most(plan), 1000, "rows that a step of the claim reads")
@@ -224,15 +224,15 @@ layer(servicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databaseConn
         let rounds = 0
         let found = { due: 0, parked: 1 }
         while (found.due + found.parked > 0) {
-          const claim = yield* payouts.takeDue(200)
+          const claim = yield* submission.claimDue(200)
           found = { due: claim.due.length, parked: claim.parked }
           rounds++
         }
         assert.isAtMost(rounds, 402)
-        assert.strictEqual(yield* payouts.rescheduleParked, 0)
+        assert.strictEqual(yield* submission.rescheduleParked, 0)
         yield* Accounts.use((accounts) => accounts.update(paused, { payouts_paused: false }))
-        assert.strictEqual(yield* payouts.rescheduleParked, 1000)
-        assert.isAbove((yield* payouts.takeDue(200)).due.length, 0)
+        assert.strictEqual(yield* submission.rescheduleParked, 1000)
+        assert.isAbove((yield* submission.claimDue(200)).due.length, 0)
       }).pipe(Effect.timeout("100 seconds")),
     120_000
   )
@@ -240,7 +240,7 @@ layer(servicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databaseConn
 
 interface Node {
   readonly "Actual Rows": number
-  readonly "Actual BackgroundLoop": number
+  readonly "Actual Loops": number
   readonly "Rows Removed by Filter"?: number
   readonly Plans?: ReadonlyArray<Node>
 }
@@ -248,6 +248,6 @@ interface Node {
 /** The most rows that any step read. */
 const most = (node: Node): number =>
   Math.max(
-    node["Actual Rows"] * node["Actual BackgroundLoop"] + (node["Rows Removed by Filter"] ?? 0),
+    node["Actual Rows"] * node["Actual Loops"] + (node["Rows Removed by Filter"] ?? 0),
     ...(node.Plans ?? []).map(most)
   )

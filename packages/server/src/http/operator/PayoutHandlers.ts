@@ -5,8 +5,9 @@ import { decodeCreateDashboardPayout, type OperatorPayout } from "@pix-payments/
 import * as Effect from "effect/Effect"
 import { Accounts } from "../../accounts/Accounts.ts"
 import { AuditLog } from "../../operations/AuditLog.ts"
-import { Payouts, toPayout } from "../../payouts/Payouts.ts"
-import type { StoredPayout } from "../../payouts/PayoutStore.ts"
+import { toPayout } from "../../payouts/PayoutResource.ts"
+import { Payouts } from "../../payouts/Payouts.ts"
+import type { StoredPayout } from "../../payouts/PayoutTable.ts"
 import { decodeBody } from "../RequestDecoding.ts"
 import {
   accountInactive,

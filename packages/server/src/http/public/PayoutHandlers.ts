@@ -4,7 +4,8 @@
 import { parseInstant } from "@pix-payments/domain/Instant"
 import { defaultLimit, pageOf } from "@pix-payments/domain/List"
 import * as Effect from "effect/Effect"
-import { Payouts, toPayout } from "../../payouts/Payouts.ts"
+import { toPayout } from "../../payouts/PayoutResource.ts"
+import { Payouts } from "../../payouts/Payouts.ts"
 import type { PublicHandlers } from "./PublicHandlers.ts"
 import {
   accountInactive,
