@@ -2,7 +2,7 @@
  * The repository and its contract: the numbered rules of `docs`, and who cites them.
  *
  * A rule is a bullet, `- **CHG-12** …`. A test cites rules at the beginning of its title: `it("CHG-12, API-10: …")`.
- * Everybody else cites them where they like. Documents are cited by their names.
+ * Code and documents cite rules and documents anywhere.
  */
 import { errorCodes } from "@pix-payments/domain/ErrorCode"
 import { assert, describe, it } from "@effect/vitest"
@@ -47,6 +47,9 @@ const citedByTests = new Set(
     .flat()
 )
 
+/** A document by its name, or a paragraph of one. */
+const DOCUMENT = /[\w.-]+\.md\b(?!\.\w)|\u00a7\S*/g
+
 const lineOf = (text: string, index: number): number => text.slice(0, index).split("\n").length
 
 describe("the contract", () => {
@@ -83,6 +86,18 @@ describe("the contract", () => {
       [],
       "planned"
     )
+  })
+
+  it("cites no document that the repository does not have", () => {
+    const cited = files.flatMap(({ name, text }) =>
+      Array.from(text.matchAll(DOCUMENT), ({ 0: document, index }) => ({
+        document,
+        at: `${name}:${lineOf(text, index)}`
+      }))
+    )
+    const known = new Set(files.map(({ name }) => path.basename(name)))
+    const missing = cited.filter(({ document }) => !known.has(document))
+    assert.deepStrictEqual(missing, [])
   })
 
   it("ERR-13: lists each error code with its status", () => {
