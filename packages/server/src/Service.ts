@@ -1,5 +1,5 @@
 /**
- * The whole service as one layer: what a process runs, and what the tests run.
+ * The service as one layer. Processes and tests run the same.
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -59,7 +59,7 @@ const foundation = Layer.mergeAll(
   PausedDeliveries.PausedDeliveries.layer
 ).pipe(Layer.provideMerge(Database.layer))
 
-/** What keeps things, in whichever database. */
+/** The stores, over any database. */
 export const stores = Layer.mergeAll(
   Accounts.layer,
   ApiKeys.layer,
@@ -81,10 +81,10 @@ export const stores = Layer.mergeAll(
   OperatorToken.layer
 )
 
-/** The migrated database and what keeps things in it, without listeners or loops. */
+/** The migrated database and its stores, without listeners and background loops. */
 export const storesLayer = stores.pipe(Layer.provideMerge(foundation))
 
-/** What decides, over whichever acquirer. */
+/** The services with the rules, over any acquirer. */
 export const deciders = Layer.merge(AcquirerNotifications.layer, WebhookEndpoints.layer).pipe(
   Layer.provideMerge(
     Layer.mergeAll(
@@ -106,28 +106,28 @@ const services = SimulatorNotifications.layer.pipe(
   Layer.provideMerge(DatabaseState.layer.pipe(Layer.provide(Database.layer)))
 )
 
-const looping = <R>(name: string, round: Effect.Effect<number, Unavailable, R>, idle: Duration.Input) =>
+const backgroundLoop = <R>(name: string, round: Effect.Effect<number, Unavailable, R>, idle: Duration.Input) =>
   Layer.effectDiscard(Effect.forkScoped(forever(name, round, Effect.sleep(idle))))
 
-/** What goes on by itself, in every process, whoever is the acquirer and sends the webhooks: rows say what is due. */
+/** The background loops of every process. Rows say what is due. */
 export const loops = Layer.mergeAll(
-  looping(
+  backgroundLoop(
     "charge recovery",
     ChargeRecovery.use(({ recover }) => recover),
     "1 second"
   ),
   PayoutSubmission.loop,
-  looping(
+  backgroundLoop(
     "charge orders",
     ChargeOrders.use(({ finishDue }) => finishDue),
     "1 second"
   ),
-  looping(
-    "deferred reports",
+  backgroundLoop(
+    "deferred notifications",
     DeferredNotifications.use(({ applyDue }) => applyDue),
     "1 second"
   ),
-  looping(
+  backgroundLoop(
     "releases",
     Releases.use(({ releaseDue }) => releaseDue),
     "1 second"
@@ -137,13 +137,13 @@ export const loops = Layer.mergeAll(
   WebhookScheduler.layer
 )
 
-const simulatorLoop = looping(
-  "simulator reports",
+const simulatorLoop = backgroundLoop(
+  "simulator notifications",
   SimulatorNotifications.use(({ tellDue }) => tellDue),
   "200 millis"
 )
 
-/** Needs `Settings` and `DatabaseLocation`; gives what the demo and the tests look at. */
+/** Needs `Settings` and `DatabaseLocation`. */
 export const layer = Drain.whileServing.pipe(
   Layer.provideMerge(
     Layer.mergeAll(

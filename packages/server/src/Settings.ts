@@ -1,7 +1,5 @@
 /**
- * Every setting of the service, read once through `Config`. All are optional.
- *
- * Source: operator-api.md "Settings".
+ * The settings of the service, read once at start. All are optional; `docs/operations.md` describes them.
  */
 import { type Network, parseNetworks } from "@pix-payments/domain/PublicUrl"
 import { parseRetryDelays, retryDelaysMs } from "@pix-payments/domain/RetryCurve"
@@ -24,36 +22,36 @@ export interface SettingsShape {
   readonly operatorPort: number
   /** The hosts that the operator listener answers to, beside its own address. */
   readonly operatorHosts: ReadonlyArray<string>
-  /** Unset: generated on the first start and printed once. */
+  /** Unset: generated at the first start and printed once. */
   readonly operatorToken: Option.Option<Redacted.Redacted<string>>
   /** Unset: an embedded PostgreSQL under `dataDir`. */
   readonly databaseUrl: Option.Option<Redacted.Redacted<string>>
-  /** The role that makes the schema. Unset: that of `databaseUrl`, where it may. */
+  /** The role that migrates the schema. Unset: the role of `databaseUrl`, if it has the privileges. */
   readonly migrationsDatabaseUrl: Option.Option<Redacted.Redacted<string>>
   readonly databaseConnections: number
   readonly dataDir: string
-  /** Keys that seal webhook secrets at rest; the first seals, all open. Unset: generated under `dataDir`. */
+  /** Keys that encrypt webhook secrets. The first encrypts, all decrypt. Unset: generated in `dataDir`. */
   readonly secretsKeys: Option.Option<Redacted.Redacted<string>>
-  /** Whether secrets are sealed in the form that opens for their own row only, which the release before cannot open. */
+  /** Whether an encrypted secret can be decrypted for its own row only. The release before cannot decrypt such secrets. */
   readonly secretsBindToRow: boolean
   readonly acquirer: "simulator"
-  /** How long a creation waits for the acquirer's certainty before it answers `processing`. */
+  /** How long a creation waits for the acquirer before it answers `processing`. */
   readonly acquirerTimeoutMs: number
   readonly simulatorSettleMs: number
   readonly simulatorLatencyMs: number
   readonly webhookRetryDelaysMs: ReadonlyArray<number>
   readonly webhookTimeoutMs: number
-  /** Most endpoints that an application may have registered. */
+  /** The maximum of registered endpoints of an application. */
   readonly webhookEndpointsPerApplication: number
   readonly webhookAllowedNetworks: ReadonlyArray<Network>
   readonly rateLimitPerMinute: Option.Option<number>
-  /** Most requests of `/v1` that a process has under way; the next one is told to come again. */
+  /** The maximum of `/v1` requests in flight in a process. The next one is answered 503. */
   readonly maxRequestsInFlight: number
-  /** Most connections of a listener in one process; one more is closed at once. */
+  /** The maximum of connections of a listener in a process. One more is closed at once. */
   readonly maxConnections: number
-  /** How long a caller may take to read an answer before its connection is closed. */
+  /** How long a caller may take to read a response before its connection is closed. */
   readonly answerTimeoutMs: number
-  /** How long a process still answers after SIGTERM, so that balancers can leave it. */
+  /** How long a process still accepts requests after SIGTERM, so that balancers notice. */
   readonly shutdownDelayMs: number
   readonly processes: number
   readonly logLevel: "debug" | "info" | "warn" | "error" | "none"
@@ -97,7 +95,7 @@ const config: Config.Config<SettingsShape> = Config.all({
   operatorToken: Config.option(checked("OPERATOR_TOKEN", Config.Redacted("OPERATOR_TOKEN"), strongToken)),
   databaseUrl: Config.option(Config.Redacted("DATABASE_URL")),
   migrationsDatabaseUrl: Config.option(Config.Redacted("MIGRATIONS_DATABASE_URL")),
-  // Migrations hold a lock on one and work on another.
+  // Migrations lock on one connection and work on another.
   databaseConnections: atLeast(3, "DATABASE_CONNECTIONS").pipe(Config.withDefault(16)),
   dataDir: Config.String("DATA_DIR").pipe(Config.withDefault(".data")),
   secretsKeys: Config.option(Config.Redacted("SECRETS_KEYS")),
@@ -126,6 +124,6 @@ const config: Config.Config<SettingsShape> = Config.all({
 })
 
 export class Settings extends Context.Service<Settings, SettingsShape>()("@pix-payments/server/Settings") {
-  /** Read from the environment; fails with the first malformed variable named. */
+  /** Reads the environment. Fails with the name of the first malformed variable. */
   static readonly layer = Layer.effect(Settings, Effect.map(config, Settings.of))
 }

@@ -1,8 +1,7 @@
 /**
- * The operator's command line: a client of the operator surface, derived from its declaration. It never touches the
- * database.
+ * The command line for operators: a client of the operator API, derived from its declaration.
  *
- * `ledger verify` exits with 1 and names what differs, where something does.
+ * `ledger verify` prints each ledger account whose kept balance differs from its transfers, and exits with 1 if one does.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"

@@ -1,8 +1,8 @@
 /**
- * The process: settings, the service, and a graceful end.
+ * Runs the service until SIGINT or SIGTERM, then shuts it down gracefully.
  *
- * `--demo` (what `npm start` says) adds a demo account, keeps its credentials, and lets webhooks go to
- * loopback unless `WEBHOOK_ALLOWED_NETWORKS` says otherwise.
+ * `--demo`, which `npm start` sets, adds a demo account and allows webhooks to loopback unless
+ * `WEBHOOK_ALLOWED_NETWORKS` is set.
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
@@ -11,13 +11,13 @@ import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import * as Banner from "./startup/StartupMessage.ts"
-import { DemoAccount, demoOperatorToken } from "./startup/DemoAccount.ts"
 import * as Telemetry from "./observability/Telemetry.ts"
-import * as Processes from "./startup/WorkerProcesses.ts"
 import * as Service from "./Service.ts"
 import { Settings } from "./Settings.ts"
 import { DatabaseLocation } from "./sql/Database.ts"
+import { DemoAccount, demoOperatorToken } from "./startup/DemoAccount.ts"
+import * as StartupMessage from "./startup/StartupMessage.ts"
+import * as WorkerProcesses from "./startup/WorkerProcesses.ts"
 
 const isDemo = process.argv.includes("--demo")
 
@@ -27,7 +27,7 @@ const environment = Effect.gen(function* () {
   const { DATA_DIR: dataDir = ".data", OPERATOR_TOKEN: token } = set
   return {
     WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8,::1/128",
-    // A person at a terminal waits for it; there is no balancer.
+    // There is no balancer that must notice the shutdown first.
     SHUTDOWN_DELAY_MS: "0",
     OPERATOR_TOKEN: token ?? (yield* demoOperatorToken(dataDir)),
     ...set
@@ -40,27 +40,27 @@ const settings = Layer.unwrap(
   )
 )
 
-/** What the first process tells, whoever serves. */
-const messages = isDemo
+/** Shown by the process that was started, not by its workers. */
+const message = isDemo
   ? Layer.unwrap(
       Effect.map(Settings, ({ dataDir }) =>
-        Layer.effectDiscard(Banner.demo).pipe(Layer.provide(DemoAccount.layer(dataDir)))
+        Layer.effectDiscard(StartupMessage.showDemo).pipe(Layer.provide(DemoAccount.layer(dataDir)))
       )
     )
-  : Layer.effectDiscard(Banner.plain)
+  : Layer.effectDiscard(StartupMessage.logReady)
 
-const alone = messages.pipe(Layer.provide(Service.layer))
+const single = message.pipe(Layer.provide(Service.layer))
 
-const supervisor = messages.pipe(Layer.provide(Processes.layer), Layer.provide(Service.storesLayer))
+const supervisor = message.pipe(Layer.provide(WorkerProcesses.layer), Layer.provide(Service.storesLayer))
 
-const worker = Layer.effectDiscard(Processes.report).pipe(Layer.provide(Service.layer))
+const worker = Layer.effectDiscard(WorkerProcesses.reportAddresses).pipe(Layer.provide(Service.layer))
 
-type StartError = Layer.Error<typeof alone> | Layer.Error<typeof supervisor> | Layer.Error<typeof worker>
-type StartNeeds = Layer.Services<typeof alone> | Layer.Services<typeof supervisor> | Layer.Services<typeof worker>
+type StartError = Layer.Error<typeof single> | Layer.Error<typeof supervisor> | Layer.Error<typeof worker>
+type StartNeeds = Layer.Services<typeof single> | Layer.Services<typeof supervisor> | Layer.Services<typeof worker>
 
 const running = Layer.unwrap(
   Effect.map(Settings, ({ processes }): Layer.Layer<never, StartError, StartNeeds> =>
-    Processes.isWorker ? worker : processes > 1 ? supervisor : alone
+    WorkerProcesses.isWorker ? worker : processes > 1 ? supervisor : single
   )
 ).pipe(Layer.provide(DatabaseLocation.layer), Layer.provide(Telemetry.layer), Layer.provide(settings))
 
@@ -68,7 +68,7 @@ Layer.launch(running).pipe(
   Effect.tapCause((cause) =>
     Cause.hasInterruptsOnly(cause)
       ? Effect.void
-      : Effect.sync(() => process.stderr.write(`${Banner.reasonOf(cause)}\n`))
+      : Effect.sync(() => process.stderr.write(`${StartupMessage.failureOf(cause)}\n`))
   ),
   (program) =>
     NodeRuntime.runMain(program, {

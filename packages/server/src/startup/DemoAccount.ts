@@ -1,8 +1,9 @@
 /**
- * What `npm start` adds for a newcomer: a demo account with a key, and credentials that are found again.
+ * The account of `npm start`, with an API key and an operator token.
  *
- * Guarantees: the credentials are made once and kept in `<DATA_DIR>/demo.json`, readable by its owner alone; a
- * key that the database no longer accepts is made anew.
+ * Guarantees:
+ * - The credentials are created once and stored in `<DATA_DIR>/demo.json`, which only its owner can read.
+ * - A key that the database no longer accepts is replaced.
  */
 import { allScopes } from "@pix-payments/domain/Scope"
 import * as Context from "effect/Context"
@@ -16,10 +17,9 @@ import { join } from "node:path"
 import { Accounts } from "../accounts/Accounts.ts"
 import { ApiKeys } from "../accounts/ApiKeys.ts"
 
-/** The demo account, as a newcomer is told of it. */
 export class DemoAccount extends Context.Service<
   DemoAccount,
-  { readonly name: string; readonly apiKey: string; readonly keptIn: string }
+  { readonly name: string; readonly apiKey: string; readonly credentialsFile: string }
 >()("@pix-payments/server/DemoAccount") {
   static readonly layer = (dataDir: string) =>
     Layer.effect(
@@ -27,11 +27,11 @@ export class DemoAccount extends Context.Service<
       Effect.gen(function* () {
         const accounts = yield* Accounts
         const keys = yield* ApiKeys
-        const keptIn = join(dataDir, FILE)
-        const kept = yield* Effect.promise(() => read(dataDir))
-        const known = kept.api_key === undefined ? undefined : yield* keys.authenticate(kept.api_key)
-        if (kept.api_key !== undefined && known !== undefined) {
-          return DemoAccount.of({ name: known.account.name, apiKey: kept.api_key, keptIn })
+        const credentialsFile = join(dataDir, FILE)
+        const stored = yield* Effect.promise(() => read(dataDir))
+        const caller = stored.api_key === undefined ? undefined : yield* keys.authenticate(stored.api_key)
+        if (stored.api_key !== undefined && caller !== undefined) {
+          return DemoAccount.of({ name: caller.account.name, apiKey: stored.api_key, credentialsFile })
         }
         const account = yield* accounts.create({
           name: "Loja Exemplo",
@@ -47,42 +47,42 @@ export class DemoAccount extends Context.Service<
           scopes: allScopes,
           expiresAtMs: undefined
         })
-        yield* Effect.promise(() => write(dataDir, { ...kept, api_key: key }))
-        return DemoAccount.of({ name: account.name, apiKey: key, keptIn })
+        yield* Effect.promise(() => write(dataDir, { ...stored, api_key: key }))
+        return DemoAccount.of({ name: account.name, apiKey: key, credentialsFile })
       })
     )
 }
 
-/** The operator's token of a demo: made on the first start, the same ever after. */
+/** The operator token of the demo, created on the first start. */
 export const demoOperatorToken = (dataDir: string): Effect.Effect<string> =>
   Effect.promise(async () => {
-    const kept = await read(dataDir)
-    if (kept.operator_token !== undefined) return kept.operator_token
+    const stored = await read(dataDir)
+    if (stored.operator_token !== undefined) return stored.operator_token
     const operator_token = randomBytes(24).toString("base64url")
-    await write(dataDir, { ...kept, operator_token })
+    await write(dataDir, { ...stored, operator_token })
     return operator_token
   })
 
 const FILE = "demo.json"
 
-const Kept = Schema.fromJsonString(
+const Credentials = Schema.fromJsonString(
   Schema.Struct({
     api_key: Schema.optionalKey(Schema.String),
     operator_token: Schema.optionalKey(Schema.String)
   })
 )
-type Kept = typeof Kept.Type
+type Credentials = typeof Credentials.Type
 
-const decode = Schema.decodeUnknownOption(Kept)
+const decode = Schema.decodeUnknownOption(Credentials)
 
-const read = async (dataDir: string): Promise<Kept> => {
+const read = async (dataDir: string): Promise<Credentials> => {
   const text = await readFile(join(dataDir, FILE), "utf8").catch(() => "{}")
   return Option.getOrElse(decode(text), () => ({}))
 }
 
-const write = async (dataDir: string, kept: Kept): Promise<void> => {
+const write = async (dataDir: string, credentials: Credentials): Promise<void> => {
   await mkdir(dataDir, { recursive: true })
   const path = join(dataDir, FILE)
-  await writeFile(path, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 })
+  await writeFile(path, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 })
   await chmod(path, 0o600)
 }

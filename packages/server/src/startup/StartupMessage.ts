@@ -1,10 +1,9 @@
 /**
- * What a person reads when the service starts, or cannot: on a terminal in lines of their own, elsewhere as
- * one log line.
+ * The message of a start: on a terminal a page, elsewhere one log line. On failure, one sentence.
  *
  * Guarantees:
- * - The demo's credentials are printed to a terminal only; a log line names the file that has them.
- * - A start without `--demo` warns that the acquirer is the simulator.
+ * - Credentials of the demo are printed to a terminal only. The log line names the file that contains them.
+ * - A start without `--demo` warns if the acquirer is the simulator.
  */
 import * as Cause from "effect/Cause"
 import * as Config from "effect/Config"
@@ -13,77 +12,77 @@ import { hasProperty } from "effect/Predicate"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
-import { DemoAccount } from "./DemoAccount.ts"
 import { ListenAddresses } from "../http/ListenAddresses.ts"
 import { OperatorToken } from "../http/operator/OperatorToken.ts"
 import { Settings } from "../Settings.ts"
 import { DatabaseLocation } from "../sql/Database.ts"
+import { DemoAccount } from "./DemoAccount.ts"
 
-/** Where it listens; a token that was made just now is told, this once. */
-export const plain = Effect.gen(function* () {
-  const listening = yield* ListenAddresses
+/** Logs the addresses. Prints a generated operator token, once. */
+export const logReady = Effect.gen(function* () {
+  const addresses = yield* ListenAddresses
   const settings = yield* Settings
-  const { known } = yield* OperatorToken
+  const { known: token } = yield* OperatorToken
   const database = yield* DatabaseLocation
   yield* Effect.annotateLogs(Effect.logInfo("the service is ready"), {
-    public: listening.public,
-    operator: listening.operator,
+    public: addresses.public,
+    operator: addresses.operator,
     database: database.embeddedIn === undefined ? "DATABASE_URL" : `embedded in ${database.embeddedIn}`
   })
   if (settings.acquirer === "simulator") {
     yield* Effect.logWarning("the acquirer is the simulator (ACQUIRER=simulator): no real money is received or sent")
   }
-  if (Option.isNone(settings.operatorToken) && Option.isSome(known)) {
-    yield* Effect.sync(() => process.stdout.write(`Operator token, shown this once: ${Redacted.value(known.value)}\n`))
+  if (Option.isNone(settings.operatorToken) && Option.isSome(token)) {
+    yield* Effect.sync(() => process.stdout.write(`Operator token, shown this once: ${Redacted.value(token.value)}\n`))
   }
 })
 
-/** The first hour of a newcomer: everything that is needed for the first call. */
-export const demo = Effect.gen(function* () {
-  const listening = yield* ListenAddresses
+/** Prints the addresses, the credentials of the demo and a first call. */
+export const showDemo = Effect.gen(function* () {
+  const addresses = yield* ListenAddresses
   const account = yield* DemoAccount
-  const { known } = yield* OperatorToken
+  const { known: token } = yield* OperatorToken
   const database = yield* DatabaseLocation
   if (!process.stdout.isTTY) {
     return yield* Effect.annotateLogs(Effect.logInfo("the service is ready"), {
-      public: listening.public,
-      docs: `${listening.public}/docs`,
-      operator: listening.operator,
+      public: addresses.public,
+      docs: `${addresses.public}/docs`,
+      operator: addresses.operator,
       database: database.embeddedIn === undefined ? "DATABASE_URL" : `embedded in ${database.embeddedIn}`,
       demo_account: account.name,
-      credentials: account.keptIn,
-      try: curl(listening.public, "$PAYMENTS_API_KEY", " ")
+      credentials: account.credentialsFile,
+      try: curl(addresses.public, "$PAYMENTS_API_KEY", " ")
     })
   }
-  const operatorToken = Option.match(known, { onNone: () => "", onSome: Redacted.value })
+  const operatorToken = Option.match(token, { onNone: () => "", onSome: Redacted.value })
   const bold = (text: string) => `\u001b[1m${text}\u001b[22m`
   const dim = (text: string) => `\u001b[2m${text}\u001b[22m`
   const lines = [
     "",
     bold("Pix payments is ready"),
     "",
-    `  API            ${listening.public}/v1`,
-    `  Reference      ${listening.public}/docs`,
-    `  Operator       ${listening.operator}/operator/v1`,
+    `  API            ${addresses.public}/v1`,
+    `  Reference      ${addresses.public}/docs`,
+    `  Operator       ${addresses.operator}/operator/v1`,
     `  Database       ${database.embeddedIn === undefined ? "DATABASE_URL" : `embedded PostgreSQL 18 in ${database.embeddedIn}`}`,
     "",
     `  Demo account   ${account.name}`,
     `  API key        ${account.apiKey}`,
     `  Operator token ${operatorToken}`,
-    dim(`                 (kept in ${account.keptIn})`),
+    dim(`                 (stored in ${account.credentialsFile})`),
     "",
     bold("Create a charge:"),
     "",
-    curl(listening.public, account.apiKey, " \\\n  "),
+    curl(addresses.public, account.apiKey, " \\\n  "),
     "",
-    `Or see it whole, in another terminal: ${bold("npm run demo")}`,
+    `Or watch a charge from creation to payment, in another terminal: ${bold("npm run demo")}`,
     ""
   ]
   yield* Effect.sync(() => process.stdout.write(`${lines.join("\n")}\n`))
 })
 
-/** One sentence on why the service cannot start, without a stack where the fault is the setting's. */
-export const reasonOf = (cause: Cause.Cause<unknown>): string => {
+/** Why the service cannot start, in one sentence. An unexpected failure has its stack. */
+export const failureOf = (cause: Cause.Cause<unknown>): string => {
   const error = Cause.squash(cause)
   if (error instanceof Config.ConfigError) return `A setting is wrong: ${settingOf(error)}.`
   if (isSqlError(error)) return `The service cannot start: ${databaseReasonOf(error)}`
@@ -92,7 +91,7 @@ export const reasonOf = (cause: Cause.Cause<unknown>): string => {
   return `The service cannot start: ${Cause.pretty(cause)}`
 }
 
-/** `PORT: Expected …`, from the lines in which a schema tells it. */
+/** `PORT: Expected …`, from the lines of the schema's error. */
 const settingOf = ({ cause }: Config.ConfigError): string =>
   messageOf(cause)
     .replace(/^SchemaError\(([^]*)\)$/, "$1")

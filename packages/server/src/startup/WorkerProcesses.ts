@@ -1,9 +1,11 @@
 /**
  * Several server processes that share the ports: `PROCESSES`.
  *
- * Guarantees: the first process keeps the database and the others, and serves nothing itself; one that dies is
- * started again; all end when the first one is told to end, and by themselves when it is killed. They share
- * their work through PostgreSQL alone.
+ * Guarantees:
+ * - The first process runs the embedded database and the workers, and serves no request.
+ * - A worker that exits is started again.
+ * - The workers end when the first process ends, also when that is killed.
+ * - They share work through PostgreSQL alone.
  */
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
@@ -16,15 +18,15 @@ import { ListenAddresses } from "../http/ListenAddresses.ts"
 import { Settings } from "../Settings.ts"
 import { DatabaseLocation } from "../sql/Database.ts"
 
-/** No server process could begin to listen. */
+/** No worker could listen. */
 export class WorkersError extends Data.TaggedError("WorkersError")<{}> {
-  override readonly message = "No server process could be started; why is in the lines above."
+  override readonly message = "No server process could be started. The lines above say why."
 }
 
-/** True in a process that serves for another. */
+/** True in a worker. */
 export const isWorker = cluster.isWorker
 
-/** Starts the workers and keeps them; ready when the first one listens. */
+/** Starts the workers and supervises them. It is ready when the first one listens. */
 export const layer = Layer.effect(
   ListenAddresses,
   Effect.gen(function* () {
@@ -39,14 +41,14 @@ export const layer = Layer.effect(
     const start = () => {
       const worker = cluster.fork({ DATABASE_URL: Redacted.value(url) })
       workers.add(worker)
-      worker.once("message", (listening: ListenAddresses["Service"]) => {
+      worker.once("message", (addresses: ListenAddresses["Service"]) => {
         served = true
-        Deferred.doneUnsafe(ready, Effect.succeed(listening))
+        Deferred.doneUnsafe(ready, Effect.succeed(addresses))
       })
       worker.once("exit", (code, signal) => {
         workers.delete(worker)
         if (ending) return
-        // One that never listened would not the next time either: it has said why.
+        // A worker that fails before any has listened would fail again. It has printed why.
         if (code === 1 && !served) return void Deferred.doneUnsafe(ready, new WorkersError())
         runFork(
           Effect.logError(`a server process ended (${signal ?? code}) and is started again`).pipe(
@@ -73,11 +75,11 @@ export const layer = Layer.effect(
   })
 )
 
-/** In a worker: says where it listens, and ends with the process that started it. */
-export const report = Effect.gen(function* () {
-  const listening = yield* ListenAddresses
+/** In a worker: reports its addresses, and ends with the process that started it. */
+export const reportAddresses = Effect.gen(function* () {
+  const addresses = yield* ListenAddresses
   yield* Effect.sync(() => {
-    process.send?.(listening)
+    process.send?.(addresses)
     process.once("disconnect", () => process.kill(process.pid, "SIGTERM"))
   })
 })
