@@ -23,7 +23,7 @@ const service = Effect.acquireRelease(
       },
       stdio: ["ignore", "pipe", "inherit"]
     })
-    return { child, folder, printed: await readyLine(child) }
+    return { child, folder, printed: await untilReady(child) }
   }),
   ({ child, folder }) =>
     Effect.promise(async () => {
@@ -35,11 +35,12 @@ const service = Effect.acquireRelease(
     })
 )
 
-const readyLine = async (child: ChildProcess): Promise<string> => {
+/** What the service prints until it is ready. */
+const untilReady = async (child: ChildProcess): Promise<string> => {
   let text = ""
   for await (const chunk of child.stdout ?? []) {
     text += chunk
-    if (text.includes("the service is ready") && text.includes("\n")) return text
+    if (/the service is ready.*\n/.test(text)) return text
   }
   throw new Error(`The service did not start: ${text}`)
 }
@@ -52,7 +53,8 @@ describe("npm start and npm run demo", () => {
     () =>
       Effect.gen(function* () {
         const { folder, printed } = yield* service
-        const { annotations } = JSON.parse(printed)
+        const ready = printed.split("\n").find((line) => line.includes("the service is ready"))
+        const { annotations } = JSON.parse(ready ?? "")
         assert.match(annotations.docs, /\/docs$/)
         const credentials = JSON.parse(yield* Effect.promise(() => readFile(annotations.credentials, "utf8")))
         for (const secret of [credentials.api_key, credentials.operator_token]) assert.notInclude(printed, secret)
