@@ -80,9 +80,10 @@ export const makeFaults = (seed: number, initial: Rates = {}): Faults => {
       ({ fault, applies }) => (kinds as ReadonlyArray<Fault>).includes(fault) && applies(method, path)
     )
     if (plan >= 0) return count(planned.splice(plan, 1)[0]!.fault as F)
-    const drawn = kinds.find(
-      (kind) => canShow(kind, method, path) && chanceOf(`${seed}|${name}|${nth}|${kind}`) < (rates[kind] ?? 0)
-    )
+    const drawn = kinds.find((kind) => {
+      const rate = rates[kind] ?? 0
+      return rate > 0 && canShow(kind, method, path) && chanceOf(`${seed}|${name}|${nth}|${kind}`) < rate
+    })
     return drawn === undefined ? undefined : count(drawn)
   }
 

@@ -62,7 +62,7 @@ export const efi: Profile = {
   ...PLAIN,
   takenTxid: "conflict",
   newestFirst: true,
-  hookRetriesMs: [5, 10, 20, 40, 80, 160, 320, 640, 1280].map((minutes) => minutes * MINUTE_MS),
+  hookRetriesMs: [5, 10, 20, 40, 80, 160, 320, 640, 1280, 52_560].map((minutes) => minutes * MINUTE_MS),
   probesWebhooks: true,
   hooksNamePayer: true,
   routes: (provider, profile) => ({ ...bacenRoutes(provider, profile), ...efiRoutes(provider, profile) }),
