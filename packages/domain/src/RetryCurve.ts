@@ -6,8 +6,10 @@
  *   of the delay later.
  * - There is one attempt more than there are delays.
  */
+import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Random from "effect/Random"
 import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
 
@@ -40,10 +42,22 @@ export const nextAttemptDelayMs = (
   return delay === undefined ? undefined : delay + Math.floor(delay * MAX_JITTER * Math.min(Math.max(jitter, 0), 1))
 }
 
-/** The same delays as a `Schedule`. */
-export const retrySchedule = (delays: ReadonlyArray<number> = retryDelaysMs): Schedule.Schedule<number> =>
-  Schedule.recurs(delays.length).pipe(
-    Schedule.modifyDelay(({ output }) => Effect.succeed(Duration.millis(delays[output] ?? 0)))
+/**
+ * The retry curve as a `Schedule`. Its input is the number of attempts made, so that one schedule serves every delivery: a
+ * delivery's place on the curve is in its row. Its output is the delay, with jitter from `Random`.
+ */
+export const retrySchedule = (
+  delays: ReadonlyArray<number> = retryDelaysMs
+): Schedule.Schedule<Duration.Duration, number> =>
+  Schedule.fromStep(
+    Effect.succeed((_nowMs: number, attemptsMade: number) =>
+      Effect.flatMap(Random.next, (jitter) => {
+        const delayMs = nextAttemptDelayMs(attemptsMade, delays, jitter)
+        if (delayMs === undefined) return Cause.done(Duration.zero)
+        const delay = Duration.millis(delayMs)
+        return Effect.succeed<[Duration.Duration, Duration.Duration]>([delay, delay])
+      })
+    )
   )
 
 /** The delays of a setting such as `1m,5m,15m,1h` (`ms`, `s`, `m`, `h`, `d`), or an error message. */

@@ -1,13 +1,19 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Random from "effect/Random"
 import * as Result from "effect/Result"
+import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import { nextAttemptDelayMs, parseRetryDelays, retryDelaysMs, retrySchedule } from "../src/RetryCurve.ts"
 
 const MINUTE = 60_000
+
+const noJitter = { nextIntUnsafe: () => 0, nextDoubleUnsafe: () => 0 }
 
 describe("retrySchedule", () => {
   it.effect("DLV-3: attempts at minutes 0, 1, 6, 21, 81, 261, 621, 1341, and no more", () =>
@@ -15,13 +21,13 @@ describe("retrySchedule", () => {
       const minutes: Array<number> = []
       const attempt = Effect.flatMap(Clock.currentTimeMillis, (now) => {
         minutes.push(now / MINUTE)
-        return Effect.fail("down")
+        return Effect.fail(minutes.length)
       })
       const fiber = yield* Effect.forkChild(Effect.flip(Effect.retry(attempt, retrySchedule())))
       yield* TestClock.adjust("30 days")
-      assert.strictEqual(yield* Fiber.join(fiber), "down")
+      assert.strictEqual(yield* Fiber.join(fiber), 8)
       assert.deepStrictEqual(minutes, [0, 1, 6, 21, 81, 261, 621, 1341])
-    })
+    }).pipe(Effect.provideService(Random.Random, noJitter))
   )
 
   it.effect("takes other delays, none included", () =>
@@ -29,7 +35,7 @@ describe("retrySchedule", () => {
       const times: Array<number> = []
       const attempt = Effect.flatMap(Clock.currentTimeMillis, (now) => {
         times.push(now)
-        return Effect.fail("down")
+        return Effect.fail(times.length)
       })
       const fiber = yield* Effect.forkChild(Effect.flip(Effect.retry(attempt, retrySchedule([5, 7]))))
       yield* TestClock.adjust("1 second")
@@ -38,6 +44,22 @@ describe("retrySchedule", () => {
       times.length = 0
       yield* Effect.flip(Effect.retry(attempt, retrySchedule([])))
       assert.strictEqual(times.length, 1)
+    }).pipe(Effect.provideService(Random.Random, noJitter))
+  )
+
+  it.effect("DLV-3: one schedule serves deliveries at any place of the curve, each with its own jitter", () =>
+    Effect.gen(function* () {
+      const step = yield* Schedule.toStep(retrySchedule([1000, 2000]))
+      const delaysOf = (attemptsMade: number) =>
+        Effect.forEach(Array.from({ length: 50 }), () =>
+          Effect.map(step(0, attemptsMade), ([, delay]) => Duration.toMillis(delay))
+        )
+      const second = yield* delaysOf(2)
+      const first = yield* delaysOf(1)
+      for (const delay of first) assert.isTrue(delay >= 1000 && delay <= 1100, String(delay))
+      for (const delay of second) assert.isTrue(delay >= 2000 && delay <= 2200, String(delay))
+      assert.isAbove(new Set(first).size, 5)
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(step(0, 3))))
     })
   )
 })

@@ -12,13 +12,15 @@
  * Rules: DLV-1 to DLV-9, END-5.
  */
 import { describeCause } from "../observability/SafeCause.ts"
-import { nextAttemptDelayMs } from "@pix-payments/domain/RetryCurve"
+import { retrySchedule } from "@pix-payments/domain/RetryCurve"
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
-import * as Random from "effect/Random"
+import * as Pull from "effect/Pull"
+import * as Schedule from "effect/Schedule"
 import { DeliverySignal } from "../events/DeliverySignal.ts"
 import { forever } from "../observability/BackgroundLoop.ts"
 import { Metrics } from "../observability/Metrics.ts"
@@ -38,6 +40,7 @@ export const layer = Layer.effectDiscard(
     const settings = yield* Settings
     const signal = yield* DeliverySignal
     const metrics = yield* Metrics
+    const nextDelay = yield* Schedule.toStep(retrySchedule(settings.webhookRetryDelaysMs))
     const leaseMs = Math.max(LEAST_LEASE_MS, LEASE_TIMEOUTS * settings.webhookTimeoutMs)
 
     /** A share of the places, with what is claimed for it. */
@@ -66,8 +69,7 @@ export const layer = Layer.effectDiscard(
       const deliver = (delivery: Claimed) =>
         Effect.gen(function* () {
           const attempt = yield* sender.send(delivery)
-          const jitter = yield* Random.next
-          const outcome = recorded(delivery, attempt, settings.webhookRetryDelaysMs, jitter)
+          const outcome = yield* outcomeOf(delivery, attempt, nextDelay)
           metrics.attempt(outcome.outcome.status === "delivered" ? "delivered" : "failed", attempt.durationMs)
           yield* Effect.uninterruptible(
             store.record(outcome).pipe(
@@ -181,15 +183,20 @@ const LONGEST_SWEEP_IDLE_MS = 5000
 const LEASE_TIMEOUTS = 3
 const LEAST_LEASE_MS = 5000
 
-/** What becomes of a delivery after an attempt. */
-const recorded = (delivery: Claimed, attempt: Attempt, delaysMs: ReadonlyArray<number>, jitter: number): Recorded => {
+/** A step of the retry curve, from the number of attempts made. */
+type NextDelay = Effect.Success<ReturnType<typeof Schedule.toStep<Duration.Duration, number, never, never>>>
+
+/** The state of a delivery after an attempt. A resend starts the curve again at `curveFrom`. */
+const outcomeOf = (delivery: Claimed, attempt: Attempt, nextDelay: NextDelay): Effect.Effect<Recorded> => {
   if (isSuccess(attempt.statusCode) && attempt.error === null) {
-    return { delivery, attempt, outcome: { status: "delivered" } }
+    return Effect.succeed({ delivery, attempt, outcome: { status: "delivered" } })
   }
-  const delayMs = nextAttemptDelayMs(delivery.attemptsMade - delivery.curveFrom + 1, delaysMs, jitter)
-  return {
-    delivery,
-    attempt,
-    outcome: delayMs === undefined ? { status: "failed" } : { status: "scheduled", delayMs }
-  }
+  const attemptsMade = delivery.attemptsMade - delivery.curveFrom + 1
+  return Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
+    nextDelay(nowMs, attemptsMade).pipe(
+      Effect.map(([, delay]): Recorded["outcome"] => ({ status: "scheduled", delayMs: Duration.toMillis(delay) })),
+      Pull.catchDone(() => Effect.succeed<Recorded["outcome"]>({ status: "failed" })),
+      Effect.map((outcome) => ({ delivery, attempt, outcome }))
+    )
+  )
 }
