@@ -1,0 +1,237 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { decodeCreateAccount, decodeUpdateAccount } from "../src/operator/Accounts.ts"
+import { chargesQuery, decodeCreateCheckoutCharge } from "../src/operator/Charges.ts"
+import { deliveriesQuery } from "../src/operator/Deliveries.ts"
+import { decodeTextBody } from "../src/operator/Disputes.ts"
+import { decodeCreateApiKey } from "../src/operator/Keys.ts"
+import { requestsQuery } from "../src/operator/Logs.ts"
+import { optionalIdempotencyKey } from "../src/operator/OptionalIdempotencyKey.ts"
+import { decodeCreateDashboardPayout } from "../src/operator/Payouts.ts"
+import { decodeSimulatePay } from "../src/operator/Simulator.ts"
+import { OperatorApi } from "../src/OperatorApi.ts"
+import { Authentication, OperatorAuthentication, RequestErrors } from "../src/Security.ts"
+import { declaredIn } from "./support/Declared.ts"
+
+const operatorEndpoints = declaredIn(OperatorApi)
+
+/** The operations of the operator interface, by group. */
+const operatorContract = {
+  accounts: [
+    "POST /accounts create",
+    "GET /accounts list",
+    "GET /accounts/{id} retrieve",
+    "PATCH /accounts/{id} update"
+  ],
+  applications: [
+    "POST /accounts/{id}/applications create",
+    "GET /accounts/{id}/applications list",
+    "PATCH /applications/{id} update"
+  ],
+  keys: ["POST /applications/{id}/keys create", "GET /applications/{id}/keys list", "POST /keys/{id}/revoke revoke"],
+  charges: ["GET /charges list", "GET /charges/{id} retrieve"],
+  chargeActions: ["POST /charges/{id}/cancel cancel", "POST /charges/{id}/refund refund"],
+  checkoutCharges: ["POST /applications/{id}/checkout-charges create"],
+  payouts: ["GET /payouts list", "GET /payouts/{id} retrieve"],
+  payoutActions: [
+    "POST /accounts/{id}/payouts create",
+    "POST /payouts/{id}/approve approve",
+    "POST /payouts/{id}/cancel cancel"
+  ],
+  disputes: ["GET /disputes list", "GET /disputes/{id} retrieve"],
+  disputeActions: ["POST /disputes/{id}/defense defense", "POST /disputes/{id}/messages message"],
+  deliveries: ["GET /deliveries list", "GET /deliveries/{id} retrieve"],
+  deliveryActions: ["POST /deliveries/{id}/resend resend", "POST /deliveries/resend resendFailed"],
+  webhookEndpoints: ["GET /applications/{id}/webhooks list"],
+  webhookEndpointActions: ["PATCH /webhooks/{id} update"],
+  outboxFailures: ["GET /outbox-failures list"],
+  outboxFailureActions: ["POST /outbox-failures/{id}/retry retry"],
+  requests: ["GET /requests list"],
+  audit: ["GET /audit list"],
+  ledger: ["GET /ledger/entries entries", "GET /ledger/verify verify"],
+  stats: ["GET /stats retrieve"],
+  simulatorCharges: ["POST /simulator/charges/{id}/pay pay", "POST /simulator/charges/{id}/fail fail"],
+  simulatorReturns: [
+    "POST /simulator/charges/{id}/refund refund",
+    "POST /simulator/charges/{id}/infraction infraction",
+    "POST /simulator/charges/{id}/return return"
+  ],
+  simulatorDisputes: [
+    "POST /simulator/disputes/{id}/message message",
+    "POST /simulator/disputes/{id}/win win",
+    "POST /simulator/disputes/{id}/lose lose"
+  ],
+  simulatorPayouts: ["POST /simulator/payouts/{id}/complete complete", "POST /simulator/payouts/{id}/fail fail"]
+}
+
+describe("OperatorApi", () => {
+  it("has these operations, in their groups", () => {
+    const groups = Object.groupBy(operatorEndpoints, ({ group }) => group)
+    const declared = Object.entries(groups).map(([group, endpoints = []]) => [
+      group,
+      endpoints.map(({ name, path, verb }) => `${verb} ${path.replace(/^\/operator\/v1/, "")} ${name}`)
+    ])
+    assert.deepStrictEqual(Object.fromEntries(declared), operatorContract)
+    assert.isTrue(operatorEndpoints.every(({ path }) => path.startsWith("/operator/v1/")))
+  })
+
+  it("requires the operator's token for every operation, and never a key", () => {
+    for (const { group, middleware, name } of operatorEndpoints) {
+      assert.isTrue(middleware.has(OperatorAuthentication) && middleware.has(RequestErrors), `${group}.${name}`)
+      assert.isFalse(middleware.has(Authentication), `${group}.${name}`)
+    }
+  })
+
+  it("accepts an idempotency key for checkout charges and payouts", () => {
+    const keyed = operatorEndpoints.filter(({ headers }) => headers.includes("idempotency-key"))
+    assert.deepStrictEqual(
+      keyed.map(({ group, name }) => `${group}.${name}`),
+      ["checkoutCharges.create", "payoutActions.create"]
+    )
+    const decode = Schema.decodeResult(Schema.Struct(optionalIdempotencyKey))
+    const read = (headers: { readonly "idempotency-key"?: string }) =>
+      Result.getOrElse(decode(headers), () => "refused")
+    assert.deepStrictEqual(read({}), {})
+    assert.deepStrictEqual(read({ "idempotency-key": "" }), {})
+    assert.deepStrictEqual(read({ "idempotency-key": "order-0001" }), { "idempotency-key": "order-0001" })
+    assert.strictEqual(read({ "idempotency-key": "seven77" }), "refused")
+    assert.strictEqual(read({ "idempotency-key": "with a space" }), "refused")
+  })
+})
+
+describe("requests of operators", () => {
+  const refusal = <A>(result: Result.Result<A, { readonly code: string; readonly details: unknown }>) =>
+    Result.isFailure(result) ? [result.failure.code, result.failure.details] : "accepted"
+
+  const customer = { name: "Ana", email: "ana@example.com", document: "529.982.247-25" }
+  const payout = { amount: 500, pix_key_type: "email", pix_key: "ana@example.com" }
+  const account = { name: "Loja", legal_name: "Loja Ltda", document: "11.222.333/0001-81", phone: "+5511999999999" }
+
+  it("lets the checkout create boleto and card charges, under the rules of /v1", () => {
+    for (const method of ["pix", "boleto", "card", null]) {
+      assert.strictEqual(refusal(decodeCreateCheckoutCharge({ amount: 100, customer, method })), "accepted")
+    }
+    assert.deepStrictEqual(refusal(decodeCreateCheckoutCharge({ amount: 100, customer, method: "ted" })), [
+      "VALIDATION_ERROR",
+      ["method"]
+    ])
+    assert.deepStrictEqual(refusal(decodeCreateCheckoutCharge({ amount: 99, customer, method: "card" })), [
+      "AMOUNT_BELOW_MINIMUM",
+      ["amount"]
+    ])
+    assert.deepStrictEqual(refusal(decodeCreateCheckoutCharge({ amount: 100 })), [
+      "VALIDATION_ERROR",
+      ["customer.name", "customer.email", "customer.document"]
+    ])
+  })
+
+  it("lets operators request TED payouts, under the rules of /v1", () => {
+    for (const method of ["pix", null]) {
+      assert.strictEqual(refusal(decodeCreateDashboardPayout({ ...payout, method })), "accepted")
+    }
+    const account = { bank: "341", branch: "0001", account: "12345-6", account_type: "savings" }
+    const ted = { amount: 500, method: "ted" }
+    assert.strictEqual(refusal(decodeCreateDashboardPayout({ ...ted, ...account })), "accepted")
+    assert.strictEqual(refusal(decodeCreateDashboardPayout({ ...ted, ...account, bank: "1234567A" })), "accepted")
+    // A Pix key is no destination of a TED.
+    assert.deepStrictEqual(refusal(decodeCreateDashboardPayout({ ...payout, method: "ted" })), [
+      "VALIDATION_ERROR",
+      ["bank", "branch", "account", "account_type"]
+    ])
+    const wrong = { bank: "1", branch: "x", account: "", account_type: "gold" }
+    assert.deepStrictEqual(refusal(decodeCreateDashboardPayout({ ...ted, ...wrong })), [
+      "VALIDATION_ERROR",
+      ["bank", "branch", "account", "account_type"]
+    ])
+    assert.deepStrictEqual(refusal(decodeCreateDashboardPayout({ ...payout, method: "card" })), [
+      "VALIDATION_ERROR",
+      ["method"]
+    ])
+    assert.deepStrictEqual(refusal(decodeCreateDashboardPayout({ ...payout, amount: 499 })), [
+      "AMOUNT_BELOW_MINIMUM",
+      ["amount"]
+    ])
+    assert.deepStrictEqual(refusal(decodeCreateDashboardPayout({ ...payout, pix_key: "nobody" })), [
+      "VALIDATION_ERROR",
+      ["pix_key"]
+    ])
+    assert.deepStrictEqual(
+      refusal(decodeCreateDashboardPayout({ ...payout, pix_key_type: "cpf", pix_key: "52998224724" })),
+      ["INVALID_DOCUMENT", ["pix_key"]]
+    )
+    assert.deepStrictEqual(refusal(decodeCreateDashboardPayout({ amount: 500, method: "card" })), [
+      "VALIDATION_ERROR",
+      ["pix_key_type", "pix_key", "method"]
+    ])
+  })
+
+  it("opens accounts and changes anything but their document", () => {
+    const opened = decodeCreateAccount({
+      ...account,
+      payout_fee: { fixed: 100, basis_points: 50 },
+      release_delay: null
+    })
+    assert.isTrue(Result.isSuccess(opened) && opened.success.document === "11222333000181")
+    assert.deepStrictEqual(refusal(decodeCreateAccount({ ...account, document: "11222333000180" })), [
+      "INVALID_DOCUMENT",
+      ["document"]
+    ])
+    assert.deepStrictEqual(
+      refusal(
+        decodeCreateAccount({
+          ...account,
+          name: "",
+          phone: "9".repeat(33),
+          status: "asleep",
+          payout_fee: { fixed: -1, basis_points: 10_001 },
+          default_expires_in: 59
+        })
+      ),
+      [
+        "VALIDATION_ERROR",
+        ["name", "phone", "status", "payout_fee.fixed", "payout_fee.basis_points", "default_expires_in"]
+      ]
+    )
+    const changed = decodeUpdateAccount({ document: "52998224725", name: "Nova" })
+    assert.deepStrictEqual(Result.getOrUndefined(changed), { name: "Nova" })
+    assert.deepStrictEqual(refusal(decodeUpdateAccount({ name: null })), ["VALIDATION_ERROR", ["name"]])
+  })
+
+  it("creates keys with at least one known scope", () => {
+    assert.strictEqual(refusal(decodeCreateApiKey({ name: "k", scopes: ["charge:read"] })), "accepted")
+    assert.deepStrictEqual(refusal(decodeCreateApiKey({ name: "k", scopes: [] })), ["VALIDATION_ERROR", ["scopes"]])
+    assert.deepStrictEqual(
+      refusal(decodeCreateApiKey({ name: "k", scopes: ["charge:read", "charge:delete"], expires_at: "tomorrow" })),
+      ["VALIDATION_ERROR", ["scopes.1", "expires_at"]]
+    )
+  })
+
+  it("limits texts, and accepts a simulated payment without a body", () => {
+    assert.strictEqual(refusal(decodeTextBody({ text: "a".repeat(4000) })), "accepted")
+    assert.deepStrictEqual(refusal(decodeTextBody({ text: "a".repeat(4001) })), ["VALIDATION_ERROR", ["text"]])
+    assert.deepStrictEqual(refusal(decodeTextBody({ text: "" })), ["VALIDATION_ERROR", ["text"]])
+    assert.strictEqual(refusal(decodeSimulatePay(undefined)), "accepted")
+    assert.deepStrictEqual(refusal(decodeSimulatePay({ end_to_end_id: "E1" })), ["VALIDATION_ERROR", ["end_to_end_id"]])
+    assert.deepStrictEqual(refusal(decodeSimulatePay([])), ["VALIDATION_ERROR", undefined])
+  })
+
+  it("refuses unknown values of a filter", () => {
+    const reads = (schema: Schema.ConstraintDecoder<unknown>, query: unknown) =>
+      Result.isSuccess(Schema.decodeUnknownResult(schema)(query))
+    const deliveries = Schema.toCodecStringTree(Schema.Struct(deliveriesQuery))
+    const charges = Schema.toCodecStringTree(Schema.Struct(chargesQuery))
+    const requests = Schema.toCodecStringTree(Schema.Struct(requestsQuery))
+    assert.isTrue(reads(deliveries, {}))
+    assert.isTrue(reads(deliveries, { status: "failed", event: "charge.pix.paid", limit: "100" }))
+    assert.isFalse(reads(deliveries, { status: "lost" }))
+    assert.isFalse(reads(deliveries, { event: "charge.paid" }))
+    assert.isFalse(reads(deliveries, { limit: "101" }))
+    assert.isTrue(reads(charges, { origin: "checkout", reference: "order 1" }))
+    assert.isFalse(reads(charges, { origin: "mail" }))
+    assert.isFalse(reads(charges, { account_id: "1" }))
+    assert.isFalse(reads(charges, { reference: "nul\u0000" }))
+    assert.isTrue(reads(requests, { status: "404", route: "POST /v1/charges" }))
+    assert.isFalse(reads(requests, { status: "4xx" }))
+  })
+})
