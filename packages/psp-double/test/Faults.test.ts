@@ -11,7 +11,7 @@ const isCob = { path: /\/cob\// }
 const cobOf = ({ provider }: PspDouble) => Result.getOrUndefined(provider.cobs.get(TXID))
 
 describe("a cut connection", () => {
-  it("before: nothing is done; after: it is done and nobody hears of it", () =>
+  it("before: nothing is done; after: it is done but not answered", () =>
     withDouble({}, async (double, call) => {
       const put = () => call("PUT", COB, { body: cobBody(double) })
       const failureOf = () =>

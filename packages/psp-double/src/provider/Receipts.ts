@@ -57,7 +57,7 @@ export interface Receipts {
 }
 
 const RETURN_WINDOW_MS = 90 * 24 * 3_600_000
-const SOMEBODY: Person = { name: "Fulano de Tal", document: "52998224725" }
+const DEFAULT_PAYER: Person = { name: "Fulano de Tal", document: "52998224725" }
 
 /** The amount of a Pix less its returns, failed ones excepted. */
 export const returnableCents = (pix: ReceivedPix): number =>
@@ -87,7 +87,7 @@ export const makeReceipts = (state: State): Receipts => {
       key,
       cents,
       atMs: state.now(),
-      payer: payer ?? SOMEBODY,
+      payer: payer ?? DEFAULT_PAYER,
       payerInfo,
       returns: []
     }

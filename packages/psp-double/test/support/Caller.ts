@@ -105,7 +105,7 @@ interface Receiver extends AsyncDisposable {
   answer: number
 }
 
-/** A receiver of hooks; it refuses whoever shows no certificate of the double's, unless it is careless. */
+/** A receiver of hooks. It requires a certificate of the double's authority, unless it is careless. */
 export const startReceiver = async (double: PspDouble, { careless = false } = {}): Promise<Receiver> => {
   const { cert, key } = await double.authority.issue({ name: "receiver", usage: "server" })
   const received: Receiver["received"] = []
