@@ -28,7 +28,7 @@ import * as PublicServer from "./http/public/PublicServer.ts"
 import { Ids } from "./Ids.ts"
 import { LedgerReports } from "./ledger/LedgerReports.ts"
 import { Releases } from "./ledger/Releases.ts"
-import { forever } from "./observability/BackgroundLoop.ts"
+import * as BackgroundLoop from "./observability/BackgroundLoop.ts"
 import { AuditLog } from "./operations/AuditLog.ts"
 import { Metrics } from "./observability/Metrics.ts"
 import { Statistics } from "./operations/Statistics.ts"
@@ -107,7 +107,7 @@ const services = SimulatorNotifications.layer.pipe(
 )
 
 const backgroundLoop = <R>(name: string, round: Effect.Effect<number, Unavailable, R>, idle: Duration.Input) =>
-  Layer.effectDiscard(Effect.forkScoped(forever(name, round, Effect.sleep(idle))))
+  Layer.effectDiscard(Effect.forkScoped(BackgroundLoop.run(name, round, Effect.sleep(idle))))
 
 /** The background loops of every process. Rows say what is due. */
 export const loops = Layer.mergeAll(

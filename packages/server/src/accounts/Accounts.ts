@@ -15,7 +15,7 @@ import { NotFoundError, type UnknownCursor } from "../Errors.ts"
 import { Ids } from "../Ids.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { equals, is } from "../sql/Seek.ts"
-import { runToCompletion } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
 export interface AccountSettings {
@@ -180,7 +180,7 @@ export class Accounts extends Context.Service<
                 table: "applications",
                 columns: "id, account_id, name, active, created_at",
                 scope: [equals("account_id", "uuid", accountId)],
-                paths: [{ along: [is("account_id", "uuid", accountId)] }]
+                paths: [{ columns: [is("account_id", "uuid", accountId)] }]
               },
               page
             )

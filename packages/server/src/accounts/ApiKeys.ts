@@ -19,7 +19,7 @@ import { isAccepted, keysAndOwners, makeCallerCache } from "./CallerCache.ts"
 import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { equals, is } from "../sql/Seek.ts"
-import { runToCompletion } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { statement, texts } from "../sql/Statement.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { NotFoundError, UnknownCursor } from "../Errors.ts"
@@ -109,7 +109,7 @@ export class ApiKeys extends Context.Service<
                 table: "api_keys",
                 columns,
                 scope: [equals("application_id", "uuid", applicationId)],
-                paths: [{ along: [is("application_id", "uuid", applicationId)] }]
+                paths: [{ columns: [is("application_id", "uuid", applicationId)] }]
               },
               page
             )

@@ -9,7 +9,17 @@ import type { ChargeMethod, ChargeStatus } from "@pix-payments/domain/Charge"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import type { List } from "../sql/Paging.ts"
-import { type Bind, type Condition, each, equals, hasAlso, is, oneOf, type Path, type Way } from "../sql/Seek.ts"
+import {
+  type Bind,
+  type Condition,
+  everyValue,
+  equals,
+  equalsUnindexed,
+  is,
+  oneOf,
+  type IndexPath,
+  type AccessPath
+} from "../sql/Seek.ts"
 
 export interface ChargeFilters {
   readonly status?: ChargeStatus | undefined
@@ -35,13 +45,13 @@ export const chargeList = (
     ...(origin === undefined ? [] : [equals("origin", "text", origin)])
   ]
   const kind = [
-    ...(method === undefined ? [] : [hasAlso("method", "text", method)]),
+    ...(method === undefined ? [] : [equalsUnindexed("method", "text", method)]),
     ...(status === undefined ? [] : [hasStatus(status, nowMs)])
   ]
   const named = reference === undefined ? [] : [equals("reference", "text", reference)]
   const ways =
     endToEndId !== undefined
-      ? { paths: [{ few: equals("end_to_end_id", "text", endToEndId) }], filters: [...scope, ...named, ...kind] }
+      ? { paths: [{ selective: equals("end_to_end_id", "text", endToEndId) }], filters: [...scope, ...named, ...kind] }
       : accountId !== undefined && origin === "api" && reference === undefined
         ? { paths: [ofAccount(accountId, filters, nowMs)], filters: kind }
         : { paths: ofAny(accountId, filters), filters: kind }
@@ -60,35 +70,41 @@ export const chargeList = (
 }
 
 /** Of one account, what was created through the API. */
-const ofAccount = (accountId: string, { method, status }: ChargeFilters, nowMs: number): Way => {
+const ofAccount = (accountId: string, { method, status }: ChargeFilters, nowMs: number): AccessPath => {
   const account = is("account_id", "uuid", accountId)
-  const unpaid: Path = { along: [account, each(LIFETIME, "bigint")], within: "origin = 'api' AND status = 'pending'" }
+  const unpaid: IndexPath = {
+    columns: [account, everyValue(LIFETIME, "bigint")],
+    predicate: "origin = 'api' AND status = 'pending'"
+  }
   // Created through the API, all are Pix today: the others are none, and found to be none.
   if (method !== undefined && method !== "pix") {
-    return { along: [account, is("method", "text", method)], within: "origin = 'api' AND method <> 'pix'" }
+    return { columns: [account, is("method", "text", method)], predicate: "origin = 'api' AND method <> 'pix'" }
   }
   switch (status) {
     case undefined:
-      return { along: [account, is("origin", "text", "api")] }
+      return { columns: [account, is("origin", "text", "api")] }
     case "pending":
       return { ...unpaid, from: ([, lifetime], bind) => lowestIdIn(`${bind(nowMs)}::bigint - ${lifetime} - 1`) }
     case "expired":
       return { ...unpaid, before: ([, lifetime], bind) => lowestIdIn(`${bind(nowMs)}::bigint - ${lifetime} + 2`) }
     case "processing":
-      return { few: (bind) => `${unanswered} AND ${equals("account_id", "uuid", accountId)(bind)}` }
+      return { selective: (bind) => `${unanswered} AND ${equals("account_id", "uuid", accountId)(bind)}` }
     default:
-      return { along: [account, is("status", "text", status)], within: "origin = 'api' AND status <> 'pending'" }
+      return { columns: [account, is("status", "text", status)], predicate: "origin = 'api' AND status <> 'pending'" }
   }
 }
 
 /** Of any account, as far as operators ask. */
-const ofAny = (accountId: string | undefined, { origin, reference }: ChargeFilters): ReadonlyArray<Way> | undefined => {
+const ofAny = (
+  accountId: string | undefined,
+  { origin, reference }: ChargeFilters
+): ReadonlyArray<AccessPath> | undefined => {
   if (accountId === undefined && origin === undefined && reference === undefined) return undefined
-  const account = accountId === undefined ? each("account_id", "uuid") : is("account_id", "uuid", accountId)
+  const account = accountId === undefined ? everyValue("account_id", "uuid") : is("account_id", "uuid", accountId)
   const from = origin === undefined ? oneOf("origin", ["api", "checkout"]) : is("origin", "text", origin)
   return reference === undefined
-    ? [{ along: [account, from] }]
-    : [{ along: [is("reference", "text", reference), account, from], within: "reference IS NOT NULL" }]
+    ? [{ columns: [account, from] }]
+    : [{ columns: [is("reference", "text", reference), account, from], predicate: "reference IS NOT NULL" }]
 }
 
 /** For how many milliseconds a charge can be paid; the largest number where there is no end. In the words of its index. */
@@ -115,6 +131,6 @@ const hasStatus =
       case "processing":
         return "(status = 'processing' OR (status = 'pending' AND NOT acquirer_answered))"
       default:
-        return hasAlso("status", "text", status)(bind)
+        return equalsUnindexed("status", "text", status)(bind)
     }
   }

@@ -114,8 +114,8 @@ export class ChargeStore extends Context.Service<
         run: Batching.firstOfEach(
           ({ charge }) => charge.id,
           ({ charge }) => charge.accountId,
-          (changes, how) =>
-            Effect.tap(sql.unsafe<WrittenRow>(...changeMany(changes, how)), (written) =>
+          (changes, lockMode) =>
+            Effect.tap(sql.unsafe<WrittenRow>(...changeMany(changes, lockMode)), (written) =>
               sql.afterCommit(Effect.sync(() => signal.afterCommit(written.filter(isChanged))))
             )
         )
@@ -154,7 +154,7 @@ export class ChargeStore extends Context.Service<
         change: (change) => (change.transfers.length === 0 ? changeState(change) : moveMoney(change)),
         changeInTransaction: (change) =>
           Effect.gen(function* () {
-            const done = (yield* sql.unsafe<WrittenRow>(...changeMany([change], "alone"))).filter(isChanged)
+            const done = (yield* sql.unsafe<WrittenRow>(...changeMany([change], "wait"))).filter(isChanged)
             if (done.length !== 1) {
               return yield* Effect.die(new Error(`charge ${change.charge.id} has changed while it was locked`))
             }
@@ -292,7 +292,7 @@ const changedCtes = (p: { readonly charges: string; readonly outbox: string }, g
 
 const changeStates = statement(changes, (p) => `WITH ${changedCtes(p, "true")} SELECT id, ${OUTBOX_ROWS} FROM changed`)
 
-const changeStatesAndMoveMoney = (how: Batching.How) =>
+const changeStatesAndMoveMoney = (lockMode: Batching.LockMode) =>
   statement(
     {
       ...changes,
@@ -300,7 +300,7 @@ const changeStatesAndMoveMoney = (how: Batching.How) =>
       releases: rows({ charge_id: uuid(), account_id: uuid(), amount: bigint(), due_in_ms: float8() }),
       notifications
     },
-    (p) => `WITH ${p.transfers.lock(how === "alone" ? "wait" : "pass by")},
+    (p) => `WITH ${p.transfers.lock(lockMode)},
   ${changedCtes(p, isLocked("c.account_id"))},
   ${p.transfers.insert},
   ${p.notifications},
@@ -314,14 +314,14 @@ const changeStatesAndMoveMoney = (how: Batching.How) =>
   UNION ALL SELECT NULL, 0, p.owner_id FROM (${PASSED_BY}) p`
   )
 
-const moveMoneyOf = { alone: changeStatesAndMoveMoney("alone"), together: changeStatesAndMoveMoney("together") }
+const moveMoneyOf = { wait: changeStatesAndMoveMoney("wait"), skip: changeStatesAndMoveMoney("skip") }
 
 /** A charge that was changed, or an account that was skipped because it was locked. */
 type WrittenRow = Omit<ChangedRow, "id"> & Batching.Written
 
 const isChanged = (row: WrittenRow): row is WrittenRow & ChangedRow => row.id !== null
 
-const changeMany = (unordered: ReadonlyArray<ChargeChange>, how: Batching.How) => {
+const changeMany = (unordered: ReadonlyArray<ChargeChange>, lockMode: Batching.LockMode) => {
   // Rows are locked in the order of their ids, so that two processes never wait for each other.
   const ordered = unordered.toSorted((one, other) => (one.charge.id < other.charge.id ? -1 : 1))
   const changed = { charges: ordered.map(({ charge }) => charge), outbox: ordered.map((change) => change.outbox) }
@@ -331,7 +331,7 @@ const changeMany = (unordered: ReadonlyArray<ChargeChange>, how: Batching.How) =
   )
   return transfers.length === 0 && received.length === 0
     ? changeStates(changed)
-    : moveMoneyOf[how]({
+    : moveMoneyOf[lockMode]({
         ...changed,
         transfers,
         releases: ordered.flatMap(releaseOf),

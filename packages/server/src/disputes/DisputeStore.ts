@@ -15,7 +15,7 @@ import { type ChangedRow, DeliverySignal } from "../events/DeliverySignal.ts"
 import { outbox, OUTBOX_ROWS, type OutboxEntry } from "../events/Outbox.ts"
 import { bigint, boolean, instant, integer, nullable, type Row, text, uuid } from "../sql/Column.ts"
 import { type List, type Page, readPage } from "../sql/Paging.ts"
-import { hasAlso, is } from "../sql/Seek.ts"
+import { equalsUnindexed, is } from "../sql/Seek.ts"
 import { statement, uuids, value } from "../sql/Statement.ts"
 import { type Stored, table } from "../sql/Table.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
@@ -121,11 +121,11 @@ const waysTo = (filters: Parameters<DisputeStore["Service"]["list"]>[0]): Partia
   const { chargeId, status } = filters
   if (chargeId !== undefined) {
     return {
-      paths: [{ along: [is("charge_id", "uuid", chargeId)] }],
-      filters: status === undefined ? [] : [hasAlso("status", "text", status)]
+      paths: [{ columns: [is("charge_id", "uuid", chargeId)] }],
+      filters: status === undefined ? [] : [equalsUnindexed("status", "text", status)]
     }
   }
-  return status === undefined ? {} : { paths: [{ along: [is("status", "text", status)] }] }
+  return status === undefined ? {} : { paths: [{ columns: [is("status", "text", status)] }] }
 }
 
 const findOne = statement({ id: value("uuid") }, ({ id }) => `SELECT ${columns} FROM disputes WHERE id = ${id}`)

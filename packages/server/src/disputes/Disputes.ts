@@ -23,7 +23,7 @@ import type { StoredCharge } from "../charges/ChargeTable.ts"
 import { InvalidStateError, NotFoundError } from "../Errors.ts"
 import { type Changed, outboxEntry } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
-import { runToCompletion } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/RunToCompletion.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 import { type DisputeMessage, DisputeStore, type StoredDispute } from "./DisputeStore.ts"
 

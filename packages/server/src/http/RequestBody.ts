@@ -11,7 +11,7 @@ export const MAX_BODY_BYTES = 256 * 1024
  * Most bytes of bodies that a listener holds while they are still being sent. Beyond it the body that began first is given
  * up: those who send slowly make room for each other, and not those who send at once.
  */
-export const MOST_BYTES_HELD = 64 * 1024 * 1024
+export const MAX_BUFFERED_BYTES = 64 * 1024 * 1024
 
 /** What became of a body. */
 export interface BodyReader {
@@ -24,7 +24,7 @@ export interface BodyReader {
 }
 
 /** Reads bodies; each calls one of its reader's functions, once. */
-export const makeBodies = (mostBytesHeld = MOST_BYTES_HELD) => {
+export const makeBodies = (mostBytesHeld = MAX_BUFFERED_BYTES) => {
   /** Those that are half sent, in the order in which they began. */
   const halfSent = new OrderedList<() => void>()
   let held = 0

@@ -17,6 +17,7 @@ import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Ids } from "../Ids.ts"
+import type { LockMode } from "../sql/Batching.ts"
 import { bigint, instant, text, uuid } from "../sql/Column.ts"
 import { part, rows, statement, uuids } from "../sql/Statement.ts"
 
@@ -154,12 +155,12 @@ export const transfersUnderLock = part(
 export const lockedTransfers = part(
   { transfers: transferRows, touched: touchedRows },
   ({ touched, transfers }) => ({
-    lock: (whenHeld: "wait" | "pass by"): string => `
+    lock: (lockMode: LockMode): string => `
   touched AS MATERIALIZED (SELECT * FROM ${touched} AS t),
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken FROM touched t
     JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY ${inOrder("l")} FOR NO KEY UPDATE OF l${whenHeld === "wait" ? "" : " SKIP LOCKED"}
+    ORDER BY ${inOrder("l")} FOR NO KEY UPDATE OF l${lockMode === "wait" ? "" : " SKIP LOCKED"}
   ),
   unlocked AS MATERIALIZED (
     SELECT owner_id FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
@@ -174,8 +175,7 @@ export const lockedTransfers = part(
 export const TRANSFERS_WIDTH = lockedTransfers.width
 export const transferParameters = lockedTransfers.parameters
 const numberedFrom = (first: number) => lockedTransfers.sql((index) => `$${first + index}`)
-export const ledgerLockCtes = (first: number, whenHeld: "wait" | "pass by"): string =>
-  numberedFrom(first).lock(whenHeld)
+export const ledgerLockCtes = (first: number, lockMode: LockMode): string => numberedFrom(first).lock(lockMode)
 export const transferCtes = (first: number): string => numberedFrom(first).insert
 
 /**
@@ -186,9 +186,9 @@ export const transferCtes = (first: number): string => numberedFrom(first).inser
 export const lockLedgerOf = (
   sql: SqlClient,
   accountIds: ReadonlyArray<string>,
-  whenHeld: "wait" | "pass by" = "wait"
+  lockMode: LockMode = "wait"
 ): Effect.Effect<ReadonlySet<string>, SqlError> =>
-  Effect.map(sql.unsafe<{ readonly id: string }>(...lockAll[whenHeld]({ accountIds })), (rows) => {
+  Effect.map(sql.unsafe<{ readonly id: string }>(...lockAll[lockMode]({ accountIds })), (rows) => {
     const locked = new Map<string, number>()
     for (const { id } of rows) locked.set(id, (locked.get(id) ?? 0) + 1)
     return new Set([...locked].flatMap(([id, count]) => (count === kinds.length ? [id] : [])))
@@ -203,4 +203,4 @@ const lockAllWith = (option: "" | "SKIP LOCKED") =>
   ORDER BY ${inOrder("l")} FOR NO KEY UPDATE ${option}`
   )
 
-const lockAll = { wait: lockAllWith(""), "pass by": lockAllWith("SKIP LOCKED") }
+const lockAll = { wait: lockAllWith(""), skip: lockAllWith("SKIP LOCKED") }

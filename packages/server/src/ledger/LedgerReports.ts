@@ -98,11 +98,11 @@ const waysTo = (filters: Parameters<LedgerReports["Service"]["entries"]>[0]): Pa
   const { accountId, resourceId } = filters
   if (resourceId !== undefined) {
     return {
-      paths: [{ few: equals("resource_id", "uuid", resourceId) }],
+      paths: [{ selective: equals("resource_id", "uuid", resourceId) }],
       filters: accountId === undefined ? [] : [equals("account_id", "uuid", accountId)]
     }
   }
-  return accountId === undefined ? {} : { paths: [{ along: [is("account_id", "uuid", accountId)] }] }
+  return accountId === undefined ? {} : { paths: [{ columns: [is("account_id", "uuid", accountId)] }] }
 }
 
 interface BalanceRow {

@@ -6,7 +6,7 @@
  * What is kept is bounded.
  */
 import * as Effect from "effect/Effect"
-import { type Shares, makeLookupShares } from "./LookupShares.ts"
+import { type Shares, makeLookupScheduler } from "./LookupScheduler.ts"
 import type { NameQuery, Resolution } from "./NameQuery.ts"
 
 /** `Busy`: too many look-ups wait already. */
@@ -18,7 +18,7 @@ export interface Name {
 }
 
 export const makeNameLookups = (query: NameQuery, shares: Shares, monotonicMs: () => number) => {
-  const places = makeLookupShares(shares)
+  const places = makeLookupScheduler(shares)
   const cache = new Map<string, { readonly resolution: Resolution; readonly untilMs: number }>()
   const asked = new Map<string, Array<(resolution: Resolution) => void>>()
 

@@ -20,7 +20,7 @@ import type { LookupFunction } from "node:net"
 import { Settings } from "../Settings.ts"
 import { type Lookup, makeNameLookups } from "./NameLookups.ts"
 import { makeNameQuery, type NameSources, systemSources } from "./NameQuery.ts"
-import { lookupShares } from "./LookupShares.ts"
+import { lookupLimits } from "./LookupScheduler.ts"
 
 /** Why no connection is made. */
 export class NotReachable extends Data.TaggedError("NotReachable")<{
@@ -41,7 +41,7 @@ export class PublicAddress extends Context.Service<
      */
     readonly mayReceive: (url: string, accountId: string) => Effect.Effect<boolean>
     /** At an attempt: makes it with a URL that may be called, while the addresses of its host are held. */
-    readonly reaching: <A, E, R>(
+    readonly withPinnedAddress: <A, E, R>(
       url: string,
       accountId: string,
       attempt: (url: URL) => Effect.Effect<A, E, R>
@@ -57,8 +57,8 @@ export class PublicAddress extends Context.Service<
       const clock = yield* Clock.Clock
       const monotonicMs = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
       const query = yield* makeNameQuery(yield* NameSourcesRef, monotonicMs)
-      const { lookUp } = makeNameLookups(query, lookupShares, monotonicMs)
-      const held = makeHeldAddresses()
+      const { lookUp } = makeNameLookups(query, lookupLimits, monotonicMs)
+      const held = makePinnedAddresses()
 
       const judged = Effect.fnUntraced(function* (
         accountId: string,
@@ -85,7 +85,7 @@ export class PublicAddress extends Context.Service<
             Effect.map((lookup) => mayReachAll(host, addressesOf(lookup), allowed))
           )
         },
-        reaching: (url, accountId, attempt) => {
+        withPinnedAddress: (url, accountId, attempt) => {
           const verdict = judgeUrl(url, allowed)
           if (verdict._tag === "Refused") return Effect.fail(new NotReachable({ reason: "forbidden address" }))
           const { host, url: parsed } = verdict
@@ -125,7 +125,7 @@ const mayReachAll = (
   )
 
 /** The judged addresses of the names that attempts are being made to, the latest of each. */
-export const makeHeldAddresses = () => {
+export const makePinnedAddresses = () => {
   const byName = new Map<string, { addresses: ReadonlyArray<LookupAddress>; holders: number }>()
 
   const lookup: LookupFunction = (hostname, options, callback) => {

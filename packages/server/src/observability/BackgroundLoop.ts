@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 
 /** Runs `round` for ever: at once again while it found something to do, else after `idle`. */
-export const forever = <E, R, R2>(
+export const run = <E, R, R2>(
   name: string,
   round: Effect.Effect<number, E, R>,
   idle: Effect.Effect<unknown, never, R2>

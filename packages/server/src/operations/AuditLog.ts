@@ -17,7 +17,7 @@ import type { UnknownCursor } from "../Errors.ts"
 import { CurrentRequest } from "../observability/RequestContext.ts"
 import { Ids } from "../Ids.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
-import { runToCompletion } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
 export interface AuditRow {

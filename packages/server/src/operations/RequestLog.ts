@@ -12,9 +12,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Ids } from "../Ids.ts"
-import { forever } from "../observability/BackgroundLoop.ts"
+import * as BackgroundLoop from "../observability/BackgroundLoop.ts"
 import { Metrics } from "../observability/Metrics.ts"
-import { runToCompletionWith } from "../sql/Patience.ts"
+import { runToCompletionUntimed } from "../sql/RunToCompletion.ts"
 import { type InputOf, instant, integer, nullable, text, uuid } from "../sql/Column.ts"
 import { rows, statement } from "../sql/Statement.ts"
 import type { RequestInfo } from "../observability/RequestContext.ts"
@@ -42,7 +42,7 @@ export class RequestLog extends Context.Service<
               buffer = [...lines, ...buffer]
             })
           ),
-          runToCompletionWith(sql)
+          runToCompletionUntimed(sql)
         )
       })
 
@@ -51,7 +51,7 @@ export class RequestLog extends Context.Service<
       )
       // A full batch is written at once; else what has come in a quarter of a second.
       yield* Effect.forkScoped(
-        forever(
+        BackgroundLoop.run(
           "request log",
           Effect.map(flush, (count) => (count === BATCH ? count : 0)),
           Effect.sleep("250 millis")

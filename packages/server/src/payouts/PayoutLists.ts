@@ -4,7 +4,7 @@
 import { PayoutMethod, PayoutStatus } from "@pix-payments/domain/Payout"
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import type { List } from "../sql/Paging.ts"
-import { each, equals, is, oneOf, type Way } from "../sql/Seek.ts"
+import { everyValue, equals, is, oneOf, type AccessPath } from "../sql/Seek.ts"
 
 export interface PayoutFilters {
   readonly status?: PayoutStatus | undefined
@@ -28,11 +28,11 @@ export const payoutList = (columns: string, accountId: string | undefined, filte
   }
 }
 
-const ofAccount = (accountId: string, { method, status }: PayoutFilters): Way => {
+const ofAccount = (accountId: string, { method, status }: PayoutFilters): AccessPath => {
   const account = is("account_id", "uuid", accountId)
   return method === undefined && status === undefined
-    ? { along: [account] }
-    : { along: [account, statusIs(status), methodIs(method)] }
+    ? { columns: [account] }
+    : { columns: [account, statusIs(status), methodIs(method)] }
 }
 
 /** What operators look for among all accounts. Those that wait for a decision have an index of their own. */
@@ -43,11 +43,11 @@ const ofAll = ({ method, status }: PayoutFilters): Partial<List> => {
     ...(status === undefined ? [] : [equals("status", "text", status)])
   ]
   if (status !== undefined && method === undefined && FEW.has(status)) {
-    return { paths: [{ along: [is("status", "text", status)], within: FEW_ONLY }] }
+    return { paths: [{ columns: [is("status", "text", status)], predicate: FEW_ONLY }] }
   }
   return {
     recent: conditions,
-    paths: [{ along: [each("account_id", "uuid"), statusIs(status), methodIs(method)] }]
+    paths: [{ columns: [everyValue("account_id", "uuid"), statusIs(status), methodIs(method)] }]
   }
 }
 

@@ -80,8 +80,6 @@ export const findDuplicates = (intents: Parameters<typeof findLatestOfIntents>[0
 const WRITTEN = `SELECT id, ${OUTBOX_ROWS}, NULL::uuid AS passed_by FROM changed
   UNION ALL SELECT NULL, 0, p.owner_id FROM (${PASSED_BY}) p`
 
-const whenLocked = (how: Batching.How) => (how === "alone" ? "wait" : "pass by")
-
 const created = [
   "id",
   "accountId",
@@ -111,7 +109,7 @@ const createdColumns = `${payoutTable.names(created)}, pix_key_type, pix_key`
 
 // A known key is skipped before the INSERT tries it: a conflict waits for whoever changes that payout, and they may wait
 // for the balance that is locked here. A key stored since the statement began is tried all the same.
-const insertStatement = (how: Batching.How) =>
+const insertStatement = (lockMode: Batching.LockMode) =>
   statement(
     {
       payouts: payoutTable.rows(created, {
@@ -132,7 +130,7 @@ const insertStatement = (how: Batching.How) =>
     },
     (p) => `
   WITH ${p.callers},
-  ${p.transfers.lock(whenLocked(how))},
+  ${p.transfers.lock(lockMode)},
   covered AS MATERIALIZED (
     SELECT n.account_id FROM ${p.terms} AS n JOIN accounts a ON a.id = n.account_id
     WHERE ${isLocked("n.account_id")} AND ${isCovered("n.account_id")} AND (n.auto_payout_enabled IS NULL OR (
@@ -161,7 +159,7 @@ const insertStatement = (how: Batching.How) =>
   ${WRITTEN}`
   )
 
-const inserts = { alone: insertStatement("alone"), together: insertStatement("together") }
+const inserts = { wait: insertStatement("wait"), skip: insertStatement("skip") }
 
 /**
  * Stores payouts whose account covers what all of its payouts here cost. With terms, only those whose account still has
@@ -172,9 +170,9 @@ export const insertPayouts = (
   changes: ReadonlyArray<PayoutChange>,
   terms: ReadonlyArray<readonly [accountId: string, terms: PayoutTerms | undefined]>,
   callers: ReadonlyArray<Caller>,
-  how: Batching.How
+  lockMode: Batching.LockMode
 ) =>
-  inserts[how]({
+  inserts[lockMode]({
     payouts: payouts.map(({ caller, payout }) => ({ ...payout, ...recipientKey(payout), caller })),
     outbox: changes.map((change) => change.outbox),
     transfers: changes.flatMap(({ transfers }) => transfers),
@@ -197,11 +195,11 @@ const changeCtes = (
   p: {
     readonly payouts: string
     readonly outbox: string
-    readonly transfers: { readonly lock: (whenHeld: "wait" | "pass by") => string; readonly insert: string }
+    readonly transfers: { readonly lock: (lockMode: Batching.LockMode) => string; readonly insert: string }
   },
-  how: Batching.How
+  lockMode: Batching.LockMode
 ) => `
-  WITH ${p.transfers.lock(whenLocked(how))},
+  WITH ${p.transfers.lock(lockMode)},
   changed AS (
     UPDATE payouts p SET status = i.status, end_to_end_id = i.end_to_end_id, failure_reason = i.failure_reason,
       processed_at = coalesce(p.processed_at, i.processed_at), sequence = i.sequence,
@@ -216,21 +214,21 @@ const changeCtes = (
   ${p.outbox},
   ${p.transfers.insert}`
 
-const change = (how: Batching.How) => statement(changeParts, (p) => `${changeCtes(p, how)} ${WRITTEN}`)
+const change = (lockMode: Batching.LockMode) => statement(changeParts, (p) => `${changeCtes(p, lockMode)} ${WRITTEN}`)
 
 /** Stores changes, each where its payout has the status and the sequence that it was decided on. */
-export const changePayouts = { alone: change("alone"), together: change("together") }
+export const changePayouts = { wait: change("wait"), skip: change("skip") }
 
-const changeByNotification = (how: Batching.How) =>
+const changeByNotification = (lockMode: Batching.LockMode) =>
   statement(
     { ...changeParts, notifications },
-    (p) => `${changeCtes(p, how)},
+    (p) => `${changeCtes(p, lockMode)},
   ${p.notifications}
   ${WRITTEN}`
   )
 
 /** The same, and records the notifications that caused them. */
 export const changePayoutsByNotification = {
-  alone: changeByNotification("alone"),
-  together: changeByNotification("together")
+  wait: changeByNotification("wait"),
+  skip: changeByNotification("skip")
 }

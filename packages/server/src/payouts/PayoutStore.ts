@@ -85,7 +85,10 @@ export class PayoutStore extends Context.Service<
       })
 
       /** Stores what the cached terms grant. A payout that the statement leaves out is `OPEN`. */
-      const decideCached = Effect.fnUntraced(function* (requests: ReadonlyArray<PayoutRequest>, how: Batching.How) {
+      const decideCached = Effect.fnUntraced(function* (
+        requests: ReadonlyArray<PayoutRequest>,
+        lockMode: Batching.LockMode
+      ) {
         const missing = cache.outdated(requests)
         if (missing.length > 0) yield* read(missing, [])
         // With a duplicate guard, a payout has to see those of other processes.
@@ -107,7 +110,7 @@ export class PayoutStore extends Context.Service<
                   granted.map(({ events, payout }) => creation(payout, events, ids)),
                   [...new Map(granted.map(({ payout, terms }) => [payout.accountId, terms]))],
                   callers.callers,
-                  how
+                  lockMode
                 )
               )
         // A batch that is wholly decided under the lock queues there behind the batch before it.
@@ -126,11 +129,11 @@ export class PayoutStore extends Context.Service<
       /** Decides with the balances locked before terms, keys and duplicates are read. */
       const decideLocked = (
         asked: ReadonlyArray<PayoutRequest>,
-        how: Batching.How
+        lockMode: Batching.LockMode
       ): Effect.Effect<ReadonlyArray<Decision | typeof Batching.LOCKED>, SqlError> =>
         sql.withTransaction(
           Effect.gen(function* () {
-            const locked = yield* lockLedgerOf(sql, accountIdsOf(asked), how === "alone" ? "wait" : "pass by")
+            const locked = yield* lockLedgerOf(sql, accountIdsOf(asked), lockMode)
             const requests = asked.filter(({ requested }) => locked.has(requested.accountId))
             if (requests.length === 0) return asked.map((): typeof Batching.LOCKED => Batching.LOCKED)
             const callers = callersOf(requests, ({ cachedCaller }) => cachedCaller)
@@ -152,7 +155,7 @@ export class PayoutStore extends Context.Service<
                   granted.map(({ events, payout }) => creation(payout, events, ids)),
                   [...new Set(granted.map(({ payout }) => payout.accountId))].map((id) => [id, undefined]),
                   [],
-                  "alone"
+                  "wait"
                 )
               )
               if (written.filter(isChanged).length !== granted.length) {
@@ -226,7 +229,7 @@ export class PayoutStore extends Context.Service<
         run: Batching.firstOfEach(
           ({ payout }) => payout.id,
           ({ payout }) => payout.accountId,
-          (changes, how) => Effect.tap(sql.unsafe<WrittenRow>(...changeMany(changes, how)), signalAfterCommit)
+          (changes, lockMode) => Effect.tap(sql.unsafe<WrittenRow>(...changeMany(changes, lockMode)), signalAfterCommit)
         )
       })
       const changeState = yield* changeWith
@@ -280,7 +283,7 @@ const accountIdsOf = (requests: ReadonlyArray<PayoutRequest>): ReadonlyArray<str
   ...new Set(requests.map(({ requested }) => requested.accountId))
 ]
 
-const changeMany = (unordered: ReadonlyArray<PayoutChange>, how: Batching.How) => {
+const changeMany = (unordered: ReadonlyArray<PayoutChange>, lockMode: Batching.LockMode) => {
   // Rows are locked in the order of their ids, so that two processes never wait for each other.
   const changes = unordered.toSorted((one, other) => (one.payout.id < other.payout.id ? -1 : 1))
   const received = changes.flatMap(({ payout, received: notification }) =>
@@ -292,6 +295,6 @@ const changeMany = (unordered: ReadonlyArray<PayoutChange>, how: Batching.How) =
     transfers: changes.flatMap(({ transfers }) => transfers)
   }
   return received.length === 0
-    ? changePayouts[how](changed)
-    : changePayoutsByNotification[how]({ ...changed, notifications: received })
+    ? changePayouts[lockMode](changed)
+    : changePayoutsByNotification[lockMode]({ ...changed, notifications: received })
 }

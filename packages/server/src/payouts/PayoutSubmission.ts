@@ -14,7 +14,7 @@ import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import { Acquirer } from "../acquirer/Acquirer.ts"
-import { forever } from "../observability/BackgroundLoop.ts"
+import * as BackgroundLoop from "../observability/BackgroundLoop.ts"
 import { describeCause } from "../observability/SafeCause.ts"
 import { Settings } from "../Settings.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
@@ -95,8 +95,10 @@ export const loop = Layer.effectDiscard(
       return due.length + parked
     })
 
-    yield* Effect.forkScoped(forever("payout submission", round, Effect.sleep("100 millis")))
-    yield* Effect.forkScoped(forever("parked payouts", submission.rescheduleParked, Effect.sleep("1 second")))
+    yield* Effect.forkScoped(BackgroundLoop.run("payout submission", round, Effect.sleep("100 millis")))
+    yield* Effect.forkScoped(
+      BackgroundLoop.run("parked payouts", submission.rescheduleParked, Effect.sleep("1 second"))
+    )
   })
 )
 

@@ -19,7 +19,7 @@ import { Ids } from "../Ids.ts"
 import { Settings } from "../Settings.ts"
 import * as Batching from "../sql/Batching.ts"
 import { bigint, text, uuid } from "../sql/Column.ts"
-import { runToCompletion } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { rows, statement, uuids, value } from "../sql/Statement.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 import {

@@ -24,8 +24,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { abandon, hurried, makePatience, type Patience, withPlace } from "./Patience.ts"
-import { takeInTurn } from "./RoundRobin.ts"
+import { abandon, withShortTimeouts, makePatience, type Patience, withWriteSlot } from "./RunToCompletion.ts"
+import { takeRoundRobin } from "./RoundRobin.ts"
 import { codeOf, faultOf, isTransient, DATABASE_TIMEOUT_MS, Unavailable } from "./Unavailable.ts"
 
 /** What a run answers a member whose account it has passed by, because somebody holds its lock. */
@@ -44,10 +44,13 @@ export interface Options<A, B> {
    * Does all members in one commit, and answers each in order. Together it passes by the accounts that are locked; alone
    * it has members of one account, and waits for its lock.
    */
-  readonly run: (members: ReadonlyArray<A>, how: How) => Effect.Effect<ReadonlyArray<B | typeof LOCKED>, SqlError>
+  readonly run: (
+    members: ReadonlyArray<A>,
+    lockMode: LockMode
+  ) => Effect.Effect<ReadonlyArray<B | typeof LOCKED>, SqlError>
 }
 
-export type How = "together" | "alone"
+export type LockMode = "skip" | "wait"
 
 /** Makes the function that does one member. Its batches run with the services of the caller of `make`. */
 export const make = <A, B>(options: Options<A, B>): Effect.Effect<(member: A) => Effect.Effect<B, Unavailable>> =>
@@ -67,7 +70,7 @@ export const make = <A, B>(options: Options<A, B>): Effect.Effect<(member: A) =>
     /** Runs a batch; `ended` is called before its callers go on. */
     const start = (batch: Batch<A, B>, on: { slow?: () => void; tooSlow: () => void; ended: () => void }): void => {
       const settled = Effect.suspend(() => settle(options, batch))
-      const placed = options.writes === undefined ? undefined : withPlace(options.writes, settled)
+      const placed = options.writes === undefined ? undefined : withWriteSlot(options.writes, settled)
       const fiber = runFork(placed?.effect ?? settled)
       batch.patience.begin(on.slow, () => {
         batch.isSilent = true
@@ -87,11 +90,11 @@ export const make = <A, B>(options: Options<A, B>): Effect.Effect<(member: A) =>
 
     const flush = (): void => {
       isAboutToFlush = false
-      const { rest, taken } = takeInTurn(waiting, options.maxBatch, accountOf)
+      const { rest, taken } = takeRoundRobin(waiting, options.maxBatch, accountOf)
       waiting = rest
       const members = lanes.size === 0 ? taken : taken.filter((one) => !waitsForLock(one))
       if (members.length === 0) return next()
-      const batch = batchOf(members, "together", waitApart)
+      const batch = batchOf(members, "skip", waitApart)
       front = batch
       start(batch, {
         slow: () => {
@@ -158,7 +161,7 @@ export const make = <A, B>(options: Options<A, B>): Effect.Effect<(member: A) =>
       const members = lane.waiting.splice(0, options.maxBatch)
       inLanes -= members.length
       const passedBy = Effect.die(new Error("a run that waits for a lock passes nobody by"))
-      const batch = batchOf(members, "alone", (one) => answer([one], passedBy))
+      const batch = batchOf(members, "wait", (one) => answer([one], passedBy))
       lane.underWay = batch
       start(batch, {
         tooSlow: () => giveUp(account, lane),
@@ -211,12 +214,12 @@ export const firstOfEach =
   <A>(
     idOf: (change: A) => string,
     accountOf: (change: A) => string,
-    write: (changes: ReadonlyArray<A>, how: How) => Effect.Effect<ReadonlyArray<Written>, SqlError>
+    write: (changes: ReadonlyArray<A>, lockMode: LockMode) => Effect.Effect<ReadonlyArray<Written>, SqlError>
   ): Options<A, boolean>["run"] =>
-  (changes, how) => {
+  (changes, lockMode) => {
     const firsts = new Map<string, A>()
     for (const each of changes) if (!firsts.has(idOf(each))) firsts.set(idOf(each), each)
-    return Effect.map(write([...firsts.values()], how), (written) => {
+    return Effect.map(write([...firsts.values()], lockMode), (written) => {
       const ids = new Set(written.map(({ id }) => id))
       const passedBy = new Set(written.map(({ passed_by }) => passed_by))
       return changes.map((each) => {
@@ -247,7 +250,7 @@ interface Lane<A, B> {
 
 interface Batch<A, B> {
   readonly members: ReadonlyArray<Waiting<A, B>>
-  readonly how: How
+  readonly lockMode: LockMode
   readonly patience: Patience
   isSlow: boolean
   /** Its callers are answered, it is not. */
@@ -259,9 +262,9 @@ interface Batch<A, B> {
 
 const batchOf = <A, B>(
   members: ReadonlyArray<Waiting<A, B>>,
-  how: How,
+  lockMode: LockMode,
   passBy: (one: Waiting<A, B>) => void
-): Batch<A, B> => ({ members, how, patience: makePatience(), isSlow: false, isSilent: false, ready: [], passBy })
+): Batch<A, B> => ({ members, lockMode, patience: makePatience(), isSlow: false, isSilent: false, ready: [], passBy })
 
 const answer = <A, B>(members: ReadonlyArray<Waiting<A, B>>, result: Effect.Effect<B, Unavailable>): void => {
   for (const one of members) {
@@ -278,7 +281,7 @@ const settle = <A, B>(options: Options<A, B>, batch: Batch<A, B>): Effect.Effect
       Effect.suspend(() =>
         options.run(
           members.map(({ member }) => member),
-          batch.how
+          batch.lockMode
         )
       )
     )
@@ -318,7 +321,7 @@ const settle = <A, B>(options: Options<A, B>, batch: Batch<A, B>): Effect.Effect
       if (code !== undefined && deadlocks.has(code) && mayRepeat) return part(members, isFirst, attempt(members), false)
       if (code !== undefined && endedForItsTime.has(code)) {
         // Alone, all members wait for the same lock.
-        return members.length === 1 || (batch.how === "alone" && code === LOCK_TIMEOUT)
+        return members.length === 1 || (batch.lockMode === "wait" && code === LOCK_TIMEOUT)
           ? all(new Unavailable({ reason: "too-slow" }))
           : halves(true)
       }
@@ -327,11 +330,11 @@ const settle = <A, B>(options: Options<A, B>, batch: Batch<A, B>): Effect.Effect
     })
   const attemptHurried = (sql: SqlClient, members: ReadonlyArray<Waiting<A, B>>) =>
     Effect.exit(
-      hurried(
+      withShortTimeouts(
         sql,
         options.run(
           members.map(({ member }) => member),
-          batch.how
+          batch.lockMode
         )
       )
     )

@@ -4,7 +4,7 @@
  */
 
 /** Takes up to `most`; `rest` waits on, in the order in which it came. */
-export const takeInTurn = <A>(
+export const takeRoundRobin = <A>(
   waiting: ReadonlyArray<A>,
   most: number,
   accountOf: (one: A) => string

@@ -27,7 +27,7 @@ export const is = (sql: string, type: Type, value: unknown): Column => ({ sql, t
 export const oneOf = (sql: string, values: ReadonlyArray<string>): Column => ({ sql, type: "text", oneOf: values })
 
 /** The column has some value: each that there is, of whatever number. */
-export const each = (sql: string, type: Type): Column => ({ sql, type, each: true })
+export const everyValue = (sql: string, type: Type): Column => ({ sql, type, each: true })
 
 /** A condition in SQL; `bind` gives the words for a parameter. */
 export type Condition = (bind: Bind) => string
@@ -41,20 +41,20 @@ export const equals =
     `${column} = ${bind(value)}::${type}`
 
 /** The same of rows that another condition finds, in words that no index is read for. */
-export const hasAlso =
+export const equalsUnindexed =
   (column: string, type: Type, value: unknown): Condition =>
   (bind) =>
     `${column} IS NOT DISTINCT FROM ${bind(value)}::${type}`
 
 /** A way to rows of a list: along an index, or to the few rows that have a value that few rows share. */
-export type Way = Path | { readonly few: Condition }
+export type AccessPath = IndexPath | { readonly selective: Condition }
 
 /** A way along one index. */
-export interface Path {
+export interface IndexPath {
   /** The columns of the index, up to the id, which is its last. */
-  readonly along: ReadonlyArray<Column>
+  readonly columns: ReadonlyArray<Column>
   /** The predicate of the index where it is partial, in its words. */
-  readonly within?: string | undefined
+  readonly predicate?: string | undefined
   /** The ids that a walk is bounded by, by the values of its columns: SQL of type uuid. */
   readonly from?: ((keys: ReadonlyArray<string>, bind: Bind) => string) | undefined
   readonly before?: ((keys: ReadonlyArray<string>, bind: Bind) => string) | undefined
@@ -70,7 +70,7 @@ export interface Seek {
   /** What is joined to the rows of a page. */
   readonly join?: string | undefined
   /** Ways of which each row of the list is on one; without any, the primary key. */
-  readonly paths?: ReadonlyArray<Way> | undefined
+  readonly paths?: ReadonlyArray<AccessPath> | undefined
   /** What is asked of a row beside where it lies: nothing of what the paths say, which an equality would undo. */
   readonly filters?: ReadonlyArray<Condition> | undefined
   /** The lowest id that may be in the list, and the one that all are below. */
@@ -87,7 +87,9 @@ export interface Statement {
 export const pageStatement = (seek: Seek, count: number): Statement =>
   statement(seek, count, (context) => {
     const paths = seek.paths ?? [primaryKey]
-    return paths.map((way) => `(${"few" in way ? few(context, way.few) : walk(context, way)})`).join(" UNION ALL ")
+    return paths
+      .map((path) => `(${"selective" in path ? selective(context, path.selective) : walk(context, path)})`)
+      .join(" UNION ALL ")
   })
 
 /** The same for what is among the newest rows of the table, whatever they are; `conditions` say what is in the list. */
@@ -112,7 +114,7 @@ interface Context {
   readonly bind: Bind
 }
 
-const primaryKey: Path = { along: [] }
+const primaryKey: IndexPath = { columns: [] }
 
 const statement = (seek: Seek, count: number, body: (context: Context) => string): Statement => {
   const parameters: Array<unknown> = []
@@ -138,16 +140,18 @@ const USUAL = 21
 const MOST = 101
 
 /** Without an order or a limit, so that nothing but the condition chooses the index. */
-const few = ({ as, before, bind, filters, from, most, table }: Context, condition: Condition): string => `
+const selective = ({ as, before, bind, filters, from, most, table }: Context, condition: Condition): string => `
   SELECT * FROM (
     WITH few AS MATERIALIZED (SELECT * FROM ${table} AS ${as} WHERE ${condition(bind)}) SELECT * FROM few
   ) AS ${as}
   WHERE ${[`id >= ${from}`, `id < ${before}`, ...filters].join(" AND ")} ORDER BY id DESC LIMIT ${most}`
 
 /** One path: a walk, or the walks of its values merged. */
-const walk = (context: Context, path: Path): string => {
-  const given = path.along.map((column) => ("is" in column ? `${context.bind(column.is)}::${column.type}` : undefined))
-  const varying = path.along.flatMap((_, index) => (given[index] === undefined ? [index] : []))
+const walk = (context: Context, path: IndexPath): string => {
+  const given = path.columns.map((column) =>
+    "is" in column ? `${context.bind(column.is)}::${column.type}` : undefined
+  )
+  const varying = path.columns.flatMap((_, index) => (given[index] === undefined ? [index] : []))
   const { most } = context
   if (varying.length === 0) {
     const values = given.filter((value) => value !== undefined)
@@ -167,13 +171,19 @@ const walk = (context: Context, path: Path): string => {
 }
 
 /** Rows between two points of an index, the highest first. */
-const between = (context: Context, path: Path, keys: ReadonlyArray<string>, select: string, limit: number): string => {
+const between = (
+  context: Context,
+  path: IndexPath,
+  keys: ReadonlyArray<string>,
+  select: string,
+  limit: number
+): string => {
   const { as, bind, filters, table } = context
-  const columns = path.along.map(({ sql }) => sql)
+  const columns = path.columns.map(({ sql }) => sql)
   const from = path.from === undefined ? context.from : `greatest(${context.from}, ${path.from(keys, bind)})`
   const before = path.before === undefined ? context.before : `least(${context.before}, ${path.before(keys, bind)})`
   const conditions = [
-    ...(path.within === undefined ? [] : [path.within]),
+    ...(path.predicate === undefined ? [] : [path.predicate]),
     `${row([...columns, "id"])} >= ${row([...keys, from])}`,
     `${row([...columns, "id"])} < ${row([...keys, before])}`,
     ...filters
@@ -183,19 +193,19 @@ const between = (context: Context, path: Path, keys: ReadonlyArray<string>, sele
 }
 
 /** The values of a column, below those of the columns before it: a table `k<index>` with a column `v`. */
-const valuesOf = (context: Context, path: Path, keys: ReadonlyArray<string>, index: number): string => {
-  const column = path.along[index]!
+const valuesOf = (context: Context, path: IndexPath, keys: ReadonlyArray<string>, index: number): string => {
+  const column = path.columns[index]!
   if ("oneOf" in column) {
     const values = column.oneOf.map((value) => `'${value}'`).join(", ")
     return `unnest(ARRAY[${values}]::${column.type}[]) AS k${index}(v)`
   }
-  const above = path.along.slice(0, index).map(({ sql }) => sql)
+  const above = path.columns.slice(0, index).map(({ sql }) => sql)
   const order = [...above, column.sql].join(", ")
-  const within = path.within === undefined ? [] : [path.within]
+  const predicate = path.predicate === undefined ? [] : [path.predicate]
   const fixed = keys.slice(0, index)
   const end = above.length === 0 ? [] : [`${row(above)} <= ${row(fixed)}`]
   const next = (conditions: ReadonlyArray<string>) => {
-    const asked = [...within, ...conditions, ...end]
+    const asked = [...predicate, ...conditions, ...end]
     return `SELECT ${column.sql} AS v FROM ${context.table} AS ${context.as}
       ${asked.length === 0 ? "" : `WHERE ${asked.join(" AND ")}`} ORDER BY ${order} LIMIT 1`
   }

@@ -5,7 +5,16 @@
  * the address that its endpoint has now, and is canceled when that is deleted.
  */
 import type { List } from "../sql/Paging.ts"
-import { type Column, type Condition, each, hasAlso, is, oneOf, type Path, type Way } from "../sql/Seek.ts"
+import {
+  type Column,
+  type Condition,
+  everyValue,
+  equalsUnindexed,
+  is,
+  oneOf,
+  type IndexPath,
+  type AccessPath
+} from "../sql/Seek.ts"
 
 export interface DeliveryFilters {
   readonly status?: string | undefined
@@ -35,19 +44,26 @@ export const shownColumns = `deliveries.id, deliveries.event, deliveries.resourc
 const waysTo = (filters: DeliveryFilters): Partial<List> => {
   const { endpointId, event, resourceId, status } = filters
   const shown: ReadonlyArray<Condition> = status === undefined ? [] : [isShownAs(status)]
-  const named = event === undefined ? [] : [hasAlso("event", "text", event)]
+  const named = event === undefined ? [] : [equalsUnindexed("event", "text", event)]
   if (resourceId !== undefined) {
     // Of one resource there are few.
     return {
-      paths: [{ along: [is("resource_id", "uuid", resourceId)] }],
-      filters: [...(endpointId === undefined ? [] : [hasAlso("endpoint_id", "uuid", endpointId)]), ...named, ...shown]
+      paths: [{ columns: [is("resource_id", "uuid", resourceId)] }],
+      filters: [
+        ...(endpointId === undefined ? [] : [equalsUnindexed("endpoint_id", "uuid", endpointId)]),
+        ...named,
+        ...shown
+      ]
     }
   }
-  const eventIs = event === undefined ? each("event", "text") : is("event", "text", event)
+  const eventIs = event === undefined ? everyValue("event", "text") : is("event", "text", event)
   if (endpointId !== undefined) return { paths: [ofEndpoints(is("endpoint_id", "uuid", endpointId), eventIs, status)] }
   if (status === undefined && event === undefined) return {}
-  const ended: Way = { along: [is("status", "text", status), eventIs], within: "status IN ('failed', 'canceled')" }
-  const ofAll = each("endpoint_id", "uuid")
+  const ended: AccessPath = {
+    columns: [is("status", "text", status), eventIs],
+    predicate: "status IN ('failed', 'canceled')"
+  }
+  const ofAll = everyValue("endpoint_id", "uuid")
   switch (status) {
     case "failed":
       return { paths: [ended] }
@@ -61,8 +77,8 @@ const waysTo = (filters: DeliveryFilters): Partial<List> => {
         paths: [
           ofEndpoints(ofAll, eventIs, status),
           {
-            along: [eventIs, status === undefined ? oneOf("status", states) : is("status", "text", status)],
-            within: "endpoint_id IS NULL"
+            columns: [eventIs, status === undefined ? oneOf("status", states) : is("status", "text", status)],
+            predicate: "endpoint_id IS NULL"
           }
         ]
       }
@@ -70,25 +86,25 @@ const waysTo = (filters: DeliveryFilters): Partial<List> => {
 }
 
 /** By endpoint, event and status as it is kept. */
-const ofEndpoints = (endpoint: Column, event: Column, status: string | undefined): Path => {
-  const within = "endpoint_id IS NOT NULL"
+const ofEndpoints = (endpoint: Column, event: Column, status: string | undefined): IndexPath => {
+  const predicate = "endpoint_id IS NOT NULL"
   switch (status) {
     case undefined:
-      return { along: [endpoint, event, oneOf("status", states)], within }
+      return { columns: [endpoint, event, oneOf("status", states)], predicate }
     case "scheduled":
       return {
-        along: [endpoint, event, is("status", "text", status)],
-        within,
+        columns: [endpoint, event, is("status", "text", status)],
+        predicate,
         only: ([of]) => `NOT ${isDeleted(of!)}`
       }
     case "canceled":
       return {
-        along: [endpoint, event, oneOf("status", ["scheduled", "canceled"])],
-        within,
+        columns: [endpoint, event, oneOf("status", ["scheduled", "canceled"])],
+        predicate,
         only: ([of, , kept]) => `(${kept} = 'canceled' OR ${isDeleted(of!)})`
       }
     default:
-      return { along: [endpoint, event, is("status", "text", status)], within }
+      return { columns: [endpoint, event, is("status", "text", status)], predicate }
   }
 }
 

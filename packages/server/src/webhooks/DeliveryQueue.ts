@@ -30,8 +30,8 @@ import { isSqlError } from "effect/sql/SqlError"
 import { describeCause } from "../observability/SafeCause.ts"
 import { Metrics } from "../observability/Metrics.ts"
 import * as Batching from "../sql/Batching.ts"
-import { attempted, failureOf, inHalves, type StatementFailed } from "../sql/Isolation.ts"
-import { runToCompletion } from "../sql/Patience.ts"
+import { attemptWrite, failureOf, bisect, type StatementFailed } from "../sql/Bisection.ts"
+import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import {
   accountOf,
@@ -159,7 +159,7 @@ export class DeliveryQueue extends Context.Service<
             attemptsMade === undefined
               ? sql.unsafe(statements.setAsideDue, [id, failure.message])
               : sql.unsafe(statements.setAsideAttempted, [id, failure.message, attemptsMade])
-          yield* attempted(sql, ending).pipe(
+          yield* attemptWrite(sql, ending).pipe(
             Effect.catchTag("StatementFailed", (again) => {
               skipped.add(id)
               return Effect.logError(`delivery ${id} cannot be set aside: ${again.code}`)
@@ -168,11 +168,11 @@ export class DeliveryQueue extends Context.Service<
         })
 
       const claimThese = (ids: ReadonlyArray<string>, leaseMs: number) =>
-        attempted(sql, sql.unsafe<TakenRow>(statements.claimThese, [arrayOf(ids), leaseMs]))
+        attemptWrite(sql, sql.unsafe<TakenRow>(statements.claimThese, [arrayOf(ids), leaseMs]))
 
       /** Finds what fails of one account's deliveries. Those that do not are due as before: the lease is none. */
       const findFailing = (of: ReadonlyArray<Found>) =>
-        inHalves(
+        bisect(
           of.map(({ id }) => id),
           (ids) => claimThese(ids, 0),
           (id, failure) => setAside(id, failure)
@@ -188,7 +188,7 @@ export class DeliveryQueue extends Context.Service<
         Effect.gen(function* () {
           yield* Effect.logWarning(`a round of deliveries failed and is done in halves: ${failure.code}`)
           const found = yield* orUnavailable(sql.unsafe<Found>(find, parameters))
-          const taken = yield* inHalves(
+          const taken = yield* bisect(
             [...Map.groupBy(found, ({ account_id }) => account_id).values()],
             (some) =>
               claimThese(
@@ -238,7 +238,7 @@ export class DeliveryQueue extends Context.Service<
             arrayOf(fullOrigins),
             perOrigin
           ]
-          return attempted(sql, sql.unsafe<ClaimRow>(statements.claims[lane], parameters)).pipe(
+          return attemptWrite(sql, sql.unsafe<ClaimRow>(statements.claims[lane], parameters)).pipe(
             Effect.flatMap((rows): Effect.Effect<ClaimedDue> => {
               const [first] = rows
               if (first === undefined) return Effect.die(new Error("a claim says where it ended"))
@@ -280,7 +280,7 @@ export class DeliveryQueue extends Context.Service<
             ...placeParameters(resume),
             arrayOf(fullOrigins)
           ]
-          return attempted(sql, sql.unsafe<SweepRow>(statements.sweeps[lane], parameters)).pipe(
+          return attemptWrite(sql, sql.unsafe<SweepRow>(statements.sweeps[lane], parameters)).pipe(
             Effect.map((rows): SweptDue => ({
               ...dueOf(
                 rows.filter((row) => row.id !== null),

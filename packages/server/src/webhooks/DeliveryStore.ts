@@ -14,7 +14,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { InvalidStateError, NotFoundError, type UnknownCursor } from "../Errors.ts"
 import { DeliverySignal } from "../events/DeliverySignal.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
-import { runToCompletion } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { type DeliveryFilters, deliveryList, shownColumns, shownJoin } from "./DeliveryLists.ts"
 

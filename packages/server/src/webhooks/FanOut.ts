@@ -18,7 +18,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Metrics } from "../observability/Metrics.ts"
-import { attempted, inHalves, type StatementFailed } from "../sql/Isolation.ts"
+import { attemptWrite, bisect, type StatementFailed } from "../sql/Bisection.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { arrayOf, type Claimed, placeParameters, type TakenRow, toClaimed } from "./Claimed.ts"
 import { NONE } from "./DeliveryStatements.ts"
@@ -85,9 +85,9 @@ export class FanOut extends Context.Service<
             sql.unsafe<Change & Pick<Row, "walked_to">>(statements.candidates, taken)
           )
           const accounts = Map.groupBy(changes, ({ account_id }) => account_id)
-          const rounds = yield* inHalves(
+          const rounds = yield* bisect(
             [...accounts.values()],
-            (some) => attempted(sql, sql.unsafe<Row>(statements.fanOutThese, apart.these(some.flat()))),
+            (some) => attemptWrite(sql, sql.unsafe<Row>(statements.fanOutThese, apart.these(some.flat()))),
             ([change], { code }) => apart.add(change!.account_id, code)
           )
           const walked_to = changes[0]?.walked_to ?? null
@@ -98,7 +98,7 @@ export class FanOut extends Context.Service<
         round: (request) =>
           Effect.gen(function* () {
             const taken = [after, CHANGES, DELIVERIES, ...apart.leftOut()]
-            const rows = yield* attempted(
+            const rows = yield* attemptWrite(
               sql,
               sql.unsafe<Row>(statements.fanOutInTurn, [...places(request), ...taken])
             ).pipe(Effect.catchTag("StatementFailed", (failure) => isolated(taken, failure)))

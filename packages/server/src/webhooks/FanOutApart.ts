@@ -14,7 +14,7 @@ import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Metrics } from "../observability/Metrics.ts"
-import { attempted, inHalves, type StatementFailed } from "../sql/Isolation.ts"
+import { attemptWrite, bisect, type StatementFailed } from "../sql/Bisection.ts"
 import { orUnavailable } from "../sql/Unavailable.ts"
 import { arrayOf } from "./Claimed.ts"
 import * as statements from "./FanOutStatements.ts"
@@ -61,7 +61,7 @@ export const makeFanOutApart = (sql: SqlClient, metrics: Metrics["Service"], clo
       yield* Effect.logWarning(`the fan-out of change ${change_id} fails by itself: ${failure.code}`)
       const failures: Array<{ readonly endpointId: string | null; readonly error: string }> = []
       let isTooSlow = false
-      const targets = yield* attempted(
+      const targets = yield* attemptWrite(
         sql,
         sql.unsafe<{ readonly endpoint_id: string | null }>(statements.targetsOf, [account_id, change_id])
       ).pipe(
@@ -71,12 +71,12 @@ export const makeFanOutApart = (sql: SqlClient, metrics: Metrics["Service"], clo
           return Effect.succeed([])
         })
       )
-      const rows = yield* inHalves(
+      const rows = yield* bisect(
         targets,
         (some) =>
           isTooSlow
             ? Effect.succeed([])
-            : attempted(
+            : attemptWrite(
                 sql,
                 sql.unsafe<Row>(statements.fanOutToSome, [
                   ...these([change]),
@@ -101,7 +101,7 @@ export const makeFanOutApart = (sql: SqlClient, metrics: Metrics["Service"], clo
         metrics.fanOutSetAside()
         yield* Effect.logError(`the fan-out of change ${change_id} to ${endpointId ?? "its own address"} is set aside`)
       }
-      return yield* attempted(
+      return yield* attemptWrite(
         sql,
         sql.unsafe(statements.setAside, [
           account_id,
@@ -130,7 +130,7 @@ export const makeFanOutApart = (sql: SqlClient, metrics: Metrics["Service"], clo
         sql.unsafe<Change>(statements.candidatesOf, [accountId, account.atOnce, DELIVERIES, arrayOf(skipped.ids())])
       )
       const fanOutTo = (some: ReadonlyArray<Change>) =>
-        attempted(sql, sql.unsafe<Row>(statements.fanOutThese, these(some))).pipe(
+        attemptWrite(sql, sql.unsafe<Row>(statements.fanOutThese, these(some))).pipe(
           Effect.map(([row]) => {
             ended += row?.ended ?? 0
             row?.left_at?.forEach((place) => left.add(place))
@@ -143,7 +143,7 @@ export const makeFanOutApart = (sql: SqlClient, metrics: Metrics["Service"], clo
             })
           )
         )
-      yield* inHalves(
+      yield* bisect(
         changes,
         (some) => (statementsLeft-- > 0 ? fanOutTo(some) : Effect.void),
         (change, failure) =>

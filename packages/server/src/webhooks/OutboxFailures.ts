@@ -11,7 +11,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { NotFoundError, type UnknownCursor } from "../Errors.ts"
 import { DeliverySignal } from "../events/DeliverySignal.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
-import { runToCompletion } from "../sql/Patience.ts"
+import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
 export interface OutboxFailureRow {

@@ -12,8 +12,8 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { forever } from "../observability/BackgroundLoop.ts"
-import { runToCompletion } from "../sql/Patience.ts"
+import * as BackgroundLoop from "../observability/BackgroundLoop.ts"
+import { runToCompletion } from "../sql/RunToCompletion.ts"
 
 /** One round; how many versions are gone. */
 export const removeOldVersions = Effect.gen(function* () {
@@ -24,7 +24,7 @@ export const removeOldVersions = Effect.gen(function* () {
 
 export const loop = Layer.effectDiscard(
   Effect.forkScoped(
-    forever(
+    BackgroundLoop.run(
       "endpoint versions",
       Effect.map(removeOldVersions, (count) => (count === AT_ONCE ? 1 : 0)),
       Effect.sleep("1 minute")

@@ -13,8 +13,8 @@ import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { DeliverySignal } from "../events/DeliverySignal.ts"
-import { forever } from "../observability/BackgroundLoop.ts"
-import { attempted, inHalves, type StatementFailed } from "../sql/Isolation.ts"
+import * as BackgroundLoop from "../observability/BackgroundLoop.ts"
+import { attemptWrite, bisect, type StatementFailed } from "../sql/Bisection.ts"
 import { orUnavailable } from "../sql/Unavailable.ts"
 import { arrayOf } from "./Claimed.ts"
 import { isActiveOwner, NONE } from "./DeliveryStatements.ts"
@@ -53,9 +53,9 @@ export const loop = Layer.effectDiscard(
       Effect.gen(function* () {
         yield* Effect.logWarning(`rescheduling parked deliveries failed and is done in halves: ${failure.code}`)
         const rows = yield* orUnavailable(sql.unsafe<Row>(candidates, parameters))
-        const done = yield* inHalves(
+        const done = yield* bisect(
           rows.flatMap(({ id }) => (id === null ? [] : [id])),
-          (ids) => attempted(sql, sql.unsafe<Row>(letGoThese, [arrayOf(ids)])),
+          (ids) => attemptWrite(sql, sql.unsafe<Row>(letGoThese, [arrayOf(ids)])),
           (id, { code }) =>
             Effect.andThen(
               Effect.sync(() => skipped.add(id)),
@@ -71,7 +71,7 @@ export const loop = Layer.effectDiscard(
         found = 0
       }
       const parameters = [arrayOf(skipped.ids()), after]
-      const rows = yield* attempted(sql, sql.unsafe<Row>(rescheduleParked, parameters)).pipe(
+      const rows = yield* attemptWrite(sql, sql.unsafe<Row>(rescheduleParked, parameters)).pipe(
         Effect.catchTag("StatementFailed", (failure) => isolated(parameters, failure))
       )
       const count = rows.filter(({ id }) => id !== null).length
@@ -80,7 +80,9 @@ export const loop = Layer.effectDiscard(
       if (count > 0) signal.wake()
       return after === NONE ? found : 1
     })
-    yield* Effect.forkScoped(forever("held deliveries", round, Effect.timeoutOption(held.await, WHAT_IS_LEFT_BEHIND)))
+    yield* Effect.forkScoped(
+      BackgroundLoop.run("held deliveries", round, Effect.timeoutOption(held.await, WHAT_IS_LEFT_BEHIND))
+    )
   })
 )
 

@@ -22,7 +22,7 @@ import * as Layer from "effect/Layer"
 import * as Pull from "effect/Pull"
 import * as Schedule from "effect/Schedule"
 import { DeliverySignal } from "../events/DeliverySignal.ts"
-import { forever } from "../observability/BackgroundLoop.ts"
+import * as BackgroundLoop from "../observability/BackgroundLoop.ts"
 import { Metrics } from "../observability/Metrics.ts"
 import { Settings } from "../Settings.ts"
 import type { Lane } from "./Claimed.ts"
@@ -142,17 +142,17 @@ export const layer = Layer.effectDiscard(
       })
 
       const idle = Effect.raceAllFirst([nudged.await, eased.await, Effect.suspend(() => Effect.sleep(idleMs))])
-      yield* Effect.forkScoped(forever(name, claim, idle))
+      yield* Effect.forkScoped(BackgroundLoop.run(name, claim, idle))
       if (of === "first") {
         const fanOutIdle = Effect.raceFirst(
           signal.await,
           Effect.suspend(() => Effect.sleep(fanOutIdleMs))
         )
-        yield* Effect.forkScoped(forever("fan-out", fanOut, fanOutIdle))
-        yield* Effect.forkScoped(forever("fan-out, apart", fanOutApart, Effect.sleep(POLL_MS)))
+        yield* Effect.forkScoped(BackgroundLoop.run("fan-out", fanOut, fanOutIdle))
+        yield* Effect.forkScoped(BackgroundLoop.run("fan-out, apart", fanOutApart, Effect.sleep(POLL_MS)))
       }
       yield* Effect.forkScoped(
-        forever(
+        BackgroundLoop.run(
           `${name}, sweep`,
           sweep,
           Effect.suspend(() => Effect.sleep(sweepIdleMs))

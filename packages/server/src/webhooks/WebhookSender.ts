@@ -46,7 +46,7 @@ export class WebhookSender extends Context.Service<
       })
 
       const attempt = (delivery: Claimed) =>
-        addresses.reaching(delivery.url, delivery.accountId, (url) =>
+        addresses.withPinnedAddress(delivery.url, delivery.accountId, (url) =>
           Effect.flatMap(
             Effect.try({
               try: () => headersOf(delivery, secrets, clock.currentTimeMillisUnsafe()),

@@ -11,7 +11,7 @@ import * as Scope from "effect/Scope"
 import { SqlClient } from "effect/sql/SqlClient"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { placesAmong } from "../../src/sql/Patience.ts"
+import { writeSlotsOf } from "../../src/sql/RunToCompletion.ts"
 import { assertRefused, create, created, retrieve } from "../support/ChargeRequests.ts"
 import { temporaryFolder } from "../support/Postgres.ts"
 import { eventually } from "../support/Receiver.ts"
@@ -133,7 +133,7 @@ layer(Layer.empty, { excludeTestServices: true })("A synchronous standby that is
             assertRefused(answer, "SERVICE_UNAVAILABLE")
           }
           assert.strictEqual((yield* retrieve(key, paid.id)).status, 200)
-          assert.isAtMost((yield* waits).length, placesAmong(16) + 1)
+          assert.isAtMost((yield* waits).length, writeSlotsOf(16) + 1)
           assert.isEmpty(yield* sql`SELECT FROM accounts WHERE name = ${name}`)
           assert.isEmpty(yield* canceled)
           yield* standby("")

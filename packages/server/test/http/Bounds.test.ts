@@ -14,7 +14,7 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib"
 import * as InFlight from "../../src/http/InFlight.ts"
 import { codeAnswer, errorAnswer } from "../../src/http/Answer.ts"
 import { refuseOn } from "../../src/http/LowLevelRefusals.ts"
-import { MOST_BYTES_HELD } from "../../src/http/RequestBody.ts"
+import { MAX_BUFFERED_BYTES } from "../../src/http/RequestBody.ts"
 import { BoundedServer } from "../../src/http/SocketBounds.ts"
 import { assertRefused, create } from "../support/ChargeRequests.ts"
 import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
@@ -243,7 +243,7 @@ layer(
         socket.write(`POST /v1/charges HTTP/1.1\r\nhost: x\r\ncontent-length: ${256 * 1024}\r\n\r\n`)
         socket.write(half)
       }
-      const most = Math.floor(MOST_BYTES_HELD / half.length)
+      const most = Math.floor(MAX_BUFFERED_BYTES / half.length)
       yield* eventually(
         gauge('http_requests_shed_total{listener="public",reason="bodies"}'),
         (count) => count >= 300 - most

@@ -9,7 +9,7 @@ import * as TestClock from "effect/testing/TestClock"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Settings } from "../../src/Settings.ts"
-import { lookupShares, makeLookupShares } from "../../src/network/LookupShares.ts"
+import { lookupLimits, makeLookupScheduler } from "../../src/network/LookupScheduler.ts"
 import { makeNameLookups } from "../../src/network/NameLookups.ts"
 import { type NameSources } from "../../src/network/NameQuery.ts"
 import { NameSourcesRef, PublicAddress } from "../../src/network/PublicAddress.ts"
@@ -50,10 +50,10 @@ describe("hosts(5) and resolv.conf(5)", () => {
 })
 
 describe("Shares of look-ups: 4 of 64 at once for an account while others want them, 16 alone", () => {
-  const make = (shares: Partial<Parameters<typeof makeLookupShares>[0]> = {}) => {
+  const make = (shares: Partial<Parameters<typeof makeLookupScheduler>[0]> = {}) => {
     const begun: Array<string> = []
     const refused: Array<string> = []
-    const places = makeLookupShares({
+    const places = makeLookupScheduler({
       places: 64,
       shared: 4,
       alone: 16,
@@ -149,7 +149,7 @@ const withNames = Effect.fnUntraced(function* (
   /** What an attempt at the name comes to: the addresses that it may connect to, or why it may not. */
   const reached = (name: string, account = "account") =>
     addresses
-      .reaching(`http://${name}/`, account, ({ hostname }) =>
+      .withPinnedAddress(`http://${name}/`, account, ({ hostname }) =>
         Effect.callback<string>((resume) =>
           addresses.lookup(hostname, { all: true }, (error, found) =>
             resume(
@@ -355,7 +355,7 @@ describe("What is kept of names", () => {
           asked.push(name)
           return Promise.resolve({ _tag: "NoSuchName" })
         },
-        lookupShares,
+        lookupLimits,
         () => 0
       )
       const ask = (index: number) => lookUp("account", { name: `n${index}.test`, isAbsolute: false })
@@ -375,7 +375,7 @@ describe("What is kept of names", () => {
     Effect.gen(function* () {
       const { counts, lookUp } = makeNameLookups(
         () => Promise.reject(new Error("no sockets")),
-        lookupShares,
+        lookupLimits,
         () => 0
       )
       const lookup = yield* lookUp("account", { name: "a.test", isAbsolute: false })

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
-import { forever } from "../../src/observability/BackgroundLoop.ts"
+import * as BackgroundLoop from "../../src/observability/BackgroundLoop.ts"
 
 describe("Loops", () => {
   it.effect("goes on at once while there is something to do, and rests when there is not", () =>
@@ -14,7 +14,7 @@ describe("Loops", () => {
         rounds++
         return work.shift() ?? 0
       })
-      yield* Effect.forkChild(forever("test", round, Effect.sleep("1 second")))
+      yield* Effect.forkChild(BackgroundLoop.run("test", round, Effect.sleep("1 second")))
       yield* TestClock.adjust("999 millis")
       assert.strictEqual(rounds, 4)
       yield* TestClock.adjust("1 millis")
@@ -31,7 +31,7 @@ describe("Loops", () => {
         at.push(yield* Effect.clockWith((clock) => clock.currentTimeMillis))
         return yield* at.length % 2 === 0 ? Effect.fail("away") : Effect.die(new Error("a mistake of ours"))
       })
-      yield* Effect.forkChild(forever("test", round, Effect.never))
+      yield* Effect.forkChild(BackgroundLoop.run("test", round, Effect.never))
       yield* TestClock.adjust("45 seconds")
       assert.deepStrictEqual(at, [0, 500, 1500, 3500, 7500, 15_500, 25_500, 35_500])
     })
@@ -45,7 +45,7 @@ describe("Loops", () => {
         at.push(yield* Effect.clockWith((clock) => clock.currentTimeMillis))
         return yield* outcomes.shift() ?? Effect.succeed(0)
       })
-      yield* Effect.forkChild(forever("test", round, Effect.never))
+      yield* Effect.forkChild(BackgroundLoop.run("test", round, Effect.never))
       yield* TestClock.adjust("1 minute")
       assert.deepStrictEqual(at, [0, 500, 1500, 3500, 3500, 4000])
     })
@@ -62,7 +62,7 @@ describe("Loops", () => {
             )
           : Effect.succeed(0)
       })
-      yield* Effect.forkChild(forever("test", round, Effect.sleep("1 second")))
+      yield* Effect.forkChild(BackgroundLoop.run("test", round, Effect.sleep("1 second")))
       yield* TestClock.adjust("5 seconds")
       assert.isAbove(rounds, 1)
     })
@@ -71,7 +71,9 @@ describe("Loops", () => {
   it.effect("ends when it is interrupted, at work or at rest", () =>
     Effect.gen(function* () {
       for (const round of [Effect.never, Effect.succeed(0), Effect.fail("away")]) {
-        const loop = yield* Effect.forkChild(forever("test", round, Effect.never), { startImmediately: true })
+        const loop = yield* Effect.forkChild(BackgroundLoop.run("test", round, Effect.never), {
+          startImmediately: true
+        })
         yield* Fiber.interrupt(loop)
       }
     })

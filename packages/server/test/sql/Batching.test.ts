@@ -231,7 +231,7 @@ describe("Batching", () => {
         run: (members, how) =>
           Effect.gen(function* () {
             runs.push(`${how} ${members.join(" ")}`)
-            if (how === "alone") yield* Deferred.await(locked)
+            if (how === "wait") yield* Deferred.await(locked)
             yield* Effect.yieldNow
             const isFree = yield* Deferred.isDone(locked)
             return members.map((member) => (member.startsWith("a") && !isFree ? Batching.LOCKED : `done ${member}`))

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { AuditLog, type AuditRow } from "../../operations/AuditLog.ts"
 import { type List, readPage } from "../../sql/Paging.ts"
-import { each, equals, is } from "../../sql/Seek.ts"
+import { everyValue, equals, is } from "../../sql/Seek.ts"
 import { orUnavailable } from "../../sql/Unavailable.ts"
 import { unknownCursor } from "../WireTranslation.ts"
 import { listAnswer, pageFrom, type OperatorHandlers } from "./OperatorHandlers.ts"
@@ -57,19 +57,19 @@ const waysTo = ({ key_id: keyId, route, status }: RequestFilters): Partial<List>
     ...(status === undefined ? [] : [equals("status", "integer", status)])
   ]
   if (asked.length === 0) return {}
-  const routeIs = route === undefined ? each("route", "text") : is("route", "text", route)
-  const statusIs = status === undefined ? each("status", "integer") : is("status", "integer", status)
+  const routeIs = route === undefined ? everyValue("route", "text") : is("route", "text", route)
+  const statusIs = status === undefined ? everyValue("status", "integer") : is("status", "integer", status)
   if (keyId !== undefined) {
-    return { paths: [{ along: [is("key_id", "uuid", keyId), routeIs, statusIs], within: "key_id IS NOT NULL" }] }
+    return { paths: [{ columns: [is("key_id", "uuid", keyId), routeIs, statusIs], predicate: "key_id IS NOT NULL" }] }
   }
   if (status !== undefined && status >= 400) {
-    return { paths: [{ along: [statusIs, routeIs], within: "status >= 400" }] }
+    return { paths: [{ columns: [statusIs, routeIs], predicate: "status >= 400" }] }
   }
   return {
     recent: asked,
     paths: [
-      { along: [each("key_id", "uuid"), routeIs, statusIs], within: "key_id IS NOT NULL" },
-      { along: [routeIs, statusIs], within: "key_id IS NULL" }
+      { columns: [everyValue("key_id", "uuid"), routeIs, statusIs], predicate: "key_id IS NOT NULL" },
+      { columns: [routeIs, statusIs], predicate: "key_id IS NULL" }
     ]
   }
 }

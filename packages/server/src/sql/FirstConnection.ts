@@ -28,14 +28,14 @@ export const sessionSettings = {
 } as const
 
 /** There is a pooler between, and it does not fit. */
-export class PoolerDoesNotFit extends Schema.TaggedError<PoolerDoesNotFit>()("PoolerDoesNotFit", {
+export class UnsupportedPooler extends Schema.TaggedError<UnsupportedPooler>()("UnsupportedPooler", {
   message: Schema.String
 }) {}
 
 /** Waits for the server; the settings that each connection is to send at its start: none behind a pooler. */
 export const firstConnection = (
   url: Redacted.Redacted<string>
-): Effect.Effect<Readonly<Record<string, string>>, SqlError | PoolerDoesNotFit> =>
+): Effect.Effect<Readonly<Record<string, string>>, SqlError | UnsupportedPooler> =>
   Effect.gen(function* () {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LAST_PAUSE_MS)) {
       const error = yield* Effect.catch(Effect.as(lookAt(url, sessionSettings), undefined), Effect.succeed)
@@ -62,7 +62,7 @@ const isAway = (error: SqlError): boolean => {
 }
 
 /** As PgBouncer says it. */
-const refusesSettings = (error: SqlError | PoolerDoesNotFit): boolean =>
+const refusesSettings = (error: SqlError | UnsupportedPooler): boolean =>
   error._tag === "SqlError" && /unsupported startup parameter/i.test(reasonOf(error))
 
 const reasonOf = (error: SqlError): string => {
@@ -88,7 +88,7 @@ const lookAt = (url: Redacted.Redacted<string>, startupParameters: Readonly<Reco
       if (Object.keys(startupParameters).length > 0) return
       const wrong = yield* ask(differing)
       if (wrong.length > 0) {
-        return yield* new PoolerDoesNotFit({
+        return yield* new UnsupportedPooler({
           message:
             "The pooler of DATABASE_URL refuses settings at the start of a connection; its role must have them: " +
             wrong.map(({ name, wanted }) => `ALTER ROLE CURRENT_USER SET ${name} = '${wanted}';`).join(" ")
@@ -118,7 +118,7 @@ const keepsItsSession = (
     const [again] = yield* ask("SELECT pg_backend_pid() AS pid")
     yield* asOther("ROLLBACK")
     if (theirs?.pid === pid || again?.pid !== pid) {
-      return yield* new PoolerDoesNotFit({
+      return yield* new UnsupportedPooler({
         message:
           "The pooler of DATABASE_URL gives a session's server connection to others (PgBouncer: pool_mode = transaction " +
           "or statement). It must be pool_mode = session."

@@ -11,7 +11,7 @@ import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
 import { once } from "node:events"
 import * as Net from "node:net"
-import { firstConnection, sessionSettings } from "../../src/sql/Connecting.ts"
+import { firstConnection, sessionSettings } from "../../src/sql/FirstConnection.ts"
 import { createDatabase } from "../support/Postgres.ts"
 import { eventually } from "../support/Receiver.ts"
 
@@ -52,7 +52,7 @@ describe("The first connection", () => {
       const url = yield* createDatabase()
       const pooled = at(url, yield* listening(refusingSettings(url)))
       const error = yield* Effect.flip(firstConnection(pooled))
-      assert.strictEqual(error._tag, "PoolerDoesNotFit")
+      assert.strictEqual(error._tag, "UnsupportedPooler")
       assert.include(error.message, "ALTER ROLE CURRENT_USER SET statement_timeout = '5s';")
       const owner = yield* PgConnection.make({ url })
       const name = new URL(Redacted.value(url)).pathname.slice(1)
@@ -67,7 +67,7 @@ describe("The first connection", () => {
     Effect.gen(function* () {
       const port = yield* listening(inTransactionMode)
       const error = yield* Effect.flip(firstConnection(Redacted.make(`postgresql://x@127.0.0.1:${port}/x`)))
-      assert.strictEqual(error._tag, "PoolerDoesNotFit")
+      assert.strictEqual(error._tag, "UnsupportedPooler")
       assert.include(error.message, "pool_mode = session")
     }).pipe(Effect.scoped)
   )

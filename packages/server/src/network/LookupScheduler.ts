@@ -17,7 +17,7 @@ export interface Shares {
   readonly waiting: number
 }
 
-export const lookupShares: Shares = { places: 64, shared: 4, alone: 16, waitingOfAccount: 128, waiting: 4096 }
+export const lookupLimits: Shares = { places: 64, shared: 4, alone: 16, waitingOfAccount: 128, waiting: 4096 }
 
 interface Account {
   running: number
@@ -30,7 +30,7 @@ interface Job {
   readonly refuse: () => void
 }
 
-export const makeLookupShares = ({ alone, places, shared, waiting: mostWaiting, waitingOfAccount }: Shares) => {
+export const makeLookupScheduler = ({ alone, places, shared, waiting: mostWaiting, waitingOfAccount }: Shares) => {
   /** Those with something under way or waiting, in the order of their turns. */
   const accounts = new Map<string, Account>()
   let running = 0

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
-import { runToCompletion } from "./Patience.ts"
+import { runToCompletion } from "./RunToCompletion.ts"
 import { codeOf, isTransient, type Unavailable } from "./Unavailable.ts"
 
 /** A statement failed for the rows that it works on. */
@@ -23,7 +23,7 @@ export class StatementFailed extends Schema.TaggedError<StatementFailed>()("Stat
 }) {}
 
 /** Runs a statement that writes; fails with `StatementFailed` where other rows may succeed. */
-export const attempted = <A, R>(sql: SqlClient, statement: Effect.Effect<A, SqlError, R>) =>
+export const attemptWrite = <A, R>(sql: SqlClient, statement: Effect.Effect<A, SqlError, R>) =>
   runToCompletion(sql)(
     Effect.catchCause(statement, (cause): Effect.Effect<never, SqlError | StatementFailed> => {
       const fault = sqlErrorOf(cause)
@@ -33,7 +33,7 @@ export const attempted = <A, R>(sql: SqlClient, statement: Effect.Effect<A, SqlE
   )
 
 /** Runs `run` for all members, in halves where it fails; `alone` decides about a member that fails by itself. */
-export const inHalves = <A, B, R, R2>(
+export const bisect = <A, B, R, R2>(
   members: ReadonlyArray<A>,
   run: (members: ReadonlyArray<A>) => Effect.Effect<B, StatementFailed | Unavailable, R>,
   alone: (member: A, failure: StatementFailed) => Effect.Effect<void, Unavailable, R2>
@@ -46,8 +46,8 @@ export const inHalves = <A, B, R, R2>(
           members.length === 1
             ? Effect.as(alone(members[0]!, failure), [])
             : Effect.zipWith(
-                inHalves(members.slice(0, members.length >> 1), run, alone),
-                inHalves(members.slice(members.length >> 1), run, alone),
+                bisect(members.slice(0, members.length >> 1), run, alone),
+                bisect(members.slice(members.length >> 1), run, alone),
                 (first, second) => [...first, ...second]
               )
         )

@@ -90,17 +90,17 @@ export const runToCompletion =
   <A, E, R>(write: Effect.Effect<A, E | SqlError, R>): Effect.Effect<A, Exclude<E, SqlError> | Unavailable, R> =>
     Effect.flatMap(IsLeftToEnd, (isInside) => {
       if (isInside) return transientAsUnavailable(write)
-      const placed = withPlace(sql, Effect.provideService(write, IsLeftToEnd, true))
+      const placed = withWriteSlot(sql, Effect.provideService(write, IsLeftToEnd, true))
       return transientAsUnavailable(
         within(placed.effect, DATABASE_TIMEOUT_MS, (fiber) => abandon(sql, fiber, placed.hasBegun()))
       )
     })
 
 /** The same for what nobody waits for: it has all the time it takes. */
-export const runToCompletionWith =
+export const runToCompletionUntimed =
   (sql: SqlClient) =>
   <A, E, R>(write: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
-    const placed = withPlace(sql, write)
+    const placed = withWriteSlot(sql, write)
     return Effect.flatMap(Effect.forkDetach(placed.effect, { startImmediately: true }), (fiber) =>
       Effect.onInterrupt(Fiber.join(fiber), () => abandon(sql, fiber, placed.hasBegun()))
     )
@@ -119,7 +119,7 @@ export const abandon = (sql: SqlClient, fiber: Fiber.Fiber<unknown, unknown>, ha
  * Waits for one of the places that all that writes has, and keeps it to its end: however much waits for a standby, there
  * are connections left for what reads.
  */
-export const withPlace = <A, E, R>(
+export const withWriteSlot = <A, E, R>(
   sql: SqlClient,
   write: Effect.Effect<A, E, R>
 ): { readonly effect: Effect.Effect<A, E, R>; readonly hasBegun: () => boolean } => {
@@ -140,14 +140,14 @@ const places = new WeakMap<SqlClient, Semaphore.Semaphore>()
 const placesOf = (sql: SqlClient): Semaphore.Semaphore => {
   let made = places.get(sql)
   if (made === undefined) {
-    made = Semaphore.makeUnsafe(placesAmong(connectionsOf(sql)))
+    made = Semaphore.makeUnsafe(writeSlotsOf(connectionsOf(sql)))
     places.set(sql, made)
   }
   return made
 }
 
 /** A quarter of the connections is left for what reads. */
-export const placesAmong = (connections: number): number => connections - Math.max(1, Math.floor(connections / 4))
+export const writeSlotsOf = (connections: number): number => connections - Math.max(1, Math.floor(connections / 4))
 
 const connectionsOf = (sql: SqlClient): number => {
   const config = hasProperty(sql, "config") ? sql.config : undefined
@@ -156,7 +156,10 @@ const connectionsOf = (sql: SqlClient): number => {
 }
 
 /** In a transaction of its own, in which no statement may take longer than half a second. */
-export const hurried = <A>(sql: SqlClient, statement: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
+export const withShortTimeouts = <A>(
+  sql: SqlClient,
+  statement: Effect.Effect<A, SqlError>
+): Effect.Effect<A, SqlError> =>
   sql.withTransaction(
     Effect.andThen(
       sql`SELECT set_config('statement_timeout', '500ms', true), set_config('lock_timeout', '500ms', true)`,
