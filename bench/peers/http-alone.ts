@@ -100,7 +100,7 @@ const memory = Layer.mergeAll(
       accepted.set(hash, known)
       return known
     },
-    recall: (key) => {
+    cached: (key) => {
       hashOf(key)
       return caller
     }

@@ -139,7 +139,7 @@ export const loops = Layer.mergeAll(
 
 const simulatorLoop = backgroundLoop(
   "simulator notifications",
-  SimulatorNotifications.use(({ tellDue }) => tellDue),
+  SimulatorNotifications.use(({ sendDue }) => sendDue),
   "200 millis"
 )
 

@@ -1,7 +1,7 @@
 /**
- * Accounts and their settings, and the applications of an account.
+ * Accounts with their settings, and the applications of an account.
  *
- * Guarantees: an account is made together with its ledger accounts, in one commit.
+ * Guarantee: an account is created with its ledger accounts in one commit.
  *
  * Rules: ACC-1 to ACC-3, OPR-13 to OPR-18.
  */
@@ -16,6 +16,7 @@ import { Ids } from "../Ids.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { equals, is } from "../sql/Seek.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
+import { statement, value } from "../sql/Statement.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
 export interface AccountSettings {
@@ -104,7 +105,7 @@ export class Accounts extends Context.Service<
       const withClient = Effect.provideService(SqlClient, sql)
 
       const get = Effect.fn("Accounts.get")(function* (id: string) {
-        const [row] = yield* sql.unsafe<AccountRow>(`SELECT ${columns} FROM accounts a WHERE a.id = $1::uuid`, [id])
+        const [row] = yield* sql.unsafe<AccountRow>(...findOne({ id }))
         return row ?? (yield* new NotFoundError())
       }, orUnavailable)
 
@@ -212,3 +213,5 @@ const balanceOf = (kind: string) =>
 const columns = `a.id, a.name, a.legal_name, a.document, a.document_type, a.phone, a.status, a.onboarding_status,
   a.auto_payout_enabled, a.payout_fee_fixed, a.payout_fee_basis_points, a.default_expires_in, a.release_delay, a.payout_duplicate_window,
   a.payouts_paused, a.charges_paused, a.created_at, ${balanceOf("available")}, ${balanceOf("pending")}`
+
+const findOne = statement({ id: value("uuid") }, ({ id }) => `SELECT ${columns} FROM accounts a WHERE a.id = ${id}`)

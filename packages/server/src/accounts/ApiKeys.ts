@@ -1,9 +1,9 @@
 /**
- * API keys: made once, shown once, kept as a SHA-256.
+ * API keys: created, listed, revoked, and authenticated by their SHA-256 (KEY-3).
  *
- * Guarantees: `authenticate` looks the key up for every request (the look-ups of concurrent requests are one
- * statement), so that a revocation, an expiry or a deactivated application holds from the next request on, in
- * every process. What `recall` gives is trusted by nobody before a statement has confirmed it: see `Callers`.
+ * Guarantee: `authenticate` looks the key up for every request, so that a revocation, an expiry or a deactivated
+ * application takes effect with the next request, in every process (KEY-4). Lookups of concurrent requests are one
+ * statement. `cached` skips the lookup; `CallerCache` has the rules for its use.
  *
  * Rules: KEY-1 to KEY-10.
  */
@@ -39,11 +39,11 @@ export interface ApiKeyRow {
 export class ApiKeys extends Context.Service<
   ApiKeys,
   {
-    /** Who calls with this key; `undefined` for a key that is not accepted, whatever the reason. */
+    /** The caller of a key; `undefined` for a key that is not accepted, whatever the reason (KEY-2). */
     readonly authenticate: (key: string) => Effect.Effect<Caller | undefined, Unavailable>
-    /** Who called with this key when it was last looked up: to be confirmed by what is done for them. */
-    readonly recall: (key: string) => Caller | undefined
-    /** Makes a key; the complete key is in this answer and nowhere else. */
+    /** The caller at the key's last lookup, to be re-checked by a statement of the request. */
+    readonly cached: (key: string) => Caller | undefined
+    /** Creates a key. Only this answer has the complete key (KEY-3). */
     readonly create: (input: {
       readonly applicationId: string
       readonly name: string
@@ -54,7 +54,7 @@ export class ApiKeys extends Context.Service<
       applicationId: string,
       page: Page
     ) => Effect.Effect<ReadonlyArray<ApiKeyRow>, NotFoundError | UnknownCursor | Unavailable>
-    /** Revokes a key; a second time changes nothing. */
+    /** Revokes a key; repeating it changes nothing. */
     readonly revoke: (id: string) => Effect.Effect<ApiKeyRow, NotFoundError | Unavailable>
   }
 >()("@pix-payments/server/ApiKeys") {
@@ -64,7 +64,7 @@ export class ApiKeys extends Context.Service<
       const sql = yield* SqlClient
       const ids = yield* Ids
 
-      const memory = makeCallerCache(MOST_REMEMBERED)
+      const cache = makeCallerCache(MAX_CACHED)
 
       const authenticate = yield* Batching.make<string, Caller | undefined>({
         maxBatch: 500,
@@ -73,14 +73,14 @@ export class ApiKeys extends Context.Service<
             const byHash = new Map(rows.map((row) => [row.hash, toCaller(row)]))
             return hashes.map((hash) => {
               const caller = byHash.get(hash)
-              memory.keep(hash, caller)
+              cache.set(hash, caller)
               return caller
             })
           })
       })
 
       return ApiKeys.of({
-        recall: (key) => (key.length > MAX_KEY_LENGTH ? undefined : memory.recall(hashOf(key))),
+        cached: (key) => (key.length > MAX_KEY_LENGTH ? undefined : cache.get(hashOf(key))),
 
         authenticate: (key) => (key.length > MAX_KEY_LENGTH ? Effect.undefined : authenticate(hashOf(key))),
 
@@ -128,12 +128,12 @@ export class ApiKeys extends Context.Service<
   )
 }
 
-/** What is kept of a key. */
+/** The stored form of a key. */
 export const hashOf = (key: string): string => hash("sha256", key, "hex")
 
 const MAX_KEY_LENGTH = 512
 
-const MOST_REMEMBERED = 10_000
+const MAX_CACHED = 10_000
 
 const columns = "id, application_id, name, prefix, scopes, expires_at, revoked_at, last_used_at, created_at"
 

@@ -1,28 +1,29 @@
 /**
- * Who calls, remembered between requests and confirmed in the statement that acts on it.
+ * The callers of this process, cached by the hash of their key, and the SQL that re-checks them.
  *
- * Guarantees: nothing is done, shown or answered on what is remembered alone. A statement made for this request, the one
- * that writes, that reads what a payout is decided on, or one beside a read, finds the key, its application and its
- * account as remembered; where it does not, the request is begun anew with the caller as it is now. So a revocation
- * holds from the next request on, in every process.
+ * Guarantees:
+ * - nothing is stored, answered or refused on cached data alone. A statement of the request (the write itself, or one
+ *   beside a read) re-checks key, application and account. If any changed, it does nothing and the request starts again
+ *   with a fresh lookup;
+ * - so a revocation takes effect with the next request, in every process (KEY-4).
  *
- * Why: it saves a creation and a read one round trip to the database of the two or three that they take.
+ * Why: the cache saves one of the two or three round trips of a creation or a read.
  */
 import type { Caller } from "@pix-payments/api/Security"
 import * as Data from "effect/Data"
 import { integer, text, uuid } from "../sql/Column.ts"
 import { part, rows, statement } from "../sql/Statement.ts"
 
-/** What was remembered of the caller could not be confirmed; nothing was done. */
+/** The cached caller has changed; nothing was done. */
 export class StaleCaller extends Data.TaggedError("StaleCaller")<{}> {}
 
-/** The last callers by the hash of their key, no more than `most`. */
+/** The latest callers by the hash of their key, at most `most`. */
 export const makeCallerCache = (most: number) => {
   const byHash = new Map<string, Caller>()
   return {
-    recall: (hash: string): Caller | undefined => byHash.get(hash),
-    /** Keeps what is now known of a key; `undefined` is a key that is not accepted. */
-    keep: (hash: string, caller: Caller | undefined): void => {
+    get: (hash: string): Caller | undefined => byHash.get(hash),
+    /** Stores the caller of a key; `undefined` removes a key that is not accepted. */
+    set: (hash: string, caller: Caller | undefined): void => {
       if (caller === undefined) {
         byHash.delete(hash)
         return
@@ -33,14 +34,14 @@ export const makeCallerCache = (most: number) => {
   }
 }
 
-/** A key `k` of an application `p` of an account `a`. */
+/** Keys `k` with their application `p` and account `a`. */
 export const keysAndOwners = `api_keys k JOIN applications p ON p.id = k.application_id
   JOIN accounts a ON a.id = p.account_id`
 
-/** Whether that key is accepted now. */
+/** Whether a key is accepted now (KEY-2). */
 export const isAccepted = "k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now()) AND p.active"
 
-/** The callers of a batch, each once, and the number that each has among them. */
+/** The distinct callers of a batch, and the number of each among them. */
 export const callersOf = <A>(members: ReadonlyArray<A>, callerOf: (member: A) => Caller | undefined) => {
   const numbers = new Map<Caller, number>()
   for (const member of members) {
@@ -61,7 +62,7 @@ export const callersOf = <A>(members: ReadonlyArray<A>, callerOf: (member: A) =>
   }
 }
 
-/** The part of a statement that finds which callers are as cached: a CTE `live` with the number `n` of each of them. */
+/** The part of a statement that re-checks callers: a CTE `live` with the number `n` of each caller that is as cached. */
 export const currentCallers = part(
   {
     callers: rows({
@@ -107,7 +108,7 @@ export const currentCallers = part(
 /** For statements that still number their parameters by hand. */
 export const currentCallersCte = (first: number): string => currentCallers.sql((index) => `$${first + index}`)
 
-/** Finds those of them. */
+/** Selects the numbers of the callers that are as cached. */
 export const findCurrentCallers = statement(
   { callers: currentCallers },
   ({ callers }) => `WITH ${callers} SELECT n FROM live`

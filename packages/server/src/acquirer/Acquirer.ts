@@ -1,10 +1,12 @@
 /**
- * The institution behind the service: it emits charges and sends payouts.
+ * The port to the institution that emits charges and sends payouts.
  *
- * Guarantees that an implementation gives: a txid names one Pix for ever, so that asking again with the same
- * txid finds the Pix of the first time and emits no second one; the same holds for a payout's id; every call ends within
- * `ACQUIRER_TIMEOUT_MS`, as `AcquirerUnclear` at the latest. What it says later comes in through
- * `AcquirerNotifications`.
+ * Guarantees of an implementation:
+ * - a txid names one Pix for ever: a repeated emission finds the first Pix and emits no second one. The same holds for the
+ *   id of a payout or order;
+ * - every call ends within `ACQUIRER_TIMEOUT_MS`, if need be with `AcquirerUnclear`.
+ *
+ * Later outcomes arrive through `AcquirerNotifications`.
  */
 import type { ChargeMethod, Receiver } from "@pix-payments/domain/Charge"
 import type { BankAccount, PayoutMethod } from "@pix-payments/domain/Payout"
@@ -26,13 +28,13 @@ export interface Emission {
 }
 
 export interface Emitted {
-  /** Null for what is not paid by Pix. */
+  /** Null if the charge is not paid by Pix. */
   readonly brCode: string | null
   readonly receiver: Receiver | null
 }
 
 export interface PayoutOrder {
-  /** The payout's own id: under it the acquirer sends once, however often it is asked. */
+  /** The payout's id, which is the acquirer's idempotency key (PAY-6). */
   readonly id: string
   /** Cents. */
   readonly amount: number
@@ -48,7 +50,7 @@ export interface PayoutOrder {
 }
 
 export interface CancelOrder {
-  /** The order's own id: under it the acquirer does it once, however often it is asked. */
+  /** The order's id, which is the acquirer's idempotency key. */
   readonly id: string
   readonly txid: Txid
 }
@@ -58,29 +60,29 @@ export interface RefundOrder extends CancelOrder {
   readonly amount: number
 }
 
-/** How far the acquirer is with a payout. */
+/** The progress of a payout at the acquirer. */
 export type PayoutProgress =
   | { readonly _tag: "Accepted" }
   | { readonly _tag: "Completed"; readonly endToEndId: string | undefined }
   | { readonly _tag: "Failed"; readonly reason: string }
 
-/** The acquirer said no, and will say no again. */
+/** The acquirer refused, and would refuse again. */
 export class AcquirerRefused extends Data.TaggedError("AcquirerRefused")<{ readonly reason: string }> {}
 
-/** No answer, or none that can be trusted: the Pix may have been emitted or not. Never taken for a refusal. */
+/** No answer, or an ambiguous one: the request may have been executed. It is never treated as a refusal (CHG-4, PAY-6). */
 export class AcquirerUnclear extends Data.TaggedError("AcquirerUnclear")<{ readonly reason: string }> {}
 
 export class Acquirer extends Context.Service<
   Acquirer,
   {
     readonly emit: (emission: Emission) => Effect.Effect<Emitted, AcquirerRefused | AcquirerUnclear>
-    /** Withdraws a Pix that nobody has paid, or finds that it is withdrawn. */
+    /** Cancels a Pix that is not paid; a canceled one is left as it is. */
     readonly cancel: (order: CancelOrder) => Effect.Effect<void, AcquirerRefused | AcquirerUnclear>
-    /** Returns a charge's money to its payer; it is also reported, with the order's id as the id of the return. */
+    /** Returns a charge's money to its payer. The notification of the return carries the order's id. */
     readonly refund: (order: RefundOrder) => Effect.Effect<void, AcquirerRefused | AcquirerUnclear>
-    /** Takes a payout, or finds the one that it took under this id before. */
+    /** Accepts a payout, or finds the one that it accepted under this id before. */
     readonly send: (order: PayoutOrder) => Effect.Effect<PayoutProgress, AcquirerUnclear>
-    /** What became of a payout that it took. */
+    /** The progress of a payout that it accepted. */
     readonly outcome: (payoutId: string) => Effect.Effect<PayoutProgress, AcquirerUnclear>
   }
 >()("@pix-payments/server/Acquirer") {}

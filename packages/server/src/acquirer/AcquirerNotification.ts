@@ -1,14 +1,13 @@
 /**
- * What an acquirer reports, and the key by which a copy of a report is known.
+ * The notifications of an acquirer, and the keys that deduplicate them.
  *
  * Guarantees:
- * - two reports of one fact have one key, whichever way and however often they come;
- * - the key comes from the acquirer's own id of the fact, or from the settlement or the resource where that can happen
- *   once only.
+ * - two notifications of one fact have one key, whichever way and however often they arrive;
+ * - the key is the acquirer's id of the fact, or the id of the settlement or resource where that can happen only once.
  */
 import * as Schema from "effect/Schema"
 
-/** The acquirer's id of the fact: of the return, of the MED, of the message. */
+/** The acquirer's id of the return, the MED or the message. */
 const Fact = { externalId: Schema.optionalKey(Schema.String) }
 const Txid = { txid: Schema.String, ...Fact }
 const Dispute = { disputeId: Schema.String, ...Fact }
@@ -33,47 +32,51 @@ export const AcquirerNotification = Schema.Union([
 ])
 export type AcquirerNotification = typeof AcquirerNotification.Type
 
-/** Reports that may overtake the payment of their charge. */
+/** Notifications that may arrive before the payment of their charge (DSP-10). */
 export type Reversal = Extract<
   AcquirerNotification,
   { readonly _tag: "charge.refunded" | "charge.returned" | "med.opened" }
 >
 
 /**
- * `applied`; `deferred` until the payment of its charge arrives; or why it changed nothing: the state did not allow it or
- * it is a copy (`ignored`), or it names nothing that we know (`unknown`).
+ * What became of a notification. `applied`; `deferred` until the payment of its charge arrives; `ignored`, because the
+ * state does not allow it or it is a duplicate; `unknown`, because it names no resource of ours.
  */
 export type Outcome = "applied" | "deferred" | "ignored" | "unknown"
 
-/** What a report is about, as the acquirer names it. */
-export const subjectOf = (report: AcquirerNotification): string =>
-  "txid" in report ? report.txid : "disputeId" in report ? report.disputeId : report.payoutId
+/** The resource that a notification names. */
+export const subjectOf = (notification: AcquirerNotification): string =>
+  "txid" in notification
+    ? notification.txid
+    : "disputeId" in notification
+      ? notification.disputeId
+      : notification.payoutId
 
-/** The key of the fact that a report is of; `undefined` where the acquirer gave no id to know a copy by. */
-export const keyOf = (report: AcquirerNotification): string | undefined => {
-  const { externalId } = report
-  switch (report._tag) {
+/** The key of a notification; `undefined` where nothing in it can identify a duplicate. */
+export const keyOf = (notification: AcquirerNotification): string | undefined => {
+  const { externalId } = notification
+  switch (notification._tag) {
     case "charge.paid":
-      return `paid:${externalId ?? report.endToEndId ?? report.txid}`
+      return `paid:${externalId ?? notification.endToEndId ?? notification.txid}`
     case "charge.failed":
-      return `failed:${externalId ?? report.txid}`
+      return `failed:${externalId ?? notification.txid}`
     case "charge.refunded":
     case "charge.returned":
       return externalId === undefined ? undefined : returnKey(externalId)
     case "med.opened":
       return externalId === undefined ? undefined : `med:${externalId}:opened`
     case "med.won":
-      return `med:${externalId ?? report.disputeId}:won`
+      return `med:${externalId ?? notification.disputeId}:won`
     case "med.lost":
-      return `med:${externalId ?? report.disputeId}:lost`
+      return `med:${externalId ?? notification.disputeId}:lost`
     case "med.message":
       return externalId === undefined ? undefined : `message:${externalId}`
     case "payout.completed":
-      return `payout:${externalId ?? report.payoutId}:completed`
+      return `payout:${externalId ?? notification.payoutId}:completed`
     case "payout.failed":
-      return `payout:${externalId ?? report.payoutId}:failed`
+      return `payout:${externalId ?? notification.payoutId}:failed`
   }
 }
 
-/** The key of a return that was made, by its id: the acquirer's, or that of our order. */
+/** The key of a return, by the acquirer's id or by that of our order. */
 export const returnKey = (id: string): string => `return:${id}:returned`

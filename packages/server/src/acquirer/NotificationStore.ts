@@ -1,11 +1,11 @@
 /**
- * The acquirer's reports in PostgreSQL: what came, what became of it, and the keys of those that had an effect.
+ * The acquirer's notifications in PostgreSQL: every one with its outcome, and the keys of those that had an effect.
  *
  * Guarantees:
- * - a report is recorded in the commit of its effect: in the statement that changes a charge or payout (`notificationCtes`),
- *   or in the transaction of the caller (`once`);
- * - a key is taken by the effect that it names, once: of two copies at once one has an effect;
- * - a report without an effect takes no key, so that one which came too early is heard when it is repeated.
+ * - a notification is recorded in the commit of its effect: in the statement that changes a charge or payout
+ *   (`notifications`), or in the caller's transaction (`applyOnce`);
+ * - an effect claims its key, once: of two duplicates at the same time one has an effect (CHG-8, DSP-10);
+ * - a notification without an effect claims no key, so that one that arrived too early is applied when it is repeated.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -16,21 +16,21 @@ import { instant, json, nullable, text, uuid } from "../sql/Column.ts"
 import { part, rows } from "../sql/Statement.ts"
 import { type AcquirerNotification, keyOf, type Outcome, subjectOf } from "./AcquirerNotification.ts"
 
-/** A report as it came in. */
+/** A notification with the id and the time of its arrival. */
 export interface ReceivedNotification {
   readonly id: string
-  readonly report: AcquirerNotification
+  readonly notification: AcquirerNotification
   readonly receivedAtMs: number
 }
 
-export const received = (ids: Ids["Service"], report: AcquirerNotification): ReceivedNotification => {
+export const received = (ids: Ids["Service"], notification: AcquirerNotification): ReceivedNotification => {
   const { epochMs, id } = ids.next()
-  return { id, report, receivedAtMs: epochMs }
+  return { id, notification, receivedAtMs: epochMs }
 }
 
 /**
- * The part of a statement that records the notifications of the resources that a CTE called `changed` returns, and takes
- * their keys: CTEs. A key that is taken already fails the statement: see `isCopy`.
+ * The part of a statement that records the notifications of the resources that a CTE called `changed` returns, and claims
+ * their keys: CTEs. A key that was claimed before fails the statement: see `isDuplicate`.
  */
 export const notifications = part(
   {
@@ -44,23 +44,23 @@ export const notifications = part(
     })
   },
   ({ received }) => `
-  reported AS (
+  inserted_notifications AS (
     INSERT INTO acquirer_reports (id, subject, report, outcome, received_at)
     SELECT r.id, r.subject, r.report, 'applied', r.received_at FROM ${received} AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
-  named AS (
+  claimed_keys AS (
     INSERT INTO acquirer_notifications (key, report_id)
     SELECT r.key, r.id FROM ${received} AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE AND r.key IS NOT NULL
   )`,
   (those: ReadonlyArray<{ readonly resourceId: string; readonly received: ReceivedNotification }>) => ({
-    received: those.map(({ received: { id, receivedAtMs, report }, resourceId }) => ({
+    received: those.map(({ received: { id, notification, receivedAtMs }, resourceId }) => ({
       id,
       resource_id: resourceId,
-      subject: subjectOf(report),
-      report,
-      key: keyOf(report),
+      subject: subjectOf(notification),
+      report: notification,
+      key: keyOf(notification),
       received_at: receivedAtMs
     }))
   })
@@ -70,59 +70,59 @@ export const notifications = part(
 export const notificationParameters = notifications.parameters
 export const notificationCtes = (first: number): string => notifications.sql((index) => `$${first + index}`)
 
-/** True where a statement failed because what it does was done before, under the same key or settlement. */
-export const isCopy = (defect: unknown): boolean =>
+/** True where a statement failed because a notification with the same key or settlement was applied before. */
+export const isDuplicate = (defect: unknown): boolean =>
   isSqlError(defect) &&
   defect.reason._tag === "UniqueViolation" &&
   (defect.reason.constraint === "acquirer_notifications_pkey" || defect.reason.constraint === "charges_settlement")
 
-/** Records a report, with what became of it. */
+/** Records a notification with its outcome. */
 export const record = (
   sql: SqlClient,
-  { id, receivedAtMs, report }: ReceivedNotification,
+  { id, notification, receivedAtMs }: ReceivedNotification,
   outcome: Outcome
 ): Effect.Effect<void, SqlError> =>
   Effect.asVoid(sql`
     INSERT INTO acquirer_reports (id, subject, report, outcome, received_at)
-    VALUES (${id}::uuid, ${subjectOf(report)}, ${JSON.stringify(report)}::json, ${outcome},
+    VALUES (${id}::uuid, ${subjectOf(notification)}, ${JSON.stringify(notification)}::json, ${outcome},
       to_timestamp(${receivedAtMs}::double precision / 1000))`)
 
-/** Within a transaction: takes a key; false where it was taken before. */
-export const takeKey = (sql: SqlClient, key: string, reportId: string): Effect.Effect<boolean, SqlError> =>
+/** Claims a key in the caller's transaction; false where it was claimed before. */
+export const claimKey = (sql: SqlClient, key: string, notificationId: string): Effect.Effect<boolean, SqlError> =>
   Effect.map(
-    sql`INSERT INTO acquirer_notifications (key, report_id) VALUES (${key}, ${reportId}::uuid)
+    sql`INSERT INTO acquirer_notifications (key, report_id) VALUES (${key}, ${notificationId}::uuid)
       ON CONFLICT DO NOTHING RETURNING key`,
     ({ length }) => length > 0
   )
 
 /**
- * Does what a report asks for, in one transaction with its key and its record; nothing where its key is taken. `effect`
- * runs in that transaction.
+ * Runs the effect of a notification in one transaction with its key and its record. A duplicate is recorded as `ignored`,
+ * and its effect is rolled back or not run.
  */
-export const once = <E, R>(
+export const applyOnce = <E, R>(
   sql: SqlClient,
-  came: ReceivedNotification,
+  received: ReceivedNotification,
   effect: Effect.Effect<Outcome, E, R>
 ): Effect.Effect<Outcome, E | SqlError, R> => {
-  const key = keyOf(came.report)
-  const done = Effect.gen(function* () {
+  const key = keyOf(received.notification)
+  const applied = Effect.gen(function* () {
     if (key !== undefined) {
-      const taken = yield* sql`SELECT key FROM acquirer_notifications WHERE key = ${key}`
-      if (taken.length > 0) return yield* new Copy()
+      const claimed = yield* sql`SELECT key FROM acquirer_notifications WHERE key = ${key}`
+      if (claimed.length > 0) return yield* new Duplicate()
     }
     const outcome = yield* effect
-    // A copy that was at work at the same time took it: what was done here is undone.
+    // A duplicate in another transaction may have claimed the key meanwhile.
     if (key !== undefined && (outcome === "applied" || outcome === "deferred")) {
-      if (!(yield* takeKey(sql, key, came.id))) return yield* new Copy()
+      if (!(yield* claimKey(sql, key, received.id))) return yield* new Duplicate()
     }
-    yield* record(sql, came, outcome)
+    yield* record(sql, received, outcome)
     return outcome
   })
   return Effect.catchIf(
-    sql.withTransaction(done),
-    (error): error is Copy => error instanceof Copy,
-    () => Effect.as(record(sql, came, "ignored"), "ignored" as const)
+    sql.withTransaction(applied),
+    (error): error is Duplicate => error instanceof Duplicate,
+    () => Effect.as(record(sql, received, "ignored"), "ignored" as const)
   ) as Effect.Effect<Outcome, E | SqlError, R>
 }
 
-class Copy extends Data.TaggedError("Copy")<{}> {}
+class Duplicate extends Data.TaggedError("Duplicate")<{}> {}

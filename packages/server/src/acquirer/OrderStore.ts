@@ -1,9 +1,9 @@
 /**
- * What the acquirer is asked to do with charges, in PostgreSQL: cancel a Pix, refund a payment.
+ * Orders in PostgreSQL: cancellations and refunds that the acquirer is asked for.
  *
  * Guarantees:
- * - a charge has one open order at most, and its id never changes: under it the acquirer does it once;
- * - an order is leased to who asks the acquirer; when the lease has run out another process asks again.
+ * - a charge has at most one open order, and its id never changes: it is the acquirer's idempotency key;
+ * - an order is leased to the process that asks the acquirer. When the lease has expired, another process asks again.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -24,33 +24,33 @@ const orderTable = table({
   accountId: uuid(),
   /** Cents that left the account for the order; 0 for a cancellation. */
   amount: bigint(),
-  /** How much of them was not released yet. */
+  /** Of these, the cents that were not released yet. */
   pending: bigint(),
   /** How often the acquirer was asked. */
   attempts: integer()
 })
 
-/** What the acquirer is asked to do with a charge. */
+/** A cancellation or refund of a charge. */
 export interface ChargeOrder extends Stored<typeof orderTable> {}
 
 export class OrderStore extends Context.Service<
   OrderStore,
   {
-    /** Within a transaction that holds the account's ledger rows and the charge: stores an order with its transfers. */
+    /** Stores an order with its transfers, in a transaction that has locked the account's ledger rows and the charge. */
     readonly insert: (
       order: ChargeOrder,
       transfers: ReadonlyArray<Transfer>,
       leaseMs: number
     ) => Effect.Effect<void, SqlError>
-    /** Within a transaction: the open order of a charge. */
+    /** The open order of a charge, locked for the caller's transaction. */
     readonly lockOpenOf: (chargeId: string) => Effect.Effect<ChargeOrder | undefined, SqlError>
-    /** Within a transaction that has locked it: ends an order. */
+    /** Ends an order, in a transaction that has locked it. */
     readonly finish: (id: string, state: "done" | "refused") => Effect.Effect<void, SqlError>
-    /** Within the same: writes the transfers of an order that ends. */
+    /** Writes the transfers of an order that ends, in the same transaction. */
     readonly transfer: (chargeId: string, transfers: ReadonlyArray<Transfer>) => Effect.Effect<void, SqlError>
-    /** Asks for an order again after a time. */
+    /** Makes an order due again after a time. */
     readonly askAgain: (id: string, inMs: number) => Effect.Effect<void, Unavailable>
-    /** Takes up to `limit` open orders whose lease has run out, each for `leaseMs`. */
+    /** Leases up to `limit` open orders whose lease has expired, each for `leaseMs`. */
     readonly claim: (limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<ChargeOrder>, Unavailable>
   }
 >()("@pix-payments/server/OrderStore") {

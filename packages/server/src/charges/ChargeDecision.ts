@@ -141,7 +141,7 @@ export const decideChange = (
   }
 }
 
-/** The change of a charge whose money is contested, goes back, or stays after all. */
+/** The change of a paid charge by a return, a MED or the outcome of a dispute, with the movement of its money. */
 export const decideMove = (
   { charge, order, unreleased }: LockedCharge,
   report: ChargeReport,

@@ -1,9 +1,9 @@
 /**
  * Lists of charges, and the index that each of them walks (migration `list_indexes`, `sql/Seek.ts`).
  *
- * `expired` is never kept, and no index knows what time it is. But how long a charge lives is fixed when it is stored,
- * and of those that live equally long, all that were created before one instant have expired and none since. So
- * `pending` and `expired` are one range of ids for each such length that occurs among the unpaid charges of an account.
+ * `expired` is not stored, and no index knows the time. But the lifetime of a charge is fixed when it is stored, and of
+ * the charges with one lifetime, exactly those created before one instant have expired. So `pending` and `expired` are one
+ * range of ids for each lifetime that occurs among the unpaid charges of an account (CHG-5, CHG-20).
  */
 import type { ChargeMethod, ChargeStatus } from "@pix-payments/domain/Charge"
 import { formatInstant } from "@pix-payments/domain/Instant"
@@ -32,7 +32,7 @@ export interface ChargeFilters {
   readonly createdBeforeMs?: number | undefined
 }
 
-/** Charges of an account, or of all where `accountId` is undefined, narrowed by what is given. */
+/** The filtered charges of an account; without `accountId`, of all accounts. */
 export const chargeList = (
   columns: string,
   accountId: string | undefined,
@@ -59,24 +59,24 @@ export const chargeList = (
     table: "charges",
     columns,
     scope,
-    // Ids carry the millisecond of creation: a range of time is a range of ids.
+    // Ids carry the millisecond of creation, so that a range of time is a range of ids.
     from: createdAfterMs === undefined ? undefined : lowestIdAt(Math.floor(createdAfterMs) + 1),
     before: createdBeforeMs === undefined ? undefined : lowestIdAt(Math.ceil(createdBeforeMs)),
-    // Of all accounts there may be many that have none: looked for first where most of them are.
+    // Many accounts may have none, so the newest rows of all accounts are searched first.
     recent:
       accountId === undefined && origin !== undefined && endToEndId === undefined ? [...scope, ...named] : undefined,
     ...ways
   }
 }
 
-/** Of one account, what was created through the API. */
+/** The charges of one account that were created through the API. */
 const ofAccount = (accountId: string, { method, status }: ChargeFilters, nowMs: number): AccessPath => {
   const account = is("account_id", "uuid", accountId)
   const unpaid: IndexPath = {
     columns: [account, everyValue(LIFETIME, "bigint")],
     predicate: "origin = 'api' AND status = 'pending'"
   }
-  // Created through the API, all are Pix today: the others are none, and found to be none.
+  // The API creates Pix charges only: the partial index of other methods is empty.
   if (method !== undefined && method !== "pix") {
     return { columns: [account, is("method", "text", method)], predicate: "origin = 'api' AND method <> 'pix'" }
   }
@@ -94,7 +94,7 @@ const ofAccount = (accountId: string, { method, status }: ChargeFilters, nowMs: 
   }
 }
 
-/** Of any account, as far as operators ask. */
+/** The charges that operators list, of one account or of all. */
 const ofAny = (
   accountId: string | undefined,
   { origin, reference }: ChargeFilters
@@ -107,14 +107,14 @@ const ofAny = (
     : [{ columns: [is("reference", "text", reference), account, from], predicate: "reference IS NOT NULL" }]
 }
 
-/** For how many milliseconds a charge can be paid; the largest number where there is no end. In the words of its index. */
+/** The lifetime of a charge in milliseconds, as its index computes it; the largest number if it has no end. */
 export const LIFETIME = "coalesce((extract(epoch FROM expires_at - created_at) * 1000)::bigint, 9223372036854775807)"
 
-/** The lowest id of a millisecond that is computed in SQL; of what is before the epoch, the lowest of all. */
+/** The lowest id of a millisecond that is computed in SQL; before the epoch, the lowest id of all. */
 const lowestIdIn = (epochMs: string): string =>
   `(lpad(to_hex(greatest(0, ${epochMs})), 12, '0') || '${lowestIdAt(0).replaceAll("-", "").slice(12)}')::uuid`
 
-/** The charges of notes, and those that a release before 0004 left: what waits for the acquirer's answer. */
+/** Charges that wait for the acquirer's answer: those of recoveries, and those of the release before migration 0004. */
 const unanswered = `(status = 'processing' OR (status = 'pending' AND NOT acquirer_answered)) AND id = ANY (ARRAY(
   SELECT unnest(charge_ids) FROM charge_recoveries UNION SELECT id FROM charges WHERE status = 'processing'
 ))`

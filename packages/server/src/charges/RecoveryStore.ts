@@ -2,7 +2,7 @@
  * Recoveries in PostgreSQL: which charges the acquirer is asked about again, as rows of `charge_recoveries`.
  *
  * A batch of new charges inserts one row for all of them, which is all that is written for a charge that the acquirer
- * answers in time. When that row is due, each charge that still waits gets a row of its own, with its account. From then
+ * answers in time. When that row is due, each charge that still waits gets its own row, with its account. From then
  * on a charge has its own due time, which doubles with each attempt, and accounts are served in turn.
  */
 import * as Effect from "effect/Effect"
@@ -33,7 +33,7 @@ export const recoveriesOf = (
     }
   })
 
-// Bounds what is split at once.
+// Bounds the work of one split.
 const CHARGES_PER_RECOVERY = 50
 
 /**

@@ -1,8 +1,6 @@
 /**
- * Disputes in PostgreSQL.
- *
- * A dispute moves together with its charge and its money, so that every write here belongs to a transaction that
- * `inTransaction` opens with the charge's row locked. Disputes are rare: no batches.
+ * Disputes in PostgreSQL. A dispute changes together with its charge and its money, so that every write runs in a
+ * transaction that has locked the charge.
  */
 import type { DisputeStatus } from "@pix-payments/domain/Dispute"
 import * as Context from "effect/Context"
@@ -51,15 +49,15 @@ export interface DisputeMessage extends Stored<typeof messageTable> {}
 export class DisputeStore extends Context.Service<
   DisputeStore,
   {
-    /** Within a transaction: stores a new dispute, or the next state of a known one, and tells of it. */
+    /** Stores a new dispute or the next state of one, with its outbox entry, in a transaction. */
     readonly put: (dispute: StoredDispute, outbox: OutboxEntry) => Effect.Effect<void, SqlError>
-    /** Within a transaction: notes a message, and tells of it where there is something to tell. */
+    /** Stores a message, with an outbox entry if it is an event, in a transaction. */
     readonly addMessage: (
       dispute: StoredDispute,
       message: Omit<DisputeMessage, "disputeId">,
       outbox: OutboxEntry | undefined
     ) => Effect.Effect<void, SqlError>
-    /** Within a transaction: the disputes of a charge, locked, newest first. */
+    /** The disputes of a charge, newest first, locked for the caller's transaction. */
     readonly lockOfCharge: (chargeId: string) => Effect.Effect<ReadonlyArray<StoredDispute>, SqlError>
     readonly find: (id: string) => Effect.Effect<StoredDispute | undefined, Unavailable>
     readonly messagesOf: (
@@ -77,13 +75,14 @@ export class DisputeStore extends Context.Service<
       const sql = yield* SqlClient
       const signal = yield* DeliverySignal
 
-      const nudged = (written: Effect.Effect<ReadonlyArray<ChangedRow>, SqlError>) =>
+      const signaled = (written: Effect.Effect<ReadonlyArray<ChangedRow>, SqlError>) =>
         Effect.flatMap(written, (done) => sql.afterCommit(Effect.sync(() => signal.afterCommit(done))))
 
       return DisputeStore.of({
-        put: (dispute, outbox) => nudged(sql.unsafe<ChangedRow>(...putOne({ disputes: [dispute], outbox: [outbox] }))),
+        put: (dispute, outbox) =>
+          signaled(sql.unsafe<ChangedRow>(...putOne({ disputes: [dispute], outbox: [outbox] }))),
         addMessage: (dispute, message, outbox) =>
-          nudged(
+          signaled(
             sql.unsafe<ChangedRow>(
               ...addOne({
                 messages: [{ ...message, disputeId: dispute.id }],
@@ -116,7 +115,7 @@ export class DisputeStore extends Context.Service<
 
 const columns = disputeTable.columns()
 
-/** A charge has few disputes, so that what else is asked of them costs nothing. */
+/** A charge has few disputes, so that a further filter on them needs no index. */
 const waysTo = (filters: Parameters<DisputeStore["Service"]["list"]>[0]): Partial<List> => {
   const { chargeId, status } = filters
   if (chargeId !== undefined) {

@@ -1,8 +1,10 @@
 /**
- * What happens after a charge is paid and its money is contested or goes back: MEDs and returns.
+ * Disputes (MEDs) and returns of paid charges.
  *
- * Guarantees: the charge, the dispute, the money and the events of one report are one commit, decided with the charge
- * and its money locked; a charge's money goes back once.
+ * Guarantees:
+ * - the charge, the dispute, the money and the events of one notification are one commit, decided with the charge and its
+ *   money locked;
+ * - the money of a charge goes back once (DSP-4, DSP-7).
  *
  * Rules: DSP-1 to DSP-11.
  */
@@ -31,23 +33,23 @@ export class Disputes extends Context.Service<
   Disputes,
   {
     /**
-     * Within a transaction that has locked the charge: its value goes back, or is contested. False where the charge's
-     * state does not allow it.
+     * Returns or blocks the value of a charge, in a transaction that has locked it. False where the charge's state does
+     * not allow it.
      */
-    readonly reverse: (locked: LockedCharge, report: Reversal) => Effect.Effect<boolean, SqlError>
-    /** Within a transaction: the outcome of a MED; false where it changes nothing. */
+    readonly reverse: (locked: LockedCharge, notification: Reversal) => Effect.Effect<boolean, SqlError>
+    /** Applies the outcome of a dispute, in a transaction. False where its state does not allow it. */
     readonly resolve: (
       disputeId: string,
       outcome: "won" | "lost"
     ) => Effect.Effect<boolean, NotFoundError | Unavailable | SqlError>
-    /** Within a transaction: the platform's reply in the chat. */
+    /** Adds a message of the platform to the chat, in a transaction (DSP-8). */
     readonly reply: (disputeId: string, text: string) => Effect.Effect<void, NotFoundError | Unavailable | SqlError>
-    /** An operator files the defense of an open dispute. */
+    /** Files the defense of an open dispute. */
     readonly defend: (
       disputeId: string,
       text: string
     ) => Effect.Effect<StoredDispute, NotFoundError | InvalidStateError | Unavailable>
-    /** An operator writes in the chat of a dispute that is not decided. */
+    /** Adds an operator's message to the chat of a dispute that is not decided. */
     readonly write: (
       disputeId: string,
       text: string
@@ -77,7 +79,7 @@ export class Disputes extends Context.Service<
           sequence: dispute.sequence + 1,
           resolvedAtMs: report === "defended" ? dispute.resolvedAtMs : yield* Clock.currentTimeMillis
         }
-        yield* store.put(moved, outboxEntry("dispute.pix", transition.events, changedBy(moved), ids.next))
+        yield* store.put(moved, outboxEntry("dispute.pix", transition.events, changedDispute(moved), ids.next))
         return moved
       })
 
@@ -93,11 +95,11 @@ export class Disputes extends Context.Service<
           defenseDeadlineAtMs: med.defenseDeadlineAtMs,
           arrivedResolved: false
         })
-        yield* store.put(dispute, outboxEntry("dispute.pix", ["opened"], changedBy(dispute), ids.next))
+        yield* store.put(dispute, outboxEntry("dispute.pix", ["opened"], changedDispute(dispute), ids.next))
         return true
       })
 
-      /** The money is gone: no other MED of the charge can have another outcome. */
+      /** The money has gone back, so that every other open dispute of the charge is lost. */
       const endOthers = (all: ReadonlyArray<StoredDispute>, ended: StoredDispute | undefined) =>
         Effect.forEach(
           all.filter(({ id, status }) => id !== ended?.id && (status === "open" || status === "under_review")),
@@ -113,13 +115,13 @@ export class Disputes extends Context.Service<
         const { charge } = locked
         if ((yield* money.move(locked, as)) === undefined) return false
         yield* endOthers(yield* store.lockOfCharge(charge.id), undefined)
-        // A MED is of Pix alone: of any other return the charge's own event is enough.
+        // Disputes are of Pix only: other returns emit the charge's event alone.
         if (withoutNotice && charge.status === "paid" && charge.method === "pix") {
           const dispute = newDispute(charge, ids, "returned without prior notice", {
             defenseDeadlineAtMs: undefined,
             arrivedResolved: true
           })
-          yield* store.put(dispute, outboxEntry("dispute.pix", ["lost"], changedBy(dispute), ids.next))
+          yield* store.put(dispute, outboxEntry("dispute.pix", ["lost"], changedDispute(dispute), ids.next))
         }
         return true
       })
@@ -132,20 +134,20 @@ export class Disputes extends Context.Service<
         const { epochMs, id } = ids.next()
         const outbox =
           author === "platform"
-            ? outboxEntry("dispute.pix", ["message"], changedBy(dispute, text), ids.next)
+            ? outboxEntry("dispute.pix", ["message"], changedDispute(dispute, text), ids.next)
             : undefined
         yield* store.addMessage(dispute, { id, author, text, atMs: epochMs }, outbox)
       })
 
       return Disputes.of({
-        reverse: (locked, report) => {
-          switch (report._tag) {
+        reverse: (locked, notification) => {
+          switch (notification._tag) {
             case "med.opened":
-              return open(locked, report)
+              return open(locked, notification)
             case "charge.refunded":
               return giveBack(locked, "refunded", false)
             case "charge.returned":
-              return giveBack(locked, report.as, true)
+              return giveBack(locked, notification.as, true)
           }
         },
 
@@ -192,13 +194,13 @@ export class Disputes extends Context.Service<
   )
 }
 
-/** A dispute as its events and the operator surface show it. */
+/** A dispute as its events and the operator interface show it (DSP-11). */
 export const toDispute = (dispute: StoredDispute): Dispute => ({
   object: "dispute",
   id: dispute.id,
   charge_id: dispute.chargeId,
   status: dispute.status,
-  // The column's CHECK holds what the brand says.
+  // A CHECK of the column enforces the brand.
   amount: dispute.amount as Cents,
   currency: "BRL",
   reason: dispute.reason,
@@ -234,13 +236,13 @@ const newDispute = (
   }
 }
 
-const changedBy = (dispute: StoredDispute, message?: string): Changed => ({
+const changedDispute = (dispute: StoredDispute, message?: string): Changed => ({
   id: dispute.id,
   accountId: dispute.accountId,
   applicationId: dispute.applicationId,
   status: dispute.status,
   sequence: dispute.sequence,
-  // A dispute is a resource of its own: its events go to registered endpoints only.
+  // DSP-9: its events go to registered endpoints only.
   webhookUrl: null,
   sealedWebhookSecret: null,
   data: message === undefined ? toDispute(dispute) : { ...toDispute(dispute), message }

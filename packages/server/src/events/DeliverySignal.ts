@@ -1,9 +1,9 @@
 /**
- * Wakes the fan-out at a commit that made an outbox row, in this process and in the others, and the claims of this
- * process when deliveries become due otherwise.
+ * Wakes the fan-out of every process after a commit with an outbox row, and the claims of this process when deliveries
+ * become due otherwise.
  *
- * Only a nudge: rows are the truth and are polled. Others are told through NOTIFY, once for all commits of a few
- * milliseconds, for a NOTIFY makes each commit wait for the one before it.
+ * A lost signal only costs time, because rows are also polled. NOTIFY, which wakes the other processes, is coalesced over
+ * 10 ms, because it serialises commits.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Context from "effect/Context"
@@ -13,7 +13,7 @@ import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import { randomUUID } from "node:crypto"
 
-/** What a statement of `outboxCtes` selects: a changed resource, and how many outbox rows all of them made. */
+/** A row of a statement that has the part `outbox`: a changed resource, and how many outbox rows the statement inserted. */
 export interface ChangedRow {
   readonly id: string
   readonly outbox_rows: number
@@ -22,7 +22,7 @@ export interface ChangedRow {
 export class DeliverySignal extends Context.Service<
   DeliverySignal,
   {
-    /** Looks at what a committed statement gave back, and wakes the deliverers where there is something to do. */
+    /** Wakes the fan-out if the committed statement inserted outbox rows. */
     readonly afterCommit: (rows: ReadonlyArray<ChangedRow>) => void
     /** Wakes the claims of this process, of first attempts and of retries. */
     readonly wake: () => void
@@ -46,7 +46,7 @@ export class DeliverySignal extends Context.Service<
       // Containers share process ids.
       const self = randomUUID()
 
-      const tellOthers = Effect.gen(function* () {
+      const notifyOthers = Effect.gen(function* () {
         yield* elsewhere.await
         yield* elsewhere.close
         yield* client.notify(CHANNEL, self)
@@ -56,7 +56,7 @@ export class DeliverySignal extends Context.Service<
         Effect.forever
       )
 
-      const hearOthers = Effect.scoped(
+      const listenToOthers = Effect.scoped(
         Effect.gen(function* () {
           const notifications = yield* client.listen(CHANNEL)
           while (true) {
@@ -65,13 +65,13 @@ export class DeliverySignal extends Context.Service<
           }
         })
       ).pipe(
-        // The connection is gone: polling carries on until it is back.
+        // Polling replaces the signal until the connection is back.
         Effect.catch(() => Effect.sleep("1 second")),
         Effect.forever
       )
 
-      yield* Effect.forkScoped(tellOthers)
-      yield* Effect.forkScoped(hearOthers)
+      yield* Effect.forkScoped(notifyOthers)
+      yield* Effect.forkScoped(listenToOthers)
 
       return DeliverySignal.of({
         afterCommit: (rows) => {

@@ -1,6 +1,4 @@
-/**
- * What happened to a charge, oldest first, read from its changes.
- */
+/** The history of a charge, oldest first, read from its changes. */
 import type { ChargeStatus } from "@pix-payments/domain/Charge"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Context from "effect/Context"

@@ -1,18 +1,15 @@
 /**
- * The transactional outbox: the rows that a state change commits beside the resource.
+ * The outbox: the event row committed with a state change, from which its deliveries are made.
  *
  * Guarantees:
- * - a change is one row in `changes`, with the resource as it is after the change and the names of its events; every
- *   delivery is made of that row and its own id alone, so that its bytes never change;
- * - a change that may have deliveries is one row of fixed width in `outbox`; it reads the version of the account's
- *   endpoints and nothing else of them, so that no endpoint can abort, delay or lengthen the commit;
- * - deliveries are inserted later, by `FanOut`, for the endpoints subscribed in that version;
- * - an event that the catalog marks as not dispatched is kept as history and delivered to nobody.
+ * - a change is one row in `changes`, with the resource after the change and the names of its events. Every delivery is
+ *   made from that row and its own id alone, so that its bytes never change (DLV-4);
+ * - a change that may have deliveries is one row of fixed width in `outbox`. It reads nothing of the account's endpoints
+ *   but their version, so that no endpoint can abort, delay or lengthen the commit (EVT-11);
+ * - `FanOut` inserts the deliveries later, for the endpoints subscribed in that version (EVT-10);
+ * - an event that the catalog marks as not dispatched is history only (EVT-3).
  *
- * Measured: one row for a change instead of one for each of its events, and its columns in arrays instead of
- * in JSON, costs the database a third less.
- *
- * Rules: EVT-1 to EVT-13, DLV-4.
+ * Measured: one row for each change, not for each event, and arrays instead of JSON cost PostgreSQL a third less.
  */
 import { findEvent } from "@pix-payments/domain/EventCatalog"
 import { normalizeUrl } from "@pix-payments/domain/PublicUrl"
@@ -21,7 +18,7 @@ import { hash } from "node:crypto"
 import { instant, integer, names, nullable, text, uuid } from "../sql/Column.ts"
 import { part, rows } from "../sql/Statement.ts"
 
-/** A resource after a change, as far as its events need to know it. */
+/** A resource after a change, with what its events need. */
 export interface Changed {
   readonly id: string
   readonly accountId: string
@@ -34,7 +31,7 @@ export interface Changed {
   readonly data: unknown
 }
 
-/** The row of a change, with digests of the resource's own address where it has one. */
+/** A change as the outbox stores it. */
 export interface OutboxEntry {
   readonly row: {
     readonly id: string
@@ -43,26 +40,23 @@ export interface OutboxEntry {
     readonly application_id: string | null
     /** `<resource>.<method>`, the first two parts of the names of its events. */
     readonly kind: string
-    /** The third parts, in order; none for a change that no event tells of. */
+    /** The third parts, in order; none for a change without events. */
     readonly actions: ReadonlyArray<string>
-    /** 1 where at least one of them is delivered. */
+    /** 1 if at least one of the events is dispatched. */
     readonly dispatched: 0 | 1
     readonly status: string
     readonly sequence: number
     /** Epoch milliseconds. */
     readonly created_at: number
-    /** Digests of the resource's own address, where it has one. */
+    /** Digests of the resource's `webhook_url`, if it has one. */
     readonly normalized_hash?: string
     readonly destination_hash?: string
   }
-  /** The resource as JSON text: what receivers verify. */
+  /** The resource as JSON text, whose bytes receivers verify. */
   readonly data: string
 }
 
-/**
- * Tells of one change. An action that makes no event of the catalog with `kind` (there is no `charge.card.emitted`) is
- * left out.
- */
+/** The entry of a change. Actions that make no event of the catalog with `kind` are left out (there is no `charge.card.emitted`). */
 export const outboxEntry = (
   kind: string,
   actions: ReadonlyArray<string>,
@@ -96,11 +90,10 @@ export const outboxEntry = (
 
 /**
  * The part of a statement that inserts changes and their outbox rows: CTEs that follow one called `changed`, which
- * returns the `id` of each resource whose change was done.
+ * returns the `id` of each changed resource.
  *
- * The version of the account's endpoints is read without a lock, in the snapshot of the change. There is no outbox row
- * where nothing can be delivered: no dispatched event, or an account without endpoints and a resource without an
- * address.
+ * The version of the account's endpoints is read without a lock, in the snapshot of the change. No outbox row is inserted
+ * where nothing can be delivered: without a dispatched event, and without both endpoints and a `webhook_url`.
  */
 export const outbox = part(
   {
@@ -144,13 +137,13 @@ export const OUTBOX_WIDTH = outbox.width
 export const outboxParameters = outbox.parameters
 export const outboxCtes = (first: number): string => outbox.sql((index) => `$${first + index}`)
 
-/** What a statement selects beside the ids that it changed: whether anything is to be delivered. */
+/** The column that a statement selects beside the changed ids: how many outbox rows it inserted. */
 export const OUTBOX_ROWS = "(SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows"
 
-/** Whose receiver a URL is: deliveries to one origin share it. */
+/** The origin of a URL, which its deliveries share as their destination. */
 export const destinationOf = (url: string): string => URL.parse(url)?.origin ?? url
 
-/** A text in fixed width, as the SQL function `text_digest` computes it. */
+/** The digest of a text, as the SQL function `text_digest` computes it. */
 export const textDigest = (of: string): string => {
   const hex = hash("sha256", of, "hex")
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`

@@ -1,17 +1,13 @@
 /**
- * Double entry: every movement of money is a transfer between two ledger accounts.
+ * The ledger: transfers between ledger accounts, in double entry (BAL-3).
  *
- * Guarantees: transfers are written in the statement that changes the state they explain; each is one row
- * with a debit and a credit of the same amount, so that all ledger accounts together always sum to zero;
- * balances are kept beside the transfers in the same commit. A credit raises a balance, a debit lowers it.
- *
- * Each account has all ledger accounts of its own; what the installation has is their sum. So no movement waits for
- * another account's.
- *
- * Ledger accounts are locked before anything is written, and in one order everywhere (owner, then kind), so that two
- * movements wait for each other and never for ever.
- *
- * Rules: BAL-3, BAL-4, BAL-7.
+ * Guarantees:
+ * - a transfer has one debit and one credit of the same amount, so that all ledger accounts together sum to zero. A credit
+ *   raises a balance, a debit lowers it;
+ * - transfers and balances are written in the commit of the state change that explains them (BAL-4, BAL-8);
+ * - every account has its own ledger accounts, so that no movement waits for another account's (BAL-7);
+ * - ledger accounts are locked before anything is written, everywhere in the same order (owner, then kind), so that
+ *   movements never deadlock.
  */
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -21,7 +17,7 @@ import type { LockMode } from "../sql/Batching.ts"
 import { bigint, instant, text, uuid } from "../sql/Column.ts"
 import { part, rows, statement, uuids } from "../sql/Statement.ts"
 
-/** The owner of the rows that only the release before this one writes: see migration 0006. */
+/** The owner of rows that only the previous release writes: see migration 0006. */
 export const INSTALLATION = "00000000-0000-0000-0000-000000000000"
 
 const kinds = ["available", "pending", "blocked", "payouts_in_transit", "acquirer", "fees"] as const
@@ -40,7 +36,7 @@ export interface Transfer {
   readonly created_at: number
 }
 
-/** One movement of an account's money; none where nothing moves. */
+/** The transfer of a movement; none of zero cents. */
 export const transfer = (
   ids: Ids["Service"],
   movement: {
@@ -86,7 +82,7 @@ const touchedRows = rows({ owner_id: uuid(), kind: text<LedgerKind>(), taken: bi
 const touchedBy = (transfers: ReadonlyArray<Transfer>) => {
   const taken = new Map<string, Map<LedgerKind, number>>()
   for (const { account_id, amount, credit, debit } of transfers) {
-    // `available` of each: movements of one account do not pass each other.
+    // `available` is always locked, so that movements of one account wait for each other.
     const those = taken.get(account_id) ?? new Map<LedgerKind, number>([["available", 0]])
     those.set(debit, (those.get(debit) ?? 0) + amount)
     if (!those.has(credit)) those.set(credit, 0)
@@ -98,16 +94,16 @@ const touchedBy = (transfers: ReadonlyArray<Transfer>) => {
 }
 
 /**
- * The order of all locks of ledger accounts. The rows that the release before this one locks by a trigger, after all
- * others, are the last of each owner.
+ * The order of all locks of ledger accounts. The rows that a trigger of the previous release locks after all others are the
+ * last of each owner.
  */
 const inOrder = (row: string) => `${row}.owner_id, ${row}.kind IN ('acquirer', 'fees'), ${row}.kind`
 
-/** True of an account whose `available`, as the statement has locked it, covers what its transfers take from it. */
+/** True of an account whose locked `available` covers its transfers. */
 export const isCovered = (accountId: string): string =>
   `(${accountId} IN (SELECT owner_id FROM locked WHERE kind = 'available' AND balance >= taken)) IS TRUE`
 
-/** The accounts that a statement passed by. */
+/** Selects the accounts that a statement passed by. */
 export const PASSED_BY = "SELECT owner_id FROM unlocked"
 
 /** True of a row whose account the statement has locked. */
@@ -149,8 +145,8 @@ export const transfersUnderLock = part(
  * called `changed`, which is guarded by `isLocked`; `insert` gives CTEs that write the transfers of the resources that
  * `changed` returns.
  *
- * Either the statement waits for the locks, which is for movements of one account; or it passes by each account of which
- * somebody holds a row, so that no account waits for another one's lock, and `PASSED_BY` says which those are.
+ * A statement for one account waits for the locks. A statement for several passes by each account of which a row is
+ * locked, so that no account waits for another one's lock; `PASSED_BY` selects those accounts.
  */
 export const lockedTransfers = part(
   { transfers: transferRows, touched: touchedRows },
@@ -179,9 +175,9 @@ export const ledgerLockCtes = (first: number, lockMode: LockMode): string => num
 export const transferCtes = (first: number): string => numberedFrom(first).insert
 
 /**
- * Locks all ledger accounts of these accounts for the caller's transaction, in the order of all such locks. A
- * transaction that moves money does this first, before it locks the resource whose money it moves. Returns those that
- * are locked, with all of their rows: all of them, unless it passes by what somebody holds.
+ * Locks all ledger accounts of these accounts for the caller's transaction. A transaction that moves money does this
+ * first, before it locks the resource. Returns the accounts whose rows are all locked: every one, unless the statement
+ * passes by locked accounts.
  */
 export const lockLedgerOf = (
   sql: SqlClient,

@@ -1,8 +1,8 @@
 /**
- * What the ledger says: balances, entries, and whether all of it adds up.
+ * Balances and entries of the ledger, and its verification.
  *
- * Guarantees: `verify` recomputes every ledger account from its transfers alone and names each one whose kept
- * balance differs, ledger accounts that no account has included.
+ * Guarantee: `verify` recomputes every ledger account from its transfers and reports each one whose stored balance differs,
+ * also one that has transfers and no row (BAL-8).
  *
  * Rules: BAL-1, BAL-8, OPR-30.
  */
@@ -31,7 +31,7 @@ export interface TransferRow {
   readonly created_at: Date
 }
 
-/** A ledger account as it is kept and as its transfers add up. `accountId` null: see migration 0006. */
+/** A ledger account whose stored balance differs from the sum of its transfers. `accountId` null: see migration 0006. */
 export interface Verified {
   readonly accountId: string | null
   readonly kind: LedgerKind
@@ -85,7 +85,7 @@ export class LedgerReports extends Context.Service<
             }))
           ),
           Effect.provideService(SqlClient, sql),
-          // As long as the statement may take, and a little.
+          // A little longer than the statement timeout.
           (report) => orUnavailableWithin(report, 65_000)
         )
       })
@@ -93,7 +93,7 @@ export class LedgerReports extends Context.Service<
   )
 }
 
-/** What moved for one resource is little. */
+/** A resource has few transfers, so that a further filter on them needs no index. */
 const waysTo = (filters: Parameters<LedgerReports["Service"]["entries"]>[0]): Partial<List> => {
   const { accountId, resourceId } = filters
   if (resourceId !== undefined) {
@@ -126,9 +126,8 @@ const findBalances = statement(
   WHERE a.owner_id = ANY (${accountIds}) AND a.kind = 'available'`
 )
 
-// One statement, one snapshot: what is written meanwhile is in both sides or in neither. The installation's own rows,
-// which only the release before this one writes, are to be the sum of what that wrote; they are no part of the whole, and
-// named where they differ.
+// One statement has one snapshot, in which each commit is on both sides or on neither. The installation's rows, which only
+// the previous release writes, must be the sum of that release's transfers; the other ledger accounts do not count them.
 const recompute = `
   WITH ends AS (
     SELECT account_id, credit AS kind, amount, posted FROM ledger_transfers

@@ -1,10 +1,9 @@
 /**
- * Money that waits in `pending` for its account's release delay.
+ * Releases: money of payments that waits in `pending` for the account's release delay (BAL-2).
  *
- * Guarantees: each payment is released once, in one commit with its transfer; what is due when no process runs is
- * released when one does; an account whose balance somebody has locked is left to a later round, and holds up no other.
- *
- * Rules: BAL-2.
+ * Guarantees:
+ * - each payment is released once, in one commit with its transfer, by any process;
+ * - an account whose balance is locked is skipped until the next round and delays no other.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -19,7 +18,7 @@ import { isLocked, lockedTransfers, transfer } from "./Ledger.ts"
 export class Releases extends Context.Service<
   Releases,
   {
-    /** Releases what is due; how many payments that were. */
+    /** Releases payments that are due; how many. */
     readonly releaseDue: Effect.Effect<number, Unavailable>
   }
 >()("@pix-payments/server/Releases") {
@@ -55,11 +54,11 @@ export class Releases extends Context.Service<
   )
 }
 
-/** How many payments are released in one commit, as many of each account. */
+/** The most payments of one commit, shared by the accounts. */
 const AT_ONCE = 500
 
-// From one account that money waits for to the next, and of each what is due first: along one index, which is not the one
-// of all due times, whatever the planner believes of the number of accounts.
+// Steps from account to account along the index by account. The row comparison keeps the planner from the index of all due
+// times.
 const lockAccounts = `
   WITH RECURSIVE waiting AS (
     (SELECT account_id FROM releases WHERE released_at IS NULL ORDER BY account_id, due_at LIMIT 1)

@@ -1,11 +1,11 @@
 /**
- * The one place where the acquirer's notifications come in.
+ * Applies the acquirer's notifications to charges, payouts and disputes.
  *
  * Guarantees:
- * - a report, its key and its effect are one commit; every report is recorded with its outcome;
- * - a copy of a report changes nothing, nor does one that is late; one that overtakes the payment of its charge is
- *   deferred until that payment;
- * - one settlement (end-to-end id) pays one charge.
+ * - a notification, its key and its effect are one commit; every notification is recorded with its outcome;
+ * - a duplicate or late notification changes nothing; one that arrives before the payment of its charge is deferred until
+ *   that payment (CHG-7, CHG-8, DSP-10);
+ * - one settlement (end-to-end id) pays one charge (CHG-9).
  *
  * Rules: CHG-6 to CHG-9, PAY-4 to PAY-6, DSP-1 to DSP-10.
  */
@@ -25,13 +25,13 @@ import { runToCompletion } from "../sql/RunToCompletion.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 import type { AcquirerNotification, Outcome, Reversal } from "../acquirer/AcquirerNotification.ts"
 import { awaitsPayment, DeferredNotifications } from "./DeferredNotifications.ts"
-import { isCopy, once, type ReceivedNotification, received, record } from "../acquirer/NotificationStore.ts"
+import { applyOnce, isDuplicate, type ReceivedNotification, received, record } from "../acquirer/NotificationStore.ts"
 
 export class AcquirerNotifications extends Context.Service<
   AcquirerNotifications,
   {
-    /** Fails only where the acquirer should report again. */
-    readonly receive: (report: AcquirerNotification) => Effect.Effect<Outcome, Unavailable>
+    /** Applies a notification. Fails only where the acquirer should repeat it. */
+    readonly receive: (notification: AcquirerNotification) => Effect.Effect<Outcome, Unavailable>
   }
 >()("@pix-payments/server/AcquirerNotifications") {
   static readonly layer = Layer.effect(
@@ -45,100 +45,120 @@ export class AcquirerNotifications extends Context.Service<
       const disputes = yield* Disputes
       const deferred = yield* DeferredNotifications
 
-      /** What the batches of the stores commit; what changed nothing is recorded here. */
+      /** For effects that a store commits with the notification; one that changed nothing is recorded here. */
       const batched = (
-        came: ReceivedNotification,
+        received: ReceivedNotification,
         effect: Effect.Effect<"applied" | "ignored" | "overtaken", NotFoundError | Unavailable>
       ) =>
         Effect.gen(function* () {
           const outcome = yield* effect.pipe(
             Effect.catchTag("NotFoundError", () => Effect.succeed("unknown" as const)),
-            Effect.catchDefect((defect) => (isCopy(defect) ? Effect.succeed("ignored" as const) : Effect.die(defect)))
+            Effect.catchDefect((defect) =>
+              isDuplicate(defect) ? Effect.succeed("ignored" as const) : Effect.die(defect)
+            )
           )
-          if (outcome === "ignored" || outcome === "unknown") yield* runToCompletion(sql)(record(sql, came, outcome))
+          if (outcome === "ignored" || outcome === "unknown")
+            yield* runToCompletion(sql)(record(sql, received, outcome))
           return outcome
         })
 
-      /** What is done in a transaction with the report's key and record. */
+      /** For effects that are committed in a transaction with the notification's key and record. */
       const transacted = (
-        came: ReceivedNotification,
+        received: ReceivedNotification,
         effect: Effect.Effect<Outcome, NotFoundError | Unavailable | SqlError>
       ): Effect.Effect<Outcome, Unavailable> =>
-        once(
+        applyOnce(
           sql,
-          came,
+          received,
           Effect.catchTag(effect, "NotFoundError", () => Effect.succeed("unknown" as const))
         ).pipe(
           runToCompletion(sql),
           Effect.catchDefect((defect) =>
-            isCopy(defect)
-              ? Effect.as(runToCompletion(sql)(record(sql, came, "ignored")), "ignored" as const)
+            isDuplicate(defect)
+              ? Effect.as(runToCompletion(sql)(record(sql, received, "ignored")), "ignored" as const)
               : Effect.die(defect)
           )
         )
 
       const appliedIf = (done: boolean): Outcome => (done ? "applied" : "ignored")
 
-      const reverse = Effect.fnUntraced(function* (report: Reversal, came: ReceivedNotification) {
-        const locked = yield* money.lock(chargeIdOf(report))
+      const reverse = Effect.fnUntraced(function* (notification: Reversal, received: ReceivedNotification) {
+        const locked = yield* money.lock(chargeIdOf(notification))
         if (locked === undefined) return yield* new NotFoundError()
         if (awaitsPayment(locked.charge)) {
-          yield* deferred.defer(locked.charge, came)
+          yield* deferred.defer(locked.charge, received)
           return "deferred" as const
         }
-        return appliedIf(yield* disputes.reverse(locked, report))
+        return appliedIf(yield* disputes.reverse(locked, notification))
       })
 
-      const apply = (report: AcquirerNotification, came: ReceivedNotification): Effect.Effect<Outcome, Unavailable> => {
-        switch (report._tag) {
+      const apply = (
+        notification: AcquirerNotification,
+        received: ReceivedNotification
+      ): Effect.Effect<Outcome, Unavailable> => {
+        switch (notification._tag) {
           case "charge.paid": {
-            const id = chargeIdOf(report)
-            const facts = { endToEndId: report.endToEndId }
+            const id = chargeIdOf(notification)
+            const facts = { endToEndId: notification.endToEndId }
             return Effect.filterOrElse(
-              batched(came, charges.report(id, "paid", facts, came)),
+              batched(received, charges.report(id, "paid", facts, received)),
               (outcome) => outcome !== "overtaken",
-              () => transacted(came, Effect.map(deferred.pay(id, facts), appliedIf))
+              () => transacted(received, Effect.map(deferred.pay(id, facts), appliedIf))
             )
           }
           case "charge.failed":
             return Effect.map(
-              batched(came, charges.report(chargeIdOf(report), "failed", { reason: report.reason }, came)),
+              batched(
+                received,
+                charges.report(chargeIdOf(notification), "failed", { reason: notification.reason }, received)
+              ),
               settled
             )
           case "charge.refunded":
           case "charge.returned":
           case "med.opened":
-            return transacted(came, reverse(report, came))
+            return transacted(received, reverse(notification, received))
           case "med.message":
-            return transacted(came, Effect.as(disputes.reply(report.disputeId, report.text), "applied" as const))
+            return transacted(
+              received,
+              Effect.as(disputes.reply(notification.disputeId, notification.text), "applied" as const)
+            )
           case "med.won":
-            return transacted(came, Effect.map(disputes.resolve(report.disputeId, "won"), appliedIf))
+            return transacted(received, Effect.map(disputes.resolve(notification.disputeId, "won"), appliedIf))
           case "med.lost":
-            return transacted(came, Effect.map(disputes.resolve(report.disputeId, "lost"), appliedIf))
+            return transacted(received, Effect.map(disputes.resolve(notification.disputeId, "lost"), appliedIf))
           case "payout.completed":
             return Effect.map(
-              batched(came, payouts.report(report.payoutId, "completed", { endToEndId: report.endToEndId }, came)),
+              batched(
+                received,
+                payouts.report(notification.payoutId, "completed", { endToEndId: notification.endToEndId }, received)
+              ),
               settled
             )
           case "payout.failed":
             return Effect.map(
-              batched(came, payouts.report(report.payoutId, "failed", { reason: report.reason }, came)),
+              batched(
+                received,
+                payouts.report(notification.payoutId, "failed", { reason: notification.reason }, received)
+              ),
               settled
             )
         }
       }
 
       return AcquirerNotifications.of({
-        receive: Effect.fn("AcquirerReports.receive")((report) => apply(report, received(ids, report)))
+        receive: Effect.fn("AcquirerNotifications.receive")((notification) =>
+          apply(notification, received(ids, notification))
+        )
       })
     })
   )
 }
 
-/** Only a payment can be overtaken. */
+/** Only a payment can be `overtaken`. */
 const settled = (outcome: Outcome | "overtaken"): Outcome => (outcome === "overtaken" ? "ignored" : outcome)
 
-// A text that is no txid of ours names no charge: the services answer so.
+// A txid that is not ours names no charge.
 const chargeIdOf = ({ txid }: { readonly txid: string }): string => idFromTxid(txid) ?? NO_CHARGE
 
 const NO_CHARGE = "00000000-0000-0000-0000-000000000000"

@@ -1,13 +1,11 @@
 /**
- * Returns and MEDs that overtake the payment of their charge.
+ * Returns and MEDs that arrive before the payment of their charge (DSP-10).
  *
  * Guarantees:
- * - such a report is kept, and the charge remembers that it is: its payment and what overtook it are one commit, so that
- *   nothing is spent in between;
- * - a payment that a process of the release before commits, which knows nothing of this, is followed by them soon;
- * - they are applied in the order in which they came, each once, by whichever process.
- *
- * Rules: DSP-10.
+ * - the notification is stored and its charge is marked: the payment and the deferred notifications are applied in one
+ *   commit, so that nothing is spent in between;
+ * - a payment that a process of the previous release commits, without them, is followed by them soon;
+ * - they are applied in the order of their arrival, each once, by any process.
  */
 import type { StoredCharge } from "../charges/ChargeTable.ts"
 import { describeCause } from "../observability/SafeCause.ts"
@@ -28,20 +26,20 @@ import type { Unavailable } from "../sql/Unavailable.ts"
 import { AcquirerNotification, type Reversal } from "../acquirer/AcquirerNotification.ts"
 import type { ReceivedNotification } from "../acquirer/NotificationStore.ts"
 
-/** True of a charge whose payment may still come. */
+/** True of a charge that may still be paid. */
 export const awaitsPayment = ({ status }: StoredCharge): boolean => status === "processing" || status === "pending"
 
 export class DeferredNotifications extends Context.Service<
   DeferredNotifications,
   {
-    /** Within a transaction that has locked the charge: keeps a report until its payment. */
+    /** Stores a notification until the charge is paid, in a transaction that has locked the charge. */
     readonly defer: (charge: StoredCharge, received: ReceivedNotification) => Effect.Effect<void, SqlError>
-    /** Within a transaction: pays a charge, and applies what overtook its payment. False: its state does not allow it. */
+    /** Pays a charge and applies its deferred notifications, in a transaction. False where its state does not allow it. */
     readonly pay: (
       chargeId: string,
       facts: ReportFacts
     ) => Effect.Effect<boolean, NotFoundError | Unavailable | SqlError>
-    /** Applies what is left of charges that do not wait for a payment any more; how many reports were looked at. */
+    /** Applies notifications of charges that no longer wait for a payment; how many were examined. */
     readonly applyDue: Effect.Effect<number, Unavailable>
   }
 >()("@pix-payments/server/DeferredNotifications") {
@@ -54,7 +52,7 @@ export class DeferredNotifications extends Context.Service<
       const money = yield* ChargeMoney
       const disputes = yield* Disputes
 
-      /** Within a transaction that has locked the charge. */
+      /** In a transaction that has locked the charge. */
       const applyAll = Effect.fnUntraced(function* (chargeId: string) {
         const rows = yield* sql<{ id: string; report: unknown }>`
           DELETE FROM deferred_reports WHERE charge_id = ${chargeId}::uuid RETURNING id, report`
@@ -76,10 +74,10 @@ export class DeferredNotifications extends Context.Service<
       )
 
       return DeferredNotifications.of({
-        defer: Effect.fnUntraced(function* (charge, { id, report }) {
+        defer: Effect.fnUntraced(function* (charge, { id, notification }) {
           yield* sql`INSERT INTO deferred_reports (charge_id, id, report, due_at)
-            VALUES (${charge.id}::uuid, ${id}::uuid, ${JSON.stringify(report)}::json,
-              now() + ${LOOK_AGAIN_MS}::double precision * interval '1 millisecond')`
+            VALUES (${charge.id}::uuid, ${id}::uuid, ${JSON.stringify(notification)}::json,
+              now() + ${RETRY_MS}::double precision * interval '1 millisecond')`
           yield* sql`UPDATE charges SET has_deferred_reports = true WHERE id = ${charge.id}::uuid`
         }),
 
@@ -96,19 +94,22 @@ export class DeferredNotifications extends Context.Service<
 
         applyDue: Effect.gen(function* () {
           const due = yield* runToCompletion(sql)(sql<{ charge_id: string }>`
-            UPDATE deferred_reports SET due_at = now() + ${LOOK_AGAIN_MS}::double precision * interval '1 millisecond'
+            UPDATE deferred_reports SET due_at = now() + ${RETRY_MS}::double precision * interval '1 millisecond'
             WHERE (charge_id, id) IN (
               SELECT charge_id, id FROM deferred_reports WHERE due_at <= now()
               ORDER BY due_at LIMIT 100 FOR UPDATE SKIP LOCKED
             )
             RETURNING charge_id`)
           const chargeIds = [...new Set(due.map(({ charge_id }) => charge_id))]
-          // One that cannot be settled now holds up no other: it is looked at again.
+          // A charge that fails delays no other, and is retried.
           const settleOne = (chargeId: string) =>
             Effect.catchCause(settle(chargeId), (cause) =>
-              Effect.annotateLogs(Effect.logWarning("deferred reports could not be applied", describeCause(cause)), {
-                charge_id: chargeId
-              })
+              Effect.annotateLogs(
+                Effect.logWarning("deferred notifications could not be applied", describeCause(cause)),
+                {
+                  charge_id: chargeId
+                }
+              )
             )
           yield* Effect.forEach(chargeIds, settleOne, { concurrency: 4, discard: true })
           return due.length
@@ -121,5 +122,5 @@ export class DeferredNotifications extends Context.Service<
 const decode = (report: unknown) =>
   Effect.map(Effect.orDie(Schema.decodeUnknownEffect(AcquirerNotification)(report)), (decoded) => decoded as Reversal)
 
-/** How soon it is looked whether a payment came that did not take them along. */
-const LOOK_AGAIN_MS = 30_000
+/** Time between two examinations of a charge whose payment may have been committed without them. */
+const RETRY_MS = 30_000

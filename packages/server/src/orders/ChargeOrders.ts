@@ -1,13 +1,13 @@
 /**
- * What operators order about a charge: cancel it before it is paid, refund it after.
+ * Operators' orders about a charge: cancel it before it is paid, refund it afterwards (CHG-26).
  *
  * Guarantees:
- * - an order is a row before the acquirer is asked, and the acquirer is asked outside of transactions: of two orders of
- *   one charge at once one is asked for, the other is refused;
- * - the money of a refund leaves the account in the commit of the order, so that no two things spend one cent, and comes
- *   back to where it was if the acquirer refuses; `available` goes no lower than zero for it;
- * - an unclear answer is never a refusal: the order is asked for again, under its id, until the answer is known, by any
- *   process, also after one that died between the acquirer's yes and its own commit.
+ * - an order is stored before the acquirer is asked, outside of transactions. Of two orders of one charge at the same
+ *   time one is stored, the other is refused;
+ * - the money of a refund leaves the account in the commit of the order, so that it cannot be spent twice. It returns to
+ *   where it was if the acquirer refuses. A refund never takes `available` below zero (BAL-5);
+ * - an unclear answer is not a refusal: the order is repeated under its id until the answer is known, by any process, also
+ *   after a crash between the acquirer's answer and its commit.
  *
  * Rules: CHG-26, BAL-5, BAL-6, OPR-20, OPR-21.
  */
@@ -23,7 +23,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { Acquirer } from "../acquirer/Acquirer.ts"
 import { returnKey } from "../acquirer/AcquirerNotification.ts"
-import { takeKey } from "../acquirer/NotificationStore.ts"
+import { claimKey } from "../acquirer/NotificationStore.ts"
 import { Disputes } from "../disputes/Disputes.ts"
 import { InsufficientBalanceError, InvalidStateError, NotFoundError } from "../Errors.ts"
 import { Ids } from "../Ids.ts"
@@ -41,17 +41,17 @@ import { type ChargeOrder, OrderStore } from "../acquirer/OrderStore.ts"
 export class ChargeOrders extends Context.Service<
   ChargeOrders,
   {
-    /** Cancels a charge that waits to be paid. `noted` is done in the commit of the order. */
+    /** Cancels a `pending` charge. `audited` runs in the transaction of the order. */
     readonly cancel: <R = never>(
       id: string,
-      noted?: Effect.Effect<void, SqlError, R>
+      audited?: Effect.Effect<void, SqlError, R>
     ) => Effect.Effect<StoredCharge, NotFoundError | InvalidStateError | Unavailable, R>
-    /** Returns a paid charge's value to its payer. */
+    /** Returns the value of a `paid` charge to its payer. `audited` runs in the transaction of the order. */
     readonly refund: <R = never>(
       id: string,
-      noted?: Effect.Effect<void, SqlError, R>
+      audited?: Effect.Effect<void, SqlError, R>
     ) => Effect.Effect<StoredCharge, NotFoundError | InvalidStateError | InsufficientBalanceError | Unavailable, R>
-    /** Asks again for orders whose answer is not known; how many there were. */
+    /** Repeats orders whose answer is not known; how many there were. */
     readonly finishDue: Effect.Effect<number, Unavailable>
   }
 >()("@pix-payments/server/ChargeOrders") {
@@ -71,12 +71,12 @@ export class ChargeOrders extends Context.Service<
       const statusOf = ({ charge }: LockedCharge) =>
         Effect.map(Clock.currentTimeMillis, (now) => chargeStatusAt(charge.status, charge.expiresAtMs, now))
 
-      /** Locks a charge that may be ordered about: in this state, with no other order open. */
+      /** Locks a charge whose state allows the order and that has no open order. */
       const lockFor = Effect.fnUntraced(function* (id: string, kind: ChargeOrder["kind"]) {
         const locked = isUuid(id) ? yield* money.lock(id) : undefined
         if (locked === undefined) return yield* new NotFoundError()
         const status = yield* statusOf(locked)
-        // Of a charge in `infraction` the MED decides.
+        // The outcome of a charge in `infraction` is its dispute's.
         const isAllowed = kind === "cancel" ? chargeTransition("canceled", status) !== undefined : status === "paid"
         if (!isAllowed || locked.order !== undefined) return yield* new InvalidStateError({ status })
         return locked
@@ -134,7 +134,7 @@ export class ChargeOrders extends Context.Service<
           return order
         })
 
-      /** The money of a refund that the acquirer did not make, or that went back another way meanwhile. */
+      /** Returns the money of a refund that the acquirer refused, or whose charge was returned another way meanwhile. */
       const giveBack = Effect.fnUntraced(function* (order: ChargeOrder, { charge }: LockedCharge) {
         const place = chargeMoneyAt(charge.status, false)
         const pending = place === "account" ? order.pending : 0
@@ -152,7 +152,7 @@ export class ChargeOrders extends Context.Service<
         )
       })
 
-      /** Commits the acquirer's answer; nothing where it was committed before. */
+      /** Commits the acquirer's answer, unless it was committed before. */
       const finish = Effect.fnUntraced(
         function* (order: ChargeOrder, state: "done" | "refused") {
           const locked = yield* money.lock(order.chargeId)
@@ -161,20 +161,20 @@ export class ChargeOrders extends Context.Service<
             if (state === "done") yield* money.move(locked, "canceled")
             return yield* orders.finish(order.id, state)
           }
-          const isPlaced = locked.charge.status === "paid" || locked.charge.status === "infraction"
-          // A process of the release before knows no orders: the money went back by its hand, and once is enough.
-          if (state === "refused" || !isPlaced) {
+          const hasMoney = locked.charge.status === "paid" || locked.charge.status === "infraction"
+          // A process of the previous release, which knows no orders, has returned the money already.
+          if (state === "refused" || !hasMoney) {
             yield* giveBack(order, locked)
             return yield* orders.finish(order.id, state)
           }
-          yield* takeKey(sql, returnKey(order.id), order.id)
+          yield* claimKey(sql, returnKey(order.id), order.id)
           yield* disputes.reverse(locked, { _tag: "charge.refunded", txid: txidFromId(order.chargeId) })
         },
         sql.withTransaction,
         runToCompletion(sql)
       )
 
-      /** Asks the acquirer, and commits what it says; `unclear` leaves the order open. */
+      /** Asks the acquirer and commits its answer; `unclear` leaves the order open. */
       const execute = Effect.fnUntraced(function* (order: ChargeOrder) {
         const asked = { id: order.id, txid: txidFromId(order.chargeId), amount: order.amount }
         const answer = yield* (order.kind === "refund" ? acquirer.refund(asked) : acquirer.cancel(asked)).pipe(
@@ -194,10 +194,10 @@ export class ChargeOrders extends Context.Service<
 
       const order = Effect.fnUntraced(function* <E, R>(
         make: Effect.Effect<ChargeOrder, E | SqlError>,
-        noted: Effect.Effect<void, SqlError, R>,
+        audited: Effect.Effect<void, SqlError, R>,
         wanted: StoredCharge["status"]
       ) {
-        const made = yield* Effect.tap(make, () => noted).pipe(sql.withTransaction, runToCompletion(sql))
+        const made = yield* Effect.tap(make, () => audited).pipe(sql.withTransaction, runToCompletion(sql))
         const answer = yield* execute(made)
         if (answer === "unclear") return yield* new Unavailable({ reason: "too-slow" })
         const charge = yield* charges.find(made.chargeId)
@@ -206,23 +206,23 @@ export class ChargeOrders extends Context.Service<
       })
 
       return ChargeOrders.of({
-        cancel: Effect.fn("ChargeOrders.cancel")((id, noted = Effect.void) =>
-          order(orderCancel(id), noted, "canceled")
+        cancel: Effect.fn("ChargeOrders.cancel")((id, audited = Effect.void) =>
+          order(orderCancel(id), audited, "canceled")
         ),
-        refund: Effect.fn("ChargeOrders.refund")((id, noted = Effect.void) =>
-          order(orderRefund(id), noted, "refunded")
+        refund: Effect.fn("ChargeOrders.refund")((id, audited = Effect.void) =>
+          order(orderRefund(id), audited, "refunded")
         ),
 
         finishDue: Effect.gen(function* () {
           const due = yield* orders.claim(ORDERS_AT_ONCE, leaseMs)
-          // One that cannot be finished now holds up no other: its lease runs out and it is asked for again.
+          // An order that fails delays no other: it is repeated when its lease has expired.
           const finishOne = (each: ChargeOrder) =>
             Effect.catchCause(execute(each), (cause) =>
               Effect.annotateLogs(Effect.logWarning("an order could not be finished", describeCause(cause)), {
                 charge_id: each.chargeId
               })
             )
-          // All at once: one that waited for another's answer would wait longer than its lease.
+          // All at the same time, because an order that waited for another's answer would outlive its lease.
           yield* Effect.forEach(due, finishOne, { concurrency: "unbounded", discard: true })
           return due.length
         })

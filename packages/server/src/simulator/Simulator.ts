@@ -1,11 +1,10 @@
 /**
- * An acquirer that runs inside the server and answers by rules that a test can choose.
+ * The simulated acquirer: it runs inside the server and answers by rules that a test can choose.
  *
- * Guarantees: it behaves as a real one does: a txid names one Pix for ever (the copy-and-paste text is a
- * function of it), what it was told survives a restart, and it reports through `AcquirerNotifications` alone. An
- * ordinary charge costs it no statement.
- *
- * Source: operator-api.md "The simulated acquirer".
+ * Guarantees:
+ * - as with a real acquirer, a txid names one Pix for ever (the BR code is a function of it), accepted requests survive a
+ *   restart, and outcomes arrive through `AcquirerNotifications` alone;
+ * - the emission of an ordinary charge runs no statement.
  */
 import { buildBrCode, merchantNameOf } from "@pix-payments/domain/BrCode"
 import type { Receiver } from "@pix-payments/domain/Charge"
@@ -46,7 +45,7 @@ export const layer = Layer.effect(
         orElse: () => Effect.fail(new AcquirerUnclear({ reason: "no answer in time" }))
       })
 
-    /** True for the first call with a txid; what comes with it is kept in the same commit. */
+    /** True for the first call with a txid. `also` runs in its transaction. */
     const firstTime = (emission: Emission, also: Effect.Effect<unknown, SqlError, SqlClient> = Effect.void) =>
       Effect.gen(function* () {
         const inserted = yield* sql`INSERT INTO simulator_charges (txid, accepted_at) VALUES (${emission.txid}, now())
@@ -88,21 +87,21 @@ export const layer = Layer.effect(
     const late = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E | AcquirerUnclear> =>
       simulatorLatencyMs === 0 ? effect : bounded(Effect.delay(effect, simulatorLatencyMs))
 
-    /** Takes payouts, each once; true for the first call with an id. */
-    const take = yield* Batching.make<PayoutOrder, boolean>({
+    /** Accepts payouts, each once; true for the first call with an id. */
+    const accept = yield* Batching.make<PayoutOrder, boolean>({
       maxBatch: 500,
       writes: sql,
       run: (orders) =>
         Effect.map(
           sql.unsafe<{ readonly payout_id: string }>(
-            ...takePayouts({
+            ...acceptPayouts({
               payouts: orders.map(({ amount, id, pixKey }) => ({ payout_id: id, amount, pix_key: pixKey ?? "" })),
               settleMs: simulatorSettleMs
             })
           ),
           (inserted) => {
-            const taken = new Set(inserted.map(({ payout_id }) => payout_id))
-            return orders.map(({ id }) => taken.has(id))
+            const accepted = new Set(inserted.map(({ payout_id }) => payout_id))
+            return orders.map(({ id }) => accepted.has(id))
           }
         )
     })
@@ -110,19 +109,19 @@ export const layer = Layer.effect(
     const outcome = yield* Batching.make<string, PayoutProgress>({
       maxBatch: 500,
       run: (payoutIds) =>
-        Effect.map(sql.unsafe<TakenRow>(...findPayouts({ ids: payoutIds })), (found) => {
+        Effect.map(sql.unsafe<SettledRow>(...findPayouts({ ids: payoutIds })), (found) => {
           const byId = new Map(found.map((row) => [row.payout_id, row]))
           return payoutIds.map((id) => progressOf(byId.get(id)))
         })
     })
 
-    const keptOr = <A>(effect: Effect.Effect<A, Unavailable>) =>
+    const orUnclear = <A>(effect: Effect.Effect<A, Unavailable>) =>
       Effect.mapError(effect, () => new AcquirerUnclear({ reason: "the simulator cannot store the request" }))
 
     const send = Effect.fnUntraced(function* (order: PayoutOrder) {
-      const first = yield* keptOr(take(order))
+      const first = yield* orUnclear(accept(order))
       if (first && order.pixKey === "timeout@simulator.test") return yield* bounded(Effect.never)
-      return yield* keptOr(outcome(order.id))
+      return yield* orUnclear(outcome(order.id))
     })
 
     return Acquirer.of({
@@ -139,12 +138,12 @@ export const layer = Layer.effect(
           )
         ),
       send: (order) => late(send(order)),
-      outcome: (payoutId) => late(keptOr(outcome(payoutId)))
+      outcome: (payoutId) => late(orUnclear(outcome(payoutId)))
     })
   })
 )
 
-interface TakenRow {
+interface SettledRow {
   readonly payout_id: string
   readonly failed: boolean
   readonly reason: string | null
@@ -152,7 +151,7 @@ interface TakenRow {
 }
 
 // A payout settles when it is due, unless its Pix key is that of a failure or of one that an operator settles.
-const takePayouts = statement(
+const acceptPayouts = statement(
   {
     payouts: rows({ payout_id: uuid(), amount: bigint(), pix_key: text() }),
     settleMs: value("double precision")
@@ -172,7 +171,7 @@ const findPayouts = statement(
   WHERE payout_id = ANY (${ids}) AND settles_at <= now()`
 )
 
-const progressOf = (settled: TakenRow | undefined): PayoutProgress => {
+const progressOf = (settled: SettledRow | undefined): PayoutProgress => {
   if (settled === undefined) return { _tag: "Accepted" }
   if (settled.failed) return { _tag: "Failed", reason: settled.reason ?? "simulated failure" }
   return { _tag: "Completed", endToEndId: settled.end_to_end_id ?? payoutEndToEndId(settled.payout_id) }

@@ -1,7 +1,7 @@
 /**
- * What the simulated acquirer has to tell, and when: rows, so that a restart forgets nothing.
+ * The notifications of the simulated acquirer: rows with a due time, so that none is lost at a restart.
  *
- * Guarantees: a report is told until it has been heard, at least once, through `AcquirerNotifications`.
+ * Guarantee: a notification is sent to `AcquirerNotifications` at least once, until it is received.
  */
 import { describeCause } from "../observability/SafeCause.ts"
 import { makeEndToEndId, SUFFIX_BYTES, suffixFromBytes } from "@pix-payments/domain/EndToEndId"
@@ -23,12 +23,12 @@ import { AcquirerNotifications } from "../notifications/AcquirerNotifications.ts
 export class SimulatorNotifications extends Context.Service<
   SimulatorNotifications,
   {
-    /** Tells something now. */
-    readonly notify: (report: AcquirerNotification) => Effect.Effect<Outcome, Unavailable>
-    /** Whether a payout was handed over to the simulated institution. */
+    /** Sends a notification now. */
+    readonly notify: (notification: AcquirerNotification) => Effect.Effect<Outcome, Unavailable>
+    /** Whether a payout was sent to the simulated institution. */
     readonly hasPayout: (payoutId: string) => Effect.Effect<boolean, Unavailable>
-    /** Tells what is due; how many reports that was. */
-    readonly tellDue: Effect.Effect<number, Unavailable>
+    /** Sends notifications that are due; how many. */
+    readonly sendDue: Effect.Effect<number, Unavailable>
   }
 >()("@pix-payments/server/SimulatorNotifications") {
   static readonly layer = Layer.effect(
@@ -36,23 +36,25 @@ export class SimulatorNotifications extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const ids = yield* Ids
-      const reports = yield* AcquirerNotifications
+      const receiver = yield* AcquirerNotifications
 
-      const tellOne = Effect.fnUntraced(function* (row: DueRow) {
-        const outcome = yield* reports.receive(yield* Effect.orDie(decodeReport(row.report)))
+      const sendOne = Effect.fnUntraced(function* (row: DueRow) {
+        const outcome = yield* receiver.receive(yield* Effect.orDie(decodeNotification(row.report)))
         yield* runToCompletion(sql)(sql`UPDATE simulator_reports SET reported_at = now() WHERE id = ${row.id}::uuid`)
         return outcome
       })
 
       return SimulatorNotifications.of({
-        notify: Effect.fn("SimulatorReports.notify")(
-          function* (report) {
+        notify: Effect.fn("SimulatorNotifications.notify")(
+          function* (notification) {
             const now = yield* Clock.currentTimeMillis
-            // Leased to this call: the loop takes it up only if this process dies.
-            const outcome = yield* tellOne(yield* runToCompletion(sql)(dueNotification(ids, report, now + LEASE_MS)))
-            // After it is told: whoever asks for the outcome meanwhile does not find what nobody has reported.
-            // What was refused as a copy is no outcome.
-            if ("payoutId" in report && outcome === "applied") yield* runToCompletion(sql)(settlePayout(report))
+            // Leased to this call: the loop sends it only if this process dies.
+            const outcome = yield* sendOne(
+              yield* runToCompletion(sql)(dueNotification(ids, notification, now + LEASE_MS))
+            )
+            // Afterwards, so that `Acquirer.outcome` shows no outcome before its notification. A duplicate settles nothing.
+            if ("payoutId" in notification && outcome === "applied")
+              yield* runToCompletion(sql)(settlePayout(notification))
             return outcome
           },
           Effect.provideService(SqlClient, sql)
@@ -66,7 +68,7 @@ export class SimulatorNotifications extends Context.Service<
             )
           ),
 
-        tellDue: Effect.gen(function* () {
+        sendDue: Effect.gen(function* () {
           const due = yield* runToCompletion(sql)(sql<DueRow>`
             UPDATE simulator_reports SET due_at = now() + ${LEASE_MS}::double precision * interval '1 millisecond'
             WHERE id IN (
@@ -74,12 +76,12 @@ export class SimulatorNotifications extends Context.Service<
               ORDER BY due_at LIMIT 100 FOR UPDATE SKIP LOCKED
             )
             RETURNING id, report`)
-          // One that cannot be told now holds up no other: its lease runs out and it is told again.
-          const tellApart = (row: DueRow) =>
-            Effect.catchCause(tellOne(row), (cause) =>
+          // A notification that fails delays no other: it is sent again when its lease has expired.
+          const sendApart = (row: DueRow) =>
+            Effect.catchCause(sendOne(row), (cause) =>
               Effect.logWarning("a simulated notification could not be sent", describeCause(cause))
             )
-          yield* Effect.forEach(due, tellApart, { concurrency: 8, discard: true })
+          yield* Effect.forEach(due, sendApart, { concurrency: 8, discard: true })
           return due.length
         })
       })
@@ -87,55 +89,55 @@ export class SimulatorNotifications extends Context.Service<
   )
 }
 
-/** What is told of a payout is what asking for its outcome finds, also where it is sent only later. */
+/** Makes the outcome of a payout that of its notification, also if the payout is sent only later. */
 const settlePayout = Effect.fnUntraced(function* (
-  report: Extract<AcquirerNotification, { readonly payoutId: string }>
+  notification: Extract<AcquirerNotification, { readonly payoutId: string }>
 ) {
   const sql = yield* SqlClient
-  const fails = report._tag === "payout.failed"
+  const fails = notification._tag === "payout.failed"
   yield* sql`
     INSERT INTO simulator_payouts (payout_id, amount, pix_key, fails, reason, settles_at)
-    VALUES (${report.payoutId}::uuid, 0, '', ${fails}::boolean, ${fails ? report.reason : null}, now())
+    VALUES (${notification.payoutId}::uuid, 0, '', ${fails}::boolean, ${fails ? notification.reason : null}, now())
     ON CONFLICT (payout_id) DO UPDATE SET fails = excluded.fails, reason = excluded.reason, settles_at = now()
       WHERE simulator_payouts.settles_at IS NULL OR simulator_payouts.settles_at > now()`
 })
 
 /**
- * Stores a report that is due at an instant. A settlement without an end-to-end id is given one, any other fact that the
- * institution would know by an id is given that. `id`: stored once under it.
+ * Stores a notification that is due at an instant, with the end-to-end id or the external id that a real institution would
+ * give it. With `id`, a repetition stores nothing.
  */
 export const dueNotification = Effect.fnUntraced(function* (
   ids: Ids["Service"],
-  report: AcquirerNotification,
+  notification: AcquirerNotification,
   dueAtMs: number,
   id?: string
 ) {
   const sql = yield* SqlClient
   const made = ids.next()
-  const row: DueRow = { id: id ?? made.id, report: identified(report, made) }
+  const row: DueRow = { id: id ?? made.id, report: identified(notification, made) }
   yield* sql`INSERT INTO simulator_reports (id, report, due_at)
     VALUES (${row.id}::uuid, ${JSON.stringify(row.report)}::json, ${formatInstant(dueAtMs)}::timestamptz)
     ON CONFLICT DO NOTHING`
   return row
 })
 
-const identified = (report: AcquirerNotification, { epochMs, id }: Generated): AcquirerNotification => {
-  switch (report._tag) {
+const identified = (notification: AcquirerNotification, { epochMs, id }: Generated): AcquirerNotification => {
+  switch (notification._tag) {
     case "charge.paid":
-      return { endToEndId: newEndToEndId(epochMs), ...report }
+      return { endToEndId: newEndToEndId(epochMs), ...notification }
     case "payout.completed":
-      return { endToEndId: payoutEndToEndId(report.payoutId), ...report }
+      return { endToEndId: payoutEndToEndId(notification.payoutId), ...notification }
     case "charge.refunded":
     case "charge.returned":
     case "med.opened":
     case "med.message":
-      return { externalId: id, ...report }
+      return { externalId: id, ...notification }
     default:
-      return report
+      return notification
   }
 }
 
-/** A payout's settlement identifier, the same for ever: the id's own digits make the suffix, and its time the stamp. */
+/** The end-to-end id of a payout, derived from the payout's id. */
 export const payoutEndToEndId = (payoutId: string): string => {
   const digits = payoutId.replaceAll("-", "")
   return makeEndToEndId({
@@ -145,7 +147,7 @@ export const payoutEndToEndId = (payoutId: string): string => {
   })
 }
 
-/** A settlement identifier of the simulated institution. */
+/** An end-to-end id of the simulated institution. */
 export const newEndToEndId = (atMs: number): string =>
   makeEndToEndId({ ispb: SIMULATOR_ISPB, atMs, suffix: suffixFromBytes(randomBytes(SUFFIX_BYTES)) })
 
@@ -156,6 +158,6 @@ interface DueRow {
   readonly report: unknown
 }
 
-const decodeReport = Schema.decodeUnknownEffect(AcquirerNotification)
+const decodeNotification = Schema.decodeUnknownEffect(AcquirerNotification)
 
 const LEASE_MS = 10_000

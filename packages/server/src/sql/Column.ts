@@ -13,7 +13,7 @@ export interface Column<out A> {
   readonly type: string
   /** The type of its array as a parameter, with the OID of an element; the SQL type where they are the same. */
   readonly wire: { readonly type: string; readonly oid: number }
-  /** The column's name where it is not the field's in snake case. */
+  /** The column's name if it is not the field's name in snake case. */
   readonly name?: string | undefined
   /** From a value to what the driver encodes, where they differ; never called with null. */
   readonly encode?: ((value: never) => unknown) | undefined
@@ -31,7 +31,7 @@ export type Row = Readonly<Record<string, unknown>>
 /** A row as it is read: a value or null for each column. */
 export type RowOf<C extends Columns> = { readonly [Field in keyof C]: ValueOf<C[Field]> }
 
-/** A row as a statement takes it: what is nullable may be left out. */
+/** A row as a statement takes it: nullable columns may be left out. */
 export type InputOf<C extends Columns> = {
   readonly [Field in keyof C as null extends ValueOf<C[Field]> ? never : Field]: ValueOf<C[Field]>
 } & {

@@ -347,7 +347,7 @@ const runLoop = Effect.fnUntraced(function* (loop: Loop) {
       yield* untilNothingIsDue(recovery.recover)
       return
     case "tell":
-      yield* untilNothingIsDue(simulator.tellDue)
+      yield* untilNothingIsDue(simulator.sendDue)
       return
   }
 })

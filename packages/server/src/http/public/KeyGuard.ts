@@ -37,7 +37,7 @@ export const make = (
 ): Guard<KeyCredentials, Caller, never> => ({
   credentialsOf: (request: IncomingMessage) => {
     const key = headerOf(request, "x-api-key")
-    return { key, cached: key === undefined ? undefined : keys.recall(key) }
+    return { key, cached: key === undefined ? undefined : keys.cached(key) }
   },
   accountOf: ({ cached }) => cached?.account.id,
   protect: (operation) => protect(operation, keys, limit)

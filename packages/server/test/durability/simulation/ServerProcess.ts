@@ -192,7 +192,7 @@ const makeRoutes = Effect.gen(function* () {
       const found = findRoute(table, method, path)
       if (found._tag !== "Found") return Effect.die(new Error(`${method} ${path} is no route`))
       const request = {
-        credentials: { key, cached: keys.recall(key) },
+        credentials: { key, cached: keys.cached(key) },
         idempotencyKey,
         params: found.params,
         search: "",
