@@ -48,16 +48,11 @@ export const callersOf = <A>(members: ReadonlyArray<A>, callerOf: (member: A) =>
     const caller = callerOf(member)
     if (caller !== undefined && !numbers.has(caller)) numbers.set(caller, numbers.size)
   }
-  const callers = [...numbers.keys()]
   return {
-    callers,
+    callers: [...numbers.keys()],
     numberOf: (member: A): number | undefined => {
       const caller = callerOf(member)
       return caller === undefined ? undefined : numbers.get(caller)
-    },
-    /** For statements that still number their parameters by hand. */
-    get parameters() {
-      return currentCallers.parameters(callers)
     }
   }
 }
@@ -104,9 +99,6 @@ export const currentCallers = part(
     }))
   })
 )
-
-/** For statements that still number their parameters by hand. */
-export const currentCallersCte = (first: number): string => currentCallers.sql((index) => `$${first + index}`)
 
 /** Selects the numbers of the callers that are as cached. */
 export const findCurrentCallers = statement(

@@ -39,7 +39,7 @@ export type Reversal = Extract<
 >
 
 /**
- * What became of a notification. `applied`; `deferred` until the payment of its charge arrives; `ignored`, because the
+ * The outcome of a notification: `applied`; `deferred` until the payment of its charge arrives; `ignored`, because the
  * state does not allow it or it is a duplicate; `unknown`, because it names no resource of ours.
  */
 export type Outcome = "applied" | "deferred" | "ignored" | "unknown"

@@ -66,10 +66,6 @@ export const notifications = part(
   })
 )
 
-// For statements that still number their parameters by hand.
-export const notificationParameters = notifications.parameters
-export const notificationCtes = (first: number): string => notifications.sql((index) => `$${first + index}`)
-
 /** True where a statement failed because a notification with the same key or settlement was applied before. */
 export const isDuplicate = (defect: unknown): boolean =>
   isSqlError(defect) &&

@@ -1,5 +1,5 @@
 /**
- * What becomes of a charge: the charge that a request creates, and the change that a report makes of one.
+ * Decisions about a charge: the charge that a request creates, and the change of a charge by a report.
  *
  * Guarantees:
  * - pure: the time, the account's release delay and the locked rows are arguments;
@@ -35,7 +35,7 @@ export interface Merchant {
 
 export type ChargeRequest = CreateCharge | CreateCheckoutCharge
 
-/** What a report adds to the charge that it changes. */
+/** The facts of a report, which the changed charge keeps. */
 export interface ReportFacts {
   readonly emitted?: Emitted | undefined
   readonly endToEndId?: string | undefined

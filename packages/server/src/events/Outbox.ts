@@ -132,11 +132,6 @@ export const outbox = part(
   (entries: ReadonlyArray<OutboxEntry>) => ({ entries: entries.map(({ data, row }) => ({ ...row, data })) })
 )
 
-// For statements that still number their parameters by hand.
-export const OUTBOX_WIDTH = outbox.width
-export const outboxParameters = outbox.parameters
-export const outboxCtes = (first: number): string => outbox.sql((index) => `$${first + index}`)
-
 /** The column that a statement selects beside the changed ids: how many outbox rows it inserted. */
 export const OUTBOX_ROWS = "(SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows"
 

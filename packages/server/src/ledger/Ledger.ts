@@ -167,13 +167,6 @@ export const lockedTransfers = part(
   (transfers: ReadonlyArray<Transfer>) => ({ transfers, touched: touchedBy(transfers) })
 )
 
-// For statements that still number their parameters by hand.
-export const TRANSFERS_WIDTH = lockedTransfers.width
-export const transferParameters = lockedTransfers.parameters
-const numberedFrom = (first: number) => lockedTransfers.sql((index) => `$${first + index}`)
-export const ledgerLockCtes = (first: number, lockMode: LockMode): string => numberedFrom(first).lock(lockMode)
-export const transferCtes = (first: number): string => numberedFrom(first).insert
-
 /**
  * Locks all ledger accounts of these accounts for the caller's transaction. A transaction that moves money does this
  * first, before it locks the resource. Returns the accounts whose rows are all locked: every one, unless the statement

@@ -118,7 +118,7 @@ type Placeholder = (index: number) => string
 
 type AnyParts = Readonly<Record<string, Part<never, unknown>>>
 
-/** What the parts of a statement take. */
+/** The inputs of a statement's parts. */
 export type InputsOf<Parts extends AnyParts> = {
   readonly [Name in keyof Parts]: Parts[Name] extends Part<infer Input, unknown> ? Input : never
 }
