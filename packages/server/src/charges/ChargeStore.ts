@@ -25,6 +25,7 @@ import { outbox, OUTBOX_ROWS } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
 import { isLocked, lockedTransfers, lockLedgerOf, PASSED_BY } from "../ledger/Ledger.ts"
 import * as Batching from "../sql/Batching.ts"
+import type { LockMode } from "../sql/LockMode.ts"
 import { bigint, float8, integer, nullable, type Row, uuid } from "../sql/Column.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { rows, statement, uuids, value } from "../sql/Statement.ts"
@@ -292,7 +293,7 @@ const changedCtes = (p: { readonly charges: string; readonly outbox: string }, g
 
 const changeStates = statement(changes, (p) => `WITH ${changedCtes(p, "true")} SELECT id, ${OUTBOX_ROWS} FROM changed`)
 
-const changeStatesAndMoveMoney = (lockMode: Batching.LockMode) =>
+const changeStatesAndMoveMoney = (lockMode: LockMode) =>
   statement(
     {
       ...changes,
@@ -321,7 +322,7 @@ type WrittenRow = Omit<ChangedRow, "id"> & Batching.Written
 
 const isChanged = (row: WrittenRow): row is WrittenRow & ChangedRow => row.id !== null
 
-const changeMany = (unordered: ReadonlyArray<ChargeChange>, lockMode: Batching.LockMode) => {
+const changeMany = (unordered: ReadonlyArray<ChargeChange>, lockMode: LockMode) => {
   // Rows are locked in the order of their ids, so that two processes never wait for each other.
   const ordered = unordered.toSorted((one, other) => (one.charge.id < other.charge.id ? -1 : 1))
   const changed = { charges: ordered.map(({ charge }) => charge), outbox: ordered.map((change) => change.outbox) }

@@ -13,8 +13,8 @@ import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Ids } from "../Ids.ts"
-import type { LockMode } from "../sql/Batching.ts"
 import { bigint, instant, text, uuid } from "../sql/Column.ts"
+import type { LockMode } from "../sql/LockMode.ts"
 import { part, rows, statement, uuids } from "../sql/Statement.ts"
 
 /** The owner of rows that only the previous release writes: see migration 0006. */

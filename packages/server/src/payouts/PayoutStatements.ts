@@ -4,7 +4,7 @@ import { currentCallers } from "../accounts/CallerCache.ts"
 import { notifications } from "../acquirer/NotificationStore.ts"
 import { outbox, OUTBOX_ROWS } from "../events/Outbox.ts"
 import { isCovered, isLocked, lockedTransfers, PASSED_BY } from "../ledger/Ledger.ts"
-import type * as Batching from "../sql/Batching.ts"
+import type { LockMode } from "../sql/LockMode.ts"
 import { bigint, boolean, integer, nullable, text, uuid } from "../sql/Column.ts"
 import { rows, statement, uuids } from "../sql/Statement.ts"
 import type { PayoutChange } from "./PayoutChange.ts"
@@ -109,7 +109,7 @@ const createdColumns = `${payoutTable.names(created)}, pix_key_type, pix_key`
 
 // A known key is skipped before the INSERT tries it: a conflict waits for whoever changes that payout, and they may wait
 // for the balance that is locked here. A key stored since the statement began is tried all the same.
-const insertStatement = (lockMode: Batching.LockMode) =>
+const insertStatement = (lockMode: LockMode) =>
   statement(
     {
       payouts: payoutTable.rows(created, {
@@ -170,7 +170,7 @@ export const insertPayouts = (
   changes: ReadonlyArray<PayoutChange>,
   terms: ReadonlyArray<readonly [accountId: string, terms: PayoutTerms | undefined]>,
   callers: ReadonlyArray<Caller>,
-  lockMode: Batching.LockMode
+  lockMode: LockMode
 ) =>
   inserts[lockMode]({
     payouts: payouts.map(({ caller, payout }) => ({ ...payout, ...recipientKey(payout), caller })),
@@ -195,9 +195,9 @@ const changeCtes = (
   p: {
     readonly payouts: string
     readonly outbox: string
-    readonly transfers: { readonly lock: (lockMode: Batching.LockMode) => string; readonly insert: string }
+    readonly transfers: { readonly lock: (lockMode: LockMode) => string; readonly insert: string }
   },
-  lockMode: Batching.LockMode
+  lockMode: LockMode
 ) => `
   WITH ${p.transfers.lock(lockMode)},
   changed AS (
@@ -214,12 +214,12 @@ const changeCtes = (
   ${p.outbox},
   ${p.transfers.insert}`
 
-const change = (lockMode: Batching.LockMode) => statement(changeParts, (p) => `${changeCtes(p, lockMode)} ${WRITTEN}`)
+const change = (lockMode: LockMode) => statement(changeParts, (p) => `${changeCtes(p, lockMode)} ${WRITTEN}`)
 
 /** Stores changes, each where its payout has the status and the sequence that it was decided on. */
 export const changePayouts = { wait: change("wait"), skip: change("skip") }
 
-const changeByNotification = (lockMode: Batching.LockMode) =>
+const changeByNotification = (lockMode: LockMode) =>
   statement(
     { ...changeParts, notifications },
     (p) => `${changeCtes(p, lockMode)},

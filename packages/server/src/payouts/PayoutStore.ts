@@ -25,6 +25,7 @@ import { type ChangedRow, DeliverySignal } from "../events/DeliverySignal.ts"
 import { Ids } from "../Ids.ts"
 import { lockLedgerOf } from "../ledger/Ledger.ts"
 import * as Batching from "../sql/Batching.ts"
+import { LOCKED, type LockMode } from "../sql/LockMode.ts"
 import type { Row } from "../sql/Column.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
@@ -85,10 +86,7 @@ export class PayoutStore extends Context.Service<
       })
 
       /** Stores what the cached terms grant. A payout that the statement leaves out is `OPEN`. */
-      const decideCached = Effect.fnUntraced(function* (
-        requests: ReadonlyArray<PayoutRequest>,
-        lockMode: Batching.LockMode
-      ) {
+      const decideCached = Effect.fnUntraced(function* (requests: ReadonlyArray<PayoutRequest>, lockMode: LockMode) {
         const missing = cache.outdated(requests)
         if (missing.length > 0) yield* read(missing, [])
         // With a duplicate guard, a payout has to see those of other processes.
@@ -119,23 +117,23 @@ export class PayoutStore extends Context.Service<
         const stored = new Set(written.map(({ id }) => id))
         const passedBy = new Set(written.map(({ passed_by }) => passed_by))
         const payouts = new Map(granted.map(({ payout, request }) => [request, payout]))
-        return requests.map((request): Decision | typeof OPEN | typeof Batching.LOCKED => {
+        return requests.map((request): Decision | typeof OPEN | typeof LOCKED => {
           const payout = payouts.get(request)
           if (payout !== undefined && stored.has(payout.id)) return { _tag: "Created", payout }
-          return payout !== undefined && passedBy.has(payout.accountId) ? Batching.LOCKED : OPEN
+          return payout !== undefined && passedBy.has(payout.accountId) ? LOCKED : OPEN
         })
       })
 
       /** Decides with the balances locked before terms, keys and duplicates are read. */
       const decideLocked = (
         asked: ReadonlyArray<PayoutRequest>,
-        lockMode: Batching.LockMode
-      ): Effect.Effect<ReadonlyArray<Decision | typeof Batching.LOCKED>, SqlError> =>
+        lockMode: LockMode
+      ): Effect.Effect<ReadonlyArray<Decision | typeof LOCKED>, SqlError> =>
         sql.withTransaction(
           Effect.gen(function* () {
             const locked = yield* lockLedgerOf(sql, accountIdsOf(asked), lockMode)
             const requests = asked.filter(({ requested }) => locked.has(requested.accountId))
-            if (requests.length === 0) return asked.map((): typeof Batching.LOCKED => Batching.LOCKED)
+            if (requests.length === 0) return asked.map((): typeof LOCKED => LOCKED)
             const callers = callersOf(requests, ({ cachedCaller }) => cachedCaller)
             const { accounts, current } = yield* read(accountIdsOf(requests), callers.callers)
             const { availableCents, decisions, granted } = decidePayouts(requests, {
@@ -164,7 +162,7 @@ export class PayoutStore extends Context.Service<
               yield* signalAfterCommit(written)
             }
             const decided = new Map(requests.map((request, index) => [request, decisions[index]!]))
-            return asked.map((request) => decided.get(request) ?? Batching.LOCKED)
+            return asked.map((request) => decided.get(request) ?? LOCKED)
           })
         )
 
@@ -283,7 +281,7 @@ const accountIdsOf = (requests: ReadonlyArray<PayoutRequest>): ReadonlyArray<str
   ...new Set(requests.map(({ requested }) => requested.accountId))
 ]
 
-const changeMany = (unordered: ReadonlyArray<PayoutChange>, lockMode: Batching.LockMode) => {
+const changeMany = (unordered: ReadonlyArray<PayoutChange>, lockMode: LockMode) => {
   // Rows are locked in the order of their ids, so that two processes never wait for each other.
   const changes = unordered.toSorted((one, other) => (one.payout.id < other.payout.id ? -1 : 1))
   const received = changes.flatMap(({ payout, received: notification }) =>

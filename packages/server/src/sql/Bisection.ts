@@ -1,38 +1,43 @@
 /**
- * Rounds over many rows in which one row cannot fail the others.
+ * Rounds over the rows of many tenants in which one row cannot fail the others.
  *
- * A statement that fails for what it works on is tried again in halves, down to single rows. A statement that the
- * server cancelled after its time-out is halved too; a connection, a lock or a server that fails is not.
+ * Guarantees:
+ * - A statement that fails on its rows, or exceeds `statement_timeout`, is retried in halves, down to single rows.
+ * - A failure of a connection, a lock or the server fails the round.
+ *
+ * Why: docs/decisions/0014-failures-in-halves.md.
  */
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { SqlClient } from "effect/sql/SqlClient"
-import { isSqlError, type SqlError } from "effect/sql/SqlError"
+import type { SqlError } from "effect/sql/SqlError"
 import { runToCompletion } from "./RunToCompletion.ts"
-import { codeOf, isTransient, type Unavailable } from "./Unavailable.ts"
+import { isTransient, QUERY_CANCELED, sqlErrorIn, sqlStateOf } from "./SqlState.ts"
+import type { Unavailable } from "./Unavailable.ts"
 
-/** A statement failed for the rows that it works on. */
+/** A statement failed on its rows. */
 export class StatementFailed extends Schema.TaggedError<StatementFailed>()("StatementFailed", {
-  /** What PostgreSQL said. */
+  /** PostgreSQL's message. */
   message: Schema.String,
-  /** The server cancelled it after `statement_timeout`. */
+  /** PostgreSQL cancelled it at `statement_timeout`. */
   isTimeout: Schema.Boolean,
-  /** SQLSTATE. This is what is logged: the message may quote the row. */
+  /** The SQLSTATE. Logs contain this and not the message, which may quote the row. */
   code: Schema.String
 }) {}
 
-/** Runs a statement that writes; fails with `StatementFailed` where other rows may succeed. */
+/** Runs a write. It fails with `StatementFailed` where other rows may succeed. */
 export const attemptWrite = <A, R>(sql: SqlClient, statement: Effect.Effect<A, SqlError, R>) =>
   runToCompletion(sql)(
     Effect.catchCause(statement, (cause): Effect.Effect<never, SqlError | StatementFailed> => {
-      const fault = sqlErrorOf(cause)
-      if (fault === undefined) return Effect.failCause(cause)
-      return isTransient(fault) && codeOf(fault) !== TIMED_OUT ? Effect.failCause(cause) : Effect.fail(failureOf(fault))
+      const error = sqlErrorIn(cause)
+      if (error === undefined) return Effect.failCause(cause)
+      return isTransient(error) && sqlStateOf(error) !== QUERY_CANCELED
+        ? Effect.failCause(cause)
+        : Effect.fail(failureOf(error))
     })
   )
 
-/** Runs `run` for all members, in halves where it fails; `alone` decides about a member that fails by itself. */
+/** Runs `run` for all members, in halves where it fails. `alone` handles a member that fails on its own. */
 export const bisect = <A, B, R, R2>(
   members: ReadonlyArray<A>,
   run: (members: ReadonlyArray<A>) => Effect.Effect<B, StatementFailed | Unavailable, R>,
@@ -53,27 +58,16 @@ export const bisect = <A, B, R, R2>(
         )
       )
 
-const sqlErrorOf = (cause: Cause.Cause<unknown>): SqlError | undefined => {
-  for (const reason of cause.reasons) {
-    const failure = Cause.isFailReason(reason) ? reason.error : Cause.isDieReason(reason) ? reason.defect : undefined
-    if (isSqlError(failure)) return failure
-  }
-  return undefined
-}
-
-export const failureOf = (fault: SqlError): StatementFailed =>
+export const failureOf = (error: SqlError): StatementFailed =>
   new StatementFailed({
-    message: messageOf(fault),
-    isTimeout: codeOf(fault) === TIMED_OUT,
-    code: codeOf(fault) ?? "no SQLSTATE"
+    message: messageOf(error),
+    isTimeout: sqlStateOf(error) === QUERY_CANCELED,
+    code: sqlStateOf(error) ?? "no SQLSTATE"
   })
 
-/** `statement_timeout`. */
-const TIMED_OUT = "57014"
-
-/** The server's words, in the length in which they are stored. */
-const messageOf = (fault: SqlError): string => {
-  const { cause } = fault.reason
-  const text = cause instanceof Error ? cause.message : fault.message
-  return `${codeOf(fault) ?? ""} ${text}`.trim().slice(0, 500)
+/** PostgreSQL's message, cut to the length that is stored. */
+const messageOf = (error: SqlError): string => {
+  const { cause } = error.reason
+  const text = cause instanceof Error ? cause.message : error.message
+  return `${sqlStateOf(error) ?? ""} ${text}`.trim().slice(0, 500)
 }

@@ -1,13 +1,13 @@
 /**
- * The database: a pool of connections to `DATABASE_URL`, or to an embedded PostgreSQL.
+ * The connection pool, to `DATABASE_URL` or to an embedded PostgreSQL, with the schema migrated.
  *
- * Guarantees: a start waits for a server that is away; migrations have run before anybody gets a connection; a second
- * process waits for the first one's migrations; a statement or a lock is waited for five seconds at most; commits are durable.
+ * Guarantees:
+ * - A start waits for a server that is away, and for the migrations of another process.
+ * - Migrations have run before the pool is used.
+ * - PostgreSQL cancels a statement, or a wait for a lock, after five seconds.
+ * - Commits are durable.
  *
- * Statement plans are pinned to nested loops over indexes, for all that the service does by id: a statement
- * prepared on an empty table otherwise keeps a sequential scan for as long as its connection lives
- * (measured: four times the database's work), and are made once for a statement, not for each call of it. What an index
- * gives in order is not sorted group by group instead (`Seek`). Reports over whole tables lift the pins with
+ * Why plans are pinned to nested loops over indexes: docs/decisions/0003-pinned-plans.md. Reports over whole tables use
  * `withReportPlanner`.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
@@ -28,12 +28,12 @@ import * as Migrations from "./Migrations.ts"
 import * as Privileges from "./Privileges.ts"
 import { withWatchedListen } from "./WatchedListen.ts"
 
-/** Where the data is, for the lines that a person reads at start. */
+/** Where the database is. The startup message shows it. */
 export class DatabaseLocation extends Context.Service<
   DatabaseLocation,
   {
     readonly url: Redacted.Redacted<string>
-    /** Of the role that makes the schema, where it is not the service's own. */
+    /** The URL of the role that migrates the schema, where it is not the service's role. */
     readonly migrationsUrl?: Redacted.Redacted<string> | undefined
     readonly embeddedIn: string | undefined
   }
@@ -52,10 +52,10 @@ export class DatabaseLocation extends Context.Service<
       const embedded = yield* EmbeddedPostgres.start({ dataDir: settings.dataDir, database: "payments" }).pipe(
         Effect.mapError(
           (error) =>
-            new NoDatabase({
+            new EmbeddedPostgresFailed({
               message: error.explain({
                 "another-folder": "set DATA_DIR to another folder",
-                "another-server": "set DATABASE_URL to a PostgreSQL server of yours"
+                "another-server": "set DATABASE_URL to your own PostgreSQL server"
               })
             })
         )
@@ -66,14 +66,16 @@ export class DatabaseLocation extends Context.Service<
 }
 
 /** The embedded PostgreSQL cannot start. */
-export class NoDatabase extends Schema.TaggedError<NoDatabase>()("NoDatabase", { message: Schema.String }) {}
+export class EmbeddedPostgresFailed extends Schema.TaggedError<EmbeddedPostgresFailed>()("EmbeddedPostgresFailed", {
+  message: Schema.String
+}) {}
 
 const client = Layer.unwrap(
   Effect.gen(function* () {
     const settings = yield* Settings
     const { url } = yield* DatabaseLocation
-    return closedWithin(
-      CLOSED_WITHIN_MS,
+    return withCloseTimeout(
+      CLOSE_TIMEOUT_MS,
       PgClient.layer({
         url,
         applicationName: "pix-payments",
@@ -86,29 +88,29 @@ const client = Layer.unwrap(
   })
 )
 
-/** A statement takes five seconds at most. What takes longer waits for a standby, and does so in the server too. */
-const CLOSED_WITHIN_MS = 6000
+/** Longer than any statement takes. After that only commits that wait for a standby are left. */
+const CLOSE_TIMEOUT_MS = 6000
 
-/** The same layer; what it does at its end is waited for that long, and then left to itself. */
-const closedWithin = <A, E, R>(ms: number, layer: Layer.Layer<A, E, R>) =>
+/** The layer with a limit on how long its finalizers are waited for. */
+const withCloseTimeout = <A, E, R>(ms: number, layer: Layer.Layer<A, E, R>) =>
   Layer.effectContext(
     Effect.gen(function* () {
       const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) =>
         Effect.gen(function* () {
           const closing = yield* Effect.forkDetach(Scope.close(scope, exit))
-          const ended = yield* Effect.interruptible(Effect.timeoutOption(Fiber.await(closing), ms))
-          if (Option.isSome(ended)) return
-          yield* Effect.logWarning("Commits wait for a standby and are left to PostgreSQL: they may be done, or not.")
+          const closed = yield* Effect.interruptible(Effect.timeoutOption(Fiber.await(closing), ms))
+          if (Option.isSome(closed)) return
+          yield* Effect.logWarning("Stopped while commits wait for a standby. They may or may not succeed.")
         })
       )
       return yield* Layer.buildWithScope(layer, scope)
     })
   )
 
-/** Makes the schema, as the role of `MIGRATIONS_DATABASE_URL`, and lets the service's role do what it needs. */
+/** Migrates as the role of `MIGRATIONS_DATABASE_URL`, and grants the service's role its privileges. */
 const migrateAs = Effect.fnUntraced(
   function* (owner: Redacted.Redacted<string>, serviceRole: string) {
-    const made = yield* Layer.build(
+    const ownerClient = yield* Layer.build(
       PgClient.layer({
         url: owner,
         applicationName: "pix-payments migrations",
@@ -116,19 +118,19 @@ const migrateAs = Effect.fnUntraced(
         connectTimeout: "3 seconds"
       })
     )
-    yield* Migrations.runWith(Privileges.grantTo(serviceRole)).pipe(Effect.provide(made))
+    yield* Migrations.runWith(Privileges.grantTo(serviceRole)).pipe(Effect.provide(ownerClient))
   },
   Effect.scoped,
   Effect.mapError((error) =>
     isSqlError(error)
       ? new CannotMigrate({
-          message: `the schema cannot be made with MIGRATIONS_DATABASE_URL (${String(error.reason.cause)}).`
+          message: `The schema cannot be migrated with MIGRATIONS_DATABASE_URL (${String(error.reason.cause)}).`
         })
       : error
   )
 )
 
-/** The role that makes the schema cannot connect, or may not. */
+/** The role of `MIGRATIONS_DATABASE_URL` cannot connect, or lacks a privilege. */
 export class CannotMigrate extends Schema.TaggedError<CannotMigrate>()("CannotMigrate", { message: Schema.String }) {}
 
 const migrated = Effect.gen(function* () {
@@ -144,7 +146,7 @@ const watched = Layer.effectDiscard(Effect.map(PgClient.PgClient, (pool) => with
 /** The pool, migrated. */
 export const layer = Layer.merge(Layer.effectDiscard(migrated), watched).pipe(Layer.provideMerge(client))
 
-/** Runs a report that reads whole tables, in a transaction of its own with the planner left free. */
+/** Runs a report over whole tables, in a transaction whose plans are not pinned. */
 export const withReportPlanner = <A, E, R>(report: Effect.Effect<A, E, R>) =>
   Effect.flatMap(SqlClient, (sql) =>
     sql.withTransaction(

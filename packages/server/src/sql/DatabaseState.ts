@@ -1,8 +1,9 @@
 /**
- * What the database does for this process, for those who watch: `/health/ready` shows it, `/metrics` too.
+ * The state of the database as this process sees it, for `/health/ready` and `/metrics`.
  *
- * Guarantees: it is looked at every two seconds, and within two seconds; nothing is written for it. It decides nothing:
- * calls find out for themselves.
+ * Guarantees:
+ * - It is checked every two seconds by a query that writes nothing; no answer within two seconds is `away`.
+ * - Nothing depends on it: a request finds out for itself.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -12,9 +13,9 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { orUnavailableWithin } from "./Unavailable.ts"
 
 /**
- * - `ok`;
- * - `read_only`: it answers, and refuses to write (a standby, or a primary that was made so);
- * - `commits_wait`: it writes, and a commit has waited for a standby for longer than its caller did;
+ * - `ok`
+ * - `read_only`: it answers and refuses writes (a standby, or a read-only primary).
+ * - `commits_wait`: a commit has waited for a standby for longer than its caller did.
  * - `away`: it does not answer.
  */
 export type State = "ok" | "read_only" | "commits_wait" | "away"
@@ -25,7 +26,7 @@ const gauges = new Map(
   states.map((state) => [
     state,
     Metric.withAttributes(
-      Metric.gauge("database_state", { description: "1 for the state that the database is in, 0 for all others." }),
+      Metric.gauge("database_state", { description: "1 for the current state of the database, 0 for the others." }),
       { state }
     )
   ])
@@ -34,22 +35,22 @@ const gauges = new Map(
 export class DatabaseState extends Context.Service<
   DatabaseState,
   {
-    /** As it was found last. */
+    /** The state at the last check. */
     readonly current: Effect.Effect<State>
   }
 >()("@pix-payments/server/DatabaseState") {
-  /** Looks at once, and then again and again. */
+  /** Checks once before it is built, then repeatedly. */
   static readonly layer = Layer.effect(
     DatabaseState,
     Effect.gen(function* () {
       const sql = yield* SqlClient
       let current: State = "away"
-      const look = sql.unsafe<Found>(query).pipe(
-        (asked) => orUnavailableWithin(asked, WITHIN_MS),
-        Effect.map(([found]): State => {
-          if (found === undefined) return "away"
-          if (found.read_only) return "read_only"
-          return found.commit_waits ? "commits_wait" : "ok"
+      const check = sql.unsafe<StateRow>(query).pipe(
+        (checked) => orUnavailableWithin(checked, CHECK_TIMEOUT_MS),
+        Effect.map(([row]): State => {
+          if (row === undefined) return "away"
+          if (row.read_only) return "read_only"
+          return row.commit_waits ? "commits_wait" : "ok"
         }),
         Effect.catchCause(() => Effect.succeed<State>("away")),
         Effect.tap((state) =>
@@ -59,22 +60,22 @@ export class DatabaseState extends Context.Service<
           })
         )
       )
-      yield* look
-      yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(EVERY_MS), look)))
+      yield* check
+      yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(CHECK_EVERY_MS), check)))
       return DatabaseState.of({ current: Effect.sync(() => current) })
     })
   )
 }
 
-const EVERY_MS = 2000
-const WITHIN_MS = 2000
+const CHECK_EVERY_MS = 2000
+const CHECK_TIMEOUT_MS = 2000
 
-interface Found {
+interface StateRow {
   readonly read_only: boolean
   readonly commit_waits: boolean
 }
 
-// A role sees what its own sessions wait for. A session's query began when its commit did, or before.
+// A role sees the wait events of its own sessions. `query_start` is at or before the start of the commit.
 const query = `
   SELECT current_setting('transaction_read_only') = 'on' AS read_only,
     EXISTS (

@@ -1,8 +1,9 @@
 /**
- * The steps that make the schema, in order.
+ * The migrations of the schema, in order.
  *
- * Guarantees: all pending steps are one transaction, under an advisory lock that a second process waits for.
- * Ids have no gaps, which a test checks: a step with an id below the newest applied one would never run.
+ * Guarantees:
+ * - All pending migrations run in one transaction, under an advisory lock that a second process waits for.
+ * - Ids have no gaps (a test checks it). A migration with an id below the newest applied one would never run.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -35,7 +36,7 @@ export class DatabaseTooOld extends Schema.TaggedError<DatabaseTooOld>()("Databa
   message: Schema.String
 }) {}
 
-/** Brings the schema up to date, and does `after` before another process's turn comes. */
+/** Runs pending migrations, and `after` while it still has the lock. */
 export const runWith = Effect.fnUntraced(
   function* <E, R>(after: Effect.Effect<unknown, E, R>) {
     const sql = yield* SqlClient
@@ -44,7 +45,7 @@ export const runWith = Effect.fnUntraced(
       return yield* new DatabaseTooOld({ message: "The database of DATABASE_URL is not PostgreSQL 18 or later." })
     }
     const connection = yield* sql.reserve
-    // Waiting for another process's migrations may take longer than a statement otherwise may.
+    // Another process's migrations may take longer than `statement_timeout`.
     yield* connection.executeRaw("SET statement_timeout = 0", [])
     yield* connection.executeRaw("SET lock_timeout = 0", [])
     yield* connection.executeRaw("SELECT pg_advisory_lock($1)", [MIGRATION_LOCK])
@@ -62,40 +63,42 @@ export const runWith = Effect.fnUntraced(
   (effect) => Effect.scoped(effect)
 )
 
-/** Brings the schema up to date. */
+/** Runs pending migrations. */
 export const run = runWith(Effect.void)
 
-/** The schema is not there, or is that of an earlier release, and this role may not change it. */
-export class SchemaBehind extends Schema.TaggedError<SchemaBehind>()("SchemaBehind", { message: Schema.String }) {}
+/** The schema is missing or older than this release, and the role may not change it. */
+export class SchemaOutdated extends Schema.TaggedError<SchemaOutdated>()("SchemaOutdated", {
+  message: Schema.String
+}) {}
 
-/** Brings the schema up to date where the role may; where it may not, somebody else must have. */
+/** Runs pending migrations where the role may create tables. Otherwise it fails unless all have run. */
 export const runOrCheck = Effect.gen(function* () {
   const sql = yield* SqlClient
   const [role] = yield* sql<{ may: boolean }>`
     SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may`
   if (role?.may === true) return yield* Effect.asVoid(run)
   if (yield* Effect.orElseSucceed(areApplied, () => false)) return
-  return yield* new SchemaBehind({
+  return yield* new SchemaOutdated({
     message:
-      "The schema of the database of DATABASE_URL is older than this release, and its role may not change it. " +
-      "Run `pnpm run migrate` with MIGRATIONS_DATABASE_URL, or set that."
+      "The schema of DATABASE_URL is older than this release, and its role may not change it. " +
+      "Run `pnpm run migrate` with MIGRATIONS_DATABASE_URL, or start with it set."
   })
 })
 
-/** How many more steps have been applied than this release knows. */
-const stepsAhead = Effect.map(
+/** How many more migrations have been applied than this release has. */
+const appliedAhead = Effect.map(
   Effect.flatMap(SqlClient, (sql) => sql<{ count: bigint }>`SELECT count(*) AS count FROM effect_sql_migrations`),
   ([row]) => Number(row?.count ?? 0) - Object.keys(migrations).length
 )
 
-/** True when every step of this release has been applied. */
-export const areApplied = Effect.map(stepsAhead, (ahead) => ahead >= 0)
+/** True when every migration of this release has been applied. */
+export const areApplied = Effect.map(appliedAhead, (ahead) => ahead >= 0)
 
-/** True when steps of a later release have been applied as well. */
-export const isOfLaterRelease = Effect.map(stepsAhead, (ahead) => ahead > 0)
+/** True when migrations of a later release have been applied too. */
+export const isOfLaterRelease = Effect.map(appliedAhead, (ahead) => ahead > 0)
 
-// uuidv7() is the server's own since then.
+// The first version with uuidv7().
 const OLDEST_SERVER = 180_000
 
-// "pix" in ASCII, as a number of this service's own.
+// "pix" in ASCII.
 const MIGRATION_LOCK = 7_366_008

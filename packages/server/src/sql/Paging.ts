@@ -1,11 +1,13 @@
 /**
- * Reads one page of a list: newest first by id, one row more than asked for, so that `has_more` is known.
+ * Pages of lists: newest first by id.
  *
- * Ids are UUIDv7, so that their order is that of creation, and what is created while somebody pages comes
- * before every cursor that was handed out: pages do not shift.
+ * Guarantees:
+ * - A page is stable: ids are UUIDv7, so new rows come before every cursor.
+ * - A page has one row more than its limit where more exist, for `has_more`.
+ * - The cost of a page does not depend on the size of the table: each list names the index that it reads (`Seek.ts`), and
+ *   a test checks the plans of all lists.
  *
- * What a page costs depends on the page: each list names the index that it walks (see `Seek`), and a test holds the
- * plans of all of them.
+ * Rules: LIST-1 to LIST-5.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -18,23 +20,23 @@ export interface Page {
 }
 
 export interface List extends Seek {
-  /** What the list is of: a cursor must be in it. Filters do not matter to the cursor. */
+  /** Conditions that the row of a cursor must meet. Filters do not apply to it. */
   readonly scope?: ReadonlyArray<Condition> | undefined
   /**
-   * All conditions of the list, for one that is of all accounts: what is among the newest rows of the table is found
-   * there, whatever number of accounts there is, and the paths are walked for what is not.
+   * All conditions of a list over all accounts. The newest rows of the table are tried first, and `paths` only where
+   * they do not fill the page.
    */
   readonly recent?: ReadonlyArray<Condition> | undefined
 }
 
-/** A page of a list. */
+/** Reads a page, with one more row where there is one. */
 export const readPage = Effect.fnUntraced(function* <Row extends object>(list: List, page: Page) {
   const sql = yield* SqlClient
   const run = <A extends object>({ parameters, text }: Statement) => sql.unsafe<A>(text, parameters)
   const cursor = page.startingAfter?.toLowerCase()
   if (cursor !== undefined) {
-    const found = yield* run(cursorStatement(list, cursor))
-    if (found.length === 0) return yield* new UnknownCursor()
+    const rows = yield* run(cursorStatement(list, cursor))
+    if (rows.length === 0) return yield* new UnknownCursor()
   }
   const before = [cursor, list.before].filter((id) => id !== undefined).toSorted()[0]
   const seek: Seek = { ...list, before }
@@ -46,7 +48,7 @@ export const readPage = Effect.fnUntraced(function* <Row extends object>(list: L
   return yield* run<Row>(pageStatement(seek, count))
 })
 
-// The row is found by its id; what else is asked of it is asked of that row alone.
+// Finds the row by id first, so that the conditions choose no index.
 const cursorStatement = ({ scope = [], table }: List, cursor: string): Statement => {
   const parameters: Array<unknown> = [cursor]
   const bind = (value: unknown) => `$${parameters.push(value)}`

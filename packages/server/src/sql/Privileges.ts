@@ -1,12 +1,13 @@
 /**
- * What the role of the running service may do, table by table.
+ * The privileges of the service's role, for each table. They apply where `MIGRATIONS_DATABASE_URL` names another role.
  *
- * Guarantees: it owns nothing, makes and drops nothing, deletes nothing but notes on work that is done; what is only
- * ever added to (the ledger, the history, the logs) it cannot change; what is not named here it does not see. A test
- * holds this list against the schema, so that a new table needs a line. Where a later release has made the schema, its
- * privileges stay as they are: it runs beside this one.
+ * Guarantees:
+ * - The role owns no table, and creates and drops none.
+ * - It deletes only rows of finished work, and updates no append-only table (the ledger, the history, the logs).
+ * - It cannot read a table that is not listed. A test compares the list with the schema.
+ * - Privileges that a later release granted stay as they are, because both releases run side by side.
  *
- * The service runs with it when migrations are made by another role: `MIGRATIONS_DATABASE_URL`.
+ * Why: docs/decisions/0018-least-privilege-role.md.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -16,49 +17,49 @@ type Privilege = "SELECT" | "INSERT" | "UPDATE" | "DELETE"
 
 const read: ReadonlyArray<Privilege> = ["SELECT"]
 const append: ReadonlyArray<Privilege> = ["SELECT", "INSERT"]
-const keep: ReadonlyArray<Privilege> = ["SELECT", "INSERT", "UPDATE"]
-/** Of notes on work that is due, which are crossed out once it is done. */
-const note: ReadonlyArray<Privilege> = ["SELECT", "INSERT", "UPDATE", "DELETE"]
+const update: ReadonlyArray<Privilege> = ["SELECT", "INSERT", "UPDATE"]
+/** For rows of pending work, which are deleted once it is done. */
+const all: ReadonlyArray<Privilege> = ["SELECT", "INSERT", "UPDATE", "DELETE"]
 
 export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   effect_sql_migrations: read,
   installation: append,
-  accounts: keep,
-  applications: keep,
-  api_keys: keep,
-  charges: keep,
-  charge_recoveries: note,
-  payouts: keep,
-  disputes: keep,
+  accounts: update,
+  applications: update,
+  api_keys: update,
+  charges: update,
+  charge_recoveries: all,
+  payouts: update,
+  disputes: update,
   dispute_messages: append,
-  releases: keep,
-  ledger_accounts: keep,
+  releases: update,
+  ledger_accounts: update,
   ledger_transfers: append,
   changes: append,
-  deliveries: keep,
+  deliveries: update,
   delivery_attempts: append,
-  webhook_endpoints: keep,
-  webhook_endpoint_health: keep,
-  webhook_endpoint_counters: keep,
-  webhook_endpoint_versions: note,
-  outbox: note,
-  outbox_failures: note,
+  webhook_endpoints: update,
+  webhook_endpoint_health: update,
+  webhook_endpoint_counters: update,
+  webhook_endpoint_versions: all,
+  outbox: all,
+  outbox_failures: all,
   acquirer_reports: append,
   acquirer_notifications: append,
-  acquirer_orders: keep,
-  deferred_reports: note,
+  acquirer_orders: update,
+  deferred_reports: all,
   requests: append,
   audit: append,
   simulator_charges: append,
-  simulator_payouts: keep,
-  simulator_reports: keep
+  simulator_payouts: update,
+  simulator_reports: update
 }
 
-/** Gives a role these privileges, and takes all others; changes nothing where they are so already. */
+/** Grants a role these privileges and revokes all others. It changes nothing where they are granted already. */
 export const grantTo = Effect.fn("Privileges.grantTo")(function* (role: string) {
   const sql = yield* SqlClient
   const [self] = yield* sql<{ name: string }>`SELECT current_user AS name`
-  // An owner takes nothing from itself.
+  // An owner keeps all its privileges.
   if (self?.name === role) return
   if (yield* isOfLaterRelease) return
   const granted = yield* sql<{ table: string; privilege: string }>`

@@ -1,35 +1,35 @@
 /**
- * Who comes first, where more wait than fit: one of each account in turn, in the order in which the accounts came. Those
- * of one account keep their order.
+ * Takes items round-robin over accounts: one of each account in turn, accounts in the order of their first item, the
+ * items of one account in order.
  */
 
-/** Takes up to `most`; `rest` waits on, in the order in which it came. */
+/** Takes up to `limit` items. `rest` has the others, in order. */
 export const takeRoundRobin = <A>(
-  waiting: ReadonlyArray<A>,
-  most: number,
-  accountOf: (one: A) => string
+  items: ReadonlyArray<A>,
+  limit: number,
+  accountOf: (item: A) => string
 ): { readonly taken: ReadonlyArray<A>; readonly rest: Array<A> } => {
-  if (waiting.length <= most) return { taken: waiting, rest: [] }
-  const places = new Map<string, number>()
-  // The turn of each: how many of its account came before it.
-  const turns = waiting.map((one) => {
-    const account = accountOf(one)
-    const turn = places.get(account) ?? 0
-    places.set(account, turn + 1)
-    return turn
+  if (items.length <= limit) return { taken: items, rest: [] }
+  const countByAccount = new Map<string, number>()
+  // The round of an item is how many items of its account come before it.
+  const rounds = items.map((item) => {
+    const account = accountOf(item)
+    const round = countByAccount.get(account) ?? 0
+    countByAccount.set(account, round + 1)
+    return round
   })
-  const inTurn = new Map<number, number>()
-  for (const turn of turns) inTurn.set(turn, (inTurn.get(turn) ?? 0) + 1)
-  // All of the turns before `last` fit, and so many of the last one.
+  const sizes = new Map<number, number>()
+  for (const round of rounds) sizes.set(round, (sizes.get(round) ?? 0) + 1)
+  // All rounds before `last` fit; of `last`, the first `left` items do.
   let last = 0
-  let left = most
-  for (; left > (inTurn.get(last) ?? 0); last++) left -= inTurn.get(last) ?? 0
+  let left = limit
+  for (; left > (sizes.get(last) ?? 0); last++) left -= sizes.get(last) ?? 0
   const taken: Array<A> = []
   const rest: Array<A> = []
-  for (const [index, one] of waiting.entries()) {
-    const turn = turns[index]!
-    if (turn < last || (turn === last && left-- > 0)) taken.push(one)
-    else rest.push(one)
+  for (const [index, item] of items.entries()) {
+    const round = rounds[index]!
+    if (round < last || (round === last && left-- > 0)) taken.push(item)
+    else rest.push(item)
   }
   return { taken, rest }
 }

@@ -1,18 +1,21 @@
 /**
- * A page of a list as a walk along an index, in words that no statistics can read in another way.
+ * Keyset pagination: a page is read as a range of one index.
  *
- * A condition `account_id = $1 … ORDER BY id` may be answered by the primary key, with every other account's rows looked
- * at on the way, and is wherever the planner believes that there are few accounts. So what is equal is not said as an
- * equality: a page lies between two points of an index, `(account_id, status, id) >= (…)` and `< (…)`, in the order of
- * these columns, and no other index gives that order.
+ * Guarantees:
+ * - A page reads the rows of the page, times the values of the columns before the id that have more than one.
+ * - Statistics cannot make the planner choose another index.
  *
- * Where a column before the id may have several values, each of them is a walk of its own: the newest row of each is
- * read, the pages of the newest are read, and merged. Values that nobody lists are stepped through in the index.
+ * Why no equality: `account_id = $1 … ORDER BY id` may be answered by the primary key, past every other account's rows,
+ * and is where the planner expects few accounts. So a page is the range between two keys of an index,
+ * `(account_id, status, id) >= (…)` and `< (…)`, in the order of its columns. No other index gives that order.
  *
- * Cost: rows of a page, times the values of such columns; never what lies beside them.
+ * A column before the id may have several values. Each of them is a range. The newest row of each range is read first,
+ * then the pages of the newest ranges, which are merged. Values that are not listed are read by skipping through the index.
+ *
+ * Why: docs/decisions/0013-lists-walk-an-index.md.
  */
 
-/** A column of an index (or an expression, in the words of the index) and what is asked of it. */
+/** A column of an index (or its expression, spelled as in the index) and its values. */
 export type Column =
   | { readonly sql: string; readonly type: Type; readonly is: unknown }
   | { readonly sql: string; readonly type: Type; readonly oneOf: ReadonlyArray<string> }
@@ -23,57 +26,57 @@ type Type = "uuid" | "text" | "integer" | "bigint"
 /** The column has this value. */
 export const is = (sql: string, type: Type, value: unknown): Column => ({ sql, type, is: value })
 
-/** The column has one of a few known values: words of this program, and nobody else's. */
+/** The column has one of these values. They are written into the SQL: constants of this program only. */
 export const oneOf = (sql: string, values: ReadonlyArray<string>): Column => ({ sql, type: "text", oneOf: values })
 
-/** The column has some value: each that there is, of whatever number. */
+/** The column has any value. Each value that occurs is a range. */
 export const everyValue = (sql: string, type: Type): Column => ({ sql, type, each: true })
 
-/** A condition in SQL; `bind` gives the words for a parameter. */
+/** A condition in SQL. `bind` returns the placeholder of a parameter. */
 export type Condition = (bind: Bind) => string
 
 export type Bind = (value: unknown) => string
 
-/** A column is equal to this. */
+/** The column equals the value. */
 export const equals =
   (column: string, type: Type, value: unknown): Condition =>
   (bind) =>
     `${column} = ${bind(value)}::${type}`
 
-/** The same of rows that another condition finds, in words that no index is read for. */
+/** The same condition, spelled so that no index serves it: for rows that another condition finds. */
 export const equalsUnindexed =
   (column: string, type: Type, value: unknown): Condition =>
   (bind) =>
     `${column} IS NOT DISTINCT FROM ${bind(value)}::${type}`
 
-/** A way to rows of a list: along an index, or to the few rows that have a value that few rows share. */
+/** How rows are found: a range of an index, or a condition that few rows of the table meet. */
 export type AccessPath = IndexPath | { readonly selective: Condition }
 
-/** A way along one index. */
+/** Ranges of one index. */
 export interface IndexPath {
-  /** The columns of the index, up to the id, which is its last. */
+  /** The columns of the index before the id, which is its last column. */
   readonly columns: ReadonlyArray<Column>
-  /** The predicate of the index where it is partial, in its words. */
+  /** The predicate of a partial index, spelled as in the index. */
   readonly predicate?: string | undefined
-  /** The ids that a walk is bounded by, by the values of its columns: SQL of type uuid. */
+  /** Bounds of the ids in a range, given the values of its columns: SQL of type uuid. */
   readonly from?: ((keys: ReadonlyArray<string>, bind: Bind) => string) | undefined
   readonly before?: ((keys: ReadonlyArray<string>, bind: Bind) => string) | undefined
-  /** Which of the values are walked at all. */
+  /** A condition on the values of a range: other ranges are not read. */
   readonly only?: ((keys: ReadonlyArray<string>) => string) | undefined
 }
 
 export interface Seek {
   readonly table: string
-  /** The name of a row in `columns`, `join` and the conditions; that of the table unless it is given. */
+  /** The alias of the table in `columns`, `join` and the conditions; by default the name of the table. */
   readonly as?: string | undefined
   readonly columns: string
-  /** What is joined to the rows of a page. */
+  /** A join to the rows of a page. */
   readonly join?: string | undefined
-  /** Ways of which each row of the list is on one; without any, the primary key. */
+  /** Each row of the list is on one of these; by default the primary key. */
   readonly paths?: ReadonlyArray<AccessPath> | undefined
-  /** What is asked of a row beside where it lies: nothing of what the paths say, which an equality would undo. */
+  /** Further conditions. None repeats a condition of a path: an equality would change its plan. */
   readonly filters?: ReadonlyArray<Condition> | undefined
-  /** The lowest id that may be in the list, and the one that all are below. */
+  /** Ids of the list are at least `from` and below `before`. */
   readonly from?: string | undefined
   readonly before?: string | undefined
 }
@@ -88,19 +91,19 @@ export const pageStatement = (seek: Seek, count: number): Statement =>
   statement(seek, count, (context) => {
     const paths = seek.paths ?? [primaryKey]
     return paths
-      .map((path) => `(${"selective" in path ? selective(context, path.selective) : walk(context, path)})`)
+      .map((path) => `(${"selective" in path ? selective(context, path.selective) : ranges(context, path)})`)
       .join(" UNION ALL ")
   })
 
-/** The same for what is among the newest rows of the table, whatever they are; `conditions` say what is in the list. */
+/** Reads the rows that meet `conditions` among the newest rows of the table. */
 export const recentStatement = (seek: Seek, conditions: ReadonlyArray<Condition>, count: number): Statement =>
   statement(seek, count, (context) => {
-    const asked = [...conditions.map((condition) => condition(context.bind)), ...context.filters]
-    return `SELECT * FROM (${between(context, primaryKey, [], "*", RECENT)}) AS ${context.as}
-      WHERE ${asked.join(" AND ")} ORDER BY id DESC LIMIT ${context.most}`
+    const filters = [...conditions.map((condition) => condition(context.bind)), ...context.filters]
+    return `SELECT * FROM (${range(context, primaryKey, [], "*", RECENT)}) AS ${context.as}
+      WHERE ${filters.join(" AND ")} ORDER BY id DESC LIMIT ${context.limit}`
   })
 
-/** How many rows count as the newest. */
+/** How many rows are the newest. */
 export const RECENT = 1000
 
 interface Context {
@@ -109,8 +112,8 @@ interface Context {
   readonly filters: ReadonlyArray<string>
   readonly from: string
   readonly before: string
-  /** In the text: of a number that it is not told, the planner expects a tenth of the table. */
-  readonly most: number
+  /** A literal in the text: without it the planner expects a tenth of the table. */
+  readonly limit: number
   readonly bind: Bind
 }
 
@@ -125,8 +128,8 @@ const statement = (seek: Seek, count: number, body: (context: Context) => string
     filters: (seek.filters ?? []).map((filter) => filter(bind)),
     from: `${bind(seek.from ?? LOWEST)}::uuid`,
     before: `${bind(seek.before ?? HIGHEST)}::uuid`,
-    // Two texts for each list, and not one for each size of a page.
-    most: count <= USUAL ? USUAL : MOST,
+    // Two limits, so that a list has two prepared statements and not one for each page size.
+    limit: count <= DEFAULT_LIMIT ? DEFAULT_LIMIT : MAX_LIMIT,
     bind
   }
   const text = `SELECT ${seek.columns} FROM (${body(context)}) AS ${context.as} ${seek.join ?? ""}
@@ -136,27 +139,28 @@ const statement = (seek: Seek, count: number, body: (context: Context) => string
 
 const LOWEST = "00000000-0000-0000-0000-000000000000"
 const HIGHEST = "ffffffff-ffff-ffff-ffff-ffffffffffff"
-const USUAL = 21
-const MOST = 101
+// One more than the default and the maximum page size.
+const DEFAULT_LIMIT = 21
+const MAX_LIMIT = 101
 
-/** Without an order or a limit, so that nothing but the condition chooses the index. */
-const selective = ({ as, before, bind, filters, from, most, table }: Context, condition: Condition): string => `
+/** Without order and limit in the CTE, so that only the condition chooses the index. */
+const selective = ({ as, before, bind, filters, from, limit, table }: Context, condition: Condition): string => `
   SELECT * FROM (
     WITH few AS MATERIALIZED (SELECT * FROM ${table} AS ${as} WHERE ${condition(bind)}) SELECT * FROM few
   ) AS ${as}
-  WHERE ${[`id >= ${from}`, `id < ${before}`, ...filters].join(" AND ")} ORDER BY id DESC LIMIT ${most}`
+  WHERE ${[`id >= ${from}`, `id < ${before}`, ...filters].join(" AND ")} ORDER BY id DESC LIMIT ${limit}`
 
-/** One path: a walk, or the walks of its values merged. */
-const walk = (context: Context, path: IndexPath): string => {
+/** One range, or the ranges of several values merged. */
+const ranges = (context: Context, path: IndexPath): string => {
   const given = path.columns.map((column) =>
     "is" in column ? `${context.bind(column.is)}::${column.type}` : undefined
   )
   const varying = path.columns.flatMap((_, index) => (given[index] === undefined ? [index] : []))
-  const { most } = context
+  const { limit } = context
   if (varying.length === 0) {
     const values = given.filter((value) => value !== undefined)
     const only = path.only === undefined ? [] : [path.only(values)]
-    return between({ ...context, filters: [...only, ...context.filters] }, path, values, "*", most)
+    return range({ ...context, filters: [...only, ...context.filters] }, path, values, "*", limit)
   }
   const keys = given.map((value, index) => value ?? `k${index}.v`)
   const best = given.map((value, index) => value ?? `best.v${index}`)
@@ -164,14 +168,14 @@ const walk = (context: Context, path: IndexPath): string => {
   return `
     SELECT walked.* FROM (
       SELECT ${varying.map((index) => `k${index}.v AS v${index}`).join(", ")}, newest.id
-      FROM ${values} CROSS JOIN LATERAL (${between(context, path, keys, "id", 1)}) newest
+      FROM ${values} CROSS JOIN LATERAL (${range(context, path, keys, "id", 1)}) newest
       ${path.only === undefined ? "" : `WHERE ${path.only(keys)}`}
-      ORDER BY newest.id DESC LIMIT ${most}
-    ) best CROSS JOIN LATERAL (${between(context, path, best, "*", most)}) walked`
+      ORDER BY newest.id DESC LIMIT ${limit}
+    ) best CROSS JOIN LATERAL (${range(context, path, best, "*", limit)}) walked`
 }
 
-/** Rows between two points of an index, the highest first. */
-const between = (
+/** The rows of a range, highest first. */
+const range = (
   context: Context,
   path: IndexPath,
   keys: ReadonlyArray<string>,
@@ -192,7 +196,7 @@ const between = (
     ORDER BY ${[...columns, "id"].map((column) => `${column} DESC`).join(", ")} LIMIT ${limit}`
 }
 
-/** The values of a column, below those of the columns before it: a table `k<index>` with a column `v`. */
+/** The values of a column, given those of the columns before it: a table `k<index>` with a column `v`. */
 const valuesOf = (context: Context, path: IndexPath, keys: ReadonlyArray<string>, index: number): string => {
   const column = path.columns[index]!
   if ("oneOf" in column) {
@@ -205,9 +209,9 @@ const valuesOf = (context: Context, path: IndexPath, keys: ReadonlyArray<string>
   const fixed = keys.slice(0, index)
   const end = above.length === 0 ? [] : [`${row(above)} <= ${row(fixed)}`]
   const next = (conditions: ReadonlyArray<string>) => {
-    const asked = [...predicate, ...conditions, ...end]
+    const all = [...predicate, ...conditions, ...end]
     return `SELECT ${column.sql} AS v FROM ${context.table} AS ${context.as}
-      ${asked.length === 0 ? "" : `WHERE ${asked.join(" AND ")}`} ORDER BY ${order} LIMIT 1`
+      ${all.length === 0 ? "" : `WHERE ${all.join(" AND ")}`} ORDER BY ${order} LIMIT 1`
   }
   return `(
     WITH RECURSIVE steps AS (

@@ -1,21 +1,21 @@
 /**
- * A statement: its text, and the parameters of each call in the order of the text's numbers.
+ * SQL statements with numbered parameters.
  *
  * Guarantees:
- * - parameters are numbered once, when the module loads; a call only encodes its values;
- * - a statement that leaves out a part of its parameters, or contains a number written by hand, is refused when it loads;
- * - many rows are one parameter for each column: an array in PostgreSQL's binary form.
+ * - Parameters are numbered once, when the module loads. A call only encodes its values.
+ * - A statement that misses a parameter, or contains a number written by hand, fails when its module loads.
+ * - Rows are passed as one array per column, in PostgreSQL's binary form.
  *
  * Measured at 256 connections: arrays are a third less work for PostgreSQL than `json_to_recordset` over the same rows,
- * which parses names and quotes for each row. Binary ids, instants and numbers spare it the parsing of those too.
+ * which parses names and quotes for each row. See docs/decisions/0002-arrays-not-json.md.
  */
 import * as PgTypes from "@effect/sql-pg/PgTypes"
 import * as Result from "effect/Result"
 import { columnName, type Columns, encoderOf, type InputOf } from "./Column.ts"
 
-/** Parameters of a statement, and the SQL that uses them. */
+/** A part of a statement: parameters and the SQL that uses them. */
 export interface Part<in Input, out Sql> {
-  /** How many parameters it has. */
+  /** The number of its parameters. */
   readonly width: number
   /** The SQL, given the placeholder of each parameter. */
   readonly sql: (placeholder: Placeholder) => Sql
@@ -24,13 +24,13 @@ export interface Part<in Input, out Sql> {
 }
 
 export interface Statement<Input> {
-  /** The text and the parameters of a call: the arguments of `sql.unsafe`. */
+  /** The arguments of `sql.unsafe` for a call. */
   (input: Input): [text: string, parameters: ReadonlyArray<unknown>]
   readonly text: string
 }
 
 /**
- * A statement of these parts. `text` is called once, with the SQL of each part. The parameters have the order of the
+ * Makes a statement of parts. `text` is called once, with the SQL of each part. The parameters are in the order of the
  * parts.
  */
 export const statement = <const Parts extends AnyParts>(
@@ -45,7 +45,7 @@ export const statement = <const Parts extends AnyParts>(
   )
 }
 
-/** A part made of others, for statements of several modules. `inputs` gives each of them its own. */
+/** Makes a part of other parts, for statements of several modules. `inputs` splits its input between them. */
 export const part = <const Parts extends AnyParts, Input, Sql>(
   parts: Parts,
   sql: (parts: SqlOf<Parts>) => Sql,
@@ -73,7 +73,7 @@ export const part = <const Parts extends AnyParts, Input, Sql>(
   }
 }
 
-/** Rows of these columns: a subquery. */
+/** A subquery with rows of these columns. */
 export const rows = <const C extends Columns>(columns: C): Part<ReadonlyArray<InputOf<C>>, string> => {
   const entries = Object.entries(columns).map(([field, column]) => ({
     column,
@@ -93,7 +93,7 @@ export const rows = <const C extends Columns>(columns: C): Part<ReadonlyArray<In
   }
 }
 
-/** One value of a type. */
+/** One value. */
 export const value = <Type extends keyof Values>(type: Type): Part<Values[Type], string> => ({
   width: 1,
   sql: (placeholder) => `${placeholder(0)}::${type}`,
@@ -118,7 +118,7 @@ type Placeholder = (index: number) => string
 
 type AnyParts = Readonly<Record<string, Part<never, unknown>>>
 
-/** The inputs of a statement's parts. */
+/** The inputs of parts. */
 export type InputsOf<Parts extends AnyParts> = {
   readonly [Name in keyof Parts]: Parts[Name] extends Part<infer Input, unknown> ? Input : never
 }
@@ -140,18 +140,18 @@ const readerOf = (field: string, column: Columns[string]) => {
   return (all: ReadonlyArray<object>) => Result.getOrThrow(PgTypes.array(all.map(read), column.wire.oid))
 }
 
-/** The parts' names, one for each parameter. */
+/** The part of each parameter. */
 const partNames = (parts: AnyParts): ReadonlyArray<string> =>
   Object.entries(parts).flatMap(([name, { width }]) => Array.from({ length: width }, () => name))
 
-// A character that no SQL contains stands for `$` until the text is complete, so that a number written by hand is found.
+// Stands for `$` until the text is complete, so that a number written by hand is found. No SQL contains it.
 const MARK = "\u0001"
 
 const mark: Placeholder = (index) => `${MARK}${index + 1}`
 
 const number = (marked: string, names: ReadonlyArray<string>): string => {
   const byHand = /\$\d+/.exec(marked)
-  if (byHand !== null) throw new Error(`the statement numbers its parameters; ${byHand[0]} is written by hand`)
+  if (byHand !== null) throw new Error(`parameters are numbered by the statement; ${byHand[0]} is written by hand`)
   for (const [index, name] of names.entries()) {
     if (!new RegExp(`${MARK}${index + 1}(?!\\d)`).test(marked)) {
       throw new Error(`the statement leaves out ${name}: parameter ${index + 1} is not in its text`)

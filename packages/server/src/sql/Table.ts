@@ -1,23 +1,22 @@
 /**
- * A table's columns, listed once: the select list, the type and the codec of its rows, and the rows that statements take
- * are made of this list.
+ * A table: one list of columns gives the select list, the row type, its codec, and the input rows of statements.
  */
 import { columnName, type Columns, decoderOf, type InputOf, type Row, type RowOf } from "./Column.ts"
 import { type Part, rows } from "./Statement.ts"
 
 export interface Table<C extends Columns> {
-  /** The select list; with the table's alias where one is given. */
+  /** The select list, prefixed with `alias` where given. */
   readonly columns: (alias?: string) => string
-  /** A row that a statement selected. */
+  /** Decodes a selected row. */
   readonly decode: (row: Row) => RowOf<C>
-  /** Rows of some of its columns, with further columns beside them: a part of a statement. */
-  readonly rows: <const Fields extends ReadonlyArray<keyof C & string>, const Beside extends Columns = {}>(
+  /** A subquery with rows of some of its columns and of `extra` columns: a part of a statement. */
+  readonly rows: <const Fields extends ReadonlyArray<keyof C & string>, const Extra extends Columns = {}>(
     fields: Fields,
-    beside?: Beside
-  ) => Part<ReadonlyArray<InputOf<Pick<C, Fields[number]> & Beside>>, string>
-  /** All of its fields, in order. */
+    extra?: Extra
+  ) => Part<ReadonlyArray<InputOf<Pick<C, Fields[number]> & Extra>>, string>
+  /** All fields, in order. */
   readonly fields: ReadonlyArray<keyof C & string>
-  /** The names of some of its columns, as a list. */
+  /** The column names of some fields, separated by commas. */
   readonly names: (fields: ReadonlyArray<keyof C & string>) => string
 }
 
@@ -33,13 +32,13 @@ export const table = <const C extends Columns>(columns: C): Table<C> => {
   return {
     columns: (alias) => selected.map((name) => (alias === undefined ? name : `${alias}.${name}`)).join(", "),
     decode: decoderOf(columns),
-    rows: <const Fields extends ReadonlyArray<keyof C & string>, const Beside extends Columns = {}>(
+    rows: <const Fields extends ReadonlyArray<keyof C & string>, const Extra extends Columns = {}>(
       fields: Fields,
-      beside?: Beside
+      extra?: Extra
     ) =>
       rows({
         ...(Object.fromEntries(fields.map((field) => [field, columns[field]!])) as Pick<C, Fields[number]>),
-        ...(beside as Beside)
+        ...(extra as Extra)
       }),
     fields: Object.keys(columns),
     names: (fields) => fields.map(nameOf).join(", ")

@@ -7,7 +7,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { SqlError, UnknownError } from "effect/sql/SqlError"
 import { DatabaseState } from "../../src/sql/DatabaseState.ts"
-import { isTransient } from "../../src/sql/Unavailable.ts"
+import { isTransient } from "../../src/sql/SqlState.ts"
 import { createDatabase } from "../support/Postgres.ts"
 
 const stateOver = (config: Parameters<typeof PgClient.layer>[0]) =>

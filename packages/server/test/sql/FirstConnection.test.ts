@@ -30,7 +30,7 @@ describe("The first connection", () => {
         Effect.sync(() => lines.length),
         (count) => count > 0
       )
-      assert.match(lines[0]!, /^PostgreSQL of DATABASE_URL is away, and waited for: .*ECONNREFUSED/)
+      assert.match(lines[0]!, /^Waiting for the PostgreSQL of DATABASE_URL: .*ECONNREFUSED/)
       yield* listening(passedOn(url), port)
       assert.deepStrictEqual<unknown>(yield* Fiber.join(starting), sessionSettings)
     }).pipe(Effect.scoped)
