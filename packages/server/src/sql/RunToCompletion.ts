@@ -24,14 +24,14 @@ import { withWriteSlot } from "./WriteSlots.ts"
 
 /**
  * `orUnavailable` for a write (a statement or a transaction). Nested writes share the timeout and the slot of the outermost
- * one.
+ * one. A write that an account's caller asks for takes one of the account's slots.
  */
 export const runToCompletion =
-  (sql: SqlClient) =>
+  (sql: SqlClient, accountId?: string) =>
   <A, E, R>(write: Effect.Effect<A, E | SqlError, R>): Effect.Effect<A, Exclude<E, SqlError> | Unavailable, R> =>
     Effect.flatMap(IsNested, (isNested) => {
       if (isNested) return transientAsUnavailable(write)
-      const slotted = withWriteSlot(sql, Effect.provideService(write, IsNested, true))
+      const slotted = withWriteSlot(sql, Effect.provideService(write, IsNested, true), accountId)
       return transientAsUnavailable(
         within(slotted.effect, DATABASE_TIMEOUT_MS, (fiber) => abandon(sql, fiber, slotted.hasStarted()))
       )

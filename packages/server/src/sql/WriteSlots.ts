@@ -1,40 +1,81 @@
 /**
- * Limits how many writes of a pool run at once, so that reads keep a quarter of its connections.
+ * Limits how many writes of a pool run at once.
  *
- * A write keeps its slot until it ends, also while its commit waits for a standby.
+ * Guarantees:
+ * - Reads keep a quarter of the connections.
+ * - Writes of one account use at most a quarter of the slots, so that one whose rows are locked delays only its own.
+ * - A write keeps its slot until it ends, also while its commit waits for a standby.
  */
 import * as Effect from "effect/Effect"
 import { hasProperty } from "effect/Predicate"
 import * as Semaphore from "effect/Semaphore"
 import type { SqlClient } from "effect/sql/SqlClient"
 
-/** A write that waits for a slot first. `hasStarted` is true once it has one. */
+/**
+ * A write that waits for a slot first; a write of an account waits for one of the account's slots before. `hasStarted` is
+ * true once it has one.
+ */
 export const withWriteSlot = <A, E, R>(
   sql: SqlClient,
-  write: Effect.Effect<A, E, R>
+  write: Effect.Effect<A, E, R>,
+  accountId?: string
 ): { readonly effect: Effect.Effect<A, E, R>; readonly hasStarted: () => boolean } => {
   let hasStarted = false
+  const slots = slotsOf(sql)
+  const slotted = slots.all.withPermits(1)(
+    Effect.suspend(() => {
+      hasStarted = true
+      return write
+    })
+  )
   return {
-    effect: semaphoreOf(sql).withPermits(1)(
-      Effect.suspend(() => {
-        hasStarted = true
-        return write
-      })
-    ),
+    effect: accountId === undefined ? slotted : withAccountSlot(slots, accountId, slotted),
     hasStarted: () => hasStarted
   }
 }
 
-const semaphores = new WeakMap<SqlClient, Semaphore.Semaphore>()
-
-const semaphoreOf = (sql: SqlClient): Semaphore.Semaphore => {
-  let semaphore = semaphores.get(sql)
-  if (semaphore === undefined) {
-    semaphore = Semaphore.makeUnsafe(writeSlotsOf(connectionsOf(sql)))
-    semaphores.set(sql, semaphore)
-  }
-  return semaphore
+interface Slots {
+  readonly all: Semaphore.Semaphore
+  readonly perAccount: number
+  /** Accounts with a write that runs or waits. */
+  readonly accounts: Map<string, { readonly semaphore: Semaphore.Semaphore; writes: number }>
 }
+
+const withAccountSlot = <A, E, R>(
+  { accounts, perAccount }: Slots,
+  accountId: string,
+  write: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  Effect.suspend(() => {
+    const account = accounts.get(accountId) ?? { semaphore: Semaphore.makeUnsafe(perAccount), writes: 0 }
+    accounts.set(accountId, account)
+    account.writes++
+    return Effect.ensuring(
+      account.semaphore.withPermits(1)(write),
+      Effect.sync(() => {
+        account.writes--
+        if (account.writes === 0) accounts.delete(accountId)
+      })
+    )
+  })
+
+const slotsByClient = new WeakMap<SqlClient, Slots>()
+
+const slotsOf = (sql: SqlClient): Slots => {
+  let slots = slotsByClient.get(sql)
+  if (slots === undefined) {
+    const count = writeSlotsOf(connectionsOf(sql))
+    slots = {
+      all: Semaphore.makeUnsafe(count),
+      perAccount: Math.max(1, Math.floor(count / ACCOUNT_SHARE)),
+      accounts: new Map()
+    }
+    slotsByClient.set(sql, slots)
+  }
+  return slots
+}
+
+const ACCOUNT_SHARE = 4
 
 /** The write slots of a pool with so many connections. */
 export const writeSlotsOf = (connections: number): number => connections - Math.max(1, Math.floor(connections / 4))

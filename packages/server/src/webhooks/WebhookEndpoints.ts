@@ -66,7 +66,7 @@ export class WebhookEndpoints extends Context.Service<
     ) => Effect.Effect<EndpointRow, NotFoundError | RequestRefused | Unavailable>
     /** Disables an endpoint for an operator, which its application cannot undo, or takes that back. */
     readonly setEnabled: (id: string, isEnabled: boolean) => Effect.Effect<HealthRow, NotFoundError | Unavailable>
-    readonly remove: (applicationId: string, id: string) => Effect.Effect<void, NotFoundError | Unavailable>
+    readonly remove: (caller: Caller, id: string) => Effect.Effect<void, NotFoundError | Unavailable>
   }
 >()("@pix-payments/server/WebhookEndpoints") {
   static readonly layer = Layer.effect(
@@ -133,7 +133,10 @@ export class WebhookEndpoints extends Context.Service<
           const lock = sql.unsafe("SELECT id FROM applications WHERE id = $1::uuid FOR NO KEY UPDATE", [
             caller.applicationId
           ])
-          const [row] = yield* runToCompletion(sql)(sql.withTransaction(Effect.andThen(lock, insert)))
+          const [row] = yield* runToCompletion(
+            sql,
+            caller.account.id
+          )(sql.withTransaction(Effect.andThen(lock, insert)))
           return row ?? (yield* new RequestRefused({ code: "VALIDATION_ERROR", details: undefined }))
         }),
 
@@ -153,7 +156,7 @@ export class WebhookEndpoints extends Context.Service<
             typeof secret === "string" ? secrets.seal(secret, { kind: "webhook", id }) : null,
             changes.active ?? null
           ])
-          const rows = yield* runToCompletion(sql)(update)
+          const rows = yield* runToCompletion(sql, caller.account.id)(update)
           if (changes.active === true) held.wake()
           return rows[0] ?? (yield* new NotFoundError())
         }),
@@ -170,15 +173,20 @@ export class WebhookEndpoints extends Context.Service<
           return found ?? (yield* new NotFoundError())
         }, runToCompletion(sql)),
 
-        remove: Effect.fn("WebhookEndpoints.remove")(function* (applicationId, id) {
-          yield* find(applicationId, id)
-          const removed = yield* sql.unsafe(
-            `UPDATE webhook_endpoints SET deleted_at = now() WHERE ${own} RETURNING id`,
-            [id, applicationId]
+        remove: Effect.fn("WebhookEndpoints.remove")(function* (caller, id) {
+          yield* find(caller.applicationId, id)
+          const removed = yield* runToCompletion(
+            sql,
+            caller.account.id
+          )(
+            sql.unsafe(`UPDATE webhook_endpoints SET deleted_at = now() WHERE ${own} RETURNING id`, [
+              id,
+              caller.applicationId
+            ])
           )
           held.wake()
           if (removed.length === 0) return yield* new NotFoundError()
-        }, runToCompletion(sql))
+        })
       })
     })
   )

@@ -35,7 +35,7 @@ export const webhookEndpointHandlers = Effect.gen(function* () {
 
     delete: ({ caller, params }) =>
       endpoints
-        .remove(caller.applicationId, params.id)
+        .remove(caller, params.id)
         .pipe(Effect.as({ status: 204 }), Effect.catchTags({ NotFoundError: webhookNotFound })),
 
     events: () => Effect.succeed({ status: 200, body: { object: "list", data: eventCatalog, has_more: false } })
