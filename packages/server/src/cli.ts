@@ -1,7 +1,8 @@
 /**
  * The command line for operators: a client of the operator API, derived from its declaration.
  *
- * `ledger verify` prints each ledger account whose kept balance differs from its transfers, and exits with 1 if one does.
+ * `ledger verify` prints each ledger account whose kept balance differs from its transfers, and exits with 1 if one does. Where the
+ * service cannot be asked, it says why and exits with 2.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
@@ -12,8 +13,22 @@ import * as Effect from "effect/Effect"
 import * as HttpApiClient from "effect/http-api/HttpApiClient"
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as HttpClientError from "effect/http/HttpClientError"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import { hasProperty } from "effect/Predicate"
 import { demoOperatorToken } from "./startup/DemoAccount.ts"
+
+const baseUrl = process.env["OPERATOR_URL"] ?? "http://127.0.0.1:3001"
+
+/** What went wrong, and what to do. */
+const reasonOf = (error: unknown): string => {
+  if (HttpClientError.isHttpClientError(error) && error.reason._tag === "TransportError") {
+    return `No service answers at ${baseUrl}. Start it, or set OPERATOR_URL to its operator listener.`
+  }
+  return hasProperty(error, "code") && error.code === "UNAUTHORIZED"
+    ? `The service at ${baseUrl} does not accept the operator token. Set OPERATOR_TOKEN.`
+    : String(error)
+}
 
 const operator = Effect.flatMap(
   Effect.suspend(() => {
@@ -21,7 +36,7 @@ const operator = Effect.flatMap(
     return token === undefined ? demoOperatorToken(dataDir) : Effect.succeed(token)
   }),
   (token) =>
-    HttpApiClient.make(OperatorApi, { baseUrl: process.env["OPERATOR_URL"] ?? "http://127.0.0.1:3001" }).pipe(
+    HttpApiClient.make(OperatorApi, { baseUrl }).pipe(
       Effect.provide([
         HttpApiMiddleware.layerClient(OperatorAuthentication, ({ next, request }) =>
           next(HttpClientRequest.setHeader(request, "x-operator-token", token))
@@ -58,8 +73,8 @@ Command.run(cli, { version: "0.1.0" }).pipe(
   Effect.provide(NodeServices.layer),
   Effect.catch((error) =>
     Effect.sync(() => {
-      process.stderr.write(`${String(error)}\n`)
-      process.exitCode = 1
+      process.stderr.write(`${reasonOf(error)}\n`)
+      process.exitCode = 2
     })
   ),
   NodeRuntime.runMain

@@ -48,8 +48,11 @@ export const failedStart = (
 ): Effect.Effect<Ended> => ending(spawned(env, args))
 
 /** Runs another program of the service to its end: how it ends, and what it says. */
-export const ran = (program: string, env: Readonly<Record<string, string>>): Effect.Effect<Ended> =>
-  ending(spawned(env, [], program))
+export const ran = (
+  program: string,
+  env: Readonly<Record<string, string>>,
+  ...args: ReadonlyArray<string>
+): Effect.Effect<Ended> => ending(spawned(env, args, program))
 
 interface Ended {
   readonly code: number | NodeJS.Signals
