@@ -1,9 +1,11 @@
 /**
- * Every request of `/v1`, with key, route, status, duration and request id.
+ * The log of requests to `/v1`: key, route, status, duration and request id (ERR-12).
  *
- * Guarantees: written in batches beside the requests, so that no answer waits for it; what is buffered is
- * flushed on shutdown; bounded: when the database is away for long, the oldest lines are dropped and counted.
- * `last_used_at` of the keys is kept from it.
+ * Guarantees:
+ * - lines are inserted in batches, and no answer waits for them;
+ * - the buffer is flushed on shutdown, and bounded: while the database is unreachable, the oldest lines are dropped and
+ *   counted;
+ * - the same statement sets `last_used_at` of the keys.
  *
  * Rules: ERR-12, OPR-31.
  */
@@ -49,7 +51,7 @@ export class RequestLog extends Context.Service<
       yield* Effect.addFinalizer(() =>
         flush.pipe(Effect.repeat({ until: (count) => count === 0 }), Effect.timeout("5 seconds"), Effect.ignore)
       )
-      // A full batch is written at once; else what has come in a quarter of a second.
+      // Full batches are inserted at once, the others every 250 ms.
       yield* Effect.forkScoped(
         BackgroundLoop.run(
           "request log",
@@ -61,7 +63,7 @@ export class RequestLog extends Context.Service<
       return RequestLog.of({
         write: (info, method, status, durationMs) => {
           metrics.request(info.route, status, durationMs)
-          if (buffer.length >= MOST_BUFFERED) {
+          if (buffer.length >= MAX_BUFFERED) {
             buffer.splice(0, BATCH)
             metrics.requestLinesDropped(BATCH)
           }
@@ -83,7 +85,7 @@ export class RequestLog extends Context.Service<
 }
 
 const BATCH = 2000
-const MOST_BUFFERED = 100_000
+const MAX_BUFFERED = 100_000
 
 const lineColumns = {
   id: uuid(),

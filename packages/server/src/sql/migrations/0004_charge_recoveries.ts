@@ -1,14 +1,13 @@
 /**
- * What every charge passes through made cheaper for PostgreSQL.
+ * Makes the acquirer's answer to a new charge cheaper for PostgreSQL.
  *
- * A charge is stored as `pending` with `acquirer_answered` false, and is `processing` for as long: so the acquirer's
- * answer, which comes for every charge, changes no indexed column, and the update stays within the row's page and out
- * of all indexes (measured: an eighth of the database's work for a charge). The pages have room for it.
+ * A new charge is stored as `pending` with `acquirer_answered` false, which means `processing`. So the acquirer's answer
+ * changes no indexed column, and the update stays within the row's page and out of all indexes, because pages have room
+ * for it. Measured: an eighth of PostgreSQL's work for a charge.
  *
- * Which charges are to be recovered stands in notes, one for many charges: see `ChargeStore`.
- *
- * A charge of a release before this one keeps `processing` as its status until it is settled, has no note, and is found
- * through `charges_to_recover`.
+ * Rows of `charge_recoveries`, one for several charges, say which charges are recovered: see `RecoveryStore`. A charge of
+ * an earlier release keeps `processing` as its status until it is answered, has no such row, and is found through
+ * `charges_to_recover`.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
