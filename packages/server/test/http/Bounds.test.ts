@@ -444,6 +444,8 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE, answerTimeou
       for (const path of ["/docs", "/openapi.json", source]) {
         const plain = yield* call("GET", path)
         const etag = String(plain.headers.etag)
+        // Weak, because each encoding has other bytes.
+        assert.match(etag, /^W\/"[\w-]{22}"$/)
         for (const [accepted, encoding] of [
           ["br, gzip", "br"],
           ["gzip, br;q=0", "gzip"],
@@ -452,7 +454,7 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE, answerTimeou
           const { headers } = yield* call("HEAD", path, { headers: { "accept-encoding": accepted } })
           assert.strictEqual(headers["content-encoding"], encoding)
         }
-        const unchanged = yield* call("GET", path, { headers: { "if-none-match": `W/${etag}, "x"` } })
+        const unchanged = yield* call("GET", path, { headers: { "if-none-match": `${etag.slice(2)}, "x"` } })
         assert.deepStrictEqual([unchanged.status, unchanged.text, unchanged.headers.etag], [304, "", etag])
         for (const [name, unpack] of [
           ["br", brotliDecompressSync],
