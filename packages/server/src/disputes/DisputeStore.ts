@@ -103,7 +103,7 @@ export class DisputeStore extends Context.Service<
             orUnavailable
           ),
         list: (filters, page) =>
-          readPage<Row>({ table: "disputes", columns, ...waysTo(filters) }, page).pipe(
+          readPage<Row>({ table: "disputes", columns, ...indexPaths(filters) }, page).pipe(
             Effect.map((found) => found.map(disputeTable.decode)),
             Effect.provideService(SqlClient, sql),
             orUnavailable
@@ -116,7 +116,7 @@ export class DisputeStore extends Context.Service<
 const columns = disputeTable.columns()
 
 /** A charge has few disputes, so that a further filter on them needs no index. */
-const waysTo = (filters: Parameters<DisputeStore["Service"]["list"]>[0]): Partial<List> => {
+const indexPaths = (filters: Parameters<DisputeStore["Service"]["list"]>[0]): Partial<List> => {
   const { chargeId, status } = filters
   if (chargeId !== undefined) {
     return {

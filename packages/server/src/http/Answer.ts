@@ -1,12 +1,12 @@
 /**
- * An answer in its wire form, and the contract's error body.
+ * HTTP answers before they are serialised, and the contract's error body.
  */
 import { type ErrorCode, errorCodes } from "@pix-payments/domain/ErrorCode"
 import { MAX_DETAILS } from "@pix-payments/domain/Request"
 
 export interface Answer<Body = unknown> {
   readonly status: number
-  /** Sent as JSON; no body where it is `undefined`. */
+  /** Sent as JSON; `undefined` for no body. */
   readonly body?: Body
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -25,14 +25,14 @@ export const errorAnswer = (error: WireError, headers?: Readonly<Record<string, 
   body: {
     code: error.code,
     message: error.message,
-    // A hostile body must not make a long answer.
+    // Bounded, because a hostile body could have any number of violations.
     details: error.details === undefined ? undefined : error.details.slice(0, MAX_DETAILS),
     charge_id: error.charge_id
   },
   ...(headers === undefined ? undefined : { headers })
 })
 
-/** The error answer with a code's own message. */
+/** The error answer with the default message of a code. */
 export const codeAnswer = (
   code: ErrorCode,
   options: { readonly details?: ReadonlyArray<string>; readonly headers?: Readonly<Record<string, string>> } = {}

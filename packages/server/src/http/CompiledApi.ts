@@ -6,7 +6,7 @@
  *   its body fits the declared answer. The compiler checks all three.
  * - After the guard admitted the caller, headers are checked before the query, and the query before the body.
  *
- * Why not `HttpApiBuilder`: see docs/decisions.
+ * Why not `HttpApiBuilder`: docs/decisions/0004-compiled-routes.md.
  */
 import { IdempotencyKeyRequired, ValidationError } from "@pix-payments/api/WireErrors"
 import { isIdempotencyKey } from "@pix-payments/domain/IdempotencyKey"
@@ -38,7 +38,7 @@ export interface Call<Caller, Params, Query, Key> {
 
 type EndpointsOf<Group> = Group extends { readonly endpoints: infer Endpoints } ? Endpoints : never
 
-/** Wire resources are their own wire form, so that a decoded success is what is sent. */
+/** Wire resources have no other encoding: the decoded success is sent as it is. */
 type BodyOf<Endpoint> = HttpApiEndpoint.Success<Endpoint>["Type"]
 
 type KeyOf<Endpoint> = HttpApiEndpoint.Headers<Endpoint>["Type"] extends { readonly "idempotency-key": string }
@@ -73,7 +73,7 @@ export type Handlers<Groups, Caller, R = never> = {
   readonly [Name in keyof Groups]: GroupHandlers<Groups[Name], Caller, R>
 }
 
-/** A request as the listener read it. */
+/** A request after its body was read. */
 export interface ReadRequest<Credentials> {
   readonly credentials: Credentials
   readonly idempotencyKey: string | undefined
@@ -85,7 +85,7 @@ export interface ReadRequest<Credentials> {
   readonly info: RequestInfo
 }
 
-/** Called with the account of the caller, once it is known. False: its share of the listener is used up. */
+/** Called with the caller's account once it is known. False where the account's share of the listener is used up. */
 export type Admit = (accountId: string | undefined) => boolean
 
 export interface Route<Credentials> {
@@ -102,7 +102,7 @@ export interface Operation<Credentials, Caller, R> {
   readonly endpoint: HttpApiEndpoint.Top
   readonly takesBody: boolean
   readonly isRevalidating: boolean
-  /** What is wrong with the headers. */
+  /** The error of the headers, if any. */
   readonly headerRefusal: (request: ReadRequest<Credentials>) => WireError | undefined
   readonly run: (
     request: ReadRequest<Credentials>,
@@ -113,7 +113,7 @@ export interface Operation<Credentials, Caller, R> {
 
 /** Who may call: authentication and everything else that is checked before an operation runs. */
 export interface Guard<Credentials, Caller, R> {
-  /** Reads the credentials of a request. Asks nobody. */
+  /** Reads the credentials of a request, without I/O. */
   readonly credentialsOf: (request: IncomingMessage) => Credentials
   /** The account that a request most probably comes from, for its share of the listener. */
   readonly accountOf: (credentials: Credentials) => string | undefined
@@ -127,7 +127,7 @@ export const compile = <Id extends string, Groups extends HttpApiGroup.Constrain
   guard: Guard<Credentials, Caller, R>
 ): ReadonlyArray<Route<Credentials>> => {
   const routes: Array<Route<Credentials>> = []
-  // Each handler is checked against its own endpoint by `Handlers`; here they are called alike.
+  // `Handlers` has checked each handler against its endpoint.
   const all = handlers as unknown as Readonly<Record<string, Readonly<Record<string, AnyHandler<Caller, R>>>>>
   HttpApi.reflect(api, {
     onGroup: () => {},
@@ -172,10 +172,10 @@ const operationOf = <Credentials, Caller, R>(
       return handle({
         caller,
         isCached,
-        // What the path and the schemas of the declaration give, from which the handler's own types come.
+        // The handler's types come from the path and the schemas that produced these values.
         params: params as never,
         query: query.value as never,
-        // Checked by `headerRefusal`; an empty one is absent.
+        // Checked by `headerRefusal`. An empty key counts as absent.
         idempotencyKey: (idempotencyKey === "" ? undefined : idempotencyKey) as never,
         body: takesBody ? parse(body) : undefined
       })
@@ -183,7 +183,7 @@ const operationOf = <Credentials, Caller, R>(
   }
 }
 
-/** The check of `Idempotency-Key`, which is the only header that an operation declares. */
+/** Checks `Idempotency-Key`, the only header that operations declare. */
 const keyCheck = (headers: Schema.Top) => {
   const isOptional = Schema.is(headers)({})
   return (key: string | undefined): WireError | undefined => {
@@ -195,7 +195,7 @@ const keyCheck = (headers: Schema.Top) => {
 const queryDecoder = (schema: Schema.Top) => {
   const decode = Schema.decodeUnknownExit(
     Schema.toCodecArrayFromSingle(schema) as Schema.Codec<unknown, unknown>,
-    // As of a body, all bad fields at once.
+    // All bad fields at once, as for a body.
     { errors: "all" }
   )
   return (search: string): Exit.Exit<unknown, ValidationError> => {
@@ -208,7 +208,7 @@ const queryDecoder = (schema: Schema.Top) => {
   }
 }
 
-/** The fields of a query; a repeated one is a list of its values. */
+/** The fields of a query. A repeated field is the list of its values. */
 const fieldsOf = (search: string): Record<string, string | Array<string>> => {
   const fields: Record<string, string | Array<string>> = Object.create(null)
   if (search === "") return fields

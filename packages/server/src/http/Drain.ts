@@ -1,12 +1,12 @@
 /**
- * The life of this process as a load balancer sees it: starting, ready, stopping.
+ * The phase of this process as a load balancer sees it: starting, ready, stopping.
  *
  * Guarantees:
  * - Readiness depends on this process alone. An outage of the database does not take every server out of the balancer.
- * - After SIGTERM the listeners go on answering for `SHUTDOWN_DELAY_MS`. Readiness fails at once, and every answer
- *   carries `Connection: close`. The ports close after that.
+ * - After SIGTERM readiness fails at once, and every answer has `Connection: close`. The listeners answer for
+ *   `SHUTDOWN_DELAY_MS` before their ports close.
  *
- * Source: operator-api.md (`/health/ready`).
+ * Rules: OPR-8.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -19,7 +19,7 @@ export class Drain extends Context.Service<Drain, { phase: Phase }>()("@pix-paym
   static readonly layer = Layer.sync(Drain, (): { phase: Phase } => ({ phase: "starting" }))
 }
 
-/** Ready once built, and drains before anything below it is closed: put it on top of the listeners. */
+/** Sets `ready` when built, and drains before the layers below it close. It must be above the listeners. */
 export const whileServing = Layer.effectDiscard(
   Effect.gen(function* () {
     const drain = yield* Drain

@@ -1,15 +1,15 @@
 /**
- * One HTTP listener on node:http: routing, bounds, request ids and error bodies. Both listeners are made of it.
+ * An HTTP listener on node:http: routing, bounds, request ids and error bodies. Both listeners are made with it.
  *
  * Guarantees:
  * - Every answer carries `X-Request-Id` (the caller's, where it is well-formed), and every 503 `Retry-After`.
  * - An unknown route is `NOT_FOUND`. A known one with another verb is `METHOD_NOT_ALLOWED` with `Allow`.
  * - A defect is logged with the request id and answered `INTERNAL_ERROR`. No stack and no SQL reaches a caller.
  * - Beyond `MAX_REQUESTS_IN_FLIGHT`, or the account's share of it (`InFlight`), a request is answered 503 at once, before
- *   the database is asked. A request counts from when its body is complete until its answer has left.
+ *   any query. A request counts from the end of its body until its answer has left.
  * - A request runs to its end whether or not its caller waits for the answer.
  *
- * Measured: one fiber for a request, and nothing between it and node but the compiled routes (bench/RESULTS.md).
+ * Measured: one fiber per request, and only the compiled routes between node and the handler (bench/RESULTS.md).
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -29,13 +29,13 @@ import type { Guard, Route } from "./CompiledApi.ts"
 import * as InFlight from "./InFlight.ts"
 import { hostOf, makeServer } from "./Listener.ts"
 import { refuse } from "./LowLevelRefusals.ts"
-import { makeRoom, negotiated, type Page } from "./Pages.ts"
+import { makePageLimiter, negotiated, type Page } from "./Pages.ts"
 import { makeBodies } from "./RequestBody.ts"
 import { findRoute, makeTable } from "./Router.ts"
 import { apiHeaders } from "./SecurityHeaders.ts"
 import type { BoundedResponse } from "./SocketBounds.ts"
 
-/** A path that is no operation of an API, answered by this process alone, without a place: health and metrics. */
+/** A path outside the API that takes no slot: health and metrics. */
 export interface Probe {
   readonly method: "GET"
   readonly template: string
@@ -84,8 +84,8 @@ export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
   const table = makeTable<Route<Credentials> | Page | Probe>([...options.routes, ...options.pages, ...options.probes])
   const inFlight = InFlight.make(settings.maxRequestsInFlight)
   const bodies = makeBodies()
-  const pageRoom = makeRoom(Math.max(1, Math.floor(settings.maxRequestsInFlight / PAGES_SHARE)))
-  metrics.requestsInFlight(options.name, () => inFlight.count() + pageRoom.inFlight())
+  const pageLimiter = makePageLimiter(Math.max(1, Math.floor(settings.maxRequestsInFlight / PAGES_SHARE)))
+  metrics.requestsInFlight(options.name, () => inFlight.count() + pageLimiter.inFlight())
 
   const serve = (request: IncomingMessage, response: BoundedResponse) => {
     const startedAt = performance.now()
@@ -97,8 +97,8 @@ export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
     }
     const method = request.method ?? "GET"
     const answered = (status: number) => {
-      const seen = response.destroyed && !response.writableEnded ? CLIENT_CLOSED : status
-      options.onAnswered(info, method, seen, performance.now() - startedAt)
+      const loggedStatus = response.destroyed && !response.writableEnded ? CLIENT_CLOSED : status
+      options.onAnswered(info, method, loggedStatus, performance.now() - startedAt)
     }
     const finish = (answer: Answer) => {
       answered(answer.status)
@@ -141,12 +141,12 @@ export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
       return void route.page(search).then(
         (page) => {
           const { body, headers, status } = negotiated(page, request.headers)
-          if (!pageRoom.take(method === "HEAD" ? 0 : (body?.length ?? 0), startedAt)) return shed("pages")
+          if (!pageLimiter.take(method === "HEAD" ? 0 : (body?.length ?? 0), startedAt)) return shed("pages")
           answered(status)
           if (!response.destroyed) {
             response.writeHead(status, [...headers, "x-request-id", info.requestId]).end(body)
           }
-          response.whenLeft(pageRoom.release)
+          response.whenLeft(pageLimiter.release)
         },
         (error: unknown) => finishWith(Exit.die(error))
       )
@@ -160,13 +160,13 @@ export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
       })
     }
 
-    // Node skips what is left of the body.
+    // Node discards the rest of the body.
     if (inFlight.isFull()) return shed("all")
 
     const run = (body: string | undefined) => {
       const credentials = guard.credentialsOf(request)
-      const place = inFlight.take(guard.accountOf(credentials))
-      if (place === undefined) return shed(inFlight.isFull() ? "all" : "account")
+      const slot = inFlight.take(guard.accountOf(credentials))
+      if (slot === undefined) return shed(inFlight.isFull() ? "all" : "account")
       const read = {
         credentials,
         idempotencyKey: headerOf(request, "idempotency-key"),
@@ -176,20 +176,20 @@ export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
         info
       }
       const answering = route.answer(read, (accountId) => {
-        if (accountId === undefined || inFlight.belongsTo(place, accountId)) return true
+        if (accountId === undefined || inFlight.moveTo(slot, accountId)) return true
         metrics.requestShed(options.name, "account")
         return false
       })
       runFork(isTraced ? traced(answering, method, info) : answering).addObserver((exit) => {
         finishWith(exit)
-        response.whenLeft(() => inFlight.release(place))
+        response.whenLeft(() => inFlight.release(slot))
       })
     }
     if (!route.takesBody) return run("")
     bodies.read(request, {
-      done: run,
-      gone: () => answered(CLIENT_CLOSED),
-      givenUp: () => {
+      onDone: run,
+      onAborted: () => answered(CLIENT_CLOSED),
+      onEvicted: () => {
         response.shouldKeepAlive = false
         shed("bodies")
       }
@@ -217,7 +217,7 @@ export const headerOf = (request: IncomingMessage, name: string): string | undef
   return Array.isArray(value) ? value.join(", ") : value
 }
 
-/** The span of a request. It names no value of its path or query, which may be a payer's. */
+/** The span of a request. Its name has the route and not the path, which may contain personal data. */
 const traced = <A, E>(answering: Effect.Effect<A, E>, method: string, { requestId, route }: RequestInfo) =>
   Effect.withSpan(answering, `${method} ${route}`, {
     kind: "server",
@@ -231,7 +231,7 @@ const wireErrorOf = (cause: Cause.Cause<WireError | Unavailable>): Answer | unde
   return error.value instanceof Unavailable ? codeAnswer("SERVICE_UNAVAILABLE") : errorAnswer(error.value)
 }
 
-// Made once: shedding must cost less than what it makes room for.
+// Made once: shedding must cost less than serving.
 const shedBody = JSON.stringify(codeAnswer("SERVICE_UNAVAILABLE").body)
 const shedHeaders: ReadonlyArray<string> = [
   ...apiHeaders,
@@ -247,7 +247,7 @@ const send = (response: ServerResponse, answer: Answer, requestId: string): void
   const headers = [...apiHeaders, "x-request-id", requestId]
   for (const name in answer.headers) headers.push(name, answer.headers[name] ?? "")
   if (answer.status === 503) headers.push("retry-after", "1")
-  // What is left of a body that is too large is not waited for.
+  // The rest of a body that is too large is not read.
   if (answer.status === 413) response.shouldKeepAlive = false
   if (answer.body === undefined) {
     if (!response.destroyed) response.writeHead(answer.status, headers).end()
@@ -261,7 +261,7 @@ const sendText = (response: ServerResponse, status: number, headers: Array<strin
   if (response.destroyed) return
   const length = Buffer.byteLength(text)
   headers.push("content-length", String(length))
-  // Latin-1 copies ASCII, as most answers are, as it is (measured: a tenth of what sending a page of a list takes).
+  // Measured: for ASCII, as most answers are, Latin-1 saves a tenth of the time to send a page of a list.
   response.writeHead(status, headers).end(text, length === text.length ? "latin1" : "utf8")
 }
 
@@ -283,12 +283,12 @@ const bind = (
       const why = hasProperty(cause, "code") ? ` (${String(cause.code)})` : ""
       const settings = name === "public" ? "PORT or HOST" : "OPERATOR_PORT or OPERATOR_HOST"
       return new CannotListen({
-        message: `${hostOf(host)}:${port} cannot be listened on${why}. Set ${settings} to another address.`
+        message: `Cannot listen on ${hostOf(host)}:${port}${why}. Set ${settings} to another address.`
       })
     }
   })
 
-/** The address is in use, or is not this machine's. */
+/** The address is in use, or is not an address of this machine. */
 export class CannotListen extends Schema.TaggedError<CannotListen>()("CannotListen", { message: Schema.String }) {}
 
 const close = (server: Server) =>
@@ -296,8 +296,8 @@ const close = (server: Server) =>
     server.close(() => resume(Effect.void))
   })
 
-/** Pages may take this part of the places for requests, in places of their own. */
+/** Pages have a sixteenth as many slots as requests, separate from them. */
 const PAGES_SHARE = 16
 
-// nginx's status for a caller that left before the answer.
+// nginx's status for a caller that closed the connection before the answer.
 const CLIENT_CLOSED = 499

@@ -1,37 +1,36 @@
 /**
- * The places for requests of one listener in one process, shared between accounts.
+ * The request slots of one listener in one process, shared between accounts.
  *
  * Guarantees:
- * - At most `most` requests are in flight.
- * - An account has at most a quarter of them while another account has a request in flight, and all but an eighth while
- *   none has. So one caller's slow calls leave room for the others.
- * - Requests whose caller is not known yet (the key has to be looked up) have all but an eighth.
- * - A place is given back when the work is done and the answer has left, or its connection is closed. Answers that nobody
- *   reads are bounded with it.
+ * - At most `limit` requests are in flight.
+ * - An account has at most a quarter of the slots while another account has a request in flight, and at most seven eighths
+ *   otherwise. So slow calls of one account leave slots for the others.
+ * - Requests whose caller is not known yet (the key has to be looked up) have at most seven eighths.
+ * - A slot is released when the answer has left or its connection has closed. So answers that nobody reads are bounded too.
  *
  * Rules: ERR-9, DLV-9.
  */
 
-/** A request that has a place. */
-export interface Place {
-  /** The account whose share it takes; `undefined` until the caller is known. */
+/** The slot of a request. */
+export interface Slot {
+  /** The account that it counts for; `undefined` until the caller is known. */
   accountId: string | undefined
 }
 
 export interface InFlight {
-  /** Takes a place, or returns `undefined` where there is none. `accountId` is `undefined` for a key not seen before. */
-  readonly take: (accountId: string | undefined) => Place | undefined
-  /** Moves a place to the account that the caller turned out to have; false where its share is used up. */
-  readonly belongsTo: (place: Place, accountId: string) => boolean
-  readonly release: (place: Place) => void
+  /** Takes a slot; `undefined` where none is free. `accountId` is `undefined` for a key that is not cached. */
+  readonly take: (accountId: string | undefined) => Slot | undefined
+  /** Moves a slot to the caller's account; false where the account's share is used up. */
+  readonly moveTo: (slot: Slot, accountId: string) => boolean
+  readonly release: (slot: Slot) => void
   readonly isFull: () => boolean
   readonly count: () => number
   readonly countOf: (accountId: string) => number
 }
 
-export const make = (most: number): InFlight => {
-  const shared = share(most, 4)
-  const alone = Math.max(1, most - share(most, 8))
+export const make = (limit: number): InFlight => {
+  const shared = share(limit, 4)
+  const alone = Math.max(1, limit - share(limit, 8))
   const byAccount = new Map<string, number>()
   let all = 0
   let unknown = 0
@@ -47,7 +46,7 @@ export const make = (most: number): InFlight => {
 
   return {
     take: (accountId) => {
-      if (all >= most) return undefined
+      if (all >= limit) return undefined
       if (accountId === undefined) {
         if (unknown >= alone) return undefined
         unknown++
@@ -58,13 +57,13 @@ export const make = (most: number): InFlight => {
       all++
       return { accountId }
     },
-    belongsTo: (place, accountId) => {
-      if (place.accountId === accountId) return true
-      if (place.accountId === undefined) unknown--
-      else remove(byAccount, place.accountId)
-      // Counted as its own even where it is refused: its refusal still has to leave.
+    moveTo: (slot, accountId) => {
+      if (slot.accountId === accountId) return true
+      if (slot.accountId === undefined) unknown--
+      else remove(byAccount, slot.accountId)
+      // Counted for the account even when refused, until the refusal has left.
       const may = mayTake(accountId)
-      place.accountId = accountId
+      slot.accountId = accountId
       add(accountId)
       return may
     },
@@ -73,13 +72,13 @@ export const make = (most: number): InFlight => {
       if (accountId === undefined) unknown--
       else remove(byAccount, accountId)
     },
-    isFull: () => all >= most,
+    isFull: () => all >= limit,
     count: () => all,
     countOf: (accountId) => byAccount.get(accountId) ?? 0
   }
 }
 
-const share = (most: number, parts: number): number => Math.max(1, Math.floor(most / parts))
+const share = (limit: number, parts: number): number => Math.max(1, Math.floor(limit / parts))
 
 const remove = (byAccount: Map<string, number>, accountId: string): void => {
   const own = byAccount.get(accountId) ?? 0

@@ -1,5 +1,5 @@
 /**
- * Where the listeners of this process can be reached, once they can.
+ * The URLs of the listeners of this process, empty until they listen.
  */
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"

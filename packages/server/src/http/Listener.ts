@@ -1,10 +1,10 @@
 /**
- * A bounded HTTP server of node: time limits for headers, requests and idle connections, and `SocketBounds` for the rest.
+ * A node:http server with timeouts for headers, requests and idle connections, and the bounds of `SocketBounds`.
  *
  * Guarantees:
- * - What is not HTTP is answered in the contract's error body (`LowLevelRefusals`).
- * - After `close`, a connection ends with the answers under way. None lasts longer than the longest request may take.
- * - Escapes in a path that decode to no text stay as they are, so that an id with one is an unknown id.
+ * - Malformed HTTP is answered with the contract's error body (`LowLevelRefusals`).
+ * - After `close`, a connection ends with its current answers, at the latest after `LONGEST_REQUEST_MS`.
+ * - A path whose percent escapes are not UTF-8 is taken literally, so that an id with one is an unknown id.
  */
 import * as Effect from "effect/Effect"
 import type { IncomingMessage } from "node:http"
@@ -25,7 +25,7 @@ export const makeServer = Effect.fnUntraced(function* (name: "public" | "operato
       requestTimeout: 30_000,
       keepAliveTimeout: 65_000,
       connectionsCheckingInterval: 5_000,
-      // Each listener refuses a request without a host itself, in the contract's error body.
+      // `HttpServer` refuses a request without a host, with the contract's error body.
       requireHostHeader: false
     },
     { answerTimeoutMs, maxConnections, isStopping: () => drain.phase === "stopping", prepare },
@@ -33,7 +33,7 @@ export const makeServer = Effect.fnUntraced(function* (name: "public" | "operato
   )
   const { close } = server
   server.close = (callback) => {
-    // What is busy now is not kept alive afterwards.
+    // Busy connections are not kept alive after their answer.
     server.keepAliveTimeout = 1
     server.keepAliveTimeoutBuffer = 0
     setTimeout(() => server.closeAllConnections(), LONGEST_REQUEST_MS).unref()
@@ -47,21 +47,21 @@ export const makeServer = Effect.fnUntraced(function* (name: "public" | "operato
 const LONGEST_REQUEST_MS = 12_000
 
 const prepare = (request: IncomingMessage): void => {
-  if (request.url !== undefined) request.url = withReadableEscapes(request.url)
+  if (request.url !== undefined) request.url = withDecodablePath(request.url)
 }
 
 /**
- * The URL with its path's percent signs escaped, where they do not decode to text, and its semicolons, which a router
- * may take for the beginning of a query.
+ * Escapes semicolons in the path, which a router may take for the start of the query, and percent signs where the path
+ * does not decode.
  */
-const withReadableEscapes = (url: string): string => {
+const withDecodablePath = (url: string): string => {
   const mark = url.indexOf("?")
   const path = mark < 0 ? url : url.slice(0, mark)
-  const readable = (isText(path) ? path : path.replaceAll("%", "%25")).replaceAll(";", "%3B")
-  return readable === path ? url : readable + url.slice(path.length)
+  const decodable = (isDecodable(path) ? path : path.replaceAll("%", "%25")).replaceAll(";", "%3B")
+  return decodable === path ? url : decodable + url.slice(path.length)
 }
 
-const isText = (path: string): boolean => {
+const isDecodable = (path: string): boolean => {
   try {
     decodeURIComponent(path)
     return true
@@ -70,5 +70,5 @@ const isText = (path: string): boolean => {
   }
 }
 
-/** A host as it is written in a URL. */
+/** A host as in a URL: IPv6 addresses in brackets. */
 export const hostOf = (host: string): string => (host.includes(":") ? `[${host}]` : host)

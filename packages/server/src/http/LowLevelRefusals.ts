@@ -1,8 +1,9 @@
 /**
- * Answers to what does not reach a route: what is not HTTP, headers that are too large, expectations, tunnels.
+ * Answers to requests that reach no route: malformed HTTP, headers that are too large, `Expect`, `CONNECT`.
  *
- * Guarantees: the contract's error body, a request id and the security headers, as everywhere; then the connection is
- * closed. They are written after the answers that the connection still waits for, and never inside one.
+ * Guarantees:
+ * - They have the contract's error body, a request id and the security headers; then the connection closes.
+ * - They come after the pending answers of the connection, never inside one.
  */
 import { type ErrorCode, errorCodes } from "@pix-payments/domain/ErrorCode"
 import { randomUUID } from "node:crypto"
@@ -12,7 +13,7 @@ import type { BoundedServer } from "./SocketBounds.ts"
 import { requestIdOf } from "../observability/RequestContext.ts"
 import { apiHeaders } from "./SecurityHeaders.ts"
 
-/** Answers them on this server. */
+/** Adds these answers to a server. */
 export const refuseOn = (server: BoundedServer): void => {
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
@@ -29,7 +30,7 @@ export const refuseOn = (server: BoundedServer): void => {
   })
 }
 
-/** Answers in the error body, and closes the connection. */
+/** Answers with an error body, and closes the connection. */
 export const refuse = (
   response: ServerResponse,
   status: number,

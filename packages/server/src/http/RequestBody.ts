@@ -1,85 +1,85 @@
 /**
- * Reads a request's body, up to its limit.
+ * Reads request bodies, each up to a limit, and all of them within a memory limit.
  */
 import type { IncomingMessage } from "node:http"
 import { OrderedList } from "./OrderedList.ts"
 
-/** For every request body of both listeners. */
+/** The limit of one body, for both listeners. */
 export const MAX_BODY_BYTES = 256 * 1024
 
 /**
- * Most bytes of bodies that a listener holds while they are still being sent. Beyond it the body that began first is given
- * up: those who send slowly make room for each other, and not those who send at once.
+ * The limit of all incomplete bodies of a listener together. Beyond it the body that began first is evicted: slow senders
+ * compete with each other, and not with senders of complete bodies.
  */
 export const MAX_BUFFERED_BYTES = 64 * 1024 * 1024
 
-/** What became of a body. */
+/** The outcomes of a body. */
 export interface BodyReader {
-  /** Its text, or `undefined` as soon as it is too large. */
-  readonly done: (body: string | undefined) => void
-  /** The caller went away. */
-  readonly gone: () => void
-  /** It was given up for others. */
-  readonly givenUp: () => void
+  /** Called with its text, or with `undefined` as soon as it is too large. */
+  readonly onDone: (body: string | undefined) => void
+  /** The caller closed the connection. */
+  readonly onAborted: () => void
+  /** It was evicted in favour of others. */
+  readonly onEvicted: () => void
 }
 
-/** Reads bodies; each calls one of its reader's functions, once. */
-export const makeBodies = (mostBytesHeld = MAX_BUFFERED_BYTES) => {
-  /** Those that are half sent, in the order in which they began. */
-  const halfSent = new OrderedList<() => void>()
-  let held = 0
+/** Returns the function that reads a body. It calls one function of its reader, once. */
+export const makeBodies = (maxBufferedBytes = MAX_BUFFERED_BYTES) => {
+  /** Incomplete bodies in the order in which they began: the functions that evict them. */
+  const incomplete = new OrderedList<() => void>()
+  let bufferedBytes = 0
 
-  const makeRoom = (): void => {
-    for (const giveUp of halfSent) {
-      if (held <= mostBytesHeld) return
-      giveUp()
+  const evictOldest = (): void => {
+    for (const evict of incomplete) {
+      if (bufferedBytes <= maxBufferedBytes) return
+      evict()
     }
   }
 
-  const read = (request: IncomingMessage, { done, givenUp, gone }: BodyReader): void => {
+  const read = (request: IncomingMessage, { onAborted, onDone, onEvicted }: BodyReader): void => {
     let chunks: Array<Buffer> = []
     let length = 0
     let isDone = false
-    /** False where it was settled before. */
+    /** False where it has an outcome already. */
     const settle = (): boolean => {
       if (isDone) return false
       isDone = true
-      held -= length
-      halfSent.remove(entry)
+      bufferedBytes -= length
+      incomplete.remove(entry)
       return true
     }
-    const giveUp = () => {
+    const evict = () => {
       if (!settle()) return
       chunks = []
-      givenUp()
+      onEvicted()
     }
     if (Number(request.headers["content-length"]) > MAX_BODY_BYTES) {
       isDone = true
       request.resume()
-      return done(undefined)
+      return onDone(undefined)
     }
-    const entry = halfSent.add(giveUp)
+    const entry = incomplete.add(evict)
     request.on("data", (chunk: Buffer) => {
       if (isDone) return
       length += chunk.length
-      held += chunk.length
+      bufferedBytes += chunk.length
       if (length > MAX_BODY_BYTES) {
         settle()
         chunks = []
-        return done(undefined)
+        return onDone(undefined)
       }
       chunks.push(chunk)
-      if (held > mostBytesHeld) makeRoom()
+      if (bufferedBytes > maxBufferedBytes) evictOldest()
     })
     request.on("end", () => {
       if (!settle()) return
       const [only] = chunks
-      done((chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)).toString("utf8"))
+      onDone((chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)).toString("utf8"))
     })
     request.on("close", () => {
-      if (settle()) gone()
+      if (settle()) onAborted()
     })
   }
 
-  return { read, held: () => held }
+  return { read, bufferedBytes: () => bufferedBytes }
 }

@@ -1,4 +1,4 @@
-/** The body of a request, decoded by the schema of its operation. */
+/** Decodes a request body by the schema of its operation. */
 import type { Refusal } from "@pix-payments/domain/Request"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"

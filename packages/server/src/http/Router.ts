@@ -1,19 +1,20 @@
 /**
- * Finds the route of a request by its verb and the segments of its path.
+ * Finds the route of a request by its method and path.
  *
- * Guarantees: a path is what is written in it: upper and lower case differ, and a doubled slash is none of ours; a
- * slash at the end is taken for none. `HEAD` is answered as `GET` is.
+ * Guarantees:
+ * - Paths are case-sensitive. A doubled slash is not collapsed; a slash at the end is ignored.
+ * - `HEAD` has the route of `GET`.
  */
 
-export interface Addressed {
+export interface Routable {
   readonly method: string
-  /** A segment that begins with `:` stands for any text, and names it. */
+  /** A segment that begins with `:` is a parameter. */
   readonly segments: ReadonlyArray<string>
 }
 
 export interface Table<R> {
   readonly fixed: ReadonlyMap<string, ReadonlyMap<string, R>>
-  readonly open: ReadonlyArray<R>
+  readonly parameterized: ReadonlyArray<R>
 }
 
 export type Found<R> =
@@ -21,12 +22,12 @@ export type Found<R> =
   | { readonly _tag: "OtherVerbs"; readonly verbs: ReadonlyArray<string> }
   | { readonly _tag: "Missing" }
 
-export const makeTable = <R extends Addressed>(routes: ReadonlyArray<R>): Table<R> => {
+export const makeTable = <R extends Routable>(routes: ReadonlyArray<R>): Table<R> => {
   const fixed = new Map<string, Map<string, R>>()
-  const open: Array<R> = []
+  const parameterized: Array<R> = []
   for (const route of routes) {
     if (route.segments.some((segment) => segment.startsWith(":"))) {
-      open.push(route)
+      parameterized.push(route)
       continue
     }
     const path = `/${route.segments.join("/")}`
@@ -34,23 +35,23 @@ export const makeTable = <R extends Addressed>(routes: ReadonlyArray<R>): Table<
     verbs.set(route.method, route)
     fixed.set(path, verbs)
   }
-  return { fixed, open }
+  return { fixed, parameterized }
 }
 
-export const findRoute = <R extends Addressed>(table: Table<R>, verb: string, path: string): Found<R> => {
+export const findRoute = <R extends Routable>(table: Table<R>, verb: string, path: string): Found<R> => {
   const method = verb === "HEAD" ? "GET" : verb
-  const bare = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path
-  const here = table.fixed.get(bare)
-  if (here !== undefined) {
-    const exact = here.get(method)
-    // `/v1/webhooks/events` is a resource of its own, not the endpoint with that id.
+  const normalized = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path
+  const methods = table.fixed.get(normalized)
+  if (methods !== undefined) {
+    const exact = methods.get(method)
+    // `/v1/webhooks/events` is not the endpoint with the id `events`.
     return exact === undefined
-      ? { _tag: "OtherVerbs", verbs: [...here.keys()] }
+      ? { _tag: "OtherVerbs", verbs: [...methods.keys()] }
       : { _tag: "Found", route: exact, params: NONE }
   }
   const verbs: Array<string> = []
-  const segments = bare.split("/").slice(1)
-  for (const route of table.open) {
+  const segments = normalized.split("/").slice(1)
+  for (const route of table.parameterized) {
     const params = match(route.segments, segments)
     if (params === undefined) continue
     if (route.method === method) return { _tag: "Found", route, params }

@@ -1,8 +1,8 @@
 /**
- * The headers that every answer of both listeners carries, prepared once.
+ * Headers of all answers of both listeners.
  */
 
-/** Of every answer, as node writes them. */
+/** For every answer: names and values in turn, as `writeHead` takes them. */
 export const securityHeaders: ReadonlyArray<string> = [
   "x-content-type-options",
   "nosniff",
@@ -10,5 +10,5 @@ export const securityHeaders: ReadonlyArray<string> = [
   "no-referrer"
 ]
 
-/** Of an answer of the API as well: it is somebody's, and no cache keeps it. */
+/** For answers of the API, which no cache may store. */
 export const apiHeaders: ReadonlyArray<string> = [...securityHeaders, "cache-control", "no-store"]

@@ -1,15 +1,15 @@
 /**
- * The bounds of the connections of a listener, below every route.
+ * Bounds of the connections of a listener.
  *
  * Guarantees:
- * - At most `maxConnections` connections are open; one more is closed at once.
- * - A connection has at most `MOST_PIPELINED` requests without an answer; one more closes it.
- * - An answer that is not read within `answerTimeoutMs` has its connection reset.
- * - A connection that is refused as a whole (`endWith`) is closed within `LINGER_MS`, whatever its caller does with it.
- * - While the process stops, every answer carries `Connection: close`.
+ * - At most `maxConnections` connections are open. One more is closed at once.
+ * - A connection has at most `MAX_PIPELINED` requests without an answer. One more closes it.
+ * - A connection whose answer is not read within `answerTimeoutMs` is reset.
+ * - A connection that is refused as a whole (`endWith`) closes within `LINGER_MS`.
+ * - While the process stops, every answer has `Connection: close`.
  *
- * Why a subclass of node's server and response: both listeners get the same bounds, whatever routes them, and a request
- * costs a counter and an entry in a list (measured: below a microsecond).
+ * Why subclasses of node's server and response: the bounds apply below any routing. Measured: less than a microsecond for
+ * a request.
  */
 import { type IncomingMessage, Server, type ServerOptions, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
@@ -20,32 +20,32 @@ export interface Limits {
   readonly maxConnections: number
   readonly answerTimeoutMs: number
   readonly isStopping: () => boolean
-  /** Done to every request before anything routes by it. */
+  /** Called with every request before it is routed. */
   readonly prepare: (request: IncomingMessage) => void
 }
 
-/** Most requests of one connection that wait for their answers. */
-export const MOST_PIPELINED = 16
+/** Maximum requests of one connection without an answer. */
+export const MAX_PIPELINED = 16
 
 /** How long a caller has to read the last bytes of a refused connection. */
 const LINGER_MS = 2000
 
 class Connection {
   unanswered = 0
-  /** The answer to the request that came last. */
+  /** The answer to the latest request. */
   newest: BoundedResponse | undefined
   unsent = 0
   isClosed = false
-  /** Its last bytes are written: what still comes is not done. */
+  /** Its last bytes are written: later requests are not served. */
   isEnding = false
-  /** Bytes to write, and then to close, once the answers before them have left. */
+  /** Written after the pending answers; then the connection closes. */
   last: string | undefined
 
-  /** True while a whole request waits for its answer. One that broke off gets none. */
-  get isAwaited(): boolean {
+  /** True while a complete request has no answer. An incomplete one gets none. */
+  get hasPendingAnswer(): boolean {
     const { newest, unanswered } = this
-    const hasBrokenOff = newest !== undefined && !newest.req.complete && !newest.headersSent
-    return unanswered > (hasBrokenOff ? 1 : 0)
+    const isIncomplete = newest !== undefined && !newest.req.complete && !newest.headersSent
+    return unanswered > (isIncomplete ? 1 : 0)
   }
 }
 
@@ -53,7 +53,7 @@ const connections = new WeakMap<Socket, Connection>()
 
 /** A server whose connections are bounded. */
 export class BoundedServer extends Server<typeof IncomingMessage, typeof BoundedResponse> {
-  /** Answers that have been made and have not left. */
+  /** Answers that are written and have not left. */
   readonly unsent = new OrderedList<BoundedResponse>()
   readonly limits: Limits
   readonly onCut: (reason: CutReason) => void
@@ -65,13 +65,13 @@ export class BoundedServer extends Server<typeof IncomingMessage, typeof Bounded
       ...options,
       IncomingMessage: undefined,
       ServerResponse: BoundedResponse,
-      // Nothing here is upgraded: a request that asks for it is answered as any other, within the same bounds.
+      // No protocol upgrades: such a request is answered as any other, within the same bounds.
       shouldUpgradeCallback: () => false
     } as never)
     this.limits = limits
     this.onCut = onCut
     this.maxConnections = limits.maxConnections
-    // Of several processes that share a port, a full one closes what comes as well, instead of handing it on for ever.
+    // In a cluster, a full process closes new connections instead of passing them on without end.
     Object.assign(this, { dropMaxConnection: true })
     this.on("connection", (socket) => this.#opened(socket))
     this.on("drop", () => onCut("connections"))
@@ -90,40 +90,41 @@ export class BoundedServer extends Server<typeof IncomingMessage, typeof Bounded
     return super.emit(event, ...(args as []))
   }
 
-  /** Ends a connection with these bytes, after the answers that are still under way on it. */
+  /** Ends a connection with these bytes, after its pending answers. */
   endWith(socket: Socket, bytes: string): void {
     const connection = connections.get(socket)
-    if (connection?.isAwaited === true) connection.last = bytes
+    if (connection?.hasPendingAnswer === true) connection.last = bytes
     else endSoon(socket, bytes)
   }
 
   #opened(socket: Socket): void {
     const connection = new Connection()
     connections.set(socket, connection)
-    // Node takes its own listener away where a tunnel is asked for: a reset would then end the process.
+    // Node removes its error listener for CONNECT. Without this one, a reset would then end the process.
     socket.on("error", ignored)
     this.open++
     socket.once("close", () => {
       this.open--
       connection.isClosed = true
-      // Node closes the answer that is being written, and none of those behind it.
-      if (connection.unsent > 0) for (const response of this.unsent) if (response.link === connection) response.left()
+      // Node emits `close` for the answer being written only, and not for those queued behind it.
+      if (connection.unsent > 0)
+        for (const response of this.unsent) if (response.connectionState === connection) response.left()
     })
   }
 
   #admits(response: BoundedResponse): boolean {
-    const { link, req } = response
+    const { connectionState: connection, req } = response
     response.server = this
-    if (link === undefined) return true
-    if (link.isEnding) {
+    if (connection === undefined) return true
+    if (connection.isEnding) {
       req.socket.destroy()
       return false
     }
-    link.unanswered++
-    link.newest = response
-    if (link.unanswered > MOST_PIPELINED) {
+    connection.unanswered++
+    connection.newest = response
+    if (connection.unanswered > MAX_PIPELINED) {
       if (!req.socket.destroyed) this.onCut("pipelined")
-      // What is left in the buffer is parsed all the same; nobody answers it.
+      // Node still parses the rest of the buffer; nobody answers those requests.
       req.socket.destroy()
       return false
     }
@@ -136,7 +137,7 @@ export class BoundedServer extends Server<typeof IncomingMessage, typeof Bounded
     const latest = performance.now() - this.limits.answerTimeoutMs
     for (const response of this.unsent) {
       if (response.endedAt > latest) return
-      // One that waits for the answer before it is not the reader's fault.
+      // It waits for the answer before it, not for the reader.
       if (response.socket === null || response.socket.destroyed) continue
       this.onCut("unread")
       // A reset frees what the kernel has buffered as well.
@@ -145,18 +146,18 @@ export class BoundedServer extends Server<typeof IncomingMessage, typeof Bounded
   }
 }
 
-/** A response that knows when it has left. */
+/** A response that reports when it has left. */
 export class BoundedResponse extends ServerResponse<IncomingMessage> {
-  readonly link: Connection | undefined
+  readonly connectionState: Connection | undefined
   server: BoundedServer | undefined
   endedAt = 0
   #unsent: Entry<BoundedResponse> | undefined
   #then: (() => void) | undefined
 
   constructor(request: IncomingMessage, options?: object) {
-    // Node passes its options on, which its types do not say.
+    // Node passes a second argument that its types lack.
     super(...([request, options] as unknown as [IncomingMessage]))
-    this.link = connections.get(request.socket)
+    this.connectionState = connections.get(request.socket)
   }
 
   override writeHead(...args: ReadonlyArray<unknown>): this {
@@ -166,16 +167,22 @@ export class BoundedResponse extends ServerResponse<IncomingMessage> {
 
   override end(...args: ReadonlyArray<unknown>): this {
     super.end(...(args as []))
-    const { link, server } = this
-    if (link === undefined || server === undefined || link.isClosed || this.destroyed || this.#unsent !== undefined)
+    const { connectionState: connection, server } = this
+    if (
+      connection === undefined ||
+      server === undefined ||
+      connection.isClosed ||
+      this.destroyed ||
+      this.#unsent !== undefined
+    )
       return this
     this.endedAt = performance.now()
-    link.unsent++
+    connection.unsent++
     this.#unsent = server.unsent.add(this)
     return this
   }
 
-  /** Calls `then` once the answer has left, or cannot leave any more. */
+  /** Calls `then` once the answer has left, or its connection has closed. */
   whenLeft(then: () => void): void {
     if (this.#unsent !== undefined) this.#then = then
     else then()
@@ -185,7 +192,7 @@ export class BoundedResponse extends ServerResponse<IncomingMessage> {
     if (this.#unsent === undefined) return
     this.server?.unsent.remove(this.#unsent)
     this.#unsent = undefined
-    if (this.link !== undefined) this.link.unsent--
+    if (this.connectionState !== undefined) this.connectionState.unsent--
     const then = this.#then
     this.#then = undefined
     then?.()
@@ -194,25 +201,26 @@ export class BoundedResponse extends ServerResponse<IncomingMessage> {
 
 function answered(this: BoundedResponse): void {
   this.left()
-  const { link } = this
-  if (link === undefined) return
-  link.unanswered--
-  if (link.last !== undefined && !link.isAwaited && !link.isClosed) endSoon(this.req.socket, link.last)
+  const { connectionState: connection } = this
+  if (connection === undefined) return
+  connection.unanswered--
+  if (connection.last !== undefined && !connection.hasPendingAnswer && !connection.isClosed)
+    endSoon(this.req.socket, connection.last)
 }
 
-/** Writes the last bytes; the connection is closed when they are read, or soon in any case. */
+/** Writes the last bytes. The connection closes when they are read, and within `LINGER_MS` in any case. */
 const endSoon = (socket: Socket, bytes: string): void => {
   const connection = connections.get(socket)
   if (connection !== undefined) connection.isEnding = true
   if (connection?.newest?.req.complete === false) {
-    // The rest of it may still come, and it must not be done then.
+    // The rest of the request may still arrive, and must not be served.
     socket.write(bytes)
     return socket.destroySoon()
   }
   const timer = setTimeout(() => socket.destroy(), LINGER_MS)
   timer.unref()
   socket.once("close", () => clearTimeout(timer))
-  // What still comes is not read by anybody; its end has to be seen.
+  // Discards further input, so that the end of the connection is noticed.
   socket.resume()
   socket.end(bytes)
 }

@@ -1,5 +1,5 @@
 /**
- * From the domain errors of the services to the error bodies of the contract: one place for all groups.
+ * Translates domain errors to the contract's errors, for all groups.
  */
 import {
   AccountInactive,
@@ -23,15 +23,12 @@ import type { Refusal } from "@pix-payments/domain/Request"
 import * as Effect from "effect/Effect"
 import type { ChargeRejected } from "../charges/Charges.ts"
 
-/**
- * What a request that breaks its own rules is answered with. `codes` are those that the request's schema can
- * raise; the endpoint declares their errors.
- */
+/** Translates a request that its schema refuses. `codes` are the codes that the schema can raise. */
 export const refusedAs =
   <C extends keyof typeof requestErrors>(...codes: ReadonlyArray<C>) =>
   ({ code, details }: Refusal): Effect.Effect<never, InstanceType<(typeof requestErrors)[C]>> => {
     const known = codes.find((candidate) => candidate === code)
-    if (known === undefined) return Effect.die(new Error(`a request was refused with ${code}, which it cannot be`))
+    if (known === undefined) return Effect.die(new Error(`a request was refused with the unexpected code ${code}`))
     const error = new requestErrors[known](details === undefined ? {} : { details })
     return Effect.fail(error as InstanceType<(typeof requestErrors)[C]>)
   }

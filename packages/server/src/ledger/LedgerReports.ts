@@ -71,7 +71,7 @@ export class LedgerReports extends Context.Service<
             {
               table: "ledger_transfers",
               columns: "id, account_id, debit, credit, amount, resource_id, reason, created_at",
-              ...waysTo(filters)
+              ...indexPaths(filters)
             },
             page
           ).pipe(Effect.provideService(SqlClient, sql), orUnavailable),
@@ -94,7 +94,7 @@ export class LedgerReports extends Context.Service<
 }
 
 /** A resource has few transfers, so that a further filter on them needs no index. */
-const waysTo = (filters: Parameters<LedgerReports["Service"]["entries"]>[0]): Partial<List> => {
+const indexPaths = (filters: Parameters<LedgerReports["Service"]["entries"]>[0]): Partial<List> => {
   const { accountId, resourceId } = filters
   if (resourceId !== undefined) {
     return {

@@ -1,14 +1,13 @@
 /**
- * Work that goes on by itself: what is due is done, again and again, until the service stops.
+ * Background work in rounds, until the service stops.
  *
- * Guarantees: a round that fails, or dies, is logged and tried again later with growing pauses; nothing that
- * waits lives here, only in rows, so that any process may do any round.
+ * Guarantees: a round that fails or dies is logged and retried with exponential backoff, up to 10 s.
  */
 import { describeCause } from "./SafeCause.ts"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 
-/** Runs `round` for ever: at once again while it found something to do, else after `idle`. */
+/** Repeats `round`, which returns how much it did: at once where that is not 0, otherwise after `idle`. */
 export const run = <E, R, R2>(
   name: string,
   round: Effect.Effect<number, E, R>,
@@ -22,9 +21,9 @@ export const run = <E, R, R2>(
         failures = 0
         if (exit.value === 0) yield* idle
       } else {
-        // An interruption that is seen here is that of something the round waited for: its own ends the loop.
+        // An interruption of this fiber ends the loop; one in the exit is of something the round waited for.
         failures++
-        yield* Effect.logWarning(`${name}: a round failed and is tried again`, describeCause(exit.cause))
+        yield* Effect.logWarning(`${name}: a round failed and is retried`, describeCause(exit.cause))
         yield* Effect.sleep(Math.min(250 * 2 ** failures, 10_000))
       }
     }

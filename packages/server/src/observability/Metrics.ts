@@ -1,7 +1,5 @@
 /**
- * What an operator's dashboards and alerts read at `/metrics`.
- *
- * Metrics are kept by Effect's registry; what many requests a second touch goes through handles made once.
+ * The metrics of `/metrics`, in Effect's registry. Labelled metrics are cached, because requests update them.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -16,7 +14,7 @@ const requestDuration = Metric.histogram("http_request_duration_ms", {
   boundaries: durationsMs
 })
 const droppedLines = Metric.counter("request_log_dropped_total", {
-  description: "Lines of the request log lost because the database was away for too long."
+  description: "Request log lines dropped because the database was away too long."
 })
 const attempts = Metric.counter("webhook_attempts_total", { description: "Delivery attempts, by outcome." })
 const attemptDuration = Metric.histogram("webhook_attempt_duration_ms", {
@@ -25,30 +23,30 @@ const attemptDuration = Metric.histogram("webhook_attempt_duration_ms", {
 })
 
 const requestsInFlight = Metric.gauge("http_requests_in_flight", {
-  description: "Requests that have a place, by listener."
+  description: "Requests in flight, by listener."
 })
 const requestsShed = Metric.counter("http_requests_shed_total", {
-  description: "Requests answered 503 for want of a place, by listener and by what was used up."
+  description: "Requests answered 503 because a limit was reached, by listener and limit."
 })
 const openConnections = Metric.gauge("http_connections", { description: "Open connections, by listener." })
 const unsentAnswers = Metric.gauge("http_answers_unsent", {
-  description: "Answers that their callers have not read yet, by listener."
+  description: "Answers that callers have not read yet, by listener."
 })
 const connectionsCut = Metric.counter("http_connections_cut_total", {
-  description: "Connections that were closed beyond a bound, by listener and bound."
+  description: "Connections closed because a bound was exceeded, by listener and bound."
 })
 const signInsRefused = Metric.counter("operator_sign_ins_refused_total", {
-  description: "Sign-ins of the operator listener that were refused, by reason."
+  description: "Refused sign-ins of operators, by reason."
 })
 
 /** Why a connection was closed. */
 export type CutReason = "connections" | "pipelined" | "unread"
 
-/** What used up the places of a request that was shed: all requests, those of its account, or those of its kind. */
+/** The limit that shed a request: of all requests, of its account, of bodies or of pages. */
 export type ShedReason = "all" | "account" | "bodies" | "pages"
 
 const setAside = Metric.counter("webhook_set_aside_total", {
-  description: "Changes and deliveries that failed by themselves and were set aside, by kind."
+  description: "Changes and deliveries that failed on their own and were set aside, by kind."
 })
 
 export class Metrics extends Context.Service<
@@ -60,15 +58,15 @@ export class Metrics extends Context.Service<
     readonly requestShed: (listener: string, reason: ShedReason) => void
     readonly connectionCut: (listener: string, reason: CutReason) => void
     readonly signInRefused: (reason: "token" | "limit") => void
-    /** Reads these at each scrape. */
+    /** Registers gauges that are read at each scrape. */
     readonly requestsInFlight: (listener: string, read: () => number) => void
     readonly listener: (
       name: string,
       read: { readonly connections: () => number; readonly unsent: () => number }
     ) => void
-    /** Brings the gauges up to date. */
+    /** Updates the gauges. */
     readonly scrape: Effect.Effect<void>
-    /** A delivery, or the fan-out of a change, that failed by itself. */
+    /** A delivery, or the fan-out of a change, failed on its own. */
     readonly deliverySetAside: () => void
     readonly fanOutSetAside: () => void
   }
@@ -81,14 +79,14 @@ export class Metrics extends Context.Service<
         const key = `${metric.id}|${Object.values(labels).join("|")}`
         const found = byLabels.get(key)
         if (found !== undefined) return found
-        const made = Metric.withAttributes(metric, labels)
-        byLabels.set(key, made)
-        return made
+        const added = Metric.withAttributes(metric, labels)
+        byLabels.set(key, added)
+        return added
       }
       const gauges: Array<() => void> = []
       const add = (metric: Metric.Metric<number, unknown>, labels: Record<string, string>, by: number) =>
         labelled(metric, labels).updateUnsafe(by, context)
-      // Shown from the start, so that an alert can tell none from not yet.
+      // Start at 0, so that an alert sees the first increase.
       for (const reason of ["token", "limit"]) add(signInsRefused, { reason }, 0)
       for (const kind of ["delivery", "fan-out"]) add(setAside, { kind }, 0)
 

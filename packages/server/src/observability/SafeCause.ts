@@ -1,19 +1,19 @@
 /**
- * How an unexpected failure is told: what failed and where, without what it was about.
+ * Describes failures for logs and traces.
  *
- * Guarantees: no parameter, row or detail of a statement gets into a log or a trace, for they hold secrets and personal data.
+ * Guarantees: parameters, rows and details of statements never appear, because they contain secrets and personal data.
  */
 import * as Cause from "effect/Cause"
 import { hasProperty } from "effect/Predicate"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 
-/** A cause as one text that is fit for a log. */
+/** A cause as text for a log. */
 export const describeCause = (cause: Cause.Cause<unknown>): string => {
   const error = Cause.squash(cause)
   return isSqlError(error) ? describeSqlError(error) : Cause.pretty(cause)
 }
 
-/** The same cause with every failure of a statement told as in the log. */
+/** The cause with its SQL errors described as in the log. */
 export const withoutRows = (cause: Cause.Cause<unknown>): Cause.Cause<unknown> =>
   Cause.fromReasons(
     cause.reasons.map((reason) => {
@@ -25,10 +25,10 @@ export const withoutRows = (cause: Cause.Cause<unknown>): Cause.Cause<unknown> =
 
 const withoutRow = (error: SqlError): Error => {
   const [message = "", ...stack] = describeSqlError(error).split("\n")
-  const plain = new Error(message)
-  plain.name = "SqlError"
-  plain.stack = stack.join("\n")
-  return plain
+  const described = new Error(message)
+  described.name = "SqlError"
+  described.stack = stack.join("\n")
+  return described
 }
 
 const describeSqlError = (error: SqlError): string => {

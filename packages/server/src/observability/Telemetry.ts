@@ -1,11 +1,10 @@
 /**
- * Logs, and traces and metrics when somebody collects them.
+ * Logs, and the export of traces and metrics over OTLP.
  *
- * Guarantees: without `OTEL_EXPORTER_OTLP_ENDPOINT` there is no tracer, so that the hot path pays for none;
- * logs are JSON lines unless a person reads them on a terminal; a span that ends with a failed statement tells what
- * failed and where, and not the rows that PostgreSQL names.
- *
- * Source: operator-api.md "Settings".
+ * Guarantees:
+ * - Without `OTEL_EXPORTER_OTLP_ENDPOINT` there is no tracer, and no cost for one.
+ * - Logs are JSON lines, except on a terminal or with `LOG_FORMAT=pretty`.
+ * - Spans describe failed statements as the log does (`SafeCause`).
  */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -28,19 +27,19 @@ export const layer = Layer.unwrap(
     )
     return Option.match(settings.otlpEndpoint, {
       onNone: () => logging,
-      // Exporting adds to the loggers that are there: beside them, it would take their place.
+      // Provided on top of `logging`: merged beside it, the exporter would replace its loggers.
       onSome: (baseUrl) =>
         Otlp.layerJson({ baseUrl, resource: { serviceName: "pix-payments" } }).pipe(
           Layer.provide(FetchHttpClient.layer),
-          (exporting) => Layer.provideMerge(discreetTracer, exporting),
+          (exporting) => Layer.provideMerge(redactingTracer, exporting),
           Layer.provideMerge(logging)
         )
     })
   })
 )
 
-/** Tells failures as the log does. */
-const discreetTracer = Layer.effect(
+/** A tracer whose spans describe failures as the log does. */
+const redactingTracer = Layer.effect(
   Tracer.Tracer,
   Effect.map(Tracer.Tracer, (tracer) =>
     Tracer.make({

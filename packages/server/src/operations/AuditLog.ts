@@ -1,11 +1,12 @@
 /**
- * Who changed what: every state-changing call of an operator.
+ * The audit log: every state-changing call of an operator.
  *
- * Guarantees: where the change is SQL of the calling fiber, the entry is in the same commit. A change that goes
- * through a batch is noted after it: nobody waits for one with a transaction open. An order to the acquirer is noted in the
- * commit of the order, whatever the acquirer answers, and when.
+ * Guarantees:
+ * - An entry is in the commit of its change, where the change is SQL of the calling fiber.
+ * - An entry follows a change that goes through a batch, because no transaction stays open while a batch runs.
+ * - An entry of an order to the acquirer is in the commit of the order, whatever the acquirer answers.
  *
- * Source: operator-api.md.
+ * Rules: OPR-12.
  */
 import { CurrentOperator } from "@pix-payments/api/Security"
 import * as Context from "effect/Context"
@@ -32,20 +33,20 @@ export interface AuditRow {
 export class AuditLog extends Context.Service<
   AuditLog,
   {
-    /** Does a change and notes it, in one commit. `action` is the operation's name, such as `keys.revoke`. */
-    readonly around: (
+    /** Runs a change and records it in the same commit. `action` is the name of the operation, such as `keys.revoke`. */
+    readonly recordWith: (
       action: string
     ) => <A extends { readonly id: string }, E, R>(
       change: Effect.Effect<A, E, R>
     ) => Effect.Effect<A, Exclude<E, SqlError> | Unavailable, R | CurrentOperator>
-    /** Does a change that commits by itself, and notes it then, also where the caller goes away meanwhile. */
-    readonly after: (
+    /** Runs a change that commits itself, and records it afterwards, also where the caller leaves meanwhile. */
+    readonly recordAfter: (
       action: string
     ) => <A extends { readonly id: string }, E, R>(
       change: Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E | Unavailable, R | CurrentOperator>
-    /** Within the transaction of a change: notes it. */
-    readonly note: (action: string, resourceId: string) => Effect.Effect<void, SqlError, CurrentOperator>
+    /** Records a change within its transaction. */
+    readonly record: (action: string, resourceId: string) => Effect.Effect<void, SqlError, CurrentOperator>
     readonly list: (page: Page) => Effect.Effect<ReadonlyArray<AuditRow>, UnknownCursor | Unavailable>
   }
 >()("@pix-payments/server/AuditLog") {
@@ -55,7 +56,7 @@ export class AuditLog extends Context.Service<
       const sql = yield* SqlClient
       const ids = yield* Ids
 
-      const note = Effect.fnUntraced(function* (action: string, resourceId: string) {
+      const record = Effect.fnUntraced(function* (action: string, resourceId: string) {
         const operator = yield* CurrentOperator
         const request = yield* CurrentRequest
         const { epochMs, id } = ids.next()
@@ -65,11 +66,11 @@ export class AuditLog extends Context.Service<
       })
 
       return AuditLog.of({
-        around: (action) => (change) =>
-          Effect.tap(change, ({ id }) => note(action, id)).pipe(sql.withTransaction, runToCompletion(sql)),
-        note,
-        after: (action) => (change) =>
-          Effect.uninterruptible(Effect.tap(change, ({ id }) => runToCompletion(sql)(note(action, id)))),
+        recordWith: (action) => (change) =>
+          Effect.tap(change, ({ id }) => record(action, id)).pipe(sql.withTransaction, runToCompletion(sql)),
+        record,
+        recordAfter: (action) => (change) =>
+          Effect.uninterruptible(Effect.tap(change, ({ id }) => runToCompletion(sql)(record(action, id)))),
         list: (page) =>
           readPage<AuditRow>(
             { table: "audit", columns: "id, operator, action, resource_id, request_id, at" },

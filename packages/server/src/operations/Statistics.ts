@@ -1,9 +1,5 @@
 /**
- * Figures for the first look at an installation, or at one account.
- *
- * A report over whole tables: for people and dashboards, not for every second.
- *
- * Source: operator-api.md (`/stats`).
+ * Statistics of an installation or of one account: a report over whole tables, not for frequent polling.
  */
 import type { Stats as StatsBody } from "@pix-payments/api/operator/Stats"
 import * as Context from "effect/Context"
@@ -16,7 +12,7 @@ import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 export class Statistics extends Context.Service<
   Statistics,
   {
-    /** Of an account, or of all. */
+    /** Statistics of an account; of all accounts where it is `undefined`. */
     readonly read: (accountId: string | undefined) => Effect.Effect<StatsBody, Unavailable>
   }
 >()("@pix-payments/server/Statistics") {
@@ -27,15 +23,18 @@ export class Statistics extends Context.Service<
         read: (accountId) =>
           withReportPlanner(
             Effect.gen(function* () {
-              const of = [accountId ?? null]
+              const parameters = [accountId ?? null]
               return {
                 object: "stats" as const,
-                charges: byState(yield* sql.unsafe<StateRow>(chargesByState, of)),
-                payouts: byState(yield* sql.unsafe<StateRow>(inStates("payouts"), of)),
-                disputes: byState(yield* sql.unsafe<StateRow>(inStates("disputes"), of)),
-                deliveries: byState(yield* sql.unsafe<StateRow>(deliveriesByState, of)),
-                volume_per_day: (yield* sql.unsafe<DayRow>(volumePerDay, of)).map(toDay),
-                ...toDue(yield* sql.unsafe<DueRow>(due, of), yield* sql.unsafe<RateRow>(successRate, of))
+                charges: byState(yield* sql.unsafe<StateRow>(chargesByState, parameters)),
+                payouts: byState(yield* sql.unsafe<StateRow>(inStates("payouts"), parameters)),
+                disputes: byState(yield* sql.unsafe<StateRow>(inStates("disputes"), parameters)),
+                deliveries: byState(yield* sql.unsafe<StateRow>(deliveriesByState, parameters)),
+                volume_per_day: (yield* sql.unsafe<DayRow>(volumePerDay, parameters)).map(toDay),
+                ...toDue(
+                  yield* sql.unsafe<DueRow>(due, parameters),
+                  yield* sql.unsafe<RateRow>(successRate, parameters)
+                )
               }
             })
           ).pipe(Effect.provideService(SqlClient, sql), orUnavailable)
@@ -92,14 +91,14 @@ const volumePerDay = `
     coalesce(s.amount, 0)::text AS payouts_amount
   FROM paid p FULL JOIN sent s ON s.day = p.day ORDER BY 1 DESC`
 
-// What waits for an endpoint that is deleted is canceled, and for one that is paused not due.
+// Scheduled deliveries of a deleted endpoint count as canceled.
 const deliveriesByState = `
   SELECT CASE WHEN d.status = 'scheduled' AND w.deleted_at IS NOT NULL THEN 'canceled' ELSE d.status END AS status,
     count(*) AS count
   FROM deliveries d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
   WHERE ${inAccount("d.account_id")} GROUP BY 1`
 
-// A change that is not fanned out yet is due as well.
+// Deliveries of a paused endpoint are not due. Changes that are not fanned out yet are.
 const due = `
   SELECT count(*) AS count, min(due_at) AS oldest FROM (
     SELECT d.due_at FROM deliveries d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
@@ -124,8 +123,8 @@ const toDay = (row: DayRow) => ({
   payouts_amount: Number(row.payouts_amount)
 })
 
-const toDue = ([waiting]: ReadonlyArray<DueRow>, [rate]: ReadonlyArray<RateRow>) => ({
-  deliveries_due: Number(waiting?.count ?? 0),
-  oldest_due_at: waiting?.oldest?.toISOString() ?? null,
+const toDue = ([dueNow]: ReadonlyArray<DueRow>, [rate]: ReadonlyArray<RateRow>) => ({
+  deliveries_due: Number(dueNow?.count ?? 0),
+  oldest_due_at: dueNow?.oldest?.toISOString() ?? null,
   success_rate: rate === undefined || rate.attempts === 0n ? null : Number(rate.successes) / Number(rate.attempts)
 })

@@ -28,7 +28,7 @@ export const deliveryList = (filters: DeliveryFilters): List => ({
   table: "deliveries",
   columns: shownColumns,
   join: shownJoin,
-  ...waysTo(filters)
+  ...indexPaths(filters)
 })
 
 /** A delivery as it is shown: of `deliveries`, joined so. */
@@ -41,7 +41,7 @@ export const shownColumns = `deliveries.id, deliveries.event, deliveries.resourc
   CASE WHEN deliveries.status = 'scheduled' AND w.deleted_at IS NOT NULL THEN 'endpoint deleted' ELSE deliveries.reason END AS reason,
   deliveries.created_at`
 
-const waysTo = (filters: DeliveryFilters): Partial<List> => {
+const indexPaths = (filters: DeliveryFilters): Partial<List> => {
   const { endpointId, event, resourceId, status } = filters
   const shown: ReadonlyArray<Condition> = status === undefined ? [] : [isShownAs(status)]
   const named = event === undefined ? [] : [equalsUnindexed("event", "text", event)]

@@ -22,53 +22,53 @@ import { startProcess } from "../support/Process.ts"
 import { eventually } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
 
-describe("places for requests", () => {
-  const taken = (places: InFlight.InFlight, accountId: string | undefined, tries: number) =>
-    Array.from({ length: tries }, () => places.take(accountId)).filter((place) => place !== undefined)
+describe("slots for requests", () => {
+  const taken = (slots: InFlight.InFlight, accountId: string | undefined, tries: number) =>
+    Array.from({ length: tries }, () => slots.take(accountId)).filter((slot) => slot !== undefined)
 
   it("alone, an account has all but an eighth; what is left is there for the others", () => {
-    const places = InFlight.make(500)
-    assert.lengthOf(taken(places, "a", 1000), 438)
-    assert.lengthOf(taken(places, "b", 1000), 62)
-    assert.isTrue(places.isFull())
+    const slots = InFlight.make(500)
+    assert.lengthOf(taken(slots, "a", 1000), 438)
+    assert.lengthOf(taken(slots, "b", 1000), 62)
+    assert.isTrue(slots.isFull())
   })
 
   it("while another has a request in flight, an account has a quarter", () => {
-    const places = InFlight.make(500)
-    const [other] = taken(places, "b", 1)
-    assert.lengthOf(taken(places, "a", 1000), 125)
-    assert.lengthOf(taken(places, "c", 1000), 125)
-    places.release(other!)
-    assert.lengthOf(taken(places, "a", 1), 0, "c is still there")
+    const slots = InFlight.make(500)
+    const [other] = taken(slots, "b", 1)
+    assert.lengthOf(taken(slots, "a", 1000), 125)
+    assert.lengthOf(taken(slots, "c", 1000), 125)
+    slots.release(other!)
+    assert.lengthOf(taken(slots, "a", 1), 0, "c is still there")
   })
 
   it("one that had more than a quarter gets no more until it has less, once another comes", () => {
-    const places = InFlight.make(16)
-    const mine = taken(places, "a", 16)
+    const slots = InFlight.make(16)
+    const mine = taken(slots, "a", 16)
     assert.lengthOf(mine, 14)
-    assert.lengthOf(taken(places, "b", 1), 1)
-    for (const place of mine.splice(0, 10)) places.release(place)
-    assert.lengthOf(taken(places, "a", 1), 0)
-    places.release(mine.pop()!)
-    assert.lengthOf(taken(places, "a", 16), 1)
+    assert.lengthOf(taken(slots, "b", 1), 1)
+    for (const slot of mine.splice(0, 10)) slots.release(slot)
+    assert.lengthOf(taken(slots, "a", 1), 0)
+    slots.release(mine.pop()!)
+    assert.lengthOf(taken(slots, "a", 16), 1)
   })
 
   it("callers who are not known yet have all but an eighth, and count as their account's once they are", () => {
-    const places = InFlight.make(16)
-    const unknown = taken(places, undefined, 16)
+    const slots = InFlight.make(16)
+    const unknown = taken(slots, undefined, 16)
     assert.lengthOf(unknown, 14)
-    assert.isTrue(places.belongsTo(unknown[0]!, "b"))
-    const may = unknown.slice(1, 8).map((place) => places.belongsTo(place, "a"))
+    assert.isTrue(slots.moveTo(unknown[0]!, "b"))
+    const may = unknown.slice(1, 8).map((slot) => slots.moveTo(slot, "a"))
     assert.deepStrictEqual(may, [true, true, true, true, false, false, false])
-    assert.lengthOf(taken(places, undefined, 16), 2)
-    for (const place of unknown) places.release(place)
-    assert.deepStrictEqual([places.count(), places.countOf("a"), places.countOf("b")], [2, 0, 0])
+    assert.lengthOf(taken(slots, undefined, 16), 2)
+    for (const slot of unknown) slots.release(slot)
+    assert.deepStrictEqual([slots.count(), slots.countOf("a"), slots.countOf("b")], [2, 0, 0])
   })
 
-  it("there is always one place for each", () => {
-    const places = InFlight.make(1)
-    assert.lengthOf(taken(places, "a", 2), 1)
-    assert.lengthOf(taken(places, "b", 2), 0)
+  it("there is always one slot for each", () => {
+    const slots = InFlight.make(1)
+    assert.lengthOf(taken(slots, "a", 2), 1)
+    assert.lengthOf(taken(slots, "b", 2), 0)
   })
 })
 

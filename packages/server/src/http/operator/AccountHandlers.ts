@@ -1,5 +1,5 @@
 /**
- * Accounts, applications and keys, for operators.
+ * The operator routes of accounts, applications and keys.
  */
 import { decodeCreateAccount, decodeUpdateAccount, type OperatorAccount } from "@pix-payments/api/operator/Accounts"
 import {
@@ -25,7 +25,7 @@ import { answer, knownId, listAnswer, pageFrom, type OperatorHandlers } from "./
 export const accountHandlers = Effect.gen(function* () {
   const accounts = yield* Accounts
   const audit = yield* AuditLog
-  const held = yield* PausedDeliveries
+  const pausedDeliveries = yield* PausedDeliveries
 
   const handlers: OperatorHandlers<"accounts"> = {
     create: ({ body }) =>
@@ -33,7 +33,7 @@ export const accountHandlers = Effect.gen(function* () {
         const input = yield* decodeBody(body, decodeCreateAccount)
         const row = yield* accounts
           .create(withoutNulls({ ...input, document_type: documentType(input.document) }))
-          .pipe(audit.around("accounts.create"))
+          .pipe(audit.recordWith("accounts.create"))
         return answer(201, toOperatorAccount(row))
       }).pipe(
         Effect.catchTags({
@@ -55,8 +55,8 @@ export const accountHandlers = Effect.gen(function* () {
         const id = yield* knownId(params)
         yield* accounts.get(id)
         const changes = yield* decodeBody(body, decodeUpdateAccount)
-        const row = yield* accounts.update(id, withoutNulls(changes)).pipe(audit.around("accounts.update"))
-        held.wake()
+        const row = yield* accounts.update(id, withoutNulls(changes)).pipe(audit.recordWith("accounts.update"))
+        pausedDeliveries.wake()
         return answer(200, toOperatorAccount(row))
       }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound }))
   }
@@ -66,14 +66,14 @@ export const accountHandlers = Effect.gen(function* () {
 export const applicationHandlers = Effect.gen(function* () {
   const accounts = yield* Accounts
   const audit = yield* AuditLog
-  const held = yield* PausedDeliveries
+  const pausedDeliveries = yield* PausedDeliveries
 
   const handlers: OperatorHandlers<"applications"> = {
     create: ({ body, params }) =>
       Effect.gen(function* () {
         const { id } = yield* accounts.get(yield* knownId(params))
         const { name } = yield* decodeBody(body, decodeCreateApplication)
-        const row = yield* accounts.createApplication(id, name).pipe(audit.around("applications.create"))
+        const row = yield* accounts.createApplication(id, name).pipe(audit.recordWith("applications.create"))
         return answer(201, toApplication(row))
       }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound })),
     list: ({ params, query }) =>
@@ -89,8 +89,8 @@ export const applicationHandlers = Effect.gen(function* () {
         const changes = yield* decodeBody(body, decodeUpdateApplication)
         const row = yield* accounts
           .updateApplication(id, withoutNulls(changes))
-          .pipe(audit.around("applications.update"))
-        held.wake()
+          .pipe(audit.recordWith("applications.update"))
+        pausedDeliveries.wake()
         return answer(200, toApplication(row))
       }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound }))
   }
@@ -111,15 +111,15 @@ export const keyHandlers = Effect.gen(function* () {
         if (expiresAtMs !== undefined && expiresAtMs <= (yield* Clock.currentTimeMillis)) {
           return yield* new RequestRefused({ code: "VALIDATION_ERROR", details: ["expires_at"] })
         }
-        const made = yield* keys
+        const created = yield* keys
           .create({
             applicationId: application.id,
             name: input.name,
             scopes: [...new Set(input.scopes)],
             expiresAtMs
           })
-          .pipe(audit.around("keys.create"))
-        return answer(201, { ...toApiKey(made), key: made.key })
+          .pipe(audit.recordWith("keys.create"))
+        return answer(201, { ...toApiKey(created), key: created.key })
       }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound })),
     list: ({ params, query }) =>
       Effect.gen(function* () {
@@ -129,7 +129,7 @@ export const keyHandlers = Effect.gen(function* () {
       }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor })),
     revoke: ({ params }) =>
       Effect.gen(function* () {
-        return answer(200, toApiKey(yield* keys.revoke(yield* knownId(params)).pipe(audit.around("keys.revoke"))))
+        return answer(200, toApiKey(yield* keys.revoke(yield* knownId(params)).pipe(audit.recordWith("keys.revoke"))))
       }).pipe(Effect.catchTags({ NotFoundError: notFound }))
   }
   return handlers
@@ -178,6 +178,6 @@ const toApiKey = (row: ApiKeyRow): ApiKey => ({
 
 type WithoutNulls<A> = { readonly [K in keyof A]: Exclude<A[K], null> }
 
-/** `null` for an optional field is the same as absent. */
+/** A field that is null counts as absent. */
 const withoutNulls = <A extends object>(input: A): WithoutNulls<A> =>
   Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null)) as WithoutNulls<A>

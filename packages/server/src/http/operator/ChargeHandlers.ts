@@ -1,5 +1,5 @@
 /**
- * Every charge, what operators do with charges, and the charges of the checkout.
+ * The operator routes of charges and checkout charges.
  */
 import { decodeCreateCheckoutCharge, type OperatorCharge } from "@pix-payments/api/operator/Charges"
 import * as Clock from "effect/Clock"
@@ -45,11 +45,11 @@ export const chargeHandlers = Effect.gen(function* () {
     retrieve: ({ params }) =>
       Effect.gen(function* () {
         const charge = yield* charges.find(params.id)
-        const found = yield* deliveries.list({ resourceId: charge.id }, { limit: 100, startingAfter: undefined })
+        const rows = yield* deliveries.list({ resourceId: charge.id }, { limit: 100, startingAfter: undefined })
         return answer(200, {
           ...toOperatorCharge(charge, yield* Clock.currentTimeMillis),
           history: yield* history.of(charge.id, charge.createdAtMs),
-          deliveries: found.map(toDelivery)
+          deliveries: rows.map(toDelivery)
         })
       }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: Effect.die }))
   }
@@ -64,12 +64,12 @@ export const chargeActionHandlers = Effect.gen(function* () {
   const handlers: OperatorHandlers<"chargeActions"> = {
     cancel: ({ params }) =>
       Effect.gen(function* () {
-        const charge = yield* orders.cancel(params.id, audit.note("chargeActions.cancel", params.id))
+        const charge = yield* orders.cancel(params.id, audit.record("chargeActions.cancel", params.id))
         return answer(200, toOperatorCharge(charge, yield* Clock.currentTimeMillis))
       }).pipe(Effect.catchTags(failures)),
     refund: ({ params }) =>
       Effect.gen(function* () {
-        const charge = yield* orders.refund(params.id, audit.note("chargeActions.refund", params.id))
+        const charge = yield* orders.refund(params.id, audit.record("chargeActions.refund", params.id))
         return answer(200, toOperatorCharge(charge, yield* Clock.currentTimeMillis))
       }).pipe(Effect.catchTags({ ...failures, InsufficientBalanceError: insufficientBalance }))
   }
@@ -89,7 +89,7 @@ export const checkoutChargeHandlers = Effect.gen(function* () {
         const owner = { id: application.id, accountId: application.account_id }
         const { charge, replayed } = yield* charges.createForCheckout(owner, idempotencyKey, input).pipe(
           Effect.map((created) => ({ ...created, id: created.charge.id })),
-          audit.after("checkoutCharges.create")
+          audit.recordAfter("checkoutCharges.create")
         )
         const now = yield* Clock.currentTimeMillis
         return answer(201, toOperatorCharge(charge, now), replayed ? { "idempotent-replayed": "true" } : undefined)
@@ -110,7 +110,7 @@ export const checkoutChargeHandlers = Effect.gen(function* () {
   return handlers
 })
 
-/** A charge as operators see it. */
+/** The charge resource of `/operator/v1`. */
 export const toOperatorCharge = (charge: StoredCharge, nowMs: number): OperatorCharge => ({
   ...toCharge(charge, nowMs),
   account_id: charge.accountId,

@@ -1,5 +1,5 @@
 /**
- * Deliveries and their attempts, the endpoints that they go to, and sending again, for operators.
+ * The operator routes of deliveries, webhook endpoints and outbox failures.
  */
 import { decodeResendFailed, type Delivery } from "@pix-payments/api/operator/Deliveries"
 import type { OutboxFailure } from "@pix-payments/api/operator/OutboxFailures"
@@ -55,7 +55,7 @@ export const deliveryActionHandlers = Effect.gen(function* () {
     resend: ({ params }) =>
       Effect.gen(function* () {
         const id = yield* knownId(params)
-        const row = yield* deliveries.resend(id).pipe(audit.after("deliveryActions.resend"))
+        const row = yield* deliveries.resend(id).pipe(audit.recordAfter("deliveryActions.resend"))
         return answer(202, toDelivery(row))
       }).pipe(
         Effect.catchTags({
@@ -74,7 +74,7 @@ export const deliveryActionHandlers = Effect.gen(function* () {
           })
           .pipe(
             Effect.map((resent) => ({ id: endpoint_id ?? resource_id ?? "", count: resent })),
-            audit.after("deliveryActions.resendFailed")
+            audit.recordAfter("deliveryActions.resendFailed")
           )
         return answer(202, { object: "resend" as const, deliveries: count })
       }).pipe(Effect.catchTags({ RequestRefused: refusedAs("VALIDATION_ERROR") }))
@@ -106,7 +106,7 @@ export const webhookEndpointActionHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         const id = yield* knownId(params)
         const { active } = yield* decodeBody(body, decodeUpdateEndpointState)
-        const row = yield* endpoints.setEnabled(id, active).pipe(audit.after("webhookEndpointActions.update"))
+        const row = yield* endpoints.setEnabled(id, active).pipe(audit.recordAfter("webhookEndpointActions.update"))
         return answer(200, toOperatorEndpoint(row))
       }).pipe(
         Effect.catchTags({
@@ -139,7 +139,7 @@ export const outboxFailureActionHandlers = Effect.gen(function* () {
     retry: ({ params }) =>
       Effect.gen(function* () {
         const id = yield* knownId(params)
-        const row = yield* failures.retry(id).pipe(audit.after("outboxFailureActions.retry"))
+        const row = yield* failures.retry(id).pipe(audit.recordAfter("outboxFailureActions.retry"))
         return answer(202, toOutboxFailure(row))
       }).pipe(Effect.catchTags({ NotFoundError: notFound }))
   }
@@ -159,7 +159,7 @@ const toOutboxFailure = (row: OutboxFailureRow): OutboxFailure => ({
   retried_at: row.retried_at?.toISOString() ?? null
 })
 
-/** A delivery as operators see it. */
+/** The delivery resource of `/operator/v1`. */
 export const toDelivery = (row: DeliveryRow): Delivery => ({
   id: row.id,
   object: "delivery",

@@ -1,5 +1,5 @@
 /**
- * Disputes, and what operators say in them.
+ * The operator routes of disputes.
  */
 import { decodeTextBody, type OperatorDispute } from "@pix-payments/api/operator/Disputes"
 import { formatInstant } from "@pix-payments/domain/Instant"
@@ -48,21 +48,21 @@ export const disputeActionHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         yield* disputes.find(params.id)
         const { text } = yield* decodeBody(body, decodeTextBody)
-        const dispute = yield* disputes.defend(params.id, text).pipe(audit.after("disputeActions.defense"))
+        const dispute = yield* disputes.defend(params.id, text).pipe(audit.recordAfter("disputeActions.defense"))
         return answer(200, yield* withMessages(store, dispute))
       }).pipe(Effect.catchTags(failures)),
     message: ({ body, params }) =>
       Effect.gen(function* () {
         yield* disputes.find(params.id)
         const { text } = yield* decodeBody(body, decodeTextBody)
-        const dispute = yield* disputes.write(params.id, text).pipe(audit.after("disputeActions.message"))
+        const dispute = yield* disputes.write(params.id, text).pipe(audit.recordAfter("disputeActions.message"))
         return answer(201, yield* withMessages(store, dispute))
       }).pipe(Effect.catchTags(failures))
   }
   return handlers
 })
 
-/** A dispute as operators see it, with its messages as they are now. */
+/** The dispute resource of `/operator/v1`, with its current messages. */
 export const withMessages = (store: DisputeStore["Service"], dispute: StoredDispute) =>
   Effect.map(store.messagesOf([dispute.id]), (messages) => toOperatorDispute(dispute, messages.get(dispute.id)))
 

@@ -1,10 +1,12 @@
 /**
- * Liveness and readiness, for load balancers and orchestrators. They need no token.
+ * Liveness and readiness probes.
  *
  * Guarantees:
- * - Readiness depends on this process alone: it has started, which needs a schema that fits, and it is not stopping. In an
- *   outage of the database every server stays in the balancer, and callers get its 503.
- * - The state of the database is a field of the answer. The answer waits for nothing.
+ * - Readiness depends on this process alone: it has started (which needs a current schema) and is not stopping. In an outage
+ *   of the database every process stays in the load balancer, and callers get 503.
+ * - The answer has the last known state of the database, and waits for no query.
+ *
+ * Rules: OPR-8.
  */
 import * as Effect from "effect/Effect"
 import { DatabaseState } from "../../sql/DatabaseState.ts"

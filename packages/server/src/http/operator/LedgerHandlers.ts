@@ -1,5 +1,5 @@
 /**
- * The ledger and the figures, for operators: entries, whether all of it adds up, and how much there is.
+ * The operator routes of the ledger and of statistics.
  */
 import type { LedgerEntry } from "@pix-payments/api/operator/Ledger"
 import type { Cents } from "@pix-payments/domain/Cents"
@@ -57,7 +57,7 @@ const toEntry = (row: TransferRow): LedgerEntry => ({
   resource_id: row.resource_id,
   from: endOf(row, row.debit),
   to: endOf(row, row.credit),
-  // The column's CHECK holds what the brand says.
+  // The column has a CHECK for it.
   amount: Number(row.amount) as Cents,
   created_at: row.created_at.toISOString()
 })

@@ -1,5 +1,5 @@
 /**
- * The request log and the audit log, for operators.
+ * The operator routes of the request log and the audit log.
  */
 import type { AuditEntry, RequestLogEntry } from "@pix-payments/api/operator/Logs"
 import * as Effect from "effect/Effect"
@@ -22,7 +22,7 @@ export const requestHandlers = Effect.gen(function* () {
           {
             table: "requests",
             columns: "id, request_id, key_id, route, status, duration_us, at",
-            ...waysTo(query)
+            ...indexPaths(query)
           },
           page
         )
@@ -47,16 +47,16 @@ export const auditHandlers = Effect.gen(function* () {
 })
 
 /**
- * By key, route and status, in this order: of a key, there are as many ways as routes and answers that it has seen. What
- * failed is read by an index of its own.
+ * The index has key, route and status, in this order: a key has as many ranges as it has routes and statuses. Failed
+ * requests have a separate index.
  */
-const waysTo = ({ key_id: keyId, route, status }: RequestFilters): Partial<List> => {
-  const asked = [
+const indexPaths = ({ key_id: keyId, route, status }: RequestFilters): Partial<List> => {
+  const conditions = [
     ...(keyId === undefined ? [] : [equals("key_id", "uuid", keyId)]),
     ...(route === undefined ? [] : [equals("route", "text", route)]),
     ...(status === undefined ? [] : [equals("status", "integer", status)])
   ]
-  if (asked.length === 0) return {}
+  if (conditions.length === 0) return {}
   const routeIs = route === undefined ? everyValue("route", "text") : is("route", "text", route)
   const statusIs = status === undefined ? everyValue("status", "integer") : is("status", "integer", status)
   if (keyId !== undefined) {
@@ -66,7 +66,7 @@ const waysTo = ({ key_id: keyId, route, status }: RequestFilters): Partial<List>
     return { paths: [{ columns: [statusIs, routeIs], predicate: "status >= 400" }] }
   }
   return {
-    recent: asked,
+    recent: conditions,
     paths: [
       { columns: [everyValue("key_id", "uuid"), routeIs, statusIs], predicate: "key_id IS NOT NULL" },
       { columns: [routeIs, statusIs], predicate: "key_id IS NULL" }

@@ -1,7 +1,9 @@
 /**
- * The operator listener: `/operator/v1` and its OpenAPI document, health and metrics.
+ * The operator listener: `/operator/v1`, its OpenAPI document, health and metrics.
  *
- * Guarantees: a request for a host that is not in `OPERATOR_HOSTS` is `MISDIRECTED_REQUEST`, except health checks.
+ * Guarantees: a request for a host that is not in `OPERATOR_HOSTS` is `MISDIRECTED_REQUEST`, except health probes.
+ *
+ * Rules: OPR-1, OPR-7, OPR-8.
  */
 import { openApiDocument } from "@pix-payments/api/OpenApiDocument"
 import { OperatorApi } from "@pix-payments/api/OperatorApi"
@@ -103,11 +105,11 @@ const document = page("/operator/openapi.json", async () => ({
   contentSecurityPolicy: nothingPolicy
 }))
 
-/** Refuses requests for another host, to which a stranger's page may have led a browser (DNS rebinding). */
+/** Refuses requests for another host: DNS rebinding leads a browser here from a foreign page. */
 const misdirected =
   (hosts: ReadonlySet<string>) =>
   ({ headers: { host } }: IncomingMessage, path: string): Answer | undefined => {
-    // Health checks come by address, or with no host at all.
+    // Health probes come by address, or without a host.
     if (path === "/health/live" || path === "/health/ready") return undefined
     if (host === undefined || host === "") return codeAnswer("VALIDATION_ERROR", { details: ["Host"] })
     const name = hostnameOf(host)

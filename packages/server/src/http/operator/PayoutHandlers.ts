@@ -1,5 +1,5 @@
 /**
- * Every payout, and what operators do with payouts.
+ * The operator routes of payouts.
  */
 import { decodeCreateDashboardPayout, type OperatorPayout } from "@pix-payments/api/operator/Payouts"
 import * as Effect from "effect/Effect"
@@ -46,7 +46,7 @@ export const payoutActionHandlers = Effect.gen(function* () {
 
   const decide = (id: string, decision: "approved" | "canceled", action: string) =>
     payouts.decide(id, decision).pipe(
-      audit.after(action),
+      audit.recordAfter(action),
       Effect.map((payout) => answer(200, toOperatorPayout(payout))),
       Effect.catchTags({
         NotFoundError: notFound,
@@ -61,7 +61,7 @@ export const payoutActionHandlers = Effect.gen(function* () {
         const input = yield* decodeBody(body, decodeCreateDashboardPayout)
         const { payout, replayed } = yield* payouts.createForOperator(account.id, idempotencyKey, input).pipe(
           Effect.map((created) => ({ ...created, id: created.payout.id })),
-          audit.after("payoutActions.create")
+          audit.recordAfter("payoutActions.create")
         )
         return answer(201, toOperatorPayout(payout), replayed ? { "idempotent-replayed": "true" } : undefined)
       }).pipe(
@@ -84,7 +84,7 @@ export const payoutActionHandlers = Effect.gen(function* () {
   return handlers
 })
 
-/** A payout as operators see it. */
+/** The payout resource of `/operator/v1`. */
 export const toOperatorPayout = (payout: StoredPayout): OperatorPayout => ({
   ...toPayout(payout),
   recipient: {

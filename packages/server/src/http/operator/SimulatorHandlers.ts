@@ -1,7 +1,9 @@
 /**
- * The notifications that an operator lets the simulated acquirer send.
+ * The simulator routes: notifications of the simulated acquirer, sent by an operator.
  *
- * They take the same way as those of a real acquirer. One that changes nothing, a copy too, is `INVALID_STATE`.
+ * They are handled as those of a real acquirer. One that changes nothing, or a copy, is `INVALID_STATE`.
+ *
+ * Rules: OPR-32 to OPR-35.
  */
 import {
   decodeSimulateFailure,
@@ -35,7 +37,7 @@ import { answer, type OperatorHandlers } from "./OperatorHandlers.ts"
 import { toOperatorPayout } from "./PayoutHandlers.ts"
 
 export const simulatorChargeHandlers = Effect.gen(function* () {
-  const send = yield* aboutCharge
+  const send = yield* simulatingCharge
 
   const handlers: OperatorHandlers<"simulatorCharges"> = {
     pay: send("simulatorCharges.pay", decodeSimulatePay, ({ id }, body) => ({
@@ -54,8 +56,8 @@ export const simulatorChargeHandlers = Effect.gen(function* () {
 })
 
 export const simulatorReturnHandlers = Effect.gen(function* () {
-  const send = yield* aboutCharge
-  const openMed = yield* infraction
+  const send = yield* simulatingCharge
+  const openMed = yield* openingMed
 
   const handlers: OperatorHandlers<"simulatorReturns"> = {
     refund: send("simulatorReturns.refund", decodeSimulateReport, ({ id }, body) => ({
@@ -129,7 +131,7 @@ export const simulatorPayoutHandlers = Effect.gen(function* () {
   return handlers
 })
 
-interface Asked {
+interface SimulatorCall {
   readonly params: { readonly id: string }
   readonly body: unknown
 }
@@ -149,12 +151,12 @@ const failures = {
   RequestRefused: refusedAs("VALIDATION_ERROR")
 }
 
-/** The id of a notification, where the caller chose one. */
+/** The id of the notification, where the caller gives one. */
 const idOf = ({ external_id }: Body) => (typeof external_id === "string" ? { externalId: external_id } : {})
 
 /**
- * Makes the handlers of one kind of subject: find it, decode the body, send the notification, answer with the subject as
- * it is then. `wasSubmitted` false: the acquirer never received the subject, so it can have no outcome.
+ * Makes the handlers of one kind of subject: find it, decode the body, send the notification, answer with the subject
+ * afterwards. Where `wasSubmitted` is false, the acquirer never received the subject, so it can have no outcome.
  */
 const simulating = Effect.gen(function* () {
   const audit = yield* AuditLog
@@ -170,19 +172,19 @@ const simulating = Effect.gen(function* () {
       decode: (body: unknown) => Result.Result<A, Refusal>,
       make: (subject: S, body: A) => AcquirerNotification
     ) =>
-      Effect.fnUntraced(function* ({ body, params }: Asked) {
+      Effect.fnUntraced(function* ({ body, params }: SimulatorCall) {
         const subject = yield* find(params.id)
         const notification = make(subject, yield* decodeBody(body, decode))
         if (!(yield* wasSubmitted(subject))) return yield* new InvalidStateError({ status: subject.status })
         const { after, isDeferred } = yield* Effect.gen(function* () {
           const wasDeferred = yield* notify(notification, subject.status)
           return { id: subject.id, isDeferred: wasDeferred, after: yield* find(subject.id) }
-        }).pipe(audit.after(action))
+        }).pipe(audit.recordAfter(action))
         return yield* toAnswer(after, isDeferred)
       }, Effect.catchTags(failures))
 })
 
-/** Sends a notification, and fails where it changes nothing. True: it is deferred until its charge is paid. */
+/** Sends a notification. Fails where it changes nothing; true where it is deferred until its charge is paid. */
 const notifying = Effect.map(
   SimulatorNotifications,
   (simulator) => (notification: AcquirerNotification, status: string) =>
@@ -193,7 +195,7 @@ const notifying = Effect.map(
     )
 )
 
-const aboutCharge = Effect.gen(function* () {
+const simulatingCharge = Effect.gen(function* () {
   const charges = yield* Charges
   const simulate = yield* simulating
   return simulate(charges.find, (charge: StoredCharge, isDeferred) =>
@@ -201,15 +203,15 @@ const aboutCharge = Effect.gen(function* () {
   )
 })
 
-/** Opens a MED. It is about a charge and answered with its dispute. */
-const infraction = Effect.gen(function* () {
+/** Opens a MED for a charge, and answers with its dispute. */
+const openingMed = Effect.gen(function* () {
   const charges = yield* Charges
   const disputes = yield* DisputeStore
   const audit = yield* AuditLog
   const notify = yield* notifying
 
   return Effect.fnUntraced(
-    function* ({ body, params }: Asked) {
+    function* ({ body, params }: SimulatorCall) {
       const charge = yield* charges.find(params.id)
       const input = yield* decodeBody(body, decodeSimulateInfraction)
       const deadline =
@@ -229,7 +231,7 @@ const infraction = Effect.gen(function* () {
         const [opened] = yield* disputes.list({ chargeId: charge.id }, { limit: 1, startingAfter: undefined })
         if (opened === undefined) return yield* new InvalidStateError({ status: charge.status })
         return { id: opened.id, dispute: opened }
-      }).pipe(audit.after("simulatorReturns.infraction"))
+      }).pipe(audit.recordAfter("simulatorReturns.infraction"))
       if (dispute !== undefined) return answer(201, yield* withMessages(disputes, dispute))
       return answer(202, toOperatorCharge(yield* charges.find(charge.id), yield* Clock.currentTimeMillis))
     },

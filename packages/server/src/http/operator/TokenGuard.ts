@@ -1,9 +1,11 @@
 /**
- * Who may call `/operator/v1`: the operator's token.
+ * Authenticates the operator token of an `/operator/v1` request.
  *
  * Guarantees:
  * - Checks run in this order: token, body size, idempotency key, query.
- * - Failed sign-ins are limited by address (`SignIns`), counted and logged. A missing or empty token is no sign-in.
+ * - Failed sign-ins are limited by address (`SignIns`), counted and logged. A missing or empty token is not a sign-in.
+ *
+ * Rules: OPR-2, OPR-5.
  */
 import { CurrentOperator } from "@pix-payments/api/Security"
 import { PayloadTooLarge, Unauthorized } from "@pix-payments/api/WireErrors"

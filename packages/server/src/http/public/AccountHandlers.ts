@@ -14,7 +14,7 @@ export const accountHandlers = Effect.gen(function* () {
     retrieve: ({ caller }) =>
       accounts.get(caller.account.id).pipe(
         Effect.map((row) => ({ status: 200, body: toAccount(row) })),
-        // The key's account is there as long as the key is.
+        // The account of a valid key exists.
         Effect.catchTag("NotFoundError", Effect.die)
       )
   }
@@ -31,7 +31,7 @@ export const balanceHandlers = Effect.gen(function* () {
   return handlers
 })
 
-/** An account as `/v1` shows it. */
+/** The account resource of `/v1`. */
 export const toAccount = (row: AccountRow): Account => ({
   id: row.id,
   object: "account",

@@ -1,5 +1,5 @@
 /**
- * The charges of `/v1`: from a request to the service and back.
+ * The charge routes of `/v1`.
  */
 import { parseInstant } from "@pix-payments/domain/Instant"
 import { defaultLimit, pageOf } from "@pix-payments/domain/List"
@@ -49,9 +49,9 @@ export const chargeHandlers = Effect.gen(function* () {
         createdBeforeMs: query.created_before === undefined ? undefined : parseInstant(query.created_before)
       }
       return charges.list(caller.account.id, filters, { limit, startingAfter: query.starting_after }).pipe(
-        Effect.map((read) => {
+        Effect.map((rows) => {
           const now = clock.currentTimeMillisUnsafe()
-          const shown = read.map((charge) => toCharge(charge, now))
+          const shown = rows.map((charge) => toCharge(charge, now))
           return { status: 200, body: pageOf(shown, limit) }
         }),
         Effect.catchTags({ UnknownCursor: unknownCursor })

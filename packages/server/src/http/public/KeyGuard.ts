@@ -1,10 +1,12 @@
 /**
- * Who may call `/v1`: an API key with the scopes of the operation, within its rate limit.
+ * Authenticates the API key of a `/v1` request, and checks its rate limit and scopes.
  *
  * Guarantees:
  * - Checks run in the contract's order: key, body size, rate limit, scopes, idempotency key, query.
- * - A request is never refused on cached data. A `revalidating` operation runs with the cached caller; where its statement
+ * - A request is never refused on cached data. A `revalidating` operation runs with the cached caller. Where its statement
  *   finds that key, application or account changed, the request starts again with a fresh lookup.
+ *
+ * Rules: KEY-1 to KEY-7. Why: docs/decisions/0009-confirmed-cache.md.
  */
 import { type Caller, RequiredScopes } from "@pix-payments/api/Security"
 import {
@@ -27,7 +29,7 @@ import type { KeyRateLimit } from "./KeyRateLimit.ts"
 
 export interface KeyCredentials {
   readonly key: string | undefined
-  /** The caller that the key belonged to at its last lookup. */
+  /** The cached caller of the key. */
   readonly cached: Caller | undefined
 }
 
@@ -63,7 +65,7 @@ const protect = (
     return caller === undefined || admit(caller.account.id)
   }
 
-  /** Answers for the caller as the database has it. */
+  /** Answers for the caller that the database returns. */
   const withLookup = (
     request: Request,
     key: string,
@@ -97,7 +99,7 @@ const protect = (
       return withLookup(request, key, admit, limit.take)
     }
     return Effect.flatMap(limit.take(cached.keyId), (waitSeconds): Effect.Effect<Answer, WireError | Unavailable> => {
-      // The request is counted already.
+      // The rate limit has counted the request already.
       const again = () => withLookup(request, key, admit, () => Effect.succeed(waitSeconds))
       if (waitSeconds > 0) return again()
       if (!identified(request, cached, admit)) return Effect.fail(new ServiceUnavailable({}))

@@ -1,7 +1,7 @@
 /**
- * The per-key request limit of `RATE_LIMIT_PER_MINUTE`: off unless configured, counted in each process.
+ * The request limit of a key, `RATE_LIMIT_PER_MINUTE`: off by default, counted in each process.
  *
- * Windows end by the monotonic clock: a wall clock that was ahead for a time refuses no one after its correction.
+ * Windows use the monotonic clock, so that a correction of the wall clock refuses no request.
  *
  * Rules: ERR-10.
  */
@@ -17,7 +17,7 @@ import { Settings } from "../../Settings.ts"
 export class KeyRateLimit extends Context.Service<
   KeyRateLimit,
   {
-    /** Counts a request; the seconds to wait when it is one too many, else 0. */
+    /** Counts a request. Returns the seconds to wait where it exceeds the limit, else 0. */
     readonly take: (keyId: string) => Effect.Effect<number>
   }
 >()("@pix-payments/server/KeyRateLimit") {

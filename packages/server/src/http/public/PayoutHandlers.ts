@@ -1,5 +1,5 @@
 /**
- * The payouts of `/v1`: from a request to the service and back.
+ * The payout routes of `/v1`.
  */
 import { parseInstant } from "@pix-payments/domain/Instant"
 import { defaultLimit, pageOf } from "@pix-payments/domain/List"
@@ -52,7 +52,7 @@ export const payoutHandlers = Effect.gen(function* () {
         createdBeforeMs: query.created_before === undefined ? undefined : parseInstant(query.created_before)
       }
       return payouts.list(caller.account.id, filters, { limit, startingAfter: query.starting_after }).pipe(
-        Effect.map((read) => ({ status: 200, body: pageOf(read.map(toPayout), limit) })),
+        Effect.map((rows) => ({ status: 200, body: pageOf(rows.map(toPayout), limit) })),
         Effect.catchTags({ UnknownCursor: unknownCursor })
       )
     }

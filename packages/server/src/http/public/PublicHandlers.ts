@@ -1,4 +1,4 @@
-/** The type of a group's handlers. */
+/** The type of the handlers of a `/v1` group. */
 import type { PaymentsApi } from "@pix-payments/api/PaymentsApi"
 import type { Caller } from "@pix-payments/api/Security"
 import type { GroupHandlers } from "../CompiledApi.ts"

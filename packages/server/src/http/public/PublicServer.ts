@@ -1,7 +1,7 @@
 /**
  * The public listener: `/v1`, its OpenAPI document and its reference page.
  *
- * Guarantees: every request is in the request log, except those that are shed.
+ * Guarantees: every request that is not shed is in the request log.
  */
 import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
 import type { Caller } from "@pix-payments/api/Security"

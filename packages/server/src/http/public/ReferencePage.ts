@@ -1,9 +1,10 @@
 /**
- * `/docs`: the reference page, from the same document as `/openapi.json`.
+ * The reference page `/docs` and its document `/openapi.json`.
  *
- * The page is small; its script (Scalar, which Effect brings) has an address that changes with its content, so that
- * browsers keep it for good. Neither asks another host: fonts, proxy, telemetry and links to the vendor's client are off,
- * and the content security policy forbids the rest.
+ * Guarantees:
+ * - The URL of the page's script (Scalar, from Effect) contains its hash, so that browsers cache it for good.
+ * - Page and script request nothing from another host: fonts, proxy, telemetry and vendor links are off, and the content
+ *   security policy forbids the rest.
  */
 import { openApiDocument, webhookBodies } from "@pix-payments/api/OpenApiDocument"
 import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
@@ -15,13 +16,13 @@ const document = openApiDocument(PaymentsApi, webhookBodies)
 
 const documentJson = JSON.stringify(document)
 
-/** Shows the document in the page's container. */
+/** Renders the document into the page. */
 const start = `
 ;(() => {
   const reference = window.Scalar.createApiReference("#reference", ${JSON.stringify({
     url: "/openapi.json",
     authentication: { preferredSecurityScheme: "x-api-key" },
-    // The sender of test requests: this server alone, without the vendor's proxy.
+    // Test requests go to this server directly.
     proxyUrl: "",
     withDefaultFonts: false,
     telemetry: false,
@@ -35,7 +36,7 @@ const start = `
 })()
 `
 
-/** The script that Effect puts into its page. */
+/** Scalar's script, cut out of Effect's page. */
 const scalarScript = async (): Promise<string> => {
   const page = HttpRouter.toWebHandler(HttpApiScalar.layer(PaymentsApi, { path: "/docs" }), { disableLogger: true })
   const response = await page.handler(new Request("http://localhost/docs"))
@@ -49,13 +50,13 @@ const scalarScript = async (): Promise<string> => {
 
 const OPENING = "<script>"
 
-/** Made once, for the page names its hash. */
+/** Made once: the page contains its hash. */
 const script = (() => {
   let made: Promise<string> | undefined
   return () => (made ??= scalarScript().then((scalar) => scalar + start))
 })()
 
-/** Verb and path of each operation, for those who read without scripts. */
+/** Method and path of each operation, for readers without JavaScript. */
 const operations = Object.entries(document.paths as Readonly<Record<string, object>>).flatMap(([path, verbs]) =>
   Object.keys(verbs).map((verb) => `${verb.toUpperCase()} ${path}`)
 )
@@ -83,7 +84,7 @@ const html = (source: string): string => `<!doctype html>
 const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",
-  // Scalar makes its style sheets itself.
+  // Scalar inserts style elements.
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "font-src 'self' data:",

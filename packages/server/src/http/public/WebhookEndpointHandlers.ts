@@ -1,5 +1,5 @@
 /**
- * The webhook endpoints of `/v1`, and the event catalog.
+ * The webhook endpoint routes of `/v1`, and the event catalog.
  */
 import { eventCatalog } from "@pix-payments/domain/EventCatalog"
 import { decodeCreateWebhookEndpoint, decodeUpdateWebhookEndpoint } from "@pix-payments/domain/WebhookEndpoint"

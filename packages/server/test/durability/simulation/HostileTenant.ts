@@ -151,7 +151,7 @@ const failedTwice = (history: ReadonlyArray<string>): ReadonlyArray<string> => {
   const counts = new Map<string, number>()
   const broken: Array<string> = []
   for (const line of history) {
-    if (line.includes("a round failed and is tried again")) broken.push(`with a hostile tenant: ${line}`)
+    if (line.includes("a round failed and is retried")) broken.push(`with a hostile tenant: ${line}`)
     const [, what] = /(\S+ +log: .* (?:change|delivery) \S+) fails by itself/.exec(line) ?? []
     if (what === undefined) continue
     const count = (counts.get(what) ?? 0) + 1

@@ -80,9 +80,9 @@ describe("sign-ins of an address", () => {
     Effect.gen(function* () {
       const signIns = yield* door
       signIns.attempt("192.0.2.1", right)
-      for (let i = 0; i < 3 * SignIns.MOST_ADDRESSES; i++)
+      for (let i = 0; i < 3 * SignIns.MAX_ADDRESSES; i++)
         signIns.attempt(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, "x")
-      assert.strictEqual(signIns.size(), SignIns.MOST_ADDRESSES + 1)
+      assert.strictEqual(signIns.size(), SignIns.MAX_ADDRESSES + 1)
       tried(signIns, "192.0.2.1", "x", 40)
       assert.strictEqual(signIns.attempt("192.0.2.1", right)._tag, "Accepted")
     })
