@@ -1,14 +1,14 @@
 /**
- * The hosts that a listener answers to, so that a name that an attacker controls (DNS rebinding) reaches nothing.
+ * The hosts that the operator listener answers to, against DNS rebinding.
  *
- * Source: operator-api.md (`OPERATOR_HOSTS`: separated by commas; port and case are ignored).
+ * Rules: OPR-7.
  */
 import * as Result from "effect/Result"
 
-/** Where `OPERATOR_HOSTS` is not set. */
+/** The default of `OPERATOR_HOSTS`. */
 export const defaultHosts: ReadonlyArray<string> = ["localhost", "127.0.0.1", "[::1]"]
 
-/** Reads `OPERATOR_HOSTS`. */
+/** Parses `OPERATOR_HOSTS`: hosts separated by commas. Port and case are ignored. */
 export const parseHosts = (text: string): Result.Result<ReadonlyArray<string>, string> => {
   const hosts: Array<string> = []
   for (const part of text.split(",").map((each) => each.trim())) {
@@ -20,11 +20,11 @@ export const parseHosts = (text: string): Result.Result<ReadonlyArray<string>, s
   return hosts.length === 0 ? Result.fail("expected hosts, separated by commas") : Result.succeed(hosts)
 }
 
-/** The host of a `Host` header, in lower case and without its port; `undefined` where it is none. */
+/** The host of a `Host` header, in lower case and without its port; `undefined` where it is malformed. */
 export const hostnameOf = (header: string): string | undefined => {
   const [, host] = authority.exec(header) ?? []
   return host?.toLowerCase()
 }
 
-// A name or an IPv4 address, or an IPv6 address in brackets, and perhaps a port.
+// A name, an IPv4 address or an IPv6 address in brackets, with an optional port.
 const authority = /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{0,5})?$/i

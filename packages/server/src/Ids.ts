@@ -1,5 +1,5 @@
 /**
- * Hands out ids and the creation times that they carry, from one clock.
+ * Generates ids (UUIDv7) with their creation times.
  */
 import { type Generated, makeGenerator } from "@pix-payments/domain/Uuid"
 import * as Clock from "effect/Clock"

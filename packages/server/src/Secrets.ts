@@ -1,15 +1,17 @@
 /**
- * Webhook secrets at rest: sealed with AES-256-GCM under a key from settings.
+ * Encrypts webhook secrets at rest with AES-256-GCM.
  *
  * Guarantees:
- * - A sealed text names the key that sealed it, so that a key is rotated by putting the new one in front of the list.
- * - A text in the bound form (`v2.<key>.<bytes>`) opens for the row that it was sealed for and for no other: kind and id
- *   of the row are its associated data. Texts of the release before (`<key>.<bytes>`) open for any row.
- * - The bound form is sealed with `SECRETS_BIND_TO_ROW` only, because the release before cannot open it.
- * - A process that lacks the key of this database does not start.
+ * - A sealed text contains the id of its key. A key is rotated by putting the new one first in `SECRETS_KEYS`.
+ * - The bound form (`v2.<key>.<bytes>`) opens for its own row only: kind and id of the row are associated data. The form
+ *   of the release before (`<key>.<bytes>`) opens for any row.
+ * - Secrets are sealed in the bound form only with `SECRETS_BIND_TO_ROW`, because the release before cannot open it.
+ * - A process without the key of its database does not start.
  *
- * `SECRETS_KEYS` is a comma separated list of 32 byte keys in base64: the first seals, all open. Unset, a key
- * is made on the first start and kept in `<DATA_DIR>/secrets.key`, readable by its owner alone.
+ * `SECRETS_KEYS` is a comma separated list of 32 byte keys in base64: the first seals, all open. Without it the first start
+ * generates a key in `<DATA_DIR>/secrets.key`, readable by its owner only.
+ *
+ * Why: docs/decisions/0017-sealed-secrets.md.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -25,7 +27,7 @@ import { Settings } from "./Settings.ts"
 
 export class SecretsError extends Schema.TaggedError<SecretsError>()("SecretsError", { message: Schema.String }) {}
 
-/** The row that a secret is stored in first. Copies of it elsewhere, as in a delivery, keep this owner. */
+/** The row that a secret belongs to. A copy of the secret, as in a delivery, keeps this owner. */
 export interface SecretOwner {
   readonly kind: "charge" | "payout" | "webhook"
   readonly id: string
@@ -35,7 +37,7 @@ export class Secrets extends Context.Service<
   Secrets,
   {
     readonly seal: (secret: string, owner: SecretOwner) => string
-    /** Throws when no key opens it, or it was sealed for another row. */
+    /** Throws where no key opens it, or where it was sealed for another row. */
     readonly open: (sealed: string, owner: SecretOwner) => Redacted.Redacted<string>
   }
 >()("@pix-payments/server/Secrets") {
@@ -45,7 +47,7 @@ export class Secrets extends Context.Service<
       const settings = yield* Settings
       const text = Option.isSome(settings.secretsKeys)
         ? Redacted.value(settings.secretsKeys.value)
-        : yield* keptKey(settings.dataDir)
+        : yield* keyOfDataDir(settings.dataDir)
       const keys = yield* parseKeys(text)
       yield* checkAgainstDatabase(keys)
       const seal = settings.secretsBindToRow ? sealBound : sealUnbound
@@ -75,7 +77,7 @@ const open = (keys: Keys, sealed: string, owner: SecretOwner): Redacted.Redacted
   const parts = sealed.split(".")
   const [id, encoded = ""] = parts[0] === BOUND ? parts.slice(1) : parts
   const key = keys.find((candidate) => candidate.id === id)
-  if (key === undefined) throw new Error("a stored secret was sealed with a key that SECRETS_KEYS does not hold")
+  if (key === undefined) throw new Error("a stored secret was sealed with a key that is not in SECRETS_KEYS")
   return Redacted.make(decrypted(key, encoded, parts[0] === BOUND ? associatedData(owner) : UNBOUND))
 }
 
@@ -109,15 +111,14 @@ const parseKeys = Effect.fnUntraced(function* (text: string) {
 
 const keyOf = (bytes: Buffer): Key => ({ id: createHash("sha256").update(bytes).digest("hex").slice(0, 8), bytes })
 
-const keptKey = (dataDir: string) => {
+const keyOfDataDir = (dataDir: string) => {
   const path = join(dataDir, "secrets.key")
   return Effect.tryPromise({
     try: async () => {
       await mkdir(dataDir, { recursive: true })
-      const kept = await readFile(path, "utf8").catch(() => undefined)
-      if (kept !== undefined) return kept
-      // Two processes that start at once agree on the file that one of them made: linking is atomic, so that it
-      // is there complete or not at all.
+      const existing = await readFile(path, "utf8").catch(() => undefined)
+      if (existing !== undefined) return existing
+      // `link` is atomic and never overwrites, so that two processes that start at once use the same complete file.
       const draft = `${path}.${randomBytes(6).toString("hex")}`
       await writeFile(draft, randomBytes(32).toString("base64"), { flag: "wx", mode: 0o600, flush: true })
       await link(draft, path).catch((error) => {
@@ -127,11 +128,11 @@ const keptKey = (dataDir: string) => {
       return readFile(path, "utf8")
     },
     catch: () =>
-      new SecretsError({ message: `The key file ${path} cannot be read or made. Set SECRETS_KEYS or DATA_DIR.` })
+      new SecretsError({ message: `The key file ${path} cannot be read or created. Set SECRETS_KEYS or DATA_DIR.` })
   })
 }
 
-/** The database remembers which key its first secret could be sealed with. */
+/** The database stores the id of the first key. */
 const checkAgainstDatabase = Effect.fnUntraced(function* (keys: Keys) {
   const sql = yield* SqlClient
   yield* sql`INSERT INTO installation (name, value) VALUES ('secrets_key', ${keys[0].id}) ON CONFLICT DO NOTHING`
@@ -139,7 +140,7 @@ const checkAgainstDatabase = Effect.fnUntraced(function* (keys: Keys) {
   if (row === undefined || !keys.some((key) => key.id === row.value)) {
     return yield* new SecretsError({
       message:
-        "This database's webhook secrets are sealed with another key than this process has. Set SECRETS_KEYS to the key of the first start (there: <DATA_DIR>/secrets.key)."
+        "The webhook secrets of this database are sealed with a key that this process does not have. Set SECRETS_KEYS to the key of the first start (in <DATA_DIR>/secrets.key there)."
     })
   }
 })

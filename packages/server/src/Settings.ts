@@ -20,11 +20,11 @@ export interface SettingsShape {
   readonly port: number
   readonly operatorHost: string
   readonly operatorPort: number
-  /** The hosts that the operator listener answers to, beside its own address. */
+  /** The hosts that the operator listener answers to, besides its own address. */
   readonly operatorHosts: ReadonlyArray<string>
   /** Unset: generated at the first start and printed once. */
   readonly operatorToken: Option.Option<Redacted.Redacted<string>>
-  /** Unset: an embedded PostgreSQL under `dataDir`. */
+  /** Unset: an embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: Option.Option<Redacted.Redacted<string>>
   /** The role that migrates the schema. Unset: the role of `databaseUrl`, if it has the privileges. */
   readonly migrationsDatabaseUrl: Option.Option<Redacted.Redacted<string>>
@@ -62,7 +62,7 @@ export interface SettingsShape {
 const atLeast = (minimum: number, name: string) =>
   Config.schema(Schema.Int.check(Schema.isGreaterThanOrEqualTo(minimum)), name)
 
-// 0 asks the system for a free port.
+// 0: a free port.
 const port = (name: string) => Config.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65_535 })), name)
 
 const parsed = <A>(name: string, parse: (text: string) => Result.Result<A, string>): Config.Config<A> =>

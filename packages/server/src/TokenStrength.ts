@@ -1,20 +1,22 @@
 /**
- * Which operator tokens are too easy to guess.
+ * Refuses operator tokens that are easy to guess.
  *
  * Guarantees:
  * - A token from a random generator passes (`openssl rand -base64 24`, `openssl rand -hex 16`, a UUID).
  * - A short token, a repeated word, a run of characters (`abcd…`, `1234…`) and a placeholder are refused.
  *
- * The estimate is generous: it finds tokens that are certainly weak, not all that are. Generate tokens.
+ * The estimate finds tokens that are certainly weak, not all weak ones.
+ *
+ * Rules: OPR-4.
  */
 
-/** Shortest token in characters. */
+/** The minimum length in characters. */
 const MIN_LENGTH = 20
 
-/** Fewest bits of the estimate. */
+/** The minimum of the estimate. */
 const MIN_BITS = 70
 
-/** Why a token is refused, without the token; `undefined` when it is strong enough. */
+/** Why a token is refused, without the token itself; `undefined` where it is strong enough. */
 export const weaknessOf = (token: string): string | undefined => {
   if (!/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(token)) {
     return `must be printable ASCII without a space at either end, as an HTTP header carries it. ${ADVICE}`
@@ -30,8 +32,8 @@ export const weaknessOf = (token: string): string | undefined => {
 const ADVICE = "Make one with: openssl rand -base64 32"
 
 /**
- * Estimates the entropy of a token: each character counts log2 of the number of different characters, unless it
- * continues a run of three (`aaa`, `abc`, `321`) or ends three characters that the token already has.
+ * Estimates the entropy of a token in bits. Each character counts log2 of the number of different characters, unless it
+ * continues a run of three (`aaa`, `abc`, `321`) or completes three characters that occur before.
  */
 export const estimatedBits = (token: string): number => {
   const text = token.toLowerCase()

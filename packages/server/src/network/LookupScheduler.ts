@@ -1,23 +1,22 @@
 /**
- * Who may look up a name now.
+ * Schedules name lookups fairly between accounts.
  *
  * Guarantees:
- * - look-ups are bounded in all, and for one account: to a few while another account has any, to more while it is alone;
- * - those that wait are bounded as well, and get their turns account by account: what waits of one account delays no
- *   other;
- * - once as many wait as may, one more takes the place of the last of the account with the most.
+ * - Running lookups are bounded in total and for an account: to `shared` while other accounts have lookups, else to `alone`.
+ * - Waiting lookups are bounded too. Accounts take turns, so that the backlog of one account delays no other.
+ * - When `waiting` lookups wait, a new one replaces the last one of the account with the longest backlog.
  */
-export interface Shares {
-  /** At once: in all; for an account that is not alone; for one that is. */
-  readonly places: number
+export interface LookupLimits {
+  /** Running: in total, for an account beside others, and for an account alone. */
+  readonly running: number
   readonly shared: number
   readonly alone: number
-  /** Waiting: for one account, and in all. */
+  /** Waiting: for an account, and in total. */
   readonly waitingOfAccount: number
   readonly waiting: number
 }
 
-export const lookupLimits: Shares = { places: 64, shared: 4, alone: 16, waitingOfAccount: 128, waiting: 4096 }
+export const lookupLimits: LookupLimits = { running: 64, shared: 4, alone: 16, waitingOfAccount: 128, waiting: 4096 }
 
 interface Account {
   running: number
@@ -26,40 +25,46 @@ interface Account {
 
 interface Job {
   readonly account: string
-  readonly begin: () => void
+  readonly start: () => void
   readonly refuse: () => void
 }
 
-export const makeLookupScheduler = ({ alone, places, shared, waiting: mostWaiting, waitingOfAccount }: Shares) => {
-  /** Those with something under way or waiting, in the order of their turns. */
+export const makeLookupScheduler = ({
+  alone,
+  running: maxRunning,
+  shared,
+  waiting: maxWaiting,
+  waitingOfAccount
+}: LookupLimits) => {
+  /** Accounts with running or waiting lookups, in the order of their turns. */
   const accounts = new Map<string, Account>()
   let running = 0
   let waiting = 0
 
-  const forget = (id: string, account: Account) => {
+  const removeIdle = (id: string, account: Account) => {
     if (account.running === 0 && account.waiting.size === 0) accounts.delete(id)
   }
 
-  const leave = (job: Job): boolean => {
+  const remove = (job: Job): boolean => {
     const account = accounts.get(job.account)
     if (account === undefined || !account.waiting.delete(job)) return false
     waiting--
-    forget(job.account, account)
+    removeIdle(job.account, account)
     return true
   }
 
   const nextJob = () => {
-    const most = accounts.size > 1 ? shared : alone
+    const limit = accounts.size > 1 ? shared : alone
     for (const account of accounts.values()) {
-      if (account.running >= most) continue
+      if (account.running >= limit) continue
       for (const job of account.waiting) return { account, job }
     }
     return undefined
   }
 
-  /** Lets begin what may; an account that had its turn comes last. */
-  const turn = () => {
-    while (running < places) {
+  /** Starts lookups while the limits allow. An account goes to the end after its turn. */
+  const startWaiting = () => {
+    while (running < maxRunning) {
       const next = nextJob()
       if (next === undefined) return
       const { account, job } = next
@@ -69,48 +74,48 @@ export const makeLookupScheduler = ({ alone, places, shared, waiting: mostWaitin
       waiting--
       account.running++
       running++
-      job.begin()
+      job.start()
     }
   }
 
-  /** The one with the most that wait, where that is more than `count`. */
-  const busiest = (count: number): Account | undefined => {
-    let most: Account | undefined
+  /** The account with the longest backlog, where that is longer than `count`. */
+  const longestBacklog = (count: number): Account | undefined => {
+    let longest: Account | undefined
     for (const account of accounts.values()) {
-      if (account.waiting.size > (most?.waiting.size ?? count)) most = account
+      if (account.waiting.size > (longest?.waiting.size ?? count)) longest = account
     }
-    return most
+    return longest
   }
 
   return {
     /**
-     * Calls `begin` once there is a place, now or later, or `refuse` where there is none to wait for. What has begun says
-     * `ended`; what is given up before says `leave`.
+     * Calls `start`, now or later, or `refuse` where the limits are reached. The caller then calls `finished`, or `cancel`
+     * where it gives up before the start.
      */
-    ask: (job: Job): void => {
+    submit: (job: Job): void => {
       const account = accounts.get(job.account) ?? { running: 0, waiting: new Set() }
       if (account.waiting.size >= waitingOfAccount) return job.refuse()
-      if (waiting >= mostWaiting) {
-        const last = [...(busiest(account.waiting.size)?.waiting ?? [])].at(-1)
+      if (waiting >= maxWaiting) {
+        const last = [...(longestBacklog(account.waiting.size)?.waiting ?? [])].at(-1)
         if (last === undefined) return job.refuse()
-        leave(last)
+        remove(last)
         last.refuse()
       }
       accounts.set(job.account, account)
       account.waiting.add(job)
       waiting++
-      turn()
+      startWaiting()
     },
-    leave: (job: Job): void => {
-      if (leave(job)) turn()
+    cancel: (job: Job): void => {
+      if (remove(job)) startWaiting()
     },
-    ended: (id: string): void => {
+    finished: (id: string): void => {
       const account = accounts.get(id)
       if (account === undefined) return
       account.running--
       running--
-      forget(id, account)
-      turn()
+      removeIdle(id, account)
+      startWaiting()
     },
     counts: () => ({ running, waiting })
   }

@@ -1,15 +1,16 @@
 /**
- * The addresses of names, for all accounts of a process.
+ * Cached name lookups for all accounts of a process.
  *
- * Guarantees: look-ups are shared fairly between accounts (`LookupShares`); a name is asked for once at a time,
- * whichever accounts wait for it, and not again within seconds, whether it has addresses, has none or is not answered.
- * What is kept is bounded.
+ * Guarantees:
+ * - Lookups are scheduled fairly between accounts (`LookupScheduler`).
+ * - A name has one query at a time, whichever accounts wait for it.
+ * - A result, also a failure, is cached for up to 5 s. The cache is bounded.
  */
 import * as Effect from "effect/Effect"
-import { type Shares, makeLookupScheduler } from "./LookupScheduler.ts"
+import { type LookupLimits, makeLookupScheduler } from "./LookupScheduler.ts"
 import type { NameQuery, Resolution } from "./NameQuery.ts"
 
-/** `Busy`: too many look-ups wait already. */
+/** `Busy`: too many lookups wait. */
 export type Lookup = Resolution | { readonly _tag: "Busy" }
 
 export interface Name {
@@ -17,10 +18,10 @@ export interface Name {
   readonly isAbsolute: boolean
 }
 
-export const makeNameLookups = (query: NameQuery, shares: Shares, monotonicMs: () => number) => {
-  const places = makeLookupScheduler(shares)
+export const makeNameLookups = (query: NameQuery, limits: LookupLimits, monotonicMs: () => number) => {
+  const scheduler = makeLookupScheduler(limits)
   const cache = new Map<string, { readonly resolution: Resolution; readonly untilMs: number }>()
-  const asked = new Map<string, Array<(resolution: Resolution) => void>>()
+  const pending = new Map<string, Array<(resolution: Resolution) => void>>()
 
   const cached = (id: string): Resolution | undefined => {
     const entry = cache.get(id)
@@ -30,27 +31,27 @@ export const makeNameLookups = (query: NameQuery, shares: Shares, monotonicMs: (
     return undefined
   }
 
-  const keep = (id: string, resolution: Resolution) => {
-    const keptMs = resolution._tag === "Resolved" ? Math.min(resolution.ttlMs, KEPT_MS) : KEPT_MS
-    if (cache.size >= MOST_KEPT) {
+  const store = (id: string, resolution: Resolution) => {
+    const cachedMs = resolution._tag === "Resolved" ? Math.min(resolution.ttlMs, CACHED_MS) : CACHED_MS
+    if (cache.size >= MAX_CACHED) {
       const [oldest] = cache.keys()
       if (oldest !== undefined) cache.delete(oldest)
     }
     cache.delete(id)
-    cache.set(id, { resolution, untilMs: monotonicMs() + keptMs })
+    cache.set(id, { resolution, untilMs: monotonicMs() + cachedMs })
   }
 
-  const ask = (id: string, { isAbsolute, name }: Name, then: (resolution: Resolution) => void) => {
-    const others = asked.get(id)
-    if (others !== undefined) return others.push(then)
-    const all = [then]
-    asked.set(id, all)
+  const resolve = (id: string, { isAbsolute, name }: Name, then: (resolution: Resolution) => void) => {
+    const waiters = pending.get(id)
+    if (waiters !== undefined) return waiters.push(then)
+    const callbacks = [then]
+    pending.set(id, callbacks)
     void query(name, isAbsolute)
       .catch((): Resolution => ({ _tag: "NotAnswered" }))
       .then((resolution) => {
-        asked.delete(id)
-        keep(id, resolution)
-        for (const each of all) each(resolution)
+        pending.delete(id)
+        store(id, resolution)
+        for (const callback of callbacks) callback(resolution)
       })
     return
   }
@@ -58,36 +59,36 @@ export const makeNameLookups = (query: NameQuery, shares: Shares, monotonicMs: (
   return {
     lookUp: (account: string, host: Name): Effect.Effect<Lookup> =>
       Effect.suspend(() => {
-        // A name with a final dot is another one: the search list does not apply to it.
+        // The search list does not apply to a name with a final dot.
         const id = host.isAbsolute ? `${host.name}.` : host.name
         const known = cached(id)
         if (known !== undefined) return Effect.succeed(known)
         return Effect.callback<Lookup>((resume) => {
-          // What others are asking for takes no place.
-          if (asked.has(id)) {
-            ask(id, host, (resolution) => resume(Effect.succeed(resolution)))
+          // Joining a pending query takes no share.
+          if (pending.has(id)) {
+            resolve(id, host, (resolution) => resume(Effect.succeed(resolution)))
             return Effect.void
           }
           const job = {
             account,
-            begin: () => {
-              const known = cached(id)
+            start: () => {
+              const nowCached = cached(id)
               const end = (resolution: Resolution) => {
-                places.ended(account)
+                scheduler.finished(account)
                 resume(Effect.succeed(resolution))
               }
-              if (known === undefined) ask(id, host, end)
-              else queueMicrotask(() => end(known))
+              if (nowCached === undefined) resolve(id, host, end)
+              else queueMicrotask(() => end(nowCached))
             },
             refuse: () => resume(Effect.succeed({ _tag: "Busy" }))
           }
-          places.ask(job)
-          return Effect.sync(() => places.leave(job))
+          scheduler.submit(job)
+          return Effect.sync(() => scheduler.cancel(job))
         })
       }),
-    counts: places.counts
+    counts: scheduler.counts
   }
 }
 
-const KEPT_MS = 5000
-const MOST_KEPT = 4096
+const CACHED_MS = 5000
+const MAX_CACHED = 4096

@@ -1,23 +1,21 @@
 /**
- * Asks for the addresses of one name.
+ * Resolves one name: the hosts file, then DNS (IPv4 and IPv6 in parallel) through the search list.
  *
- * Guarantees: the hosts file comes first, for every name; then DNS, IPv4 and IPv6 at once, along the search list. It takes
- * no thread and ends within `deadlineMs`, whatever the servers do.
+ * Guarantees: a query blocks no thread and ends within `deadlineMs`.
  *
- * Why not `dns.lookup`: it blocks a thread of Node's few for as long as a server does not answer, 10 s and more; a name in
- * a silent zone stops the look-ups of everybody, and file access with them.
+ * Why not `dns.lookup`: docs/decisions/0020-names-without-threads.md.
  */
 import * as Effect from "effect/Effect"
 import { type LookupAddress, promises as dns, type RecordWithTtl } from "node:dns"
 import { candidatesOf, makeSystemNames } from "./SystemNames.ts"
 
-/** Where names are looked up. */
+/** Where and how names are resolved. */
 export interface NameSources {
   readonly hosts: string
   readonly resolvConf: string
-  /** `127.0.0.1:5353`; unset: those of resolv.conf. */
+  /** Such as `127.0.0.1:5353`; by default those of resolv.conf. */
   readonly servers: ReadonlyArray<string> | undefined
-  /** How long a server has for its first answer; how often each is asked; how long a look-up takes in all. */
+  /** The timeout of a server's first try, the tries of each server, and the limit of a whole query. */
   readonly timeoutMs: number
   readonly tries: number
   readonly deadlineMs: number
@@ -32,12 +30,12 @@ export const systemSources: NameSources = {
   deadlineMs: 5000
 }
 
-/** All addresses that a name has, or why none is known. */
+/** All addresses of a name, or why there is none. */
 export type Resolution =
   | { readonly _tag: "Resolved"; readonly addresses: ReadonlyArray<LookupAddress>; readonly ttlMs: number }
-  /** There is no such name, or it has no address. */
+  /** The name does not exist, or has no address. */
   | { readonly _tag: "NoSuchName" }
-  /** Nobody answered, or with a failure: it may resolve at the next attempt. */
+  /** No server answered, or one failed: the name may resolve later. */
   | { readonly _tag: "NotAnswered" }
 
 export type NameQuery = (name: string, isAbsolute: boolean) => Promise<Resolution>
@@ -53,10 +51,10 @@ export const makeNameQuery = Effect.fnUntraced(function* (sources: NameSources, 
 
   const query: NameQuery = async (name, isAbsolute) => {
     const { hosts, search } = await system()
-    const listed = hosts.get(name)
-    if (listed !== undefined) return { _tag: "Resolved", addresses: listed, ttlMs: Infinity }
+    const fromHostsFile = hosts.get(name)
+    if (fromHostsFile !== undefined) return { _tag: "Resolved", addresses: fromHostsFile, ttlMs: Infinity }
 
-    // One for each look-up: making it costs 40 µs; canceling it ends the queries of this name and no others.
+    // One for each query, because `cancel` ends all queries of a resolver. Measured: creating one takes 40 µs.
     const resolver = new dns.Resolver({
       timeout: sources.timeoutMs,
       tries: sources.tries,
@@ -64,9 +62,9 @@ export const makeNameQuery = Effect.fnUntraced(function* (sources: NameSources, 
     })
     if (sources.servers !== undefined) resolver.setServers(sources.servers)
     resolvers.add(resolver)
-    let isLate = false
+    let isOverDeadline = false
     const deadline = setTimeout(() => {
-      isLate = true
+      isOverDeadline = true
       resolver.cancel()
     }, sources.deadlineMs)
     try {
@@ -75,7 +73,7 @@ export const makeNameQuery = Effect.fnUntraced(function* (sources: NameSources, 
         const resolution = await addressesOf(resolver, candidate)
         if (resolution._tag === "Resolved") return resolution
         unanswered ||= resolution._tag === "NotAnswered"
-        if (isLate) break
+        if (isOverDeadline) break
       }
       return unanswered ? { _tag: "NotAnswered" } : { _tag: "NoSuchName" }
     } finally {
@@ -97,8 +95,8 @@ const addressesOf = async (resolver: dns.Resolver, name: string): Promise<Resolu
   return { _tag: "Resolved", addresses, ttlMs: Math.min(...ttls) }
 }
 
-const recordsOf = (asked: Promise<ReadonlyArray<RecordWithTtl>>, family: 4 | 6) =>
-  asked.then(
+const recordsOf = (query: Promise<ReadonlyArray<RecordWithTtl>>, family: 4 | 6) =>
+  query.then(
     (records) => ({
       addresses: records.map(({ address }) => ({ address, family })),
       ttlMs: 1000 * Math.min(...records.map(({ ttl }) => ttl))
@@ -106,5 +104,5 @@ const recordsOf = (asked: Promise<ReadonlyArray<RecordWithTtl>>, family: 4 | 6) 
     (error: NodeJS.ErrnoException) => (noRecord.has(error.code ?? "") ? ("none" as const) : ("unanswered" as const))
   )
 
-/** That there is no such record, or that none can have that name. Everything else may pass. */
+/** Errors of a name without such a record. All others may be transient. */
 const noRecord = new Set(["ENOTFOUND", "ENODATA", "EBADNAME"])

@@ -1,11 +1,11 @@
 /**
- * Whether a webhook may go to an address: the rule of `domain/PublicUrl`, with names resolved.
+ * Decides whether a webhook may go to a URL: the rules of `domain/PublicUrl`, with names resolved.
  *
  * Guarantees:
- * - a name is refused when any address it has is forbidden;
- * - the address that was judged is the address that is connected to: an attempt holds a judged answer, and `lookup`,
- *   which connections use to find their address, gives nothing but what is held;
- * - look-ups take no thread, are bounded in number and time, and are shared between accounts (`NameLookups`).
+ * - A name is refused when any of its addresses is forbidden.
+ * - A connection goes to an address that was checked (no DNS rebinding): an attempt pins the checked addresses, and
+ *   `lookup`, which connections use, returns pinned addresses only.
+ * - Lookups block no thread, are bounded in number and time, and are shared fairly between accounts (`NameLookups`).
  *
  * Rules: URL-1 to URL-6.
  */
@@ -22,12 +22,12 @@ import { type Lookup, makeNameLookups } from "./NameLookups.ts"
 import { makeNameQuery, type NameSources, systemSources } from "./NameQuery.ts"
 import { lookupLimits } from "./LookupScheduler.ts"
 
-/** Why no connection is made. */
+/** The URL must not, or cannot, be connected to. */
 export class NotReachable extends Data.TaggedError("NotReachable")<{
   readonly reason: "forbidden address" | "name does not resolve" | "too many name look-ups"
 }> {}
 
-/** Where names are looked up. Tests set a server of their own. */
+/** Where names are resolved. Tests replace it. */
 export const NameSourcesRef = Context.Reference<NameSources>("@pix-payments/server/NameSources", {
   defaultValue: () => systemSources
 })
@@ -36,17 +36,17 @@ export class PublicAddress extends Context.Service<
   PublicAddress,
   {
     /**
-     * At creation, in the share of an account. A name that does not resolve in time is accepted, unless it is private by
-     * definition, and judged again at every attempt.
+     * For a URL that is registered: true where it may receive webhooks. A name that does not resolve within a second is
+     * accepted, unless it is private by definition; every attempt checks it again.
      */
     readonly mayReceive: (url: string, accountId: string) => Effect.Effect<boolean>
-    /** At an attempt: makes it with a URL that may be called, while the addresses of its host are held. */
+    /** For an attempt: runs it while the checked addresses of the URL's host are pinned. */
     readonly withPinnedAddress: <A, E, R>(
       url: string,
       accountId: string,
       attempt: (url: URL) => Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E | NotReachable, R>
-    /** For connections: the addresses that are held for a name. */
+    /** For connections: the pinned addresses of a name. */
     readonly lookup: LookupFunction
   }
 >()("@pix-payments/server/PublicAddress") {
@@ -58,9 +58,9 @@ export class PublicAddress extends Context.Service<
       const monotonicMs = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
       const query = yield* makeNameQuery(yield* NameSourcesRef, monotonicMs)
       const { lookUp } = makeNameLookups(query, lookupLimits, monotonicMs)
-      const held = makePinnedAddresses()
+      const pinned = makePinnedAddresses()
 
-      const judged = Effect.fnUntraced(function* (
+      const checkedAddresses = Effect.fnUntraced(function* (
         accountId: string,
         host: Extract<UrlHost, { readonly _tag: "Name" }>
       ) {
@@ -90,15 +90,15 @@ export class PublicAddress extends Context.Service<
           if (verdict._tag === "Refused") return Effect.fail(new NotReachable({ reason: "forbidden address" }))
           const { host, url: parsed } = verdict
           if (host._tag === "Address") return attempt(parsed)
-          return Effect.flatMap(judged(accountId, host), (addresses) =>
+          return Effect.flatMap(checkedAddresses(accountId, host), (addresses) =>
             Effect.acquireUseRelease(
-              Effect.sync(() => held.hold(parsed.hostname, addresses)),
+              Effect.sync(() => pinned.pin(parsed.hostname, addresses)),
               () => attempt(parsed),
-              (release) => Effect.sync(release)
+              (unpin) => Effect.sync(unpin)
             )
           )
         },
-        lookup: held.lookup
+        lookup: pinned.lookup
       })
     })
   )
@@ -124,33 +124,33 @@ const mayReachAll = (
     allowed
   )
 
-/** The judged addresses of the names that attempts are being made to, the latest of each. */
+/** The checked addresses of names with attempts in flight; the latest of each name. */
 export const makePinnedAddresses = () => {
-  const byName = new Map<string, { addresses: ReadonlyArray<LookupAddress>; holders: number }>()
+  const byName = new Map<string, { addresses: ReadonlyArray<LookupAddress>; attempts: number }>()
 
   const lookup: LookupFunction = (hostname, options, callback) => {
     const all = byName.get(hostname)?.addresses ?? []
     const family = options.family === "IPv4" ? 4 : options.family === "IPv6" ? 6 : (options.family ?? 0)
-    const fitting = all.filter((address) => family === 0 || address.family === family)
-    const [first] = fitting
+    const matching = all.filter((address) => family === 0 || address.family === family)
+    const [first] = matching
     if (first === undefined) {
-      return callback(Object.assign(new Error(`no address of ${hostname} is held`), { code: "ENOTFOUND" }), "")
+      return callback(Object.assign(new Error(`no pinned address of ${hostname}`), { code: "ENOTFOUND" }), "")
     }
-    if (options.all === true) return callback(null, fitting)
+    if (options.all === true) return callback(null, matching)
     callback(null, first.address, first.family)
   }
 
   return {
     lookup,
-    /** Returns what ends it. */
-    hold: (hostname: string, addresses: ReadonlyArray<LookupAddress>): (() => void) => {
-      const held = byName.get(hostname) ?? { addresses, holders: 0 }
-      byName.set(hostname, held)
-      held.addresses = addresses
-      held.holders++
+    /** Pins addresses until the returned function is called. */
+    pin: (hostname: string, addresses: ReadonlyArray<LookupAddress>): (() => void) => {
+      const entry = byName.get(hostname) ?? { addresses, attempts: 0 }
+      byName.set(hostname, entry)
+      entry.addresses = addresses
+      entry.attempts++
       return () => {
-        held.holders--
-        if (held.holders === 0) byName.delete(hostname)
+        entry.attempts--
+        if (entry.attempts === 0) byName.delete(hostname)
       }
     }
   }

@@ -1,9 +1,7 @@
 /**
- * What the system says about names: the hosts file, and the search list of resolv.conf.
+ * The hosts file and the search list of resolv.conf (hosts(5), resolv.conf(5), RFC 6761 6.3).
  *
- * Guarantees: a file that changes is read again within seconds; a file that is not there is an empty one.
- *
- * Source: hosts(5), resolv.conf(5), RFC 6761 6.3.
+ * Guarantees: a changed file is read again within 5 s. A missing file counts as empty.
  */
 import type { LookupAddress } from "node:dns"
 import { readFile } from "node:fs/promises"
@@ -14,11 +12,11 @@ export type Hosts = ReadonlyMap<string, ReadonlyArray<LookupAddress>>
 
 export interface SearchList {
   readonly domains: ReadonlyArray<string>
-  /** A name with as many dots is tried as it is before the search list, any other after it. */
+  /** A name with at least so many dots is tried as it is before the search list, any other after it. */
   readonly ndots: number
 }
 
-/** The files of the system, as this process reads them. */
+/** Returns the function that reads both files, cached for 5 s. */
 export const makeSystemNames = (
   files: { readonly hosts: string; readonly resolvConf: string },
   monotonicMs: () => number
@@ -45,7 +43,7 @@ const FRESH_MS = 5000
 export const parseHosts = (text: string): Hosts => {
   const hosts = new Map<string, Array<LookupAddress>>()
   for (const [address = "", ...names] of fieldsOf(text, /#.*/)) {
-    // A link-local address with its zone is an address that no webhook may go to: it stays in, so that it is refused.
+    // A link-local address with its zone stays, so that it is refused as a forbidden address.
     const family = isIP(address)
     if (family === 0) continue
     for (const name of names) {
@@ -54,7 +52,7 @@ export const parseHosts = (text: string): Hosts => {
       addresses.push({ address, family })
     }
   }
-  // It is never asked of a server (RFC 6761), also where the file does not list it.
+  // Never resolved by a server (RFC 6761), also where the file does not list it.
   return hosts.has("localhost") ? hosts : hosts.set("localhost", LOOPBACK)
 }
 
@@ -67,7 +65,7 @@ export const parseSearchList = (text: string): SearchList => {
   let domains: ReadonlyArray<string> = []
   let ndots = 1
   for (const [keyword, ...values] of fieldsOf(text, /[#;].*/)) {
-    // The last of them counts.
+    // The last one counts.
     if (keyword === "search" || keyword === "domain") domains = values
     if (keyword === "options") {
       for (const value of values) {
@@ -80,7 +78,7 @@ export const parseSearchList = (text: string): SearchList => {
   return { domains: withoutDots.filter((domain) => domain !== "").slice(0, MAX_DOMAINS), ndots }
 }
 
-// As many as the C library took for decades; each may cost a query that nobody answers.
+// The limit of glibc before 2.26. Each may cost a query without an answer.
 const MAX_DOMAINS = 6
 
 const fieldsOf = (text: string, comment: RegExp): ReadonlyArray<ReadonlyArray<string>> =>
@@ -90,7 +88,7 @@ const fieldsOf = (text: string, comment: RegExp): ReadonlyArray<ReadonlyArray<st
     .filter((line) => line !== "")
     .map((line) => line.split(/\s+/))
 
-/** The names to ask for, in order. */
+/** The names to query, in order. */
 export const candidatesOf = (
   name: string,
   isAbsolute: boolean,
