@@ -7,7 +7,7 @@
  * - A defect is logged with the request id and answered `INTERNAL_ERROR`. No stack and no SQL reaches a caller.
  * - Beyond `MAX_REQUESTS_IN_FLIGHT`, or the account's share of it (`InFlight`), a request is answered 503 at once, before
  *   any query. A request counts from the end of its body until its answer has left.
- * - A request runs to its end whether or not its caller waits for the answer.
+ * - A request runs to its end whether or not its caller waits for the answer, also while the listener closes.
  *
  * Measured: one fiber per request, and only the compiled routes between node and the handler (bench/RESULTS.md).
  */
@@ -27,7 +27,7 @@ import { Unavailable } from "../sql/Unavailable.ts"
 import { type Answer, codeAnswer, errorAnswer, type WireError } from "./Answer.ts"
 import type { Guard, Route } from "./CompiledApi.ts"
 import * as InFlight from "./InFlight.ts"
-import { hostOf, makeServer } from "./Listener.ts"
+import { hostOf, LONGEST_REQUEST_MS, makeServer } from "./Listener.ts"
 import { refuse } from "./LowLevelRefusals.ts"
 import { makePageLimiter, negotiated, type Page } from "./Pages.ts"
 import { makeBodies } from "./RequestBody.ts"
@@ -175,11 +175,13 @@ export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
         body,
         info
       }
-      const answering = route.answer(read, (accountId) => {
+      const admit = (accountId: string | undefined) => {
         if (accountId === undefined || inFlight.moveTo(slot, accountId)) return true
         metrics.requestShed(options.name, "account")
         return false
-      })
+      }
+      // Suspended, so that what a route throws is a defect of its request.
+      const answering = Effect.suspend(() => route.answer(read, admit))
       runFork(isTraced ? traced(answering, method, info) : answering).addObserver((exit) => {
         finishWith(exit)
         response.whenLeft(() => inFlight.release(slot))
@@ -207,7 +209,7 @@ export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
 
   const server = yield* makeServer(options.name)
   server.on("request", serve)
-  const port = yield* Effect.acquireRelease(bind(server, options), () => close(server))
+  const port = yield* Effect.acquireRelease(bind(server, options), () => close(server, inFlight))
   return `http://${hostOf(options.host)}:${port}`
 })
 
@@ -218,11 +220,28 @@ export const headerOf = (request: IncomingMessage, name: string): string | undef
 }
 
 /** The span of a request. Its name has the route and not the path, which may contain personal data. */
-const traced = <A, E>(answering: Effect.Effect<A, E>, method: string, { requestId, route }: RequestInfo) =>
-  Effect.withSpan(answering, `${method} ${route}`, {
-    kind: "server",
-    attributes: { "http.request.method": method, "http.route": route, "pix.request_id": requestId }
-  })
+const traced = (
+  answering: Effect.Effect<Answer, WireError | Unavailable>,
+  method: string,
+  { requestId, route }: RequestInfo
+) =>
+  answering.pipe(
+    // A refusal is an answer: no error of the span.
+    Effect.catchIf(
+      (error): error is WireError => !(error instanceof Unavailable),
+      (error) => Effect.succeed<Answer>(errorAnswer(error))
+    ),
+    Effect.onExit((exit) =>
+      Effect.annotateCurrentSpan(
+        "http.response.status_code",
+        Exit.isSuccess(exit) ? exit.value.status : (wireErrorOf(exit.cause)?.status ?? 500)
+      )
+    ),
+    Effect.withSpan(`${method} ${route}`, {
+      kind: "server",
+      attributes: { "http.request.method": method, "http.route": route, "pix.request_id": requestId }
+    })
+  )
 
 /** The answer to an expected failure; `undefined` for a defect. */
 const wireErrorOf = (cause: Cause.Cause<WireError | Unavailable>): Answer | undefined => {
@@ -246,7 +265,6 @@ const shedHeaders: ReadonlyArray<string> = [
 const send = (response: ServerResponse, answer: Answer, requestId: string): void => {
   const headers = [...apiHeaders, "x-request-id", requestId]
   for (const name in answer.headers) headers.push(name, answer.headers[name] ?? "")
-  if (answer.status === 503) headers.push("retry-after", "1")
   // The rest of a body that is too large is not read.
   if (answer.status === 413) response.shouldKeepAlive = false
   if (answer.body === undefined) {
@@ -261,6 +279,7 @@ const sendText = (response: ServerResponse, status: number, headers: Array<strin
   if (response.destroyed) return
   const length = Buffer.byteLength(text)
   headers.push("content-length", String(length))
+  if (status === 503) headers.push("retry-after", "1")
   // Measured: for ASCII, as most answers are, Latin-1 saves a tenth of the time to send a page of a list.
   response.writeHead(status, headers).end(text, length === text.length ? "latin1" : "utf8")
 }
@@ -291,10 +310,14 @@ const bind = (
 /** The address is in use, or is not an address of this machine. */
 export class CannotListen extends Schema.TaggedError<CannotListen>()("CannotListen", { message: Schema.String }) {}
 
-const close = (server: Server) =>
-  Effect.callback<void>((resume) => {
+const close = Effect.fnUntraced(function* (server: Server, inFlight: InFlight.InFlight) {
+  const latest = performance.now() + LONGEST_REQUEST_MS
+  yield* Effect.callback<void>((resume) => {
     server.close(() => resume(Effect.void))
   })
+  // No connection is left. Requests whose callers left are still in flight.
+  while (inFlight.count() > 0 && performance.now() < latest) yield* Effect.sleep("10 millis")
+})
 
 /** Pages have a sixteenth as many slots as requests, separate from them. */
 const PAGES_SHARE = 16

@@ -44,7 +44,7 @@ export const makeServer = Effect.fnUntraced(function* (name: "public" | "operato
   return server
 })
 
-const LONGEST_REQUEST_MS = 12_000
+export const LONGEST_REQUEST_MS = 12_000
 
 const prepare = (request: IncomingMessage): void => {
   if (request.url !== undefined) request.url = withDecodablePath(request.url)
