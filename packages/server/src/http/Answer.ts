@@ -11,6 +11,15 @@ export interface Answer<Body = unknown> {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+export const answer = <Body>(status: number, body: Body): Answer<Body> => ({ status, body })
+
+/** 201 with the resource, marked where an idempotency key found it (IDEM-4). */
+export const created = <Body>(body: Body, isReplayed: boolean): Answer<Body> => ({
+  status: 201,
+  body,
+  ...(isReplayed ? { headers: { "idempotent-replayed": "true" } } : undefined)
+})
+
 /** An error of the contract. */
 export interface WireError {
   readonly code: ErrorCode

@@ -50,14 +50,14 @@ export const nothingPolicy = "default-src 'none'; frame-ancestors 'none'"
 
 /** A page at this path, made at its first request. */
 export const page = (path: string, content: () => Promise<PageContent>): Page => {
-  let made: Promise<{ readonly version: string | undefined; readonly kept: PageBody; readonly current: PageBody }>
+  let pages: Promise<{ readonly version: string | undefined; readonly immutable: PageBody; readonly current: PageBody }>
   let isMade = false
   const make = async () => {
     const { isVersioned, ...rest } = await content()
     const compressed = await compress(rest)
     const current = bodyOf(rest, compressed, "no-cache")
-    if (!isVersioned) return { version: undefined, kept: current, current }
-    return { version: `v=${hashOf(rest.text)}`, kept: bodyOf(rest, compressed, CACHED_FOR_GOOD), current }
+    if (!isVersioned) return { version: undefined, immutable: current, current }
+    return { version: `v=${hashOf(rest.text)}`, immutable: bodyOf(rest, compressed, IMMUTABLE), current }
   }
   return {
     method: "GET",
@@ -66,18 +66,18 @@ export const page = (path: string, content: () => Promise<PageContent>): Page =>
     page: async (search) => {
       if (!isMade) {
         isMade = true
-        made = make()
-        made.catch(() => {
+        pages = make()
+        pages.catch(() => {
           isMade = false
         })
       }
-      const { current, kept, version } = await made
-      return search === version ? kept : current
+      const { current, immutable, version } = await pages
+      return search === version ? immutable : current
     }
   }
 }
 
-const CACHED_FOR_GOOD = "public, max-age=31536000, immutable"
+const IMMUTABLE = "public, max-age=31536000, immutable"
 
 /** The answer to a caller with these headers. */
 export const negotiated = (body: PageBody, headers: IncomingHttpHeaders): PageAnswer => {

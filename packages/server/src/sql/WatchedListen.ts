@@ -1,15 +1,14 @@
 /**
- * `LISTEN` on a connection of its own, whose death is noticed.
+ * `LISTEN` on a dedicated connection whose failure is detected.
  *
  * Guarantees:
- * - A connection that no longer answers (a firewall forgot it, a machine vanished) fails its queue with an `SqlError`
- *   within `every` + `within` + 5 s; its consumer listens again.
- * - The listening session takes no place in the pool.
+ * - A connection that stops answering fails its queue with an `SqlError` within `every` + `within` + 5 s. Its consumer then
+ *   listens again.
+ * - It is not a connection of the pool.
  * - Closing the scope never waits for a connection that does not answer.
  *
- * Why: a session that only listens sends nothing, so TCP never finds out. Keep-alive probes take minutes by the system's
- * defaults. The heartbeat is a query of the listening session itself, so it tests that connection, and works on a
- * read-only server too.
+ * Why: a session that only listens sends nothing, so TCP does not detect a dead peer, and keep-alive takes minutes by
+ * default. The heartbeat is a query of the listening session, which also works on a read-only server.
  */
 import type * as PgClient from "@effect/sql-pg/PgClient"
 import * as PgConnection from "@effect/sql-pg/PgConnection"
@@ -24,7 +23,7 @@ interface Heartbeat {
   readonly within: Duration.Input
 }
 
-/** The same client; its `listen` notices a connection that died. */
+/** The client with a `listen` that detects a dead connection. */
 export const withWatchedListen = (client: PgClient.PgClient, heartbeat: Heartbeat = HEARTBEAT): PgClient.PgClient =>
   Object.assign(client, { listen: (channel: string) => listen(client.config, channel, heartbeat) })
 

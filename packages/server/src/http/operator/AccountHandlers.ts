@@ -20,7 +20,9 @@ import { PausedDeliveries } from "../../webhooks/PausedDeliveries.ts"
 import { toAccount } from "../public/AccountHandlers.ts"
 import { decodeBody } from "../RequestDecoding.ts"
 import { notFound, refusedAs, unknownCursor } from "../WireTranslation.ts"
-import { answer, knownId, listAnswer, pageFrom, type OperatorHandlers } from "./OperatorHandlers.ts"
+import { answer } from "../Answer.ts"
+import { listAnswer, pageFrom } from "../Lists.ts"
+import { knownId, type OperatorHandlers } from "./OperatorHandlers.ts"
 
 export const accountHandlers = Effect.gen(function* () {
   const accounts = yield* Accounts

@@ -23,7 +23,9 @@ import {
   unknownCursor
 } from "../WireTranslation.ts"
 import { toDelivery } from "./DeliveryHandlers.ts"
-import { answer, knownId, listAnswer, pageFrom, type OperatorHandlers } from "./OperatorHandlers.ts"
+import { answer, created } from "../Answer.ts"
+import { listAnswer, pageFrom } from "../Lists.ts"
+import { knownId, type OperatorHandlers } from "./OperatorHandlers.ts"
 
 export const chargeHandlers = Effect.gen(function* () {
   const charges = yield* Charges
@@ -88,11 +90,11 @@ export const checkoutChargeHandlers = Effect.gen(function* () {
         const input = yield* decodeBody(body, decodeCreateCheckoutCharge)
         const owner = { id: application.id, accountId: application.account_id }
         const { charge, replayed } = yield* charges.createForCheckout(owner, idempotencyKey, input).pipe(
-          Effect.map((created) => ({ ...created, id: created.charge.id })),
+          Effect.map((result) => ({ ...result, id: result.charge.id })),
           audit.recordAfter("checkoutCharges.create")
         )
         const now = yield* Clock.currentTimeMillis
-        return answer(201, toOperatorCharge(charge, now), replayed ? { "idempotent-replayed": "true" } : undefined)
+        return created(toOperatorCharge(charge, now), replayed)
       }).pipe(
         Effect.catchTags({
           RequestRefused: refusedAs(

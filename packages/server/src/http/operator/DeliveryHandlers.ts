@@ -13,7 +13,9 @@ import { type OutboxFailureRow, OutboxFailures } from "../../webhooks/OutboxFail
 import { type HealthRow, toWebhookEndpoint, WebhookEndpoints } from "../../webhooks/WebhookEndpoints.ts"
 import { decodeBody } from "../RequestDecoding.ts"
 import { invalidState, notFound, refusedAs, unknownCursor } from "../WireTranslation.ts"
-import { answer, knownId, listAnswer, pageFrom, type OperatorHandlers } from "./OperatorHandlers.ts"
+import { answer } from "../Answer.ts"
+import { listAnswer, pageFrom } from "../Lists.ts"
+import { knownId, type OperatorHandlers } from "./OperatorHandlers.ts"
 
 export const deliveryHandlers = Effect.gen(function* () {
   const deliveries = yield* DeliveryStore

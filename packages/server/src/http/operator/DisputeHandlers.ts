@@ -9,7 +9,9 @@ import { type DisputeMessage, DisputeStore, type StoredDispute } from "../../dis
 import { AuditLog } from "../../operations/AuditLog.ts"
 import { decodeBody } from "../RequestDecoding.ts"
 import { invalidState, notFound, refusedAs, unknownCursor } from "../WireTranslation.ts"
-import { answer, listAnswer, pageFrom, type OperatorHandlers } from "./OperatorHandlers.ts"
+import { answer } from "../Answer.ts"
+import { listAnswer, pageFrom } from "../Lists.ts"
+import type { OperatorHandlers } from "./OperatorHandlers.ts"
 
 export const disputeHandlers = Effect.gen(function* () {
   const disputes = yield* Disputes

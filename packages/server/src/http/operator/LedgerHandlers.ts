@@ -8,7 +8,9 @@ import type { LedgerKind } from "../../ledger/Ledger.ts"
 import { LedgerReports, type TransferRow } from "../../ledger/LedgerReports.ts"
 import { Statistics } from "../../operations/Statistics.ts"
 import { unknownCursor } from "../WireTranslation.ts"
-import { answer, listAnswer, pageFrom, type OperatorHandlers } from "./OperatorHandlers.ts"
+import { answer } from "../Answer.ts"
+import { listAnswer, pageFrom } from "../Lists.ts"
+import type { OperatorHandlers } from "./OperatorHandlers.ts"
 
 export const ledgerHandlers = Effect.gen(function* () {
   const ledger = yield* LedgerReports

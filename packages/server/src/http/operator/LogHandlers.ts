@@ -5,11 +5,11 @@ import type { AuditEntry, RequestLogEntry } from "@pix-payments/api/operator/Log
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { AuditLog, type AuditRow } from "../../operations/AuditLog.ts"
-import { type List, readPage } from "../../sql/Paging.ts"
-import { everyValue, equals, is } from "../../sql/Seek.ts"
+import { listRequests, type RequestRow } from "../../operations/RequestLogList.ts"
 import { orUnavailable } from "../../sql/Unavailable.ts"
 import { unknownCursor } from "../WireTranslation.ts"
-import { listAnswer, pageFrom, type OperatorHandlers } from "./OperatorHandlers.ts"
+import { listAnswer, pageFrom } from "../Lists.ts"
+import type { OperatorHandlers } from "./OperatorHandlers.ts"
 
 export const requestHandlers = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -18,14 +18,7 @@ export const requestHandlers = Effect.gen(function* () {
     list: ({ query }) =>
       Effect.gen(function* () {
         const page = pageFrom(query)
-        const rows = yield* readPage<RequestRow>(
-          {
-            table: "requests",
-            columns: "id, request_id, key_id, route, status, duration_us, at",
-            ...indexPaths(query)
-          },
-          page
-        )
+        const rows = yield* listRequests(query, page)
         return listAnswer(rows, toEntry, page)
       }).pipe(Effect.provideService(SqlClient, sql), orUnavailable, Effect.catchTags({ UnknownCursor: unknownCursor }))
   }
@@ -46,40 +39,6 @@ export const auditHandlers = Effect.gen(function* () {
   return handlers
 })
 
-/**
- * The index has key, route and status, in this order: a key has as many ranges as it has routes and statuses. Failed
- * requests have a separate index.
- */
-const indexPaths = ({ key_id: keyId, route, status }: RequestFilters): Partial<List> => {
-  const conditions = [
-    ...(keyId === undefined ? [] : [equals("key_id", "uuid", keyId)]),
-    ...(route === undefined ? [] : [equals("route", "text", route)]),
-    ...(status === undefined ? [] : [equals("status", "integer", status)])
-  ]
-  if (conditions.length === 0) return {}
-  const routeIs = route === undefined ? everyValue("route", "text") : is("route", "text", route)
-  const statusIs = status === undefined ? everyValue("status", "integer") : is("status", "integer", status)
-  if (keyId !== undefined) {
-    return { paths: [{ columns: [is("key_id", "uuid", keyId), routeIs, statusIs], predicate: "key_id IS NOT NULL" }] }
-  }
-  if (status !== undefined && status >= 400) {
-    return { paths: [{ columns: [statusIs, routeIs], predicate: "status >= 400" }] }
-  }
-  return {
-    recent: conditions,
-    paths: [
-      { columns: [everyValue("key_id", "uuid"), routeIs, statusIs], predicate: "key_id IS NOT NULL" },
-      { columns: [routeIs, statusIs], predicate: "key_id IS NULL" }
-    ]
-  }
-}
-
-interface RequestFilters {
-  readonly key_id?: string | undefined
-  readonly route?: string | undefined
-  readonly status?: number | undefined
-}
-
 const toEntry = (row: RequestRow): RequestLogEntry => ({
   id: row.id,
   object: "request",
@@ -96,13 +55,3 @@ const toAuditEntry = ({ at, ...row }: AuditRow): AuditEntry => ({
   object: "audit_entry",
   created_at: at.toISOString()
 })
-
-interface RequestRow {
-  readonly id: string
-  readonly request_id: string
-  readonly key_id: string | null
-  readonly route: string
-  readonly status: number
-  readonly duration_us: number
-  readonly at: Date
-}

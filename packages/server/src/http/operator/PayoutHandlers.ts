@@ -18,7 +18,9 @@ import {
   refusedAs,
   unknownCursor
 } from "../WireTranslation.ts"
-import { answer, knownId, listAnswer, pageFrom, type OperatorHandlers } from "./OperatorHandlers.ts"
+import { answer, created } from "../Answer.ts"
+import { listAnswer, pageFrom } from "../Lists.ts"
+import { knownId, type OperatorHandlers } from "./OperatorHandlers.ts"
 
 export const payoutHandlers = Effect.gen(function* () {
   const payouts = yield* Payouts
@@ -60,10 +62,10 @@ export const payoutActionHandlers = Effect.gen(function* () {
         const account = yield* accounts.get(yield* knownId(params))
         const input = yield* decodeBody(body, decodeCreateDashboardPayout)
         const { payout, replayed } = yield* payouts.createForOperator(account.id, idempotencyKey, input).pipe(
-          Effect.map((created) => ({ ...created, id: created.payout.id })),
+          Effect.map((result) => ({ ...result, id: result.payout.id })),
           audit.recordAfter("payoutActions.create")
         )
-        return answer(201, toOperatorPayout(payout), replayed ? { "idempotent-replayed": "true" } : undefined)
+        return created(toOperatorPayout(payout), replayed)
       }).pipe(
         Effect.catchTags({
           RequestRefused: refusedAs(

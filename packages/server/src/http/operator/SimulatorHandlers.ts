@@ -33,7 +33,8 @@ import { decodeBody } from "../RequestDecoding.ts"
 import { invalidState, notFound, refusedAs } from "../WireTranslation.ts"
 import { toOperatorCharge } from "./ChargeHandlers.ts"
 import { withMessages } from "./DisputeHandlers.ts"
-import { answer, type OperatorHandlers } from "./OperatorHandlers.ts"
+import { answer } from "../Answer.ts"
+import type { OperatorHandlers } from "./OperatorHandlers.ts"
 import { toOperatorPayout } from "./PayoutHandlers.ts"
 
 export const simulatorChargeHandlers = Effect.gen(function* () {

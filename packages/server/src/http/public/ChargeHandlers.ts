@@ -1,12 +1,12 @@
 /**
  * The charge routes of `/v1`.
  */
-import { parseInstant } from "@pix-payments/domain/Instant"
-import { defaultLimit, pageOf } from "@pix-payments/domain/List"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { toCharge } from "../../charges/ChargeResource.ts"
 import { Charges } from "../../charges/Charges.ts"
+import { created } from "../Answer.ts"
+import { createdBetween, listAnswer, pageFrom } from "../Lists.ts"
 import type { PublicHandlers } from "./PublicHandlers.ts"
 import { accountInactive, chargeNotFound, refusedAs, rejected, unknownCursor } from "../WireTranslation.ts"
 
@@ -18,11 +18,7 @@ export const chargeHandlers = Effect.gen(function* () {
     create: {
       revalidating: ({ body, caller, idempotencyKey, isCached }) =>
         charges.create(caller, idempotencyKey, body, isCached).pipe(
-          Effect.map(({ charge, replayed }) => ({
-            status: 201,
-            body: toCharge(charge, clock.currentTimeMillisUnsafe()),
-            ...(replayed ? { headers: { "idempotent-replayed": "true" } } : undefined)
-          })),
+          Effect.map(({ charge, replayed }) => created(toCharge(charge, clock.currentTimeMillisUnsafe()), replayed)),
           Effect.catchTags({
             RequestRefused: refusedCreation,
             AccountInactiveError: accountInactive,
@@ -40,19 +36,17 @@ export const chargeHandlers = Effect.gen(function* () {
     },
 
     list: ({ caller, query }) => {
-      const limit = query.limit ?? defaultLimit
+      const page = pageFrom(query)
       const filters = {
         origin: "api" as const,
         status: query.status,
         method: query.method,
-        createdAfterMs: query.created_after === undefined ? undefined : parseInstant(query.created_after),
-        createdBeforeMs: query.created_before === undefined ? undefined : parseInstant(query.created_before)
+        ...createdBetween(query)
       }
-      return charges.list(caller.account.id, filters, { limit, startingAfter: query.starting_after }).pipe(
+      return charges.list(caller.account.id, filters, page).pipe(
         Effect.map((rows) => {
           const now = clock.currentTimeMillisUnsafe()
-          const shown = rows.map((charge) => toCharge(charge, now))
-          return { status: 200, body: pageOf(shown, limit) }
+          return listAnswer(rows, (charge) => toCharge(charge, now), page)
         }),
         Effect.catchTags({ UnknownCursor: unknownCursor })
       )

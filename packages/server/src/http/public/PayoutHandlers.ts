@@ -1,11 +1,11 @@
 /**
  * The payout routes of `/v1`.
  */
-import { parseInstant } from "@pix-payments/domain/Instant"
-import { defaultLimit, pageOf } from "@pix-payments/domain/List"
 import * as Effect from "effect/Effect"
 import { toPayout } from "../../payouts/PayoutResource.ts"
 import { Payouts } from "../../payouts/Payouts.ts"
+import { created } from "../Answer.ts"
+import { createdBetween, listAnswer, pageFrom } from "../Lists.ts"
 import type { PublicHandlers } from "./PublicHandlers.ts"
 import {
   accountInactive,
@@ -23,11 +23,7 @@ export const payoutHandlers = Effect.gen(function* () {
     create: {
       revalidating: ({ body, caller, idempotencyKey, isCached }) =>
         payouts.create(caller, idempotencyKey, body, isCached).pipe(
-          Effect.map(({ payout, replayed }) => ({
-            status: 201,
-            body: toPayout(payout),
-            ...(replayed ? { headers: { "idempotent-replayed": "true" } } : undefined)
-          })),
+          Effect.map(({ payout, replayed }) => created(toPayout(payout), replayed)),
           Effect.catchTags({
             RequestRefused: refusedCreation,
             AccountInactiveError: accountInactive,
@@ -44,15 +40,14 @@ export const payoutHandlers = Effect.gen(function* () {
       ),
 
     list: ({ caller, query }) => {
-      const limit = query.limit ?? defaultLimit
+      const page = pageFrom(query)
       const filters = {
         status: query.status,
         method: query.method,
-        createdAfterMs: query.created_after === undefined ? undefined : parseInstant(query.created_after),
-        createdBeforeMs: query.created_before === undefined ? undefined : parseInstant(query.created_before)
+        ...createdBetween(query)
       }
-      return payouts.list(caller.account.id, filters, { limit, startingAfter: query.starting_after }).pipe(
-        Effect.map((rows) => ({ status: 200, body: pageOf(rows.map(toPayout), limit) })),
+      return payouts.list(caller.account.id, filters, page).pipe(
+        Effect.map((rows) => listAnswer(rows, toPayout, page)),
         Effect.catchTags({ UnknownCursor: unknownCursor })
       )
     }
