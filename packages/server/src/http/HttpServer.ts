@@ -101,8 +101,8 @@ export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
       options.onAnswered(info, method, loggedStatus, performance.now() - startedAt)
     }
     const finish = (answer: Answer) => {
-      answered(answer.status)
       send(response, answer, info.requestId)
+      answered(answer.status)
     }
     const shed = (reason: ShedReason) => {
       metrics.requestShed(options.name, reason)
@@ -111,8 +111,15 @@ export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
         response.writeHead(503, [...shedHeaders, "x-request-id", info.requestId]).end(shedBody, "latin1")
       }
     }
-    const finishWith = (exit: Exit.Exit<Answer, WireError | Unavailable>) => {
-      if (Exit.isSuccess(exit)) return finish(exit.value)
+    const finishWith = (exit: Exit.Exit<Answer, WireError | Unavailable>): void => {
+      if (Exit.isSuccess(exit)) {
+        try {
+          return finish(exit.value)
+        } catch (error) {
+          // The answer cannot be sent: JSON has no form for its body.
+          return finishWith(Exit.die(error))
+        }
+      }
       const answer = wireErrorOf(exit.cause)
       if (answer === undefined) logDefect(exit.cause, info)
       finish(answer ?? codeAnswer("INTERNAL_ERROR"))
