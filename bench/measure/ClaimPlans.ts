@@ -2,7 +2,8 @@
  * How long PostgreSQL takes to claim deliveries: EXPLAIN ANALYZE of the statements that our delivery queue sends.
  */
 import { Metrics } from "@pix-payments/server/observability/Metrics"
-import { DeliveryQueue, now } from "@pix-payments/server/webhooks/DeliveryQueue"
+import { now } from "@pix-payments/server/webhooks/DeliveryClaims"
+import { DeliveryQueue } from "@pix-payments/server/webhooks/DeliveryQueue"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -32,19 +33,19 @@ export const claimStatements = Effect.gen(function* () {
   const context = yield* Layer.build(layer)
   const queue = Context.get(context, DeliveryQueue)
   const nobody = new Set<string>()
-  const room = {
+  const capacity = {
     limit: 100,
     perAccount: 192,
     perDestination: 50,
     perOrigin: 100,
-    fullAccounts: nobody,
-    full: nobody,
-    fullOrigins: nobody
+    saturatedAccounts: nobody,
+    saturatedDestinations: nobody,
+    saturatedOrigins: nobody
   }
-  const limits = { ...room, leaseMs: 30_000, except: [] }
+  const limits = { ...capacity, leaseMs: 30_000, excluded: [] }
   // The recorder returns no rows, which the queue may reject.
-  yield* Effect.exit(queue.claim("first", { ...limits, from: { ...now, dueAt: "-infinity" }, behind: [] }))
-  yield* Effect.exit(queue.sweep("first", { ...limits, after: "", resume: [] }))
+  yield* Effect.exit(queue.claim("first", { ...limits, from: { ...now, dueAt: "-infinity" }, backlogged: [] }))
+  yield* Effect.exit(queue.sweep("first", { ...limits, afterAccount: "", resume: [] }))
   const [claim, sweep] = captured
   return claim !== undefined && sweep !== undefined
     ? { claim, sweep }

@@ -100,11 +100,11 @@ export const value = <Type extends keyof Values>(type: Type): Part<Values[Type],
   parameters: (only) => [only]
 })
 
-/** An array of ids. */
-export const uuids: Part<ReadonlyArray<string>, string> = {
+/** An array of ids, which may be null. */
+export const uuids: Part<ReadonlyArray<string | null>, string> = {
   width: 1,
-  sql: (placeholder) => `string_to_array(${placeholder(0)}, ',')::uuid[]`,
-  parameters: (ids) => [ids.join(",")]
+  sql: (placeholder) => `${placeholder(0)}::uuid[]`,
+  parameters: (ids) => [`{${ids.map((id) => id ?? "NULL").join(",")}}`]
 }
 
 /** An array of texts without commas, none of them empty. */
@@ -130,6 +130,7 @@ type SqlOf<Parts extends AnyParts> = {
 interface Values {
   readonly uuid: string | null
   readonly text: string | null
+  readonly boolean: boolean | null
   readonly integer: number
   readonly bigint: number
   readonly "double precision": number

@@ -1,138 +1,149 @@
 /**
- * What a process knows of the deliveries that are due: how far in the order of their due times it has looked, and at
- * which destinations more is due than it has claimed.
+ * Where a process's next claim and sweep begin, and which destinations have a backlog.
  *
  * Guarantees:
- * - nothing that is due is passed by for good: what a claim looked at and left is at a destination that is behind, and
- *   asked for there in turn; what no claim saw is found by the sweeps, which go through all accounts and destinations;
- * - turns go round by account, then by destination: however many destinations of one account are behind, another
- *   account's are asked for in the next claim.
+ * - no due delivery is skipped for good: what a claim read and left is at a backlogged destination, which gets a turn; what
+ *   no claim read is found by the sweeps, which visit all accounts and destinations;
+ * - turns go round by account, then by destination: however many destinations of one account are backlogged, another
+ *   account's are in the next claim;
+ * - memory and the parameters of a claim are bounded; a destination beyond the bounds is left to the sweeps.
  */
-import { accountOf, originOf } from "./Claimed.ts"
-import { type Claim, type ClaimedDue, now, type Sweep, type SweptDue } from "./DeliveryQueue.ts"
-import type { Room } from "./InFlightDeliveries.ts"
+import { accountOf, originOf } from "./Delivery.ts"
+import { type ClaimResult, now } from "./DeliveryClaims.ts"
+import type { Claim, Sweep } from "./DeliveryQueue.ts"
+import type { SweepResult } from "./DeliverySweeps.ts"
+import type { Capacity } from "./InFlightDeliveries.ts"
 
 export const makeClaimCursor = () => {
   let from = now
-  let sweptTo = ""
-  // Both in the order in which they are asked for.
-  const behind = new Map<string, Set<string>>()
-  let inAll = 0
-  /** Where the sweeps of an account that has more than one sweep takes go on. */
+  let afterAccount = ""
+  // Accounts and destinations are in the order of their turns.
+  const backlog = new Map<string, Set<string>>()
+  let backlogSize = 0
+  /** By account, where the next sweep goes on in an account that one sweep does not finish. */
   const resume = new Map<string, string>()
 
-  const add = (place: string) => {
-    const account = accountOf(place)
-    const places = behind.get(account) ?? new Set<string>()
-    behind.set(account, places)
-    // Beyond the bounds they are left to the sweeps.
-    if (places.has(place) || places.size >= (inAll < MOST_BEHIND_IN_ALL ? MOST_BEHIND : LEAST_BEHIND)) return
-    places.add(place)
-    inAll++
+  const add = (destination: string) => {
+    const account = accountOf(destination)
+    const ofAccount = backlog.get(account) ?? new Set<string>()
+    backlog.set(account, ofAccount)
+    const limit = backlogSize < MAX_BACKLOG ? MAX_BACKLOG_PER_ACCOUNT : MIN_BACKLOG_PER_ACCOUNT
+    if (ofAccount.has(destination) || ofAccount.size >= limit) return
+    ofAccount.add(destination)
+    backlogSize++
   }
-  const remove = (place: string) => {
-    const account = accountOf(place)
-    const places = behind.get(account)
-    if (places?.delete(place) === true) inAll--
-    if (places?.size === 0) behind.delete(account)
+  const remove = (destination: string) => {
+    const account = accountOf(destination)
+    const ofAccount = backlog.get(account)
+    if (ofAccount?.delete(destination) === true) backlogSize--
+    if (ofAccount?.size === 0) backlog.delete(account)
   }
-  const last = (place: string) => {
-    remove(place)
-    add(place)
+  const moveToEnd = (destination: string) => {
+    remove(destination)
+    add(destination)
   }
-  /** The account's next turn comes after all others'. */
-  const lastOfAll = (account: string) => {
-    const places = behind.get(account)
-    if (places === undefined) return
-    behind.delete(account)
-    behind.set(account, places)
-  }
-
-  const passedBy = ({ full }: Room): ReadonlyArray<string> => {
-    for (const place of full) add(place)
-    return [...new Set([...[...behind.values()].flatMap((places) => [...places]), ...full])]
-  }
-  const noteMore = (found: ReadonlyMap<string, number>, { perDestination }: Room) => {
-    for (const [place, count] of found) if (count >= perDestination) last(place)
+  const moveAccountToEnd = (account: string) => {
+    const ofAccount = backlog.get(account)
+    if (ofAccount === undefined) return
+    backlog.delete(account)
+    backlog.set(account, ofAccount)
   }
 
-  /** Whose turn it is: one destination of each account, then the next of each. */
-  const inTurn = (room: Room): ReadonlyArray<string> => {
-    const ofOne = Math.max(1, Math.floor(room.perAccount / room.perDestination))
-    const waiting = [...behind]
-      .filter(([account]) => !room.fullAccounts.has(account))
-      .map(([, places]) =>
-        [...places].filter((place) => !room.full.has(place) && !room.fullOrigins.has(originOf(place))).slice(0, ofOne)
+  const excluded = ({ saturatedDestinations }: Capacity): ReadonlyArray<string> => {
+    for (const destination of saturatedDestinations) add(destination)
+    return [...new Set([...[...backlog.values()].flatMap((ofAccount) => [...ofAccount]), ...saturatedDestinations])]
+  }
+  const addFull = (found: ReadonlyMap<string, number>, { perDestination }: Capacity) => {
+    for (const [destination, count] of found) if (count >= perDestination) moveToEnd(destination)
+  }
+
+  /** The backlogged destinations whose turn it is: one of each account, then the next of each. */
+  const turns = (capacity: Capacity): ReadonlyArray<string> => {
+    const perAccount = Math.max(1, Math.floor(capacity.perAccount / capacity.perDestination))
+    const waiting = [...backlog]
+      .filter(([account]) => !capacity.saturatedAccounts.has(account))
+      .map(([, ofAccount]) =>
+        [...ofAccount]
+          .filter(
+            (destination) =>
+              !capacity.saturatedDestinations.has(destination) && !capacity.saturatedOrigins.has(originOf(destination))
+          )
+          .slice(0, perAccount)
       )
-    const asked: Array<string> = []
-    for (let round = 0; round < ofOne && asked.length < MOST_ASKED; round++) {
-      for (const places of waiting) {
-        const place = places[round]
-        if (place !== undefined && asked.length < MOST_ASKED) asked.push(place)
+    const taken: Array<string> = []
+    for (let round = 0; round < perAccount && taken.length < MAX_TURNS; round++) {
+      for (const ofAccount of waiting) {
+        const destination = ofAccount[round]
+        if (destination !== undefined && taken.length < MAX_TURNS) taken.push(destination)
       }
     }
-    return asked
+    return taken
   }
 
   return {
-    /** What the next claim is about. */
-    ask: (room: Room): Pick<Claim, "from" | "except" | "behind"> => {
-      const except = passedBy(room)
-      return { from, except, behind: inTurn(room) }
-    },
-    /** Destinations at which the fan-out left some for later claims. */
-    left: (places: ReadonlyArray<string>) => places.forEach(add),
-    /** `asked`: the destinations behind that the claim was about. Whether there is more to claim at once. */
-    claimed: (due: ClaimedDue, asked: ReadonlyArray<string>, room: Room): boolean => {
-      from = due.reached
-      const isFull = due.count >= room.limit
-      for (const place of asked) {
-        // Where the claim was full, there may be more than was found.
-        if (!isFull) remove(place)
-        else if (due.found.has(place)) last(place)
+    /** Destinations from which nothing newly due is taken: they are saturated or backlogged. */
+    excluded,
+    /** What the next claim takes. */
+    nextClaim: (capacity: Capacity): Pick<Claim, "from" | "excluded" | "backlogged"> => ({
+      from,
+      excluded: excluded(capacity),
+      backlogged: turns(capacity)
+    }),
+    /** Adds destinations at which deliveries were left for later claims. */
+    addBacklogged: (destinations: ReadonlyArray<string>) => destinations.forEach(add),
+    /** Advances past a claim with these backlogged destinations. Returns whether there may be more to claim at once. */
+    claimed: (result: ClaimResult, backlogged: ReadonlyArray<string>, capacity: Capacity): boolean => {
+      from = result.reached
+      const isFull = result.count >= capacity.limit
+      for (const destination of backlogged) {
+        // A full claim may have left some.
+        if (!isFull) remove(destination)
+        else if (result.found.has(destination)) moveToEnd(destination)
       }
-      for (const account of new Set(asked.map(accountOf))) lastOfAll(account)
-      for (const place of [...due.cut, ...due.locked]) add(place)
-      noteMore(due.found, room)
-      return due.count > 0 || !due.isCaughtUp || inTurn(room).length > 0
+      for (const account of new Set(backlogged.map(accountOf))) moveAccountToEnd(account)
+      for (const destination of [...result.truncated, ...result.locked]) add(destination)
+      addFull(result.found, capacity)
+      return result.count > 0 || !result.isCaughtUp || turns(capacity).length > 0
     },
-    sweep: (room: Room): Pick<Sweep, "after" | "except" | "resume"> => ({
-      after: sweptTo,
-      except: passedBy(room),
+    /** What the next sweep takes. */
+    nextSweep: (capacity: Capacity): Pick<Sweep, "afterAccount" | "excluded" | "resume"> => ({
+      afterAccount,
+      excluded: excluded(capacity),
       resume: [...resume.values()]
     }),
-    /** Whether there is more to sweep at once. */
-    swept: (due: SweptDue, room: Room): boolean => {
-      const isFull = due.count >= room.limit
-      const end = isFull ? [...due.found.keys()].toSorted().at(-1) : undefined
-      sweptTo = (end === undefined ? due.walkedTo : accountOf(end)) ?? ""
-      // Accounts behind the end of a full sweep were not looked at.
-      const isWalked = (account: string) => end === undefined || account < accountOf(end)
-      for (const account of due.walked.filter(isWalked)) resume.delete(account)
-      for (const place of due.unfinished) {
-        if (isWalked(accountOf(place)) && resume.size < MOST_RESUMED) resume.set(accountOf(place), place)
+    /** Advances past a sweep. Returns whether there may be more to claim at once. */
+    swept: (result: SweepResult, capacity: Capacity): boolean => {
+      const isFull = result.count >= capacity.limit
+      const last = isFull ? [...result.found.keys()].toSorted().at(-1) : undefined
+      afterAccount = (last === undefined ? result.lastAccount : accountOf(last)) ?? ""
+      // A full sweep read nothing of the accounts after its last delivery.
+      const isVisited = (account: string) => last === undefined || account < accountOf(last)
+      for (const account of result.visitedAccounts.filter(isVisited)) resume.delete(account)
+      for (const destination of result.unfinished) {
+        const account = accountOf(destination)
+        if (isVisited(account) && resume.size < MAX_RESUMED) resume.set(account, destination)
       }
-      for (const place of due.locked) add(place)
-      noteMore(due.found, room)
-      // Where the sweep was full, it may have ended in the midst of the last one.
-      if (end !== undefined) {
-        last(end)
-        resume.set(accountOf(end), end)
+      for (const destination of result.locked) add(destination)
+      addFull(result.found, capacity)
+      // A full sweep may have left some of its last destination and account.
+      if (last !== undefined) {
+        moveToEnd(last)
+        resume.set(accountOf(last), last)
       }
       return isFull
     }
   }
 }
 
-/** Most destinations that a claim asks for what waits there. */
-const MOST_ASKED = 20
+/** Backlogged destinations in one claim. */
+const MAX_TURNS = 20
 
-/** Most destinations of one account that are known to be behind. */
-const MOST_BEHIND = 200
+/** Backlogged destinations of one account that are kept. */
+const MAX_BACKLOG_PER_ACCOUNT = 200
 
-/** Most of all accounts, which go along with each claim; beyond it an account has a few. */
-const MOST_BEHIND_IN_ALL = 10_000
-const LEAST_BEHIND = 4
+/** Backlogged destinations of all accounts, which each claim excludes; beyond it an account still has a few. */
+const MAX_BACKLOG = 10_000
+const MIN_BACKLOG_PER_ACCOUNT = 4
 
-/** Most accounts of which a sweep remembers where it goes on. */
-const MOST_RESUMED = 1000
+/** Accounts in which a sweep resumes. */
+const MAX_RESUMED = 1000

@@ -1,24 +1,20 @@
 /**
- * Deliveries that are due: claimed in batches, recorded in batches.
+ * Due deliveries: claimed in batches, recorded in batches.
  *
  * Guarantees:
- * - a claim is a lease: while a delivery is under way `due_at` is the lease's end, so that what a dead process held
- *   becomes due again by itself;
- * - only the holder of an attempt records, releases or ends it; attempt, health and the next due time are one commit;
- * - first attempts are claimed apart from retries, and what has fallen due to one destination apart from a backlog at
- *   another: neither the retries of others nor a receiver that hangs stand before anything;
- * - places are shared by account before they are by destination;
+ * - a claim is a lease: while a delivery is in flight, `due_at` is the end of its lease, so that the deliveries of a dead
+ *   process become due again;
+ * - only the holder of an attempt's lease records it, releases it or fails the delivery; attempt, health and next due time
+ *   are one commit;
+ * - first attempts and retries are claimed separately, and so are newly due deliveries and backlogs: neither the retries
+ *   of others nor a receiver that hangs delays a first attempt;
+ * - capacity is shared by account before it is shared by destination;
  * - deliveries of a paused endpoint, or of a disabled endpoint, application or account, are parked when claimed; those of
  *   a deleted endpoint are canceled; URL and secret of an endpoint are those at the claim;
  * - deliveries to an endpoint that another transaction has locked stay due, and no others wait for them;
- * - a round that fails is done again in halves of its accounts; the deliveries of one that fails alone are done in halves
- *   beside the rounds, which leave it out meanwhile, and a delivery that fails alone ends `failed` with PostgreSQL's words
- *   as its reason, so that one row never stops the others, nor holds what they have leased.
- *
- * A claim reads on from where the last one ended, in the order of due times, and then from destinations that are known
- * to have more. Measured: it costs the same with ten thousand and with a million waiting, for one destination or for a
- * hundred. What that order misses (what was due before, a commit that took long) is found by a sweep, which steps through
- * an index from destination to destination, and costs as many steps.
+ * - a round that fails is bisected by account; the deliveries of an account that fails alone are bisected in the
+ *   background, while rounds leave the account out; a delivery that fails alone ends `failed` with PostgreSQL's message as
+ *   its reason. One row never stops the others.
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -27,115 +23,55 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError } from "effect/sql/SqlError"
-import { describeCause } from "../observability/SafeCause.ts"
 import { Metrics } from "../observability/Metrics.ts"
+import { describeCause } from "../observability/SafeCause.ts"
 import * as Batching from "../sql/Batching.ts"
-import { attemptWrite, failureOf, bisect, type StatementFailed } from "../sql/Bisection.ts"
+import { attemptWrite, bisect, failureOf, type StatementFailed } from "../sql/Bisection.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { makeCooldown } from "./Cooldown.ts"
 import {
   accountOf,
-  arrayOf,
-  type Claimed,
+  type ClaimedDelivery,
+  type ClaimedRow,
+  type CompletedAttempt,
   type Lane,
-  placeOf,
-  placeParameters,
-  type TakenRow,
-  toClaimed
-} from "./Claimed.ts"
-import * as statements from "./DeliveryStatements.ts"
-import { makeSkipped } from "./Skipped.ts"
-import type { Room } from "./InFlightDeliveries.ts"
+  NIL_UUID
+} from "./Delivery.ts"
+import * as claims from "./DeliveryClaims.ts"
+import * as outcomes from "./DeliveryOutcomes.ts"
+import * as sweeps from "./DeliverySweeps.ts"
+import type { Capacity } from "./InFlightDeliveries.ts"
 
-export type { Claimed } from "./Claimed.ts"
-
-/** One attempt, as it is kept. */
-export interface Attempt {
-  readonly id: string
-  readonly atMs: number
-  readonly durationMs: number
-  readonly address: string | null
-  readonly statusCode: number | null
-  readonly error: string | null
-  readonly responseBody: string | null
-}
-
-export interface Recorded {
-  readonly delivery: Claimed
-  readonly attempt: Attempt
-  /** `scheduled` again after `delayMs`, or done for good. */
-  readonly outcome:
-    | { readonly status: "delivered" | "failed" }
-    | { readonly status: "scheduled"; readonly delayMs: number }
-}
-
-export interface Claim extends Room {
+export interface Claim extends Capacity {
   readonly leaseMs: number
   /** Where the last claim ended. */
-  readonly from: Position
-  /** Destinations that are passed by: they have as much under way as they may, or more that waits. */
-  readonly except: ReadonlyArray<string>
-  /** Those of them whose turn it is to have some of what waits. */
-  readonly behind: ReadonlyArray<string>
+  readonly from: claims.Position
+  /** Destinations from which nothing newly due is taken: they are saturated or backlogged. */
+  readonly excluded: ReadonlyArray<string>
+  /** Backlogged destinations whose turn it is. */
+  readonly backlogged: ReadonlyArray<string>
 }
 
-/** A place in the order of due times: an instant to the microsecond, and the id of the delivery there. */
-export interface Position {
-  /** Undefined: the moment of the claim. */
-  readonly dueAt: string | undefined
-  readonly id: string
-}
-
-/** What falls due from now on. */
-export const now: Position = { dueAt: undefined, id: statements.NONE }
-
-export interface Due {
-  readonly claimed: ReadonlyArray<Claimed>
-  /** How many were found at each destination, with those that were parked, canceled, or left in `locked`. */
-  readonly found: ReadonlyMap<string, number>
-  readonly count: number
-  /** Destinations with deliveries that wait for an endpoint that somebody else has locked. */
-  readonly locked: ReadonlySet<string>
-}
-
-export interface ClaimedDue extends Due {
-  /** Where the next claim begins. */
-  readonly reached: Position
-  /** Whether everything that has become due has been looked at. */
-  readonly isCaughtUp: boolean
-  /** Destinations of which more was looked at than one may have. */
-  readonly cut: ReadonlyArray<string>
-  /** How soon the next delivery falls due, in milliseconds; undefined where none waits. */
-  readonly nextInMs: number | undefined
-}
-
-export interface SweptDue extends Due {
-  /** The account at which it stopped for there were so many; undefined where it was full, or went round. */
-  readonly walkedTo: string | undefined
-  /** Accounts that were looked at, and where it stopped in those that have more destinations. */
-  readonly walked: ReadonlyArray<string>
-  readonly unfinished: ReadonlyArray<string>
-}
-
-export interface Sweep extends Room {
+export interface Sweep extends Capacity {
   readonly leaseMs: number
-  readonly except: ReadonlyArray<string>
-  /** The account behind which it begins. */
-  readonly after: string
-  /** Where it goes on in accounts that an earlier sweep left in the midst. */
+  readonly excluded: ReadonlyArray<string>
+  /** The account after which it begins; empty for the first account. */
+  readonly afterAccount: string
+  /** Destinations at which earlier sweeps stopped within an account. */
   readonly resume: ReadonlyArray<string>
 }
 
 export class DeliveryQueue extends Context.Service<
   DeliveryQueue,
   {
-    /** Claims what has become due since the last claim, and some of what waits at destinations that are behind. */
-    readonly claim: (lane: Lane, claim: Claim) => Effect.Effect<ClaimedDue, Unavailable>
-    /** Claims whatever is due, destination by destination, at some of them. */
-    readonly sweep: (lane: Lane, sweep: Sweep) => Effect.Effect<SweptDue, Unavailable>
-    readonly record: (recorded: Recorded) => Effect.Effect<void, Unavailable>
-    /** Gives leases back, so that another process may take the deliveries at once. */
-    readonly release: (claimed: ReadonlyArray<Claimed>) => Effect.Effect<void, Unavailable>
+    /** Claims what became due since the last claim, and some of what waits at backlogged destinations. */
+    readonly claim: (lane: Lane, claim: Claim) => Effect.Effect<claims.ClaimResult, Unavailable>
+    /** Claims what is due at each destination of some accounts. */
+    readonly sweep: (lane: Lane, sweep: Sweep) => Effect.Effect<sweeps.SweepResult, Unavailable>
+    readonly record: (completed: CompletedAttempt) => Effect.Effect<void, Unavailable>
+    /** Ends leases, so that another process may claim the deliveries at once. */
+    readonly release: (claimed: ReadonlyArray<ClaimedDelivery>) => Effect.Effect<void, Unavailable>
   }
 >()("@pix-payments/server/DeliveryQueue") {
   static readonly layer = Layer.effect(
@@ -143,271 +79,160 @@ export class DeliveryQueue extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const metrics = yield* Metrics
-      const skipped = makeSkipped(yield* Clock.Clock)
+      const cooldown = makeCooldown(yield* Clock.Clock)
       const scope = yield* Effect.scope
-      /** Accounts whose round failed, until what fails of it is known. */
-      const apart = new Set<string>()
+      /** Accounts whose round failed, until their deliveries are bisected. */
+      const quarantined = new Set<string>()
 
-      /** Ends a delivery that failed by itself; where not even that can be done, this process leaves it out for a while. */
-      const setAside = (id: string, failure: StatementFailed, attemptsMade?: number) =>
+      /** Fails a delivery whose statement fails alone. If that fails too, this process skips the delivery for a while. */
+      const failAlone = (id: string, failure: StatementFailed, attemptsMade?: number) =>
         Effect.gen(function* () {
-          yield* Effect.logError(`delivery ${id} fails by itself and is left out: ${failure.code}`)
-          // Too slow is not wrong: it is tried again later.
-          if (failure.isTimeout) return skipped.add(id)
+          yield* Effect.logError(`delivery ${id} fails alone: ${failure.code}`)
+          // A timeout may pass: the delivery is tried again later.
+          if (failure.isTimeout) return cooldown.add(id)
           metrics.deliverySetAside()
-          const ending =
+          const reason = failure.message
+          const fail =
             attemptsMade === undefined
-              ? sql.unsafe(statements.setAsideDue, [id, failure.message])
-              : sql.unsafe(statements.setAsideAttempted, [id, failure.message, attemptsMade])
-          yield* attemptWrite(sql, ending).pipe(
+              ? outcomes.failDue({ id, reason })
+              : outcomes.failAttempted({ id, reason, attemptsMade })
+          yield* attemptWrite(sql, sql.unsafe(...fail)).pipe(
             Effect.catchTag("StatementFailed", (again) => {
-              skipped.add(id)
-              return Effect.logError(`delivery ${id} cannot be set aside: ${again.code}`)
+              cooldown.add(id)
+              return Effect.logError(`delivery ${id} cannot be marked as failed: ${again.code}`)
             })
           )
         })
 
-      const claimThese = (ids: ReadonlyArray<string>, leaseMs: number) =>
-        attemptWrite(sql, sql.unsafe<TakenRow>(statements.claimThese, [arrayOf(ids), leaseMs]))
+      const claimByIds = (ids: ReadonlyArray<string>, leaseMs: number) =>
+        attemptWrite(sql, sql.unsafe<ClaimedRow>(...claims.claimByIds({ ids, leaseMs })))
 
-      /** Finds what fails of one account's deliveries. Those that do not are due as before: the lease is none. */
-      const findFailing = (of: ReadonlyArray<Found>) =>
+      /** Finds which of one account's deliveries fail. The others stay due: their lease has no length. */
+      const bisectAccount = (candidates: ReadonlyArray<claims.Candidate>) =>
         bisect(
-          of.map(({ id }) => id),
-          (ids) => claimThese(ids, 0),
-          (id, failure) => setAside(id, failure)
+          candidates.map(({ id }) => id),
+          (ids) => claimByIds(ids, 0),
+          (id, failure) => failAlone(id, failure)
         ).pipe(
-          Effect.catchCause((cause) =>
-            Effect.logWarning("deliveries could not be looked through", describeCause(cause))
-          ),
-          Effect.ensuring(Effect.sync(() => apart.delete(of[0]!.account_id)))
+          Effect.catchCause((cause) => Effect.logWarning("bisecting deliveries failed", describeCause(cause))),
+          Effect.ensuring(Effect.sync(() => quarantined.delete(candidates[0]!.account_id)))
         )
 
-      /** Does what a claim or a sweep failed at in halves of accounts; `find` is its statement without locks. */
-      const isolated = (find: string, parameters: ReadonlyArray<unknown>, leaseMs: number, failure: StatementFailed) =>
+      /** Repeats a claim or sweep that failed in halves of its accounts. */
+      const bisectRound = (
+        [find, parameters]: readonly [string, ReadonlyArray<unknown>],
+        leaseMs: number,
+        failure: StatementFailed
+      ) =>
         Effect.gen(function* () {
-          yield* Effect.logWarning(`a round of deliveries failed and is done in halves: ${failure.code}`)
-          const found = yield* orUnavailable(sql.unsafe<Found>(find, parameters))
-          const taken = yield* bisect(
-            [...Map.groupBy(found, ({ account_id }) => account_id).values()],
+          yield* Effect.logWarning(`claiming deliveries failed and is bisected: ${failure.code}`)
+          const candidates = yield* orUnavailable(sql.unsafe<claims.Candidate>(find, parameters))
+          const rows = yield* bisect(
+            [...Map.groupBy(candidates, ({ account_id }) => account_id).values()],
             (some) =>
-              claimThese(
+              claimByIds(
                 some.flat().map(({ id }) => id),
                 leaseMs
               ),
-            (of): Effect.Effect<void> => {
-              if (apart.has(of[0]!.account_id)) return Effect.void
-              apart.add(of[0]!.account_id)
-              return Effect.asVoid(Effect.forkIn(findFailing(of), scope))
+            (ofAccount): Effect.Effect<void> => {
+              const accountId = ofAccount[0]!.account_id
+              if (quarantined.has(accountId)) return Effect.void
+              quarantined.add(accountId)
+              return Effect.asVoid(Effect.forkIn(bisectAccount(ofAccount), scope))
             }
           )
-          // What is locked stays due, and is found by the next round.
-          return dueOf(taken.flat(), null)
+          // Deliveries to a locked endpoint stay due: the next round finds them.
+          return claims.dueDeliveries(rows.flat(), null)
         })
 
-      const record = yield* Batching.make<Recorded, void>({
+      const record = yield* Batching.make<CompletedAttempt, void>({
         maxBatch: 200,
         writes: sql,
-        run: (all) =>
+        run: (completed) =>
           Effect.as(
-            sql.unsafe(statements.recordMany, [
-              ...statements.outcomes.parameters(all.map(toRecord)),
-              ...statements.health.parameters(healthOf(all))
-            ]),
-            all.map(() => undefined)
+            sql.unsafe(...outcomes.recordAttempts(completed)),
+            completed.map(() => undefined)
           )
       })
 
       return DeliveryQueue.of({
-        claim: (lane, { behind: asked, except, from, leaseMs, ...room }) => {
-          const { fullAccounts, fullOrigins, limit, perAccount, perDestination, perOrigin } = room
-          const behind = asked.filter((place) => !apart.has(accountOf(place)))
-          const parameters = [
+        claim: (lane, claim) => {
+          const { excluded, from, leaseMs, limit, perAccount, perDestination, perOrigin } = claim
+          const backlogged = claim.backlogged.filter((destination) => !quarantined.has(accountOf(destination)))
+          const input = {
             limit,
             leaseMs,
             perDestination,
-            arrayOf(skipped.ids()),
-            arrayOf([...fullAccounts, ...apart]),
-            from.dueAt ?? null,
-            from.id,
-            // Both get on, whatever there is of the other.
-            behind.length === 0 ? limit : Math.ceil((limit * 3) / 4),
-            ...placeParameters(except),
-            ...placeParameters(behind),
+            excludedIds: cooldown.ids(),
+            excludedAccounts: [...claim.saturatedAccounts, ...quarantined],
+            fromDueAt: from.dueAt ?? null,
+            fromId: from.id,
+            // A quarter is left for backlogs, so that both make progress.
+            newlyDueLimit: backlogged.length === 0 ? limit : Math.ceil((limit * 3) / 4),
+            excluded,
+            backlogged,
             perAccount,
-            arrayOf(fullOrigins),
+            excludedOrigins: [...claim.saturatedOrigins],
             perOrigin
-          ]
-          return attemptWrite(sql, sql.unsafe<ClaimRow>(statements.claims[lane], parameters)).pipe(
-            Effect.flatMap((rows): Effect.Effect<ClaimedDue> => {
-              const [first] = rows
-              if (first === undefined) return Effect.die(new Error("a claim says where it ended"))
-              return Effect.succeed({
-                ...dueOf(
-                  rows.filter((row) => row.id !== null),
-                  first.locked
-                ),
-                reached: { dueAt: first.reached_due_at, id: first.reached_id },
-                isCaughtUp: first.is_caught_up,
-                cut: first.cut ?? [],
-                nextInMs: first.next_in_ms ?? undefined
-              })
+          }
+          return attemptWrite(sql, sql.unsafe<claims.ClaimRow>(...claims.claim[lane](input))).pipe(
+            Effect.flatMap((rows) => {
+              const result = claims.claimResult(rows)
+              return result === undefined ? Effect.die(new Error("a claim returned no row")) : Effect.succeed(result)
             }),
             Effect.catchTag("StatementFailed", (failure) =>
               Effect.map(
-                isolated(statements.candidates.claim[lane], parameters, leaseMs, failure),
-                (due): ClaimedDue => ({
+                bisectRound(claims.claimCandidates[lane](input), leaseMs, failure),
+                (due): claims.ClaimResult => ({
                   ...due,
                   reached: from,
                   isCaughtUp: false,
-                  cut: [],
+                  truncated: [],
                   nextInMs: undefined
                 })
               )
             )
           )
         },
-        sweep: (lane, { after, except, leaseMs, resume, ...room }) => {
-          const { fullAccounts, fullOrigins, limit, perDestination } = room
-          const parameters = [
-            limit,
+        sweep: (lane, { afterAccount, excluded, leaseMs, resume, ...capacity }) => {
+          const input = {
+            limit: capacity.limit,
             leaseMs,
-            perDestination,
-            arrayOf(skipped.ids()),
-            arrayOf([...fullAccounts, ...apart]),
-            after === "" ? statements.NONE : after,
-            ...placeParameters(except),
-            ...placeParameters(resume),
-            arrayOf(fullOrigins)
-          ]
-          return attemptWrite(sql, sql.unsafe<SweepRow>(statements.sweeps[lane], parameters)).pipe(
-            Effect.map((rows): SweptDue => ({
-              ...dueOf(
-                rows.filter((row) => row.id !== null),
-                rows[0]?.locked
-              ),
-              walkedTo: rows[0]?.walked_to ?? undefined,
-              walked: rows[0]?.walked ?? [],
-              unfinished: rows[0]?.unfinished ?? []
-            })),
+            perDestination: capacity.perDestination,
+            excludedIds: cooldown.ids(),
+            excludedAccounts: [...capacity.saturatedAccounts, ...quarantined],
+            afterAccount: afterAccount === "" ? NIL_UUID : afterAccount,
+            excluded,
+            resume,
+            excludedOrigins: [...capacity.saturatedOrigins]
+          }
+          return attemptWrite(sql, sql.unsafe<sweeps.SweepRow>(...sweeps.sweep[lane](input))).pipe(
+            Effect.map(sweeps.sweepResult),
             Effect.catchTag("StatementFailed", (failure) =>
               Effect.map(
-                isolated(statements.candidates.sweep[lane], parameters, leaseMs, failure),
-                (due): SweptDue => ({
+                bisectRound(sweeps.sweepCandidates[lane](input), leaseMs, failure),
+                (due): sweeps.SweepResult => ({
                   ...due,
-                  walkedTo: after,
-                  walked: [],
+                  lastAccount: afterAccount,
+                  visitedAccounts: [],
                   unfinished: []
                 })
               )
             )
           )
         },
-        record: (recorded) =>
-          Effect.catchCause(record(recorded), (cause) => {
+        record: (completed) =>
+          Effect.catchCause(record(completed), (cause) => {
             const fault = cause.reasons.find(Cause.isDieReason)?.defect
             if (!isSqlError(fault)) return Effect.failCause(cause)
-            // Its batch was done in halves and it failed alone: not sent again until the lease ends, but set aside.
+            // Its batch was bisected and it failed alone: sent again at every end of its lease if it were not failed.
             return Effect.andThen(
-              Effect.logError("an outcome cannot be recorded", describeCause(cause)),
-              setAside(recorded.delivery.id, failureOf(fault), recorded.delivery.attemptsMade)
+              Effect.logError("a delivery attempt cannot be recorded", describeCause(cause)),
+              failAlone(completed.delivery.id, failureOf(fault), completed.delivery.attemptsMade)
             )
           }),
-        release: (claimed) => {
-          const leases = [
-            arrayOf(claimed.map(({ id }) => id)),
-            arrayOf(claimed.map(({ attemptsMade }) => String(attemptsMade)))
-          ]
-          return Effect.asVoid(runToCompletion(sql)(sql.unsafe(statements.releaseMany, leases)))
-        }
+        release: (leases) => Effect.asVoid(runToCompletion(sql)(sql.unsafe(...outcomes.releaseLeases({ leases }))))
       })
     })
   )
-}
-
-/** What a round would take. */
-interface Found {
-  readonly id: string
-  readonly account_id: string
-}
-
-/** One row at least, without a delivery where nothing was taken. */
-type ClaimRow = (TakenRow | { readonly id: null }) & {
-  readonly reached_due_at: string
-  readonly reached_id: string
-  readonly is_caught_up: boolean
-  readonly cut: ReadonlyArray<string> | null
-  readonly locked: ReadonlyArray<string> | null
-  readonly next_in_ms: number | null
-}
-
-/** One row at least, as a claim's. */
-type SweepRow = (TakenRow | { readonly id: null }) & {
-  readonly walked_to: string | null
-  readonly walked: ReadonlyArray<string> | null
-  readonly locked: ReadonlyArray<string> | null
-  readonly unfinished: ReadonlyArray<string> | null
-}
-
-/** `locked`: the place of each delivery that waits for an endpoint. */
-const dueOf = (rows: ReadonlyArray<TakenRow>, locked: ReadonlyArray<string> | null | undefined): Due => {
-  const places = [...rows.map(({ account_id, found_hash }) => placeOf(account_id, found_hash)), ...(locked ?? [])]
-  const found = new Map<string, number>()
-  for (const place of places) found.set(place, (found.get(place) ?? 0) + 1)
-  return {
-    claimed: rows.filter(({ status }) => status === "delivering").map(toClaimed),
-    found,
-    count: places.length,
-    locked: new Set(locked)
-  }
-}
-
-const toRecord = ({ attempt, delivery, outcome }: Recorded) => ({
-  delivery_id: delivery.id,
-  attempts_made: delivery.attemptsMade,
-  status: outcome.status,
-  delay_ms: outcome.status === "scheduled" ? outcome.delayMs : null,
-  attempt_id: attempt.id,
-  at: attempt.atMs,
-  duration_ms: attempt.durationMs,
-  address: attempt.address,
-  status_code: attempt.statusCode,
-  error: attempt.error,
-  response_body: attempt.responseBody
-})
-
-/** What a batch of outcomes, in the order of the attempts, says of each registered endpoint. */
-const healthOf = (all: ReadonlyArray<Recorded>) => {
-  const byEndpoint = new Map<string, Health>()
-  for (const { attempt, delivery, outcome } of all) {
-    if (delivery.endpointId === null) continue
-    const health = byEndpoint.get(delivery.endpointId) ?? {
-      endpoint_id: delivery.endpointId,
-      consecutive_failures: 0,
-      successes: 0,
-      failures: 0,
-      last_success_at: null,
-      last_failure_at: null
-    }
-    byEndpoint.set(delivery.endpointId, health)
-    if (outcome.status === "delivered") {
-      health.successes += 1
-      health.consecutive_failures = 0
-      health.last_success_at = attempt.atMs
-    } else {
-      health.failures += 1
-      health.consecutive_failures += 1
-      health.last_failure_at = attempt.atMs
-    }
-  }
-  return [...byEndpoint.values()]
-}
-
-interface Health {
-  readonly endpoint_id: string
-  consecutive_failures: number
-  successes: number
-  failures: number
-  last_success_at: number | null
-  last_failure_at: number | null
 }

@@ -1,8 +1,8 @@
 /**
- * Deliveries as operators see them, and sending them again.
+ * Deliveries as operators see them, and resending them.
  *
- * Guarantees: a resend begins the curve again, at once; what is in flight, canceled or of a deleted endpoint is not sent
- * again.
+ * Guarantees: a resend restarts the retry curve at once; a delivery that is in flight, canceled or of a deleted endpoint is
+ * not resent.
  *
  * Rules: DLV-8, OPR-27.
  */
@@ -15,6 +15,7 @@ import { InvalidStateError, NotFoundError, type UnknownCursor } from "../Errors.
 import { DeliverySignal } from "../events/DeliverySignal.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
+import { statement, value } from "../sql/Statement.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { type DeliveryFilters, deliveryList, shownColumns, shownJoin } from "./DeliveryLists.ts"
 
@@ -27,7 +28,7 @@ export interface DeliveryRow {
   readonly status: "scheduled" | "delivering" | "delivered" | "failed" | "canceled"
   readonly attempts_made: number
   readonly due_at: Date | null
-  /** Why it ended without the receiver's word. */
+  /** Why it ended without an answer of the receiver. */
   readonly reason: string | null
   readonly created_at: Date
 }
@@ -44,9 +45,9 @@ export interface AttemptRow {
 export class DeliveryStore extends Context.Service<
   DeliveryStore,
   {
-    /** Sends a delivery again, at once; the curve begins again. */
+    /** Sends a delivery again at once and restarts its retry curve. */
     readonly resend: (id: string) => Effect.Effect<DeliveryRow, NotFoundError | InvalidStateError | Unavailable>
-    /** Sends all failed deliveries of an endpoint or a resource again; how many those were. */
+    /** Resends all failed deliveries of an endpoint or a resource and returns how many. */
     readonly resendFailed: (of: {
       readonly endpointId: string | undefined
       readonly resourceId: string | undefined
@@ -74,7 +75,7 @@ export class DeliveryStore extends Context.Service<
 
       return DeliveryStore.of({
         resend: Effect.fn("DeliveryStore.resend")(function* (id) {
-          const again = yield* runToCompletion(sql)(sql.unsafe(resendWhere("d.id = $1::uuid"), [id]))
+          const again = yield* runToCompletion(sql)(sql.unsafe(...resendOne({ id })))
           const known = yield* find(id)
           if (known === undefined) return yield* new NotFoundError()
           if (again.length === 0) return yield* new InvalidStateError({ status: known.status })
@@ -84,15 +85,18 @@ export class DeliveryStore extends Context.Service<
 
         resendFailed: Effect.fn("DeliveryStore.resendFailed")(function* (of) {
           let count = 0
-          for (let found = RESENT_AT_ONCE; found === RESENT_AT_ONCE; count += found) {
-            const parameters = [
-              of.endpointId ?? null,
-              of.resourceId ?? null,
-              of.sinceMs,
-              lowestIdAt(of.sinceMs - CLOCKS_MS)
-            ]
-            const failed = of.resourceId === undefined ? failedOfEndpoint : failedOfResource
-            const again = yield* runToCompletion(sql)(sql.unsafe(resendWhere(failed), parameters))
+          const resend = of.resourceId === undefined ? resendFailedOfEndpoint : resendFailedOfResource
+          for (let found = RESENT_PER_STATEMENT; found === RESENT_PER_STATEMENT; count += found) {
+            const again = yield* runToCompletion(sql)(
+              sql.unsafe(
+                ...resend({
+                  endpointId: of.endpointId ?? null,
+                  resourceId: of.resourceId ?? null,
+                  sinceMs: of.sinceMs,
+                  lowestId: lowestIdAt(of.sinceMs - CLOCK_SKEW_MS)
+                })
+              )
+            )
             found = again.length
             if (found > 0) signal.wake()
           }
@@ -125,22 +129,38 @@ const resendWhere = (condition: string): string => `
   )
   RETURNING d.id`
 
-/** A statement has its time, whatever has failed. */
-const RESENT_AT_ONCE = 5000
+const resendOne = statement({ id: value("uuid") }, ({ id }) => resendWhere(`d.id = ${id}`))
 
-/** How far the time in an id and the time of its change may lie apart. */
-const CLOCKS_MS = 24 * 60 * 60 * 1000
+/** Bounded, to stay within the statement timeout. */
+const RESENT_PER_STATEMENT = 5000
 
-// In the order of one index each; what is changed is then found by its id and by nothing else.
-const failedAlong = (index: string, owner: string): string => `d.status || '' = 'failed' AND d.id IN (
+/** How far the time in an id and the time of its change may differ. */
+const CLOCK_SKEW_MS = 24 * 60 * 60 * 1000
+
+// Walks one index in its order; each row is then found by its id: `status || ''` fits no partial index.
+const resendFailed = (index: "endpoint_id" | "resource_id") =>
+  statement(
+    {
+      endpointId: value("uuid"),
+      resourceId: value("uuid"),
+      sinceMs: value("double precision"),
+      lowestId: value("uuid")
+    },
+    (p) => {
+      const owner = index === "endpoint_id" ? p.endpointId : p.resourceId
+      return resendWhere(`d.status || '' = 'failed' AND d.id IN (
     SELECT f.id FROM deliveries f
-    WHERE f.status = 'failed' AND (f.${index}, f.id) >= (${owner}, $4::uuid) AND f.${index} <= ${owner}
-      AND f.created_at >= to_timestamp($3::double precision / 1000)
-      AND ($1::uuid IS NULL OR f.endpoint_id = $1::uuid) AND ($2::uuid IS NULL OR f.resource_id = $2::uuid)
+    WHERE f.status = 'failed' AND (f.${index}, f.id) >= (${owner}, ${p.lowestId}) AND f.${index} <= ${owner}
+      AND f.created_at >= to_timestamp(${p.sinceMs} / 1000)
+      AND (${p.endpointId} IS NULL OR f.endpoint_id = ${p.endpointId})
+      AND (${p.resourceId} IS NULL OR f.resource_id = ${p.resourceId})
       AND NOT EXISTS (
         SELECT 1 FROM webhook_endpoints e WHERE e.id = f.endpoint_id AND e.deleted_at IS NOT NULL
       )
-    ORDER BY f.${index}, f.id LIMIT ${RESENT_AT_ONCE} FOR UPDATE
-  )`
-const failedOfEndpoint = failedAlong("endpoint_id", "$1::uuid")
-const failedOfResource = failedAlong("resource_id", "$2::uuid")
+    ORDER BY f.${index}, f.id LIMIT ${RESENT_PER_STATEMENT} FOR UPDATE
+  )`)
+    }
+  )
+
+const resendFailedOfEndpoint = resendFailed("endpoint_id")
+const resendFailedOfResource = resendFailed("resource_id")

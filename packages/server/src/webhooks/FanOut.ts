@@ -2,15 +2,15 @@
  * The second step of the transactional outbox: inserts the deliveries of committed changes.
  *
  * Guarantees:
- * - outbox rows are taken round robin over accounts, in any process; deliveries are inserted and outbox rows deleted in
- *   one synchronous commit, before the first byte is sent;
+ * - accounts take turns, in any process; deliveries are inserted and outbox rows deleted in one synchronous commit, before
+ *   the first byte is sent;
  * - deliveries go to the endpoints that were subscribed when the change was committed, at their current address; none to
  *   an endpoint deleted since, and a `webhook_url` that was folded into such an endpoint gets its own;
- * - where places are free, deliveries are inserted leased to this process and go straight to the sender; others are
- *   inserted `scheduled`, or parked, so that the fan-out goes on when no place is free;
- * - delivery ids are derived, so that a fan-out done again makes the same ids and bytes;
- * - a round that fails is done again in halves of its accounts; an account that fails by itself is done apart from the
- *   others for a while (`FanOutApart.ts`).
+ * - while there is capacity, deliveries are inserted leased to this process and sent at once; others are inserted
+ *   `scheduled`, or parked, so that the fan-out never waits for capacity;
+ * - delivery ids are derived, so that a repeated fan-out makes the same ids and bytes;
+ * - a round that fails is bisected by account; an account that fails alone is quarantined for a while
+ *   (`FanOutQuarantine.ts`).
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -20,42 +20,42 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { Metrics } from "../observability/Metrics.ts"
 import { attemptWrite, bisect, type StatementFailed } from "../sql/Bisection.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
-import { arrayOf, type Claimed, placeParameters, type TakenRow, toClaimed } from "./Claimed.ts"
-import { NONE } from "./DeliveryStatements.ts"
+import { type ClaimedDelivery, type ClaimedRow, NIL_UUID, toClaimedDelivery } from "./Delivery.ts"
+import {
+  type Change,
+  makeFanOutQuarantine,
+  MAX_CHANGES,
+  MAX_DELIVERIES,
+  NO_LEASES,
+  type QuarantineRound
+} from "./FanOutQuarantine.ts"
 import * as statements from "./FanOutStatements.ts"
-import { CHANGES, type Change, DELIVERIES, makeFanOutApart } from "./FanOutApart.ts"
-import type { Room } from "./InFlightDeliveries.ts"
+import type { Capacity } from "./InFlightDeliveries.ts"
 
 export interface FanOutRequest {
-  /** Undefined where no place is free. */
-  readonly room: Room | undefined
+  /** Undefined if none is left. */
+  readonly capacity: Capacity | undefined
   readonly leaseMs: number
-  /** Destinations that get no lease: they have as much under way as they may, or more that waits. */
-  readonly except: ReadonlyArray<string>
+  /** Destinations whose deliveries are not leased: they are saturated or backlogged. */
+  readonly excluded: ReadonlyArray<string>
 }
 
-export interface FannedOut {
-  readonly claimed: ReadonlyArray<Claimed>
-  /** Destinations for which some were inserted `scheduled`. */
-  readonly left: ReadonlyArray<string>
+export interface FanOutRound {
+  readonly claimed: ReadonlyArray<ClaimedDelivery>
+  /** Destinations with deliveries that were inserted `scheduled`. */
+  readonly backlogged: ReadonlyArray<string>
   /** Whether there may be more to do at once. */
   readonly isMore: boolean
-  /** How many changes wait for an endpoint that is locked. */
+  /** How many changes wait for a locked endpoint. */
   readonly waiting: number
-}
-
-export interface FannedOutApart {
-  readonly left: ReadonlyArray<string>
-  /** How many changes were ended. */
-  readonly ended: number
 }
 
 export class FanOut extends Context.Service<
   FanOut,
   {
-    readonly round: (request: FanOutRequest) => Effect.Effect<FannedOut, Unavailable>
-    /** Serves each account that failed by itself, with a bounded number of statements. */
-    readonly apart: Effect.Effect<FannedOutApart, Unavailable>
+    readonly round: (request: FanOutRequest) => Effect.Effect<FanOutRound, Unavailable>
+    /** Serves each quarantined account, with a bounded number of statements. */
+    readonly quarantine: Effect.Effect<QuarantineRound, Unavailable>
   }
 >()("@pix-payments/server/FanOut") {
   static readonly layer = Layer.effect(
@@ -63,68 +63,78 @@ export class FanOut extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const metrics = yield* Metrics
-      const apart = makeFanOutApart(sql, metrics, yield* Clock.Clock)
-      // The account behind which the next round begins.
-      let after = NONE
+      const quarantine = makeFanOutQuarantine(sql, metrics, yield* Clock.Clock)
+      // The account after which the next round begins.
+      let afterAccount = NIL_UUID
 
-      const places = ({ except, leaseMs, room }: FanOutRequest) => [
-        room?.limit ?? 0,
-        leaseMs,
-        room?.perDestination ?? 0,
-        room?.perAccount ?? 0,
-        arrayOf(room?.fullAccounts ?? []),
-        ...placeParameters(except),
-        arrayOf(room?.fullOrigins ?? []),
-        room?.perOrigin ?? 0
-      ]
-      /** In halves of the accounts, so that those that fail are found with few statements and cost the others no more. */
-      const isolated = (taken: ReadonlyArray<unknown>, failure: StatementFailed) =>
+      const bisectRound = ([find, parameters]: readonly [string, ReadonlyArray<unknown>], failure: StatementFailed) =>
         Effect.gen(function* () {
-          yield* Effect.logWarning(`a fan-out failed and is done in halves: ${failure.code}`)
-          const changes = yield* orUnavailable(
-            sql.unsafe<Change & Pick<Row, "walked_to">>(statements.candidates, taken)
-          )
-          const accounts = Map.groupBy(changes, ({ account_id }) => account_id)
+          yield* Effect.logWarning(`the fan-out failed and is bisected: ${failure.code}`)
+          const changes = yield* orUnavailable(sql.unsafe<Change & Pick<RoundRow, "last_account">>(find, parameters))
           const rounds = yield* bisect(
-            [...accounts.values()],
-            (some) => attemptWrite(sql, sql.unsafe<Row>(statements.fanOutThese, apart.these(some.flat()))),
-            ([change], { code }) => apart.add(change!.account_id, code)
+            [...Map.groupBy(changes, ({ account_id }) => account_id).values()],
+            (some) =>
+              attemptWrite(
+                sql,
+                sql.unsafe<RoundRow>(...statements.fanOutChanges({ ...NO_LEASES, picked: some.flat() }))
+              ),
+            ([change], { code }) => quarantine.add(change!.account_id, code)
           )
-          const walked_to = changes[0]?.walked_to ?? null
-          return rounds.flat().map((row) => ({ ...row, walked_to }))
+          const last_account = changes[0]?.last_account ?? null
+          return rounds.flat().map((row) => ({ ...row, last_account }))
         })
 
       return FanOut.of({
-        round: (request) =>
+        round: ({ capacity, excluded, leaseMs }) =>
           Effect.gen(function* () {
-            const taken = [after, CHANGES, DELIVERIES, ...apart.leftOut()]
+            const changes = {
+              afterAccount,
+              changes: MAX_CHANGES,
+              deliveries: MAX_DELIVERIES,
+              ...quarantine.excluded()
+            }
+            const leases =
+              capacity === undefined
+                ? NO_LEASES
+                : {
+                    limit: capacity.limit,
+                    leaseMs,
+                    perDestination: capacity.perDestination,
+                    perAccount: capacity.perAccount,
+                    excludedAccounts: [...capacity.saturatedAccounts],
+                    excluded,
+                    excludedOrigins: [...capacity.saturatedOrigins],
+                    perOrigin: capacity.perOrigin
+                  }
             const rows = yield* attemptWrite(
               sql,
-              sql.unsafe<Row>(statements.fanOutInTurn, [...places(request), ...taken])
-            ).pipe(Effect.catchTag("StatementFailed", (failure) => isolated(taken, failure)))
-            // Accounts before the first of this round are looked at in the next.
-            const walkedTo = rows[0]?.walked_to ?? NONE
-            const isAround = after === NONE && walkedTo === NONE
-            after = walkedTo
+              sql.unsafe<RoundRow>(...statements.fanOutRound({ ...leases, ...changes }))
+            ).pipe(
+              Effect.catchTag("StatementFailed", (failure) => bisectRound(statements.roundCandidates(changes), failure))
+            )
+            const lastAccount = rows[0]?.last_account ?? NIL_UUID
+            // A round that began after the first account has not seen the accounts before it.
+            const isComplete = afterAccount === NIL_UUID && lastAccount === NIL_UUID
+            afterAccount = lastAccount
             return {
-              claimed: rows.flatMap((row) => (row.id === null ? [] : [toClaimed(row)])),
-              left: [...new Set(rows.flatMap(({ left_at }) => left_at ?? []))],
-              isMore: !isAround || (rows[0]?.is_more ?? true),
+              claimed: rows.flatMap((row) => (row.id === null ? [] : [toClaimedDelivery(row)])),
+              backlogged: [...new Set(rows.flatMap(({ backlogged }) => backlogged ?? []))],
+              isMore: !isComplete || (rows[0]?.is_more ?? true),
               waiting: Math.max(0, ...rows.map(({ waiting }) => waiting))
             }
           }),
-        apart: apart.round
+        quarantine: quarantine.round
       })
     })
   )
 }
 
-/** One row at least, without a delivery where none was leased. */
-type Row = (TakenRow | { readonly id: null }) & {
+/** A leased delivery, or the only row of a round that leased none. */
+type RoundRow = (ClaimedRow | { readonly id: null }) & {
   readonly waiting: number
   /** Whether an account may have more than its share of the round. */
   readonly is_more: boolean
-  readonly left_at: ReadonlyArray<string> | null
-  /** The last account, where there may be others behind it. */
-  readonly walked_to: string | null
+  readonly backlogged: ReadonlyArray<string> | null
+  /** The last account, if there may be others after it. */
+  readonly last_account: string | null
 }

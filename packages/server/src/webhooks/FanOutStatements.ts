@@ -1,61 +1,89 @@
 /**
  * The SQL of `FanOut`: from outbox rows to deliveries, in one statement and one commit.
  *
- * Why one statement: a lone event takes as many round trips as a claim did.
+ * Why one statement: a single event then costs one round trip.
  */
 import { eventCatalog } from "@pix-payments/domain/EventCatalog"
-import { isActiveOwnerIn } from "./DeliveryStatements.ts"
+import { nullable, text, uuid } from "../sql/Column.ts"
+import { rows, statement, uuids, value } from "../sql/Statement.ts"
+import { DESTINATION_KEY, destinations } from "./Delivery.ts"
+import { isActiveOwnerIn } from "./OwnerStatus.ts"
 
 const dispatched = eventCatalog
   .filter((entry) => entry.dispatched)
   .map(({ event }) => `'${event}'`)
   .join(", ")
 
-/** Most accounts that one round serves. */
+/** Accounts in one round. */
 const ACCOUNTS = 50
 
 const outboxColumns = "account_id, change_id, endpoints_version, normalized_hash, destination_hash"
 
-/** Some accounts, behind the one that the parameter `first` names, and without those of `first + 4`. */
-const inTurn = (first: number): string => `
+/** What a round may lease. */
+const leaseParts = {
+  limit: value("integer"),
+  leaseMs: value("double precision"),
+  perDestination: value("integer"),
+  perAccount: value("integer"),
+  excludedAccounts: uuids,
+  excluded: destinations,
+  excludedOrigins: uuids,
+  perOrigin: value("integer")
+}
+
+/** Which changes a round takes: at most `changes`, with some `deliveries`. */
+const batchParts = {
+  changes: value("integer"),
+  deliveries: value("integer"),
+  excludedChanges: uuids
+}
+
+const roundParts = { afterAccount: value("uuid"), ...batchParts, quarantined: uuids }
+
+type Placeholders<Parts> = { readonly [Name in keyof Parts]: string }
+
+/** The next accounts after one, except the quarantined. */
+const accountsInTurn = (p: Placeholders<typeof roundParts>): string => `
   walk AS (
-    (SELECT account_id FROM outbox WHERE account_id > $${first}::uuid ORDER BY account_id LIMIT 1)
+    (SELECT account_id FROM outbox WHERE account_id > ${p.afterAccount} ORDER BY account_id LIMIT 1)
     UNION ALL
     SELECT (SELECT n.account_id FROM outbox n WHERE n.account_id > w.account_id ORDER BY n.account_id LIMIT 1)
     FROM walk w WHERE w.account_id IS NOT NULL
   ),
   turn AS MATERIALIZED (
-    SELECT account_id FROM walk WHERE account_id IS NOT NULL AND account_id <> ALL ($${first + 4}::uuid[])
+    SELECT account_id FROM walk WHERE account_id IS NOT NULL AND account_id <> ALL (${p.quarantined})
     LIMIT ${ACCOUNTS}
   )`
 
 /**
- * The oldest changes of each account of `turn`: as many as the round may take, divided by the accounts, and fewer of an
- * account with many endpoints, so that a round inserts a bounded number of deliveries. A change is taken at the least.
+ * The oldest changes of each account of `turn`: the round's changes divided by the accounts, and fewer of an account with
+ * many endpoints, so that a round inserts a bounded number of deliveries. At least one change of each account.
  */
-const oldest = (first: number, lock: string): string => `
+const oldestChanges = (p: Placeholders<typeof batchParts>, lock: string): string => `
   picked AS MATERIALIZED (
     SELECT o.*, t.share FROM (
       SELECT t.account_id, greatest(1, least(
-        $${first + 1}::integer / s.accounts, $${first + 2}::integer / (s.accounts * (1 + coalesce(n.live, 0)))
+        ${p.changes} / s.accounts, ${p.deliveries} / (s.accounts * (1 + coalesce(n.live, 0)))
       )) AS share
       FROM turn t CROSS JOIN (SELECT count(*) AS accounts FROM turn) s
       LEFT JOIN webhook_endpoint_counters n ON n.account_id = t.account_id
     ) t CROSS JOIN LATERAL (
       SELECT ${outboxColumns} FROM outbox
-      WHERE account_id = t.account_id AND change_id <> ALL ($${first + 3}::uuid[])
+      WHERE account_id = t.account_id AND change_id <> ALL (${p.excludedChanges})
       ORDER BY change_id LIMIT t.share ${lock}
     ) o
   )`
 
-/** These changes, for rounds that are done in halves. */
-const these = `
+const changeRows = rows({ account_id: uuid(), change_id: uuid() })
+
+/** These changes, for rounds that are bisected. */
+const theseChanges = (changes: string): string => `
   picked AS MATERIALIZED (
     SELECT ${outboxColumns}, 1 AS share FROM outbox
-    WHERE (account_id, change_id) IN (SELECT * FROM unnest($10::uuid[], $11::uuid[])) FOR UPDATE SKIP LOCKED
+    WHERE (account_id, change_id) IN (SELECT * FROM ${changes} AS c) FOR UPDATE SKIP LOCKED
   )`
 
-/** Derived: the change's time and counter, and 62 bits of a hash, so that a fan-out done again makes the same ids. */
+/** Derived: the change's time and counter, and 62 bits of a hash, so that a repeated fan-out makes the same ids. */
 const deliveryId = (change: string, event: string, endpoint: string): string => `(
       SELECT (left(${change}::text, 18) || '-' || substr('89ab', 1 + get_byte(h.bytes, 9) % 4, 1)
         || substr(encode(h.bytes, 'hex'), 1, 3) || '-' || substr(encode(h.bytes, 'hex'), 4, 12))::uuid
@@ -74,7 +102,7 @@ const subscriptions = (condition: string): string => `
       ON ${condition} AND v.to_version > e.endpoints_version AND v.from_version <= e.endpoints_version
         AND e.event = ANY (v.events)`
 
-/** Who was subscribed to the events of `picked` when they were committed. */
+/** The endpoints that were subscribed to the events of `picked` when they were committed. */
 const subscribed = `
   events AS MATERIALIZED (
     SELECT p.change_id, p.account_id, p.endpoints_version, p.normalized_hash, p.destination_hash, c.application_id,
@@ -88,16 +116,15 @@ const subscribed = `
   )`
 
 /**
- * Everything of a round. `$1` how many may be leased, `$2` for how long, `$3` how many for one destination, `$4` for one
- * account, `$5` accounts, `$6`, `$7` destinations and `$8` origins that get none, `$9` how many for one
- * origin.
+ * A round over the changes of `picked`.
  *
- * Endpoints are locked so that one that is paused or deleted meanwhile sees its deliveries; a change with an endpoint
- * that somebody else has locked waits for the next round.
+ * Endpoints are locked, so that a statement that pauses or deletes one sees its deliveries. A change with an endpoint that
+ * another transaction has locked waits for the next round.
  */
 const fanOutOf = (
   picked: string,
-  only: Readonly<Record<"lock" | "waiting" | "target" | "ends" | "walkedTo", string>>
+  p: Placeholders<typeof leaseParts>,
+  only: Readonly<Record<"lock" | "waiting" | "target" | "completion" | "lastAccount", string>>
 ): string => `
   WITH RECURSIVE ${picked},
   ${subscribed},
@@ -134,25 +161,25 @@ const fanOutOf = (
       AND ((e.change_id, e.event) IN (SELECT change_id, event FROM folded)) IS FALSE
       AND (e.change_id IN (SELECT change_id FROM waiting)) IS FALSE
   ),
-  judged AS MATERIALIZED (
+  checked AS MATERIALIZED (
     SELECT *, active AND ${isActiveOwnerIn("targets")} AS is_active FROM targets t WHERE ${only.target}
   ),
   ranked AS MATERIALIZED (
     SELECT id, account_id, destination_hash,
       row_number() OVER (PARTITION BY account_id, destination_hash ORDER BY id) AS nth
-    FROM judged
-    WHERE is_active AND account_id <> ALL ($5::uuid[]) AND destination_hash <> ALL ($8::uuid[])
-      AND (account_id, destination_hash) NOT IN (SELECT * FROM unnest($6::uuid[], $7::uuid[]))
+    FROM checked
+    WHERE is_active AND account_id <> ALL (${p.excludedAccounts}) AND destination_hash <> ALL (${p.excludedOrigins})
+      AND (account_id, destination_hash) NOT IN (SELECT * FROM ${p.excluded})
   ),
-  shared AS MATERIALIZED (
+  limited AS MATERIALIZED (
     SELECT id, row_number() OVER (PARTITION BY account_id ORDER BY nth, id) AS nth,
       row_number() OVER (PARTITION BY destination_hash ORDER BY nth, id) AS nth_of_origin
-    FROM ranked WHERE nth <= $3::integer
+    FROM ranked WHERE nth <= ${p.perDestination}
   ),
   leased AS MATERIALIZED (
-    SELECT id FROM shared
-    WHERE nth <= $4::integer AND nth_of_origin <= $9::integer
-    ORDER BY nth, id LIMIT $1::integer
+    SELECT id FROM limited
+    WHERE nth <= ${p.perAccount} AND nth_of_origin <= ${p.perOrigin}
+    ORDER BY nth, id LIMIT ${p.limit}
   ),
   inserted AS (
     INSERT INTO deliveries (id, change_id, event, resource_id, account_id, application_id, endpoint_id, url,
@@ -161,25 +188,25 @@ const fanOutOf = (
       j.destination, j.destination_hash, j.secret,
       CASE WHEN j.id IN (SELECT id FROM leased) THEN 'delivering' ELSE 'scheduled' END,
       CASE WHEN NOT j.is_active THEN NULL WHEN j.id IN (SELECT id FROM leased)
-        THEN now() + $2::double precision * interval '1 millisecond' ELSE now() END,
+        THEN now() + ${p.leaseMs} * interval '1 millisecond' ELSE now() END,
       CASE WHEN NOT j.is_active THEN now() END, j.created_at
-    FROM judged j
+    FROM checked j
     ON CONFLICT (id) DO NOTHING
     RETURNING id, change_id, event, account_id, resource_id, endpoint_id, url, destination_hash, secret, status, due_at
   ),
-  ${only.ends}
+  ${only.completion}
   SELECT t.*, m.*, set_config('synchronous_commit', 'on', true)
   FROM (
     SELECT (SELECT count(*)::integer FROM waiting) AS waiting,
       (
-        SELECT json_agg(DISTINCT account_id || '/' || destination_hash) FROM inserted
+        SELECT json_agg(DISTINCT ${DESTINATION_KEY}) FROM inserted
         WHERE status = 'scheduled' AND due_at IS NOT NULL
-      ) AS left_at, ${only.walkedTo} AS walked_to,
+      ) AS backlogged, ${only.lastAccount} AS last_account,
       EXISTS (SELECT 1 FROM picked GROUP BY account_id, share HAVING count(*) >= share) AS is_more,
-      (SELECT count(*)::integer FROM done) AS ended
+      (SELECT count(*)::integer FROM done) AS completed
   ) m LEFT JOIN (
     SELECT i.id, i.status, i.event, i.account_id, i.resource_id, i.endpoint_id, i.url, i.destination_hash,
-      i.destination_hash AS found_hash, CASE WHEN i.endpoint_id IS NULL THEN i.secret ELSE w.secret END AS secret,
+      i.destination_hash AS previous_hash, CASE WHEN i.endpoint_id IS NULL THEN i.secret ELSE w.secret END AS secret,
       0 AS attempts_made, 0 AS curve_from, c.created_at, c.sequence, c.data
     FROM inserted i JOIN changes c ON c.id = i.change_id LEFT JOIN endpoints w ON w.id = i.endpoint_id
     WHERE i.status = 'delivering'
@@ -195,67 +222,90 @@ const done = `
   ),
   recovered AS (DELETE FROM outbox_failures f WHERE f.change_id IN (SELECT change_id FROM done))`
 
-const whole = {
+const wholeChanges = {
   lock: "FOR SHARE SKIP LOCKED",
   waiting: "",
   target: "true",
-  ends: done,
-  walkedTo: "NULL::uuid"
+  completion: done,
+  lastAccount: "NULL::uuid"
 }
 
-/** The last account of `turn`, where there may be others behind it. */
-const walkedTo = `(SELECT account_id FROM turn OFFSET ${ACCOUNTS - 1} LIMIT 1)`
+/** The last account of `turn`, if there may be others after it. */
+const lastAccount = `(SELECT account_id FROM turn OFFSET ${ACCOUNTS - 1} LIMIT 1)`
 
-export const fanOutInTurn = fanOutOf(`${inTurn(10)},${oldest(10, "FOR UPDATE SKIP LOCKED")}`, { ...whole, walkedTo })
-export const fanOutThese = fanOutOf(these, whole)
+/** Fans out the oldest changes of the next accounts. */
+export const fanOutRound = statement({ ...leaseParts, ...roundParts }, (p) =>
+  fanOutOf(`${accountsInTurn(p)},${oldestChanges(p, "FOR UPDATE SKIP LOCKED")}`, p, { ...wholeChanges, lastAccount })
+)
 
-/** Whether an endpoint concerns a part of a change's targets: the resource's own address depends on those it equals. */
-const concerns = (endpoint: string): string =>
-  ` AND (array_position($12::uuid[], NULL::uuid) IS NOT NULL OR ${endpoint} = ANY ($12::uuid[]))`
+/** Fans these changes out. */
+export const fanOutChanges = statement({ ...leaseParts, picked: changeRows }, (p) =>
+  fanOutOf(theseChanges(p.picked), p, wholeChanges)
+)
 
-/** Inserts the deliveries of one change to the endpoints `$12`, null for the resource's own address; the change stays. */
-export const fanOutToSome = fanOutOf(these, {
-  ...whole,
-  lock: `${concerns("id")} FOR SHARE SKIP LOCKED`,
-  waiting: concerns("endpoint_id"),
-  target: "array_position($12::uuid[], t.endpoint_id) IS NOT NULL",
-  ends: "done AS (SELECT change_id FROM picked WHERE false)"
+/** Inserts the deliveries of one change to some endpoints, null for the resource's own address; the change stays. */
+export const fanOutToEndpoints = statement({ ...leaseParts, picked: changeRows, endpoints: uuids }, (p) => {
+  // The deliveries to the resource's own address depend on which endpoints have the same one.
+  const concerns = (endpoint: string): string =>
+    ` AND (array_position(${p.endpoints}, NULL::uuid) IS NOT NULL OR ${endpoint} = ANY (${p.endpoints}))`
+  return fanOutOf(theseChanges(p.picked), p, {
+    ...wholeChanges,
+    lock: `${concerns("id")} FOR SHARE SKIP LOCKED`,
+    waiting: concerns("endpoint_id"),
+    target: `array_position(${p.endpoints}, t.endpoint_id) IS NOT NULL`,
+    completion: "done AS (SELECT change_id FROM picked WHERE false)"
+  })
 })
 
-/** What the next round would take, without locks. */
-export const candidates = `
-  WITH RECURSIVE ${inTurn(1)},${oldest(1, "")} SELECT account_id, change_id, ${walkedTo} AS walked_to FROM picked`
+/** Finds what the next round would take, without locks. */
+export const roundCandidates = statement(
+  roundParts,
+  (p) => `
+  WITH RECURSIVE ${accountsInTurn(p)},${oldestChanges(p, "")}
+  SELECT account_id, change_id, ${lastAccount} AS last_account FROM picked`
+)
 
-/** The same of the account `$1` alone. */
-export const candidatesOf = `
-  WITH turn AS MATERIALIZED (SELECT $1::uuid AS account_id),${oldest(1, "")} SELECT account_id, change_id FROM picked`
+/** Finds the oldest changes of one account. */
+export const accountCandidates = statement(
+  { account: value("uuid"), ...batchParts },
+  (p) => `
+  WITH turn AS MATERIALIZED (SELECT ${p.account} AS account_id),${oldestChanges(p, "")}
+  SELECT account_id, change_id FROM picked`
+)
 
 /** The endpoints of one change, null for the resource's own address. */
-export const targetsOf = `
-  WITH picked AS (SELECT ${outboxColumns} FROM outbox WHERE account_id = $1::uuid AND change_id = $2::uuid),
+export const endpointsOf = statement(
+  { account: value("uuid"), change: value("uuid") },
+  (p) => `
+  WITH picked AS (SELECT ${outboxColumns} FROM outbox WHERE account_id = ${p.account} AND change_id = ${p.change}),
   ${subscribed}
   SELECT DISTINCT endpoint_id FROM subscribed UNION ALL
   SELECT DISTINCT NULL::uuid FROM events WHERE destination_hash IS NOT NULL`
+)
 
-/** Ends the fan-out of a change; what failed of it is kept. `$3` are the endpoints, `$4` what PostgreSQL said of each. */
-export const setAside = `
-  WITH ended AS (
-    DELETE FROM outbox WHERE account_id = $1::uuid AND change_id = $2::uuid
+/** Completes the fan-out of a change and stores which of its endpoints failed, with PostgreSQL's messages. */
+export const completeWithFailures = statement(
+  {
+    account: value("uuid"),
+    change: value("uuid"),
+    failures: rows({ endpoint_id: nullable(uuid()), error: text() })
+  },
+  (p) => `
+  WITH completed AS (
+    DELETE FROM outbox WHERE account_id = ${p.account} AND change_id = ${p.change}
     RETURNING ${outboxColumns}
   ),
   recovered AS (
-    DELETE FROM outbox_failures f USING ended e
+    DELETE FROM outbox_failures f USING completed e
     WHERE f.change_id = e.change_id
-      AND NOT EXISTS (SELECT 1 FROM unnest($3::uuid[]) AS n(endpoint_id) WHERE n.endpoint_id IS NOT DISTINCT FROM f.endpoint_id)
+      AND NOT EXISTS (SELECT 1 FROM ${p.failures} AS n WHERE n.endpoint_id IS NOT DISTINCT FROM f.endpoint_id)
   )
   INSERT INTO outbox_failures AS f (id, change_id, endpoint_id, account_id, endpoints_version, normalized_hash,
     destination_hash, error, first_failed_at, last_failed_at)
   SELECT uuidv7(), e.change_id, n.endpoint_id, e.account_id, e.endpoints_version, e.normalized_hash, e.destination_hash,
     n.error, now(), now()
-  FROM ended e CROSS JOIN (
-    SELECT a.endpoint_id, b.error FROM unnest($3::uuid[]) WITH ORDINALITY AS a(endpoint_id, n)
-    JOIN json_array_elements_text($4::json) WITH ORDINALITY AS b(error, n) ON b.n = a.n
-  ) n
+  FROM completed e CROSS JOIN ${p.failures} AS n
   ON CONFLICT (change_id, endpoint_id) DO UPDATE SET error = excluded.error, failures = f.failures + 1,
     last_failed_at = excluded.last_failed_at, retried_at = NULL
   RETURNING f.id`
+)

@@ -1,9 +1,11 @@
 /**
- * Registered endpoints: where the events of an application go, beside the `webhook_url` of each resource.
+ * Registered endpoints: where the events of an application go, besides the `webhook_url` of each resource.
  *
- * Guarantees: an application sees and changes its own endpoints only, and has a bounded number of them; a secret is sealed at rest and never given
- * back; pausing holds what is due and resuming lets it go; deleting cancels it. Deliveries follow their endpoint when
- * they are claimed or shown, so that no change takes longer for what waits.
+ * Guarantees:
+ * - an application sees and changes only its own endpoints, and has a bounded number of them;
+ * - a secret is sealed at rest and never returned;
+ * - pausing an endpoint parks its due deliveries, resuming reschedules them, deleting cancels them;
+ * - deliveries read their endpoint when they are claimed or shown, so that no change takes longer for what waits.
  *
  * Rules: END-1 to END-9.
  */
@@ -25,6 +27,7 @@ import { Ids } from "../Ids.ts"
 import { Secrets } from "../Secrets.ts"
 import { Settings } from "../Settings.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
+import { statement, value } from "../sql/Statement.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { PausedDeliveries } from "./PausedDeliveries.ts"
 import { PublicAddress } from "../network/PublicAddress.ts"
@@ -39,7 +42,7 @@ export interface EndpointRow {
   readonly created_at: Date
 }
 
-/** How deliveries to an endpoint fare. */
+/** An endpoint with the results of its deliveries. */
 export interface HealthRow extends EndpointRow {
   readonly consecutive_failures: number
   readonly successes: bigint
@@ -52,7 +55,7 @@ export class WebhookEndpoints extends Context.Service<
   WebhookEndpoints,
   {
     readonly list: (applicationId: string) => Effect.Effect<ReadonlyArray<EndpointRow>, Unavailable>
-    /** The same with their health, for operators. */
+    /** Lists endpoints with their health, for operators. */
     readonly listWithHealth: (applicationId: string) => Effect.Effect<ReadonlyArray<HealthRow>, Unavailable>
     readonly find: (applicationId: string, id: string) => Effect.Effect<EndpointRow, NotFoundError | Unavailable>
     readonly create: (
@@ -64,7 +67,7 @@ export class WebhookEndpoints extends Context.Service<
       id: string,
       changes: UpdateWebhookEndpoint
     ) => Effect.Effect<EndpointRow, NotFoundError | RequestRefused | Unavailable>
-    /** Disables an endpoint for an operator, which its application cannot undo, or takes that back. */
+    /** Disables an endpoint for an operator, or enables it again. Its application cannot undo that. */
     readonly setEnabled: (id: string, isEnabled: boolean) => Effect.Effect<HealthRow, NotFoundError | Unavailable>
     readonly remove: (caller: Caller, id: string) => Effect.Effect<void, NotFoundError | Unavailable>
   }
@@ -76,7 +79,7 @@ export class WebhookEndpoints extends Context.Service<
       const ids = yield* Ids
       const secrets = yield* Secrets
       const addresses = yield* PublicAddress
-      const held = yield* PausedDeliveries
+      const paused = yield* PausedDeliveries
       const { webhookEndpointsPerApplication } = yield* Settings
 
       const checkAddress = (url: string | undefined, { account }: Caller) =>
@@ -87,9 +90,7 @@ export class WebhookEndpoints extends Context.Service<
             )
 
       const find = Effect.fn("WebhookEndpoints.find")(function* (applicationId: string, id: string) {
-        const [row] = isUuid(id)
-          ? yield* sql.unsafe<EndpointRow>(`SELECT ${columns} FROM webhook_endpoints WHERE ${own}`, [id, applicationId])
-          : []
+        const [row] = isUuid(id) ? yield* sql.unsafe<EndpointRow>(...findOwn({ id, applicationId })) : []
         return row ?? (yield* new NotFoundError())
       }, orUnavailable)
 
@@ -116,20 +117,22 @@ export class WebhookEndpoints extends Context.Service<
         create: Effect.fn("WebhookEndpoints.create")(function* (caller, input) {
           yield* checkAddress(input.url, caller)
           const { epochMs, id } = ids.next()
-          const insert = sql.unsafe<EndpointRow>(insertOne, [
-            id,
-            caller.account.id,
-            caller.applicationId,
-            input.url,
-            normalizeUrl(input.url),
-            destinationOf(input.url),
-            input.description ?? null,
-            JSON.stringify([...new Set(input.events)]),
-            typeof input.secret === "string" ? secrets.seal(input.secret, { kind: "webhook", id }) : null,
-            epochMs,
-            webhookEndpointsPerApplication
-          ])
-          // Two calls at once are counted one after the other.
+          const insert = sql.unsafe<EndpointRow>(
+            ...insertOne({
+              id,
+              accountId: caller.account.id,
+              applicationId: caller.applicationId,
+              url: input.url,
+              normalizedUrl: normalizeUrl(input.url),
+              destination: destinationOf(input.url),
+              description: input.description ?? null,
+              events: JSON.stringify([...new Set(input.events)]),
+              secret: typeof input.secret === "string" ? secrets.seal(input.secret, { kind: "webhook", id }) : null,
+              createdAtMs: epochMs,
+              maxEndpoints: webhookEndpointsPerApplication
+            })
+          )
+          // The lock serialises the count of concurrent calls.
           const lock = sql.unsafe("SELECT id FROM applications WHERE id = $1::uuid FOR NO KEY UPDATE", [
             caller.applicationId
           ])
@@ -143,21 +146,23 @@ export class WebhookEndpoints extends Context.Service<
         update: Effect.fn("WebhookEndpoints.update")(function* (caller, id, changes) {
           yield* checkAddress(changes.url, caller)
           const { description, events, secret, url } = changes
-          const update = sql.unsafe<EndpointRow>(updateOne, [
-            id,
-            caller.applicationId,
-            url ?? null,
-            url === undefined ? null : normalizeUrl(url),
-            url === undefined ? null : destinationOf(url),
-            description !== undefined,
-            description ?? null,
-            events === undefined ? null : JSON.stringify([...new Set(events)]),
-            secret !== undefined,
-            typeof secret === "string" ? secrets.seal(secret, { kind: "webhook", id }) : null,
-            changes.active ?? null
-          ])
+          const update = sql.unsafe<EndpointRow>(
+            ...updateOwn({
+              id,
+              applicationId: caller.applicationId,
+              url: url ?? null,
+              normalizedUrl: url === undefined ? null : normalizeUrl(url),
+              destination: url === undefined ? null : destinationOf(url),
+              hasDescription: description !== undefined,
+              description: description ?? null,
+              events: events === undefined ? null : JSON.stringify([...new Set(events)]),
+              hasSecret: secret !== undefined,
+              secret: typeof secret === "string" ? secrets.seal(secret, { kind: "webhook", id }) : null,
+              active: changes.active ?? null
+            })
+          )
           const rows = yield* runToCompletion(sql, caller.account.id)(update)
-          if (changes.active === true) held.wake()
+          if (changes.active === true) paused.wake()
           return rows[0] ?? (yield* new NotFoundError())
         }),
 
@@ -168,7 +173,7 @@ export class WebhookEndpoints extends Context.Service<
             [id, isEnabled]
           )
           if (row === undefined) return yield* new NotFoundError()
-          held.wake()
+          paused.wake()
           const [found] = yield* sql.unsafe<HealthRow>(`${selectHealth} WHERE w.id = $1::uuid`, [id])
           return found ?? (yield* new NotFoundError())
         }, runToCompletion(sql)),
@@ -178,13 +183,8 @@ export class WebhookEndpoints extends Context.Service<
           const removed = yield* runToCompletion(
             sql,
             caller.account.id
-          )(
-            sql.unsafe(`UPDATE webhook_endpoints SET deleted_at = now() WHERE ${own} RETURNING id`, [
-              id,
-              caller.applicationId
-            ])
-          )
-          held.wake()
+          )(sql.unsafe(...deleteOwn({ id, applicationId: caller.applicationId })))
+          paused.wake()
           if (removed.length === 0) return yield* new NotFoundError()
         })
       })
@@ -204,10 +204,20 @@ export const toWebhookEndpoint = (row: EndpointRow): WebhookEndpoint => ({
   created_at: row.created_at.toISOString()
 })
 
-// One that an operator disabled is shown as not active.
+// An endpoint that an operator disabled is shown as not active.
 const columns = "id, url, description, events, active AND disabled_at IS NULL AS active, secret, created_at"
 
-const own = "id = $1::uuid AND application_id = $2::uuid AND deleted_at IS NULL"
+const ownParts = { id: value("uuid"), applicationId: value("uuid") }
+
+const isOwn = (p: { readonly [Name in keyof typeof ownParts]: string }): string =>
+  `id = ${p.id} AND application_id = ${p.applicationId} AND deleted_at IS NULL`
+
+const findOwn = statement(ownParts, (p) => `SELECT ${columns} FROM webhook_endpoints WHERE ${isOwn(p)}`)
+
+const deleteOwn = statement(
+  ownParts,
+  (p) => `UPDATE webhook_endpoints SET deleted_at = now() WHERE ${isOwn(p)} RETURNING id`
+)
 
 const selectHealth = `
   SELECT w.*, coalesce(h.consecutive_failures, 0) AS consecutive_failures,
@@ -215,20 +225,52 @@ const selectHealth = `
   FROM (SELECT ${columns}, application_id, deleted_at FROM webhook_endpoints) w
   LEFT JOIN webhook_endpoint_health h ON h.endpoint_id = w.id`
 
-const insertOne = `
+const insertOne = statement(
+  {
+    id: value("uuid"),
+    accountId: value("uuid"),
+    applicationId: value("uuid"),
+    url: value("text"),
+    normalizedUrl: value("text"),
+    destination: value("text"),
+    description: value("text"),
+    events: value("text"),
+    secret: value("text"),
+    createdAtMs: value("double precision"),
+    maxEndpoints: value("integer")
+  },
+  (p) => `
   INSERT INTO webhook_endpoints (id, account_id, application_id, url, normalized_url, destination, description, events,
     active, secret, created_at)
-  SELECT $1::uuid, $2::uuid, $3::uuid, $4, $5, $6, $7, ARRAY(SELECT json_array_elements_text($8::json)), true, $9,
-    to_timestamp($10::double precision / 1000)
-  WHERE (SELECT count(*) FROM webhook_endpoints WHERE application_id = $3::uuid AND deleted_at IS NULL) < $11::integer
+  SELECT ${p.id}, ${p.accountId}, ${p.applicationId}, ${p.url}, ${p.normalizedUrl}, ${p.destination}, ${p.description},
+    ARRAY(SELECT json_array_elements_text(${p.events}::json)), true, ${p.secret}, to_timestamp(${p.createdAtMs} / 1000)
+  WHERE (
+    SELECT count(*) FROM webhook_endpoints WHERE application_id = ${p.applicationId} AND deleted_at IS NULL
+  ) < ${p.maxEndpoints}
   RETURNING ${columns}`
+)
 
-const updateOne = `
+const updateOwn = statement(
+  {
+    ...ownParts,
+    url: value("text"),
+    normalizedUrl: value("text"),
+    destination: value("text"),
+    hasDescription: value("boolean"),
+    description: value("text"),
+    events: value("text"),
+    hasSecret: value("boolean"),
+    secret: value("text"),
+    active: value("boolean")
+  },
+  (p) => `
   UPDATE webhook_endpoints SET
-    url = coalesce($3, url), normalized_url = coalesce($4, normalized_url), destination = coalesce($5, destination),
-    description = CASE WHEN $6::boolean THEN $7 ELSE description END,
-    events = CASE WHEN $8::text IS NULL THEN events ELSE ARRAY(SELECT json_array_elements_text($8::text::json)) END,
-    secret = CASE WHEN $9::boolean THEN $10 ELSE secret END,
-    active = coalesce($11::boolean, active)
-  WHERE ${own}
+    url = coalesce(${p.url}, url), normalized_url = coalesce(${p.normalizedUrl}, normalized_url),
+    destination = coalesce(${p.destination}, destination),
+    description = CASE WHEN ${p.hasDescription} THEN ${p.description} ELSE description END,
+    events = CASE WHEN ${p.events} IS NULL THEN events ELSE ARRAY(SELECT json_array_elements_text(${p.events}::json)) END,
+    secret = CASE WHEN ${p.hasSecret} THEN ${p.secret} ELSE secret END,
+    active = coalesce(${p.active}, active)
+  WHERE ${isOwn(p)}
   RETURNING ${columns}`
+)

@@ -20,14 +20,14 @@ import { createHmac } from "node:crypto"
 import { Ids } from "../Ids.ts"
 import { type SecretOwner, Secrets } from "../Secrets.ts"
 import { Settings } from "../Settings.ts"
-import type { Attempt, Claimed } from "./DeliveryQueue.ts"
+import type { Attempt, ClaimedDelivery } from "./Delivery.ts"
 import { type NotReachable, PublicAddress } from "../network/PublicAddress.ts"
 import { type Answer, AnswerTooLarge, makeReceiverClient, PostFailed } from "./ReceiverClient.ts"
 import { DESTINATION_LIMIT } from "./InFlightDeliveries.ts"
 
 export class WebhookSender extends Context.Service<
   WebhookSender,
-  { readonly send: (delivery: Claimed) => Effect.Effect<Attempt> }
+  { readonly send: (delivery: ClaimedDelivery) => Effect.Effect<Attempt> }
 >()("@pix-payments/server/WebhookSender") {
   static readonly layer = Layer.effect(
     WebhookSender,
@@ -45,7 +45,7 @@ export class WebhookSender extends Context.Service<
         connections: 6 * DESTINATION_LIMIT
       })
 
-      const attempt = (delivery: Claimed) =>
+      const attempt = (delivery: ClaimedDelivery) =>
         addresses.withPinnedAddress(delivery.url, delivery.accountId, (url) =>
           Effect.flatMap(
             Effect.try({
@@ -91,7 +91,7 @@ export const isSuccess = (statusCode: number | null): boolean =>
 const errorOf = (statusCode: number): string | null =>
   isSuccess(statusCode) ? null : statusCode === 410 ? "410 Gone" : `status ${statusCode}`
 
-const headersOf = (delivery: Claimed, secrets: Secrets["Service"], nowMs: number): Record<string, string> => {
+const headersOf = (delivery: ClaimedDelivery, secrets: Secrets["Service"], nowMs: number): Record<string, string> => {
   const { method, resource } = partsOf(delivery.event)
   const headers: Record<string, string> = {
     "content-type": "application/json",
@@ -107,7 +107,7 @@ const headersOf = (delivery: Claimed, secrets: Secrets["Service"], nowMs: number
 }
 
 /** The headers of Standard Webhooks beside the contract's: they sign the time of the attempt as well. */
-const standardHeaders = (delivery: Claimed, secret: string, seconds: number): Record<string, string> => {
+const standardHeaders = (delivery: ClaimedDelivery, secret: string, seconds: number): Record<string, string> => {
   const signature = createHmac("sha256", attemptKey(secret))
     .update(`${delivery.id}.${seconds}.${delivery.body}`)
     .digest("base64")
@@ -119,7 +119,7 @@ const standardHeaders = (delivery: Claimed, secret: string, seconds: number): Re
 }
 
 /** The registered endpoint, or the charge or payout that has an address of its own. */
-const secretOwnerOf = ({ endpointId, event, resourceId }: Claimed): SecretOwner => {
+const secretOwnerOf = ({ endpointId, event, resourceId }: ClaimedDelivery): SecretOwner => {
   if (endpointId !== null) return { kind: "webhook", id: endpointId }
   return { kind: partsOf(event).resource === "charge" ? "charge" : "payout", id: resourceId }
 }

@@ -55,8 +55,8 @@ describe("A statement", () => {
     const outer = statement({ name: value("text"), pair, last: value("uuid") }, (p) =>
       [p.last, p.pair.second, p.name, p.pair.first].join(" ")
     )
-    assert.strictEqual(outer.text, "$4::uuid b($3::integer) $1::text a(string_to_array($2, ',')::uuid[])")
-    assert.deepStrictEqual(outer({ name: "n", pair: 2, last: OTHER_ID })[1], ["n", `${ID},${ID}`, 2, OTHER_ID])
+    assert.strictEqual(outer.text, "$4::uuid b($3::integer) $1::text a($2::uuid[])")
+    assert.deepStrictEqual(outer({ name: "n", pair: 2, last: OTHER_ID })[1], ["n", `{${ID},${ID}}`, 2, OTHER_ID])
   })
 
   it("is refused when it loads, where its text leaves out a parameter", () => {

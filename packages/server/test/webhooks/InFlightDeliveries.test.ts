@@ -1,15 +1,16 @@
-/** What a lane may have under way: shared by account, then by destination, the last places for the many. */
+/** The capacity of a lane, shared by account, then by destination; and where its claims begin. */
 import { assert, describe, it } from "@effect/vitest"
-import type { Claimed, ClaimedDue, SweptDue } from "../../src/webhooks/DeliveryQueue.ts"
-import { accountOf, placeOf } from "../../src/webhooks/Claimed.ts"
 import { makeClaimCursor } from "../../src/webhooks/ClaimCursor.ts"
+import { accountOf, type ClaimedDelivery, destinationKey } from "../../src/webhooks/Delivery.ts"
+import type { ClaimResult } from "../../src/webhooks/DeliveryClaims.ts"
+import type { SweepResult } from "../../src/webhooks/DeliverySweeps.ts"
 import { makeInFlightDeliveries } from "../../src/webhooks/InFlightDeliveries.ts"
 
-const claimed = (id: string, destination: string, foundAt = destination): Claimed => ({
+const claimed = (id: string, destination: string, previousDestination = destination): ClaimedDelivery => ({
   id,
   accountId: accountOf(destination),
   destination,
-  foundAt,
+  previousDestination,
   event: "charge.pix.paid",
   endpointId: null,
   resourceId: id,
@@ -20,230 +21,244 @@ const claimed = (id: string, destination: string, foundAt = destination): Claime
   body: "{}"
 })
 
-describe("UnderWay", () => {
-  it("is bounded for each destination, and leaves the last places to the many", () => {
-    const underWay = makeInFlightDeliveries(768, 100, () => {})
+describe("InFlightDeliveries", () => {
+  it("is bounded by destination, and leaves capacity for others", () => {
+    const inFlight = makeInFlightDeliveries(768, 100, () => {})
     let hanging = 0
-    // Each destination takes all that it may, and lets nothing go.
+    // Each destination takes all that it may, and nothing completes.
     while (hanging < 30) {
-      const room = underWay.room()
-      assert.isDefined(room, `no place left for destination ${hanging}`)
-      for (let count = 0; count < room!.perDestination; count++) {
-        underWay.add(claimed(`${hanging}/${count}`, placeOf(`account ${hanging}`, `origin ${hanging}`)))
+      const capacity = inFlight.capacity()
+      assert.isDefined(capacity, `no capacity left for destination ${hanging}`)
+      for (let count = 0; count < capacity!.perDestination; count++) {
+        inFlight.add(claimed(`${hanging}/${count}`, destinationKey(`account ${hanging}`, `origin ${hanging}`)))
       }
-      assert.isAtMost(room!.perDestination, 50)
+      assert.isAtMost(capacity!.perDestination, 50)
       hanging++
     }
   })
 
-  it("says when a destination that was full has let go of half, and when all places have room again", () => {
-    let eased = 0
-    const underWay = makeInFlightDeliveries(60, 10, () => void eased++)
+  it("signals when half of a saturated destination has completed, and when a full claim has capacity again", () => {
+    let freed = 0
+    const inFlight = makeInFlightDeliveries(60, 10, () => void freed++)
     const many = Array.from({ length: 12 }, (_, index) => claimed(String(index), "a/slow"))
-    for (const each of many) underWay.add(each)
-    assert.deepStrictEqual(underWay.room()?.full, new Set(["a/slow"]))
-    for (const each of many.slice(0, 5)) underWay.remove(each)
-    // Looked at meanwhile: it is still waited for.
-    assert.deepStrictEqual(underWay.room()?.full, new Set())
-    assert.strictEqual(eased, 0)
-    underWay.remove(many[5]!)
-    assert.strictEqual(eased, 1)
-    underWay.remove(many[5]!)
-    assert.lengthOf(underWay.all(), 6)
+    for (const each of many) inFlight.add(each)
+    assert.deepStrictEqual(inFlight.capacity()?.saturatedDestinations, new Set(["a/slow"]))
+    for (const each of many.slice(0, 5)) inFlight.remove(each)
+    // Asking for the capacity meanwhile does not lose the signal.
+    assert.deepStrictEqual(inFlight.capacity()?.saturatedDestinations, new Set())
+    assert.strictEqual(freed, 0)
+    inFlight.remove(many[5]!)
+    assert.strictEqual(freed, 1)
+    inFlight.remove(many[5]!)
+    assert.lengthOf(inFlight.all(), 6)
   })
 
-  it("gives back the places of what was claimed again while it was under way", () => {
-    const underWay = makeInFlightDeliveries(60, 10, () => {})
+  it("counts a delivery that was claimed again while it was in flight until each claim completes", () => {
+    const inFlight = makeInFlightDeliveries(60, 10, () => {})
     const twice = Array.from({ length: 2 }, () => claimed("1", "a/slow"))
     for (let round = 0; round < 3; round++) {
-      for (const each of twice) underWay.add(each)
-      assert.deepStrictEqual(underWay.all(), twice)
-      for (const each of twice) underWay.remove(each)
+      for (const each of twice) inFlight.add(each)
+      assert.deepStrictEqual(inFlight.all(), twice)
+      for (const each of twice) inFlight.remove(each)
     }
     // Nine of the eleven that it may have.
-    for (let index = 0; index < 9; index++) underWay.add(claimed(`other ${index}`, "a/slow"))
-    assert.deepStrictEqual(underWay.room(), {
+    for (let index = 0; index < 9; index++) inFlight.add(claimed(`other ${index}`, "a/slow"))
+    assert.deepStrictEqual(inFlight.capacity(), {
       limit: 10,
       perAccount: 17,
       perDestination: 11,
       perOrigin: 22,
-      fullAccounts: new Set<string>(),
-      full: new Set<string>(),
-      fullOrigins: new Set<string>()
+      saturatedAccounts: new Set<string>(),
+      saturatedDestinations: new Set<string>(),
+      saturatedOrigins: new Set<string>()
     })
   })
 
-  it("counts what goes to a moved endpoint where it was found too", () => {
-    const underWay = makeInFlightDeliveries(768, 100, () => {})
+  it("counts a delivery to a moved endpoint at both destinations", () => {
+    const inFlight = makeInFlightDeliveries(768, 100, () => {})
     for (let index = 0; index < 50; index++) {
-      underWay.add(claimed(String(index), "a/new", "a/old"))
+      inFlight.add(claimed(String(index), "a/new", "a/old"))
     }
-    assert.deepStrictEqual(underWay.room()?.full, new Set(["a/new", "a/old"]))
+    assert.deepStrictEqual(inFlight.capacity()?.saturatedDestinations, new Set(["a/new", "a/old"]))
   })
 })
 
-describe("Places by account", () => {
-  /** An account takes all that it may at destinations of its own, and lets nothing go. */
-  const hang = (underWay: ReturnType<typeof makeInFlightDeliveries>, account: string): number => {
+describe("Capacity by account", () => {
+  /** An account takes all that it may at its own destinations, and nothing completes. Returns how many. */
+  const hang = (inFlight: ReturnType<typeof makeInFlightDeliveries>, account: string): number => {
     let taken = 0
     for (let destination = 0; ; destination++) {
-      const room = underWay.room()
-      if (room === undefined || room.fullAccounts.has(account)) return taken
-      for (let count = 0; count < room.perDestination; count++) {
-        if (underWay.room()?.fullAccounts.has(account) !== false) return taken
-        underWay.add(claimed(`${account}/${destination}/${count}`, placeOf(account, `${account} ${destination}`)))
+      const capacity = inFlight.capacity()
+      if (capacity === undefined || capacity.saturatedAccounts.has(account)) return taken
+      for (let count = 0; count < capacity.perDestination; count++) {
+        if (inFlight.capacity()?.saturatedAccounts.has(account) !== false) return taken
+        inFlight.add(
+          claimed(`${account}/${destination}/${count}`, destinationKey(account, `${account} ${destination}`))
+        )
         taken++
       }
     }
   }
 
-  it("2,000 names of one account that hang take a quarter of the places", () => {
-    const underWay = makeInFlightDeliveries(768, 100, () => {})
-    assert.strictEqual(hang(underWay, "hostile"), 192)
-    const room = underWay.room()
-    assert.deepStrictEqual(room?.fullAccounts, new Set(["hostile"]))
-    assert.strictEqual(room?.limit, 100)
-    assert.strictEqual(room?.perDestination, 50)
+  it("2,000 names of one account that hang take a quarter of the capacity", () => {
+    const inFlight = makeInFlightDeliveries(768, 100, () => {})
+    assert.strictEqual(hang(inFlight, "hostile"), 192)
+    const capacity = inFlight.capacity()
+    assert.deepStrictEqual(capacity?.saturatedAccounts, new Set(["hostile"]))
+    assert.strictEqual(capacity?.limit, 100)
+    assert.strictEqual(capacity?.perDestination, 50)
   })
 
-  it("each further account that hangs finds places, and has four at the least", () => {
-    const underWay = makeInFlightDeliveries(768, 100, () => {})
-    const taken = Array.from({ length: 16 }, (_, index) => hang(underWay, `account ${index}`))
+  it("each further account that hangs has capacity for at least four", () => {
+    const inFlight = makeInFlightDeliveries(768, 100, () => {})
+    const taken = Array.from({ length: 16 }, (_, index) => hang(inFlight, `account ${index}`))
     assert.deepStrictEqual(taken.slice(0, 4), [192, 144, 108, 81])
     assert.isAtLeast(Math.min(...taken), 4)
-    assert.isDefined(underWay.room())
+    assert.isDefined(inFlight.capacity())
   })
 
-  it("accounts that share an origin that hangs take twice what one may have there", () => {
-    const underWay = makeInFlightDeliveries(768, 100, () => {})
+  it("accounts that share an origin that hangs take twice the limit of one account there", () => {
+    const inFlight = makeInFlightDeliveries(768, 100, () => {})
     for (let account = 0; account < 100; account++) {
-      const room = underWay.room()
-      if (room?.fullOrigins.has("shared") === true) break
-      underWay.add(claimed(String(account), placeOf(`account ${account}`, "shared")))
+      const capacity = inFlight.capacity()
+      if (capacity?.saturatedOrigins.has("shared") === true) break
+      inFlight.add(claimed(String(account), destinationKey(`account ${account}`, "shared")))
     }
-    assert.lengthOf(underWay.all(), 100)
-    assert.isTrue(underWay.room()?.fullOrigins.has("shared"))
+    assert.lengthOf(inFlight.all(), 100)
+    assert.isTrue(inFlight.capacity()?.saturatedOrigins.has("shared"))
   })
 
-  it("says when an account that was full has let go of enough", () => {
-    let eased = 0
-    const underWay = makeInFlightDeliveries(60, 10, () => void eased++)
-    const many = Array.from({ length: 16 }, (_, index) => claimed(String(index), placeOf("a", String(index))))
-    for (const each of many) underWay.add(each)
-    assert.deepStrictEqual(underWay.room()?.fullAccounts, new Set(["a"]))
-    for (const each of many.slice(0, 7)) underWay.remove(each)
-    assert.strictEqual(eased, 0)
-    underWay.remove(many[7]!)
-    assert.strictEqual(eased, 1)
+  it("signals when enough of a saturated account has completed", () => {
+    let freed = 0
+    const inFlight = makeInFlightDeliveries(60, 10, () => void freed++)
+    const many = Array.from({ length: 16 }, (_, index) => claimed(String(index), destinationKey("a", String(index))))
+    for (const each of many) inFlight.add(each)
+    assert.deepStrictEqual(inFlight.capacity()?.saturatedAccounts, new Set(["a"]))
+    for (const each of many.slice(0, 7)) inFlight.remove(each)
+    assert.strictEqual(freed, 0)
+    inFlight.remove(many[7]!)
+    assert.strictEqual(freed, 1)
   })
 })
 
-describe("Lookout", () => {
+describe("ClaimCursor", () => {
   const none = new Set<string>()
   const limits = { limit: 10, perAccount: 50, perDestination: 5, perOrigin: 10 }
-  const room = { ...limits, fullAccounts: none, full: none, fullOrigins: none }
-  const due = (found: Readonly<Record<string, number>>, more: Partial<ClaimedDue> = {}): ClaimedDue => ({
+  const capacity = { ...limits, saturatedAccounts: none, saturatedDestinations: none, saturatedOrigins: none }
+  const due = (found: Readonly<Record<string, number>>, more: Partial<ClaimResult> = {}): ClaimResult => ({
     claimed: [],
     found: new Map(Object.entries(found)),
     count: Object.values(found).reduce((sum, each) => sum + each, 0),
     reached: { dueAt: "2026-01-01 00:00:00+00", id: "00000000-0000-0000-0000-000000000000" },
     isCaughtUp: true,
-    cut: [],
+    truncated: [],
     locked: none,
     nextInMs: undefined,
     ...more
   })
 
-  it("asks for what a claim left, until a claim with room finds no more", () => {
-    const lookout = makeClaimCursor()
-    assert.isTrue(lookout.claimed(due({ "x/a": 5, "x/b": 2 }, { cut: ["x/c"] }), [], room))
-    assert.deepStrictEqual(lookout.ask(room).behind, ["x/c", "x/a"])
-    // Full: there may be more at each of them; who had something comes last.
-    assert.isTrue(lookout.claimed(due({ "x/c": 4, "x/d": 6 }), ["x/c", "x/a"], room))
-    assert.deepStrictEqual(lookout.ask(room).behind, ["x/a", "x/c", "x/d"])
-    assert.isTrue(lookout.claimed(due({ "x/a": 1 }), ["x/a", "x/c", "x/d"], room))
-    assert.deepStrictEqual(lookout.ask(room).behind, [])
-    assert.isFalse(lookout.claimed(due({}), [], room))
-  })
-
-  it("asks again for what waits for an endpoint that is locked", () => {
+  it("takes turns at what a claim left, until a claim that is not full finds no more", () => {
     const cursor = makeClaimCursor()
-    cursor.claimed(due({ "x/a": 1 }, { locked: new Set(["x/a"]) }), [], room)
-    assert.deepInclude(cursor.ask(room), { except: ["x/a"], behind: ["x/a"] })
-    cursor.claimed(due({ "x/a": 1 }, { locked: new Set(["x/a"]) }), ["x/a"], room)
-    assert.deepInclude(cursor.ask(room), { behind: ["x/a"] })
-    cursor.claimed(due({ "x/a": 1 }), ["x/a"], room)
-    assert.deepInclude(cursor.ask(room), { except: [], behind: [] })
+    assert.isTrue(cursor.claimed(due({ "x/a": 5, "x/b": 2 }, { truncated: ["x/c"] }), [], capacity))
+    assert.deepStrictEqual(cursor.nextClaim(capacity).backlogged, ["x/c", "x/a"])
+    // A full claim: there may be more at each of them; those with deliveries come last.
+    assert.isTrue(cursor.claimed(due({ "x/c": 4, "x/d": 6 }), ["x/c", "x/a"], capacity))
+    assert.deepStrictEqual(cursor.nextClaim(capacity).backlogged, ["x/a", "x/c", "x/d"])
+    assert.isTrue(cursor.claimed(due({ "x/a": 1 }), ["x/a", "x/c", "x/d"], capacity))
+    assert.deepStrictEqual(cursor.nextClaim(capacity).backlogged, [])
+    assert.isFalse(cursor.claimed(due({}), [], capacity))
   })
 
-  it("passes by what is full, and asks for it when it is not", () => {
-    const lookout = makeClaimCursor()
-    assert.deepInclude(lookout.ask({ ...room, full: new Set(["x/a"]) }), { except: ["x/a"], behind: [] })
-    assert.deepInclude(lookout.ask({ ...room, fullAccounts: new Set(["x"]) }), { except: ["x/a"], behind: [] })
-    assert.deepInclude(lookout.ask(room), { except: ["x/a"], behind: ["x/a"] })
+  it("repeats destinations whose endpoint is locked", () => {
+    const cursor = makeClaimCursor()
+    cursor.claimed(due({ "x/a": 1 }, { locked: new Set(["x/a"]) }), [], capacity)
+    assert.deepInclude(cursor.nextClaim(capacity), { excluded: ["x/a"], backlogged: ["x/a"] })
+    cursor.claimed(due({ "x/a": 1 }, { locked: new Set(["x/a"]) }), ["x/a"], capacity)
+    assert.deepInclude(cursor.nextClaim(capacity), { backlogged: ["x/a"] })
+    cursor.claimed(due({ "x/a": 1 }), ["x/a"], capacity)
+    assert.deepInclude(cursor.nextClaim(capacity), { excluded: [], backlogged: [] })
   })
 
-  it("goes on for as long as destinations wait to be asked", () => {
-    const lookout = makeClaimCursor()
-    const full = new Set(Array.from({ length: 45 }, (_, index) => `${index % 5}/${index}`))
-    lookout.ask({ ...room, full })
+  it("excludes saturated destinations, and gives them a turn when they are not", () => {
+    const cursor = makeClaimCursor()
+    assert.deepInclude(cursor.nextClaim({ ...capacity, saturatedDestinations: new Set(["x/a"]) }), {
+      excluded: ["x/a"],
+      backlogged: []
+    })
+    assert.deepInclude(cursor.nextClaim({ ...capacity, saturatedAccounts: new Set(["x"]) }), {
+      excluded: ["x/a"],
+      backlogged: []
+    })
+    assert.deepInclude(cursor.nextClaim(capacity), { excluded: ["x/a"], backlogged: ["x/a"] })
+  })
+
+  it("goes on while backlogged destinations wait for their turn", () => {
+    const cursor = makeClaimCursor()
+    const saturatedDestinations = new Set(Array.from({ length: 45 }, (_, index) => `${index % 5}/${index}`))
+    cursor.nextClaim({ ...capacity, saturatedDestinations })
     let claims = 0
-    for (let goesOn = true; goesOn; claims++) goesOn = lookout.claimed(due({}), lookout.ask(room).behind, room)
+    for (let isMore = true; isMore; claims++)
+      isMore = cursor.claimed(due({}), cursor.nextClaim(capacity).backlogged, capacity)
     assert.strictEqual(claims, 3)
-    assert.deepStrictEqual(lookout.ask(room).behind, [])
+    assert.deepStrictEqual(cursor.nextClaim(capacity).backlogged, [])
   })
 
-  it("asks for one account's destination in the next claim, however many of another's are behind", () => {
-    const lookout = makeClaimCursor()
-    lookout.left(Array.from({ length: 2000 }, (_, index) => `hostile/${index}`))
-    lookout.left(["other/1"])
-    const { behind, except } = lookout.ask(room)
-    assert.include(behind, "other/1")
-    // As many as the account may have under way; and what is passed along with a claim is bounded.
-    assert.lengthOf(behind, 11)
-    assert.lengthOf(except, 201)
-    // It had its turn, and comes after all others.
-    lookout.claimed(due(Object.fromEntries(behind.map((place) => [place, 1]))), behind, room)
-    lookout.left(["other/2"])
-    assert.strictEqual(lookout.ask(room).behind[0], "hostile/10")
-    assert.include(lookout.ask(room).behind, "other/2")
+  it("takes one account's destination in the next claim, however many of another's are backlogged", () => {
+    const cursor = makeClaimCursor()
+    cursor.addBacklogged(Array.from({ length: 2000 }, (_, index) => `hostile/${index}`))
+    cursor.addBacklogged(["other/1"])
+    const { backlogged, excluded } = cursor.nextClaim(capacity)
+    assert.include(backlogged, "other/1")
+    // As many as the account may have in flight; and the parameters of a claim are bounded.
+    assert.lengthOf(backlogged, 11)
+    assert.lengthOf(excluded, 201)
+    // The account had its turn, and comes after all others.
+    cursor.claimed(due(Object.fromEntries(backlogged.map((destination) => [destination, 1]))), backlogged, capacity)
+    cursor.addBacklogged(["other/2"])
+    assert.strictEqual(cursor.nextClaim(capacity).backlogged[0], "hostile/10")
+    assert.include(cursor.nextClaim(capacity).backlogged, "other/2")
   })
 
-  it("passes along a bounded number with a claim, however many accounts have many behind, and some of each", () => {
-    const lookout = makeClaimCursor()
+  it("excludes a bounded number, however many accounts have many backlogged, and some of each", () => {
+    const cursor = makeClaimCursor()
     for (let account = 0; account < 500; account++) {
-      lookout.left(Array.from({ length: 100 }, (_, index) => `${account}/${index}`))
+      cursor.addBacklogged(Array.from({ length: 100 }, (_, index) => `${account}/${index}`))
     }
-    const { behind, except } = lookout.ask(room)
-    assert.isAtMost(except.length, 10_000 + 500 * 4)
-    assert.strictEqual(new Set(except.map(accountOf)).size, 500)
-    // What is done makes room again.
-    lookout.claimed(due({}), behind, room)
-    lookout.left(["new/1"])
-    assert.include(lookout.ask(room).except, "new/1")
+    const { backlogged, excluded } = cursor.nextClaim(capacity)
+    assert.isAtMost(excluded.length, 10_000 + 500 * 4)
+    assert.strictEqual(new Set(excluded.map(accountOf)).size, 500)
+    // Destinations without a backlog make room for others.
+    cursor.claimed(due({}), backlogged, capacity)
+    cursor.addBacklogged(["new/1"])
+    assert.include(cursor.nextClaim(capacity).excluded, "new/1")
   })
 
   it("sweeps on from the account where a full sweep ended, and round again", () => {
-    const lookout = makeClaimCursor()
-    const swept = (found: Readonly<Record<string, number>>, more: Partial<SweptDue> = {}): SweptDue => ({
+    const cursor = makeClaimCursor()
+    const swept = (found: Readonly<Record<string, number>>, more: Partial<SweepResult> = {}): SweepResult => ({
       ...due(found),
-      walkedTo: undefined,
-      walked: [],
+      lastAccount: undefined,
+      visitedAccounts: [],
       unfinished: [],
       ...more
     })
-    // Full in the midst of account c: the next begins behind it, and c goes on where it was left.
-    const walked = ["a", "b", "c", "d"]
-    assert.isTrue(lookout.swept(swept({ "a/1": 5, "c/1": 3, "c/2": 2 }, { walked, unfinished: ["d/9"] }), room))
-    assert.deepStrictEqual(lookout.sweep(room), { after: "c", except: ["a/1", "c/2"], resume: ["c/2"] })
-    assert.isFalse(
-      lookout.swept(swept({ "d/1": 1 }, { walkedTo: "k", walked: ["d", "k"], unfinished: ["d/20"] }), room)
+    // Full within account c: the next begins after it, and c resumes where the sweep stopped.
+    const visitedAccounts = ["a", "b", "c", "d"]
+    assert.isTrue(
+      cursor.swept(swept({ "a/1": 5, "c/1": 3, "c/2": 2 }, { visitedAccounts, unfinished: ["d/9"] }), capacity)
     )
-    assert.deepInclude(lookout.sweep(room), { after: "k", resume: ["c/2", "d/20"] })
-    assert.isFalse(lookout.swept(swept({ "m/1": 1 }, { walked: ["m"] }), room))
-    assert.deepInclude(lookout.sweep(room), { after: "" })
-    // Seen to the end: from its beginning again.
-    assert.isFalse(lookout.swept(swept({}, { walked: ["a", "c", "d"] }), room))
-    assert.deepInclude(lookout.sweep(room), { resume: [] })
+    assert.deepStrictEqual(cursor.nextSweep(capacity), { afterAccount: "c", excluded: ["a/1", "c/2"], resume: ["c/2"] })
+    assert.isFalse(
+      cursor.swept(
+        swept({ "d/1": 1 }, { lastAccount: "k", visitedAccounts: ["d", "k"], unfinished: ["d/20"] }),
+        capacity
+      )
+    )
+    assert.deepInclude(cursor.nextSweep(capacity), { afterAccount: "k", resume: ["c/2", "d/20"] })
+    assert.isFalse(cursor.swept(swept({ "m/1": 1 }, { visitedAccounts: ["m"] }), capacity))
+    assert.deepInclude(cursor.nextSweep(capacity), { afterAccount: "" })
+    // Visited to the end: from the beginning again.
+    assert.isFalse(cursor.swept(swept({}, { visitedAccounts: ["a", "c", "d"] }), capacity))
+    assert.deepInclude(cursor.nextSweep(capacity), { resume: [] })
   })
 })

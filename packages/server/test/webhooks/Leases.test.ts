@@ -8,8 +8,8 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { randomUUID } from "node:crypto"
 import { Metrics } from "../../src/observability/Metrics.ts"
-import { type Claimed, placeOf } from "../../src/webhooks/Claimed.ts"
-import { type Attempt, DeliveryQueue } from "../../src/webhooks/DeliveryQueue.ts"
+import { type Attempt, type ClaimedDelivery, destinationKey } from "../../src/webhooks/Delivery.ts"
+import { DeliveryQueue } from "../../src/webhooks/DeliveryQueue.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
 import { registered } from "../support/Webhooks.ts"
@@ -62,7 +62,7 @@ const queue = Effect.map(Layer.build(DeliveryQueue.layer.pipe(Layer.provide(Metr
 )
 
 /** The lease of an attempt, as the process has it that makes this attempt. */
-const leaseOf = (id: string, accountId: string, attemptsMade: number): Claimed => ({
+const leaseOf = (id: string, accountId: string, attemptsMade: number): ClaimedDelivery => ({
   id,
   accountId,
   attemptsMade,
@@ -70,8 +70,8 @@ const leaseOf = (id: string, accountId: string, attemptsMade: number): Claimed =
   endpointId: null,
   resourceId: id,
   url: NOWHERE,
-  destination: placeOf(accountId, id),
-  foundAt: placeOf(accountId, id),
+  destination: destinationKey(accountId, id),
+  previousDestination: destinationKey(accountId, id),
   sealedSecret: null,
   curveFrom: 0,
   body: "{}"

@@ -5,7 +5,7 @@
  * Looked at meanwhile, with no other fault:
  * - a call of another tenant is answered within `ANSWER_LIMIT_MS` of virtual time;
  * - a delivery of another tenant is attempted within `ATTEMPT_LIMIT_MS` of its change;
- * - no loop's round fails as a whole, and no row fails by itself twice in one process;
+ * - no loop's round fails as a whole, and no row fails alone twice in one process;
  * - money moves: the hostile tenant's own charges are paid, whatever its endpoints are.
  */
 import type { Callers, Merchant } from "./Callers.ts"
@@ -146,17 +146,17 @@ export const besiege = async (options: {
   return broken
 }
 
-/** Rounds that failed as a whole, and rows that failed by themselves more than once in a process. */
+/** Rounds that failed as a whole, and rows that failed alone more than once in a process. */
 const failedTwice = (history: ReadonlyArray<string>): ReadonlyArray<string> => {
   const counts = new Map<string, number>()
   const broken: Array<string> = []
   for (const line of history) {
     if (line.includes("a round failed and is retried")) broken.push(`with a hostile tenant: ${line}`)
-    const [, what] = /(\S+ +log: .* (?:change|delivery) \S+) fails by itself/.exec(line) ?? []
+    const [, what] = /(\S+ +log: .* (?:change|delivery) \S+) fails alone/.exec(line) ?? []
     if (what === undefined) continue
     const count = (counts.get(what) ?? 0) + 1
     counts.set(what, count)
-    if (count === 2) broken.push(`fails by itself twice: ${what}`)
+    if (count === 2) broken.push(`fails alone twice: ${what}`)
   }
   return broken
 }

@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Ids } from "../../../src/Ids.ts"
-import type { Attempt, Claimed } from "../../../src/webhooks/DeliveryQueue.ts"
+import type { Attempt, ClaimedDelivery } from "../../../src/webhooks/Delivery.ts"
 import { WebhookSender } from "../../../src/webhooks/WebhookSender.ts"
 import { hangs } from "./HostileTenant.ts"
 import type { Machine, Running } from "./Machine.ts"
@@ -36,7 +36,7 @@ export const makeReceivers = (machine: Machine): Receivers => {
   const broken: Array<string> = []
   let underWay = 0
 
-  const reach = ({ body, id, url }: Claimed): Received => {
+  const reach = ({ body, id, url }: ClaimedDelivery): Received => {
     const known = received.get(id)
     if (known !== undefined && known.body !== body) broken.push(`delivery ${id} comes with other bytes: ${body}`)
     const parsed = JSON.parse(body) as { readonly id: string; readonly data: { readonly id: string } }

@@ -1,4 +1,4 @@
-/** What the failing fan-out of one account costs, counted in statements: its own, and those that others wait for. */
+/** How many statements the failing fan-out of one account costs: its own, and those that others wait for. */
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -41,7 +41,7 @@ const failedEndpoints = (accountId: string) =>
   )
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("A change with 64 endpoints", (it) => {
-  it.effect("of which one fails alone is done in halves of them: some 2 log2(64) statements, not 64", () =>
+  it.effect("of which one fails is bisected: some 2 log2(64) statements, not 64", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -72,7 +72,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A change 
 layer(TestService.layer({ settings }), { excludeTestServices: true })(
   "An account of which every change fails",
   (it) => {
-    it.effect("costs the others the statements that find it, and has its own set aside", () =>
+    it.effect("costs others only the statements that find it, and its changes are stored as failed", () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
         const hostile = yield* makeCaller()
@@ -87,7 +87,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
         )
         const { count } = yield* statementsCounted
         const { mend } = yield* poisoned(`NEW.account_id = '${hostile.accountId}'`)
-        // All of its changes wait at once, and the other account's behind them.
+        // All of its changes wait at once, before the other account's.
         const before = yield* count
         yield* sql`INSERT INTO outbox (account_id, change_id, endpoints_version)
         SELECT c.account_id, c.id, n.version FROM changes c JOIN webhook_endpoint_counters n USING (account_id)

@@ -1,0 +1,137 @@
+/**
+ * The SQL that records attempts, fails deliveries and releases leases.
+ *
+ * Guarantees: a statement changes a delivery only while `attempts_made` is that of the lease, so that an attempt whose
+ * lease has expired ends nothing.
+ */
+import { bigint, float8, instant, integer, nullable, text, uuid } from "../sql/Column.ts"
+import { rows, statement, value } from "../sql/Statement.ts"
+import type { CompletedAttempt } from "./Delivery.ts"
+
+const record = statement(
+  {
+    attempts: rows({
+      delivery_id: uuid(),
+      attempts_made: integer(),
+      status: text(),
+      delay_ms: nullable(float8()),
+      attempt_id: uuid(),
+      at: instant(),
+      duration_ms: integer(),
+      address: nullable(text()),
+      status_code: nullable(integer()),
+      error: nullable(text()),
+      response_body: nullable(text())
+    }),
+    health: rows({
+      endpoint_id: uuid(),
+      consecutive_failures: integer(),
+      successes: bigint(),
+      failures: bigint(),
+      last_success_at: nullable(instant()),
+      last_failure_at: nullable(instant())
+    })
+  },
+  (p) => `
+  WITH input AS MATERIALIZED (SELECT * FROM ${p.attempts} i),
+  recorded AS (
+    UPDATE deliveries d SET status = i.status, attempts_made = d.attempts_made + 1,
+      due_at = CASE WHEN i.status = 'scheduled' THEN now() + i.delay_ms * interval '1 millisecond' END
+    FROM input i
+    WHERE d.id = i.delivery_id AND d.status = 'delivering' AND d.attempts_made = i.attempts_made
+  ),
+  counted AS (
+    INSERT INTO webhook_endpoint_health AS h (endpoint_id, consecutive_failures, successes, failures, last_success_at,
+      last_failure_at)
+    SELECT endpoint_id, consecutive_failures, successes, failures, last_success_at, last_failure_at
+    FROM ${p.health} i
+    ORDER BY endpoint_id
+    ON CONFLICT (endpoint_id) DO UPDATE SET
+      consecutive_failures = excluded.consecutive_failures
+        + CASE WHEN excluded.successes = 0 THEN h.consecutive_failures ELSE 0 END,
+      successes = h.successes + excluded.successes, failures = h.failures + excluded.failures,
+      last_success_at = greatest(h.last_success_at, excluded.last_success_at),
+      last_failure_at = greatest(h.last_failure_at, excluded.last_failure_at)
+  )
+  INSERT INTO delivery_attempts (id, delivery_id, at, duration_ms, address, status_code, error, response_body)
+  SELECT attempt_id, delivery_id, at, duration_ms, address, status_code, error, response_body FROM input`
+)
+
+/** Stores attempts, the next state of their deliveries and the health of their endpoints. */
+export const recordAttempts = (completed: ReadonlyArray<CompletedAttempt>) =>
+  record({
+    attempts: completed.map(({ attempt, delivery, outcome }) => ({
+      delivery_id: delivery.id,
+      attempts_made: delivery.attemptsMade,
+      status: outcome.status,
+      delay_ms: outcome.status === "scheduled" ? outcome.delayMs : null,
+      attempt_id: attempt.id,
+      at: attempt.atMs,
+      duration_ms: attempt.durationMs,
+      address: attempt.address,
+      status_code: attempt.statusCode,
+      error: attempt.error,
+      response_body: attempt.responseBody
+    })),
+    health: healthOf(completed)
+  })
+
+const failWhere = (reason: string, id: string, condition: string): string => `
+  UPDATE deliveries SET status = 'failed', due_at = NULL, held_due_at = NULL, reason = ${reason}
+  WHERE id = ${id} AND ${condition}`
+
+/** Fails a delivery that fails every claim, if it is still due. `reason` is PostgreSQL's message. */
+export const failDue = statement({ id: value("uuid"), reason: value("text") }, (p) =>
+  failWhere(p.reason, p.id, "status IN ('scheduled', 'delivering') AND due_at <= now()")
+)
+
+/** Fails a delivery whose attempt cannot be recorded. */
+export const failAttempted = statement(
+  { id: value("uuid"), reason: value("text"), attemptsMade: value("integer") },
+  (p) => failWhere(p.reason, p.id, `status = 'delivering' AND attempts_made = ${p.attemptsMade}`)
+)
+
+/** Makes leased deliveries due now. */
+export const releaseLeases = statement(
+  { leases: rows({ id: uuid(), attemptsMade: integer() }) },
+  ({ leases }) => `
+  UPDATE deliveries d SET status = 'scheduled', due_at = now()
+  FROM ${leases} AS l
+  WHERE d.id = l.id AND d.status = 'delivering' AND d.attempts_made = l.attempts_made`
+)
+
+/** The health of each registered endpoint after these attempts, in their order. */
+const healthOf = (completed: ReadonlyArray<CompletedAttempt>): ReadonlyArray<Health> => {
+  const byEndpoint = new Map<string, Health>()
+  for (const { attempt, delivery, outcome } of completed) {
+    if (delivery.endpointId === null) continue
+    const health = byEndpoint.get(delivery.endpointId) ?? {
+      endpoint_id: delivery.endpointId,
+      consecutive_failures: 0,
+      successes: 0,
+      failures: 0,
+      last_success_at: null,
+      last_failure_at: null
+    }
+    byEndpoint.set(delivery.endpointId, health)
+    if (outcome.status === "delivered") {
+      health.successes += 1
+      health.consecutive_failures = 0
+      health.last_success_at = attempt.atMs
+    } else {
+      health.failures += 1
+      health.consecutive_failures += 1
+      health.last_failure_at = attempt.atMs
+    }
+  }
+  return [...byEndpoint.values()]
+}
+
+interface Health {
+  readonly endpoint_id: string
+  consecutive_failures: number
+  successes: number
+  failures: number
+  last_success_at: number | null
+  last_failure_at: number | null
+}
