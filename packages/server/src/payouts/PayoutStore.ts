@@ -30,7 +30,15 @@ import type { Row } from "../sql/Column.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { creation, type PayoutChange } from "./PayoutChange.ts"
-import { decidePayouts, type Decision, intentOf, keyOf, type PayoutRequest, scopeOf } from "./PayoutDecision.ts"
+import {
+  decidePayouts,
+  type Decision,
+  intentOf,
+  keyOf,
+  type PayoutRequest,
+  type PayoutTerms,
+  scopeOf
+} from "./PayoutDecision.ts"
 import { type PayoutFilters, payoutList } from "./PayoutLists.ts"
 import {
   changePayouts,
@@ -44,7 +52,7 @@ import {
   type TermsRow
 } from "./PayoutStatements.ts"
 import { payoutColumns, payoutTable, recipientKey, type StoredPayout } from "./PayoutTable.ts"
-import { makeTermsCache, type CachedTerms, termsOf } from "./TermsCache.ts"
+import { makeTermsCache, termsOf } from "./TermsCache.ts"
 
 export class PayoutStore extends Context.Service<
   PayoutStore,
@@ -182,7 +190,7 @@ export class PayoutStore extends Context.Service<
       /** The latest payout of each intent, for accounts with a duplicate guard. */
       const recentDuplicates = Effect.fnUntraced(function* (
         requests: ReadonlyArray<PayoutRequest>,
-        accounts: ReadonlyMap<string, CachedTerms>
+        accounts: ReadonlyMap<string, PayoutTerms>
       ) {
         const asked = requests.flatMap(({ requested }) => {
           const windowSeconds = accounts.get(requested.accountId)?.duplicateWindowSeconds ?? 0

@@ -5,8 +5,6 @@
  */
 import type { PayoutRequest, PayoutTerms } from "./PayoutDecision.ts"
 
-export type CachedTerms = PayoutTerms
-
 /** Terms as `readTerms` selects them. */
 export interface StoredTerms {
   readonly status: string
