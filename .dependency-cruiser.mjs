@@ -9,6 +9,7 @@ const packages = [
   "packages/embedded-postgres",
   "packages/domain",
   "packages/psp-double",
+  "packages/api-pix",
   "packages/api",
   "packages/client",
   "packages/client-effect",

@@ -1,0 +1,289 @@
+/**
+ * A connection to a provider: token, time limit, budget, circuit breaker, bounded calls in flight.
+ *
+ * Guarantees
+ * - A call ends within its time limit, in an answer of 2xx or in a `Failure`.
+ * - At most `maxInFlight` calls are in flight. A call beyond them fails at once, so a slow provider fills no memory.
+ * - After 429 no call of the same operation is sent until `Retry-After` has passed.
+ * - A 401 renews the token once. A call whose scope was not granted is not sent.
+ * - Spans carry provider, operation and outcome, nothing of the request.
+ */
+import * as Clock from "effect/Clock"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
+import { randomUUID } from "node:crypto"
+import { type AccessToken, makeAccessTokens } from "./AccessToken.ts"
+import { type CircuitState, makeCircuitBreaker } from "./CircuitBreaker.ts"
+import type { Credentials } from "./Credentials.ts"
+import {
+  type Answer,
+  CertificateRejected,
+  type Failure,
+  failureOf,
+  NotSent,
+  type Operation,
+  RateLimited,
+  ScopeMissing,
+  Unclear
+} from "./Outcome.ts"
+import type { CallValue, Profile, Resource } from "./Profile.ts"
+import { makeTransport, type TransportFailure, type TransportRequest } from "./Transport.ts"
+
+export interface Limits {
+  /** Of one call, its token included. */
+  readonly timeoutMs: number
+  readonly tokenTimeoutMs: number
+  readonly maxInFlight: number
+  /** Failures in a row that open the circuit. */
+  readonly failuresToOpen: number
+  readonly openMs: number
+  /** How often a look-up is repeated, and the first delay. */
+  readonly lookupRetries: number
+  readonly retryDelayMs: number
+}
+
+export const DEFAULT_LIMITS: Limits = {
+  timeoutMs: 10_000,
+  tokenTimeoutMs: 5000,
+  maxInFlight: 64,
+  failuresToOpen: 5,
+  openMs: 10_000,
+  lookupRetries: 2,
+  retryDelayMs: 200
+}
+
+export interface ConnectionOptions {
+  readonly profile: Profile
+  readonly credentials: Credentials
+  /** Instead of the profile's, for homologation and tests. */
+  readonly baseUrl?: string
+  readonly tokenUrl?: string
+  /** What the profile's headers and query parameters name. */
+  readonly settings?: Readonly<Record<string, Redacted.Redacted<string>>>
+  readonly limits?: Partial<Limits>
+}
+
+export interface Call {
+  readonly method: TransportRequest["method"]
+  /** A path below the base URL, or below its origin. */
+  readonly path: string
+  readonly below: Resource | "origin"
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: unknown
+}
+
+export interface ConnectionStatus {
+  readonly circuit: CircuitState
+  readonly inFlight: number
+  /** Undefined without a token; empty if the provider does not name scopes. */
+  readonly missingScopes: ReadonlyArray<string> | undefined
+  readonly tokenStaleAtMs: number | undefined
+  readonly certificateEndsAtMs: number
+  /** Operations that wait for `Retry-After`, and until when. */
+  readonly limitedUntilMs: ReadonlyMap<string, number>
+}
+
+export interface Connection {
+  readonly profile: Profile
+  readonly limits: Limits
+  readonly call: (operation: Operation, call: Call) => Effect.Effect<Answer, Failure>
+  /** Gets a token, to check certificate, credentials and scopes. */
+  readonly authenticate: Effect.Effect<void, Failure>
+  readonly status: Effect.Effect<ConnectionStatus>
+}
+
+/** The connection lacks a setting that its profile names. */
+export class MissingSetting extends Data.TaggedError("MissingSetting")<{ readonly setting: string }> {
+  override get message() {
+    return `the connection has no ${this.setting}`
+  }
+}
+
+export const makeConnection = (options: ConnectionOptions): Effect.Effect<Connection, MissingSetting, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { profile, credentials, settings = {} } = options
+    const limits = { ...DEFAULT_LIMITS, ...options.limits }
+    const baseUrl = options.baseUrl ?? profile.baseUrl
+    const tokenUrl = options.tokenUrl ?? profile.tokenUrl
+    if (baseUrl === null) return yield* new MissingSetting({ setting: "base URL" })
+    if (tokenUrl === null) return yield* new MissingSetting({ setting: "token URL" })
+    if (profile.tokenAuth !== "form-no-secret" && credentials.clientSecret === undefined) {
+      return yield* new MissingSetting({ setting: "client secret" })
+    }
+    for (const value of [...Object.values(profile.headers), ...Object.values(profile.query)]) {
+      if (typeof value === "object" && settings[value.setting] === undefined) return yield* new MissingSetting(value)
+    }
+
+    const transport = yield* makeTransport(credentials, limits.maxInFlight)
+    const tokens = yield* makeAccessTokens({
+      profile,
+      credentials,
+      tokenUrl,
+      transport,
+      timeoutMs: limits.tokenTimeoutMs
+    })
+    const permits = Semaphore.makeUnsafe(limits.maxInFlight)
+    const breaker = makeCircuitBreaker(limits)
+    const limitedUntilMs = new Map<string, number>()
+    let inFlight = 0
+
+    const valueOf = (value: CallValue): string => {
+      if (value === "client-id") return credentials.clientId
+      return value === "correlation-id" ? randomUUID() : Redacted.value(settings[value.setting]!)
+    }
+    const valuesOf = (values: Readonly<Record<string, CallValue>>) =>
+      Object.fromEntries(Object.entries(values).map(([name, value]) => [name, valueOf(value)]))
+
+    const requestOf = ({ method, path, below, query, body }: Call, token: AccessToken): TransportRequest => ({
+      method,
+      url: `${placeOf(profile, baseUrl, below)}${path}`,
+      query: { ...query, ...valuesOf(profile.query) },
+      headers: { ...valuesOf(profile.headers), authorization: `Bearer ${Redacted.value(token.value)}` },
+      ...(body !== undefined && { body: { text: JSON.stringify(body), type: "application/json" } })
+    })
+
+    const send = (operation: Operation, call: Call, token: AccessToken) =>
+      token.scopes !== undefined && !token.scopes.has(operation.scope)
+        ? Effect.fail(new ScopeMissing({ operation: operation.name, missing: [operation.scope] }))
+        : transport(requestOf(call, token)).pipe(
+            Effect.mapError((failure) => failureFrom(operation.name, failure)),
+            Effect.flatMap((answer) => {
+              const failure = failureOf(profile, operation, answer)
+              return failure === undefined ? Effect.succeed(answer) : Effect.fail(failure)
+            })
+          )
+
+    /** Ends within the time limit. Until the request is sent, the end of time means "not sent". */
+    const exchange = Effect.fnUntraced(function* (operation: Operation, call: Call) {
+      let isSent = false
+      const withToken = (token: AccessToken) =>
+        Effect.suspend(() => {
+          isSent = true
+          return send(operation, call, token)
+        })
+      return yield* tokens.get.pipe(
+        Effect.flatMap((token) =>
+          withToken(token).pipe(
+            Effect.catchTag("CredentialsRejected", () => Effect.flatMap(tokens.renew(token), withToken))
+          )
+        ),
+        Effect.timeoutOrElse({
+          duration: limits.timeoutMs,
+          orElse: () =>
+            Effect.fail(
+              isSent
+                ? new Unclear({
+                    operation: operation.name,
+                    kind: "timeout",
+                    reason: `no answer in ${limits.timeoutMs} ms`
+                  })
+                : new NotSent({ operation: operation.name, reason: "no-access-token", detail: "no token in time" })
+            )
+        })
+      )
+    })
+
+    const limit = (operation: string, nowMs: number): number | undefined => {
+      const untilMs = limitedUntilMs.get(operation)
+      if (untilMs === undefined || nowMs < untilMs) return untilMs
+      limitedUntilMs.delete(operation)
+      return undefined
+    }
+
+    const record = (exit: Exit.Exit<unknown, Failure>, nowMs: number) => {
+      const failure = Exit.isSuccess(exit) ? undefined : Option.getOrUndefined(Exit.findErrorOption(exit))
+      breaker.record(Exit.isSuccess(exit) ? "success" : signalOf(failure), nowMs)
+      if (failure?._tag === "RateLimited") limitedUntilMs.set(failure.operation, nowMs + failure.retryAfterMs)
+    }
+
+    const guarded = <A>(operation: string, effect: Effect.Effect<A, Failure>): Effect.Effect<A, Failure> =>
+      Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
+        const untilMs = limit(operation, nowMs)
+        if (untilMs !== undefined) return Effect.fail(new RateLimited({ operation, retryAfterMs: untilMs - nowMs }))
+        const admitted = Effect.suspend(() => {
+          if (!breaker.admit(nowMs)) return notSent(operation, "circuit-open")
+          inFlight += 1
+          return Effect.onExit(effect, (exit) =>
+            Effect.map(Clock.currentTimeMillis, (endedMs) => {
+              inFlight -= 1
+              record(exit, endedMs)
+            })
+          )
+        })
+        return Effect.flatMap(
+          permits.withPermitsIfAvailable(1)(admitted),
+          Option.match({ onNone: () => notSent(operation, "saturated"), onSome: Effect.succeed })
+        )
+      }).pipe(
+        Effect.tapError(({ _tag }) => Effect.annotateCurrentSpan("pix.outcome", _tag)),
+        Effect.withSpan("api-pix", { attributes: { "pix.provider": profile.name, "pix.operation": operation } })
+      )
+
+    return {
+      profile,
+      limits,
+      call: (operation, call) => guarded(operation.name, exchange(operation, call)),
+      authenticate: guarded(
+        "token",
+        Effect.flatMap(tokens.get, ({ scopes }) => {
+          const missing = profile.scopes.filter((scope) => scopes?.has(scope) === false)
+          return missing.length === 0 ? Effect.void : Effect.fail(new ScopeMissing({ operation: "token", missing }))
+        })
+      ),
+      status: Effect.map(Clock.currentTimeMillis, (nowMs) => ({
+        circuit: breaker.state(nowMs),
+        inFlight,
+        missingScopes: missingScopes(profile, tokens.cached()),
+        tokenStaleAtMs: tokens.cached()?.staleAtMs,
+        certificateEndsAtMs: credentials.validToMs,
+        limitedUntilMs: new Map([...limitedUntilMs].filter(([, untilMs]) => nowMs < untilMs))
+      }))
+    }
+  })
+
+const missingScopes = ({ scopes: needed }: Profile, token: AccessToken | undefined) =>
+  token === undefined ? undefined : needed.filter((scope) => token.scopes?.has(scope) === false)
+
+const placeOf = ({ pathVersions }: Profile, baseUrl: string, below: Resource | "origin"): string =>
+  below === "origin" ? new URL(baseUrl).origin : baseUrl.replace("{version}", pathVersions?.[below] ?? "")
+
+const notSent = (operation: string, reason: NotSent["reason"]) =>
+  Effect.fail(new NotSent({ operation, reason, detail: undefined }))
+
+const failureFrom = (operation: string, { kind, code }: TransportFailure): Failure => {
+  switch (kind) {
+    case "our-certificate":
+      return new CertificateRejected({ operation, whose: "ours", evidence: "alert", code })
+    case "their-certificate":
+      return new CertificateRejected({ operation, whose: "theirs", evidence: "verification", code })
+    case "no-connection":
+      return new NotSent({ operation, reason: "no-connection", detail: code })
+    case "closed-silently":
+    case "connection-cut":
+      return new Unclear({ operation, kind: "connection-cut", reason: code })
+  }
+}
+
+/** What a failure says about the provider's health. */
+const signalOf = (failure: Failure | undefined): "success" | "failure" | "none" => {
+  switch (failure?._tag) {
+    case undefined:
+    case "RateLimited":
+    case "CredentialsRejected":
+    case "ScopeMissing":
+      return "none"
+    case "CertificateRejected":
+      return failure.evidence === "closed-twice" ? "failure" : "none"
+    case "NotSent":
+      return "failure"
+    case "Unclear":
+      return failure.kind === "unknown-answer" ? "success" : "failure"
+    default:
+      return "success"
+  }
+}

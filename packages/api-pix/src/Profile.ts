@@ -1,0 +1,43 @@
+/** What differs between providers that speak the central bank's API Pix, as data. `Profiles.ts` has the providers. */
+
+/** Where the token endpoint expects the grant and the credentials. */
+export type TokenAuth = "basic-json" | "basic-form" | "form" | "form-no-secret" | "grant-in-query"
+
+/** Resources that a provider may version apart. */
+export type Resource = "cob" | "pix" | "webhook"
+
+/** A value that a provider wants in each call: the client id, a new UUID, or a setting of the connection by its name. */
+export type CallValue = "client-id" | "correlation-id" | { readonly setting: string }
+
+export interface Profile {
+  readonly name: string
+  readonly title: string
+  /** Before the central bank's paths; `{version}` is replaced with the resource's. Null: the connection names it. */
+  readonly baseUrl: string | null
+  readonly pathVersions: Readonly<Record<Resource, string>> | null
+  readonly tokenUrl: string | null
+  readonly tokenAuth: TokenAuth
+  /** Scopes that the client's operations need. */
+  readonly scopes: ReadonlyArray<string>
+  /** Whether the token request names the scopes. */
+  readonly asksScopes: boolean
+  /** Headers and query parameters of each call, the token endpoint excepted. */
+  readonly headers: Readonly<Record<string, CallValue>>
+  readonly query: Readonly<Record<string, CallValue>>
+  /** `PUT /cob/{txid}` of a txid that names an active charge. */
+  readonly takenTxid: "conflict" | "updates"
+  /** Answers that mean "not found", beside the central bank's 404. */
+  readonly notFound: { readonly status: number; readonly codes: ReadonlyArray<string> } | null
+  /** Codes of refusals and of duplicates beside the central bank's. */
+  readonly refusals: ReadonlyArray<string>
+  readonly duplicates: ReadonlyArray<string>
+  readonly brCodeField: "pixCopiaECola" | "brcode"
+  /** The precision of `inicio` and `fim`. */
+  readonly instants: "ms" | "s"
+  /** How a hook proves its sender: its client certificate, or a secret in the path. */
+  readonly hook: "mtls" | "token"
+  readonly certificate: "pem" | "pkcs12" | "either"
+  readonly payouts: "efi" | null
+  /** Nobody has run these settings against the bank. */
+  readonly evidence: "built from documents, not run against the bank"
+}

@@ -1,0 +1,127 @@
+/** The providers. All are built from documents, and none was run against the bank. */
+import type { Profile } from "./Profile.ts"
+
+const SCOPES = ["cob.write", "cob.read", "pix.write", "pix.read", "webhook.write", "webhook.read"]
+
+/** The central bank's API as its document has it. */
+export const bacen: Profile = {
+  name: "bacen",
+  title: "API Pix 2.9.0",
+  baseUrl: null,
+  pathVersions: null,
+  tokenUrl: null,
+  tokenAuth: "basic-form",
+  scopes: SCOPES,
+  asksScopes: true,
+  headers: {},
+  query: {},
+  takenTxid: "updates",
+  notFound: null,
+  refusals: [],
+  duplicates: [],
+  brCodeField: "pixCopiaECola",
+  instants: "ms",
+  hook: "mtls",
+  certificate: "either",
+  payouts: null,
+  evidence: "built from documents, not run against the bank"
+}
+
+export const efi: Profile = {
+  ...bacen,
+  name: "efi",
+  title: "Efí",
+  baseUrl: "https://pix.api.efipay.com.br/v2",
+  tokenUrl: "https://pix.api.efipay.com.br/oauth/token",
+  tokenAuth: "basic-json",
+  scopes: [...SCOPES, "pix.send", "gn.pix.send.read"],
+  asksScopes: false,
+  takenTxid: "conflict",
+  notFound: { status: 400, codes: ["cobranca_nao_encontrada", "pix_nao_encontrado", "devolucao_nao_encontrada"] },
+  refusals: ["valor_invalido", "chave_invalida", "status_cobranca_invalido", "webhook_invalido", "documento_bloqueado"],
+  duplicates: ["txid_duplicado", "devolucao_id_duplicado", "id_envio_duplicado"],
+  certificate: "pkcs12",
+  payouts: "efi"
+}
+
+export const bancoDoBrasil: Profile = {
+  ...bacen,
+  name: "banco-do-brasil",
+  title: "Banco do Brasil",
+  baseUrl: "https://api-pix.bb.com.br/pix/v2",
+  tokenUrl: "https://oauth.bb.com.br/oauth/token",
+  query: { "gw-dev-app-key": { setting: "gw-dev-app-key" } }
+}
+
+export const sicoob: Profile = {
+  ...bacen,
+  name: "sicoob",
+  title: "Sicoob",
+  baseUrl: "https://api.sicoob.com.br/pix/api/v2",
+  tokenUrl: "https://auth.sicoob.com.br/auth/realms/cooperado/protocol/openid-connect/token",
+  tokenAuth: "form-no-secret",
+  headers: { client_id: "client-id" },
+  brCodeField: "brcode"
+}
+
+export const sicredi: Profile = {
+  ...bacen,
+  name: "sicredi",
+  title: "Sicredi",
+  baseUrl: "https://api-pix.sicredi.com.br/api/{version}",
+  pathVersions: { cob: "v3", pix: "v2", webhook: "v2" },
+  tokenUrl: "https://api-pix.sicredi.com.br/oauth/token"
+}
+
+export const inter: Profile = {
+  ...bacen,
+  name: "inter",
+  title: "Inter",
+  baseUrl: "https://cdpj.partners.bancointer.com.br/pix/v2",
+  tokenUrl: "https://cdpj.partners.bancointer.com.br/oauth/v2/token",
+  tokenAuth: "form",
+  headers: { "x-conta-corrente": { setting: "x-conta-corrente" } },
+  certificate: "pem"
+}
+
+export const itau: Profile = {
+  ...bacen,
+  name: "itau",
+  title: "Itaú",
+  baseUrl: "https://secure.api.itau/pix_recebimentos/v2",
+  tokenUrl: "https://sts.itau.com.br/as/token.oauth2",
+  tokenAuth: "form",
+  headers: { "x-correlationid": "correlation-id" }
+}
+
+export const santander: Profile = {
+  ...bacen,
+  name: "santander",
+  title: "Santander",
+  baseUrl: "https://trust-pix.santander.com.br/api/v1",
+  tokenUrl: "https://trust-pix.santander.com.br/oauth/token",
+  tokenAuth: "grant-in-query",
+  instants: "s",
+  certificate: "pkcs12"
+}
+
+export const bradesco: Profile = {
+  ...bacen,
+  name: "bradesco",
+  title: "Bradesco",
+  baseUrl: "https://qrpix.bradesco.com.br/v2",
+  tokenUrl: "https://qrpix.bradesco.com.br/oauth/token",
+  certificate: "pkcs12"
+}
+
+export const profiles: ReadonlyArray<Profile> = [
+  bacen,
+  efi,
+  bancoDoBrasil,
+  sicoob,
+  sicredi,
+  inter,
+  itau,
+  santander,
+  bradesco
+]
