@@ -38,7 +38,7 @@ import type { OperatorHandlers } from "./OperatorHandlers.ts"
 import { toOperatorPayout } from "./PayoutHandlers.ts"
 
 export const simulatorChargeHandlers = Effect.gen(function* () {
-  const send = yield* simulatingCharge
+  const send = yield* makeChargeSimulation
 
   const handlers: OperatorHandlers<"simulatorCharges"> = {
     pay: send("simulatorCharges.pay", decodeSimulatePay, ({ id }, body) => ({
@@ -57,8 +57,8 @@ export const simulatorChargeHandlers = Effect.gen(function* () {
 })
 
 export const simulatorReturnHandlers = Effect.gen(function* () {
-  const send = yield* simulatingCharge
-  const openMed = yield* openingMed
+  const send = yield* makeChargeSimulation
+  const openMed = yield* makeInfraction
 
   const handlers: OperatorHandlers<"simulatorReturns"> = {
     refund: send("simulatorReturns.refund", decodeSimulateReport, ({ id }, body) => ({
@@ -80,7 +80,7 @@ export const simulatorReturnHandlers = Effect.gen(function* () {
 export const simulatorDisputeHandlers = Effect.gen(function* () {
   const disputes = yield* Disputes
   const store = yield* DisputeStore
-  const simulate = yield* simulating
+  const simulate = yield* makeSimulation
   const send = simulate(disputes.find, (dispute: StoredDispute) =>
     Effect.map(withMessages(store, dispute), (found) => answer(200, found))
   )
@@ -109,7 +109,7 @@ export const simulatorDisputeHandlers = Effect.gen(function* () {
 export const simulatorPayoutHandlers = Effect.gen(function* () {
   const payouts = yield* Payouts
   const simulator = yield* SimulatorNotifications
-  const simulate = yield* simulating
+  const simulate = yield* makeSimulation
   const send = simulate(
     payouts.find,
     (payout) => Effect.succeed(answer(200, toOperatorPayout(payout))),
@@ -159,9 +159,9 @@ const idOf = ({ external_id }: Body) => (typeof external_id === "string" ? { ext
  * Makes the handlers of one kind of subject: find it, decode the body, send the notification, answer with the subject
  * afterwards. Where `wasSubmitted` is false, the acquirer never received the subject, so it can have no outcome.
  */
-const simulating = Effect.gen(function* () {
+const makeSimulation = Effect.gen(function* () {
   const audit = yield* AuditLog
-  const notify = yield* notifying
+  const notify = yield* makeNotify
 
   return <S extends Subject, B>(
     find: (id: string) => Effect.Effect<S, NotFoundError | Unavailable>,
@@ -186,7 +186,7 @@ const simulating = Effect.gen(function* () {
 })
 
 /** Sends a notification. Fails where it changes nothing; true where it is deferred until its charge is paid. */
-const notifying = Effect.map(
+const makeNotify = Effect.map(
   SimulatorNotifications,
   (simulator) => (notification: AcquirerNotification, status: string) =>
     Effect.flatMap(simulator.notify(notification), (outcome) =>
@@ -196,20 +196,20 @@ const notifying = Effect.map(
     )
 )
 
-const simulatingCharge = Effect.gen(function* () {
+const makeChargeSimulation = Effect.gen(function* () {
   const charges = yield* Charges
-  const simulate = yield* simulating
+  const simulate = yield* makeSimulation
   return simulate(charges.find, (charge: StoredCharge, isDeferred) =>
     Effect.map(Clock.currentTimeMillis, (nowMs) => answer(isDeferred ? 202 : 200, toOperatorCharge(charge, nowMs)))
   )
 })
 
 /** Opens a MED for a charge, and answers with its dispute. */
-const openingMed = Effect.gen(function* () {
+const makeInfraction = Effect.gen(function* () {
   const charges = yield* Charges
   const disputes = yield* DisputeStore
   const audit = yield* AuditLog
-  const notify = yield* notifying
+  const notify = yield* makeNotify
 
   return Effect.fnUntraced(
     function* ({ body, params }: SimulatorCall) {
