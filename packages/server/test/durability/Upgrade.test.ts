@@ -1,13 +1,15 @@
 /**
- * A release comes to an installation of an earlier one: the schema with everything in it that the earlier release left
- * (`fixtures/schema-*.json`), and its servers beside the new ones while they are restarted one after the other.
+ * An upgrade: the installation that an earlier release left (`fixtures/schema-*.json`), under this release.
  *
  * `WRITE_UPGRADE_FIXTURE=1` writes the fixture of the schema as it is now: at a release, before the next migration.
  *
- * What the statements prove: every statement that the earlier release was seen to run is still understood by the
- * upgraded schema, for the service's role; and nothing was added that its inserts would not fill. What they do not
- * prove: that both releases mean the same by what they write. `pnpm run rolling <commit>` runs both, where the
- * history of the repository is at hand.
+ * Guarantees
+ * - Migrations turn the earlier schema into the schema of a new installation.
+ * - Answers of the earlier release are given again, and unfinished work goes on.
+ * - The upgraded schema accepts every statement of the earlier release, for the service's role, and its inserts.
+ *
+ * This does not prove that both releases mean the same by what they write. `npm run rolling -- <commit>` runs both,
+ * where the history of the repository is available.
  */
 import { assert, describe, it, layer } from "@effect/vitest"
 import * as PgClient from "@effect/sql-pg/PgClient"
@@ -19,31 +21,15 @@ import * as Redacted from "effect/Redacted"
 import * as Tracer from "effect/Tracer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { createHmac } from "node:crypto"
-import { readdirSync, readFileSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
 import * as Migrations from "../../src/sql/Migrations.ts"
 import { assertRefused, created, retrieve } from "../support/ChargeRequests.ts"
 import { assertLedgerHolds, operated, payoutReaching, simulated } from "../support/Money.ts"
 import { asService, createDatabase } from "../support/Postgres.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
-import { type Populated, populate, SECRET } from "./upgrade/Populate.ts"
-import { type DescribedSchema, describeSchema, makeAgain, rowsOf } from "./upgrade/Schema.ts"
-
-interface Fixture {
-  readonly migrations: ReadonlyArray<string>
-  readonly schema: DescribedSchema
-  readonly rows: Readonly<Record<string, ReadonlyArray<unknown>>>
-  readonly left: Populated
-  /** What the release was seen to ask of the database. */
-  readonly statements: ReadonlyArray<string>
-}
-
-const folder = join(import.meta.dirname, "../fixtures")
-const fixtures = readdirSync(folder)
-  .filter((name) => /^schema-\d{4}\.json$/.test(name))
-  .toSorted()
-const readFixture = (name: string): Fixture => JSON.parse(readFileSync(join(folder, name), "utf8"))
+import { fixtures, readFixture, writeFixture } from "./upgrade/Fixture.ts"
+import { populate, SECRET } from "./upgrade/Populate.ts"
+import { createSchema, describeSchema, rowsOf } from "./upgrade/Schema.ts"
 
 const secretsKeys = Option.some(Redacted.make(Buffer.alloc(32, 3).toString("base64")))
 const settings = {
@@ -79,15 +65,13 @@ if (process.env["WRITE_UPGRADE_FIXTURE"] === "1") {
       Effect.gen(function* () {
         const left = yield* populate
         const schema = yield* describeSchema
-        const fixture: Fixture = {
+        writeFixture({
           migrations: Object.keys(Migrations.migrations),
           schema,
           rows: yield* rowsOf(schema),
           left,
           statements: [...statements].filter((text) => /^\s*(SELECT|INSERT|UPDATE|WITH)\b/i.test(text)).toSorted()
-        }
-        const newest = String(fixture.migrations.length).padStart(4, "0")
-        writeFileSync(join(folder, `schema-${newest}.json`), `${JSON.stringify(fixture, null, 1)}\n`)
+        })
       }).pipe(Effect.scoped)
     )
   })
@@ -96,19 +80,19 @@ if (process.env["WRITE_UPGRADE_FIXTURE"] === "1") {
 describe.each(fixtures)("An installation of %s", (name) => {
   const { left, migrations, rows, schema, statements } = readFixture(name)
 
-  /** The earlier installation, not upgraded yet. */
+  /** The earlier installation, before the upgrade. */
   const earlier = Effect.gen(function* () {
     const url = yield* createDatabase()
     const sql = yield* connected(url)
-    yield* Effect.provideService(makeAgain(schema, rows), SqlClient, sql)
+    yield* Effect.provideService(createSchema(schema, rows), SqlClient, sql)
     return { url, sql }
   })
 
-  it.live("gets the schema that a new installation has", () =>
+  it.live("gets the schema of a new installation", () =>
     Effect.gen(function* () {
       const { sql } = yield* earlier
       const before = yield* Effect.provideService(describeSchema, SqlClient, sql)
-      assert.deepStrictEqual<unknown>(before, schema, "it was made again as it was")
+      assert.deepStrictEqual<unknown>(before, schema, "the fixture is created as it was")
       const applied = yield* Effect.provideService(Migrations.run, SqlClient, sql)
       assert.lengthOf(applied, Object.keys(Migrations.migrations).length - migrations.length)
       const fresh = yield* connected(yield* createDatabase())
@@ -118,7 +102,7 @@ describe.each(fixtures)("An installation of %s", (name) => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is answered as before, and its work goes on", () =>
+  it.live("gives the same answers, and unfinished work goes on", () =>
     Effect.gen(function* () {
       const { sql, url } = yield* earlier
       const service = yield* Layer.build(
@@ -134,12 +118,12 @@ describe.each(fixtures)("An installation of %s", (name) => {
         }
         yield* assertLedgerHolds
 
-        // What was under way goes on: a charge whose emission was not certain, a payout, deliveries under a sealed secret.
+        // Unfinished work goes on: a charge with an uncertain emission, a payout, deliveries with a sealed secret.
         yield* sql`UPDATE charges SET recover_at = now() WHERE id = ${left.processingId}::uuid`
         yield* eventually(retrieve(key, left.processingId), ({ body }) => body.status === "pending")
         yield* simulated(`/charges/${left.processingId}/pay`)
-        yield* simulated(`/payouts/${left.heldId}/complete`)
-        yield* payoutReaching(key, left.heldId, "completed")
+        yield* simulated(`/payouts/${left.openId}/complete`)
+        yield* payoutReaching(key, left.openId, "completed")
         yield* operated("POST", `/payouts/${left.waitingId}/approve`)
         yield* payoutReaching(key, left.waitingId, "completed")
         const { received, url: to } = yield* receiver()
@@ -154,17 +138,17 @@ describe.each(fixtures)("An installation of %s", (name) => {
           const signature = `sha256=${createHmac("sha256", SECRET).update(bytes).digest("hex")}`
           assert.strictEqual(headers["x-webhook-signature"], signature)
         }
-        // And new things are begun.
+        // New charges are created.
         yield* created(key)
         yield* assertLedgerHolds
       }).pipe(Effect.provide(service))
     }).pipe(Effect.scoped)
   )
 
-  it.live("serves the servers of the earlier release while they are restarted: its statements and its inserts", () =>
+  it.live("accepts the statements and inserts of the earlier release, whose servers run during the restart", () =>
     Effect.gen(function* () {
       const { sql, url } = yield* earlier
-      // As the new release's first step does: the schema, and what the role may.
+      // The new release starts: it migrates and grants privileges.
       const service = yield* Layer.build(Layer.fresh(TestService.layer({ settings, databaseUrl: url })))
       assert.isDefined(Context.get(service, TestService))
       const after = yield* Effect.provideService(describeSchema, SqlClient, sql)
@@ -191,7 +175,7 @@ describe.each(fixtures)("An installation of %s", (name) => {
   )
 })
 
-/** Everything that was said is said again; more may be said. */
+/** Every field of the earlier answer has the same value now; fields may have been added. */
 const assertKeeps = (now: unknown, before: unknown, where: string): void => {
   if (Array.isArray(before)) {
     assert.isArray(now, where)

@@ -1,7 +1,4 @@
-/**
- * Brings about every kind of resource in every state, through the service, and keeps what it answers of each: an
- * installation as it is when a later release comes.
- */
+/** Creates resources of every kind in every state through the service, and records its answers. */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { assert } from "@effect/vitest"
@@ -12,7 +9,7 @@ import { type Fields, TestService } from "../../support/TestService.ts"
 
 export const SECRET = "a-secret-of-the-earlier-release"
 
-/** Far enough for whoever runs the test, whenever. */
+/** After every run of the tests. */
 const FAR = "2999-01-01T00:00:00Z"
 
 export const populate = Effect.gen(function* () {
@@ -97,25 +94,25 @@ export const populate = Effect.gen(function* () {
   yield* payoutReaching(key, completed.id, "completed")
   const refused = yield* paidOut(key, failing)
   yield* payoutReaching(key, refused.id, "failed")
-  const held = yield* paidOut(key, { ...holding, ...own })
+  const open = yield* paidOut(key, { ...holding, ...own })
   yield* eventually(
-    sql`SELECT 1 FROM payouts WHERE id = ${held.id}::uuid AND processed_at IS NOT NULL`,
+    sql`SELECT 1 FROM payouts WHERE id = ${open.id}::uuid AND processed_at IS NOT NULL`,
     ({ length }) => length === 1
   )
-  yield* sql`UPDATE payouts SET hand_over_at = ${FAR}::timestamptz WHERE id = ${held.id}::uuid`
+  yield* sql`UPDATE payouts SET hand_over_at = ${FAR}::timestamptz WHERE id = ${open.id}::uuid`
   yield* operated("PATCH", `/accounts/${accountId}`, { auto_payout_enabled: false })
   const waiting = yield* paidOut(key)
   const rejected = yield* paidOut(key)
   yield* operated("POST", `/payouts/${rejected.id}/cancel`)
 
-  // Another company, whose money is not released yet, but for one payment.
+  // An account of which one of two payments is released.
   const other = yield* makeCaller({ account: { release_delay: 86_400 } })
   yield* paidCharge(other.key, 3000)
   yield* paidCharge(other.key, 4000)
   yield* sql`UPDATE releases SET due_at = CASE WHEN amount = 3000 THEN now() ELSE ${FAR}::timestamptz END`
   yield* eventually(sql`SELECT 1 FROM releases WHERE released_at IS NOT NULL`, ({ length }) => length === 1)
 
-  // Deliveries come to rest; then one of each unfinished state is put aside.
+  // All deliveries finish; then one is left in each unfinished state.
   yield* eventually(
     sql`SELECT 1 FROM deliveries WHERE status IN ('scheduled', 'delivering') AND held_due_at IS NULL`,
     ({ length }) => length === 0
@@ -133,7 +130,7 @@ export const populate = Effect.gen(function* () {
     "/v1/charges?limit=100",
     "/v1/payouts?limit=100",
     ...[processing, paid, refunded, canceled, failed, toExpire].map(({ id }) => `/v1/charges/${id}`),
-    ...[completed, held, waiting].map(({ id }) => `/v1/payouts/${id}`)
+    ...[completed, open, waiting].map(({ id }) => `/v1/payouts/${id}`)
   ]
   const operatorPaths = [
     ...["accounts", "charges", "payouts", "disputes", "deliveries", "ledger/entries"].map(
@@ -145,7 +142,7 @@ export const populate = Effect.gen(function* () {
   ]
   const read = (ask: typeof call, all: ReadonlyArray<string>) =>
     Effect.forEach(all, (path) =>
-      Effect.map(ask(path.startsWith("/v1") ? "GET" : "GET", path, { key }), ({ body, status, text }) => {
+      Effect.map(ask("GET", path, { key }), ({ body, status, text }) => {
         assert.strictEqual(status, 200, text)
         return { path, body }
       })
@@ -155,7 +152,7 @@ export const populate = Effect.gen(function* () {
     refusedKeys: [revoked.key, expired.key, inactiveKey.key],
     processingId: processing.id,
     paidId: paid.id,
-    heldId: held.id,
+    openId: open.id,
     waitingId: waiting.id,
     answers: yield* read(call, paths),
     operatorAnswers: yield* read(operate, operatorPaths)

@@ -1,7 +1,4 @@
-/**
- * A schema as PostgreSQL describes it: to compare two of them, and to make one again as it was without the migrations
- * that made it, which may have changed since.
- */
+/** A schema as PostgreSQL describes it: to compare two, and to create an old one without its migrations. */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 
@@ -38,7 +35,7 @@ export const describeSchema = Effect.gen(function* () {
   type Named = { readonly name: string; readonly text: string }
   return {
     tables,
-    // That a column is not null is told with the column.
+    // NOT NULL is part of the column.
     constraints: named(
       yield* sql<Named>`
       SELECT c.relname || '.' || k.conname AS name, pg_get_constraintdef(k.oid) AS text
@@ -70,8 +67,8 @@ export const describeSchema = Effect.gen(function* () {
   } satisfies DescribedSchema
 })
 
-/** Makes a described schema with these rows, in an empty database. */
-export const makeAgain = Effect.fnUntraced(function* (
+/** Creates a described schema with these rows in an empty database. */
+export const createSchema = Effect.fnUntraced(function* (
   schema: DescribedSchema,
   rows: Readonly<Record<string, ReadonlyArray<unknown>>>
 ) {
