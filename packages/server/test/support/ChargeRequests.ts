@@ -9,6 +9,9 @@ import { type Answer, type Fields, newKey, TestService } from "./TestService.ts"
 
 export const someCustomer = { name: "Maria Silva", email: "maria@example.com", document: "529.982.247-25" }
 
+/** Fields of a creation whose customer differs from `someCustomer` in these. */
+export const withCustomer = (fields: Fields): Fields => ({ customer: { ...someCustomer, ...fields } })
+
 /** A creation that is accepted. */
 export const someCharge = { amount: 1000, customer: someCustomer }
 

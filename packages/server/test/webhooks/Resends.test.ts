@@ -1,0 +1,151 @@
+/** Resending deliveries. */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { assertRefused, created } from "../support/ChargeRequests.ts"
+import { eventually, loopback, receiver } from "../support/Receiver.ts"
+import { TestService } from "../support/TestService.ts"
+import { deliveriesOf, deliveryOf, registered, resend, resendFailed } from "../support/Webhooks.ts"
+import {
+  answer,
+  toldOf,
+  attempted,
+  statusOf,
+  makeDue,
+  assertDueAfter,
+  assertSigned,
+  longAgo
+} from "../support/Deliveries.ts"
+
+const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 }
+
+// Nothing is repeated unless a test says so.
+const patient = { ...settings, webhookRetryDelaysMs: [3_600_000, 3_600_000], webhookTimeoutMs: 20_000 }
+
+layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("Resends", (it) => {
+  it.effect(
+    "DLV-8: A resend makes one attempt at once, keeps the delivery's id, and starts the curve again if it fails",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { key } = yield* makeCaller()
+        let status = 500
+        const hooks = yield* receiver((_, response) => answer(response, status))
+        const { id: chargeId } = yield* created(key, { webhook_url: hooks.url, webhook_secret: "s" })
+        const deliveries = yield* attempted(chargeId, 1)
+        const id = deliveries[0]!.id
+
+        // Scheduled: at once, and the curve of two delays begins again.
+        assert.strictEqual((yield* resend(id)).status, 202)
+        yield* eventually(deliveryOf(id), (seen) => seen.attempts_made === 2 && seen.status === "scheduled")
+        for (const made of [3, 4]) {
+          yield* makeDue(id)
+          yield* eventually(deliveryOf(id), (seen) => seen.attempts_made === made && seen.status !== "delivering")
+        }
+        assert.deepInclude(yield* deliveryOf(id), { status: "failed", next_attempt_at: null })
+
+        // Failed: the same.
+        assert.strictEqual((yield* resend(id)).status, 202)
+        const again = yield* eventually(
+          deliveryOf(id),
+          (seen) => seen.attempts_made === 5 && seen.status === "scheduled"
+        )
+        const [attempt] = again.attempts.slice(-1)
+        assertDueAfter(again, attempt!, 3_600_000)
+        status = 200
+        assert.strictEqual((yield* resend(id)).status, 202)
+        yield* eventually(deliveryOf(id), (seen) => seen.status === "delivered")
+
+        // Delivered: once more, and it fails this time.
+        status = 410
+        assert.strictEqual((yield* resend(id)).status, 202)
+        const gone = yield* eventually(
+          deliveryOf(id),
+          (seen) => seen.attempts_made === 7 && seen.status === "scheduled"
+        )
+        assert.deepStrictEqual(
+          gone.attempts.map(({ error, status_code }) => [status_code, error]),
+          [...Array.from({ length: 5 }, () => [500, "status 500"]), [200, null], [410, "410 Gone"]]
+        )
+        for (const { address, at, duration_ms } of gone.attempts) {
+          assert.strictEqual(address, "127.0.0.1")
+          assert.match(at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+          assert.isTrue(Number.isInteger(duration_ms) && duration_ms >= 0)
+        }
+        const sent = hooks.received.filter(({ body }) => body.id === id)
+        assert.lengthOf(sent, 7)
+        for (const one of sent) {
+          assert.isTrue(one.bytes.equals(sent[0]!.bytes))
+          assertSigned(one, "s")
+        }
+      })
+  )
+
+  it.effect("DLV-8: A resend of a delivery in flight, canceled, or unknown is refused", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const { key } = yield* makeCaller()
+      const hooks = yield* receiver(() => {})
+      const charge = yield* created(key, { webhook_url: hooks.url })
+      yield* toldOf(hooks, charge.id, 2)
+      for (const { id, status } of yield* deliveriesOf(`resource_id=${charge.id}`)) {
+        assert.strictEqual(status, "delivering")
+        assertRefused(yield* resend(id), "INVALID_STATE")
+      }
+      assert.strictEqual((yield* resendFailed({ resource_id: charge.id, since: longAgo })).body.deliveries, 0)
+      assertRefused(yield* resend(charge.id), "NOT_FOUND")
+      assertRefused(yield* resend("nothing"), "NOT_FOUND")
+      assert.lengthOf(hooks.received, 2)
+    })
+  )
+
+  it.effect(
+    "OPR-27: All failed deliveries of an endpoint or a resource since an instant are sent again, and no others",
+    () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { key } = yield* makeCaller()
+        let status = 500
+        const hooks = yield* receiver((_, response) => answer(response, status))
+        const events = ["charge.pix.created"]
+        const endpoint = yield* registered(key, { url: `${hooks.url}/endpoint`, events })
+        const other = yield* registered(key, { url: `${hooks.url}/other`, events })
+        const charges = yield* Effect.forEach([1, 2, 3, 4], () => created(key, { webhook_url: `${hooks.url}/own` }))
+        const [old, recent, scheduled, delivered] = charges.map(({ id }) => id)
+        for (const { id } of charges) yield* attempted(id, 1, 4)
+        const sql = yield* SqlClient
+        const ids = `${old},${recent}`
+        yield* sql`UPDATE deliveries SET status = 'failed', due_at = NULL
+        WHERE resource_id = ANY (string_to_array(${ids}, ',')::uuid[])`
+        yield* sql`UPDATE deliveries SET created_at = '2026-01-01T00:00:00Z' WHERE resource_id = ${old!}::uuid`
+        yield* sql`UPDATE deliveries SET status = 'delivered', due_at = NULL WHERE resource_id = ${delivered!}::uuid`
+        const before = hooks.received.length
+        status = 200
+
+        const since = "2026-01-01T00:00:00.001Z"
+        const answered = yield* resendFailed({ endpoint_id: endpoint.id, since })
+        assert.strictEqual(answered.status, 202)
+        assert.deepStrictEqual(answered.body, { object: "resend", deliveries: 1 })
+        const [first] = yield* statusOf(endpoint.id, "delivered", 2)
+        assert.isTrue([recent, delivered].includes(first!.resource_id))
+        // The instant itself is within.
+        const both = { endpoint_id: other.id, resource_id: old, since: "2025-12-31T21:00:00-03:00" }
+        assert.strictEqual((yield* resendFailed(both)).body.deliveries, 1)
+        yield* statusOf(other.id, "delivered", 2)
+        // What is left of the resources: two of their own each, one of an endpoint each.
+        assert.strictEqual((yield* resendFailed({ resource_id: recent, since })).body.deliveries, 3)
+        assert.strictEqual((yield* resendFailed({ resource_id: old, since })).body.deliveries, 0)
+        assert.strictEqual((yield* resendFailed({ resource_id: old, since: longAgo })).body.deliveries, 3)
+        assert.strictEqual((yield* resendFailed({ resource_id: scheduled, since: longAgo })).body.deliveries, 0)
+        yield* eventually(
+          sql`SELECT id FROM deliveries WHERE resource_id = ANY (string_to_array(${ids}, ',')::uuid[])
+          AND status <> 'delivered'`,
+          ({ length }) => length === 0
+        )
+        assert.lengthOf(hooks.received, before + 8)
+
+        assertRefused(yield* resendFailed({ since: longAgo }), "VALIDATION_ERROR", ["endpoint_id", "resource_id"])
+        assertRefused(yield* resendFailed({ endpoint_id: "x" }), "VALIDATION_ERROR", ["endpoint_id", "since"])
+      })
+  )
+})
