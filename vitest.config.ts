@@ -1,10 +1,41 @@
-/** The tests in three projects, by how long they take. AGENTS.md has the times. */
+/**
+ * The tests in three projects. AGENTS.md has how long each takes.
+ *
+ * - `fast`: units, properties, and the whole service in as many tests as fit into a minute.
+ * - `service`: tests of the service that wait, load or start processes, other runtimes, and the bench.
+ * - `durability`: kills, outages, random histories, hostile input, upgrades.
+ *
+ * Why: a file of `fast` shares its process with others, because loading Effect takes longer than most files. A test that
+ * counts metrics, which belong to the process, is in `service`.
+ */
 import { defineConfig } from "vitest/config"
 
-/** Kills, outages, random histories, hostile input, upgrades: minutes. */
-const durability = "packages/server/test/durability/**/*.test.ts"
+const durability = ["packages/server/test/durability/**/*.test.ts"]
 
-const limits = { testTimeout: 30_000, hookTimeout: 120_000 }
+const service = [
+  "bench/test/**/*.test.ts",
+  "examples/test/**/*.test.ts",
+  "packages/client*/test/**/{FlakyNetwork,Package,Payments,PaymentsClient,Toolchains}.test.ts",
+  "packages/embedded-postgres/test/**/*.test.ts",
+  "packages/psp-double/test/**/{Bacen,Efi,Faults,Hooks,Main,Mtls,PspMachine}.test.ts",
+  ...[
+    "charges/{ChargeRecovery,CreationFields,CreationProperties,Emission,Settlement}",
+    "events/Outbox",
+    "http/{Drain,ErrorOrder,InFlight,Lists,Pages,Security,SocketBounds,Unavailable}",
+    "http/operator/{OperatorToken,SignIns}",
+    "ledger/*",
+    "network/PublicAddress",
+    "observability/{Redaction,ServiceLog}",
+    "orders/Refunds",
+    "payouts/{Outcomes,Pauses}",
+    "sql/{Bisection,Plans,Privileges,WatchedListen,WriteSlots}",
+    "startup/*",
+    "webhooks/{Deliveries,DeliveryLimits,DeliveryRetries,Dispatch,EndpointChanges,FailedDeliveries}",
+    "webhooks/{FanOut,FanOutApart,OperatorStops,PausedDeliveries,TenantLimits,WebhookEndpoints}"
+  ].map((files) => `packages/server/test/${files}.test.ts`)
+]
+
+const installed = "**/node_modules/**"
 
 export default defineConfig({
   test: {
@@ -13,13 +44,31 @@ export default defineConfig({
     projects: [
       {
         test: {
-          name: "main",
-          include: ["packages/*/test/**/*.test.ts", "examples/test/**/*.test.ts", "bench/test/**/*.test.ts"],
-          exclude: [durability],
-          ...limits
+          name: "fast",
+          include: ["packages/*/test/**/*.test.ts"],
+          exclude: [installed, ...service, ...durability],
+          isolate: false,
+          testTimeout: 30_000,
+          hookTimeout: 120_000
         }
       },
-      { test: { name: "durability", include: [durability], ...limits } }
+      {
+        test: {
+          name: "service",
+          include: service,
+          exclude: [installed],
+          testTimeout: 30_000,
+          hookTimeout: 120_000
+        }
+      },
+      {
+        test: {
+          name: "durability",
+          include: durability,
+          testTimeout: 30_000,
+          hookTimeout: 120_000
+        }
+      }
     ]
   }
 })

@@ -1,0 +1,67 @@
+/** The operator listener without a token: refused on every route, except health and metrics. */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { create, settled } from "../../support/ChargeDeliveries.ts"
+import { assertRefused } from "../../support/ChargeRequests.ts"
+import { loopback, receiver } from "../../support/Receiver.ts"
+import { TestService } from "../../support/TestService.ts"
+
+const settings = { webhookAllowedNetworks: loopback, webhookRetryDelaysMs: [20], acquirerTimeoutMs: 300 }
+
+layer(TestService.layer({ settings }), { excludeTestServices: true })("Without a token", (it) => {
+  it.effect("OPR-2: lets nobody in without the token", () =>
+    Effect.gen(function* () {
+      const { makeCaller, operate, operatorToken } = yield* TestService
+      const { accountId, key } = yield* makeCaller()
+      for (const token of [undefined, "", "wrong", `${operatorToken}x`, operatorToken.slice(1), key]) {
+        for (const [method, path, body] of [
+          ["GET", "/operator/v1/accounts"],
+          ["POST", "/operator/v1/accounts", { not: "looked at" }],
+          ["PATCH", `/operator/v1/accounts/${accountId}`, { name: "taken over" }],
+          ["GET", "/operator/v1/audit"],
+          ["GET", "/operator/v1/requests"],
+          ["GET", "/operator/v1/deliveries?limit=x"],
+          ["POST", "/operator/v1/keys/nonsense/revoke"]
+        ] as const) {
+          const headers = { "x-operator-token": token, "x-api-key": key }
+          assertRefused(yield* operate(method, path, { body, headers }), "UNAUTHORIZED")
+        }
+      }
+      assert.deepInclude<unknown>((yield* operate("GET", `/operator/v1/accounts/${accountId}`)).body, {
+        name: "Padaria do Zé"
+      })
+    })
+  )
+
+  it.effect("OPR-8: tells of its health and its numbers without a token", () =>
+    Effect.gen(function* () {
+      const { call, makeCaller, operate } = yield* TestService
+      const { key } = yield* makeCaller()
+      const { url } = yield* receiver(({ path }, response) => {
+        response.statusCode = path === "/bad" ? 500 : 200
+        response.end()
+      })
+      for (const path of ["/good", "/bad"])
+        yield* settled((yield* create({ key, webhook_url: `${url}${path}` })).body.id, 2)
+      const headers = { "x-operator-token": undefined }
+      const live = yield* operate("GET", "/health/live", { headers })
+      assert.strictEqual(live.status, 200)
+      assert.deepStrictEqual<unknown>(live.body, { status: "ok" })
+      const ready = yield* operate("GET", "/health/ready", { headers })
+      assert.strictEqual(ready.status, 200)
+      assert.deepStrictEqual<unknown>(ready.body, { status: "ok", database: "ok", migrations: true })
+      const { headers: told, status, text } = yield* operate("GET", "/metrics", { headers })
+      assert.strictEqual(status, 200)
+      assert.match(String(told["content-type"]), /^text\/plain/)
+      const count = (pattern: RegExp) => Number(pattern.exec(text)?.[1])
+      assert.isAtLeast(count(/^pix_payments_http_requests_total\{route="\/v1\/charges",status="201"\} (\d+)$/m), 2)
+      assert.isAtLeast(count(/^pix_payments_webhook_attempts_total\{outcome="delivered"\} (\d+)$/m), 2)
+      assert.isAtLeast(count(/^pix_payments_webhook_attempts_total\{outcome="failed"\} (\d+)$/m), 4)
+      assert.isAtLeast(count(/^pix_payments_webhook_attempt_duration_ms_count (\d+)$/m), 6)
+      // They are not for the public.
+      for (const path of ["/metrics", "/health/live", "/health/ready", "/operator/v1/accounts"]) {
+        assertRefused(yield* call("GET", path, { key }), "NOT_FOUND")
+      }
+    })
+  )
+})

@@ -1,0 +1,31 @@
+/** `RATE_LIMIT_PER_MINUTE`, over HTTP. */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { assertRefused } from "../../support/ChargeRequests.ts"
+import { TestService } from "../../support/TestService.ts"
+
+layer(TestService.layer({ settings: { rateLimitPerMinute: Option.some(5) } }), { excludeTestServices: true })(
+  "A rate limit",
+  (it) => {
+    it.effect("ERR-10: is each key's own, and says when to come back", () =>
+      Effect.gen(function* () {
+        const { call, makeCaller, makeKey, operate } = yield* TestService
+        const { applicationId, key } = yield* makeCaller()
+        const { key: other } = yield* makeKey(applicationId)
+        const answers = yield* Effect.forEach(Array.from({ length: 8 }), () => call("GET", "/v1/account", { key }))
+        assert.deepStrictEqual(
+          answers.map(({ status }) => status),
+          [200, 200, 200, 200, 200, 429, 429, 429]
+        )
+        assertRefused(answers[7]!, "RATE_LIMITED")
+        const seconds = Number(answers[7]!.headers["retry-after"])
+        assert.isTrue(Number.isInteger(seconds) && seconds >= 1 && seconds <= 60)
+        // A limit does not tell a known key from an unknown one.
+        assertRefused(yield* call("GET", "/v1/account", { key: "unknown" }), "UNAUTHORIZED")
+        assert.strictEqual((yield* call("GET", "/v1/account", { key: other })).status, 200)
+        assert.strictEqual((yield* operate("GET", "/operator/v1/accounts")).status, 200)
+      })
+    )
+  }
+)

@@ -1,0 +1,161 @@
+/** Settings that a start refuses, and the folder of the demo. */
+import * as PgClient from "@effect/sql-pg/PgClient"
+import { assert, layer } from "@effect/vitest"
+import type { Charge } from "@pix-payments/domain/Charge"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { SqlClient } from "effect/sql/SqlClient"
+import * as Fs from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
+import { failedStart, startProcess } from "../support/Process.ts"
+import { receiver } from "../support/Receiver.ts"
+
+layer(Layer.empty, { excludeTestServices: true })("A start", (it) => {
+  it.effect(
+    "OPR-4: says in one sentence which setting is wrong",
+    () =>
+      Effect.gen(function* () {
+        const { env } = yield* installation
+        const taken = yield* receiver()
+        const cases: ReadonlyArray<readonly [Readonly<Record<string, string>>, RegExp]> = [
+          [{ PORT: "abc" }, /^A setting is wrong: .*PORT/s],
+          [{ PORT: "70000" }, /^A setting is wrong: .*PORT/s],
+          [{ ACQUIRER: "bank" }, /^A setting is wrong: .*ACQUIRER/s],
+          [{ WEBHOOK_RETRY_DELAYS: "1m,soon" }, /^A setting is wrong: .*WEBHOOK_RETRY_DELAYS: "soon" is not a delay/s],
+          [
+            { WEBHOOK_ALLOWED_NETWORKS: "10.0.0.0/99" },
+            /^A setting is wrong: .*WEBHOOK_ALLOWED_NETWORKS: "10.0.0.0\/99" is not/s
+          ],
+          [{ WEBHOOK_TIMEOUT_MS: "0" }, /^A setting is wrong: .*WEBHOOK_TIMEOUT_MS/s],
+          [{ DATABASE_CONNECTIONS: "2" }, /^A setting is wrong: .*DATABASE_CONNECTIONS/s],
+          [{ RATE_LIMIT_PER_MINUTE: "-1" }, /^A setting is wrong: .*RATE_LIMIT_PER_MINUTE/s],
+          [{ LOG_LEVEL: "loud" }, /^A setting is wrong: .*LOG_LEVEL/s],
+          [
+            { OPERATOR_TOKEN: "hidden-password" },
+            /^A setting is wrong: OPERATOR_TOKEN: must have at least 20 characters/
+          ],
+          [
+            { OPERATOR_TOKEN: "hidden-password-hidden-password" },
+            /^A setting is wrong: OPERATOR_TOKEN: is too easy to guess: about \d+ bits/
+          ],
+          [{ SECRETS_KEYS: "c2hvcnQ=" }, /^The service cannot start: SECRETS_KEYS must be/],
+          [{ DATABASE_URL: "not a url" }, /^The service cannot start: .*DATABASE_URL/],
+          [
+            { DATABASE_URL: env.DATABASE_URL.replace(/:[^:@]+@/, ":hidden-password@") },
+            /^The service cannot start: .*(connect|reach|password)/i
+          ],
+          [{ PORT: new URL(taken.url).port }, /^The service cannot start: .*(in use|EADDRINUSE)/]
+        ]
+        const outcomes = yield* Effect.forEach(
+          cases,
+          ([also, expected]) =>
+            Effect.map(failedStart({ ...env, ...also }), (outcome) => ({ ...outcome, also, expected })),
+          { concurrency: 3 }
+        )
+        for (const { also, code, expected, written } of outcomes) {
+          assert.strictEqual(code, 1, JSON.stringify(also))
+          assert.match(written, expected)
+          assert.notMatch(written, /\n\s+at /, "no stack")
+          assert.notInclude(written, "hidden-password")
+          assert.isAtMost(written.trim().split("\n").length, 2, written)
+        }
+      }),
+    60_000
+  )
+
+  it.effect(
+    "OPR-36: of a demo keeps its credentials, and a second one in its folder says that it is in use",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* passableFolder
+        const env = { DATA_DIR: folder }
+        const first = yield* startProcess(env, "--demo")
+        const second = yield* failedStart(env, "--demo")
+        assert.strictEqual(second.code, 1)
+        assert.match(
+          second.written,
+          /^The service cannot start: The data folder .* is in use by another process \(\d+\)\. Stop that process, or set DATA_DIR /
+        )
+        const file = join(folder, "demo.json")
+        const { mode } = yield* Effect.promise(() => Fs.stat(file))
+        assert.strictEqual(mode & 0o777, 0o600)
+        const credentials = yield* Effect.promise(() => Fs.readFile(file, "utf8"))
+        const { api_key: apiKey, operator_token: token } = JSON.parse(credentials)
+        assert.match(apiKey, /^pix_/)
+        assert.include(first.written(), JSON.stringify(file), "off a terminal the log names the file")
+        for (const secret of [apiKey, token]) assert.notInclude(first.written(), secret)
+        assert.notInclude(first.written(), "the acquirer is the simulator")
+        const created = yield* Effect.promise(() => createCharge(first, apiKey, "first-order", "http://127.0.0.1:9/"))
+        assert.strictEqual(created.status, 201)
+        first.signal("SIGINT")
+        assert.strictEqual(yield* first.ended, 0)
+
+        const again = yield* startProcess(env, "--demo")
+        assert.strictEqual(yield* Effect.promise(() => Fs.readFile(file, "utf8")), credentials)
+        const repeated = yield* Effect.promise(() => createCharge(again, apiKey, "first-order", null))
+        assert.strictEqual(repeated.body.id, created.body.id)
+        again.signal("SIGTERM")
+        assert.strictEqual(yield* again.ended, 0)
+      }),
+    60_000
+  )
+})
+
+/** A database, a data folder and settings for processes that share them. */
+const installation = Effect.gen(function* () {
+  const databaseUrl = yield* createDatabase()
+  const client = yield* Layer.build(PgClient.layer({ url: databaseUrl }))
+  return {
+    sql: Context.get(client, SqlClient),
+    env: {
+      DATABASE_URL: Redacted.value(databaseUrl),
+      DATA_DIR: yield* temporaryFolder,
+      OPERATOR_TOKEN,
+      SIMULATOR_LATENCY_MS: "20",
+      ACQUIRER_TIMEOUT_MS: "500",
+      WEBHOOK_TIMEOUT_MS: "2000",
+      WEBHOOK_RETRY_DELAYS: "100ms,100ms,100ms,100ms,100ms,100ms,100ms",
+      WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8"
+    }
+  }
+})
+
+const OPERATOR_TOKEN = "the operator's token of these tests"
+
+/** Fails when there is no answer. */
+const createCharge = async (
+  service: { readonly publicUrl: string },
+  apiKey: string,
+  key: string,
+  url: string | null
+) => {
+  const response = await fetch(`${service.publicUrl}/v1/charges`, {
+    method: "POST",
+    headers: { "x-api-key": apiKey, "idempotency-key": key, "content-type": "application/json" },
+    body: JSON.stringify({ ...someCharge, reference: key, webhook_url: url, webhook_secret: "a secret" })
+  })
+  return {
+    status: response.status,
+    replayed: response.headers.get("idempotent-replayed"),
+    body: (await response.json()) as Charge
+  }
+}
+
+const someCharge = {
+  amount: 1990,
+  customer: { name: "Ana Souza", email: "ana@example.com", document: "529.982.247-25" }
+}
+
+/** A folder that the user whom PostgreSQL runs as can reach as well. */
+const passableFolder = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const folder = await Fs.mkdtemp(join(tmpdir(), "pix-payments-test-"))
+    await Fs.chmod(folder, 0o711)
+    return folder
+  }),
+  (folder) => Effect.promise(() => Fs.rm(folder, { recursive: true, force: true, maxRetries: 3 }))
+)
