@@ -28,11 +28,13 @@ const service = [
     "observability/{Redaction,ServiceLog}",
     "orders/Refunds",
     "payouts/{Outcomes,Pauses}",
+    "notifications/*",
     "sql/{Bisection,Plans,Privileges,WatchedListen,WriteSlots}",
     "startup/*",
     "webhooks/{Deliveries,DeliveryLimits,DeliveryRetries,Dispatch,EndpointChanges,FailedDeliveries}",
-    "webhooks/{FanOut,FanOutApart,OperatorStops,PausedDeliveries,TenantLimits,WebhookEndpoints}"
-  ].map((files) => `packages/server/test/${files}.test.ts`)
+    "webhooks/{FanOut,FanOutQuarantine,OperatorStops,PausedDeliveries,TenantLimits,WebhookEndpoints}"
+  ].map((files) => `packages/server/test/${files}.test.ts`),
+  "packages/server/test/Cli.test.ts"
 ]
 
 const installed = "**/node_modules/**"

@@ -1,4 +1,4 @@
-/** Webhook secrets at rest: a sealed secret opens for the row that it was sealed for, and releases side by side agree. */
+/** Sealed webhook secrets: they open only for the row that they were sealed for, in both of two releases. */
 import { assert, layer } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

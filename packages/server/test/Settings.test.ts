@@ -1,4 +1,4 @@
-/** The settings that the contract names, as they are when nothing is set. */
+/** Defaults of the settings that the contract names. */
 import { assert, layer } from "@effect/vitest"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** Which operator tokens a start refuses. The start itself: Crash.test.ts. */
+/** Which operator tokens a start refuses. The start itself: startup/Start.test.ts. */
 import { assert, describe, it } from "@effect/vitest"
 import { randomBytes, randomUUID } from "node:crypto"
 import { weaknessOf } from "../src/TokenStrength.ts"

@@ -27,7 +27,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("API keys", (it) => 
   describe("a caller who was seen before is looked at again in what is done for them", () => {
     const somePayout = { amount: 500, pix_key_type: "email", pix_key: "someone@example.com", method: "pix" }
 
-    /** What is done for a caller who is remembered from an earlier call, each with its right answer. */
+    /** Calls of a caller who is cached by an earlier call, each with its answer. */
     const remembering = Effect.fnUntraced(function* (key: string) {
       const { call } = yield* TestService
       const { id } = yield* created(key)
@@ -71,7 +71,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("API keys", (it) => 
           const requestId = newKey()
           for (const [ask] of calls) assertRefused(yield* ask(requestId), "UNAUTHORIZED")
           assert.deepStrictEqual(yield* rowsOf(who.accountId), before)
-          // What is refused is nobody's use of the key.
+          // A refused call does not count as a use of the key.
           const logged = yield* until(
             sql`SELECT key_id, account_id FROM requests WHERE request_id = ${requestId}`,
             ({ length }) => length === calls.length

@@ -1,4 +1,4 @@
-/** What becomes of a charge and of its money, decided without a database. */
+/** The decisions of a charge and its money, without a database. */
 import { assert, describe, it } from "@effect/vitest"
 import type { Cents } from "@pix-payments/domain/Cents"
 import type { ChargeReport, ChargeStatus } from "@pix-payments/domain/Charge"

@@ -50,7 +50,7 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
         const { makeCaller } = yield* TestService
         const { accountId, key } = yield* makeCaller()
         const sql = yield* SqlClient
-        // A second, and the time that the acquirer has.
+        // One second, and the acquirer's timeout.
         const leaseMs = 1200
         const attempts = [3, 5, 7, 8, 1000]
         for (const attempt of attempts) {
@@ -93,7 +93,7 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
         })
         const ids = created.map(({ body }) => body.id)
         const poisoned = ids.slice(4)
-        // Their account is nowhere, and they come first.
+        // Their account does not exist, and they are due first.
         yield* sql`UPDATE charges SET account_id = id WHERE ${sql.in("id", poisoned)}`
         yield* sql`INSERT INTO charge_recoveries (due_at, id, charge_ids)
           SELECT now() - interval '1 hour', uuidv7(), array_agg(id) FROM charges WHERE ${sql.in("id", poisoned)}`
@@ -110,7 +110,7 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
         const sql = yield* SqlClient
         const { body: created } = yield* create({ key, customer: { email: "timeout@simulator.test" } })
         assert.strictEqual(created.status, "processing")
-        // It reads `pending`, cancels, and knows nothing of `acquirer_answered`.
+        // It reads `pending`, cancels, and ignores `acquirer_answered`.
         yield* sql`UPDATE charges SET status = 'canceled', sequence = 2 WHERE id = ${created.id}::uuid`
         yield* sql`UPDATE charge_recoveries SET due_at = now() WHERE ${created.id}::uuid = ANY (charge_ids)`
         yield* eventually(

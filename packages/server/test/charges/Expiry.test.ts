@@ -1,4 +1,4 @@
-/** A charge that expires, and one that is paid all the same. */
+/** Expiry of charges, and payment after it. */
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"

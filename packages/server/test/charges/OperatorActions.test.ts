@@ -57,7 +57,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
       const refunded = yield* operated<Charge>("POST", `/charges/${id}/refund`)
       assert.strictEqual(refunded.status, "refunded")
       assert.deepStrictEqual(yield* toldOf(id), [...paidEvents, "charge.pix.refunded refunded"])
-      // What the acquirer says of it as well is heard, and changes nothing.
+      // The acquirer's own notification of it is accepted, and changes nothing.
       yield* Effect.repeat(Effect.delay(sql`SELECT id FROM simulator_reports WHERE reported_at IS NULL`, "20 millis"), {
         until: (rows) => rows.length === 0
       })
@@ -87,7 +87,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
         () => operate<Charge>("POST", `/operator/v1/charges/${id}/refund`),
         { concurrency: "unbounded" }
       )
-      // Who comes while it is under way is told that it is done; who comes after it, that it cannot be done.
+      // A call during the refund answers as if it were done; a call after it is refused.
       assert.isTrue(answers.some(({ status }) => status === 200))
       for (const { body, status } of answers) {
         if (status === 200) assert.strictEqual(body.status, "refunded")

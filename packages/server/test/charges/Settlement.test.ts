@@ -105,13 +105,13 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
         assert.deepInclude<unknown>({ ...second.body, status: second.status }, { status: 409, code: "INVALID_STATE" })
         assert.strictEqual((yield* reaching(key, b!, "pending")).pix.end_to_end_id, null)
 
-        // At the same moment: one of them.
+        // Concurrently: one of them wins.
         const rivals = yield* Effect.forEach([c, d], (id) => pay(id, "E99999010202611210800BBBBBBBBBBB"), {
           concurrency: 2
         })
         assert.deepStrictEqual(rivals.map(({ status }) => status).toSorted(), [200, 409])
 
-        // What the acquirer tells by itself: of the second one nothing comes, and the loop goes on to the third.
+        // Notifications of the acquirer: the second changes nothing, and the loop continues with the third.
         const { body: e } = yield* create({ key })
         const tells = (report: Readonly<Record<string, string>>) =>
           sql`INSERT INTO simulator_reports (id, report, due_at)
@@ -131,7 +131,7 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
           outcomes.map(({ outcome }) => outcome),
           ["ignored", "ignored", "unknown", "unknown"]
         )
-        // What cannot be read is kept for who can.
+        // A notification that cannot be read is kept.
         const [kept] = yield* sql<{ reported_at: Date | null }>`SELECT reported_at FROM simulator_reports
           WHERE report ->> '_tag' = 'of a later version'`
         assert.isNull(kept?.reported_at)
@@ -179,7 +179,7 @@ interface OperatorAccount {
 
 const txidOf = (chargeId: string): string => chargeId.replaceAll("-", "")
 
-/** All ledger accounts sum to zero, and each kept balance is the sum of its transfers. */
+/** All ledger accounts sum to zero, and each stored balance is the sum of its transfers. */
 const assertLedgerHolds = Effect.gen(function* () {
   const sql = yield* SqlClient
   const [{ total } = { total: "" }] = yield* sql<{

@@ -66,7 +66,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Returns",
       const { id: chargeId } = yield* paidCharge(key, 1000)
       yield* paidCharge(key, 130)
       const { id } = yield* med(chargeId)
-      // An operator refunds what is paid, and only that.
+      // An operator can refund a paid charge only.
       assertRefused(yield* operate("POST", `/operator/v1/charges/${chargeId}/refund`), "INVALID_STATE")
       assert.strictEqual((yield* simulated<Charge>(`/charges/${chargeId}/refund`)).status, "refunded")
       assert.deepInclude(yield* keptOf(accountId), { available: 130, blocked: 0 })

@@ -25,7 +25,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
         const { apiKey } = yield* makeKey(service)
         const keys: Array<string> = []
 
-        // The kill comes after so many answers: before the first one, early, in the midst, and late.
+        // The kill comes after this many answers: before the first one, early, halfway, and late.
         for (const answersBefore of [0, 1, 40, 110, 150]) {
           const burst = Array.from({ length: 200 }, () => newKey())
           keys.push(...burst)
@@ -50,7 +50,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
           assert.strictEqual(yield* killed.ended, "SIGKILL")
           assert.isBelow(answered.size, 200)
 
-          // The time that a lease lasts goes by.
+          // Leases run out.
           yield* sql`UPDATE deliveries SET due_at = now() WHERE status = 'delivering'`
           service = yield* startProcess(env)
           const repeated = yield* Effect.forEach(
@@ -238,7 +238,7 @@ const assertToldAll = ({ received }: Receiver, charges: ReadonlyArray<{ readonly
   assert.strictEqual(deliveries.size, charges.length)
 }
 
-/** A connection that has had one answer, and waits. */
+/** An idle connection after one answer. */
 const idleConnection = (url: string, apiKey: string | undefined) =>
   Effect.promise(async () => {
     const agent = new Http.Agent({ keepAlive: true, maxSockets: 1 })

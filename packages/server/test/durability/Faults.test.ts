@@ -1,6 +1,6 @@
 /**
- * Real faults on real parts: server processes under load, and a PostgreSQL of their own, are killed, stopped, cut off,
- * filled up and given wrong clocks. After each, over HTTP: nothing is lost, nothing is done twice, nothing is left.
+ * Real faults: server processes under load, and their PostgreSQL, are killed, stopped, cut off,
+ * filled up and given wrong clocks. After each, over HTTP: nothing is lost, duplicated or unfinished.
  *
  * `FAULT_ROUNDS=50 vitest run packages/server/test/durability/Faults.test.ts` does more of each; `FAULT_SEED` repeats the moments, not
  * what the operating system makes of them.
@@ -121,19 +121,19 @@ layer(Layer.empty, { excludeTestServices: true })(`Under load (FAULT_SEED=${seed
               yield* sql`LOCK TABLE charges, payouts, deliveries IN ACCESS EXCLUSIVE MODE`
               const lockedAt = performance.now()
               yield* eventually(
-                // A transaction sees the activity as it was at its first look, unless it lets go of that.
+                // A transaction caches the activity at its first read, until it clears the snapshot.
                 Effect.andThen(
                   sql`SELECT pg_stat_clear_snapshot()`,
                   sql<{ count: bigint }>`SELECT count(*) AS count FROM pg_stat_activity
                     WHERE application_name = 'pix-payments' AND wait_event_type = 'Lock'`
                 ),
-                // A service that has noticed that nothing is answered asks with one statement at a time.
+                // A service that sees no answers sends one statement at a time.
                 ([row]) => Number(row?.count) >= 2 || performance.now() > lockedAt + 12_000
               )
             })
           )
           yield* someAnswers(load)
-          // All places of the server are taken, and the service's connections are gone.
+          // All connections of the server are taken, and the service's are closed.
           const taking = yield* Scope.fork(yield* Effect.scope)
           yield* takeEveryPlace(database.url).pipe(Scope.provide(taking))
           yield* sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pix-payments'`
@@ -174,7 +174,7 @@ layer(Layer.empty, { excludeTestServices: true })(`Under load (FAULT_SEED=${seed
   )
 })
 
-/** The faults are over: what was begun ends, and the service too. */
+/** After the faults: started work finishes, then the service stops. */
 const holds = (load: Load, url: Redacted.Redacted<string>, service: ServiceProcess) =>
   Effect.gen(function* () {
     yield* load.stop
@@ -185,11 +185,11 @@ const holds = (load: Load, url: Redacted.Redacted<string>, service: ServiceProce
     assert.strictEqual(yield* service.ended, 0, service.written())
   })
 
-/** The seconds that leases last go by: nothing else is moved. */
+/** Lets leases run out; nothing else is changed. */
 const letLeasesRunOut = (url: Redacted.Redacted<string>) =>
   Effect.gen(function* () {
     const sql = yield* connect(url)
-    // What the service is at just now has no lease to wait for.
+    // Work in progress has no expired lease.
     yield* sql`UPDATE deliveries SET due_at = least(due_at, now() + interval '1 second') WHERE id IN (
       SELECT id FROM deliveries WHERE status = 'delivering' FOR UPDATE SKIP LOCKED)`
     yield* sql`UPDATE payouts SET hand_over_at = least(hand_over_at, now() + interval '1 second') WHERE id IN (
@@ -206,7 +206,7 @@ const someAnswers = (load: Load) => {
 const connect = (url: Redacted.Redacted<string>) =>
   Effect.map(Layer.build(PgClient.layer({ url, maxConnections: 3 })), (context) => Context.get(context, SqlClient))
 
-/** Connects until the server has no place left. */
+/** Connects until the server refuses. */
 const takeEveryPlace = (url: Redacted.Redacted<string>) =>
   Effect.gen(function* () {
     for (let refused = false; !refused;) {

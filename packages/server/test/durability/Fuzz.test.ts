@@ -1,5 +1,5 @@
 /**
- * Every route of both listeners against requests made from its schemas and then broken: never a 500, never a hang,
+ * Fuzzing of every route of both listeners with requests from its schemas, then broken: never a 500, never a hang,
  * every answer in the contract's form and in the committed OpenAPI document for that route and status.
  *
  * `FUZZ_INPUTS` (5000) says how many for each listener, `FUZZ_SEED` (1) which. A failure prints the seed, the number of
@@ -25,7 +25,7 @@ import { makeWorld } from "../support/World.ts"
 const inputs = Number(process.env["FUZZ_INPUTS"] ?? 5000)
 const seed = Number(process.env["FUZZ_SEED"] ?? 1)
 
-/** As long as the service may take to say that it cannot. */
+/** The time limit for a 503. */
 const DATABASE_TIMEOUT_MS = 20_000
 const AT_ONCE = 12
 const WORLD_LASTS = 250
@@ -52,7 +52,7 @@ layer(Layer.empty, { excludeTestServices: true })("Fuzz", (it) => {
         const { url } = yield* receiver()
         const isPublic = document === "openapi.json"
         const judge = judgeBy(document)
-        // What is done to a world ends its states: there is a new one now and then.
+        // Requests use up the states of a world, so that a new one is made from time to time.
         const renewed = Effect.map(Effect.provideService(makeWorld(url), TestService, client), (world) => {
           const listener: Listener = isPublic
             ? { routes: paymentsRoutes, credential: { name: "x-api-key", values: [world.key] } }
@@ -96,7 +96,7 @@ layer(Layer.empty, { excludeTestServices: true })("Fuzz", (it) => {
         // It reached both what is accepted and what is refused.
         for (const status of ["200", "201", "400", "401", "404"]) assert.isAbove(counted.get(status) ?? 0, 5, status)
         assert.notMatch(service.written(), /failed unexpectedly|a round failed|"level":"ERROR"|logLevel":"ERROR/)
-        // And everything is as ever, for the others and for the books.
+        // Other accounts and the ledger are unaffected.
         yield* Effect.gen(function* () {
           const other = yield* client.makeCaller()
           yield* created(other.key)

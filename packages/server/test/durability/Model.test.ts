@@ -1,5 +1,5 @@
 /**
- * Random histories, done by the service on PostgreSQL and by a model in memory: after every step the kept balances are
+ * Random histories, run by the service on PostgreSQL and by a model in memory: after every step the stored balances are
  * the model's and the ledger verifies, and at the end every status and every event.
  *
  * `MODEL_HISTORIES=5000 vitest run …` does more of them, `MODEL_SEED=<seed>` one alone.
@@ -45,7 +45,7 @@ const seeds =
     ? Array.from({ length: histories }, () => Math.floor(Math.random() * 2 ** 32))
     : [Number(onlySeed)]
 
-/** A history as far as it is told. */
+/** A history, as far as it has run. */
 interface History {
   readonly seed: number
   readonly random: Random
@@ -171,7 +171,7 @@ const fail = (history: History, reason: string): never =>
       .join("\n")}`
   )
 
-/** What a caller is answered: a status, an outcome, or the name of an error. */
+/** The answer of a caller: a status, an outcome, or the name of an error. */
 const answered = <A, E extends { readonly _tag: string }, R>(
   effect: Effect.Effect<A, E, R>,
   answer: (value: A) => string
@@ -319,7 +319,7 @@ const actOnce = (
 const untilNothingIsDue = <E, R>(round: Effect.Effect<number, E, R>) =>
   Effect.repeat(round, { until: (done) => done === 0 })
 
-/** The time that everything waits for has come. */
+/** Makes everything due that waits for a time. */
 const runLoop = Effect.fnUntraced(function* (loop: Loop) {
   const sql = yield* SqlClient
   const recovery = yield* ChargeRecovery
@@ -328,7 +328,7 @@ const runLoop = Effect.fnUntraced(function* (loop: Loop) {
   const simulator = yield* SimulatorNotifications
   switch (loop) {
     case "hand-over":
-      // Twice: an answer that was unclear is asked for again.
+      // Twice: an unclear answer is queried again.
       for (let round = 0; round < 2; round++) {
         yield* sql`UPDATE payouts SET hand_over_at = now() WHERE status = 'processing'`
         yield* untilNothingIsDue(
@@ -428,7 +428,7 @@ const assertStates = Effect.fnUntraced(function* (all: ReadonlyArray<History>) {
     }
     counted += world.charges.length + world.payouts.length + world.disputes.length
   }
-  // Nothing is there that the model does not know.
+  // There is nothing beyond the model.
   assert.strictEqual(charges.length + payouts.length + disputes.length, counted)
 })
 

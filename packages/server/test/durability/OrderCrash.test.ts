@@ -1,4 +1,4 @@
-/** Orders to the acquirer and its reports through sudden ends: `kill -9` of one of two processes, at every point. */
+/** Acquirer orders and notifications under `kill -9` of one of two processes, at every point. */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, layer } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -13,7 +13,7 @@ import { eventually } from "../support/Receiver.ts"
 const COUNT = 60
 const AMOUNT = 1000
 
-/** Killed once so many more orders are written, reports deferred, or charges at their end. */
+/** When a process is killed: after this many more orders, deferred notifications, or finished charges. */
 const kills: ReadonlyArray<{ readonly what: keyof typeof counts; readonly more: number }> = [
   { what: "orders", more: 1 + Math.floor(Math.random() * 6) },
   { what: "deferred", more: 1 + Math.floor(Math.random() * 4) },
@@ -32,7 +32,7 @@ interface Call {
   readonly body?: object
 }
 
-/** What happens to a charge: calls one after the other; those of one step come at once. */
+/** The calls on a charge, in sequence; those of one step are concurrent. */
 const stepsOf = (index: number, id: string): ReadonlyArray<ReadonlyArray<Call>> => {
   const pay = { path: `/simulator/charges/${id}/pay`, body: { external_id: `pay-${index}` } }
   const refund = { path: `/charges/${id}/refund` }
@@ -76,7 +76,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process that is killed whil
 
         const countOf = (what: keyof typeof counts) =>
           Effect.map(sql.unsafe<{ count: bigint }>(counts[what]), ([row]) => Number(row?.count))
-        /** Goes through what is left, at both processes, as far as they answer. */
+        /** Runs the remaining steps at both processes, as far as they answer. */
         const goOn = (processes: ReadonlyArray<ServiceProcess>, isOver: () => boolean) => {
           const waiting = charges.filter((id) => left.get(id)!.length > 0)
           const worker = async (n: number) => {
@@ -123,7 +123,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process that is killed whil
             + (SELECT count(*) FROM simulator_reports WHERE reported_at IS NULL) AS count`,
           ([row]) => row?.count === 0n
         )
-        // Everything is reported once more: nothing comes of it.
+        // Every notification is repeated, and changes nothing.
         const copies = charges.flatMap((id, index) =>
           stepsOf(index, id)
             .flat()
@@ -178,7 +178,7 @@ const letLeasesRunOut = (sql: SqlClient) =>
     sql`UPDATE simulator_reports SET due_at = now() WHERE reported_at IS NULL`
   ])
 
-/** Money is where the states and orders say; each order has who gave it, each effect its key, each deferral its mark. */
+/** Balances match states and orders; each order has its origin, each effect its key, each deferral its mark. */
 const assertWhole = Effect.fnUntraced(function* (sql: SqlClient) {
   const wrong = yield* sql`
     SELECT c.id, c.status, o.kind, moved.* FROM charges c
@@ -226,7 +226,7 @@ const operate = async (service: ServiceProcess, path: string, body?: object) => 
   return { status: response.status, body: (await response.json()) as Readonly<Record<string, unknown>> }
 }
 
-/** The status of an answer that settles it: done, or not to be done. */
+/** The status of a final answer: done, or refused. */
 const ask = async (service: ServiceProcess, path: string, body?: object): Promise<number | undefined> => {
   const answer = await operate(service, path, body).catch(() => undefined)
   if (answer === undefined || answer.status === 503) return undefined

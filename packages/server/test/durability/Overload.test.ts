@@ -1,6 +1,6 @@
 /**
- * More than can be done: what is beyond the bounds is told so at once, what is within them is done, and whoever only
- * holds a connection takes nothing from the others. Figures are made by `pnpm run overload`.
+ * Overload: requests beyond the bounds are refused at once, requests within them are answered, and clients that only
+ * hold a connection take nothing from the others. `pnpm run overload` measures it.
  */
 import { assert, layer } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -15,7 +15,7 @@ import { eventually } from "../support/Receiver.ts"
 import { newKey, TestService } from "../support/TestService.ts"
 
 const AT_ONCE = 8
-/** What one account gets of them while it is alone. */
+/** The slots of one account while it is alone. */
 const ALONE = 7
 
 layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE } }), { excludeTestServices: true })(
@@ -27,7 +27,7 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE } }), { exclu
         Effect.gen(function* () {
           const sql = yield* SqlClient
           const { call, makeCaller, operate } = yield* TestService
-          // One account alone would not get them all.
+          // One account alone would not get all slots.
           const callers = yield* Effect.forEach(Array.from({ length: AT_ONCE }), () =>
             Effect.map(makeCaller(), ({ key }) => key)
           )
@@ -48,7 +48,7 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE } }), { exclu
           const held = yield* Effect.forEach(callers, (each) =>
             Effect.forkChild(create(each), { startImmediately: true })
           )
-          // All places are taken as soon as one that asks for nothing of the stalled table is turned away.
+          // All slots are taken as soon as a request that does not need the locked table is refused.
           const refused = yield* eventually(call("GET", "/v1/account", { key }), ({ status }) => status === 503)
           assertRefused(refused, "SERVICE_UNAVAILABLE")
           assert.match(String(refused.headers["retry-after"]), /^[1-9]\d*$/)
@@ -58,13 +58,13 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE } }), { exclu
             assertRefused(answer, "SERVICE_UNAVAILABLE")
           }
           for (const fiber of held) assert.isUndefined(fiber.pollUnsafe(), "one that was held has been answered")
-          // Operators have a door of their own.
+          // Operators have their own listener.
           assert.strictEqual((yield* operate("GET", "/operator/v1/accounts")).status, 200)
 
           yield* Deferred.succeed(release, undefined)
           yield* Fiber.join(lock)
           for (const fiber of held) assert.strictEqual((yield* Fiber.join(fiber)).status, 201)
-          // Nothing was half-done: the keys of those that were turned away are free.
+          // Nothing was partially done: the keys of refused requests are free.
           for (const each of callers) assert.lengthOf((yield* listed(each)).data, 1)
           for (const idempotencyKey of keys) {
             const answer = yield* create(key, {}, idempotencyKey)
@@ -87,7 +87,7 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE } }), { exclu
           socket.end(`GET /v1/charges HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\n\r\n`)
           socket.destroy()
         }
-        // What a caller who went away had asked for may still be under way: places come back, all of them.
+        // Requests of closed connections may still run: all slots are released.
         yield* eventually(
           Effect.forEach(Array.from({ length: ALONE }), () => create(key), { concurrency: ALONE }),
           (answers) => answers.every(({ status }) => status === 201)
@@ -110,7 +110,7 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE } }), { exclu
             for (const socket of slow) if (socket.writable) socket.write("x")
           }, 200)
           yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(drip)))
-          // More of these than there are places.
+          // More connections than slots.
           const half = yield* many(200, publicUrl)
           for (const socket of half) {
             socket.write(
@@ -121,7 +121,7 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE } }), { exclu
           for (let i = 0; i < 30; i++) yield* created(key)
           yield* operated("GET", "/accounts")
           for (const socket of [...idle, ...half]) assert.isFalse(socket.destroyed)
-          // Nobody drips for ever.
+          // A slow sender is disconnected.
           yield* eventually(
             Effect.sync(() => slow.filter(({ destroyed }) => !destroyed).length),
             (open) => open === 0,

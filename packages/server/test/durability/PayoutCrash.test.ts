@@ -1,4 +1,4 @@
-/** Money out through sudden ends: `kill -9` while payouts are created, handed over and settled. */
+/** Payouts under `kill -9`, while they are created, submitted and settled. */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, layer } from "@effect/vitest"
 import type { Payout } from "@pix-payments/domain/Payout"
@@ -17,7 +17,7 @@ const AMOUNT = 700
 const FEE = 17
 const FUNDS = 100 * (AMOUNT + FEE) + 5
 
-/** When the process is killed: after so many answers, or once so many more payouts are settled. */
+/** When the process is killed: after this many answers, or this many more settled payouts. */
 const kills: ReadonlyArray<{ readonly answers?: number; readonly settled?: number }> = [
   { answers: 1 + Math.floor(Math.random() * 12) },
   { answers: 20 + Math.floor(Math.random() * 20) },
@@ -68,21 +68,21 @@ layer(Layer.empty, { excludeTestServices: true })("A process that is killed whil
           }
           const begun = Promise.all(Array.from({ length: 12 }, caller))
           if (settled !== undefined) {
-            // 25 of them are held for good.
+            // The acquirer never settles 25 of them.
             yield* eventually(settledCount, (count) => count >= Math.min(settledBefore + settled, COUNT - 25))
             killed.signal("SIGKILL")
           }
           yield* Effect.promise(() => begun)
           assert.strictEqual(yield* killed.ended, "SIGKILL")
 
-          // What is kept is whole at every end.
+          // The stored rows are consistent after every kill.
           yield* assertWhole(sql)
-          // The time that a lease lasts goes by.
+          // Leases run out.
           yield* sql`UPDATE payouts SET hand_over_at = now() WHERE status = 'processing'`
           service = yield* startProcess(env)
         }
 
-        // Every key is repeated: what it made before is what it names.
+        // Every key is repeated, and names the resource that it created.
         const repeated = yield* Effect.forEach(
           payouts,
           ({ key, pixKey }) => Effect.promise(() => create(service, apiKey, key, pixKey)),
@@ -97,7 +97,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process that is killed whil
           assert.strictEqual(replayed, "true")
         }
 
-        // None is stuck but those that the acquirer holds.
+        // Only those that the acquirer does not settle are unfinished.
         yield* eventually(
           sql`SELECT id FROM payouts WHERE status = 'processing' AND (pix_key <> 'hold@simulator.test' OR processed_at IS NULL)`,
           ({ length }) => length === 0
@@ -132,7 +132,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process that is killed whil
           payouts_in_transit: 25 * (AMOUNT + FEE),
           pending: 0
         })
-        // Each is told of as often as it changed.
+        // Each change has its event.
         const told = yield* sql<{ pix_key: string; actions: string }>`
           SELECT DISTINCT p.pix_key, (
             SELECT string_agg(array_to_string(c.actions, ' '), ' ' ORDER BY c.sequence, c.id) FROM changes c
@@ -157,7 +157,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process that is killed whil
   )
 })
 
-/** No payout without its money, no money without its payout, each key once, and nothing sent that is not kept. */
+/** No payout without its transfer, no transfer without its payout, each key once, and nothing sent that is not stored. */
 const assertWhole = Effect.fnUntraced(function* (sql: SqlClient) {
   const different = yield* sql`
     SELECT owner_id, kind, sum(amount) FROM (

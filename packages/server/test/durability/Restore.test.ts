@@ -1,4 +1,4 @@
-/** The back-up of `docs/operations.md`, taken while payments go on, and what the restored installation says of its books. */
+/** The backup of `docs/operations.md`, taken under load, restored and verified. */
 import { assert, layer } from "@effect/vitest"
 import * as EmbeddedPostgres from "@pix-payments/embedded-postgres/EmbeddedPostgres"
 import * as Cause from "effect/Cause"
@@ -86,7 +86,7 @@ layer(Layer.empty, { excludeTestServices: true })("A restored installation", (it
           yield* paidCharge(caller.key)
           yield* assertLedgerHolds
 
-          // And so that this can fail: books that are not whole are told.
+          // The control: an inconsistent ledger is reported.
           yield* sql`UPDATE ledger_accounts SET balance = balance + 1 WHERE kind = 'fees'`
           assert.isFalse((yield* verification).consistent)
         }).pipe(Effect.provide(service))

@@ -1,6 +1,6 @@
 /**
- * The whole service between its two edges, on virtual time, through a storm of faults: after and during it nothing is
- * lost and nothing is done twice. How, and what is looked at, is in `simulation/`.
+ * The whole service on virtual time, with simulated edges, through random faults: during and after them nothing is
+ * lost and nothing is done twice. `simulation/` has the simulator and its invariants.
  *
  * `SIMULATION_SEED=<seed> vitest run …` does one alone; `pnpm run simulate --seeds 10000` does as many as asked.
  */
@@ -34,7 +34,7 @@ layer(Layer.empty, { excludeTestServices: true })("A storm of faults", (it) => {
             if (outcome.broken.length > 0) assert.fail(told(outcome))
             for (const kind of outcome.counts.keys()) kinds.add(kind)
           }
-          // It did blow, and histories came as far as they can.
+          // Faults happened, and histories reached every final state.
           if (seeds.length >= 100) assert.includeMembers([...kinds], mustHappen)
         })
       }),

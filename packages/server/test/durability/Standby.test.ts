@@ -106,7 +106,7 @@ layer(Layer.empty, { excludeTestServices: true })("A synchronous standby that is
             call("POST", "/v1/webhooks", { key, body: endpoint }),
             call("PATCH", `/v1/webhooks/${id}`, { key, body: { active: false } })
           ]
-          // Their callers hang up.
+          // Their callers close the connection.
           const hungUp = [
             operate("POST", `/operator/v1/keys/${keyId}/revoke`),
             call("PATCH", `/v1/webhooks/${id}`, { key, body: { description: name } })

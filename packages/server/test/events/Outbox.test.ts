@@ -73,7 +73,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A change"
           assert.match(failure.error, /poisoned/)
           assert.strictEqual(failure.failures, 1)
         }
-        // A retry that fails counts on; one after the mend delivers, once, and to nobody twice.
+        // A retry that fails is counted; one after the repair delivers, once.
         yield* operated("POST", `/outbox-failures/${failures[0]!.id}/retry`, undefined, 202)
         yield* eventually(failuresOf(bad.id), (all) => all.some((each) => each.failures === 2))
         yield* mend

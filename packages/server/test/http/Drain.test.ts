@@ -1,4 +1,4 @@
-/** From SIGTERM on: not ready, still answering, and every answer the last of its connection. Then the ports close. */
+/** After SIGTERM: not ready, still answering, each answer the last of its connection. Then the ports close. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -20,7 +20,7 @@ describe("a server that is told to stop", () => {
           DATABASE_CONNECTIONS: "4",
           PROCESSES: String(processes)
         })
-        // Connections that are open, and idle, when it is told.
+        // Idle open connections at SIGTERM.
         const idle = yield* Effect.acquireRelease(
           Effect.sync(() => Array.from({ length: 6 }, () => new Http.Agent({ keepAlive: true, maxSockets: 1 }))),
           (agents) => Effect.sync(() => agents.forEach((agent) => agent.destroy()))

@@ -12,7 +12,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("Order of checks", (
   const caller = Effect.flatMap(TestService, ({ makeCaller }) => makeCaller())
 
   describe("ERR-2: order of checks", () => {
-    /** A creation that is all right but for what the faults below do to it. */
+    /** A valid creation, to which the faults below are applied. */
     interface Attempt {
       readonly account: "active" | "inactive"
       readonly scopes: "all" | "reading"
@@ -110,7 +110,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("Order of checks", (
       body: someCharge
     }
 
-    /** Later faults first, so that the earlier one has the last word where both touch the same thing. */
+    /** Later faults first, so that the earlier one wins where both change the same field. */
     const attemptWith = (some: ReadonlyArray<Fault>): Attempt =>
       [...some].toReversed().reduce((attempt, fault) => fault.does(attempt), flawless)
 

@@ -109,7 +109,7 @@ layer(
           yield* gauge('http_requests_shed_total{listener="public",reason="account"}'),
           40 - AT_ONCE / 4
         )
-        // The other one has a whole quarter too, and a request that needs no locked table is answered.
+        // The other account has a quarter too, and a request that needs no locked table is answered.
         others.push(...(yield* asked(other.key, AT_ONCE / 4 - 2)))
         assert.strictEqual((yield* call("GET", "/v1/account", { key: other.key })).status, 200)
         yield* Deferred.succeed(release, undefined)

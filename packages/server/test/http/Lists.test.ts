@@ -1,4 +1,4 @@
-/** Every list, under every combination of its filters, page by page, is what a plain condition over its rows finds. */
+/** Every list, with every combination of filters, page by page, equals a plain query over its rows. */
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"

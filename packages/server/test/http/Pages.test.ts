@@ -112,7 +112,7 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE, answerTimeou
         const socket = yield* open(publicUrl)
         const closed = closing(socket)
         socket.pause()
-        // More than the kernel buffers for one who does not read.
+        // More than the kernel buffers for a client that does not read.
         socket.write("GET /docs/reference.js HTTP/1.1\r\nhost: x\r\n\r\n".repeat(16))
         yield* eventually(gauge(unread), (count) => count - cut === 1)
         yield* eventually(gauge('http_answers_unsent{listener="public"}'), (count) => count === 0)

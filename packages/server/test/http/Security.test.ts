@@ -1,5 +1,5 @@
 /**
- * Who gets in and what gets out, over every route that the declarations have: a route that is added is tested here
+ * Access and leaks on every declared route: a new route is tested here
  * without a change. What keys and scopes `/v1` asks for is in `Authentication.test.ts`.
  */
 import { errorCodes } from "@pix-payments/domain/ErrorCode"
@@ -44,7 +44,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
           const headers = { "x-operator-token": token, "x-api-key": key }
           assertRefused(yield* operate(route.method, path, { headers, body: "{", from }), "UNAUTHORIZED")
         }
-        // The token is no key, and goes in its own header alone.
+        // The token is not a key, and is accepted only in its own header.
         for (const headers of [{ "x-api-key": operatorToken }, { authorization: `Bearer ${operatorToken}` }]) {
           const told = { "x-operator-token": undefined, ...headers }
           assertRefused(yield* operate(route.method, path, { headers: told, body: large, from }), "UNAUTHORIZED")
@@ -117,7 +117,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
           assert.deepStrictEqual([answer.status, answer.text], [unknown.status, unknown.text])
         }
         assert.deepStrictEqual(yield* seenBy(world.key), before, "nothing has changed for its owner")
-        // And so that the test can fail: the owner gets in.
+        // The control: the owner is accepted.
         assert.include([200, 204], (yield* ask(world.key, world.idFor(route))).status)
       }).pipe(Effect.scoped)
     )
@@ -134,7 +134,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
           assert.strictEqual(status, 200)
           for (const id of Object.values(world.ids).flat()) assert.notInclude(text, id)
           assert.notInclude(text, "segredo")
-          // A cursor of another account is none.
+          // A cursor of another account is unknown.
           if (route.endpoint.query === undefined) return
           for (const id of Object.values(world.ids).flat()) {
             const answer = yield* call("GET", `${route.template}?starting_after=${id}`, { key: stranger.key })
@@ -173,7 +173,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
   })
 })
 
-/** What an account's key reads everywhere. */
+/** Every read of an account's key. */
 const seenBy = (key: string) =>
   Effect.flatMap(TestService, ({ call }) =>
     Effect.forEach(
@@ -229,7 +229,7 @@ describe.each(failures)("When PostgreSQL fails: $name", ({ breaks }) => {
   })
 })
 
-/** An unexpected failure is the contract's text and nothing else; no other answer has anything of the inside. */
+/** An unexpected failure is answered with the contract's text only; no answer contains internals. */
 const assertTellsNothing = (answer: Answer<Fields>, where: string): void => {
   if (answer.status >= 500) {
     const code = answer.status === 500 ? "INTERNAL_ERROR" : "SERVICE_UNAVAILABLE"

@@ -25,7 +25,7 @@ import { type Call, type Fields, newKey, TestService, type TestServiceOptions } 
 
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0 }
 
-/** What 100 payouts at once take: some affordable, all together not. */
+/** 100 concurrent payouts, of which the balance covers some. */
 const assertOnlyTheAffordable = (calls: ReadonlyArray<Call>, key: string, accountId: string, available: number) =>
   Effect.gen(function* () {
     const lowest = { value: available }
@@ -68,7 +68,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
         const { call } = yield* TestService
         const { accountId, key } = yield* funded(37_777, account)
         yield* assertOnlyTheAffordable([call], key, accountId, 37_777)
-        // What is left buys the largest payout that it can, and no cent more: 37777 - 37 * 1010 = 407
+        // The rest covers no further payout: 37777 - 37 * 1010 = 407
         yield* paidCharge(key, 500)
         assertRefused(yield* payOut(key, { amount: 898 }), "INSUFFICIENT_BALANCE")
         yield* paidOut(key, { amount: 897, ...holding })
@@ -131,7 +131,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
           if (wanted === undefined) yield* handedOver(key, body.id)
           else yield* payoutReaching(key, body.id, wanted)
         }
-        // 3 kept and 3 won of 12 charges; 10 completed and 10 held of 30 payouts.
+        // 3 undisputed and 3 won of 12 charges; 10 completed and 10 processing of 30 payouts.
         assert.deepStrictEqual(yield* keptOf(accountId), {
           available: 20_000 + 6000 - 10_000,
           pending: 0,
@@ -158,7 +158,7 @@ layer(Layer.empty, { excludeTestServices: true })("Two services on one database"
         const { accountId, key } = yield* funded(55_555, { payout_fee: { fixed: 10, basis_points: 0 } })
         const ids = yield* assertOnlyTheAffordable([one.call, two.call], key, accountId, 55_555)
 
-        // Both tell everything at once: each payout has one outcome, and its money goes one way.
+        // Both notify everything at once: each payout has one outcome.
         const reports = yield* Effect.forEach(
           ids.flatMap((id) => [
             [one, id, "complete"] as const,
@@ -200,7 +200,7 @@ layer(Layer.empty, { excludeTestServices: true })("Two services on one database"
           []
         )
 
-        // Two at a time, one at each: no batch is there to be tried again, the lock alone decides.
+        // Two at a time, one at each service: no batch is repeated, only the lock decides.
         const bothAsk = (keyOfOne: string, keyOfTwo: string, fields: Fields) =>
           Effect.forEach(
             [
@@ -220,7 +220,7 @@ layer(Layer.empty, { excludeTestServices: true })("Two services on one database"
           const [mine, yours] = yield* bothAsk(same, same, {})
           assert.deepStrictEqual([mine!.status, yours!.status], [201, 201])
           assert.strictEqual(mine!.body.id, yours!.body.id)
-          // Only one of two can have all that there is.
+          // Only one of two can spend the whole balance.
           const rest = yield* availableOf(key)
           const rivals = yield* bothAsk(newKey(), newKey(), { amount: rest - 10 })
           assert.deepStrictEqual(rivals.map(({ status }) => status).toSorted(), [201, 400])
@@ -233,7 +233,7 @@ layer(Layer.empty, { excludeTestServices: true })("Two services on one database"
   )
 })
 
-/** A service of its own, beside others of this process; it stops with the scope. */
+/** One more service in this process; it stops with the scope. */
 const startService = (options: TestServiceOptions) =>
   Effect.flatMap(Effect.scope, (scope) =>
     Layer.buildWithMemoMap(TestService.layer(options), Layer.makeMemoMapUnsafe(), scope)

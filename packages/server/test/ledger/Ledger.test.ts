@@ -57,7 +57,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
       const [row] = yield* sql<{ seconds: number }>`SELECT extract(epoch FROM r.due_at - c.paid_at)::integer AS seconds
         FROM releases r JOIN charges c ON c.id = r.charge_id WHERE c.id = ${id}::uuid`
       assert.strictEqual(row?.seconds, 3600)
-      // The delay goes by, for one of them; that the account has none any more does not matter to it.
+      // One of them becomes due; the account's later delay of zero does not matter to it.
       yield* operated("PATCH", `/accounts/${accountId}`, { release_delay: 0 })
       yield* sql`UPDATE releases SET due_at = now() WHERE charge_id = ${id}::uuid`
       yield* eventually(availableOf(key), (available) => available > 0)
@@ -203,7 +203,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
       const made = yield* Effect.forEach(Array.from({ length: 20 }), () => created(key, { amount: 1000 }), {
         concurrency: 20
       })
-      /** Each report of each charge five times, all together: how often each was done. */
+      /** Sends each notification of each charge five times at once; returns how often each was applied. */
       const outcomesOf = (action: string, body?: Fields) =>
         Effect.forEach(
           made,
@@ -276,7 +276,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
       const error = yield* Effect.flip(insert(1001))
       assert.include(String(error.reason.cause), "a payout would take the available balance below zero")
       assert.deepInclude(yield* keptOf(accountId), { available: 1000 })
-      // Exactly to zero is allowed; it is taken back, for no transfer explains it.
+      // Exactly zero is allowed; it is reverted, because no transfer explains it.
       yield* sql.withTransaction(Effect.andThen(insert(1000), Effect.fail("back"))).pipe(Effect.flip)
       assert.deepInclude(yield* keptOf(accountId), { available: 1000 })
       yield* assertLedgerHolds
@@ -319,7 +319,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
         )
         yield* tamper(kind, -1)
       }
-      // A ledger account that is gone differs as well, and so does a transfer that no balance knows.
+      // A missing ledger account differs as well, and so does a transfer without a balance.
       yield* sql`DELETE FROM ledger_accounts WHERE owner_id = ${accountId}::uuid AND kind = 'payouts_in_transit'`
       const { differences } = yield* verification
       assert.deepStrictEqual(differences, [
@@ -346,7 +346,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
       const sql = yield* SqlClient
       const { accountId, key } = yield* makeCaller()
       yield* paidCharge(key, 1000)
-      // As that release stores a payment: it knows one row of `acquirer`, the installation's.
+      // As that release stores a payment: it writes to one row of `acquirer`, the installation's.
       yield* sql`
         WITH moved AS (
           INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)

@@ -55,7 +55,7 @@ describe("400 names of one account that are never answered", () => {
         Effect.forkChild(Effect.map(reached(`n${index}.silent.test`, "hostile"), (result) => void results.push(result)))
       )
       yield* soon(() => silent().length === 16)
-      // Those for which there is no room to wait have failed at once.
+      // Look-ups beyond the queue have failed at once.
       yield* soon(() => results.length === 400 - 16 - 128)
       assert.deepStrictEqual(new Set(results), new Set(["too many name look-ups"]))
       for (let account = 0; account < 20; account++) {

@@ -1,4 +1,4 @@
-/** What the acquirer says twice, and what it says before its time. */
+/** Notifications of the acquirer: duplicates, and those that come before the payment. */
 import { assert, layer } from "@effect/vitest"
 import type { Charge } from "@pix-payments/domain/Charge"
 import * as Effect from "effect/Effect"
@@ -30,7 +30,7 @@ interface Dispute {
 
 const paidEvents = ["charge.pix.created pending", "charge.pix.emitted pending", "charge.pix.paid paid"]
 
-/** Reports a thing this often at once, with one id: one call is heard, the others change nothing. */
+/** Sends one notification this often at once, with one id: one is applied, the others change nothing. */
 const heardOnce = (path: string, body: Fields = {}) =>
   Effect.gen(function* () {
     const { operate } = yield* TestService
@@ -69,7 +69,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
         "INVALID_STATE"
       )
       assert.deepInclude(yield* keptOf(accountId), { available: 1000, blocked: 0 })
-      // Another MED is another fact.
+      // Another MED is another notification.
       yield* heardOnce(`/charges/${id}/infraction`, { reason: "again" })
       assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 1000 })
       yield* assertLedgerHolds
@@ -153,7 +153,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
       yield* simulated(`/charges/${one.id}/pay`, body)
       assertRefused(yield* operate("POST", `/operator/v1/simulator/charges/${other.id}/pay`, { body }), "INVALID_STATE")
       assert.deepInclude(yield* keptOf(accountId), { available: 1000 })
-      // Heard without an effect, it is recorded all the same.
+      // A notification without effect is recorded, too.
       const sql = yield* SqlClient
       const outcomes = yield* sql<{ outcome: string }>`SELECT outcome FROM acquirer_reports
         WHERE subject IN ${sql.in([one.id, other.id].map((id) => id.replaceAll("-", "")))} ORDER BY id`
@@ -206,7 +206,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A report 
       const made = yield* Effect.forEach(Array.from({ length: 15 }), () => created(key, { amount: 1000 }), {
         concurrency: 15
       })
-      // Told until it is heard.
+      // Repeated until it is acknowledged.
       const notify = (path: string, body: Fields) =>
         Effect.repeat(operate("POST", `/operator/v1/simulator/charges/${path}`, { body }), {
           until: ({ status }) => status !== 503
@@ -236,7 +236,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A report 
       const { accountId, key } = yield* makeCaller()
       const { id } = yield* created(key, { amount: 1000 })
       yield* simulated(`/charges/${id}/return`, { as: "refunded" }, 202)
-      // That release knows nothing of what waits.
+      // That release does not read deferred notifications.
       yield* sql`UPDATE charges SET has_deferred_reports = false WHERE id = ${id}::uuid`
       yield* simulated(`/charges/${id}/pay`)
       yield* sql`UPDATE deferred_reports SET due_at = now() WHERE charge_id = ${id}::uuid`

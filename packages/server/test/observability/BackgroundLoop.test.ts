@@ -1,4 +1,4 @@
-/** Work that goes on by itself goes on through every failure, and rests when there is nothing to do. */
+/** Background loops continue after every failure, and sleep when there is nothing to do. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"

@@ -1,6 +1,6 @@
 /**
- * What a process tells of its work: logs at their most talkative, traces and metrics as they are exported. Every route
- * is asked, well and badly and with PostgreSQL failing, and then all of it is searched.
+ * Logs at trace level, traces and metrics contain no secret and no personal data. Every route
+ * is called with good and bad requests and while PostgreSQL fails, and then all output is searched.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, layer } from "@effect/vitest"
@@ -79,7 +79,7 @@ layer(Layer.empty, { excludeTestServices: true })("Logs, traces and metrics", (i
         const statuses = yield* tour
         assert.isAbove(statuses.filter((status) => status < 300).length, 25, statuses.join(" "))
 
-        // What is told when the service itself is at fault.
+        // What an internal error logs.
         const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl })), SqlClient)
         yield* sql.unsafe(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN RAISE EXCEPTION 'not this row: %', to_json(NEW); END $$`)

@@ -98,7 +98,7 @@ layer(Layer.empty, { excludeTestServices: true })("The log", (it) => {
       assert.strictEqual(created.status, 201)
       yield* create({ "x-api-key": `${made.body.key}x` }, charge)
       yield* create({ "x-api-key": made.body.key }, { ...charge, amount: "x" })
-      // What is logged when the service itself is at fault.
+      // What an internal error logs.
       const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl })), SqlClient)
       yield* sql.unsafe("ALTER TABLE charges RENAME TO charges_away")
       assert.strictEqual((yield* create({ "x-api-key": made.body.key }, charge)).status, 500)

@@ -1,4 +1,4 @@
-/** The page for operators, the compose file and the image say what the program does. */
+/** `docs/operations.md`, the compose file and the image match the program. */
 import { assert, layer } from "@effect/vitest"
 import { parseRetryDelays, retryDelaysMs } from "@pix-payments/domain/RetryCurve"
 import * as ConfigProvider from "effect/ConfigProvider"

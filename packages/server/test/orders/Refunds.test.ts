@@ -1,4 +1,4 @@
-/** Money that goes back: of what it is taken, what covers it, and orders that a process did not finish. */
+/** Refunds: which money they take, which must cover them, and orders that a process did not finish. */
 import { assert, layer } from "@effect/vitest"
 import type { Charge } from "@pix-payments/domain/Charge"
 import { txidFromId } from "@pix-payments/domain/Txid"
@@ -52,7 +52,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
           yield* operated("POST", path(id), body)
           assert.deepInclude(yield* balanceOf(key), { available: 0, pending: 300, total: 300 })
           assert.match((yield* entriesOf(id)).join(), /acquirer>pending 1000,charge\.\w+ pending>acquirer 1000$/)
-          // What is left to release is the other charge's.
+          // Only the other charge is left to release.
           yield* sql`UPDATE releases SET due_at = now() WHERE charge_id IN ${sql.in([id, other.id])}`
           yield* Effect.repeat(Effect.delay(balanceOf(key), "20 millis"), { until: ({ pending }) => pending === 0 })
           assert.deepInclude(yield* keptOf(accountId), { available: 300, pending: 0, blocked: 0 })
@@ -88,7 +88,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
           assertRefused(yield* operate("POST", `/operator/v1/charges/${id}/refund`), "INSUFFICIENT_BALANCE")
           assert.deepInclude(yield* keptOf(accountId), { available: 400 })
           assert.strictEqual((yield* operated<Charge>("GET", `/charges/${id}`)).status, "paid")
-          // Refused once is not refused for good.
+          // A refused refund may be requested again.
           yield* paidCharge(key, 600)
           yield* operated("POST", `/charges/${id}/refund`)
           assert.deepInclude(yield* keptOf(accountId), { available: 0 })
@@ -165,7 +165,7 @@ layer(servicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databaseConne
         { concurrency: 2 }
       )
       assert.deepStrictEqual([first._tag, second._tag, calls.length], ["Success", "Failure", 1])
-      // Not by the index that is the last barrier.
+      // Not by the unique index, which is the last barrier.
       assert.strictEqual(Option.getOrUndefined(Exit.findErrorOption(second))?._tag, "InvalidStateError")
       assert.strictEqual(yield* statusOf(id), "refunded")
       assert.strictEqual((yield* toldOf(id)).at(-1), "charge.pix.refunded refunded")

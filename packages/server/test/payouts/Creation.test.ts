@@ -123,7 +123,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
     () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
-        // Without money: what is wrong with a request is told before the balance is looked at.
+        // Without funds: a wrong request is refused before the balance is read.
         const { key } = yield* makeCaller()
         const malformed: ReadonlyArray<readonly [string, unknown]> = [
           ["cpf", "529.982.247-2X"],

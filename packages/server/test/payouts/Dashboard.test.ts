@@ -22,7 +22,7 @@ import { type Fields, TestService } from "../support/TestService.ts"
 
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0, webhookAllowedNetworks: loopback }
 
-// A TED has no key by which the simulator could hold it.
+// A TED has no Pix key that makes the simulator wait.
 const unsettled = { ...settings, simulatorSettleMs: 3_600_000 }
 
 layer(TestService.layer({ settings: unsettled }), { excludeTestServices: true })("TED payouts", (it) => {
@@ -70,7 +70,7 @@ layer(TestService.layer({ settings: unsettled }), { excludeTestServices: true })
         assert.strictEqual(event?.event, "payment.ted.created")
         assert.deepInclude(event!.data, { object: "payment", id: ted.id, method: "ted" })
 
-        // `pix` when absent. The payout list includes them, and `method` parts them.
+        // `pix` when absent. The payout list includes both, and `method` filters them.
         const pix = yield* operated<OperatorPayout>("POST", path, somePayout, 201)
         const api = yield* paidOut(key)
         const idsOf = (query: string) => Effect.map(listedPayouts(key, query), ({ data }) => data.map(({ id }) => id))

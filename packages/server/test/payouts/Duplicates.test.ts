@@ -26,7 +26,7 @@ import { type Fields, newKey, TestService } from "../support/TestService.ts"
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0, webhookAllowedNetworks: loopback }
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("A payout that seems to repeat another", (it) => {
-  /** An account with the guard on, and what it asks for. */
+  /** A funded account with the guard on. */
   const guarded = (account: Fields = {}, window = 60) =>
     Effect.gen(function* () {
       const caller = yield* funded(100_000, account)
@@ -62,7 +62,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A payout 
         // The same idempotency keys replay.
         assert.strictEqual((yield* paidOut(key, holding, idempotencyKey)).id, first.id)
         assert.strictEqual((yield* paidOut(key, holding, twinKey)).id, twin.id)
-        // Another amount, another key, another type of key: no twin.
+        // Another amount, another key, another type of key: no duplicate.
         for (const fields of [
           { ...holding, amount: 501 },
           { pix_key: "other@example.com" },

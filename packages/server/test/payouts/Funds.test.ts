@@ -28,7 +28,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Funds of 
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const sql = yield* SqlClient
-      // Each account has been paid out of before, so that a process knows its terms.
+      // Each account has had a payout, so that the process has cached its terms.
       const known = Effect.gen(function* () {
         const caller = yield* funded(100_000, { auto_payout_enabled: true })
         assert.deepInclude<unknown>(yield* paidOut(caller.key, holding), { fee: 0, status: "processing" })
@@ -109,7 +109,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Funds of 
       assertRefused(yield* payOut(key, { amount: 9872 }, idempotencyKey), "INSUFFICIENT_BALANCE")
       assert.deepStrictEqual((yield* listedPayouts(key)).data, [])
       assert.strictEqual(yield* availableOf(key), 10_000)
-      // Nothing was created under the key: it is free still.
+      // Nothing was created with the key: it is still free.
       const { fee } = yield* paidOut(key, { amount: 9871, ...holding }, idempotencyKey)
       assert.strictEqual(fee, 129)
       assert.deepInclude(yield* keptOf(accountId), { available: 0, payouts_in_transit: 10_000 })

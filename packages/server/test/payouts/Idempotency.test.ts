@@ -78,7 +78,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Idempoten
         const idempotencyKey = newKey()
         const { id } = yield* paidOut(key, {}, idempotencyKey)
         const completed = yield* payoutReaching(key, id, "completed")
-        // Whatever the body says, with nothing left to spend, and on an account that may do nothing any more.
+        // Whatever the body says, without funds, and on an inactive account.
         yield* operated("PATCH", `/accounts/${accountId}`, { status: "inactive", onboarding_status: "rejected" })
         const bodies: ReadonlyArray<unknown> = [
           somePayout,

@@ -107,7 +107,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Outcomes 
       const { key } = yield* funded(100_000, { auto_payout_enabled: false })
       const sql = yield* SqlClient
       const { id: poisoned } = yield* paidOut(key)
-      // Their first answer is not there yet when the poisoned one breaks.
+      // Their first answer is pending when the poisoned one fails.
       const slow = yield* Effect.forEach(Array.from({ length: 12 }), () => paidOut(key, timingOut), { concurrency: 12 })
       const others = slow.map(({ id }) => id)
       yield* sql.unsafe(`CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -1,4 +1,4 @@
-/** Accounts that may send nothing new, and accounts that wait for their turn. */
+/** Payouts of accounts that are stopped, and the turns of accounts. */
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -30,7 +30,7 @@ const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0 }
 const patched = (accountId: string, body: Readonly<Record<string, unknown>>) =>
   operated<Readonly<Record<string, unknown>>>("PATCH", `/accounts/${accountId}`, body)
 
-/** A payout that no round looks at any more. */
+/** A parked payout, which no round reads. */
 const parked = (id: string) =>
   Effect.flatMap(SqlClient, (sql) =>
     eventually(
@@ -142,7 +142,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Pauses of
   )
 })
 
-/** Payouts of an account that wait to be handed over. */
+/** Payouts of an account that wait for submission. */
 const backlog = Effect.fnUntraced(function* (count: number, dueAgoS: number, payouts_paused = false) {
   const sql = yield* SqlClient
   const accounts = yield* Accounts
@@ -174,7 +174,7 @@ layer(servicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databaseConn
       const accounts = yield* Accounts
       for (const stop of [{ payouts_paused: true }, { status: "inactive" }] as const) {
         const accountId = yield* backlog(1, 1)
-        // The process dies between its claim and the acquirer: nobody knows that nothing was sent.
+        // The process dies between its claim and the acquirer: it is unknown whether anything was sent.
         assert.lengthOf((yield* submission.claimDue(1)).due, 1)
         yield* accounts.update(accountId, stop)
         // The lease runs out.
@@ -212,7 +212,7 @@ layer(servicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databaseConn
         assert.isAbove(yield* claimedOf(many), 0)
         assert.strictEqual(yield* claimedOf(paused), 0)
 
-        // What a claim reads does not grow with what waits.
+        // The rows that a claim reads do not grow with the backlog.
         const [explained] = yield* sql.unsafe<Record<string, ReadonlyArray<{ Plan: Node }>>>(
           `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${claimPayouts.text}`,
           claimPayouts({ limit: 200, leaseMs: 60_000, afterAccount: FIRST_ACCOUNT })[1]
@@ -220,7 +220,7 @@ layer(servicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databaseConn
         const plan = Object.values(explained!)[0]![0]!.Plan
         assert.isAtMost(most(plan), 1000, "rows that a step of the claim reads")
 
-        // Each paused payout is looked at once: then they are no claim's any more.
+        // Each paused payout is claimed once, and then parked.
         let rounds = 0
         let found = { due: 0, parked: 1 }
         while (found.due + found.parked > 0) {

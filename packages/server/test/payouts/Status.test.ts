@@ -111,7 +111,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
       const { key } = yield* funded(10_000, { auto_payout_enabled: false })
       const sql = yield* SqlClient
       const waiting = yield* paidOut(key)
-      // Another one, made and handed over after it.
+      // Another one, created and submitted after it.
       const other = yield* paidOut(key)
       yield* operated("POST", `/payouts/${other.id}/approve`)
       yield* payoutReaching(key, other.id, "completed")
@@ -227,7 +227,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
       const sql = yield* SqlClient
       const { key } = yield* funded(10_000, { auto_payout_enabled: false })
       const { id } = yield* paidOut(key)
-      // It is done, and cannot be written down yet.
+      // It is committed, and cannot be logged yet.
       yield* Effect.gen(function* () {
         yield* sql`LOCK TABLE audit IN SHARE MODE`
         const asked = yield* Effect.forkChild(

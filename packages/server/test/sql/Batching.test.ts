@@ -1,4 +1,4 @@
-/** One function that does one thing, and one statement that does many: what joins them keeps its word. */
+/** Batching: single requests become one statement, and each gets its own outcome. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
@@ -121,7 +121,7 @@ describe("Batching", () => {
         maxBatch: 10,
         run: () => {
           runs++
-          // As the driver does it: what the roll-back dies of is all that is left of the cause.
+          // As the driver does it: only the failure of the rollback is left of the cause.
           return Effect.catch(lost, () => Effect.orDie(lost))
         }
       })
@@ -283,7 +283,7 @@ describe("Batching", () => {
         assert.deepInclude(yield* Effect.flip(one(4)), { reason: "too-slow" }, "no third one")
         assert.lengthOf(ends, 2)
         assert.strictEqual(interrupted, 0)
-        // One has its commit at last: the next has a place.
+        // One has committed: the next has a slot.
         Deferred.doneUnsafe(ends[1]!, Effect.void)
         yield* turn
         const next = yield* begin(one(5))
@@ -297,10 +297,10 @@ describe("Batching", () => {
 
 const begin = <A, E>(effect: Effect.Effect<A, E>) => Effect.forkChild(effect, { startImmediately: true })
 
-/** Until everybody whose turn it is has had it. */
+/** Until every fiber that is scheduled has run. */
 const turn = Effect.promise(() => new Promise<void>((resolve) => void setImmediate(() => setImmediate(resolve))))
 
-/** What a run that writes is known by, where nothing is asked of it. */
+/** Options of a run that writes, for tests that do not read them. */
 const unused = {} as SqlClient
 
 /** The first is alone in its batch; the others come in the turn after. */
@@ -313,7 +313,7 @@ const firstThenOthers = Effect.fnUntraced(function* <A, E>(
   return [first, ...(yield* Effect.forEach(members.slice(1), (member) => begin(one(member))))]
 })
 
-/** A store that keeps what it was asked to do; `hold` makes its next batch wait for the release. */
+/** A store that records its batches; `hold` makes the next one wait for the release. */
 const makeStore = (
   options: {
     readonly maxBatch?: number

@@ -111,7 +111,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A row tha
             WHERE wait_event = 'PgSleep' AND datname = current_database()`,
           ([row]) => Number(row?.count) > 0
         )
-        // While the statement lingers.
+        // While the statement runs.
         const later = yield* create(key, { reference: "later" })
         assert.strictEqual(later.status, 201)
         assert.isUndefined(batch.pollUnsafe())

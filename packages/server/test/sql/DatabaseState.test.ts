@@ -1,4 +1,4 @@
-/** The state of the database, as those who watch see it. */
+/** The state of the database, as its subscribers see it. */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"

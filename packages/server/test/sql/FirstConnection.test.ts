@@ -140,7 +140,7 @@ const refusingSettings = (url: Redacted.Redacted<string>) => (socket: Net.Socket
   })
 }
 
-/** As PgBouncer in transaction mode: whoever asks, the same server process answers, which is not the one told first. */
+/** As PgBouncer in transaction mode: all clients reach one server process, whose id differs from the first one reported. */
 const inTransactionMode = (socket: Net.Socket) => {
   let isStarted = false
   let asksForPid = false

@@ -1,4 +1,4 @@
-/** The steps that make the schema can be told apart, none is left out, and processes wait for each other's. */
+/** Migrations: distinct numbers without gaps, and processes wait for each other. */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -31,7 +31,7 @@ describe("Migrations", () => {
         Layer.build(Layer.fresh(PgClient.layer({ url, maxConnections: 2, startupParameters: { lock_timeout: "1ms" } })))
       )
       const sqls = clients.map((context) => Context.get(context, SqlClient))
-      // Connected all, so that nothing but the lock keeps them apart.
+      // All are connected, so that only the lock separates them.
       yield* Effect.forEach(sqls, (sql) => sql`SELECT 1`, { concurrency: 8 })
       const applied = yield* Effect.forEach(sqls, (sql) => Effect.provideService(Migrations.run, SqlClient, sql), {
         concurrency: 8

@@ -1,5 +1,5 @@
 /**
- * What lists and queues cost: which indexes their statements use, whatever the statistics say (an empty table, one
+ * What lists and queues read: which indexes their statements use, whatever the statistics say (an empty table, one
  * account, three, a thousand), and how much they read of a million rows that are in the way.
  *
  * The indexes of each list and combination of filters are in `fixtures/plans.json`; `WRITE_PLANS=1` writes it.
@@ -41,7 +41,7 @@ const ALL = 9
 
 const NIL = "00000000-0000-0000-0000-000000000000"
 
-/** What goes on by itself, by words that its statement alone has. */
+/** Background work, by words that only its statement has. */
 const queues: Readonly<Record<string, RegExp>> = {
   "charges to recover": /FROM charge_recoveries WHERE due_at <= now/,
   "payouts to hand over": /WITH RECURSIVE\s+longest_due AS/,
@@ -98,7 +98,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
       return row
     })
 
-    /** Asks each list for everything that it can be asked for, and says what PostgreSQL did for it. */
+    /** Requests each list with every filter, and returns what PostgreSQL did for it. */
     const askAll = Effect.fnUntraced(function* (tenant: TenantAsked, mostFilters: number) {
       const { call, operate } = yield* TestService
       const { explain } = yield* explainer
@@ -106,7 +106,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
       for (const list of listsFor(tenant)) {
         for (const query of combinationsOf(list).filter((one) => filtersOf(one).length <= mostFilters)) {
           const cursor = filtersOf(query).length > 1 ? undefined : yield* cursorOf(list, query)
-          // A cursor is the other end of the same walk.
+          // A cursor reads the same index from another place.
           for (const from of cursor === undefined ? [{}] : [{}, { starting_after: cursor.id }]) {
             const asked = `${list.path}?${new URLSearchParams({ ...query, ...from })}`
             recorder.take()
@@ -146,7 +146,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
         return found.length === 0 ? [] : [[name, found]]
       })
       assert.deepStrictEqual(others, [], title)
-      // The notes are of what waits for the acquirer's answer at this moment, and all of them are asked for.
+      // Recovery rows are due when charges wait for the acquirer; all of them are requested.
       const whole = [...done].filter(([, work]) =>
         work.withReportPlanner.some((table) => table !== "charge_recoveries")
       )
@@ -158,10 +158,10 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
       assert.deepStrictEqual(dear, [], title)
     }
 
-    /** Every queue is looked at by the service itself; only sending again is asked for. */
+    /** The service reads every queue itself; only resends are requested. */
     const statementsOfQueues = Effect.fnUntraced(function* (tenant: TenantAsked) {
       const { operate } = yield* TestService
-      // Of a time to come, so that nothing is sent; what is explained is of all times.
+      // In the future, so that nothing is sent; the explained statement covers all times.
       const since = "2100-01-01T00:00:00Z"
       for (const of of [{ endpoint_id: tenant.endpointId }, { resource_id: tenant.some.charge }]) {
         const { status, text } = yield* operate("POST", "/operator/v1/deliveries/resend", { body: { ...of, since } })
@@ -182,7 +182,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
       )
     })
 
-    /** What is long done, or not due, is not looked through. */
+    /** Rows that are finished or not due are not read. */
     const assertQueues = Effect.fnUntraced(function* (tenant: TenantAsked) {
       const { explain } = yield* explainer
       for (const sent of yield* statementsOfQueues(tenant)) {
@@ -193,7 +193,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
       }
     })
 
-    /** Nor is what else is due: a round takes its number, and what others wait for costs it nothing. */
+    /** Other due rows are not read: a round reads its batch, whatever the backlog of others. */
     const assertBacklogs = Effect.fnUntraced(function* (accounts: ReadonlyArray<string>, tenant: TenantAsked) {
       const { databaseUrl } = yield* TestService
       const { explainAmid } = yield* makeExplainer(databaseUrl, recorder.settings())
@@ -217,7 +217,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
           const tenants = [yield* makeCaller(), yield* makeCaller(), yield* makeCaller()].map(tenantOf)
           const ids = tenants.map(({ accountId }) => accountId)
           for (const accounts of [ids.slice(0, 1), ids]) yield* assertBacklogs(accounts, tenants[0]!)
-          // Without the pages of what was undone.
+          // Without the pages of rolled-back rows.
           const sql = yield* SqlClient
           yield* sql.unsafe(`TRUNCATE ${queueTables.join(", ")}`)
         }),

@@ -59,7 +59,7 @@ it.live("A pool that is busy becomes as large as it may be, though an acquisitio
   }).pipe(Effect.scoped)
 )
 
-/** Lets everybody else go on for so many turns of the event loop. */
+/** Waits for this many turns of the event loop. */
 const turns = (count: number) =>
   Effect.repeat(
     Effect.promise(() => new Promise<void>((resolve) => void setImmediate(resolve))),

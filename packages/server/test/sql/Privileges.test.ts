@@ -1,4 +1,4 @@
-/** The role that the service runs with, which all tests over HTTP run with: what it may, and what it may not. */
+/** The privileges of the service's role, which all tests over HTTP use. */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, describe, it, layer } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -110,7 +110,7 @@ describe("Two roles", () => {
         assert.strictEqual(refused.code, 1)
         assert.match(refused.written, /older than this release.*pnpm run migrate.*MIGRATIONS_DATABASE_URL/)
 
-        // The owner's step, twice: the second has nothing to do.
+        // The owner's step twice: the second does nothing.
         for (const _ of [1, 2]) {
           const step = yield* migrate({ ...env, MIGRATIONS_DATABASE_URL: Redacted.value(owner) })
           assert.deepStrictEqual([step.code, step.written], [0, "The schema is up to date.\n"])

@@ -1,4 +1,4 @@
-/** Notifications after the connection that listens died without a word. */
+/** Notifications after the listening connection died silently. */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, layer } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -47,7 +47,7 @@ layer(Layer.empty, { excludeTestServices: true })("A connection that listens", (
         yield* Layer.build(DeliverySignal.layer.pipe(Layer.provide(Layer.succeed(PgClient.PgClient, client)))),
         DeliverySignal
       )
-      // Repeated, because nothing says when it listens again.
+      // Repeated, because nothing reports when it listens again.
       const hears = Effect.andThen(
         signal.rest,
         Effect.raceFirst(

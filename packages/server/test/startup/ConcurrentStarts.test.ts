@@ -28,14 +28,14 @@ layer(Layer.empty, { excludeTestServices: true })("Several processes", (it) => {
       const applied = yield* sql`SELECT migration_id FROM effect_sql_migrations`
       assert.strictEqual(applied.length, Object.keys(Migrations.migrations).length)
 
-      // A key of one is known to the other at once, and so is its end.
+      // A key of one service works at the other at once, and is revoked there at once.
       const { applicationId, key } = yield* one.makeCaller()
       const { key: shortLived, keyId } = yield* two.makeKey(applicationId)
       assert.strictEqual((yield* one.call("GET", "/v1/account", { key: shortLived })).status, 200)
       assert.strictEqual((yield* one.operate("POST", `/operator/v1/keys/${keyId}/revoke`)).status, 200)
       assert.strictEqual((yield* two.call("GET", "/v1/account", { key: shortLived })).status, 401)
 
-      // Of one idempotency key at several processes, one charge.
+      // One idempotency key at several processes creates one charge.
       const idempotencyKey = newKey()
       const same = yield* Effect.forEach(
         [one, two, one, two],
@@ -77,7 +77,7 @@ layer(Layer.empty, { excludeTestServices: true })("Several processes", (it) => {
         ({ length }) => length === 40 * 2 + 80 * 3
       )
       assert.deepStrictEqual(yield* sql`SELECT id FROM charges WHERE NOT acquirer_answered`, [])
-      // Each charge told of once, each delivery sent as often as it had to be.
+      // Each charge has its events once, and each delivery the attempts that it needed.
       const told = yield* sql<{ events: string }>`SELECT string_agg(name, ' ' ORDER BY name) AS events FROM events
         WHERE resource_id <> ${same[0]!.body.id}::uuid GROUP BY resource_id`
       assert.strictEqual(told.length, created.length)
@@ -98,13 +98,13 @@ const someCharge = {
   customer: { name: "Ana Souza", email: "ana@example.com", document: "529.982.247-25" }
 }
 
-/** A service of its own, beside others of this process; it stops with the scope. */
+/** One more service in this process; it stops with the scope. */
 const startService = (options: TestServiceOptions) =>
   Effect.flatMap(Effect.scope, (scope) =>
     Layer.buildWithMemoMap(TestService.layer(options), Layer.makeMemoMapUnsafe(), scope)
   )
 
-/** All ledger accounts sum to zero, and each kept balance is the sum of its transfers. */
+/** All ledger accounts sum to zero, and each stored balance is the sum of its transfers. */
 const assertLedgerHolds = Effect.gen(function* () {
   const sql = yield* SqlClient
   const [{ total } = { total: "" }] = yield* sql<{

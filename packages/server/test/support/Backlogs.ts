@@ -1,11 +1,11 @@
 /**
- * What waits in every queue, long due, of a few accounts that wait for much and others that wait for a little. For a
- * transaction that is undone: the service that runs meanwhile sees nothing of it.
+ * Backlogs in every queue, long due: large ones of a few accounts, and small ones of the others. For a
+ * transaction that is rolled back: the running service does not see it.
  */
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 
-/** How much waits in each queue, of the first account and of each other. */
+/** The backlog of the first account in each queue, and that of each other account. */
 const MUCH = 60_000
 const LITTLE = 20
 

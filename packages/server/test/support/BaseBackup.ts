@@ -1,5 +1,5 @@
 /**
- * A base back-up of a running embedded server, by PostgreSQL's own procedure (`pg_backup_start`, copy, `pg_backup_stop`,
+ * A base backup of a running embedded server, by PostgreSQL's procedure (`pg_backup_start`, copy, `pg_backup_stop`,
  * the log until then). `pg_basebackup` does the same; the embedded PostgreSQL comes without that program.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"

@@ -1,4 +1,4 @@
-/** Charges, and what becomes of their deliveries, for tests that look beyond one answer. */
+/** Charges and their deliveries as operators see them. */
 import type { Charge } from "@pix-payments/domain/Charge"
 import * as Effect from "effect/Effect"
 import * as Charges from "./ChargeRequests.ts"
@@ -28,11 +28,11 @@ interface CreateOptions extends Fields {
   readonly customer?: Fields
 }
 
-/** Asks for a charge; `customer` is added to a customer that passes. */
+/** Requests a charge; `customer` overrides fields of a valid customer. */
 export const create = ({ customer, key, ...fields }: CreateOptions) =>
   Charges.create(key, { amount: 1990, customer: { ...Charges.someCustomer, ...customer }, ...fields })
 
-/** The deliveries of a charge once all are done for good. */
+/** The deliveries of a charge, once all are final. */
 export const settled = (chargeId: string, count: number) =>
   Effect.gen(function* () {
     const { operate } = yield* TestService

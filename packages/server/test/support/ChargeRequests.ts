@@ -1,5 +1,5 @@
 /**
- * What the tests over HTTP say often: a request that is accepted, a refusal in the contract's body, a state to wait for.
+ * Charges over HTTP: requests that are accepted, and the contract's error body.
  */
 import { assert } from "@effect/vitest"
 import type { Charge } from "@pix-payments/domain/Charge"
@@ -29,13 +29,13 @@ export interface ErrorBody {
   readonly charge_id?: string
 }
 
-/** Asks for a charge; its body is `someCharge` with these fields. */
+/** Requests a charge; its body is `someCharge` with these fields. */
 export const create = (key: string, fields: Fields = {}, idempotencyKey = newKey()) =>
   Effect.flatMap(TestService, ({ call }) =>
     call<Charge>("POST", "/v1/charges", { key, idempotencyKey, body: { ...someCharge, ...fields } })
   )
 
-/** Makes a charge. */
+/** Creates a charge. */
 export const created = (key: string, fields?: Fields, idempotencyKey?: string) =>
   Effect.map(create(key, fields, idempotencyKey), (answer) => {
     assert.strictEqual(answer.status, 201, answer.text)

@@ -1,5 +1,5 @@
 /**
- * A wire to PostgreSQL that breaks: while it is frayed, each connection is cut after a number of bytes, in either
+ * A faulty wire to PostgreSQL: while it is frayed, each connection is cut after a number of bytes, in either
  * direction, or as the answer to a COMMIT passes, which its sender then never sees. It can also go silent: connections
  * stay open, and nothing that is sent arrives.
  */

@@ -1,5 +1,5 @@
 /**
- * Every route of both listeners, read from the declarations, so that no test can forget a new one.
+ * Every route of both listeners, read from the declarations, so that tests include new ones.
  */
 import { OperatorApi } from "@pix-payments/api/OperatorApi"
 import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
@@ -46,5 +46,5 @@ export const unknownId = "01a1fd37-d21e-717f-8451-d23f26a8797f"
 
 export const pathWith = ({ template }: DeclaredRoute, id: string): string => template.replace("{id}", id)
 
-/** What the id of a route names: `charges`, `accounts` and so on. */
+/** The resource in the path of a route: `charges`, `accounts` and so on. */
 export const kindOf = ({ template }: DeclaredRoute): string => /\/([a-z-]+)\/\{id\}/.exec(template)?.[1] ?? ""

@@ -30,8 +30,8 @@ export const of = ({ received }: Receiver, resourceId: string) =>
   received.filter(({ body }) => body.data.id === resourceId)
 
 /**
- * Where a receiver was told what of a resource, in order, once as many came as there are deliveries, of which `count`
- * are wanted.
+ * `path event` of the deliveries of a resource that a receiver got, sorted, once there are `count`;
+ * fails on more.
  */
 export const toldOf = (hooks: Receiver, resourceId: string, count: number) =>
   Effect.map(
@@ -45,7 +45,7 @@ export const toldOf = (hooks: Receiver, resourceId: string, count: number) =>
     }
   )
 
-/** The deliveries of a resource once each of them has had so many attempts. */
+/** The deliveries of a resource, once each has had this many attempts. */
 export const attempted = (resourceId: string, attempts: number, count?: number) =>
   Effect.flatMap(
     eventually(
@@ -61,7 +61,7 @@ export const attempted = (resourceId: string, attempts: number, count?: number) 
 export const statusOf = (endpointId: string, status: string, count: number) =>
   eventually(deliveriesOf(`endpoint_id=${endpointId}&status=${status}`), ({ length }) => length === count)
 
-/** Waits until so many deliveries of an endpoint are put aside. */
+/** Waits until this many deliveries of an endpoint are parked. */
 export const heldOf = (endpointId: string, count: number) =>
   eventually(
     Effect.flatMap(
@@ -71,7 +71,7 @@ export const heldOf = (endpointId: string, count: number) =>
     ({ length }) => length === count
   )
 
-/** The time of a delivery has come. */
+/** Makes a delivery due. */
 export const makeDue = (id: string) =>
   Effect.flatMap(
     SqlClient,
@@ -88,14 +88,14 @@ export const assertDueAfter = (
   assert.isBelow(delay, delayMs * 1.1 + 10_000)
 }
 
-/** The contract's signature, made here from the raw body; none where there is no secret. */
+/** Checks the contract's signature over the raw body; without a secret there is none. */
 export const assertSigned = ({ bytes, headers, path }: Received, secret: unknown) => {
   const expected =
     typeof secret === "string" ? `sha256=${createHmac("sha256", secret).update(bytes).digest("hex")}` : undefined
   assert.strictEqual(headers["x-webhook-signature"], expected, path)
 }
 
-/** Verifies as the specification of Standard Webhooks says, written from it. */
+/** Verification as the specification of Standard Webhooks describes it. */
 export const isStandard = ({ bytes, headers }: Received, key: Buffer): boolean => {
   const signed = Buffer.concat([Buffer.from(`${headers["webhook-id"]}.${headers["webhook-timestamp"]}.`), bytes])
   const expected = createHmac("sha256", key).update(signed).digest("base64")

@@ -1,4 +1,4 @@
-/** Disputes as operators see them, and what brings them about. */
+/** Disputes as operators see them, and how they are opened. */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { assertRefused, retrieve } from "./ChargeRequests.ts"
@@ -48,7 +48,7 @@ export const refusesAll = (disputeId: string, actions: ReadonlyArray<string>) =>
     }
   })
 
-/** What `data` of a dispute event has: the dispute as operators see it, without what is theirs alone. */
+/** `data` of a dispute event: the operator's view without its own fields. */
 export const shown = ({ account_id, messages, ...dispute }: Dispute): Omit<Dispute, "account_id" | "messages"> => {
   assert.isString(account_id)
   assert.isArray(messages)

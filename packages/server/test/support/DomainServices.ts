@@ -1,4 +1,4 @@
-/** The service without listeners and without what goes on by itself: its services, on a database of their own. */
+/** The domain services on their own database, without listeners and background loops. */
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -11,7 +11,7 @@ import { Settings, type SettingsShape } from "../../src/Settings.ts"
 import { DatabaseLocation } from "../../src/sql/Database.ts"
 import { createDatabase, rolesOf, temporaryFolder } from "./Postgres.ts"
 
-/** `acquirer`: over the simulated one. */
+/** `acquirer` wraps the simulated one. */
 export const servicesLayer = (
   settings: Partial<SettingsShape>,
   acquirer: Layer.Layer<Acquirer, never, Acquirer> = Layer.effect(Acquirer, Acquirer)

@@ -1,8 +1,8 @@
 /**
- * Callers that go on through every fault, and what they may hold the service to afterwards, over HTTP alone.
+ * Callers that continue through every fault, and check the service afterwards, over HTTP only.
  *
  * A caller that gets no answer, or 503, repeats its call with its key until it is answered, as the contract says. What
- * it may not get (a 500, no answer at all within 20 s) is kept.
+ * it may not get (a 500, no answer within 20 s) is recorded.
  */
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -18,11 +18,11 @@ export interface Target {
 export interface Load {
   /** How many operations are answered so far. */
   readonly answered: () => number
-  /** What was done and answered, in a line. */
+  /** A summary of the answers, in one line. */
   readonly summary: () => string
-  /** No new operations; done when all that were begun are answered. The faults must be over. */
+  /** Starts no new operations, and ends when all are answered. The faults must be over. */
   readonly stop: Effect.Effect<void>
-  /** Everything that was answered is there, once, whole, told of and accounted for. */
+  /** Checks that every answered resource exists once, with its events and its transfers. */
   readonly assertNothingLost: Effect.Effect<void>
 }
 
@@ -62,7 +62,7 @@ const FUNDS = 50_000_000
 const FEE = 35
 export const OPERATOR_TOKEN = "the operator's token of these tests"
 
-/** Makes an account with money and begins to call. */
+/** Creates a funded account and starts to call. */
 export const startLoad = (target: Target, receiver: Receiver, callers = 8) =>
   Effect.promise(async (): Promise<Load> => {
     const operations: Array<Operation> = []
@@ -159,7 +159,7 @@ export const startLoad = (target: Target, receiver: Receiver, callers = 8) =>
           }),
         { concurrency: 16, discard: true }
       )
-      // Everything comes to its end.
+      // Everything finishes.
       const [charges, payouts] = yield* eventually(
         Effect.promise(() => Promise.all([statesOf("charges"), statesOf("payouts")])),
         (states) =>
@@ -174,7 +174,7 @@ export const startLoad = (target: Target, receiver: Receiver, callers = 8) =>
       for (const { reference, status } of all.values()) {
         assert.strictEqual(status, expected[kindOf(String(reference))], String(reference))
       }
-      // The money is where the states say.
+      // Balances match the states.
       const sum = (states: ReadonlyMap<string, Fields>, status: string, fee: number) =>
         [...states.values()].reduce(
           (total, each) => (each["status"] === status ? total + Number(each["amount"]) + fee : total),
@@ -227,7 +227,7 @@ export const startLoad = (target: Target, receiver: Receiver, callers = 8) =>
 
 const customer = { name: "Ana Souza", email: "ana@example.com", document: "529.982.247-25" }
 
-/** What the simulated acquirer does with an operation, by its place. */
+/** What the simulated acquirer does with an operation, by its index. */
 const kinds = ["charge ana", "payout ana", "charge timeout", "charge pay", "payout timeout", "payout fail"] as const
 type Kind = (typeof kinds)[number]
 

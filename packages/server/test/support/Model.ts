@@ -36,7 +36,7 @@ interface ModelPayout {
   readonly recipient: Recipient
   readonly duplicateOf: number | undefined
   status: string
-  /** What the simulated acquirer says when it is asked. */
+  /** The answers of the simulated acquirer. */
   known: "completed" | "failed" | undefined
   readonly events: Array<string>
 }
@@ -92,7 +92,7 @@ export type Command =
   | { readonly kind: "dispute"; readonly dispute: number; readonly action: DisputeAction; readonly times: number }
   | { readonly kind: "toggle-auto"; readonly account: number }
 
-/** What goes on by itself, for everybody at once. */
+/** Background loops, for all accounts at once. */
 export type Loop = "hand-over" | "release" | "recover" | "tell"
 
 /** Numbers below 1 that follow from a seed alone. */
@@ -213,12 +213,12 @@ export const nextCommand = (world: World, random: Random): Command => {
     action,
     as: oneOf(random, "refunded", "charged_back"),
     settlement: random() < 0.1 ? below(random, world.charges.length) : charge,
-    // What an operator asks for has an answer of its own when it is asked for again.
+    // A repeated operator's call has its own answer.
     times: action === "refund" ? 1 : times
   }
 }
 
-/** Does a command, and says what a caller is answered: each answer, in any order. */
+/** Runs a command, and returns the answers, in any order. */
 export const apply = (world: World, command: Command): ReadonlyArray<string> => {
   switch (command.kind) {
     case "create-charge":
@@ -296,7 +296,7 @@ const actOnCharge = (world: World, command: Extract<Command, { kind: "charge" }>
       } else {
         account.available += charge.amount
       }
-      // What overtook it is applied with it, in the order in which it came.
+      // Notifications that overtook it are applied with it, in their order.
       for (const overtaking of charge.deferred.splice(0)) actOnCharge(world, overtaking)
       return "applied"
     case "fail":
@@ -359,14 +359,14 @@ const isDeferred = (charge: ModelCharge, command: Extract<Command, { kind: "char
   return true
 }
 
-/** The money of a charge leaves the balance: what is not released yet first. */
+/** The money of a charge leaves the balance: unreleased money first. */
 const leaves = (account: ModelAccount, charge: ModelCharge) => {
   if (charge.held) account.pending -= charge.amount
   else account.available -= charge.amount
   charge.held = false
 }
 
-/** The money leaves for the payer, from where it is; no dispute of the charge can be decided otherwise after that. */
+/** The money returns to the payer; no dispute of the charge can be decided otherwise afterwards. */
 const goesBack = (world: World, index: number, as: "refunded" | "charged_back") => {
   const charge = world.charges[index]!
   const account = world.accounts[charge.account]!
@@ -494,7 +494,7 @@ const settle = (world: World, payout: ModelPayout, outcome: "completed" | "faile
   account.fees += payout.fee
 }
 
-/** All that is due is done, until nothing is left to do. */
+/** Runs everything that is due, until nothing is left. */
 export const applyLoop = (world: World, loop: Loop): void => {
   switch (loop) {
     case "hand-over":

@@ -1,4 +1,4 @@
-/** Payouts, disputes, balances and the ledger behind them, for the tests of the money side. */
+/** Payouts, disputes, balances and the ledger. */
 import { assert } from "@effect/vitest"
 import type { Balance } from "@pix-payments/domain/Balance"
 import type { Charge } from "@pix-payments/domain/Charge"
@@ -13,10 +13,10 @@ import { fannedOut } from "./Webhooks.ts"
 /** A payout that is accepted, where there is money for it. */
 export const somePayout = { amount: 500, pix_key_type: "email", pix_key: "ana@example.com" }
 
-/** What a TED names instead of a key. */
+/** The recipient of a TED. */
 export const someAccount = { bank: "00000000", branch: "0001", account: "12345-6", account_type: "checking" }
 
-/** What the simulated acquirer does with a payout, by its key. */
+/** Pix keys that decide what the simulated acquirer does with a payout. */
 export const holding = { pix_key: "hold@simulator.test" }
 export const failing = { pix_key: "fail@simulator.test" }
 export const timingOut = { pix_key: "timeout@simulator.test" }
@@ -34,13 +34,13 @@ export interface OperatorPayout extends Payout {
   readonly duplicate_of: string | null
 }
 
-/** Asks for a payout; its body is `somePayout` with these fields. */
+/** Requests a payout; its body is `somePayout` with these fields. */
 export const payOut = (key: string, fields: Fields = {}, idempotencyKey = newKey()) =>
   Effect.flatMap(TestService, ({ call }) =>
     call<Payout>("POST", "/v1/payouts", { key, idempotencyKey, body: { ...somePayout, ...fields } })
   )
 
-/** Makes a payout. */
+/** Creates a payout. */
 export const paidOut = (key: string, fields?: Fields, idempotencyKey?: string) =>
   Effect.map(payOut(key, fields, idempotencyKey), (answer) => {
     assert.strictEqual(answer.status, 201, answer.text)
@@ -57,7 +57,7 @@ export const payoutReaching = (key: string, id: string, status: string) =>
     ({ body }) => body
   )
 
-/** A payout once the acquirer has it, though its outcome is not known. */
+/** A payout once the acquirer has accepted it. */
 export const handedOver = (key: string, id: string) =>
   Effect.map(
     eventually(retrievePayout(key, id), ({ body }) => body.processed_at !== null),
@@ -81,7 +81,7 @@ export const operated = <A = Fields>(method: string, path: string, body?: unknow
     })
   )
 
-/** Makes the simulated acquirer report something that must come to something; of a payout, once it has been given it. */
+/** Sends a notification of the simulated acquirer that must succeed; of a payout, once it is submitted. */
 export const simulated = <A = Fields>(path: string, body?: unknown, status = 200) =>
   Effect.gen(function* () {
     const payoutId = /^\/payouts\/([^/]+)\//.exec(path)?.[1]
@@ -101,7 +101,7 @@ const givenToSimulator = (id: string) =>
 export const paidCharge = (key: string, amount = 1000, fields: Fields = {}) =>
   Effect.flatMap(created(key, { amount, ...fields }), ({ id }) => simulated<Charge>(`/charges/${id}/pay`))
 
-/** A caller whose account has this much to spend. */
+/** A caller whose account has this available balance. */
 export const funded = (amount: number, account: Fields = {}) =>
   Effect.gen(function* () {
     const { makeCaller } = yield* TestService
@@ -120,7 +120,7 @@ export const balanceOf = (key: string) =>
 
 export const availableOf = (key: string) => Effect.map(balanceOf(key), ({ available }) => available)
 
-/** The kept balances of an account's ledger accounts, without those that are the other side of what comes and goes. */
+/** The stored balances of an account's ledger accounts, without the counterparts `acquirer` and `fees`. */
 export const keptOf = (accountId: string) =>
   Effect.flatMap(SqlClient, (sql) =>
     Effect.map(
@@ -170,7 +170,7 @@ export const assertLedgerHolds = Effect.gen(function* () {
   )
 })
 
-/** An event of a resource, as its change is kept. */
+/** An event of a resource, as its change is stored. */
 export interface KeptEvent {
   readonly event: string
   readonly sequence: number
@@ -201,7 +201,7 @@ export const eventsOf = (resourceId: string) =>
 export const toldOf = (resourceId: string) =>
   Effect.map(eventsOf(resourceId), (events) => events.map(({ data, event }) => `${event} ${String(data["status"])}`))
 
-/** The names of the events of a resource that are delivered, to whom: its own address or an endpoint. */
+/** The delivered events of a resource and their destination: its `webhook_url` or an endpoint. */
 export const deliveredOf = (resourceId: string) =>
   Effect.flatMap(Effect.andThen(fannedOut, SqlClient), (sql) =>
     Effect.map(

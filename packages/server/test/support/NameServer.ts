@@ -1,4 +1,4 @@
-/** A DNS server on loopback that answers what a test says, or nothing, and keeps every question. */
+/** A DNS server on loopback that answers as the test says, or not at all, and records every question. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { createSocket } from "node:dgram"

@@ -12,7 +12,7 @@ import { nameServer, type Question, type Reply } from "./NameServer.ts"
 import { temporaryFolder } from "./Postgres.ts"
 import { eventually } from "./Receiver.ts"
 
-/** The addresses of names by a server of the test, none of whose silences ends before the test. */
+/** `PublicAddress` over a name server of the test, whose silences outlast the test. */
 export const withNames = Effect.fnUntraced(function* (
   reply: (question: Question) => Reply,
   options: { readonly hosts?: string; readonly resolvConf?: string; readonly allowed?: string } = {}
@@ -31,7 +31,7 @@ export const withNames = Effect.fnUntraced(function* (
     )
   )
   const addresses = yield* PublicAddress.pipe(Effect.provide(context))
-  /** What an attempt at the name comes to: the addresses that it may connect to, or why it may not. */
+  /** The outcome of an attempt at a name: the addresses that it may connect to, or the reason. */
   const reached = (name: string, account = "account") =>
     addresses
       .withPinnedAddress(`http://${name}/`, account, ({ hostname }) =>
@@ -69,5 +69,5 @@ export const sourcesOf = Effect.fnUntraced(function* (
 
 export const somewhere = { addresses: ["1.1.1.1", "2606:4700:4700::1111"] }
 export const isSilent = ({ name }: Question) => name.endsWith(".silent.test")
-/** Waits for what comes over real sockets, on a clock that stands still. */
+/** Waits for real sockets while the test's clock stands still. */
 export const soon = (isThere: () => boolean) => TestClock.withLive(eventually(Effect.sync(isThere), (there) => there))

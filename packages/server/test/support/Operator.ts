@@ -1,4 +1,4 @@
-/** What operators are shown, and an account that they may open. */
+/** Resources as operators see them, and an account that they may open. */
 
 export interface Account {
   readonly id: string

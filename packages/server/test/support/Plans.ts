@@ -1,5 +1,5 @@
 /**
- * What PostgreSQL does for a statement of the service: the indexes that it uses, how many rows it looks at and how many
+ * What PostgreSQL does for a statement of the service: the indexes that it uses, how many rows it reads and how many
  * pages it touches. Counted with the settings of the service's own sessions, and with the plan that it makes for a
  * statement whatever its parameters.
  */
@@ -28,7 +28,7 @@ export interface Work {
   readonly pages: number
 }
 
-/** Keeps all that a service sends from where its layer is provided on. */
+/** Records all statements of a service below its layer. */
 export const makeRecorder = () => {
   let kept: Array<Sent> = []
   let settings: ReadonlyArray<PlannerSetting> | undefined

@@ -40,7 +40,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return close
 }
 
-/** An empty database of its own, dropped with the scope, whoever is still connected. */
+/** A new empty database, dropped with the scope, even while clients are connected. */
 export const createDatabase = (
   name = `test_${randomUUID().replaceAll("-", "")}`
 ): Effect.Effect<Redacted.Redacted<string>, SqlError, Scope.Scope> =>
@@ -56,7 +56,7 @@ export const asService = (url: Redacted.Redacted<string>): Redacted.Redacted<str
   return Redacted.make(told.href)
 }
 
-/** Who connects to a database of this run's server: one role makes the schema, another one serves. */
+/** The two roles of a database of this run's server: one migrates, the other one serves. */
 export const rolesOf = (
   url: Redacted.Redacted<string>
 ): { readonly url: Redacted.Redacted<string>; readonly migrationsUrl: Redacted.Redacted<string> | undefined } =>

@@ -95,7 +95,7 @@ const spawned = (env: Readonly<Record<string, string>>, args: ReadonlyArray<stri
       })
   )
 
-/** Whoever owns the schema makes it, and the service runs with a role that owns nothing, unless roles are told. */
+/** The owner's role migrates, and the service runs with a role that owns nothing, unless roles are given. */
 const withServiceRole = (env: Readonly<Record<string, string>>): Readonly<Record<string, string>> => {
   if (env["DATABASE_URL"] === undefined || env["MIGRATIONS_DATABASE_URL"] !== undefined) return env
   const { migrationsUrl, url } = rolesOf(Redacted.make(env["DATABASE_URL"]))

@@ -5,7 +5,7 @@ import { TestService } from "./TestService.ts"
 import { connect } from "node:net"
 import { once } from "node:events"
 
-/** A metric's value now. */
+/** The current value of a metric. */
 export const gauge = (name: string) =>
   Effect.flatMap(TestService, ({ operate }) =>
     Effect.map(operate("GET", "/metrics"), ({ text }) => {
@@ -31,7 +31,7 @@ export const raw = (path: string, encoding: string) =>
     )
   )
 
-/** Waits until a connection is closed, however. */
+/** Waits until a connection is closed. */
 export const closing = (socket: Net.Socket) => {
   const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()))
   return Effect.promise(() => closed)

@@ -1,5 +1,5 @@
 /**
- * Receivers of webhooks on loopback that keep everything they are sent, and a bounded wait for what comes of itself.
+ * Webhook receivers on loopback that record every delivery, and a bounded wait.
  */
 import type { Network } from "@pix-payments/domain/PublicUrl"
 import { parseNetworks } from "@pix-payments/domain/PublicUrl"
@@ -11,7 +11,7 @@ import * as Http from "node:http"
 import * as Net from "node:net"
 import { inspect } from "node:util"
 
-/** A delivery as it came over the wire. */
+/** A delivery as received. */
 export interface Received {
   readonly method: string
   readonly path: string
@@ -59,7 +59,7 @@ export const receiver = (
           received.push(one)
           answer(one, response)
         })
-        // A sender that stops listening is its own affair.
+        // The sender may close its connection.
         request.on("error", () => {})
         response.on("error", () => {})
       })
@@ -74,7 +74,7 @@ export const receiver = (
       })
   )
 
-/** A peer that speaks whatever `talk` makes it speak, once the first bytes of a request are there. */
+/** A raw TCP peer: `talk` runs once the first bytes of a request have arrived. */
 export const peer = (talk: (socket: Net.Socket) => void): Effect.Effect<{ readonly url: string }, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -96,7 +96,7 @@ export const peer = (talk: (socket: Net.Socket) => void): Effect.Effect<{ readon
       })
   )
 
-/** A port on which nobody listens. */
+/** A port without a listener. */
 export const closedPort: Effect.Effect<number> = Effect.promise(async () => {
   const server = Net.createServer().listen(0, "127.0.0.1")
   await once(server, "listening")
@@ -106,7 +106,7 @@ export const closedPort: Effect.Effect<number> = Effect.promise(async () => {
   return port
 })
 
-/** Looks again and again until what is looked for is there; dies with what it saw last when it never is. */
+/** Repeats a read until it is as wanted; dies with the last value after 20 seconds. */
 export const eventually = <A, E, R>(
   look: Effect.Effect<A, E, R>,
   isThere: (seen: A) => boolean,

@@ -1,5 +1,5 @@
 /**
- * The real service in this process, on a database of its own, and a client that sends exactly what it is told to.
+ * The real service in this process, on its own database, and a client that sends exactly the given bytes.
  *
  * ```ts
  * layer(TestService.layer({ settings: { acquirerTimeoutMs: 60_000 } }), { excludeTestServices: true })("…", (it) => {
@@ -12,7 +12,7 @@
  * ```
  *
  * The service connects with a role that owns nothing (`asService`). The layer gives the service's own services as well,
- * and the `SqlClient` of whoever owns the schema.
+ * and the `SqlClient` of the schema's owner.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { allScopes } from "@pix-payments/domain/Scope"
@@ -67,7 +67,7 @@ export interface TestCaller {
 }
 
 export interface TestServiceOptions {
-  /** Wins over the defaults of `Settings`; ports are 0, and errors alone are logged, unless told otherwise. */
+  /** Overrides the defaults of `Settings`; ports are 0, and only errors are logged, unless set. */
   readonly settings?: Partial<SettingsShape> | undefined
   /** An existing database; without it the service gets a new one, dropped at the end. */
   readonly databaseUrl?: Redacted.Redacted<string> | undefined
@@ -79,13 +79,13 @@ export class TestService extends Context.Service<
     readonly publicUrl: string
     readonly operatorUrl: string
     readonly operatorToken: string
-    /** Of whoever owns the schema. */
+    /** Of the schema's owner. */
     readonly databaseUrl: Redacted.Redacted<string>
     /** A request to the public listener. The path goes out as it is written. Interruption hangs up. */
     readonly call: Call
     /** A request to the operator listener, with the token. */
     readonly operate: Call
-    /** Makes an account (its other fields as told), an application of it and a key with these scopes: all of them. */
+    /** Creates an account with these fields, an application of it and a key with these scopes (all by default). */
     readonly makeCaller: (options?: {
       readonly account?: Fields
       readonly scopes?: ReadonlyArray<string>
@@ -149,7 +149,7 @@ const make = Effect.gen(function* () {
   return TestService.of({ ...client, databaseUrl: migrationsUrl ?? url })
 })
 
-/** The same client of a service that runs elsewhere: in a process of its own. */
+/** The same client for a service in another process. */
 export const clientOf = Effect.fnUntraced(function* (
   { operatorUrl, publicUrl }: { readonly publicUrl: string; readonly operatorUrl: string },
   operatorToken: string

@@ -1,4 +1,4 @@
-/** Registered endpoints, and what becomes of the deliveries to them. */
+/** Registered endpoints and their deliveries. */
 import { assert } from "@effect/vitest"
 import type { WebhookEndpoint } from "@pix-payments/domain/WebhookEndpoint"
 import * as Effect from "effect/Effect"
@@ -31,7 +31,7 @@ export interface DeliveryRow extends Omit<DeliveryDetail, "attempts"> {
   readonly created_at: string
 }
 
-/** Asks for an endpoint of `charge.pix.paid`, with these fields. */
+/** Requests an endpoint of `charge.pix.paid`, with these fields. */
 export const register = (key: string, fields: Fields = {}) =>
   Effect.flatMap(TestService, ({ call }) =>
     call<WebhookEndpoint>("POST", "/v1/webhooks", {
@@ -40,7 +40,7 @@ export const register = (key: string, fields: Fields = {}) =>
     })
   )
 
-/** Makes an endpoint. */
+/** Creates an endpoint. */
 export const registered = (key: string, fields?: Fields) =>
   Effect.map(register(key, fields), (answer) => {
     assert.strictEqual(answer.status, 201, answer.text)

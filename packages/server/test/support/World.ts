@@ -1,5 +1,5 @@
 /**
- * An account in which something of every kind has happened, and a request that every route accepts.
+ * An account with resources of every kind, and an accepted request for every route.
  *
  * A new kind of resource, or a new route that takes a body, needs a line here: the tests that go over all routes fail
  * without it.
@@ -19,13 +19,13 @@ import { eventually } from "./Receiver.ts"
 import { type CallOptions, type Fields, newKey, type TestCaller, TestService } from "./TestService.ts"
 
 export interface World extends TestCaller {
-  /** An id of this world for what the id of a route names. */
+  /** An id of this world for the resource of a route. */
   readonly idFor: (route: DeclaredRoute) => string
   /** Ids of everything, by kind. */
   readonly ids: Readonly<Record<string, ReadonlyArray<string>>>
 }
 
-/** Texts that must not be found where they do not belong. */
+/** Secrets and personal data of this world. */
 export interface Personal {
   readonly name: string
   readonly email: string
@@ -98,7 +98,7 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
   } satisfies World
 })
 
-/** A fan-out that failed: no request makes one. */
+/** A failed fan-out, which no request can cause. */
 const setAside = (databaseUrl: Redacted.Redacted<string>, deliveryId: string, endpointId: string) =>
   Effect.gen(function* () {
     const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl, maxConnections: 1 })), SqlClient)
@@ -172,7 +172,7 @@ const bodyFor = ({ method, template }: DeclaredRoute, world: World, url: string,
     "POST /operator/v1/simulator/disputes/{id}/message": { text: person.reference },
     "POST /operator/v1/simulator/payouts/{id}/fail": { reason: person.reference }
   }
-  // What the simulator is asked needs nothing else, in most cases.
+  // Most simulator requests need no body.
   const body = bodies[`${method} ${template}`] ?? (template.includes("/simulator/") ? {} : undefined)
   if (body === undefined) throw new Error(`there is no request that ${method} ${template} accepts`)
   return body

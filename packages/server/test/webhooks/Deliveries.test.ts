@@ -223,7 +223,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
       assert.deepStrictEqual<unknown>(paid?.body.data, charge)
       assert.strictEqual(paid?.body.sequence, 3)
 
-      // Every report is on record, with what became of it.
+      // Every notification is recorded, with its outcome.
       const sql = yield* SqlClient
       const reports = yield* sql<{ tag: string; outcome: string }>`
         SELECT report ->> '_tag' AS tag, outcome FROM acquirer_reports

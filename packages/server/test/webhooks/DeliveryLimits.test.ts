@@ -38,7 +38,7 @@ layer(TestService.layer({ settings: { ...settings, webhookTimeoutMs: 15_000 } })
         for (const { body } of others) {
           for (const delivery of yield* settled(body.id, 2)) assert.strictEqual(delivery.attempts_made, 1)
         }
-        // Not one of those that hang has ended by then.
+        // No hanging attempt has ended by then.
         const sql = yield* SqlClient
         const ended = yield* sql`SELECT id FROM deliveries WHERE url = ${hanging.url} AND attempts_made > 0`
         assert.deepStrictEqual(ended, [])

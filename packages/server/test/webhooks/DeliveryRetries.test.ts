@@ -45,7 +45,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Retries",
           socket.on("close", () => clearInterval(timer))
         })
         const hugeHeaders = yield* peer((socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${"y".repeat(40_000)}\r\n\r\n`))
-        // Never an answer: `ReceiverClient.test.ts` has those without end.
+        // No complete answer; `ReceiverClient.test.ts` has endless ones.
         const informing = yield* peer((socket) => socket.write("HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1500)))
         const upgrading = yield* peer((socket) =>
           socket.end("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n")

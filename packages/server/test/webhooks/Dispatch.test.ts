@@ -1,4 +1,4 @@
-/** Many deliveries at once: by several processes, past a kill, and past receivers that hang, fail, or are paused. */
+/** Many concurrent deliveries: by several processes, after a kill, and to receivers that hang, fail, or are paused. */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, layer } from "@effect/vitest"
 import { retryDelaysMs } from "@pix-payments/domain/RetryCurve"
@@ -67,7 +67,7 @@ layer(Layer.empty, { excludeTestServices: true })("Three processes on one databa
           const [one, ...again] = byId.get(id) ?? []
           assert.strictEqual(one?.path, new URL(url).pathname)
           assert.strictEqual(one?.body.id, id)
-          // Once by each that was killed, at most.
+          // At most once by each killed process.
           assert.isAtMost(again.length, inFlight.has(id) ? 2 : 0, id)
           for (const { bytes } of again) assert.isTrue(bytes.equals(one!.bytes))
         }
@@ -110,7 +110,7 @@ layer(TestService.layer({ settings: { ...settings, webhookRetryDelaysMs: Array.f
         (count) => count === 6 * 120
       )
       for (const { received } of others) assert.strictEqual(new Set(received.map(({ body }) => body.id)).size, 120)
-      // Not one of those that hang has ended by then, and no more are under way than may be.
+      // No hanging attempt has ended by then, and no more are in flight than allowed.
       const ended = yield* sql`SELECT id FROM deliveries WHERE url = ${hanging.url} AND attempts_made NOT IN (0, 1)`
       assert.deepStrictEqual(ended, [])
       assert.isAtMost(hanging.received.length, 2 * 99)
@@ -151,7 +151,7 @@ layer(TestService.layer({ settings: { ...settings, webhookRetryDelaysMs: Array.f
       )
       assert.isAtMost(slow.received.length, 300 + 99)
       assert.isAtMost(most, 99)
-      // It has its own turns as well.
+      // It gets its own turns as well.
       assert.isAbove(slow.received.length, 100)
       const sql = yield* SqlClient
       yield* sql`DELETE FROM deliveries WHERE url = ${slow.url} AND status = 'scheduled'`
@@ -182,7 +182,7 @@ layer(TestService.layer({ settings: { ...settings, webhookRetryDelaysMs: Array.f
         sql`SELECT id FROM deliveries WHERE held_due_at IS NOT NULL AND status = 'scheduled' AND attempts_made = 0`,
         ({ length }) => length === 10_000
       )
-      // The order is told by the transactions: the first turn of the others came when few had been put aside.
+      // Transaction ids show the order: the first turn of the others came when few were parked.
       const [before] = yield* sql<{ count: number }>`
         SELECT count(*)::integer AS count FROM deliveries WHERE held_due_at IS NOT NULL
           AND xmin::text::bigint < (SELECT min(a.xmin::text::bigint) FROM delivery_attempts a
@@ -230,7 +230,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("After a f
   )
 })
 
-/** Makes changes of charges, and of each a delivery to every URL, as the service writes them. */
+/** Inserts changes of charges, each with a delivery to every URL, as the service does. */
 const due = (options: {
   readonly changes: number
   readonly urls: ReadonlyArray<string>

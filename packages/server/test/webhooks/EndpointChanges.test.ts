@@ -21,7 +21,7 @@ import {
 
 const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 }
 
-// Nothing is repeated unless a test says so.
+// Retries are due after the test has ended, unless it makes them due.
 const patient = { ...settings, webhookRetryDelaysMs: [3_600_000, 3_600_000], webhookTimeoutMs: 20_000 }
 
 layer(TestService.layer({ settings: patient }), { excludeTestServices: true })(
@@ -40,7 +40,7 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })(
           const [retried] = yield* attempted(charge.id, 1)
           yield* changed(key, endpoint.id, { active: false })
 
-          // A retry that becomes due, and a first attempt: both are put aside.
+          // A retry that becomes due, and a first attempt: both are parked.
           yield* simulate(`/charges/${charge.id}/pay`)
           yield* makeDue(retried!.id)
           const held = yield* eventually(
@@ -51,7 +51,7 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })(
           assert.lengthOf(hooks.received, 1)
           // A resend waits as well.
           assert.strictEqual((yield* resend(retried!.id)).status, 202)
-          // What is changed meanwhile does not let go.
+          // Changes meanwhile do not reschedule it.
           yield* changed(key, endpoint.id, { description: "paused", url: `${hooks.url}/new` })
           const paused = yield* created(key)
           yield* heldOf(endpoint.id, 3)
@@ -129,7 +129,7 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })(
           assertRefused(yield* resend(delivery!.id), "INVALID_STATE")
           assert.strictEqual((yield* resendFailed({ endpoint_id: id, since: longAgo })).body.deliveries, 0)
         }
-        // What was under way ends, and is not repeated.
+        // The attempt in flight ends, and is not repeated.
         for (const response of hanging) answer(response, 500)
         const [last] = yield* statusOf(inFlight.id, "canceled", 1)
         assertRefused(yield* resend(last!.id), "INVALID_STATE")

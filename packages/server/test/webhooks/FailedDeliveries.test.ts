@@ -1,4 +1,4 @@
-/** A delivery that fails its round: it is set aside alone, with the reason. */
+/** A delivery that fails its round ends alone, with the reason. */
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -48,7 +48,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("One bad d
       const { accountId } = yield* makeCaller()
       const hooks = yield* receiver()
       const sql = yield* SqlClient
-      // Due without a lease, as what the fan-out left, or the previous release inserted.
+      // Due without a lease, as the fan-out or the previous release inserts it.
       const due = (path: string, count: number) => sql<{ id: string }>`
         WITH made AS (
           INSERT INTO changes (id, resource_id, account_id, kind, actions, status, sequence, data, created_at)

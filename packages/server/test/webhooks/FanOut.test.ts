@@ -113,7 +113,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
         const { accountId, key } = yield* makeCaller()
         const sibling = yield* makeKey(yield* makeApplication(accountId))
         yield* registered(key, { url: hooks.url, secret: "of the endpoint", events: ["charge.pix.emitted"] })
-        // An equal endpoint of another application is none of this one's, nor is one that was deleted.
+        // Equal endpoints of another application and deleted ones do not count.
         yield* registered(sibling.key, { url: hooks.url, secret: "a stranger's", events: ["charge.pix.created"] })
         const deleted = yield* registered(key, { url: hooks.url, events: ["charge.pix.created"] })
         yield* remove(key, deleted.id)

@@ -12,7 +12,7 @@ const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0, webho
 
 const events = ["charge.pix.paid"]
 
-/** Counts the statements that insert deliveries, whatever becomes of them. */
+/** Counts the statements that insert deliveries, failed ones included. */
 const statementsCounted = Effect.gen(function* () {
   const sql = yield* SqlClient
   yield* sql`CREATE SEQUENCE fan_outs`
@@ -62,7 +62,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A change 
       )
       yield* fannedOut
       assert.deepStrictEqual(yield* failedEndpoints(accountId), [{ endpoint_id: bad.id }])
-      // With the rounds that found nothing meanwhile, two in a second.
+      // With the empty rounds meanwhile, two in a second.
       assert.isAtMost((yield* count) - before, 32)
       yield* mend
     })

@@ -1,4 +1,4 @@
-/** Old versions of subscriptions go, once no change needs them any more. */
+/** Old versions of subscriptions are deleted once no change needs them. */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, layer } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -61,7 +61,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("Versions of subscri
       yield* removeOldVersions
       yield* removeOldVersions
       assert.strictEqual((yield* versionsOf(id)).length, 2)
-      // It keeps those of its own version, not all that came after it.
+      // It keeps its own version, not all later ones.
       for (const events of [["charge.pix.refunded"], ["charge.pix.paid"]]) yield* changed(key, id, { events })
       yield* sql`UPDATE webhook_endpoint_versions SET ended_at = now() - interval '2 minutes'
         WHERE endpoint_id = ${id}::uuid AND ended_at IS NOT NULL`

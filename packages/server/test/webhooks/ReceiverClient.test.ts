@@ -1,4 +1,4 @@
-/** What a receiver can make the service read: counted on the socket, with no clock in it. */
+/** How much a receiver can make the service read: counted on the socket, without a clock. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"

@@ -19,7 +19,7 @@ import {
 
 const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 }
 
-// Nothing is repeated unless a test says so.
+// Retries are due after the test has ended, unless it makes them due.
 const patient = { ...settings, webhookRetryDelaysMs: [3_600_000, 3_600_000], webhookTimeoutMs: 20_000 }
 
 layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("Resends", (it) => {

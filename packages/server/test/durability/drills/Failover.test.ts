@@ -155,7 +155,7 @@ const answers = ({ answered, wrong }: Installation["callers"]) => {
   )
 }
 
-/** Every caller was refused twice: what the first of these tries began has had time to be announced. */
+/** Every caller was refused twice: work of the first attempt has had time to be announced. */
 const refusals = ({ refused }: Installation["callers"]) => {
   const from = refused()
   return eventually(Effect.sync(refused), (count) => count >= from + 2 * size.callers, 60_000)

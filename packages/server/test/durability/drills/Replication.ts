@@ -1,5 +1,5 @@
 /**
- * A PostgreSQL primary with a synchronous standby, behind an address that moves, and what can happen to them.
+ * A PostgreSQL primary with a synchronous standby, behind an address that moves, and their faults.
  *
  * The standby receives the log with a delay, and a killed primary sends no more of it. So a commit that did not wait for
  * its standby is lost here as it would be with a machine.

@@ -71,7 +71,7 @@ const print = (balancer: Balancer, seen: Seen): void => {
   process.stdout.write(`\nbehind ${balancer}\n${table.join("\n")}\n${seen.failures.join("\n")}\n`)
 }
 
-/** Restarts both servers, one after the other, and tells what callers saw. */
+/** Restarts both servers, one after the other, and returns what callers saw. */
 const restarted = Effect.fnUntraced(function* (balancer: Balancer) {
   const databaseUrl = yield* createDatabase()
   const folder = yield* temporaryFolder
@@ -105,7 +105,7 @@ const restarted = Effect.fnUntraced(function* (balancer: Balancer) {
       servers[index]!.signal("SIGTERM")
       assert.strictEqual(yield* servers[index]!.ended, 0)
       servers[index] = yield* start(address)
-      // The balancer has to notice that it is back, before the other one leaves.
+      // The balancer must see that it is back before the other one leaves.
       const connections = Effect.promise(() => served(address))
       yield* eventually(connections, (count) => count > 0)
     }

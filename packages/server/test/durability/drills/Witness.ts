@@ -1,5 +1,5 @@
 /**
- * Callers and receivers of a drill, who write down all that they see: callers repeat with their key what is not answered
+ * Callers and receivers of a drill, which record everything: callers repeat with their key what is not answered
  * 201, receivers keep every delivery. Afterwards `verdict` compares it with what a database knows.
  */
 import * as Effect from "effect/Effect"

@@ -1,7 +1,7 @@
 /**
- * What a hostile or careless caller may send instead of a value, a body, an id, a query or a header.
+ * Hostile and careless values, bodies, ids, queries and headers.
  *
- * URLs name nothing but this machine and names that never resolve: what is made here is delivered to.
+ * URLs name only this machine and names that never resolve, because the service delivers to them.
  */
 import type { Random } from "./Random.ts"
 
@@ -214,7 +214,7 @@ export const brokenIn = (random: Random, value: unknown): unknown => {
       () => new Raw(`${jsonOf(value).slice(0, -1)},${JSON.stringify(name)}:${jsonOf(brokenValue(random))}}`)
     ])()
   }
-  // All is well with it but for one character.
+  // Valid except for one character.
   if (typeof value === "string" && random.chance(0.6)) {
     const at = random.below(value.length + 1)
     return value.slice(0, at) + random.pick(oddities) + value.slice(at)

@@ -9,7 +9,7 @@ import { join } from "node:path"
 import type { DeclaredRoute } from "../../support/Declared.ts"
 import type { RawAnswer } from "./Wire.ts"
 
-/** Complains of an answer that the contract does not allow; `undefined` where all is well. */
+/** Why the contract does not allow an answer; `undefined` where it does. */
 export type Judge = (answer: RawAnswer, route: DeclaredRoute | undefined, isHttp: boolean) => string | undefined
 
 /** Reads `openapi.json` or `operator-openapi.json` of `packages/api`. */
@@ -47,12 +47,12 @@ export const judgeBy = (document: string): Judge => {
     const told =
       route === undefined ? undefined : paths[route.template]?.[route.method.toLowerCase()]?.responses[answer.status]
     if (told === undefined) {
-      // What is not HTTP, or nobody's path, has no operation in the document.
+      // Malformed HTTP and unknown paths have no operation in the document.
       return (route === undefined || !isHttp) && [400, 404, 405, ...lowLevel].includes(answer.status)
         ? undefined
         : `${route?.method} ${route?.template} does not declare ${answer.status}`
     }
-    // What is not HTTP is refused before its route: in the words of no operation.
+    // Malformed HTTP is refused before routing.
     if (!isHttp && answer.status === 400 && hasProperty(body, "code") && body.code === "VALIDATION_ERROR")
       return undefined
     const schema = told.content?.["application/json"]?.schema

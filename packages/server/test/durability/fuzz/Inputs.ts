@@ -13,9 +13,9 @@ import { brokenBytes, brokenHeader, brokenId, brokenIn, brokenQuery, brokenValue
 import type { Random } from "./Random.ts"
 
 export interface Input {
-  /** The route that is meant, or `undefined` where the path or the verb is nobody's. */
+  /** The intended route, or `undefined` for an unknown path or verb. */
   readonly route: DeclaredRoute | undefined
-  /** False where it is no HTTP that a server must route: it may be refused as such. */
+  /** False for malformed HTTP, which a server may refuse without routing. */
   readonly isHttp: boolean
   readonly bytes: Buffer
 }
@@ -56,7 +56,7 @@ export const inputsFor = (listener: Listener, world: World, url: string) => {
   return makeInput
 }
 
-/** Paths and verbs that nobody declares. */
+/** Paths and verbs that are not declared. */
 const strayInput = (random: Random, { credential, routes }: Listener): Input => {
   const route = random.pick(routes)
   const path = random.pick([
@@ -176,7 +176,7 @@ const sample = (random: Random, schema: Schema.Constraint, name: string): unknow
   return known === undefined ? brokenValue(random) : random.pick(known)
 }
 
-/** What random text never is. */
+/** Values that random text never is. */
 const hardToHit: Readonly<Record<string, ReadonlyArray<string>>> = {
   email: ["ana@example.com", "refuse@simulator.test", "pay@simulator.test"],
   url: ["http://127.0.0.1:1/"],

@@ -1,4 +1,4 @@
-/** Chance that a seed repeats: the same seed makes the same choices in the same order. */
+/** Pseudo-random choices: the same seed makes the same choices in the same order. */
 export interface Random {
   /** A whole number from 0 to `below - 1`. */
   readonly below: (below: number) => number

@@ -1,9 +1,9 @@
 /**
  * The acquirer as simulated processes see it, and its own books, which outlive every process.
  *
- * Guarantees: it keeps its side: a txid names one Pix and an id one payout for ever, what it has said it says again, and
- * what happens to a Pix it reports in order, again and again until it is heard. Around that the wire fails in every way:
- * calls refused, lost, late and doubled, reports doubled, late, and ahead of their turn.
+ * Guarantees: a txid names one Pix and an id one payout for ever, an answer is repeated the same, and
+ * events of a Pix are notified in order, repeatedly until they are acknowledged. The wire around it fails in every way:
+ * calls refused, lost, late and duplicated, notifications duplicated, late and out of order.
  */
 import type { Txid } from "@pix-payments/domain/Txid"
 import * as Effect from "effect/Effect"
@@ -26,12 +26,12 @@ import type { Machine, Running } from "./Machine.ts"
 export interface Pix {
   readonly txid: Txid
   readonly amount: number
-  /** What it was asked for: the name of the caller's operation. */
+  /** The name of the caller's operation. */
   readonly operation: string
   state: "emitted" | "refused" | "paid" | "failed" | "canceled" | "refunded" | "charged_back" | "contested"
   /** The dispute that is open, or was last, once the service has made one of it. */
   dispute: string | undefined
-  /** What is to be told of it, in order. */
+  /** Its notifications, in order. */
   readonly reports: Array<AcquirerNotification>
 }
 
@@ -47,7 +47,7 @@ export interface Books {
   readonly layerFor: (process: Running) => Layer.Layer<Acquirer>
   readonly pixes: ReadonlyMap<string, Pix>
   readonly sent: ReadonlyMap<string, Sent>
-  /** Where the service broke a rule of the acquirer's. */
+  /** Violations of the acquirer's rules by the service. */
   readonly broken: ReadonlyArray<string>
 }
 

@@ -1,8 +1,8 @@
 /**
- * Those who use the simulated service: clients of `/v1`, operators, payers and institutions behind the acquirer.
+ * The users of the simulated service: clients of `/v1`, operators, payers and institutions behind the acquirer.
  *
- * A client that is not answered, or is told 503, repeats its call with its key, at any process, until it is answered.
- * What they may not be answered is kept as broken.
+ * A client without an answer, or with a 503, repeats its call with its key, at any process, until it is answered.
+ * A forbidden answer is recorded as a violation.
  */
 import { AcquirerNotifications } from "../../../src/notifications/AcquirerNotifications.ts"
 import type { AcquirerNotification } from "../../../src/acquirer/AcquirerNotification.ts"
@@ -27,7 +27,7 @@ import type { Receivers } from "./Receivers.ts"
 import { makeStops, type Stop } from "./Stops.ts"
 import { type Request, Routes, type ServerProcess, type Services } from "./ServerProcess.ts"
 
-/** An account of the simulation, with what the model has to know of it. */
+/** An account of the simulation, with its state in the model. */
 export interface Merchant {
   readonly accountId: string
   readonly applicationId: string
@@ -36,16 +36,16 @@ export interface Merchant {
   readonly feeBasisPoints: number
   readonly releaseDelayS: number
   readonly endpoints: Set<string>
-  /** It tries to stop the others: see `HostileTenant`. */
+  /** See `HostileTenant`. */
   readonly isHostile: boolean
 }
 
-/** What a caller wants to be done once. */
+/** An operation that a caller wants once. */
 interface Operation {
   readonly name: string
   readonly kind: "charge" | "payout"
   readonly merchant: Merchant
-  /** Asks for it, once more. */
+  /** Sends the call again. */
   readonly ask: (process: ServerProcess) => void
   /** The resource, once it is known. */
   id: string | undefined
@@ -74,15 +74,15 @@ export interface Callers {
   readonly pay: (process: ServerProcess, merchant: Merchant, most: number) => void
   /** Makes the merchants; before any fault. */
   readonly begin: (process: ServerProcess, until: (isDone: () => boolean) => Promise<void>) => Promise<void>
-  /** Something that somebody wants, or that happens between institutions. */
+  /** Starts a random operation, or an event between institutions. */
   readonly act: (process: ServerProcess) => Promise<void>
-  /** What is left of it after the storm; false when nothing is. */
+  /** Unfinished operations after the faults; false when there are none. */
   readonly finish: (process: ServerProcess) => Promise<boolean>
-  /** No account is stopped any more. */
+  /** Resumes all accounts. */
   readonly resume: (process: ServerProcess) => void
-  /** Whoever was refused, and asked again without being answered, asks once more. */
+  /** Repeats the calls that were refused and then repeated without an answer. */
   readonly askAgain: () => void
-  /** Reads back what was answered: a resource that was told of is there for ever. */
+  /** Reads every answered resource again: it must exist for ever. */
   readonly readBack: (process: ServerProcess) => void
 }
 
@@ -98,14 +98,14 @@ export const makeCallers = (options: {
   const operations: Array<Operation> = []
   const broken: Array<string> = []
   const open: Array<{ readonly process: ServerProcess }> = []
-  /** Reports that were heard, for copies that come again. */
+  /** Acknowledged notifications, of which duplicates are sent later. */
   const heard: Array<AcquirerNotification> = []
   const telling = new Map<Pix | Sent, ServerProcess>()
-  /** Whoever died while it was told has not heard. */
+  /** A process that died during a notification has not acknowledged it. */
   const isTelling = (subject: Pix | Sent) => telling.get(subject)?.alive === true
   const cancels = new Set<string>()
   const stops = makeStops()
-  /** MEDs that the service knows of, and has made a dispute of that we have not seen. */
+  /** MEDs that the service has, whose dispute is not read yet. */
   const learn = new Set<Pix>()
 
   const call = <A, E>(
@@ -141,7 +141,7 @@ export const makeCallers = (options: {
       }
     )
 
-  /** Told of an operation's resource: it is always the same one. */
+  /** Checks that an operation always answers with the same resource. */
   const named = (operation: Operation, id: string | undefined) => {
     if (id === undefined) broken.push(`${operation.name} is answered without a resource`)
     else if (operation.id !== undefined && operation.id !== id) {
@@ -150,7 +150,7 @@ export const makeCallers = (options: {
     operation.isSettled = true
   }
 
-  /** Refused for its account is stopped: that must be possible, and a known key is replayed all the same. */
+  /** Checks a refusal for a stopped account: the account may be stopped, and a known key is replayed. */
   const refusedAsStopped = (operation: Operation, wasKnown: boolean, isOpen: boolean) => {
     if (wasKnown) broken.push(`${operation.name} is refused, and was done before`)
     if (isOpen) broken.push(`${operation.name} is refused, and nobody stopped its account`)
@@ -209,7 +209,7 @@ export const makeCallers = (options: {
     return operation
   }
 
-  /** The same for what an operator asks for. */
+  /** The same for calls of operators. */
   const createForOperator = (kind: Operation["kind"], merchant: Merchant, amount: number) => {
     const name = `operator's ${kind} ${operations.length}`
     const key = `the-key-of-${name.replaceAll(" ", "-")}`
@@ -288,7 +288,7 @@ export const makeCallers = (options: {
     )
   }
 
-  /** Tells the service the next thing of a Pix or a payout; it is told again until it is heard. */
+  /** Sends the next notification of a Pix or a payout, again until it is acknowledged. */
   const report = (process: ServerProcess, subject: Pix | Sent) => {
     const next = subject.reports[0]
     if (next === undefined || isTelling(subject)) return
@@ -310,7 +310,7 @@ export const makeCallers = (options: {
     )
   }
 
-  /** A copy of a report, ahead of its turn or long after it. */
+  /** A duplicate of a notification, early or late. */
   const reportCopy = (process: ServerProcess) => {
     const early = [...books.pixes.values(), ...books.sent.values()].flatMap(({ reports }) => reports.slice(1))
     const copies = [...heard, ...early]
@@ -378,7 +378,7 @@ export const makeCallers = (options: {
         }
       }
       case "contested": {
-        // It is decided once the service knows of it.
+        // It is decided once the service has the MED.
         const disputeId = pix.dispute
         if (disputeId === undefined || pix.reports.length > 0) return
         switch (machine.below(5)) {

@@ -31,7 +31,7 @@ import type { Machine, Running, Step } from "./Machine.ts"
 export interface Database {
   readonly query: <A>(sql: string, params?: ReadonlyArray<unknown>) => Promise<ReadonlyArray<A>>
   readonly run: (sql: string, params: ReadonlyArray<unknown>) => Promise<Exit.Exit<PgConnection.Result, SqlError>>
-  /** Everything away: tables are as after the migrations. */
+  /** Truncates all tables, as after the migrations. */
   readonly reset: () => Promise<void>
 }
 
@@ -141,7 +141,7 @@ const preparation = [
     END $$`,
   `CREATE TRIGGER simulation_order AFTER INSERT OR UPDATE ON acquirer_orders
     FOR EACH ROW EXECUTE FUNCTION simulation_order()`,
-  // What is done with is taken up again by a resend alone, which begins the curve anew.
+  // Only a resend reschedules a finished delivery, and restarts its curve.
   `CREATE FUNCTION simulation_delivery() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       IF OLD.status IN ('delivered', 'failed', 'canceled') AND NEW.status <> OLD.status
@@ -175,11 +175,11 @@ const preparation = [
 export interface Server {
   /** The clients of a process: what its stores need. */
   readonly clientsOf: (process: Running) => Layer.Layer<SqlClient.SqlClient | PgClient.PgClient>
-  /** PostgreSQL goes away for a time: nothing is reached, and what was open is rolled back. */
+  /** An outage of PostgreSQL: nothing is reached, and open transactions are rolled back. */
   readonly goAway: (forMs: number) => Promise<void>
   /** Rolls back what a dead process had open. */
   readonly reap: () => Promise<void>
-  /** Looks in from outside, between two statements of the service; undefined while a transaction is open. */
+  /** Reads from outside, between two statements of the service; undefined while a transaction is open. */
   readonly isQuiet: () => boolean
 }
 
@@ -230,7 +230,7 @@ export const makeServer = (machine: Machine, database: Database): Server => {
     await database.query("ROLLBACK")
   }
 
-  /** What was on its way when nobody waited for it any more: it may be done all the same. */
+  /** A statement whose caller is gone: it may run all the same. */
   const onTheWire = (statement: Statement) => {
     if (statement.session !== undefined || !machine.fault("a statement is done after its sender is gone", 0.5)) return
     machine.park({

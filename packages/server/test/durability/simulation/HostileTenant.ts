@@ -1,5 +1,5 @@
 /**
- * A tenant that tries to stop the others: it registers many endpoints that never answer, stores addresses that make
+ * A hostile tenant: it registers many endpoints that never answer, stores addresses that make
  * statements fail, floods, pauses, changes and deletes.
  *
  * Looked at meanwhile, with no other fault:

@@ -1,7 +1,7 @@
 /**
- * What must hold, whatever happens: looked at again and again while it happens, and as a whole when it is over.
+ * Invariants: checked repeatedly during a history, and completely at its end.
  *
- * Each rule is written once more, from the contract and the tables of `domain`, against what PostgreSQL holds, what the
+ * Each rule is written again, from the contract and the tables of `domain`, against what PostgreSQL stores, what the
  * acquirer's books say and what the receivers got; none of it goes through the service.
  */
 import { chargeTransitions } from "@pix-payments/domain/Charge"
@@ -17,13 +17,13 @@ import { isPoisoned } from "./HostileTenant.ts"
 import type { Receivers } from "./Receivers.ts"
 
 export interface Invariants {
-  /** Looks at what is so far; what is broken. */
+  /** Checks the current state; returns violations. */
   readonly soFar: () => Promise<ReadonlyArray<string>>
-  /** What is still waiting for something. */
+  /** Unfinished work. */
   readonly waiting: () => Promise<ReadonlyArray<string>>
-  /** Looks at all of it, when nothing is left to happen. */
+  /** Checks everything, at the end. */
   readonly atTheEnd: () => Promise<ReadonlyArray<string>>
-  /** The states that resources came to, and how often each. */
+  /** How often each final state was reached. */
   readonly reached: () => ReadonlyMap<string, number>
 }
 
@@ -189,9 +189,9 @@ export const makeInvariants = (options: {
       emitted: ["pending", "expired"],
       refused: ["failed"],
       paid: ["paid"],
-      // It failed after it had expired, by the clock of the process that heard of it: nothing tells of that.
+      // It failed after it had expired, by the clock of the process that was notified: no event says so.
       failed: wereClocksWrong() ? ["failed", "expired", "pending"] : ["failed", "expired"],
-      // A cancellation that nobody heard of leaves a charge that expires.
+      // A cancellation without an answer leaves a charge that expires.
       canceled: ["canceled", "pending", "expired"],
       refunded: ["refunded"],
       charged_back: ["charged_back"],
@@ -230,7 +230,7 @@ export const makeInvariants = (options: {
     if (known.size + paidOut.size !== named.size) broken.push("there are not as many resources as operations")
   }
 
-  /** Each event to each who was to be told of it, once, under one id. */
+  /** Each event reaches each of its destinations, under one id. */
   const compareDeliveries = async (broken: Array<string>) => {
     const expected = new Set<string>()
     // To an endpoint that was deleted before the fan-out there is none; its `webhook_url` then has its own.
@@ -410,7 +410,7 @@ const allowedMoves = new Set([
   )
 ])
 
-/** What is told of each move. */
+/** The events of each transition. */
 const eventsOf = new Map<string, Array<string>>([
   ["payment ->pending", ["created"]],
   ["payment ->processing", ["created processing"]],
@@ -445,7 +445,7 @@ const transfersThatDiffer = `
     SELECT account_id, debit, amount FROM ledger_transfers
   ) sides GROUP BY owner_id, kind HAVING sum(amount) <> 0`
 
-/** Nothing but a hostile tenant makes a row fail by itself. */
+/** Only a hostile tenant makes single rows fail. */
 const setAsideRows = `
   SELECT error FROM outbox_failures WHERE account_id <> ALL (string_to_array($1, ',')::uuid[])
   UNION ALL SELECT reason FROM deliveries WHERE account_id <> ALL (string_to_array($1, ',')::uuid[])

@@ -1,5 +1,5 @@
 /**
- * The machine that simulated processes run on: one virtual clock, one queue of work, and steps that wait for their turn.
+ * The machine of simulated processes: one virtual clock, one queue of work, and steps that wait for their turn.
  *
  * Guarantees: nothing that a process does is seen from outside but through a step (a statement, a call to the acquirer,
  * a delivery), and a step is taken when the simulation says so, one at a time; time passes only when it is told to; a
@@ -26,15 +26,15 @@ export interface Running {
   skewMs: number
 }
 
-/** Something that waits to be done; `undefined` process: it is on the wire, and outlives who sent it. */
+/** A step that is waiting; `undefined` process: it is on the wire, and outlives its sender. */
 export interface Step {
   readonly process: Running | undefined
   readonly what: string
   /** False while something else must come first. */
   readonly isReady?: () => boolean
-  /** Does it, and lets go of who waits for it. */
+  /** Takes the step and resumes the fiber that waits for it. */
   readonly take: () => void | Promise<void>
-  /** What becomes of it when its process dies first. */
+  /** Called instead when its process dies first. */
   readonly orphaned?: () => void
 }
 
@@ -53,19 +53,19 @@ export interface Machine {
   /** Faults are off before it is called with true, and after it is called with false. */
   readonly storm: (on: boolean) => void
   readonly park: (step: Step) => Step
-  /** Takes a step back: nobody waits for it. False when it was taken already. */
+  /** Withdraws a step. False when it was taken already. */
   readonly withdraw: (step: Step) => boolean
   readonly ready: () => ReadonlyArray<Step>
   readonly take: (step: Step) => Promise<void>
   /** Calls back after a time that passes; the answer takes it back. */
   readonly after: (process: Running | undefined, delayMs: number, wake: () => void) => () => void
-  /** Lets work that is scheduled be done, until all of it waits for a step or for time. */
+  /** Runs scheduled work until all of it waits for a step or for time. */
   readonly settle: () => Promise<void>
   readonly nextWakeMs: () => number | undefined
   readonly advanceTo: (atMs: number) => Promise<void>
-  /** Runs something as a process does: what it calls back, and the timers it sets, are the process's. */
+  /** Runs code as the process: its callbacks and timers belong to the process. */
   readonly as: (process: Running | undefined, work: () => void) => void
-  /** The clock, the scheduler and the dice of a process. */
+  /** The clock, the scheduler and the random numbers of a process. */
   readonly referencesOf: (process: Running) => Context.Context<never>
   readonly kill: (process: Running) => void
 }

@@ -1,7 +1,7 @@
 /**
- * The receivers of webhooks as simulated processes see them: they answer, refuse, hang, reset, stammer and lie.
+ * Webhook receivers as simulated processes see them: they answer, refuse, hang, reset, and answer malformed.
  *
- * They keep what reached them: for each delivery its bytes, which may never differ, and how often they took it well.
+ * They record each delivery: its bytes, which may never differ, and how often they answered with success.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

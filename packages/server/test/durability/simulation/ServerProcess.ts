@@ -49,13 +49,13 @@ export class Routes extends Context.Service<Routes, { readonly answer: (request:
   "@pix-payments/server/test/simulation/Routes"
 ) {}
 
-/** What a process can be asked for. */
+/** The operations of a process. */
 export type Services = Layer.Success<ReturnType<typeof wholeService>>
 
 export interface ServerProcess extends Running {
   /** Starting, ready, ending, or dead. */
   readonly state: () => "starting" | "ready" | "ending" | "dead"
-  /** Runs something with its services; told how it ends, unless the process dies first. */
+  /** Runs an effect with its services; calls back with its exit, unless the process dies first. */
   readonly do: <A, E>(effect: Effect.Effect<A, E, Services>, ended: (exit: Exit.Exit<A, E>) => void) => void
   /** `kill -9`. */
   readonly kill: () => void

@@ -1,6 +1,6 @@
 /**
- * One simulated history of the service, from a seed: random callers, payers and operators, a storm of faults, and the
- * quiet after it, in which everything that was begun must come to its end.
+ * One simulated history of the service, from a seed: random callers, payers and operators, random faults, and the
+ * quiet after them, in which everything must finish.
  *
  * Deterministic: which step is taken next, every fault, every delay, every id and every choice of the callers follow from
  * the seed, and PostgreSQL is given one statement at a time. Not deterministic, and of no consequence: nonces of sealed
@@ -18,7 +18,7 @@ import { type ServerProcess, startProcess } from "./ServerProcess.ts"
 
 export interface Outcome {
   readonly seed: number
-  /** What was broken; none where all held. */
+  /** Violations; none where all invariants held. */
   readonly broken: ReadonlyArray<string>
   readonly history: ReadonlyArray<string>
   /** How often each kind of thing happened. */
@@ -158,7 +158,7 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     broken.push(...(await besiege({ machine, server, database, callers, receivers, process: process!, until })))
   }
 
-  /** Nothing fails any more, and time passes until nothing is left to be done. */
+  /** Ends all faults, and lets time pass until nothing is left to do. */
   const quiet = async () => {
     machine.storm(false)
     machine.note(undefined, "the storm is over")
@@ -207,7 +207,7 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
   return { seed, broken, history: machine.history, counts: machine.counts }
 }
 
-/** What a failing seed says: what broke, how to see it again, and all that happened. */
+/** The report of a failing seed: the violations, how to repeat it, and its history. */
 export const told = ({ broken, history, seed }: Outcome): string =>
   `${broken.join("\n")}\n\nSIMULATION_SEED=${seed} replays it. Its history:\n${history.join("\n")}`
 

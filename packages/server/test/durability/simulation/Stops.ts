@@ -1,5 +1,5 @@
 /**
- * What is known of whether an account may be asked for more. An update that was not answered may be done, now or later: what
+ * Which states of an account are possible. An update without an answer may be applied now or later:
  * it asks for stays possible.
  */
 export interface Stop {
@@ -15,7 +15,7 @@ interface Setting {
   updates: number
 }
 
-/** What was known when something was asked for. */
+/** The possible states at a call. */
 export interface Known {
   readonly isStopped: boolean
   readonly isOpen: boolean
@@ -69,7 +69,7 @@ export const makeStops = () => {
         for (const { isAlone, number, setting, value } of begun) {
           setting.underWay--
           if (!isDone) setting.isUnclear = true
-          // Nothing else was under way beside it.
+          // No other update was in progress.
           else if (isAlone && number === setting.updates && !setting.isUnclear) setting.possible = new Set([value])
         }
       }

@@ -2,9 +2,9 @@
  * `pnpm run rolling <commit>`: two releases against one database, as a rolling restart has them.
  *
  * The earlier release is taken from the history (`git archive`), with today's dependencies; the later one is this work
- * tree. Two servers of the earlier one are under load; the schema is migrated; one after the other they are replaced.
+ * tree. Two servers of the earlier one run under load; the schema is migrated; the servers are replaced one by one.
  * Callers repeat with their key what is not answered, at another server. Afterwards: one resource for each key, every
- * charge paid and every payout completed, every delivery once or more under one id with one body, whole books, and no
+ * charge paid and every payout completed, every delivery at least once under one id with one body, a consistent ledger, and no
  * unexpected failure in any log. It fails when one of these does not hold.
  */
 import * as EmbeddedPostgres from "@pix-payments/embedded-postgres/EmbeddedPostgres"
@@ -35,7 +35,7 @@ const environment = (databaseUrl: string, folder: string) => ({
   PATH: process.env["PATH"],
   PORT: "0",
   OPERATOR_PORT: "0",
-  // Callers leave a server before it is told to stop.
+  // Callers leave a server before its SIGTERM.
   SHUTDOWN_DELAY_MS: "0",
   DATABASE_URL: databaseUrl,
   DATA_DIR: folder,
@@ -150,7 +150,7 @@ const main = async (databaseUrl: string, folder: string): Promise<ReadonlyArray<
 
   let count = 0
   let repeated = 0
-  /** Asks as a caller does: what is not answered is asked again, with its key, wherever the balancer leads. */
+  /** Calls as a client does: a call without an answer is repeated with its key, at any server. */
   const insist = async (method: string, path: string, headers: Record<string, string>, body?: Json) => {
     for (;;) {
       const server = balanced[count++ % balanced.length]!
@@ -212,7 +212,7 @@ const main = async (databaseUrl: string, folder: string): Promise<ReadonlyArray<
   load.goes = false
   await Promise.all(clients)
 
-  // Whatever was asked for comes to its end: those that nobody pays are paid now.
+  // Everything finishes: unpaid charges are paid now.
   const settled = async () => {
     let open = 0
     for (const [id, path] of resources) {

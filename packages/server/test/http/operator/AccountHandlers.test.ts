@@ -116,7 +116,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Accounts"
         ["document"]
       )
       assertRefused(yield* operate("POST", accounts, { body: "x".repeat(300_000) }), "PAYLOAD_TOO_LARGE")
-      // Nothing of it was done.
+      // Nothing was created.
       const { body } = yield* operate("GET", account)
       assert.deepInclude<unknown>(body, { name: "Padaria do Zé", status: "active" })
       const list = yield* operate<List<Fields>>("GET", keys)

@@ -1,4 +1,4 @@
-/** The operator listener's door: whose sign-ins are limited, and which hosts it answers to. */
+/** Sign-ins at the operator listener: their limit by address, and the hosts that it answers to. */
 import { assert, describe, it, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
@@ -21,7 +21,7 @@ describe("sign-ins of an address", () => {
       assert.deepStrictEqual(signIns.attempt("10.0.0.1", "x"), { _tag: "Limited", retryAfterSeconds: 30 })
       assert.strictEqual(signIns.attempt("10.0.0.1", right)._tag, "Limited")
       assert.strictEqual(signIns.attempt("10.0.0.2", right)._tag, "Accepted")
-      // Tries meanwhile do not prolong it.
+      // Attempts meanwhile do not prolong it.
       yield* TestClock.adjust("29 seconds")
       assert.deepStrictEqual(signIns.attempt("10.0.0.1", "x"), { _tag: "Limited", retryAfterSeconds: 1 })
       yield* TestClock.adjust("1 second")

@@ -58,7 +58,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Without a
       assert.isAtLeast(count(/^pix_payments_webhook_attempts_total\{outcome="delivered"\} (\d+)$/m), 2)
       assert.isAtLeast(count(/^pix_payments_webhook_attempts_total\{outcome="failed"\} (\d+)$/m), 4)
       assert.isAtLeast(count(/^pix_payments_webhook_attempt_duration_ms_count (\d+)$/m), 6)
-      // They are not for the public.
+      // The public listener does not serve them.
       for (const path of ["/metrics", "/health/live", "/health/ready", "/operator/v1/accounts"]) {
         assertRefused(yield* call("GET", path, { key }), "NOT_FOUND")
       }

@@ -1,4 +1,4 @@
-/** The limit of a key while the wall clock is wrong. Its answers: Authentication.test.ts. */
+/** The rate limit of a key while the wall clock is wrong. Its answers: RateLimit.test.ts. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as ConfigProvider from "effect/ConfigProvider"
@@ -35,7 +35,7 @@ const limitOf = (perMinute: number) =>
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: { RATE_LIMIT_PER_MINUTE: String(perMinute) } })))
   )
 
-/** A wall clock that can be set, beside time that only passes. */
+/** A wall clock that can be set, beside a monotonic clock. */
 const steppingClock = () => {
   let wallMs = Date.UTC(2026, 10, 21)
   let passedMs = 1_000_000

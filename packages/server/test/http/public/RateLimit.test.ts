@@ -21,7 +21,7 @@ layer(TestService.layer({ settings: { rateLimitPerMinute: Option.some(5) } }), {
         assertRefused(answers[7]!, "RATE_LIMITED")
         const seconds = Number(answers[7]!.headers["retry-after"])
         assert.isTrue(Number.isInteger(seconds) && seconds >= 1 && seconds <= 60)
-        // A limit does not tell a known key from an unknown one.
+        // An unknown key is not limited, so that a limit does not reveal known keys.
         assertRefused(yield* call("GET", "/v1/account", { key: "unknown" }), "UNAUTHORIZED")
         assert.strictEqual((yield* call("GET", "/v1/account", { key: other })).status, 200)
         assert.strictEqual((yield* operate("GET", "/operator/v1/accounts")).status, 200)
