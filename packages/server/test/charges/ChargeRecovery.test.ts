@@ -1,7 +1,9 @@
 /** Recovery: charges whose emission has no certain outcome. */
 import type { Charge } from "@pix-payments/domain/Charge"
 import { assert, layer } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import { SqlClient } from "effect/sql/SqlClient"
 import { create, reaching, settled } from "../support/ChargeDeliveries.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
@@ -68,6 +70,39 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
           assert.isAtMost(taken!.in_ms, expectedMs)
           assert.isAbove(taken!.in_ms, expectedMs / 2)
         }
+      })
+    )
+
+    it.effect("leases a charge until its change is stored, however long that takes", () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { accountId, key } = yield* makeCaller()
+        const sql = yield* SqlClient
+        const { body } = yield* create({ key })
+        const id = body.id
+        const recovery = sql<{ due_at: Date; attempts: number }>`SELECT due_at, attempts FROM charge_recoveries
+          WHERE id = ${id}::uuid AND account_id IS NOT NULL`
+        yield* sql`UPDATE charges SET acquirer_answered = false, sequence = 1 WHERE id = ${id}::uuid`
+        const isLocked = Deferred.makeUnsafe<void>()
+        const release = Deferred.makeUnsafe<void>()
+        const lock = yield* Effect.forkChild(
+          sql.withTransaction(
+            Effect.gen(function* () {
+              yield* sql`SELECT FROM charges WHERE id = ${id}::uuid FOR UPDATE`
+              Deferred.doneUnsafe(isLocked, Effect.void)
+              yield* Deferred.await(release)
+            })
+          )
+        )
+        yield* Deferred.await(isLocked)
+        yield* sql`INSERT INTO charge_recoveries (due_at, id, charge_ids, account_id)
+          VALUES (now(), ${id}::uuid, ARRAY[${id}::uuid], ${accountId}::uuid)`
+        const [claimed] = yield* eventually(recovery, ([row]) => row?.attempts === 1)
+        const [renewed] = yield* eventually(recovery, ([row]) => row!.due_at > claimed!.due_at)
+        assert.strictEqual(renewed!.attempts, 1, "no second process has claimed it")
+        Deferred.doneUnsafe(release, Effect.void)
+        yield* Fiber.join(lock)
+        yield* reaching(key, id, "pending")
       })
     )
 
@@ -156,6 +191,41 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
             )
           }
         }
+      })
+    )
+  }
+)
+
+layer(TestService.layer({ settings: { ...settings, acquirerTimeoutMs: 60_000 } }), { excludeTestServices: true })(
+  "Recovery beside an acquirer that does not answer",
+  (it) => {
+    it.effect("claims 64 charges at once, and one account's do not displace another's", () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const sql = yield* SqlClient
+        const many = yield* makeCaller()
+        const few = yield* makeCaller()
+        const charges = yield* Effect.forEach(
+          [...Array.from({ length: 100 }, () => many.key), few.key],
+          (key) => Effect.map(create({ key }), ({ body }) => body.id),
+          { concurrency: 20 }
+        )
+        // The acquirer knows none of them, and does not answer the first call.
+        yield* sql`DELETE FROM simulator_charges`
+        yield* sql`UPDATE charges SET acquirer_answered = false, sequence = 1, customer_email = 'timeout@simulator.test'`
+        yield* sql`DELETE FROM charge_recoveries`
+        yield* sql`INSERT INTO charge_recoveries (due_at, id, charge_ids, account_id)
+          SELECT now() - CASE WHEN account_id = ${many.accountId}::uuid THEN interval '1 hour' ELSE interval '0' END,
+            id, ARRAY[id], account_id FROM charges WHERE ${sql.in("id", charges)}`
+        const claimed = yield* eventually(
+          sql<{ account_id: string }>`SELECT account_id FROM charge_recoveries WHERE attempts > 0`,
+          ({ length }) => length > 0
+        )
+        assert.lengthOf(claimed, 64)
+        assert.lengthOf(
+          claimed.filter(({ account_id }) => account_id === few.accountId),
+          1
+        )
       })
     )
   }

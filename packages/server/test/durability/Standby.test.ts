@@ -31,8 +31,10 @@ layer(Layer.empty, { excludeTestServices: true })("A synchronous standby that is
             sql`SELECT pg_reload_conf()`
           )
         yield* Effect.gen(function* () {
-          const { makeCaller } = yield* TestService
+          const { makeCaller, operate } = yield* TestService
           const { key } = yield* makeCaller()
+          const stateReaching = (state: string) =>
+            eventually(operate<{ database: string }>("GET", "/health/ready"), ({ body }) => body.database === state)
           yield* created(key)
           yield* standby("nobody")
           const late = newKey()
@@ -41,12 +43,14 @@ layer(Layer.empty, { excludeTestServices: true })("A synchronous standby that is
           assertRefused(yield* create(key), "SERVICE_UNAVAILABLE")
           const waits = sql`SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
           assert.isNotEmpty(yield* waits, "it still waits")
+          yield* stateReaching("commits_wait")
           assert.isEmpty(yield* sql`SELECT FROM charges WHERE reference = 'late'`)
           yield* standby("")
           yield* eventually(waits, ({ length }) => length === 0)
           yield* eventually(sql`SELECT FROM charges WHERE reference = 'late'`, ({ length }) => length === 1)
           const repeated = yield* eventually(create(key, { reference: "late" }, late), ({ status }) => status !== 503)
           assert.strictEqual(repeated.status, 201, repeated.text)
+          yield* stateReaching("ok")
         }).pipe(Effect.provide(service))
       }).pipe(Effect.scoped),
     90_000

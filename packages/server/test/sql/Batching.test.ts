@@ -11,6 +11,7 @@ import {
   ConstraintError,
   DeadlockError,
   LockTimeoutError,
+  SerializationError,
   SqlError,
   StatementTimeoutError
 } from "effect/sql/SqlError"
@@ -204,10 +205,12 @@ describe("Batching", () => {
     })
   )
 
-  it.live("does a deadlock's victim again, once", () =>
+  it.live.each([
+    ["40P01", DeadlockError],
+    ["40001", SerializationError]
+  ] as const)("%s: repeats the statement once", ([code, reason]) =>
     Effect.gen(function* () {
-      const cause = Object.assign(new Error("deadlock"), { code: "40P01" })
-      const fault = new SqlError({ reason: new DeadlockError({ cause }) })
+      const fault = new SqlError({ reason: new reason({ cause: Object.assign(new Error("rolled back"), { code }) }) })
       let failures = 1
       let runs = 0
       const one = yield* Batching.make<number, number>({
@@ -246,6 +249,28 @@ describe("Batching", () => {
       assert.deepStrictEqual(yield* Effect.forEach([...held, behind], Fiber.join), ["done a1", "done a2", "done a3"])
       assert.strictEqual(yield* one("a4"), "done a4")
       assert.deepStrictEqual(runs, ["skip a1 a2 b1", "wait a1 a2", "skip b2", "wait a3", "skip a4"])
+    })
+  )
+
+  it.live("waits for each locked account in a separate statement: one whose lock is released goes on", () =>
+    Effect.gen(function* () {
+      const locks = { a: Deferred.makeUnsafe<void>(), b: Deferred.makeUnsafe<void>() }
+      const one = yield* Batching.make<"a" | "b", string>({
+        maxBatch: 10,
+        accountOf: (member) => member,
+        run: (members, lockMode) =>
+          Effect.gen(function* () {
+            if (lockMode === "skip") return members.map(() => LOCKED)
+            for (const member of members) yield* Deferred.await(locks[member])
+            return members.map((member) => `done ${member}`)
+          })
+      })
+      const [first, second] = [yield* begin(one("a")), yield* begin(one("b"))]
+      Deferred.doneUnsafe(locks.b, Effect.void)
+      assert.strictEqual(yield* Fiber.join(second), "done b")
+      assert.isUndefined(first.pollUnsafe())
+      Deferred.doneUnsafe(locks.a, Effect.void)
+      assert.strictEqual(yield* Fiber.join(first), "done a")
     })
   )
 
