@@ -1,8 +1,8 @@
 /**
- * The list of deliveries, and the index that each narrowing of it walks (migration `list_indexes`, `sql/Seek.ts`).
+ * The list of deliveries: the index that each combination of filters uses (migration `list_indexes`, `sql/Seek.ts`).
  *
- * What is to be sent follows its endpoint, so that no change of an endpoint touches what waits: a scheduled delivery has
- * the address that its endpoint has now, and is canceled when that is deleted.
+ * A scheduled delivery is shown with its endpoint's current address, and as canceled if the endpoint is deleted. So a change
+ * of an endpoint updates none of its scheduled deliveries.
  */
 import type { List } from "../sql/Paging.ts"
 import {
@@ -23,7 +23,7 @@ export interface DeliveryFilters {
   readonly event?: string | undefined
 }
 
-/** Deliveries of all accounts, narrowed by what is given. */
+/** Deliveries of all accounts that match the filters. */
 export const deliveryList = (filters: DeliveryFilters): List => ({
   table: "deliveries",
   columns: shownColumns,
@@ -31,7 +31,7 @@ export const deliveryList = (filters: DeliveryFilters): List => ({
   ...indexPaths(filters)
 })
 
-/** A delivery as it is shown: of `deliveries`, joined so. */
+/** The join and the columns that show a delivery. */
 export const shownJoin = "LEFT JOIN webhook_endpoints w ON w.id = deliveries.endpoint_id"
 export const shownColumns = `deliveries.id, deliveries.event, deliveries.resource_id, deliveries.endpoint_id,
   CASE WHEN deliveries.status = 'scheduled' THEN coalesce(w.url, deliveries.url) ELSE deliveries.url END AS url,
@@ -46,7 +46,7 @@ const indexPaths = (filters: DeliveryFilters): Partial<List> => {
   const shown: ReadonlyArray<Condition> = status === undefined ? [] : [isShownAs(status)]
   const named = event === undefined ? [] : [equalsUnindexed("event", "text", event)]
   if (resourceId !== undefined) {
-    // Of one resource there are few.
+    // A resource has few deliveries.
     return {
       paths: [{ columns: [is("resource_id", "uuid", resourceId)] }],
       filters: [
@@ -85,7 +85,7 @@ const indexPaths = (filters: DeliveryFilters): Partial<List> => {
   }
 }
 
-/** By endpoint, event and status as it is kept. */
+/** The index by endpoint, event and stored status. */
 const ofEndpoints = (endpoint: Column, event: Column, status: string | undefined): IndexPath => {
   const predicate = "endpoint_id IS NOT NULL"
   switch (status) {
@@ -95,13 +95,13 @@ const ofEndpoints = (endpoint: Column, event: Column, status: string | undefined
       return {
         columns: [endpoint, event, is("status", "text", status)],
         predicate,
-        only: ([of]) => `NOT ${isDeleted(of!)}`
+        only: ([endpoint]) => `NOT ${isDeleted(endpoint!)}`
       }
     case "canceled":
       return {
         columns: [endpoint, event, oneOf("status", ["scheduled", "canceled"])],
         predicate,
-        only: ([of, , kept]) => `(${kept} = 'canceled' OR ${isDeleted(of!)})`
+        only: ([endpoint, , stored]) => `(${stored} = 'canceled' OR ${isDeleted(endpoint!)})`
       }
     default:
       return { columns: [endpoint, event, is("status", "text", status)], predicate }
@@ -110,7 +110,7 @@ const ofEndpoints = (endpoint: Column, event: Column, status: string | undefined
 
 const states = ["scheduled", "delivering", "delivered", "failed", "canceled"]
 
-/** One look-up by id: an EXISTS may be answered by reading all endpoints. */
+/** One lookup by id: the planner may run an EXISTS as a scan of all endpoints. */
 const isDeleted = (endpoint: string): string =>
   `coalesce((SELECT e.deleted_at IS NOT NULL FROM webhook_endpoints e WHERE e.id = ${endpoint}), false)`
 

@@ -1,8 +1,8 @@
 /**
- * Changes that the fan-out set aside, as operators see them, and trying them again.
+ * Fan-outs that failed, as operators see them, and retrying them.
  *
- * Guarantees: a retry puts the change back into the outbox; deliveries that it has already are not made twice, since
- * their ids are derived; the failure goes when the fan-out succeeds and counts on when it fails again.
+ * Guarantees: a retry puts the change back into the outbox. Deliveries that exist are not inserted again, because their ids
+ * are derived. The failure is deleted when the fan-out succeeds, and counted when it fails again.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,13 +1,15 @@
 /**
- * Removes versions of subscriptions that no change needs any more.
+ * Removes versions of endpoint subscriptions that no change needs.
  *
- * Guarantees: a version stays while an outbox row was committed under it or an earlier one, or a failure that may be
- * retried under it: a failure, which may stay for long, keeps no later ones. A bounded number goes in each round.
+ * Guarantees:
+ * - a version stays while an outbox row was committed under it or an earlier version of the account, or a stored failure
+ *   under it;
+ * - a round removes a bounded number.
  *
- * Why two steps: a transaction may have read a version in its snapshot and not have committed its outbox row yet, and
- * with a synchronous standby away it may stay so for long. A minute after a version ended, when every statement that
- * read it has its transaction id (statements have five seconds), it is marked with a new transaction id, and it is
- * removed when all transactions with earlier ones are over.
+ * Why two steps: a transaction may have read a version in its snapshot without having committed its outbox row, for long if
+ * the synchronous standby is away. A minute after a version ended, every statement that read it has its transaction id,
+ * because statements time out after five seconds. Then the version is marked with a new transaction id. It is removed once
+ * all transactions with earlier ids have ended.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -15,7 +17,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import * as BackgroundLoop from "../observability/BackgroundLoop.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 
-/** One round; how many versions are gone. */
+/** One round. Returns how many versions it removed. */
 export const removeOldVersions = Effect.gen(function* () {
   const sql = yield* SqlClient
   yield* runToCompletion(sql)(sql.unsafe(mark))
@@ -26,20 +28,20 @@ export const loop = Layer.effectDiscard(
   Effect.forkScoped(
     BackgroundLoop.run(
       "endpoint versions",
-      Effect.map(removeOldVersions, (count) => (count === AT_ONCE ? 1 : 0)),
+      Effect.map(removeOldVersions, (count) => (count === VERSIONS_PER_ROUND ? 1 : 0)),
       Effect.sleep("1 minute")
     )
   )
 )
 
-const AT_ONCE = 1000
+const VERSIONS_PER_ROUND = 1000
 
 const mark = `
   UPDATE webhook_endpoint_versions v SET removable_from = pg_current_xact_id()
   WHERE (v.endpoint_id, v.from_version) IN (
     SELECT endpoint_id, from_version FROM webhook_endpoint_versions
     WHERE ended_at < now() - interval '1 minute' AND removable_from IS NULL
-    ORDER BY ended_at LIMIT ${AT_ONCE} FOR UPDATE SKIP LOCKED
+    ORDER BY ended_at LIMIT ${VERSIONS_PER_ROUND} FOR UPDATE SKIP LOCKED
   )`
 
 const remove = `
@@ -55,6 +57,6 @@ const remove = `
         SELECT 1 FROM outbox_failures f WHERE f.account_id = e.account_id
           AND f.endpoints_version >= e.from_version AND f.endpoints_version < e.to_version
       )
-    ORDER BY e.ended_at LIMIT ${AT_ONCE} FOR UPDATE SKIP LOCKED
+    ORDER BY e.ended_at LIMIT ${VERSIONS_PER_ROUND} FOR UPDATE SKIP LOCKED
   )
   RETURNING v.endpoint_id`

@@ -1,15 +1,15 @@
 /**
- * Posts to receivers, which are strangers.
+ * Posts to receivers, which are not trusted.
  *
  * Guarantees:
- * - no redirects, no proxy, no HTTP/2: its frames cannot be counted;
- * - what a receiver sends is bounded: header, informational answers, chunk framing and body together, and the number of
- *   reads that they come in; past that, or past the part of a body that is kept, the connection is destroyed and nothing
- *   of it is drained;
+ * - no redirects, no proxy, no HTTP/2 (its frames cannot be counted);
+ * - a response is bounded: header, informational responses, chunk framing and body together, and the number of reads. Beyond
+ *   that, or beyond the part of a body that is stored, the connection is destroyed and nothing is drained;
  * - an interrupted request is aborted with its connection.
  *
- * undici is called directly: measured, the HTTP client's adapter costs twice as much for each delivery. It bounds a
- * header, but each `1xx` begins a new one, and it never counts chunk extensions: the sockets are counted here.
+ * Measured: the adapter of Effect's HTTP client costs twice as much for each delivery, so undici is called directly.
+ *
+ * Why sockets are counted: undici bounds a header, but each `1xx` begins a new one, and it never counts chunk extensions.
  */
 import * as Undici from "@effect/platform-node/Undici"
 import * as Data from "effect/Data"
@@ -18,39 +18,39 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel"
 import type { LookupFunction, Socket } from "node:net"
 
 export interface Post {
-  /** Of the delivery: by it the connection is found. */
+  /** The delivery's id, by which its connection is found. */
   readonly id: string
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-export interface Answer {
+export interface ReceiverResponse {
   readonly statusCode: number
   /** The first 1 KiB. */
   readonly body: Buffer
 }
 
-/** Why there is no answer, in undici's errors. */
+/** There is no response. `cause` is undici's error. */
 export class PostFailed extends Data.TaggedError("PostFailed")<{ readonly cause: unknown }> {}
 
-/** A receiver that sends more than an answer has. */
-export class AnswerTooLarge extends Data.TaggedError("AnswerTooLarge") {}
+/** The receiver sent more than `READ_BYTES`. */
+export class ResponseTooLarge extends Data.TaggedError("ResponseTooLarge") {}
 
 /** The name of the header that carries the delivery's id. */
 export const DELIVERY_HEADER = "X-Webhook-Delivery"
 
-/** Bytes of an answer that are kept. */
+/** Bytes of a body that are stored. */
 export const KEPT_BYTES = 1024
-/** Bytes of an answer that are read, a read counting as so many at least. */
+/** Bytes of a response that are read. A read counts as at least `MIN_READ_BYTES`. */
 export const READ_BYTES = 32_768
-export const LEAST_READ_BYTES = 64
+export const MIN_READ_BYTES = 64
 const HEADER_BYTES = 16_384
 
 export const makeReceiverClient = Effect.fnUntraced(function* (options: {
   readonly lookup: LookupFunction
   readonly timeoutMs: number
-  /** Most connections to one origin. */
+  /** The limit of connections to one origin. */
   readonly connections: number
 }) {
   const { lookup, timeoutMs: timeout } = options
@@ -73,20 +73,20 @@ export const makeReceiverClient = Effect.fnUntraced(function* (options: {
   const connections = yield* watchConnections
 
   return {
-    post: ({ body, headers, id, url }: Post): Effect.Effect<Answer, PostFailed> =>
-      Effect.callback<Answer, PostFailed>((resume) => {
+    post: ({ body, headers, id, url }: Post): Effect.Effect<ReceiverResponse, PostFailed> =>
+      Effect.callback<ReceiverResponse, PostFailed>((resume) => {
         let controller: Undici.Dispatcher.DispatchController | undefined
         let isOver = false
         let statusCode = 0
         let length = 0
         const chunks: Array<Buffer> = []
-        const end = (exit: Effect.Effect<Answer, PostFailed>) => {
+        const end = (exit: Effect.Effect<ReceiverResponse, PostFailed>) => {
           if (isOver) return
           isOver = true
-          // Not before undici is done with this answer: its connection is free for the next request then.
+          // After undici has completed this response: its connection is then free for the next request.
           queueMicrotask(() => resume(exit))
         }
-        const answered = () => end(Effect.succeed({ statusCode, body: Buffer.concat(chunks).subarray(0, KEPT_BYTES) }))
+        const succeed = () => end(Effect.succeed({ statusCode, body: Buffer.concat(chunks).subarray(0, KEPT_BYTES) }))
 
         agent.dispatch(
           {
@@ -109,10 +109,10 @@ export const makeReceiverClient = Effect.fnUntraced(function* (options: {
               chunks.push(chunk)
               length += chunk.length
               if (length < KEPT_BYTES) return
-              answered()
-              controller?.abort(new Error("enough is read"))
+              succeed()
+              controller?.abort(new Error("the stored part of the body is complete"))
             },
-            onResponseEnd: answered,
+            onResponseEnd: succeed,
             onResponseError: (_, error) => end(Effect.fail(new PostFailed({ cause: error })))
           }
         )
@@ -121,12 +121,12 @@ export const makeReceiverClient = Effect.fnUntraced(function* (options: {
           controller?.abort(new Error("the attempt is over"))
         })
       }),
-    /** The address that a delivery was sent to last; it is forgotten. */
+    /** Returns and forgets the address that a delivery was last sent to. */
     takeAddress: connections.takeAddress
   }
 })
 
-/** Follows which connection each delivery is written to, and counts what comes back on it. */
+/** Finds the connection that each delivery is written to, and counts what is read from it. */
 const watchConnections = Effect.gen(function* () {
   const addresses = new Map<string, string>()
   const counters = new WeakMap<Socket, () => void>()
@@ -161,16 +161,17 @@ interface SentHeaders {
 }
 
 /**
- * Destroys a socket that gives more than an answer may have. Returns what begins the count anew, for the next request.
+ * Destroys a socket that sends more than a response may have. Returns a function that restarts the count, for the next
+ * request.
  *
- * It listens after undici, which has parsed by then what was read: a body that came whole is an answer by now.
+ * Its listener runs after undici's, which has parsed what was read: a complete body is a response by then.
  */
 const countReads = (socket: Socket): (() => void) => {
   let from = 0
   let reads = 0
   socket.on("readable", () => {
     reads++
-    if (socket.bytesRead - from + reads * LEAST_READ_BYTES > READ_BYTES) socket.destroy(new AnswerTooLarge())
+    if (socket.bytesRead - from + reads * MIN_READ_BYTES > READ_BYTES) socket.destroy(new ResponseTooLarge())
   })
   return () => {
     from = socket.bytesRead

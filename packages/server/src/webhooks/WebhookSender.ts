@@ -2,9 +2,9 @@
  * Makes one attempt to deliver.
  *
  * Guarantees:
- * - looking up the name, connecting, headers and body together have `WEBHOOK_TIMEOUT_MS`;
- * - the address that was judged is the one connected to; a redirect is a failure; no credentials and no trace headers go
- *   to strangers; what they send is bounded (`ReceiverClient`);
+ * - `WEBHOOK_TIMEOUT_MS` covers name lookup, connecting, headers and body together;
+ * - the address that was checked is the address that is connected to; a redirect is a failure; receivers get no credentials
+ *   and no trace headers; their responses are bounded (`ReceiverClient`);
  * - `send` never fails: every outcome is returned as an `Attempt`.
  *
  * Rules: DLV-1, DLV-2, SIG-1, SIG-2, ADD-2.
@@ -22,7 +22,7 @@ import { type SecretOwner, Secrets } from "../Secrets.ts"
 import { Settings } from "../Settings.ts"
 import type { Attempt, ClaimedDelivery } from "./Delivery.ts"
 import { type NotReachable, PublicAddress } from "../network/PublicAddress.ts"
-import { type Answer, AnswerTooLarge, makeReceiverClient, PostFailed } from "./ReceiverClient.ts"
+import { type ReceiverResponse, ResponseTooLarge, makeReceiverClient, PostFailed } from "./ReceiverClient.ts"
 import { DESTINATION_LIMIT } from "./InFlightDeliveries.ts"
 
 export class WebhookSender extends Context.Service<
@@ -40,8 +40,8 @@ export class WebhookSender extends Context.Service<
       const client = yield* makeReceiverClient({
         lookup: addresses.lookup,
         timeoutMs: webhookTimeoutMs,
-        // In each lane a claim and a sweep may come while almost as many as the limit are under way: none waits for a
-        // connection.
+        // No delivery waits for a connection: in each lane, a claim and a sweep may each take the limit while almost as
+        // many are in flight.
         connections: 6 * DESTINATION_LIMIT
       })
 
@@ -60,17 +60,17 @@ export class WebhookSender extends Context.Service<
         send: (delivery) =>
           Effect.suspend(() => {
             const startedAtMs = clock.currentTimeMillisUnsafe()
-            const finished = (answer: Answer | undefined, error: string | null): Attempt => ({
+            const finished = (response: ReceiverResponse | undefined, error: string | null): Attempt => ({
               id: ids.next().id,
               atMs: startedAtMs,
               durationMs: Math.max(0, clock.currentTimeMillisUnsafe() - startedAtMs),
               address: client.takeAddress(delivery.id),
-              statusCode: answer?.statusCode ?? null,
+              statusCode: response?.statusCode ?? null,
               error,
-              responseBody: answer === undefined ? null : textOf(answer.body)
+              responseBody: response === undefined ? null : textOf(response.body)
             })
             return attempt(delivery).pipe(
-              Effect.map((answer) => finished(answer, errorOf(answer.statusCode))),
+              Effect.map((response) => finished(response, errorOf(response.statusCode))),
               Effect.timeoutOrElse({
                 duration: webhookTimeoutMs,
                 orElse: () => Effect.sync(() => finished(undefined, "timeout"))
@@ -87,7 +87,7 @@ export class WebhookSender extends Context.Service<
 export const isSuccess = (statusCode: number | null): boolean =>
   statusCode !== null && statusCode >= 200 && statusCode < 300
 
-/** A status that is no success, as it is shown to people. */
+/** The error of a status that is not a success. */
 const errorOf = (statusCode: number): string | null =>
   isSuccess(statusCode) ? null : statusCode === 410 ? "410 Gone" : `status ${statusCode}`
 
@@ -106,7 +106,7 @@ const headersOf = (delivery: ClaimedDelivery, secrets: Secrets["Service"], nowMs
   return { ...headers, ...standardHeaders(delivery, secret, Math.floor(nowMs / 1000)) }
 }
 
-/** The headers of Standard Webhooks beside the contract's: they sign the time of the attempt as well. */
+/** The headers of Standard Webhooks, which sign the time of the attempt too. */
 const standardHeaders = (delivery: ClaimedDelivery, secret: string, seconds: number): Record<string, string> => {
   const signature = createHmac("sha256", attemptKey(secret))
     .update(`${delivery.id}.${seconds}.${delivery.body}`)
@@ -118,7 +118,7 @@ const standardHeaders = (delivery: ClaimedDelivery, secret: string, seconds: num
   }
 }
 
-/** The registered endpoint, or the charge or payout that has an address of its own. */
+/** The registered endpoint, or the charge or payout with its own `webhook_url`. */
 const secretOwnerOf = ({ endpointId, event, resourceId }: ClaimedDelivery): SecretOwner => {
   if (endpointId !== null) return { kind: "webhook", id: endpointId }
   return { kind: partsOf(event).resource === "charge" ? "charge" : "payout", id: resourceId }
@@ -134,15 +134,15 @@ const openSecret = (secrets: Secrets["Service"], sealed: string, owner: SecretOw
 
 class SecretNotOpened extends Error {}
 
-// A NUL cannot be stored as text.
+// PostgreSQL's text type has no NUL.
 const textOf = (body: Buffer): string => body.toString("utf8").replaceAll("\0", "\u{fffd}")
 
-/** A short class of what went wrong: never a stack, never what a stranger wrote. */
+/** A short reason: never a stack trace, never text of the receiver. */
 const reasonOf = (error: NotReachable | PostFailed): string => {
   if (error._tag === "NotReachable") return error.reason
   const { cause } = error
   if (!(cause instanceof Error)) return "unknown"
-  if (cause instanceof AnswerTooLarge || cause.cause instanceof AnswerTooLarge) return "answer too large"
+  if (cause instanceof ResponseTooLarge || cause.cause instanceof ResponseTooLarge) return "answer too large"
   if (cause instanceof SecretNotOpened) return cause.message
   if (cause.name === "HTTPParserError") return hasCode(cause, "HPE_HEADER_OVERFLOW") ? "headers too large" : "not HTTP"
   const code = "code" in cause && typeof cause.code === "string" ? cause.code : cause.name

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { subscribe, unsubscribe } from "node:diagnostics_channel"
 import type { Socket } from "node:net"
-import { KEPT_BYTES, LEAST_READ_BYTES, makeReceiverClient, READ_BYTES } from "../../src/webhooks/ReceiverClient.ts"
+import { KEPT_BYTES, MIN_READ_BYTES, makeReceiverClient, READ_BYTES } from "../../src/webhooks/ReceiverClient.ts"
 import { peer, receiver } from "../support/Receiver.ts"
 
 /** The sockets that requests were written to, with how often each was read from. */
@@ -75,7 +75,7 @@ const hostile: ReadonlyArray<readonly [name: string, talk: (socket: Socket) => v
 describe("A receiver that sends", () => {
   for (const [name, talk] of hostile) {
     it.live(
-      `${name} has its connection destroyed after ${READ_BYTES} bytes, or ${READ_BYTES / LEAST_READ_BYTES} reads`,
+      `${name} has its connection destroyed after ${READ_BYTES} bytes, or ${READ_BYTES / MIN_READ_BYTES} reads`,
       () =>
         Effect.gen(function* () {
           const seen = yield* sockets
@@ -87,7 +87,7 @@ describe("A receiver that sends", () => {
             assert.isTrue(socket.destroyed)
             // The last read may be as large as the socket's buffer.
             assert.isAtMost(socket.bytesRead, READ_BYTES + 65_536)
-            assert.isAtMost(reads, READ_BYTES / LEAST_READ_BYTES)
+            assert.isAtMost(reads, READ_BYTES / MIN_READ_BYTES)
           }
         })
     )
