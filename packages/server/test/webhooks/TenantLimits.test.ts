@@ -22,7 +22,7 @@ layer(TestService.layer({ settings: { ...settings, webhookEndpointsPerApplicatio
         const other = yield* makeCaller()
         const sql = yield* SqlClient
         const first = yield* registered(key)
-        // More of them than may be stored are under way at once: the counter that their commits increment is locked.
+        // They are in flight at once, as many as an account's write slots: the counter that their commits increment is locked.
         const asking = yield* sql.withTransaction(
           Effect.gen(function* () {
             yield* sql`SELECT version FROM webhook_endpoint_counters WHERE account_id = ${accountId}::uuid FOR UPDATE`
@@ -31,7 +31,7 @@ layer(TestService.layer({ settings: { ...settings, webhookEndpointsPerApplicatio
             )
             yield* eventually(
               sql`SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-              ({ length }) => length >= 10
+              ({ length }) => length >= 2
             )
             return fiber
           })
