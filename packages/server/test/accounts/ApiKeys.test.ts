@@ -24,11 +24,11 @@ layer(TestService.layer({}), { excludeTestServices: true })("API keys", (it) => 
     })
   )
 
-  describe("a caller who was seen before is looked at again in what is done for them", () => {
+  describe("a cached caller is re-checked by the statement that acts", () => {
     const somePayout = { amount: 500, pix_key_type: "email", pix_key: "someone@example.com", method: "pix" }
 
     /** Calls of a caller who is cached by an earlier call, each with its answer. */
-    const remembering = Effect.fnUntraced(function* (key: string) {
+    const cachedCalls = Effect.fnUntraced(function* (key: string) {
       const { call } = yield* TestService
       const { id } = yield* created(key)
       yield* retrieve(key, id)
@@ -52,7 +52,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("API keys", (it) => 
             UNION ALL SELECT id FROM payouts WHERE account_id = ${accountId}::uuid`
       )
 
-    it.effect("KEY-2, KEY-4: revoked, deactivated or expired: 401 from the next request on, and nothing is done", () =>
+    it.effect("KEY-2, KEY-4: revoked, deactivated or expired: 401 from the next request on, without an effect", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
         const { operate } = yield* TestService
@@ -64,7 +64,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("API keys", (it) => 
         ]
         for (const end of ends) {
           const who = yield* caller
-          const calls = yield* remembering(who.key)
+          const calls = yield* cachedCalls(who.key)
           for (const [ask, status] of calls) assert.strictEqual((yield* ask()).status, status)
           const before = yield* rowsOf(who.accountId)
           yield* end(who)
@@ -81,11 +81,11 @@ layer(TestService.layer({}), { excludeTestServices: true })("API keys", (it) => 
       })
     )
 
-    it.effect("of an account that has changed: the next request is done for the account as it is", () =>
+    it.effect("of a changed account: the next request uses the account as it is now", () =>
       Effect.gen(function* () {
         const { operate } = yield* TestService
         const who = yield* caller
-        const [[create]] = yield* remembering(who.key)
+        const [[create]] = yield* cachedCalls(who.key)
         yield* create()
         const change = (body: object) => operate("PATCH", `/operator/v1/accounts/${who.accountId}`, { body })
         yield* change({ default_expires_in: 7200, legal_name: "Outro Nome" })
@@ -101,7 +101,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("API keys", (it) => 
       Effect.gen(function* () {
         const sql = yield* SqlClient
         const who = yield* caller
-        const calls = yield* remembering(who.key)
+        const calls = yield* cachedCalls(who.key)
         yield* sql`UPDATE api_keys SET scopes = '{balance:read}' WHERE id = ${who.keyId}::uuid`
         const before = yield* rowsOf(who.accountId)
         for (const [ask] of calls) {

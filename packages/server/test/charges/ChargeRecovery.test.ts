@@ -14,7 +14,7 @@ const settings = { webhookAllowedNetworks: loopback, acquirerTimeoutMs: 200, sim
 layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), { excludeTestServices: true })(
   "Recovery",
   (it) => {
-    it.effect("CHG-4: brings a charge whose emission timed out to pending, with one Pix, and tells of it once", () =>
+    it.effect("CHG-4: brings a charge whose emission timed out to pending, with one Pix and one event", () =>
       Effect.gen(function* () {
         const { call, makeCaller } = yield* TestService
         const { key } = yield* makeCaller()
@@ -117,7 +117,7 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
       })
     )
 
-    it.effect("goes on with the others when one charge cannot be settled", () =>
+    it.effect("continues with the others when one charge cannot be settled", () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
         const { key } = yield* makeCaller()
@@ -138,7 +138,7 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
       })
     )
 
-    it.effect("leaves what the release before made of a charge that no acquirer has answered", () =>
+    it.effect("leaves a charge without an acquirer's answer as the previous release changed it", () =>
       Effect.gen(function* () {
         const { makeCaller, operate } = yield* TestService
         const { key } = yield* makeCaller()
@@ -159,7 +159,7 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
       })
     )
 
-    it.effect("settles a charge that still is processing when a report of it arrives", () =>
+    it.effect("settles a charge that is still processing when its notification arrives", () =>
       Effect.gen(function* () {
         const { makeCaller, operate } = yield* TestService
         const { key } = yield* makeCaller()

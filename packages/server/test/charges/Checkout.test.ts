@@ -3,7 +3,15 @@ import { assert, layer } from "@effect/vitest"
 import type { Charge } from "@pix-payments/domain/Charge"
 import * as Effect from "effect/Effect"
 import { assertRefused, created, listed, retrieve, someCharge } from "../support/ChargeRequests.ts"
-import { assertLedgerHolds, availableOf, deliveredOf, keptOf, operated, simulated, toldOf } from "../support/Money.ts"
+import {
+  assertLedgerHolds,
+  availableOf,
+  deliveredOf,
+  ledgerBalancesOf,
+  operated,
+  simulated,
+  eventStatusesOf
+} from "../support/Money.ts"
 import { loopback, receiver } from "../support/Receiver.ts"
 import { type Fields, newKey, TestService } from "../support/TestService.ts"
 import { disputesOf } from "../support/Disputes.ts"
@@ -51,7 +59,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Charges o
         assert.strictEqual(yield* availableOf(key), 1000)
         yield* operated("POST", `/charges/${charge.id}/refund`)
         assert.strictEqual(yield* availableOf(key), 0)
-        assert.deepStrictEqual(yield* toldOf(charge.id), [
+        assert.deepStrictEqual(yield* eventStatusesOf(charge.id), [
           ...first.map((action) => `charge.${method}.${action} pending`),
           `charge.${method}.paid paid`,
           `charge.${method}.refunded refunded`
@@ -78,11 +86,11 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Charges o
         // A card is contested with the issuer: the charge says so, and there is no dispute of Pix.
         yield* simulated(`/charges/${id}/return`, { as: "charged_back" })
         assert.deepStrictEqual(yield* disputesOf(id), [])
-        const told = yield* toldOf(id)
+        const told = yield* eventStatusesOf(id)
         assert.strictEqual(told.includes("charge.card.charged_back charged_back"), method === "card")
         assert.isEmpty(told.filter((event) => event.startsWith("dispute")))
       }
-      assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 0 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0 })
       assert.strictEqual(yield* availableOf(key), 0)
       yield* assertLedgerHolds
     })

@@ -6,7 +6,14 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { assertRefused, created, someCharge } from "../support/ChargeRequests.ts"
-import { assertLedgerHolds, keptOf, operated, paidCharge, simulated, toldOf } from "../support/Money.ts"
+import {
+  assertLedgerHolds,
+  ledgerBalancesOf,
+  operated,
+  paidCharge,
+  simulated,
+  eventStatusesOf
+} from "../support/Money.ts"
 import { loopback } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
 import { med, statusOf, disputesOf, paidEvents } from "../support/Disputes.ts"
@@ -22,7 +29,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
       const pending = yield* created(key)
       const canceled = yield* operated<Charge>("POST", `/charges/${pending.id}/cancel`)
       assert.deepInclude(canceled, { status: "canceled", failure_reason: null, paid_at: null, sequence: 3 })
-      assert.deepStrictEqual(yield* toldOf(pending.id), [
+      assert.deepStrictEqual(yield* eventStatusesOf(pending.id), [
         "charge.pix.created pending",
         "charge.pix.emitted pending",
         "charge.pix.canceled canceled"
@@ -56,12 +63,12 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
       yield* paidCharge(key, 101)
       const refunded = yield* operated<Charge>("POST", `/charges/${id}/refund`)
       assert.strictEqual(refunded.status, "refunded")
-      assert.deepStrictEqual(yield* toldOf(id), [...paidEvents, "charge.pix.refunded refunded"])
+      assert.deepStrictEqual(yield* eventStatusesOf(id), [...paidEvents, "charge.pix.refunded refunded"])
       // The acquirer's own notification of it is accepted, and changes nothing.
       yield* Effect.repeat(Effect.delay(sql`SELECT id FROM simulator_reports WHERE reported_at IS NULL`, "20 millis"), {
         until: (rows) => rows.length === 0
       })
-      assert.deepInclude(yield* keptOf(accountId), { available: 101, blocked: 0 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 101, blocked: 0 })
       assert.deepStrictEqual(yield* disputesOf(id), [])
       const pending = yield* created(key)
       const contested = yield* paidCharge(key)
@@ -77,7 +84,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
     })
   )
 
-  it.effect("CHG-26: many refunds at once return the money once", () =>
+  it.effect("CHG-26: many concurrent refunds return the money once", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -93,13 +100,13 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
         if (status === 200) assert.strictEqual(body.status, "refunded")
         else assert.strictEqual(status, 409)
       }
-      assert.deepInclude(yield* keptOf(accountId), { available: 0 })
-      assert.deepStrictEqual(yield* toldOf(id), [...paidEvents, "charge.pix.refunded refunded"])
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0 })
+      assert.deepStrictEqual(yield* eventStatusesOf(id), [...paidEvents, "charge.pix.refunded refunded"])
       yield* assertLedgerHolds
     })
   )
 
-  it.effect("CHG-7: cancel and pay at the same moment: one wins", () =>
+  it.effect("CHG-7: concurrent cancel and payment: one wins", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -123,7 +130,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
         assert.deepStrictEqual([cancel.status, pay.status], statuses[index] === "canceled" ? [200, 409] : [409, 200])
       }
       const paid = statuses.filter((status) => status === "paid").length
-      assert.deepInclude(yield* keptOf(accountId), { available: paid * 1000 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: paid * 1000 })
     })
   )
 })

@@ -60,7 +60,7 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
       })
     )
 
-    it.effect("answers many reports at once, however few connections there are", () =>
+    it.effect("answers many concurrent notifications with few connections", () =>
       Effect.gen(function* () {
         const { makeCaller, operate } = yield* TestService
         const { accountId, key } = yield* makeCaller()
@@ -143,7 +143,7 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
       })
     )
 
-    it.effect("BAL-3: keeps the ledger as it was written", () =>
+    it.effect("BAL-3: refuses changes of the ledger", () =>
       Effect.gen(function* () {
         const { makeCaller, operate } = yield* TestService
         const { key } = yield* makeCaller()

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { assertRefused, instant } from "../support/ChargeRequests.ts"
-import { deliveredOf, eventsOf, operated, paidCharge, simulated, toldOf } from "../support/Money.ts"
+import { deliveredOf, eventsOf, operated, paidCharge, simulated, eventStatusesOf } from "../support/Money.ts"
 import { loopback, receiver } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
 import { type Dispute, med, disputeOf, shown } from "../support/Disputes.ts"
@@ -23,7 +23,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Events of
           written.messages.map(({ author }) => author),
           ["operator"]
         )
-        assert.deepStrictEqual(yield* toldOf(id), ["dispute.pix.opened open"])
+        assert.deepStrictEqual(yield* eventStatusesOf(id), ["dispute.pix.opened open"])
         yield* simulated(`/disputes/${id}/message`, { text: "sete dias\n😀" })
         yield* operated("POST", `/disputes/${id}/defense`, { text: "defesa" })
         yield* simulated(`/disputes/${id}/message`, { text: "recebida" })

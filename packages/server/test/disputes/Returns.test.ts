@@ -10,14 +10,14 @@ import {
   balanceOf,
   entriesOf,
   eventsOf,
-  keptOf,
+  ledgerBalancesOf,
   operated,
   paidCharge,
   payOut,
   paidOut,
   holding,
   simulated,
-  toldOf
+  eventStatusesOf
 } from "../support/Money.ts"
 import { loopback } from "../support/Receiver.ts"
 import { type Fields, TestService } from "../support/TestService.ts"
@@ -38,7 +38,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Returns",
         const { status } = yield* simulated<Charge>(`/charges/${id}/return`, { as })
         assert.strictEqual(status, as)
         assert.strictEqual(yield* statusOf(key, id), as)
-        assert.deepStrictEqual(yield* toldOf(id), [...paidEvents, `charge.pix.${as} ${as}`])
+        assert.deepStrictEqual(yield* eventStatusesOf(id), [...paidEvents, `charge.pix.${as} ${as}`])
         const [dispute, ...others] = yield* disputesOf(id)
         assert.deepStrictEqual(others, [])
         assert.deepInclude(dispute!, {
@@ -54,7 +54,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Returns",
         assert.strictEqual(told?.event, "dispute.pix.lost")
         assert.deepStrictEqual<unknown>(told?.data, shown(dispute!))
         assert.strictEqual(yield* availableOf(key), 0)
-        assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 0 })
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0 })
         yield* refusesAll(dispute!.id, ["win", "lose", "defense", "messages"])
       })
   )
@@ -69,10 +69,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Returns",
       // An operator can refund a paid charge only.
       assertRefused(yield* operate("POST", `/operator/v1/charges/${chargeId}/refund`), "INVALID_STATE")
       assert.strictEqual((yield* simulated<Charge>(`/charges/${chargeId}/refund`)).status, "refunded")
-      assert.deepInclude(yield* keptOf(accountId), { available: 130, blocked: 0 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 130, blocked: 0 })
       assert.deepInclude(yield* disputeOf(id), { status: "lost", arrived_resolved: false })
-      assert.deepStrictEqual(yield* toldOf(id), ["dispute.pix.opened open", "dispute.pix.lost lost"])
-      assert.deepStrictEqual(yield* toldOf(chargeId), [
+      assert.deepStrictEqual(yield* eventStatusesOf(id), ["dispute.pix.opened open", "dispute.pix.lost lost"])
+      assert.deepStrictEqual(yield* eventStatusesOf(chargeId), [
         ...paidEvents,
         "charge.pix.infraction infraction",
         "charge.pix.refunded refunded"
@@ -94,7 +94,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Returns",
         (yield* disputesOf(chargeId)).map(({ arrived_resolved, status }) => ({ arrived_resolved, status })),
         [{ arrived_resolved: false, status: "lost" }]
       )
-      assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 0 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0 })
     })
   )
 
@@ -118,7 +118,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Returns",
           { id: first.id, status: "won" }
         ]
       )
-      assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 1000 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 1000 })
       // The first is lost late, while the second is open: the money goes back once, and both end.
       yield* simulated(`/disputes/${first.id}/lose`)
       assert.deepStrictEqual(
@@ -126,8 +126,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Returns",
         ["lost", "lost"]
       )
       yield* refusesAll(second.id, ["win", "lose"])
-      assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 0 })
-      assert.deepStrictEqual(yield* toldOf(second.id), ["dispute.pix.opened open", "dispute.pix.lost lost"])
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0 })
+      assert.deepStrictEqual(yield* eventStatusesOf(second.id), ["dispute.pix.opened open", "dispute.pix.lost lost"])
       assert.deepStrictEqual(yield* entriesOf(chargeId), [
         "charge.paid acquirer>available 1000",
         "charge.infraction available>blocked 1000",
@@ -163,12 +163,12 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Returns",
       yield* paidOut(key, { amount: 599, ...holding })
       assert.strictEqual(yield* availableOf(key), 0)
       yield* simulated(`/disputes/${id}/lose`)
-      assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 0, payouts_in_transit: 4599 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0, payouts_in_transit: 4599 })
       yield* assertLedgerHolds
     })
   )
 
-  it.effect("CHG-7: Anything else that the acquirer reports is recorded and ignored", () =>
+  it.effect("CHG-7: Any other notification of the acquirer is recorded and ignored", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const sql = yield* SqlClient
@@ -197,7 +197,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Returns",
         assert.strictEqual(ignored.length, actions.length)
         assert.deepStrictEqual(yield* disputesOf(id), [])
       }
-      assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 0 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0 })
     })
   )
 })

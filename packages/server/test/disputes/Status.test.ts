@@ -3,7 +3,15 @@ import { assert, layer } from "@effect/vitest"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Effect from "effect/Effect"
 import { assertRefused, instant, retrieve, uuid7 } from "../support/ChargeRequests.ts"
-import { assertLedgerHolds, eventsOf, keptOf, operated, paidCharge, simulated, toldOf } from "../support/Money.ts"
+import {
+  assertLedgerHolds,
+  eventsOf,
+  ledgerBalancesOf,
+  operated,
+  paidCharge,
+  simulated,
+  eventStatusesOf
+} from "../support/Money.ts"
 import { loopback } from "../support/Receiver.ts"
 import { type Fields, TestService } from "../support/TestService.ts"
 import {
@@ -49,8 +57,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
       // 7 days after opening, where the acquirer says nothing.
       assert.strictEqual(dispute.defense_deadline_at, formatInstant(Date.parse(dispute.opened_at) + 7 * DAY_MS))
       assert.strictEqual(yield* statusOf(key, charge.id), "infraction")
-      assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 1990 })
-      assert.deepStrictEqual(yield* toldOf(charge.id), [...paidEvents, "charge.pix.infraction infraction"])
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 1990 })
+      assert.deepStrictEqual(yield* eventStatusesOf(charge.id), [...paidEvents, "charge.pix.infraction infraction"])
       const [opened, ...others] = yield* eventsOf(dispute.id)
       assert.deepStrictEqual(others, [])
       assert.strictEqual(opened?.event, "dispute.pix.opened")
@@ -96,9 +104,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
         messages.map(({ author, text }) => `${author}: ${text}`),
         ["operator: entregue"]
       )
-      assert.deepStrictEqual(yield* toldOf(id), ["dispute.pix.opened open"])
+      assert.deepStrictEqual(yield* eventStatusesOf(id), ["dispute.pix.opened open"])
       assert.strictEqual(yield* statusOf(key, chargeId), "infraction")
-      assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 1000 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 1000 })
       yield* refusesAll(id, ["defense"])
       assert.strictEqual((yield* disputeOf(id)).messages.length, 1)
     })
@@ -118,8 +126,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
         assert.match(String(won.resolved_at), instant)
         const { body } = yield* retrieve(key, charge.id)
         assert.deepStrictEqual(body, { ...withoutOperatorFields(charge), status: "paid", sequence: 5 })
-        assert.deepInclude(yield* keptOf(accountId), { available: 1000, blocked: 0 })
-        assert.deepStrictEqual(yield* toldOf(charge.id), [...paidEvents, "charge.pix.infraction infraction"])
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, blocked: 0 })
+        assert.deepStrictEqual(yield* eventStatusesOf(charge.id), [...paidEvents, "charge.pix.infraction infraction"])
         const [, told] = yield* eventsOf(id)
         assert.strictEqual(told?.event, "dispute.pix.won")
         assert.deepStrictEqual<unknown>(told?.data, shown(won))
@@ -140,13 +148,13 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
         assert.deepInclude(lost, { status: "lost", arrived_resolved: false })
         assert.match(String(lost.resolved_at), instant)
         assert.strictEqual(yield* statusOf(key, chargeId), "charged_back")
-        assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 0 })
-        assert.deepStrictEqual(yield* toldOf(chargeId), [
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0 })
+        assert.deepStrictEqual(yield* eventStatusesOf(chargeId), [
           ...paidEvents,
           "charge.pix.infraction infraction",
           "charge.pix.charged_back charged_back"
         ])
-        assert.deepStrictEqual(yield* toldOf(id), ["dispute.pix.opened open", "dispute.pix.lost lost"])
+        assert.deepStrictEqual(yield* eventStatusesOf(id), ["dispute.pix.opened open", "dispute.pix.lost lost"])
         const [, told] = yield* eventsOf(id)
         assert.deepStrictEqual<unknown>(told?.data, shown(lost))
         // `lost` is final.
@@ -161,7 +169,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
           const refused = yield* operate("POST", `/operator/v1/simulator/charges/${chargeId}/${action}`, { body })
           assertRefused(refused, "INVALID_STATE")
         }
-        assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 0 })
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0 })
       })
   )
 
@@ -177,8 +185,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
       assert.strictEqual(lost.status, "lost")
       assert.isTrue(lost.resolved_at! >= won.resolved_at!)
       assert.strictEqual(yield* statusOf(key, chargeId), "charged_back")
-      assert.deepInclude(yield* keptOf(accountId), { available: 150, blocked: 0 })
-      assert.deepStrictEqual(yield* toldOf(id), [
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 150, blocked: 0 })
+      assert.deepStrictEqual(yield* eventStatusesOf(id), [
         "dispute.pix.opened open",
         "dispute.pix.won won",
         "dispute.pix.lost lost"
@@ -198,11 +206,11 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
       yield* operated("POST", `/charges/${chargeId}/refund`)
       yield* refusesAll(id, ["lose", "win"])
       assert.strictEqual(yield* statusOf(key, chargeId), "refunded")
-      assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 0 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0 })
     })
   )
 
-  it.effect("DSP-2: won and lost at the same moment end in one state, and the money is in one place", () =>
+  it.effect("DSP-2: concurrent won and lost end in one state, and the money moves once", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -216,8 +224,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
         // lost follows won, and nothing follows lost.
         assert.strictEqual((yield* disputeOf(id)).status, "lost")
         assert.strictEqual(yield* statusOf(key, chargeId), "charged_back")
-        assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 0 })
-        const lost = (yield* toldOf(id)).filter((told) => told === "dispute.pix.lost lost")
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0 })
+        const lost = (yield* eventStatusesOf(id)).filter((told) => told === "dispute.pix.lost lost")
         assert.strictEqual(lost.length, 1)
       }
       yield* assertLedgerHolds

@@ -16,7 +16,7 @@ import { newKey } from "../support/TestService.ts"
 
 layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
   it.effect(
-    "CHG-4, IDEM-9: that is killed in a burst loses nothing, does nothing twice, and tells of everything",
+    "CHG-4, IDEM-9: that is killed under load loses nothing, does nothing twice, and delivers every event",
     () =>
       Effect.gen(function* () {
         const { env, sql } = yield* installation
@@ -86,7 +86,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
           [...new Set(events.map(({ events: names }) => names))],
           ["charge.pix.created charge.pix.emitted"]
         )
-        assertToldAll({ received, url }, charges)
+        assertAllDelivered({ received, url }, charges)
         yield* sql`SELECT 1`
         service.signal("SIGTERM")
         assert.strictEqual(yield* service.ended, 0)
@@ -94,7 +94,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
     90_000
   )
 
-  it.effect("that is told to stop finishes what is under way, gives back what it holds, and ends well", () =>
+  it.effect("that receives SIGTERM finishes its requests, releases its leases, and exits with 0", () =>
     Effect.gen(function* () {
       const { env, sql } = yield* installation
       const hanging = yield* receiver(() => {})
@@ -219,7 +219,7 @@ const someCharge = {
 }
 
 /** Created and emitted of every charge came, under one delivery id each, whose bytes never changed. */
-const assertToldAll = ({ received }: Receiver, charges: ReadonlyArray<{ readonly id: string }>) => {
+const assertAllDelivered = ({ received }: Receiver, charges: ReadonlyArray<{ readonly id: string }>) => {
   const deliveries = new Map<string, Map<string, { readonly id: string; readonly bytes: Buffer }>>()
   for (const { body, bytes, headers } of received) {
     assert.strictEqual(headers["x-webhook-delivery"], body.id)

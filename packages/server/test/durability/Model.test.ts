@@ -34,7 +34,7 @@ import {
   type World
 } from "../support/Model.ts"
 import { newKey } from "../support/TestService.ts"
-import { servicesLayer } from "../support/DomainServices.ts"
+import { domainServicesLayer } from "../support/DomainServices.ts"
 
 const STEPS = 40
 const histories = Number(process.env["MODEL_HISTORIES"] ?? 2000)
@@ -58,7 +58,7 @@ interface History {
   readonly disputes: Array<string>
 }
 
-layer(servicesLayer({ acquirerTimeoutMs: 5, simulatorSettleMs: 0, databaseConnections: 12 }), {
+layer(domainServicesLayer({ acquirerTimeoutMs: 5, simulatorSettleMs: 0, databaseConnections: 12 }), {
   excludeTestServices: true,
   timeout: 60_000
 })("Random histories", (it) => {

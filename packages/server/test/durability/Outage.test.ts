@@ -14,9 +14,9 @@ import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
 import { eventually } from "../support/Receiver.ts"
 import { newKey, TestService, type TestServiceOptions } from "../support/TestService.ts"
 
-layer(Layer.empty, { excludeTestServices: true })("A database that is away", (it) => {
+layer(Layer.empty, { excludeTestServices: true })("An outage of PostgreSQL", (it) => {
   it.effect(
-    "ERR-9: is answered with 503 at once, and all goes on when it is back",
+    "ERR-9: is answered with 503 at once, and the service recovers",
     () =>
       Effect.gen(function* () {
         const dataDir = yield* temporaryFolder
@@ -26,7 +26,7 @@ layer(Layer.empty, { excludeTestServices: true })("A database that is away", (it
         yield* assertServes(service, key)
 
         yield* database.stop
-        yield* assertSaysUnavailable(service, key)
+        yield* assertUnavailable(service, key)
         database = yield* startDatabase(dataDir, database.port)
         yield* assertRecovers(service, key)
         // The service ends before its database.
@@ -35,7 +35,7 @@ layer(Layer.empty, { excludeTestServices: true })("A database that is away", (it
   )
 
   it.effect(
-    "ERR-9: is answered with 503 where it is silent, and all goes on when it speaks again",
+    "ERR-9: is answered with 503 while PostgreSQL is silent, and the service recovers",
     () =>
       Effect.gen(function* () {
         const wire = yield* cuttable(yield* createDatabase())
@@ -44,12 +44,12 @@ layer(Layer.empty, { excludeTestServices: true })("A database that is away", (it
         yield* assertServes(service, key)
 
         wire.freeze()
-        yield* assertSaysUnavailable(service, key)
+        yield* assertUnavailable(service, key)
         wire.thaw()
         yield* assertRecovers(service, key)
 
         wire.cut()
-        yield* assertSaysUnavailable(service, key)
+        yield* assertUnavailable(service, key)
         yield* wire.mend
         yield* assertRecovers(service, key)
       }).pipe(Effect.scoped),
@@ -92,7 +92,7 @@ const assertServes = (service: TestService["Service"], key: string) =>
     assert.strictEqual((yield* service.operate("GET", "/health/ready")).status, 200)
   })
 
-const assertSaysUnavailable = (service: TestService["Service"], key: string) =>
+const assertUnavailable = (service: TestService["Service"], key: string) =>
   Effect.gen(function* () {
     const id = "0198c0de-0000-7000-8000-000000000000"
     const answers = yield* Effect.all(

@@ -51,7 +51,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A change"
   )
 
   it.effect(
-    "EVT-11, OPR-29: is committed and told to the others when one endpoint's deliveries fail for a reason that nobody knows",
+    "EVT-11, OPR-29: is committed and delivered to the others when one endpoint's deliveries fail for an unknown reason",
     () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
@@ -89,7 +89,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A change"
   )
 
   it.effect(
-    "EVT-10, EVT-11: waits for nobody who changes an endpoint; its deliveries go to who was subscribed when it was committed",
+    "EVT-10, EVT-11: does not wait for changes of endpoints; its deliveries go to the endpoints subscribed at its commit",
     () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService

@@ -50,7 +50,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("Headers of every an
       }
     ]
 
-    it.effect.each(answers)("the caller's, when it sent a sane one ($status)", ({ ask, status }) =>
+    it.effect.each(answers)("the caller's, when it is valid ($status)", ({ ask, status }) =>
       Effect.gen(function* () {
         const { call } = yield* TestService
         const { key } = yield* caller
@@ -108,7 +108,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("Headers of every an
     )
   })
 
-  describe("what no route sees is answered in the same error body, with a request id and the security headers", () => {
+  describe("requests that Node refuses get the same error body, a request id and the security headers", () => {
     const refused = [
       {
         name: "no Host",

@@ -30,7 +30,7 @@ describe("slots for requests", () => {
     assert.lengthOf(taken(slots, "a", 1), 0, "c is still there")
   })
 
-  it("one that had more than a quarter gets no more until it has less, once another comes", () => {
+  it("an account above its quarter gets no more slots once another account has requests", () => {
     const slots = InFlight.make(16)
     const mine = taken(slots, "a", 16)
     assert.lengthOf(mine, 14)

@@ -104,7 +104,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("Request bodies", (i
       })
     )
 
-    it.effect("where no body is taken, none matters", () =>
+    it.effect("a route without a body ignores one", () =>
       Effect.gen(function* () {
         const { call } = yield* TestService
         const { key } = yield* caller
@@ -115,7 +115,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("Request bodies", (i
       })
     )
 
-    it.effect("nothing is made of it, and its key is free", () =>
+    it.effect("nothing is created, and its key is free", () =>
       Effect.gen(function* () {
         const { call } = yield* TestService
         const { key } = yield* caller
@@ -129,7 +129,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("Request bodies", (i
     )
   })
 
-  describe("what HTTP allows besides", () => {
+  describe("other HTTP that is allowed", () => {
     const ask = (lines: ReadonlyArray<string>, body = "") =>
       Effect.flatMap(TestService, ({ publicUrl }) => exchange(publicUrl, `${lines.join("\r\n")}\r\n\r\n${body}`))
 
@@ -168,7 +168,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("Request bodies", (i
       })
     )
 
-    it.effect("an offer to change the protocol, not taken up", () =>
+    it.effect("an upgrade of the protocol is ignored", () =>
       Effect.gen(function* () {
         const { key } = yield* caller
         const text = yield* ask([
@@ -182,7 +182,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("Request bodies", (i
       })
     )
 
-    it.effect("a caller that goes away in the middle of its body: nothing is made, and its key is free", () =>
+    it.effect("a caller that disconnects in the middle of its body: nothing is created, and its key is free", () =>
       Effect.gen(function* () {
         const { publicUrl } = yield* TestService
         const { key } = yield* caller

@@ -96,7 +96,7 @@ layer(
     }).pipe(Effect.scoped)
   )
 
-  it.effect("what is no HTTP behind a request that is under way does not take its answer's place", () =>
+  it.effect("malformed HTTP behind a request in progress is answered after that request", () =>
     Effect.gen(function* () {
       const { makeCaller, publicUrl } = yield* TestService
       const { key } = yield* makeCaller()
@@ -115,7 +115,7 @@ layer(
     }).pipe(Effect.scoped)
   )
 
-  it.effect("what no route sees ends its connection, whatever its caller does with it", () =>
+  it.effect("a request that Node refuses ends its connection, whatever its caller does", () =>
     Effect.gen(function* () {
       const { call, makeCaller, operatorUrl, publicUrl } = yield* TestService
       const { key } = yield* makeCaller()
@@ -174,47 +174,45 @@ layer(
     }).pipe(Effect.scoped)
   )
 
-  it.effect(
-    "a request that does not come whole in its time is answered 408, and is not done when the rest comes after all",
-    () =>
-      Effect.gen(function* () {
-        const times = { headersTimeout: 50, requestTimeout: 50, connectionsCheckingInterval: 10 }
-        const limits = { maxConnections: 10, answerTimeoutMs: 400, isStopping: () => false, prepare: () => {} }
-        const server = yield* Effect.acquireRelease(
-          Effect.sync(() => new BoundedServer(times, limits, () => {})),
-          (server) => Effect.sync(() => server.close())
-        )
-        refuseOn(server)
-        let completed = 0
-        server.on("request", (request) => {
-          request.resume()
-          request.on("end", () => completed++)
+  it.effect("an incomplete request is answered 408 after its time, and is not executed when the rest arrives", () =>
+    Effect.gen(function* () {
+      const times = { headersTimeout: 50, requestTimeout: 50, connectionsCheckingInterval: 10 }
+      const limits = { maxConnections: 10, answerTimeoutMs: 400, isStopping: () => false, prepare: () => {} }
+      const server = yield* Effect.acquireRelease(
+        Effect.sync(() => new BoundedServer(times, limits, () => {})),
+        (server) => Effect.sync(() => server.close())
+      )
+      refuseOn(server)
+      let completed = 0
+      server.on("request", (request) => {
+        request.resume()
+        request.on("end", () => completed++)
+      })
+      yield* Effect.promise(() => once(server.listen(0, "127.0.0.1"), "listening"))
+      for (const [begin, rest] of [
+        ["POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n{", "23456789}"],
+        ["GET / HTTP/1.1\r\nhost: x\r\n", "\r\n"]
+      ] as const) {
+        const socket = yield* open(`http://127.0.0.1:${(server.address() as Net.AddressInfo).port}`, {
+          allowHalfOpen: true
         })
-        yield* Effect.promise(() => once(server.listen(0, "127.0.0.1"), "listening"))
-        for (const [begin, rest] of [
-          ["POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n{", "23456789}"],
-          ["GET / HTTP/1.1\r\nhost: x\r\n", "\r\n"]
-        ] as const) {
-          const socket = yield* open(`http://127.0.0.1:${(server.address() as Net.AddressInfo).port}`, {
-            allowHalfOpen: true
-          })
-          let text = ""
-          socket.on("data", (chunk) => {
-            text += String(chunk)
-            socket.write(rest)
-          })
-          socket.on("end", () => socket.destroySoon())
-          const closed = closing(socket)
-          socket.write(begin)
-          yield* closed
-          assert.match(text, /^HTTP\/1\.1 408 /)
-          yield* eventually(
-            Effect.sync(() => server.open),
-            (count) => count === 0
-          )
-          assert.strictEqual(completed, 0)
-        }
-      }).pipe(Effect.scoped)
+        let text = ""
+        socket.on("data", (chunk) => {
+          text += String(chunk)
+          socket.write(rest)
+        })
+        socket.on("end", () => socket.destroySoon())
+        const closed = closing(socket)
+        socket.write(begin)
+        yield* closed
+        assert.match(text, /^HTTP\/1\.1 408 /)
+        yield* eventually(
+          Effect.sync(() => server.open),
+          (count) => count === 0
+        )
+        assert.strictEqual(completed, 0)
+      }
+    }).pipe(Effect.scoped)
   )
 
   it.effect("one connection more than `MAX_CONNECTIONS` is closed at once", () =>

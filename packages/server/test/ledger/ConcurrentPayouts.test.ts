@@ -10,9 +10,9 @@ import {
   availableOf,
   failing,
   funded,
-  handedOver,
+  submittedPayout,
   holding,
-  keptOf,
+  ledgerBalancesOf,
   paidCharge,
   paidOut,
   payOut,
@@ -51,7 +51,7 @@ const assertOnlyTheAffordable = (calls: ReadonlyArray<Call>, key: string, accoun
     assert.strictEqual(accepted.length, affordable)
     for (const answer of answers) if (answer.status !== 201) assertRefused(answer, "INSUFFICIENT_BALANCE")
     assert.isAtLeast(lowest.value, 0)
-    assert.deepInclude(yield* keptOf(accountId), {
+    assert.deepInclude(yield* ledgerBalancesOf(accountId), {
       available: available - affordable * 1010,
       payouts_in_transit: affordable * 1010
     })
@@ -77,7 +77,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
       })
     )
 
-    it.effect("one that is too large does not keep a smaller one behind it from being done", () =>
+    it.effect("one that is too large does not stop a smaller one behind it", () =>
       Effect.gen(function* () {
         const { key } = yield* funded(5000)
         const answers = yield* Effect.forEach(
@@ -128,11 +128,11 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
           const wanted = { "fail@simulator.test": "failed", "ana@example.com": "completed" }[
             String(body.recipient.pix_key)
           ]
-          if (wanted === undefined) yield* handedOver(key, body.id)
+          if (wanted === undefined) yield* submittedPayout(key, body.id)
           else yield* payoutReaching(key, body.id, wanted)
         }
         // 3 undisputed and 3 won of 12 charges; 10 completed and 10 processing of 30 payouts.
-        assert.deepStrictEqual(yield* keptOf(accountId), {
+        assert.deepStrictEqual(yield* ledgerBalancesOf(accountId), {
           available: 20_000 + 6000 - 10_000,
           pending: 0,
           blocked: 0,
@@ -172,7 +172,7 @@ layer(Layer.empty, { excludeTestServices: true })("Two services on one database"
         assert.strictEqual(reports.filter(({ status }) => status === 200).length, ids.length)
         assert.strictEqual(reports.filter(({ status }) => status === 409).length, 2 * ids.length)
         const failed = yield* sql`SELECT id FROM payouts WHERE status = 'failed'`
-        assert.deepInclude(yield* keptOf(accountId), {
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), {
           available: 55_555 - (ids.length - failed.length) * 1010,
           payouts_in_transit: 0
         })

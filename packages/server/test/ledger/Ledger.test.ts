@@ -11,7 +11,7 @@ import {
   failing,
   funded,
   holding,
-  keptOf,
+  ledgerBalancesOf,
   operated,
   paidCharge,
   paidOut,
@@ -35,7 +35,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
       assert.deepStrictEqual(yield* entriesOf(waiting.id), [])
       const { id } = yield* paidCharge(key, 1000)
       assert.deepStrictEqual(yield* entriesOf(id), ["charge.paid acquirer>available 1000"])
-      assert.deepStrictEqual(yield* keptOf(accountId), {
+      assert.deepStrictEqual(yield* ledgerBalancesOf(accountId), {
         available: 1000,
         pending: 0,
         blocked: 0,
@@ -112,7 +112,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
           [paid(1600), "charge.refunded available>acquirer 1600"],
           [paid(3200), "charge.refunded available>acquirer 3200"]
         ])
-        assert.deepStrictEqual(yield* keptOf(accountId), {
+        assert.deepStrictEqual(yield* ledgerBalancesOf(accountId), {
           available: 200,
           pending: 0,
           blocked: 100,
@@ -133,7 +133,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
         "charge.paid acquirer>available 1000",
         "charge.charged_back available>acquirer 1000"
       ])
-      assert.deepInclude(yield* keptOf(accountId), { available: -600, pending: 0, blocked: 0 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: -600, pending: 0, blocked: 0 })
       yield* assertLedgerHolds
     })
   )
@@ -163,7 +163,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
       ])
       const feesAfter = yield* feesOf
       assert.strictEqual(feesAfter[0]!.balance - feesBefore[0]!.balance, 30n)
-      assert.deepStrictEqual(yield* keptOf(accountId), {
+      assert.deepStrictEqual(yield* ledgerBalancesOf(accountId), {
         available: 10_000 - 2060,
         pending: 0,
         blocked: 0,
@@ -196,7 +196,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
     })
   )
 
-  it.effect("CHG-8: many equal reports of many charges at once move the money of each once", () =>
+  it.effect("CHG-8: many concurrent equal notifications of many charges move the money of each once", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -220,11 +220,11 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
         )
       const once = (status: number) => made.map(() => [status, 409, 409, 409, 409])
       assert.deepStrictEqual(yield* outcomesOf("pay"), once(200))
-      assert.deepInclude(yield* keptOf(accountId), { available: 20_000, blocked: 0 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 20_000, blocked: 0 })
       assert.deepStrictEqual(yield* outcomesOf("infraction", { reason: "x" }), once(201))
-      assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 20_000 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 20_000 })
       assert.deepStrictEqual(yield* outcomesOf("refund"), once(200))
-      assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 0 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0 })
       yield* assertLedgerHolds
     })
   )
@@ -275,10 +275,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
           now(), 1)`
       const error = yield* Effect.flip(insert(1001))
       assert.include(String(error.reason.cause), "a payout would take the available balance below zero")
-      assert.deepInclude(yield* keptOf(accountId), { available: 1000 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000 })
       // Exactly zero is allowed; it is reverted, because no transfer explains it.
       yield* sql.withTransaction(Effect.andThen(insert(1000), Effect.fail("back"))).pipe(Effect.flip)
-      assert.deepInclude(yield* keptOf(accountId), { available: 1000 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000 })
       yield* assertLedgerHolds
     })
   )
@@ -340,7 +340,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
     })
   )
 
-  it.effect("what the release before this one writes is posted to the account by a trigger", () =>
+  it.effect("a trigger posts the payments of the previous release to the account", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const sql = yield* SqlClient

@@ -9,14 +9,14 @@ import {
   balanceOf,
   eventsOf,
   funded,
-  handedOver,
+  submittedPayout,
   holding,
-  keptOf,
+  ledgerBalancesOf,
   operated,
   paidCharge,
   paidOut,
   simulated,
-  toldOf
+  eventStatusesOf
 } from "../support/Money.ts"
 import { type Fields, newKey, TestService } from "../support/TestService.ts"
 
@@ -68,10 +68,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
         yield* operate("POST", `/operator/v1/simulator/charges/${id}/infraction`, { body: med }),
         "INVALID_STATE"
       )
-      assert.deepInclude(yield* keptOf(accountId), { available: 1000, blocked: 0 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, blocked: 0 })
       // Another MED is another notification.
       yield* heardOnce(`/charges/${id}/infraction`, { reason: "again" })
-      assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 1000 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 1000 })
       yield* assertLedgerHolds
     })
   )
@@ -81,9 +81,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
       const { accountId, key } = yield* funded(10_000)
       const { id } = yield* created(key, { amount: 1000 })
       yield* heardOnce(`/charges/${id}/pay`)
-      assert.deepInclude(yield* keptOf(accountId), { available: 11_000 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 11_000 })
       yield* heardOnce(`/charges/${id}/return`, { as: "refunded" })
-      assert.deepInclude(yield* keptOf(accountId), { available: 10_000 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 10_000 })
       yield* heardOnce(`/charges/${(yield* created(key)).id}/fail`)
       const payout = yield* paidOut(key, { amount: 1000, ...holding })
       const sql = yield* SqlClient
@@ -92,7 +92,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
         { until: ({ length }) => length > 0 }
       )
       yield* heardOnce(`/payouts/${payout.id}/fail`, { reason: "x" })
-      assert.deepInclude(yield* keptOf(accountId), { available: 10_000, payouts_in_transit: 0 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 10_000, payouts_in_transit: 0 })
       yield* assertLedgerHolds
     })
   )
@@ -103,7 +103,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
       const sql = yield* SqlClient
       const { key } = yield* funded(10_000)
       const payouts = [yield* paidOut(key, holding), yield* paidOut(key, { ...holding, amount: 600 })] as const
-      for (const { id } of payouts) yield* handedOver(key, id)
+      for (const { id } of payouts) yield* submittedPayout(key, id)
       const report = { external_id: newKey() }
       yield* simulated(`/payouts/${payouts[0].id}/complete`, report)
       const path = `/operator/v1/simulator/payouts/${payouts[1].id}/complete`
@@ -152,7 +152,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
       const body = { external_id: newKey() }
       yield* simulated(`/charges/${one.id}/pay`, body)
       assertRefused(yield* operate("POST", `/operator/v1/simulator/charges/${other.id}/pay`, { body }), "INVALID_STATE")
-      assert.deepInclude(yield* keptOf(accountId), { available: 1000 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000 })
       // A notification without effect is recorded, too.
       const sql = yield* SqlClient
       const outcomes = yield* sql<{ outcome: string }>`SELECT outcome FROM acquirer_reports
@@ -172,11 +172,11 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A report 
         const { id } = yield* created(key, { amount: 1000 })
         const waiting = yield* simulated<Charge>(`/charges/${id}/return`, { as: "charged_back" }, 202)
         assert.strictEqual(waiting.status, "pending")
-        assert.deepInclude(yield* keptOf(accountId), { available: 0, pending: 0 })
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, pending: 0 })
         const paid = yield* simulated<Charge>(`/charges/${id}/pay`)
         assert.strictEqual(paid.status, "charged_back")
         assert.deepInclude(yield* balanceOf(key), { available: 0, pending: 0 })
-        assert.deepStrictEqual(yield* toldOf(id), [...paidEvents, "charge.pix.charged_back charged_back"])
+        assert.deepStrictEqual(yield* eventStatusesOf(id), [...paidEvents, "charge.pix.charged_back charged_back"])
         yield* assertLedgerHolds
       })
   )
@@ -189,7 +189,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A report 
       yield* heardOnce(`/charges/${id}/infraction`, { reason: "x" })
       yield* simulated(`/charges/${id}/pay`)
       assert.strictEqual((yield* retrieve(key, id)).body.status, "infraction")
-      assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 1000 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 1000 })
       const { data } = yield* operated<{ data: ReadonlyArray<Dispute> }>("GET", `/disputes?charge_id=${id}`)
       assert.deepStrictEqual(
         data.map(({ status }) => status),
@@ -224,7 +224,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A report 
         { concurrency: "unbounded" }
       )
       for (const { id } of made) assert.strictEqual((yield* retrieve(key, id)).body.status, "refunded")
-      assert.deepInclude(yield* keptOf(accountId), { available: 0, pending: 0, blocked: 0 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, pending: 0, blocked: 0 })
       yield* assertLedgerHolds
     })
   )
@@ -243,7 +243,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A report 
       yield* Effect.repeat(Effect.delay(retrieve(key, id), "20 millis"), {
         until: ({ body }) => body.status === "refunded"
       })
-      assert.deepInclude(yield* keptOf(accountId), { available: 0 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0 })
       assert.deepStrictEqual(yield* sql`SELECT id FROM deferred_reports WHERE charge_id = ${id}::uuid`, [])
     })
   )

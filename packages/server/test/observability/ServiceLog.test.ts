@@ -17,7 +17,7 @@ import { someAccount } from "../support/Operator.ts"
 const settings = { webhookAllowedNetworks: loopback, webhookRetryDelaysMs: [20], acquirerTimeoutMs: 300 }
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("The database", (it) => {
-  it.effect("keeps no secret in clear", () =>
+  it.effect("contains no secret in clear", () =>
     Effect.gen(function* () {
       const { databaseUrl, makeCaller, operatorToken } = yield* TestService
       const { key } = yield* makeCaller()
@@ -51,7 +51,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The datab
 })
 
 layer(Layer.empty, { excludeTestServices: true })("The log", (it) => {
-  it.effect("of a process tells no key, no secret and nothing of a payer", () =>
+  it.effect("of a process contains no key, no secret and no data of a payer", () =>
     Effect.gen(function* () {
       const databaseUrl = yield* createDatabase()
       const operatorToken = "the-token-of-this-operator"

@@ -11,7 +11,7 @@ import { type Key, type List, someAccount } from "../support/Operator.ts"
 const settings = { webhookAllowedNetworks: loopback, webhookRetryDelaysMs: [20], acquirerTimeoutMs: 300 }
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Logs", (it) => {
-  it.effect("ERR-12, OPR-31: keeps every request of /v1, and when a key was used last", () =>
+  it.effect("ERR-12, OPR-31: records every request of /v1, and when a key was last used", () =>
     Effect.gen(function* () {
       const { call, makeCaller, operate } = yield* TestService
       const { applicationId, key, keyId } = yield* makeCaller()
@@ -72,7 +72,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Logs", (i
     })
   )
 
-  it.effect("OPR-12: writes every change of an operator down, and none that was refused", () =>
+  it.effect("OPR-12: records every change of an operator, and no refused one", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const steps: Array<readonly [string, string | undefined, string]> = []

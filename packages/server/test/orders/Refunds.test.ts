@@ -21,14 +21,14 @@ import {
   balanceOf,
   entriesOf,
   holding,
-  keptOf,
+  ledgerBalancesOf,
   operated,
   paidCharge,
   paidOut,
   simulated,
-  toldOf
+  eventStatusesOf
 } from "../support/Money.ts"
-import { servicesLayer } from "../support/DomainServices.ts"
+import { domainServicesLayer } from "../support/DomainServices.ts"
 import { TestService } from "../support/TestService.ts"
 
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0 }
@@ -55,7 +55,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
           // Only the other charge is left to release.
           yield* sql`UPDATE releases SET due_at = now() WHERE charge_id IN ${sql.in([id, other.id])}`
           yield* Effect.repeat(Effect.delay(balanceOf(key), "20 millis"), { until: ({ pending }) => pending === 0 })
-          assert.deepInclude(yield* keptOf(accountId), { available: 300, pending: 0, blocked: 0 })
+          assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 300, pending: 0, blocked: 0 })
           yield* assertLedgerHolds
         })
     )
@@ -66,13 +66,13 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
         const { accountId, key } = yield* makeCaller({ account: { release_delay: 60 } })
         const { id } = yield* paidCharge(key, 1000)
         const dispute = yield* simulated<{ id: string }>(`/charges/${id}/infraction`, { reason: "x" }, 201)
-        assert.deepInclude(yield* keptOf(accountId), { available: 0, pending: 0, blocked: 1000 })
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, pending: 0, blocked: 1000 })
         yield* simulated(`/disputes/${dispute.id}/win`)
-        assert.deepInclude(yield* keptOf(accountId), { available: 1000, pending: 0, blocked: 0 })
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, pending: 0, blocked: 0 })
         // A MED won that is lost later makes the charge `charged_back`.
         yield* simulated(`/disputes/${dispute.id}/lose`)
         assert.strictEqual((yield* operated<Charge>("GET", `/charges/${id}`)).status, "charged_back")
-        assert.deepInclude(yield* keptOf(accountId), { available: 0, pending: 0, blocked: 0 })
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, pending: 0, blocked: 0 })
         yield* assertLedgerHolds
       })
     )
@@ -86,12 +86,12 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
           const { id } = yield* paidCharge(key, 1000)
           yield* paidOut(key, { amount: 600, ...holding })
           assertRefused(yield* operate("POST", `/operator/v1/charges/${id}/refund`), "INSUFFICIENT_BALANCE")
-          assert.deepInclude(yield* keptOf(accountId), { available: 400 })
+          assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 400 })
           assert.strictEqual((yield* operated<Charge>("GET", `/charges/${id}`)).status, "paid")
           // A refused refund may be requested again.
           yield* paidCharge(key, 600)
           yield* operated("POST", `/charges/${id}/refund`)
-          assert.deepInclude(yield* keptOf(accountId), { available: 0 })
+          assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0 })
           assertRefused(yield* operate("POST", `/operator/v1/charges/${id}/refund`), "INVALID_STATE")
           yield* assertLedgerHolds
         })
@@ -138,7 +138,7 @@ const charged = (releaseDelay: number) =>
     return { id: charge.id, accountId: account.id }
   })
 
-layer(servicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databaseConnections: 8 }, counting), {
+layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databaseConnections: 8 }, counting), {
   excludeTestServices: true
 })("Orders to the acquirer", (it) => {
   const statusOf = (id: string) => Charges.use(({ find }) => Effect.map(find(id), ({ status }) => status))
@@ -156,7 +156,7 @@ layer(servicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databaseConne
           Effect.gen(function* () {
             yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => calls.length > 0 })
             const refused = yield* refund(id)
-            assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 0 })
+            assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0 })
             assert.strictEqual(yield* statusOf(id), "paid")
             yield* Deferred.succeed(gate, undefined)
             return refused
@@ -168,7 +168,7 @@ layer(servicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databaseConne
       // Not by the unique index, which is the last barrier.
       assert.strictEqual(Option.getOrUndefined(Exit.findErrorOption(second))?._tag, "InvalidStateError")
       assert.strictEqual(yield* statusOf(id), "refunded")
-      assert.strictEqual((yield* toldOf(id)).at(-1), "charge.pix.refunded refunded")
+      assert.strictEqual((yield* eventStatusesOf(id)).at(-1), "charge.pix.refunded refunded")
     })
   )
 
@@ -182,12 +182,12 @@ layer(servicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databaseConne
         assert.strictEqual((yield* refund(id))._tag, "Failure")
         assert.strictEqual(yield* statusOf(id), "paid")
         assert.deepInclude(
-          yield* keptOf(accountId),
+          yield* ledgerBalancesOf(accountId),
           releaseDelay === 0 ? { available: 1000, pending: 0 } : { available: 0, pending: 1000 }
         )
         yield* sql`UPDATE releases SET due_at = now() WHERE charge_id = ${id}::uuid`
         yield* Releases.use(({ releaseDue }) => releaseDue)
-        assert.deepInclude(yield* keptOf(accountId), { available: 1000, pending: 0 })
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, pending: 0 })
       })
   )
 
@@ -214,7 +214,7 @@ layer(servicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databaseConne
         // The acquirer's own report of it is a copy.
         const report = { _tag: "charge.refunded", txid: txidFromId(id), externalId: calls[0]!.id } as const
         assert.strictEqual(yield* AcquirerNotifications.use(({ receive }) => receive(report)), "ignored")
-        assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: 0 })
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0 })
       })
   )
 
@@ -250,11 +250,11 @@ layer(servicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databaseConne
       const txid = txidFromId(id)
       yield* refund(id)
       assert.strictEqual(yield* receive({ _tag: "med.opened", txid, externalId: id, reason: "x" }), "applied")
-      assert.deepInclude(yield* keptOf(accountId), { available: 0, pending: 0, blocked: 0 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, pending: 0, blocked: 0 })
       assert.strictEqual(yield* receive({ _tag: "charge.refunded", txid, externalId: calls.at(-1)!.id }), "applied")
       yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE charge_id = ${id}::uuid AND state = 'ordered'`
       assert.strictEqual(yield* ChargeOrders.use((orders) => orders.finishDue), 0)
-      assert.deepInclude(yield* keptOf(accountId), { available: 0, pending: 0, blocked: 0 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, pending: 0, blocked: 0 })
       const disputes = yield* sql<{ status: string }>`SELECT status FROM disputes WHERE charge_id = ${id}::uuid`
       assert.deepStrictEqual(disputes, [{ status: "lost" }])
     })
@@ -273,12 +273,12 @@ layer(servicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databaseConne
           VALUES (uuidv7(), ${accountId}::uuid, 'available', 'blocked', 1000, ${id}::uuid, 'charge.infraction', now())`
         yield* sql`UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'blocked' THEN 1000 ELSE -1000 END
           WHERE owner_id = ${accountId}::uuid AND kind IN ('available', 'blocked')`
-        assert.deepInclude(yield* keptOf(accountId), { available: -1000, blocked: 1000 })
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: -1000, blocked: 1000 })
         answer = ends === "done" ? Effect.void : Effect.fail(new AcquirerRefused({ reason: "no" }))
         yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE charge_id = ${id}::uuid`
         assert.strictEqual(yield* ChargeOrders.use((orders) => orders.finishDue), 1)
         assert.strictEqual(yield* statusOf(id), ends === "done" ? "refunded" : "infraction")
-        assert.deepInclude(yield* keptOf(accountId), { available: 0, blocked: ends === "done" ? 0 : 1000 })
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: ends === "done" ? 0 : 1000 })
       })
   )
 })

@@ -7,7 +7,7 @@ import {
   availableOf,
   funded,
   holding,
-  keptOf,
+  ledgerBalancesOf,
   listedPayouts,
   operated,
   paidCharge,
@@ -320,7 +320,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("POST /v1/
       assert.deepStrictEqual([amount, fee], [MAX_CENTS, 999_900_000_000])
       assert.strictEqual(yield* availableOf(key), MAX_CENTS - 999_900_000_000)
       yield* simulated(`/payouts/${id}/fail`, { reason: "no such account" })
-      assert.deepInclude(yield* keptOf(accountId), { available: 2 * MAX_CENTS, payouts_in_transit: 0 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 2 * MAX_CENTS, payouts_in_transit: 0 })
     })
   )
 

@@ -15,7 +15,7 @@ import {
   simulated,
   someAccount,
   somePayout,
-  toldOf
+  eventStatusesOf
 } from "../support/Money.ts"
 import { loopback, receiver } from "../support/Receiver.ts"
 import { type Fields, TestService } from "../support/TestService.ts"
@@ -56,7 +56,7 @@ layer(TestService.layer({ settings: unsettled }), { excludeTestServices: true })
         assert.strictEqual(yield* availableOf(key), 9400)
         yield* simulated(`/payouts/${ted.id}/fail`, { reason: "x" })
         assert.strictEqual(yield* availableOf(key), 10_000)
-        assert.deepStrictEqual(yield* toldOf(ted.id), [
+        assert.deepStrictEqual(yield* eventStatusesOf(ted.id), [
           "payment.ted.created processing",
           "payment.ted.processing processing",
           "payment.ted.failed failed"
@@ -87,20 +87,22 @@ layer(TestService.layer({ settings: unsettled }), { excludeTestServices: true })
       })
   )
 
-  it.effect("a TED to the same account and of the same amount is a twin, one to another account is none", () =>
-    Effect.gen(function* () {
-      const { accountId } = yield* funded(10_000, { payout_duplicate_window: 3600 })
-      const ask = (fields: Fields = {}) =>
-        operated<OperatorPayout>(
-          "POST",
-          `/accounts/${accountId}/payouts`,
-          { amount: 500, method: "ted", ...someAccount, ...fields },
-          201
-        )
-      const first = yield* ask()
-      assert.deepInclude(yield* ask(), { duplicate_of: first.id, status: "pending" })
-      assert.deepInclude(yield* ask({ account: "99999-9" }), { duplicate_of: null, status: "processing" })
-    })
+  it.effect(
+    "a TED of the same amount to the same bank account is a duplicate, one to another bank account is not",
+    () =>
+      Effect.gen(function* () {
+        const { accountId } = yield* funded(10_000, { payout_duplicate_window: 3600 })
+        const ask = (fields: Fields = {}) =>
+          operated<OperatorPayout>(
+            "POST",
+            `/accounts/${accountId}/payouts`,
+            { amount: 500, method: "ted", ...someAccount, ...fields },
+            201
+          )
+        const first = yield* ask()
+        assert.deepInclude(yield* ask(), { duplicate_of: first.id, status: "pending" })
+        assert.deepInclude(yield* ask({ account: "99999-9" }), { duplicate_of: null, status: "processing" })
+      })
   )
 })
 
@@ -121,7 +123,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payouts f
       assertRefused(yield* ask({ pix_key_type: "cpf", pix_key: "52998224726" }), "INVALID_DOCUMENT", ["pix_key"])
       yield* operated("POST", `/payouts/${body.id}/cancel`)
       assert.strictEqual(yield* availableOf(key), 1000)
-      assert.deepStrictEqual(yield* toldOf(body.id), ["payment.ted.created pending", "payment.ted.canceled canceled"])
+      assert.deepStrictEqual(yield* eventStatusesOf(body.id), [
+        "payment.ted.created pending",
+        "payment.ted.canceled canceled"
+      ])
       yield* operated("PATCH", `/accounts/${accountId}`, { onboarding_status: "in_review" })
       assertRefused(yield* ask(), "ACCOUNT_RESTRICTED")
       yield* operated("PATCH", `/accounts/${accountId}`, { status: "inactive" })

@@ -9,7 +9,7 @@ import {
   availableOf,
   failing,
   funded,
-  handedOver,
+  submittedPayout,
   holding,
   listedPayouts,
   operated,
@@ -18,14 +18,14 @@ import {
   payOut,
   payoutReaching,
   somePayout,
-  toldOf
+  eventStatusesOf
 } from "../support/Money.ts"
 import { eventually, loopback } from "../support/Receiver.ts"
 import { type Fields, newKey, TestService } from "../support/TestService.ts"
 
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0, webhookAllowedNetworks: loopback }
 
-layer(TestService.layer({ settings }), { excludeTestServices: true })("A payout that seems to repeat another", (it) => {
+layer(TestService.layer({ settings }), { excludeTestServices: true })("The duplicate guard", (it) => {
   /** A funded account with the guard on. */
   const guarded = (account: Fields = {}, window = 60) =>
     Effect.gen(function* () {
@@ -35,7 +35,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A payout 
     })
   const seen = (id: string) => operated<OperatorPayout>("GET", `/payouts/${id}`)
 
-  it.effect("is none by default: off", () =>
+  it.effect("is off by default", () =>
     Effect.gen(function* () {
       const { accountId, key } = yield* funded(10_000)
       const made = yield* Effect.forEach([1, 2, 3], () => paidOut(key, holding))
@@ -46,22 +46,26 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A payout 
   )
 
   it.effect(
-    "OPR-25: waits for approval: same recipient key and amount, another idempotency key, within the window",
+    "OPR-25: makes a duplicate wait for approval: same recipient key and amount, another idempotency key, within the window",
     () =>
       Effect.gen(function* () {
         const { key } = yield* guarded()
         const idempotencyKey = newKey()
         const first = yield* paidOut(key, holding, idempotencyKey)
         assert.strictEqual(first.status, "processing")
-        const twinKey = newKey()
-        const twin = yield* paidOut(key, { ...holding, pix_key: "HOLD@simulator.test", reference: "other" }, twinKey)
-        assert.strictEqual(twin.status, "pending")
-        assert.deepInclude(yield* seen(twin.id), { duplicate_of: first.id, status: "pending" })
-        assert.deepStrictEqual(yield* toldOf(twin.id), ["payment.pix.created pending"])
+        const duplicateKey = newKey()
+        const duplicate = yield* paidOut(
+          key,
+          { ...holding, pix_key: "HOLD@simulator.test", reference: "other" },
+          duplicateKey
+        )
+        assert.strictEqual(duplicate.status, "pending")
+        assert.deepInclude(yield* seen(duplicate.id), { duplicate_of: first.id, status: "pending" })
+        assert.deepStrictEqual(yield* eventStatusesOf(duplicate.id), ["payment.pix.created pending"])
         assert.strictEqual(yield* availableOf(key), 99_000)
         // The same idempotency keys replay.
         assert.strictEqual((yield* paidOut(key, holding, idempotencyKey)).id, first.id)
-        assert.strictEqual((yield* paidOut(key, holding, twinKey)).id, twin.id)
+        assert.strictEqual((yield* paidOut(key, holding, duplicateKey)).id, duplicate.id)
         // Another amount, another key, another type of key: no duplicate.
         for (const fields of [
           { ...holding, amount: 501 },
@@ -72,13 +76,13 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A payout 
           assert.strictEqual(other.status, "processing")
           assert.isNull((yield* seen(other.id)).duplicate_of)
         }
-        const approved = yield* operated<OperatorPayout>("POST", `/payouts/${twin.id}/approve`)
+        const approved = yield* operated<OperatorPayout>("POST", `/payouts/${duplicate.id}/approve`)
         assert.deepInclude(approved, { status: "processing", duplicate_of: first.id })
-        yield* handedOver(key, twin.id)
+        yield* submittedPayout(key, duplicate.id)
       })
   )
 
-  it.effect("is one of the account's, whichever application or operator asks", () =>
+  it.effect("covers all applications and operators of an account", () =>
     Effect.gen(function* () {
       const { makeApplication, makeKey } = yield* TestService
       const { accountId, key } = yield* guarded()
@@ -99,7 +103,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A payout 
     })
   )
 
-  it.effect("of many at the same moment one goes out", () =>
+  it.effect("lets one of many concurrent duplicates go out", () =>
     Effect.gen(function* () {
       const { key } = yield* guarded()
       const made = yield* Effect.forEach(Array.from({ length: 30 }), () => paidOut(key, holding), {
@@ -116,7 +120,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A payout 
     })
   )
 
-  it.effect("is no twin of one that failed or was canceled", () =>
+  it.effect("ignores payouts that failed or were canceled", () =>
     Effect.gen(function* () {
       const { key } = yield* guarded()
       const first = yield* paidOut(key, failing)
@@ -129,7 +133,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A payout 
     })
   )
 
-  it.effect("is no twin outside the window", () =>
+  it.effect("ignores payouts outside the window", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { key } = yield* guarded({ auto_payout_enabled: false })
@@ -148,7 +152,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A payout 
     })
   )
 
-  it.effect("becomes none again when the guard is turned off", () =>
+  it.effect("can be turned off", () =>
     Effect.gen(function* () {
       const { accountId, key } = yield* guarded()
       yield* paidOut(key, holding)
@@ -162,7 +166,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A payout 
     })
   )
 
-  it.effect("does not spend what is not there, and says so before it waits", () =>
+  it.effect("checks the balance before a duplicate waits", () =>
     Effect.gen(function* () {
       const { key } = yield* guarded()
       yield* paidOut(key, { ...holding, amount: 60_000 })

@@ -9,7 +9,7 @@ import {
   balanceOf,
   funded,
   holding,
-  keptOf,
+  ledgerBalancesOf,
   listedPayouts,
   operated,
   type OperatorPayout,
@@ -24,7 +24,7 @@ import { type Fields, newKey, TestService } from "../support/TestService.ts"
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0, webhookAllowedNetworks: loopback }
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Funds of a payout", (it) => {
-  it.effect("PAY-9: what a payout is granted on holds when it is stored: fee, mode, guard, state, and who asks", () =>
+  it.effect("PAY-9: the terms of a payout are re-checked when it is stored: fee, mode, guard, state and caller", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const sql = yield* SqlClient
@@ -81,7 +81,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Funds of 
     })
   )
 
-  it.effect("an account whose balance is locked holds up no payout of another one", () =>
+  it.effect("a locked balance delays no payout of another account", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { key } = yield* funded(10_000)
@@ -112,7 +112,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Funds of 
       // Nothing was created with the key: it is still free.
       const { fee } = yield* paidOut(key, { amount: 9871, ...holding }, idempotencyKey)
       assert.strictEqual(fee, 129)
-      assert.deepInclude(yield* keptOf(accountId), { available: 0, payouts_in_transit: 10_000 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, payouts_in_transit: 10_000 })
       assertRefused(yield* payOut(key), "INSUFFICIENT_BALANCE")
     })
   )

@@ -23,7 +23,7 @@ import { type Fields, newKey, TestService } from "../support/TestService.ts"
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0, webhookAllowedNetworks: loopback }
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Idempotency-Key", (it) => {
-  it.effect("a repeat does not wait for whoever is changing its payout", () =>
+  it.effect("a repeat does not wait for a transaction that changes its payout", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { call } = yield* TestService
@@ -148,7 +148,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Idempoten
       })
   )
 
-  it.effect("an answer that is refused claims no key", () =>
+  it.effect("a refused call claims no idempotency key", () =>
     Effect.gen(function* () {
       const { key } = yield* funded(500)
       const idempotencyKey = newKey()

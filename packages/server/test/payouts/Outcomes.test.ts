@@ -6,16 +6,16 @@ import { assertRefused } from "../support/ChargeRequests.ts"
 import {
   assertLedgerHolds,
   funded,
-  handedOver,
+  submittedPayout,
   holding,
-  keptOf,
+  ledgerBalancesOf,
   operated,
   paidOut,
   payoutReaching,
   retrievePayout,
   simulated,
   timingOut,
-  toldOf
+  eventStatusesOf
 } from "../support/Money.ts"
 import { loopback } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
@@ -23,7 +23,7 @@ import { TestService } from "../support/TestService.ts"
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0, webhookAllowedNetworks: loopback }
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Outcomes of payouts", (it) => {
-  it.effect("PAY-4: a repeated or out-of-order report changes nothing", () =>
+  it.effect("PAY-4: a repeated or out-of-order notification changes nothing", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const { accountId, key } = yield* funded(10_000, { auto_payout_enabled: false })
@@ -36,23 +36,23 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Outcomes 
       yield* simulated(`/payouts/${completed!.id}/complete`)
       yield* simulated(`/payouts/${failed!.id}/fail`, { reason: "x" })
       const before = yield* Effect.forEach([canceled!, completed!, failed!], ({ id }) => retrievePayout(key, id))
-      const kept = yield* keptOf(accountId)
+      const kept = yield* ledgerBalancesOf(accountId)
       for (const { id } of [pending!, canceled!, completed!, failed!]) {
         assertRefused(yield* operate("POST", `/operator/v1/simulator/payouts/${id}/complete`), "INVALID_STATE")
         const refused = yield* operate("POST", `/operator/v1/simulator/payouts/${id}/fail`, { body: { reason: "y" } })
         assertRefused(refused, "INVALID_STATE")
       }
-      assert.deepStrictEqual(yield* keptOf(accountId), kept)
+      assert.deepStrictEqual(yield* ledgerBalancesOf(accountId), kept)
       for (const { body } of before) assert.deepStrictEqual((yield* retrievePayout(key, body.id)).body, body)
     })
   )
 
-  it.effect("PAY-5: many equal reports at once move the money once", () =>
+  it.effect("PAY-5: many concurrent equal notifications move the money once", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const { accountId, key } = yield* funded(10_000, { payout_fee: { fixed: 10, basis_points: 0 } })
       const { id } = yield* paidOut(key, holding)
-      yield* handedOver(key, id)
+      yield* submittedPayout(key, id)
       const path = `/operator/v1/simulator/payouts/${id}`
       const answers = yield* Effect.forEach(
         Array.from({ length: 20 }, (_, index) => index % 2 === 0),
@@ -65,7 +65,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Outcomes 
         ...Array.from({ length: 19 }, () => 409)
       ])
       const { body } = yield* retrievePayout(key, id)
-      assert.deepInclude(yield* keptOf(accountId), {
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), {
         available: body.status === "failed" ? 10_000 : 9490,
         payouts_in_transit: 0
       })
@@ -73,7 +73,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Outcomes 
   )
 
   it.effect(
-    "PAY-6: an unclear answer is never taken for a refusal: the outcome is asked for until known, and one Pix is sent",
+    "PAY-6: an unclear answer is never a refusal: the outcome is queried until it is known, and one Pix is sent",
     () =>
       Effect.gen(function* () {
         const { accountId, key } = yield* funded(10_000)
@@ -91,18 +91,18 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Outcomes 
             amount: bigint
           }>`SELECT amount FROM simulator_payouts WHERE payout_id = ${id}::uuid`
           assert.deepStrictEqual(taken, [{ amount: 500n }])
-          assert.deepStrictEqual(yield* toldOf(id), [
+          assert.deepStrictEqual(yield* eventStatusesOf(id), [
             "payment.pix.created processing",
             "payment.pix.processing processing",
             "payment.pix.completed completed"
           ])
         }
-        assert.deepInclude(yield* keptOf(accountId), { available: 5000, payouts_in_transit: 0 })
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 5000, payouts_in_transit: 0 })
         yield* assertLedgerHolds
       })
   )
 
-  it.effect("one payout that cannot be settled holds up no other", () =>
+  it.effect("one payout that cannot be settled delays no other", () =>
     Effect.gen(function* () {
       const { key } = yield* funded(100_000, { auto_payout_enabled: false })
       const sql = yield* SqlClient
@@ -131,7 +131,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Outcomes 
     })
   )
 
-  it.effect("what is told of a payout with its outcome already known to the acquirer is not believed twice", () =>
+  it.effect("a second outcome of a settled payout is refused", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const { key } = yield* funded(10_000)

@@ -9,9 +9,9 @@ import { PayoutSubmission } from "../../src/payouts/PayoutSubmission.ts"
 import { assertRefused, create, created, someCharge } from "../support/ChargeRequests.ts"
 import {
   funded,
-  handedOver,
+  submittedPayout,
   holding,
-  keptOf,
+  ledgerBalancesOf,
   operated,
   paidCharge,
   paidOut,
@@ -22,7 +22,7 @@ import {
   somePayout
 } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
-import { servicesLayer } from "../support/DomainServices.ts"
+import { domainServicesLayer } from "../support/DomainServices.ts"
 import { newKey, TestService } from "../support/TestService.ts"
 
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0 }
@@ -97,7 +97,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Pauses of
           yield* paidOut(key)
         ]
         yield* operated("POST", `/payouts/${sent.id}/approve`)
-        yield* handedOver(key, sent.id)
+        yield* submittedPayout(key, sent.id)
         yield* patched(accountId, { payouts_paused: true })
         yield* operated("POST", `/payouts/${waiting.id}/approve`)
         yield* parked(waiting.id)
@@ -116,7 +116,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Pauses of
         yield* payoutReaching(key, waiting.id, "completed")
         yield* operated("POST", `/payouts/${pending.id}/approve`)
         yield* payoutReaching(key, pending.id, "completed")
-        assert.deepInclude(yield* keptOf(accountId), { available: 8500, payouts_in_transit: 0 })
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 8500, payouts_in_transit: 0 })
       })
   )
 
@@ -164,7 +164,7 @@ const backlog = Effect.fnUntraced(function* (count: number, dueAgoS: number, pay
   return id
 })
 
-layer(servicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databaseConnections: 4 }), {
+layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databaseConnections: 4 }), {
   excludeTestServices: true
 })("A hand-over", (it) => {
   it.effect("PAY-16: that did not come to an answer is not repeated for an account that was stopped meanwhile", () =>

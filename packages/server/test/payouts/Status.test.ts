@@ -10,9 +10,9 @@ import {
   eventsOf,
   failing,
   funded,
-  handedOver,
+  submittedPayout,
   holding,
-  keptOf,
+  ledgerBalancesOf,
   listedPayouts,
   operated,
   type OperatorPayout,
@@ -20,7 +20,7 @@ import {
   payoutReaching,
   retrievePayout,
   simulated,
-  toldOf
+  eventStatusesOf
 } from "../support/Money.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
@@ -50,7 +50,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
         yield* simulated(`/payouts/${payout.id}/complete`)
         const completed = yield* payoutReaching(key, payout.id, "completed")
         assert.strictEqual(completed.sequence, 2)
-        assert.deepStrictEqual(yield* toldOf(payout.id), [
+        assert.deepStrictEqual(yield* eventStatusesOf(payout.id), [
           "payment.pix.created processing",
           "payment.pix.processing processing",
           "payment.pix.completed completed"
@@ -59,11 +59,11 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
           "payment.pix.created webhook_url",
           "payment.pix.processing webhook_url"
         ])
-        assert.deepInclude(yield* keptOf(accountId), { available: 9400, payouts_in_transit: 0 })
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 9400, payouts_in_transit: 0 })
       })
   )
 
-  it.effect("PAY-3: `auto_payout_enabled` false: `pending`, until someone releases it", () =>
+  it.effect("PAY-3: `auto_payout_enabled` false: `pending`, until an operator approves it", () =>
     Effect.gen(function* () {
       const { url } = yield* receiver()
       const { key } = yield* funded(10_000, { auto_payout_enabled: false, payout_fee: { fixed: 100, basis_points: 0 } })
@@ -71,13 +71,13 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
       assert.deepInclude(payout, { status: "pending", processed_at: null, sequence: 1 })
       // Amount plus fee leave the available balance when the payout is created, in both modes.
       assert.strictEqual(yield* availableOf(key), 9400)
-      assert.deepStrictEqual(yield* toldOf(payout.id), ["payment.pix.created pending"])
+      assert.deepStrictEqual(yield* eventStatusesOf(payout.id), ["payment.pix.created pending"])
 
       const approved = yield* operated<OperatorPayout>("POST", `/payouts/${payout.id}/approve`)
       assert.deepInclude(approved, { status: "processing", sequence: 2, origin: "api", duplicate_of: null })
       const completed = yield* payoutReaching(key, payout.id, "completed")
       assert.strictEqual(completed.sequence, 3)
-      assert.deepStrictEqual(yield* toldOf(payout.id), [
+      assert.deepStrictEqual(yield* eventStatusesOf(payout.id), [
         "payment.pix.created pending",
         "payment.pix.processing processing",
         "payment.pix.completed completed"
@@ -90,7 +90,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
     })
   )
 
-  it.effect("OPR-34: an outcome of a payout that was not handed over is 409 INVALID_STATE", () =>
+  it.effect("OPR-34: an outcome of a payout that was not submitted is 409 INVALID_STATE", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const { accountId, key } = yield* funded(10_000, { auto_payout_enabled: false })
@@ -102,11 +102,11 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
         assertRefused(answer, "INVALID_STATE")
       }
       assert.strictEqual((yield* retrievePayout(key, id)).body.status, "pending")
-      assert.deepInclude(yield* keptOf(accountId), { available: 9500, payouts_in_transit: 500 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 9500, payouts_in_transit: 500 })
     })
   )
 
-  it.effect("PAY-3: a payout that is not released is not handed to the acquirer", () =>
+  it.effect("PAY-3: a payout that is not approved is not submitted to the acquirer", () =>
     Effect.gen(function* () {
       const { key } = yield* funded(10_000, { auto_payout_enabled: false })
       const sql = yield* SqlClient
@@ -130,7 +130,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
         const { key } = yield* funded(10_000)
         const byItself = yield* paidOut(key)
         const told = yield* paidOut(key, holding)
-        const taken = yield* handedOver(key, told.id)
+        const taken = yield* submittedPayout(key, told.id)
         assert.deepInclude(taken, { status: "processing", end_to_end_id: null, sequence: 1 })
         yield* simulated(`/payouts/${told.id}/complete`)
         for (const { created_at, id } of [byItself, told]) {
@@ -159,9 +159,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
       assert.isString(first.failure_reason)
       assert.match(String(first.processed_at), instant)
       assert.match(String(second.processed_at), instant)
-      assert.deepInclude(yield* keptOf(accountId), { available: 10_000, payouts_in_transit: 0 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 10_000, payouts_in_transit: 0 })
       for (const { failure_reason, id } of [first, second]) {
-        assert.deepStrictEqual(yield* toldOf(id), [
+        assert.deepStrictEqual(yield* eventStatusesOf(id), [
           "payment.pix.created processing",
           "payment.pix.processing processing",
           "payment.pix.failed failed"
@@ -185,11 +185,14 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
       const account = { auto_payout_enabled: false, payout_fee: { fixed: 77, basis_points: 0 } }
       const { accountId, key } = yield* funded(10_000, account)
       const { id } = yield* paidOut(key, { webhook_url: url })
-      assert.deepInclude(yield* keptOf(accountId), { available: 9423, payouts_in_transit: 577 })
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 9423, payouts_in_transit: 577 })
       const canceled = yield* operated<OperatorPayout>("POST", `/payouts/${id}/cancel`)
       assert.deepInclude(canceled, { status: "canceled", processed_at: null, failure_reason: null, sequence: 2 })
-      assert.deepInclude(yield* keptOf(accountId), { available: 10_000, payouts_in_transit: 0 })
-      assert.deepStrictEqual(yield* toldOf(id), ["payment.pix.created pending", "payment.pix.canceled canceled"])
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 10_000, payouts_in_transit: 0 })
+      assert.deepStrictEqual(yield* eventStatusesOf(id), [
+        "payment.pix.created pending",
+        "payment.pix.canceled canceled"
+      ])
       assert.deepStrictEqual(yield* deliveredOf(id), [
         "payment.pix.canceled webhook_url",
         "payment.pix.created webhook_url"
@@ -210,18 +213,18 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
       for (const { id } of [processing, failed, completed]) yield* operated("POST", `/payouts/${id}/approve`)
       yield* payoutReaching(key, failed.id, "failed")
       yield* payoutReaching(key, completed.id, "completed")
-      const before = yield* keptOf(accountId)
+      const before = yield* ledgerBalancesOf(accountId)
       for (const { id } of [canceled, processing, failed, completed]) {
         for (const action of ["approve", "cancel"]) assertRefused(yield* act(id, action), "INVALID_STATE")
       }
       for (const id of ["0198c0de-0000-7000-8000-000000000000", "no-id"]) {
         for (const action of ["approve", "cancel"]) assertRefused(yield* act(id, action), "NOT_FOUND")
       }
-      assert.deepStrictEqual(yield* keptOf(accountId), before)
+      assert.deepStrictEqual(yield* ledgerBalancesOf(accountId), before)
     })
   )
 
-  it.effect("OPR-12: an approval whose caller goes away is written down all the same", () =>
+  it.effect("OPR-12: an approval whose caller disconnects is in the audit log", () =>
     Effect.gen(function* () {
       const { operatorToken, operatorUrl } = yield* TestService
       const sql = yield* SqlClient
@@ -252,7 +255,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
     })
   )
 
-  it.effect("OPR-24: approve and cancel at the same moment: one wins, the other is 409 INVALID_STATE", () =>
+  it.effect("OPR-24: concurrent approve and cancel: one wins, the other is 409 INVALID_STATE", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const { accountId, key } = yield* funded(20_000, { auto_payout_enabled: false })
@@ -275,9 +278,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
         const { body } = yield* retrievePayout(key, made[index]!.id)
         assert.strictEqual(body.status, won[0]!.body.status)
         if (body.status === "canceled") canceled++
-        assert.strictEqual((yield* toldOf(body.id)).length, 2)
+        assert.strictEqual((yield* eventStatusesOf(body.id)).length, 2)
       }
-      assert.deepInclude(yield* keptOf(accountId), {
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), {
         available: 20_000 - (20 - canceled) * 500,
         payouts_in_transit: (20 - canceled) * 500
       })

@@ -124,7 +124,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
 
     const together = (one: Work, other: Work): Work => ({
       indexes: sorted([...one.indexes, ...other.indexes]),
-      withReportPlanner: [...one.withReportPlanner, ...other.withReportPlanner],
+      fullScans: [...one.fullScans, ...other.fullScans],
       rows: one.rows + other.rows,
       pages: one.pages + other.pages
     })
@@ -148,7 +148,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
       assert.deepStrictEqual(others, [], title)
       // Recovery rows are due when charges wait for the acquirer; all of them are requested.
       const whole = [...done].filter(([, work]) =>
-        work.withReportPlanner.some((table) => table !== "charge_recoveries")
+        work.fullScans.some((table) => table !== "charge_recoveries")
       )
       assert.deepStrictEqual(whole, [], title)
       const dear = [...done].filter(([name, { pages, rows }]) => {

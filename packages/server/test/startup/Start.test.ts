@@ -16,7 +16,7 @@ import { receiver } from "../support/Receiver.ts"
 
 layer(Layer.empty, { excludeTestServices: true })("A start", (it) => {
   it.effect(
-    "OPR-4: says in one sentence which setting is wrong",
+    "OPR-4: names the wrong setting in one sentence",
     () =>
       Effect.gen(function* () {
         const { env } = yield* installation

@@ -6,8 +6,8 @@ import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 
 /** The backlog of the first account in each queue, and that of each other account. */
-const MUCH = 60_000
-const LITTLE = 20
+const LARGE_BACKLOG = 60_000
+const SMALL_BACKLOG = 20
 
 export const queueTables = [
   "payouts",
@@ -24,7 +24,7 @@ export const queueTables = [
 export const fillQueues = Effect.fnUntraced(function* (sql: SqlClient, accounts: ReadonlyArray<string>) {
   const rows = `(SELECT a.id AS account_id, a.nth, n, now() - interval '1 hour' + n * interval '1 millisecond' AS due
     FROM unnest(string_to_array($1, ',')::uuid[]) WITH ORDINALITY AS a(id, nth)
-    CROSS JOIN LATERAL generate_series(1, CASE WHEN a.nth = 1 THEN ${MUCH} ELSE ${LITTLE} END) AS n) r`
+    CROSS JOIN LATERAL generate_series(1, CASE WHEN a.nth = 1 THEN ${LARGE_BACKLOG} ELSE ${SMALL_BACKLOG} END) AS n) r`
   const insert = (table: string, columns: string, values: string, from = rows) =>
     sql.unsafe(`INSERT INTO ${table} (${columns}) SELECT ${values} FROM ${from}`, [accounts.join(",")])
   yield* sql`SELECT set_config('session_replication_role', 'replica', true)`

@@ -18,25 +18,25 @@ export const answer = (response: ServerResponse, status: number) => {
 /** Tells the simulated acquirer something that must come to something. */
 export const simulate = <A = Fields>(path: string, body?: Fields, status = 200) =>
   Effect.flatMap(TestService, ({ operate }) =>
-    Effect.map(operate<A>("POST", `/operator/v1/simulator${path}`, { body }), (told) => {
-      assert.strictEqual(told.status, status, told.text)
-      return told.body
+    Effect.map(operate<A>("POST", `/operator/v1/simulator${path}`, { body }), (answered) => {
+      assert.strictEqual(answered.status, status, answered.text)
+      return answered.body
     })
   )
 
 export const data = ({ body }: Received) => body.data as unknown as Fields
 
-export const of = ({ received }: Receiver, resourceId: string) =>
+export const receivedOf = ({ received }: Receiver, resourceId: string) =>
   received.filter(({ body }) => body.data.id === resourceId)
 
 /**
  * `path event` of the deliveries of a resource that a receiver got, sorted, once there are `count`;
  * fails on more.
  */
-export const toldOf = (hooks: Receiver, resourceId: string, count: number) =>
+export const receivedEventsOf = (hooks: Receiver, resourceId: string, count: number) =>
   Effect.map(
     eventually(
-      Effect.sync(() => of(hooks, resourceId)),
+      Effect.sync(() => receivedOf(hooks, resourceId)),
       ({ length }) => length >= count
     ),
     (received) => {
@@ -62,7 +62,7 @@ export const statusOf = (endpointId: string, status: string, count: number) =>
   eventually(deliveriesOf(`endpoint_id=${endpointId}&status=${status}`), ({ length }) => length === count)
 
 /** Waits until this many deliveries of an endpoint are parked. */
-export const heldOf = (endpointId: string, count: number) =>
+export const parkedOf = (endpointId: string, count: number) =>
   eventually(
     Effect.flatMap(
       SqlClient,

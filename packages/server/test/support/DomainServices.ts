@@ -12,11 +12,11 @@ import { DatabaseLocation } from "../../src/sql/Database.ts"
 import { createDatabase, rolesOf, temporaryFolder } from "./Postgres.ts"
 
 /** `acquirer` wraps the simulated one. */
-export const servicesLayer = (
+export const domainServicesLayer = (
   settings: Partial<SettingsShape>,
   acquirer: Layer.Layer<Acquirer, never, Acquirer> = Layer.effect(Acquirer, Acquirer)
 ) => {
-  const told = Layer.effect(
+  const settingsLayer = Layer.effect(
     Settings,
     Effect.gen(function* () {
       return Settings.of({ ...(yield* Settings), dataDir: yield* temporaryFolder, ...settings })
@@ -34,6 +34,6 @@ export const servicesLayer = (
     Layer.provideMerge(acquirer.pipe(Layer.provide(Simulator.layer))),
     Layer.provideMerge(storesLayer),
     Layer.provide(Telemetry.layer),
-    Layer.provideMerge(Layer.merge(told, database))
+    Layer.provideMerge(Layer.merge(settingsLayer, database))
   )
 }

@@ -58,7 +58,7 @@ export const payoutReaching = (key: string, id: string, status: string) =>
   )
 
 /** A payout once the acquirer has accepted it. */
-export const handedOver = (key: string, id: string) =>
+export const submittedPayout = (key: string, id: string) =>
   Effect.map(
     eventually(retrievePayout(key, id), ({ body }) => body.processed_at !== null),
     ({ body }) => body
@@ -85,11 +85,11 @@ export const operated = <A = Fields>(method: string, path: string, body?: unknow
 export const simulated = <A = Fields>(path: string, body?: unknown, status = 200) =>
   Effect.gen(function* () {
     const payoutId = /^\/payouts\/([^/]+)\//.exec(path)?.[1]
-    if (payoutId !== undefined) yield* givenToSimulator(payoutId)
+    if (payoutId !== undefined) yield* submittedToSimulator(payoutId)
     return yield* operated<A>("POST", `/simulator${path}`, body, status)
   })
 
-const givenToSimulator = (id: string) =>
+const submittedToSimulator = (id: string) =>
   Effect.flatMap(TestService, ({ operate }) =>
     eventually(
       operate<OperatorPayout>("GET", `/operator/v1/payouts/${id}`),
@@ -121,7 +121,7 @@ export const balanceOf = (key: string) =>
 export const availableOf = (key: string) => Effect.map(balanceOf(key), ({ available }) => available)
 
 /** The stored balances of an account's ledger accounts, without the counterparts `acquirer` and `fees`. */
-export const keptOf = (accountId: string) =>
+export const ledgerBalancesOf = (accountId: string) =>
   Effect.flatMap(SqlClient, (sql) =>
     Effect.map(
       sql<{ kind: string; balance: bigint }>`SELECT kind, balance FROM ledger_accounts
@@ -171,7 +171,7 @@ export const assertLedgerHolds = Effect.gen(function* () {
 })
 
 /** An event of a resource, as its change is stored. */
-export interface KeptEvent {
+export interface StoredEvent {
   readonly event: string
   readonly sequence: number
   readonly created_at: string
@@ -187,7 +187,7 @@ export const eventsOf = (resourceId: string) =>
         WHERE resource_id = ${resourceId}::uuid ORDER BY sequence, id`,
       (rows) =>
         rows.flatMap(({ actions, created_at, data, kind, sequence }) =>
-          actions.map((action): KeptEvent => ({
+          actions.map((action): StoredEvent => ({
             event: `${kind}.${action}`,
             sequence,
             created_at: created_at.toISOString(),
@@ -198,7 +198,7 @@ export const eventsOf = (resourceId: string) =>
   )
 
 /** The same, as `name status`. */
-export const toldOf = (resourceId: string) =>
+export const eventStatusesOf = (resourceId: string) =>
   Effect.map(eventsOf(resourceId), (events) => events.map(({ data, event }) => `${event} ${String(data["status"])}`))
 
 /** The delivered events of a resource and their destination: its `webhook_url` or an endpoint. */

@@ -21,7 +21,7 @@ export interface Work {
   /** In the order of their names, each once. */
   readonly indexes: ReadonlyArray<string>
   /** Tables that are read from end to end. */
-  readonly withReportPlanner: ReadonlyArray<string>
+  readonly fullScans: ReadonlyArray<string>
   /** Rows that scans looked at, those that they threw away included. */
   readonly rows: number
   /** Pages of 8 KB. */
@@ -137,7 +137,7 @@ const workOf = (plan: Node): Work => {
   const scans = nodes.filter((node) => /^(Index|Seq|Bitmap Heap|Tid)/.test(node["Node Type"]))
   return {
     indexes: [...new Set(nodes.flatMap((node) => node["Index Name"] ?? []))].toSorted(),
-    withReportPlanner: nodes
+    fullScans: nodes
       .filter((node) => node["Node Type"] === "Seq Scan" && node["Actual Loops"] > 0)
       .flatMap((node) => node["Relation Name"] ?? []),
     rows: Math.round(

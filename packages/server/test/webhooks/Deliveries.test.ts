@@ -16,7 +16,7 @@ const settings = {
 }
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliveries", (it) => {
-  it.effect("CHG-2, DLV-1, EVT-4, EVT-5: tells of a charge that it was created and emitted, in two deliveries", () =>
+  it.effect("CHG-2, DLV-1, EVT-4, EVT-5: sends `created` and `emitted` of a charge in two deliveries", () =>
     Effect.gen(function* () {
       const { call, makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -107,7 +107,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
     })
   )
 
-  it.effect("DLV-2: takes any 2xx for a success, and tells it once", () =>
+  it.effect("DLV-2: takes any 2xx for a success, and delivers once", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -164,7 +164,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
     })
   )
 
-  it.effect("CHG-3: tells of a refused charge that it failed, and of nothing else", () =>
+  it.effect("CHG-3: sends only `failed` for a refused charge", () =>
     Effect.gen(function* () {
       const { call, makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -201,7 +201,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
     })
   )
 
-  it.effect("CHG-8: tells of a payment once, however often it is reported", () =>
+  it.effect("CHG-8: sends the events of a payment once, however often it is notified", () =>
     Effect.gen(function* () {
       const { call, makeCaller, operate } = yield* TestService
       const { key } = yield* makeCaller()
@@ -235,7 +235,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
     })
   )
 
-  it.effect("leaves a charge without a webhook_url alone", () =>
+  it.effect("sends nothing for a charge without a webhook_url", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const { key } = yield* makeCaller()
@@ -248,7 +248,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
     })
   )
 
-  it.effect("sends at an attempt what the row says then, and goes on after a secret that cannot be opened", () =>
+  it.effect("reads the row at each attempt, and continues after a secret that cannot be opened", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()

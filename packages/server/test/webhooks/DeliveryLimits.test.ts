@@ -18,7 +18,7 @@ const settings = {
 layer(TestService.layer({ settings: { ...settings, webhookTimeoutMs: 15_000 } }), { excludeTestServices: true })(
   "Deliveries to a receiver that hangs",
   (it) => {
-    it.effect("DLV-9: do not hold up those to others, however many they are", () =>
+    it.effect("DLV-9: do not delay deliveries to others, however many they are", () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
         const { key } = yield* makeCaller()
@@ -89,7 +89,7 @@ layer(
     })
   )
 
-  it.effect("URL-6: are not made when a row already holds one", () =>
+  it.effect("URL-6: are not attempted when a row already contains one", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()

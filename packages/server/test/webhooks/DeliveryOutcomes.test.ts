@@ -7,7 +7,7 @@ import { assertRefused, created } from "../support/ChargeRequests.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
 import { deliveryOf, healthOf, registered, remove } from "../support/Webhooks.ts"
-import { answer, toldOf, attempted } from "../support/Deliveries.ts"
+import { answer, receivedEventsOf, attempted } from "../support/Deliveries.ts"
 
 const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 }
 
@@ -22,7 +22,7 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
       const hanging: Array<ServerResponse> = []
       const hooks = yield* receiver((_, response) => void hanging.push(response))
       const charge = yield* created(key, { webhook_url: hooks.url })
-      yield* toldOf(hooks, charge.id, 2)
+      yield* receivedEventsOf(hooks, charge.id, 2)
       // The lease ran out, another process made the attempt, and is making the next one.
       const sql = yield* SqlClient
       const held = sql`SELECT id, status, attempts_made, due_at FROM deliveries

@@ -10,10 +10,10 @@ import { changed, deliveriesOf, deliveryOf, registered, remove, resend, resendFa
 import {
   answer,
   simulate,
-  toldOf,
+  receivedEventsOf,
   attempted,
   statusOf,
-  heldOf,
+  parkedOf,
   makeDue,
   assertSigned,
   longAgo
@@ -27,50 +27,48 @@ const patient = { ...settings, webhookRetryDelaysMs: [3_600_000, 3_600_000], web
 layer(TestService.layer({ settings: patient }), { excludeTestServices: true })(
   "Scheduled deliveries of an endpoint",
   (it) => {
-    it.effect(
-      "END-5, DLV-8: Pausing holds: deliveries wait and go out after it is active again, without using up attempts",
-      () =>
-        Effect.gen(function* () {
-          const { makeCaller } = yield* TestService
-          const { key } = yield* makeCaller()
-          let status = 500
-          const hooks = yield* receiver((_, response) => answer(response, status))
-          const endpoint = yield* registered(key, { url: hooks.url, events: ["charge.pix.created", "charge.pix.paid"] })
-          const charge = yield* created(key)
-          const [retried] = yield* attempted(charge.id, 1)
-          yield* changed(key, endpoint.id, { active: false })
+    it.effect("END-5, DLV-8: Pausing parks deliveries: they go out after a resume, without using up attempts", () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { key } = yield* makeCaller()
+        let status = 500
+        const hooks = yield* receiver((_, response) => answer(response, status))
+        const endpoint = yield* registered(key, { url: hooks.url, events: ["charge.pix.created", "charge.pix.paid"] })
+        const charge = yield* created(key)
+        const [retried] = yield* attempted(charge.id, 1)
+        yield* changed(key, endpoint.id, { active: false })
 
-          // A retry that becomes due, and a first attempt: both are parked.
-          yield* simulate(`/charges/${charge.id}/pay`)
-          yield* makeDue(retried!.id)
-          const held = yield* eventually(
-            Effect.flatMap(SqlClient, (sql) => sql`SELECT id FROM deliveries WHERE held_due_at IS NOT NULL`),
-            ({ length }) => length === 2
-          )
-          for (const { id } of held) assert.strictEqual((yield* deliveryOf(String(id))).status, "scheduled")
-          assert.lengthOf(hooks.received, 1)
-          // A resend waits as well.
-          assert.strictEqual((yield* resend(retried!.id)).status, 202)
-          // Changes meanwhile do not reschedule it.
-          yield* changed(key, endpoint.id, { description: "paused", url: `${hooks.url}/new` })
-          const paused = yield* created(key)
-          yield* heldOf(endpoint.id, 3)
-          assert.lengthOf(hooks.received, 1)
+        // A retry that becomes due, and a first attempt: both are parked.
+        yield* simulate(`/charges/${charge.id}/pay`)
+        yield* makeDue(retried!.id)
+        const held = yield* eventually(
+          Effect.flatMap(SqlClient, (sql) => sql`SELECT id FROM deliveries WHERE held_due_at IS NOT NULL`),
+          ({ length }) => length === 2
+        )
+        for (const { id } of held) assert.strictEqual((yield* deliveryOf(String(id))).status, "scheduled")
+        assert.lengthOf(hooks.received, 1)
+        // A resend waits as well.
+        assert.strictEqual((yield* resend(retried!.id)).status, 202)
+        // Changes meanwhile do not reschedule it.
+        yield* changed(key, endpoint.id, { description: "paused", url: `${hooks.url}/new` })
+        const paused = yield* created(key)
+        yield* parkedOf(endpoint.id, 3)
+        assert.lengthOf(hooks.received, 1)
 
-          status = 200
-          yield* changed(key, endpoint.id, { active: true })
-          assert.deepStrictEqual(yield* toldOf(hooks, charge.id, 3), [
-            "/ charge.pix.created",
-            "/new charge.pix.created",
-            "/new charge.pix.paid"
-          ])
-          yield* toldOf(hooks, paused.id, 1)
-          for (const { id } of yield* deliveriesOf(`endpoint_id=${endpoint.id}`)) {
-            const { attempts, attempts_made } = yield* eventually(deliveryOf(id), (seen) => seen.status === "delivered")
-            assert.strictEqual(attempts_made, id === retried!.id ? 2 : 1)
-            assert.lengthOf(attempts, attempts_made)
-          }
-        })
+        status = 200
+        yield* changed(key, endpoint.id, { active: true })
+        assert.deepStrictEqual(yield* receivedEventsOf(hooks, charge.id, 3), [
+          "/ charge.pix.created",
+          "/new charge.pix.created",
+          "/new charge.pix.paid"
+        ])
+        yield* receivedEventsOf(hooks, paused.id, 1)
+        for (const { id } of yield* deliveriesOf(`endpoint_id=${endpoint.id}`)) {
+          const { attempts, attempts_made } = yield* eventually(deliveryOf(id), (seen) => seen.status === "delivered")
+          assert.strictEqual(attempts_made, id === retried!.id ? 2 : 1)
+          assert.lengthOf(attempts, attempts_made)
+        }
+      })
     )
 
     it.effect("END-5: A retry that is not due yet keeps its time over a pause", () =>
@@ -87,7 +85,7 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })(
       })
     )
 
-    it.effect("EVT-9: Where the equal endpoint is paused, its delivery is held", () =>
+    it.effect("EVT-9: Where the equal endpoint is paused, its delivery is parked", () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
         const { key } = yield* makeCaller()
@@ -95,14 +93,17 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })(
         const endpoint = yield* registered(key, { url: hooks.url, events: ["charge.pix.created"] })
         yield* changed(key, endpoint.id, { active: false })
         const charge = yield* created(key, { webhook_url: hooks.url })
-        yield* heldOf(endpoint.id, 1)
-        assert.deepStrictEqual(yield* toldOf(hooks, charge.id, 1), ["/ charge.pix.emitted"])
+        yield* parkedOf(endpoint.id, 1)
+        assert.deepStrictEqual(yield* receivedEventsOf(hooks, charge.id, 1), ["/ charge.pix.emitted"])
         yield* changed(key, endpoint.id, { active: true })
-        assert.deepStrictEqual(yield* toldOf(hooks, charge.id, 2), ["/ charge.pix.created", "/ charge.pix.emitted"])
+        assert.deepStrictEqual(yield* receivedEventsOf(hooks, charge.id, 2), [
+          "/ charge.pix.created",
+          "/ charge.pix.emitted"
+        ])
       })
     )
 
-    it.effect("END-6, DLV-8: Deleting an endpoint cancels what is due to it", () =>
+    it.effect("END-6, DLV-8: Deleting an endpoint cancels its scheduled deliveries", () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
         const { key } = yield* makeCaller()
@@ -118,8 +119,8 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })(
         const kept = yield* registered(key, { url: `${hooks.url}/kept`, events })
         yield* changed(key, paused.id, { active: false })
         const charge = yield* created(key)
-        yield* toldOf(hooks, charge.id, 3)
-        yield* heldOf(paused.id, 1)
+        yield* receivedEventsOf(hooks, charge.id, 3)
+        yield* parkedOf(paused.id, 1)
         yield* statusOf(failing.id, "scheduled", 1)
         yield* statusOf(kept.id, "scheduled", 1)
         for (const { id } of [failing, paused, inFlight]) assert.strictEqual((yield* remove(key, id)).status, 204)
@@ -145,7 +146,7 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })(
     )
 
     it.effect(
-      "DLV-4, DLV-5: A corrected URL or a rotated secret takes effect on what is still due; id and bytes stay",
+      "DLV-4, DLV-5: A corrected URL or a rotated secret takes effect on scheduled deliveries; id and bytes stay",
       () =>
         Effect.gen(function* () {
           const { makeCaller } = yield* TestService
@@ -182,7 +183,7 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })(
         })
     )
 
-    it.effect("DLV-5: A URL corrected while an attempt is under way takes effect on the next one", () =>
+    it.effect("DLV-5: A URL corrected during an attempt takes effect on the next one", () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
         const { key } = yield* makeCaller()
@@ -191,12 +192,12 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })(
         const right = yield* receiver()
         const endpoint = yield* registered(key, { url: wrong.url, events: ["charge.pix.created"] })
         const charge = yield* created(key)
-        yield* toldOf(wrong, charge.id, 1)
+        yield* receivedEventsOf(wrong, charge.id, 1)
         yield* changed(key, endpoint.id, { url: right.url })
         for (const response of hanging) answer(response, 500)
         const [delivery] = yield* attempted(charge.id, 1)
         yield* makeDue(delivery!.id)
-        yield* toldOf(right, charge.id, 1)
+        yield* receivedEventsOf(right, charge.id, 1)
         const seen = yield* eventually(deliveryOf(delivery!.id), ({ status }) => status === "delivered")
         assert.strictEqual(seen.url, right.url)
         assert.lengthOf(wrong.received, 1)

@@ -8,7 +8,7 @@ import { created } from "../support/ChargeRequests.ts"
 import { loopback, receiver } from "../support/Receiver.ts"
 import { newKey, TestService } from "../support/TestService.ts"
 import { registered } from "../support/Webhooks.ts"
-import { simulate, data, of, toldOf, isStandard } from "../support/Deliveries.ts"
+import { simulate, data, receivedOf, receivedEventsOf, isStandard } from "../support/Deliveries.ts"
 
 const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 }
 
@@ -22,7 +22,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Envelope"
         const hooks = yield* receiver()
         const charge = yield* created(key, { amount: 100_000, webhook_url: hooks.url, reference: "pedido-1" })
         yield* simulate(`/charges/${charge.id}/pay`)
-        assert.lengthOf(yield* toldOf(hooks, charge.id, 3), 3)
+        assert.lengthOf(yield* receivedEventsOf(hooks, charge.id, 3), 3)
         const { body: payout } = yield* call<Payout>("POST", "/v1/payouts", {
           key,
           idempotencyKey: newKey(),
@@ -34,18 +34,18 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Envelope"
             reference: "saida-1"
           }
         })
-        assert.deepStrictEqual(yield* toldOf(hooks, payout.id, 3), [
+        assert.deepStrictEqual(yield* receivedEventsOf(hooks, payout.id, 3), [
           "/ payment.pix.created",
           "/ payment.pix.failed",
           "/ payment.pix.processing"
         ])
-        for (const received of of(hooks, charge.id)) {
+        for (const received of receivedOf(hooks, charge.id)) {
           assert.deepInclude(data(received), { object: "charge", reference: "pedido-1" })
         }
-        for (const received of of(hooks, payout.id)) {
+        for (const received of receivedOf(hooks, payout.id)) {
           assert.deepInclude(data(received), { object: "payment", reference: "saida-1" })
         }
-        const failed = of(hooks, payout.id).find(({ body }) => body.event === "payment.pix.failed")
+        const failed = receivedOf(hooks, payout.id).find(({ body }) => body.event === "payment.pix.failed")
         const { body: read } = yield* call<Payout>("GET", `/v1/payouts/${payout.id}`, { key })
         assert.deepStrictEqual<unknown>(data(failed!), { ...read, object: "payment" })
       })
@@ -59,7 +59,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Envelope"
       const charge = yield* created(key, { webhook_url: hooks.url })
       yield* simulate(`/charges/${charge.id}/pay`)
       yield* simulate(`/charges/${charge.id}/refund`)
-      yield* toldOf(hooks, charge.id, 4)
+      yield* receivedEventsOf(hooks, charge.id, 4)
       const sequences = Object.fromEntries(hooks.received.map(({ body }) => [body.event, body.sequence]))
       const emitted = sequences["charge.pix.emitted"]!
       assert.deepStrictEqual(sequences, {
@@ -94,7 +94,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Envelope"
         yield* registered(key, { url: `${hooks.url}/none`, events })
         const before = yield* Clock.currentTimeMillis
         const charge = yield* created(key)
-        yield* toldOf(hooks, charge.id, 5)
+        yield* receivedEventsOf(hooks, charge.id, 5)
         for (const received of hooks.received) {
           const { body, headers, path } = received
           const secret = keys[path]

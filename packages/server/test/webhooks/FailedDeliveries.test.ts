@@ -12,7 +12,7 @@ import { longUrl, poisoned } from "../support/FailingDeliveries.ts"
 const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0, webhookEndpointsPerApplication: 100 }
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("One bad delivery", (it) => {
-  it.effect("that was parked and is resumed with an address that no index takes stops nobody's", () =>
+  it.effect("that is resumed with an address that no index accepts delays no other", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const hostile = yield* makeCaller()
@@ -84,7 +84,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("One bad d
     })
   )
 
-  it.effect("and forty of one account hold none of another's that the same round leased", () =>
+  it.effect("and forty of one account delay none of another's in the same round", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const hostile = yield* makeCaller()
@@ -120,7 +120,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("One bad d
     })
   )
 
-  it.effect("that not even the record of its outcome can be made of is set aside, and is not sent for ever", () =>
+  it.effect("whose outcome cannot be recorded is ended, and is not sent for ever", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
@@ -142,7 +142,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("One bad d
     })
   )
 
-  it.effect("whose event is gone is canceled with a reason, and hides nothing that is due", () =>
+  it.effect("whose event is missing is canceled with a reason, and delays no due delivery", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { accountId, key } = yield* makeCaller()

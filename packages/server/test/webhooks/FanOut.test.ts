@@ -9,7 +9,7 @@ import { created, someCustomer } from "../support/ChargeRequests.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
 import { type Fields, newKey, TestService } from "../support/TestService.ts"
 import { changed, deliveriesOf, registered, remove } from "../support/Webhooks.ts"
-import { simulate, data, of, toldOf, assertSigned } from "../support/Deliveries.ts"
+import { simulate, data, receivedOf, receivedEventsOf, assertSigned } from "../support/Deliveries.ts"
 
 const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 }
 
@@ -28,7 +28,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
         })
         const charge = yield* created(key, { webhook_url: `${hooks.url}/own`, webhook_secret: "of the charge" })
         yield* simulate(`/charges/${charge.id}/pay`)
-        const told = yield* toldOf(hooks, charge.id, 6)
+        const told = yield* receivedEventsOf(hooks, charge.id, 6)
         assert.deepStrictEqual(told, [
           "/early charge.pix.created",
           "/early charge.pix.emitted",
@@ -64,8 +64,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
           const { key } = yield* makeCaller()
           const { id } = yield* registered(key, { url, secret, events: ["charge.pix.created", "charge.pix.emitted"] })
           const charge = yield* created(key, { webhook_url, webhook_secret: "of the charge" })
-          assert.lengthOf(yield* toldOf(hooks, charge.id, 2), 2)
-          for (const received of of(hooks, charge.id)) assertSigned(received, secret ?? undefined)
+          assert.lengthOf(yield* receivedEventsOf(hooks, charge.id, 2), 2)
+          for (const received of receivedOf(hooks, charge.id)) assertSigned(received, secret ?? undefined)
           const deliveries = yield* deliveriesOf(`resource_id=${charge.id}`)
           assert.deepStrictEqual(
             deliveries.map(({ endpoint_id }) => endpoint_id),
@@ -118,8 +118,11 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
         const deleted = yield* registered(key, { url: hooks.url, events: ["charge.pix.created"] })
         yield* remove(key, deleted.id)
         const charge = yield* created(key, { webhook_url: hooks.url, webhook_secret: "of the charge" })
-        assert.deepStrictEqual(yield* toldOf(hooks, charge.id, 2), ["/ charge.pix.created", "/ charge.pix.emitted"])
-        for (const received of of(hooks, charge.id)) {
+        assert.deepStrictEqual(yield* receivedEventsOf(hooks, charge.id, 2), [
+          "/ charge.pix.created",
+          "/ charge.pix.emitted"
+        ])
+        for (const received of receivedOf(hooks, charge.id)) {
           assertSigned(received, received.body.event === "charge.pix.created" ? "of the charge" : "of the endpoint")
         }
       })
@@ -134,7 +137,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
       const one = yield* registered(key, { url: hooks.url, events, secret: "the first one" })
       const other = yield* registered(key, { url: hooks.url, events, secret: "the other one" })
       const charge = yield* created(key)
-      assert.lengthOf(yield* toldOf(hooks, charge.id, 2), 2)
+      assert.lengthOf(yield* receivedEventsOf(hooks, charge.id, 2), 2)
       const deliveries = yield* deliveriesOf(`resource_id=${charge.id}`)
       assert.sameMembers(
         deliveries.map(({ endpoint_id }) => endpoint_id),
@@ -165,7 +168,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
         call<Payout>("GET", `/v1/payouts/${payout.body.id}`, { key }),
         ({ body }) => body.status === "completed"
       )
-      assert.deepStrictEqual(yield* toldOf(hooks, payout.body.id, 3), [
+      assert.deepStrictEqual(yield* receivedEventsOf(hooks, payout.body.id, 3), [
         "/endpoint payment.pix.processing",
         "/own payment.pix.created",
         "/own payment.pix.processing"
@@ -199,7 +202,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
         const late = yield* registered(key, { url: `${hooks.url}/late`, events: [...events, "charge.pix.refunded"] })
         yield* changed(key, endpoint.id, { active: true })
         yield* simulate(`/charges/${charge.id}/refund`)
-        assert.deepStrictEqual(yield* toldOf(hooks, charge.id, 3), [
+        assert.deepStrictEqual(yield* receivedEventsOf(hooks, charge.id, 3), [
           "/ charge.pix.created",
           "/ charge.pix.refunded",
           "/late charge.pix.refunded"
@@ -225,13 +228,13 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
       yield* operate("POST", `/operator/v1/disputes/${dispute.id}/defense`, { body: { text: "entregue" } })
       yield* simulate(`/disputes/${dispute.id}/win`)
       yield* simulate(`/disputes/${dispute.id}/lose`)
-      assert.deepStrictEqual(yield* toldOf(hooks, dispute.id, 4), [
+      assert.deepStrictEqual(yield* receivedEventsOf(hooks, dispute.id, 4), [
         "/endpoint dispute.pix.lost",
         "/endpoint dispute.pix.message",
         "/endpoint dispute.pix.opened",
         "/endpoint dispute.pix.won"
       ])
-      for (const received of of(hooks, dispute.id)) {
+      for (const received of receivedOf(hooks, dispute.id)) {
         assertSigned(received, "of the endpoint")
         assert.strictEqual(received.headers["x-webhook-resource"], "dispute")
         assert.deepInclude<unknown>(received.body.data, {
@@ -245,7 +248,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
       }
       assert.deepStrictEqual(
         yield* eventually(
-          Effect.sync(() => of(hooks, charge.id).map(({ path }) => path)),
+          Effect.sync(() => receivedOf(hooks, charge.id).map(({ path }) => path)),
           ({ length }) => length >= 5
         ),
         Array.from({ length: 5 }, () => "/own")
@@ -277,11 +280,11 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
           assert.strictEqual(answer.status, 201, answer.text)
           yield* simulate(`/charges/${answer.body.id}/pay`)
           const names = events.filter((name) => name.startsWith(`charge.${method}.`)).toSorted()
-          assert.deepStrictEqual(yield* toldOf(hooks, answer.body.id, names.length * 2), [
+          assert.deepStrictEqual(yield* receivedEventsOf(hooks, answer.body.id, names.length * 2), [
             ...names.map((name) => `/mine ${name}`),
             ...names.map((name) => `/own ${name}`)
           ])
-          for (const { headers } of of(hooks, answer.body.id)) {
+          for (const { headers } of receivedOf(hooks, answer.body.id)) {
             assert.strictEqual(headers["x-webhook-method"], method)
           }
         }
@@ -314,7 +317,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
         const asked = yield* call<Payout>("POST", "/v1/payouts", { key, idempotencyKey: newKey(), body })
         assert.strictEqual(asked.status, 201, asked.text)
         yield* operate("POST", `/operator/v1/payouts/${asked.body.id}/cancel`)
-        assert.deepStrictEqual(yield* toldOf(hooks, asked.body.id, 2), [
+        assert.deepStrictEqual(yield* receivedEventsOf(hooks, asked.body.id, 2), [
           "/mine payment.pix.canceled",
           "/mine payment.pix.created"
         ])
@@ -327,13 +330,13 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
           assert.strictEqual(answer.status, 201, answer.text)
           yield* operate("POST", `/operator/v1/payouts/${answer.body.id}/approve`)
           assert.deepStrictEqual(
-            yield* toldOf(hooks, answer.body.id, 6),
+            yield* receivedEventsOf(hooks, answer.body.id, 6),
             ["/mine", "/own", "/sibling"].flatMap((path) => [
               `${path} payment.${method}.created`,
               `${path} payment.${method}.processing`
             ])
           )
-          for (const received of of(hooks, answer.body.id)) {
+          for (const received of receivedOf(hooks, answer.body.id)) {
             assert.strictEqual(received.headers["x-webhook-resource"], "payment")
             assert.strictEqual(data(received)["object"], "payment")
             assertSigned(received, received.path === "/own" ? "of the payout" : undefined)

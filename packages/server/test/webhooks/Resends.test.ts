@@ -8,7 +8,7 @@ import { TestService } from "../support/TestService.ts"
 import { deliveriesOf, deliveryOf, registered, resend, resendFailed } from "../support/Webhooks.ts"
 import {
   answer,
-  toldOf,
+  receivedEventsOf,
   attempted,
   statusOf,
   makeDue,
@@ -87,7 +87,7 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
       const { key } = yield* makeCaller()
       const hooks = yield* receiver(() => {})
       const charge = yield* created(key, { webhook_url: hooks.url })
-      yield* toldOf(hooks, charge.id, 2)
+      yield* receivedEventsOf(hooks, charge.id, 2)
       for (const { id, status } of yield* deliveriesOf(`resource_id=${charge.id}`)) {
         assert.strictEqual(status, "delivering")
         assertRefused(yield* resend(id), "INVALID_STATE")

@@ -12,7 +12,7 @@ import { type Account, type Key, type List, someAccount } from "../../support/Op
 const settings = { webhookAllowedNetworks: loopback, webhookRetryDelaysMs: [20], acquirerTimeoutMs: 300 }
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Accounts", (it) => {
-  it.effect("ACC-3, OPR-13: opens an account with the stated defaults, and with what is told", () =>
+  it.effect("ACC-3, OPR-13: opens an account with the stated defaults, and with the given fields", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       const plain = yield* operate<Account>("POST", "/operator/v1/accounts", { body: someAccount })
@@ -124,7 +124,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Accounts"
     })
   )
 
-  it.effect("OPR-14: changes what it is told of an account, and nothing else", () =>
+  it.effect("OPR-14: changes the given fields of an account, and nothing else", () =>
     Effect.gen(function* () {
       const { call, makeCaller, operate } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -148,7 +148,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Accounts"
     })
   )
 
-  it.effect("OPR-10: answers an unknown id, and one that is none, with NOT_FOUND", () =>
+  it.effect("OPR-10: answers unknown and malformed ids with NOT_FOUND", () =>
     Effect.gen(function* () {
       const { operate } = yield* TestService
       for (const id of [

@@ -9,7 +9,7 @@ import { TestService } from "../../support/TestService.ts"
 const settings = { webhookAllowedNetworks: loopback, webhookRetryDelaysMs: [20], acquirerTimeoutMs: 300 }
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Without a token", (it) => {
-  it.effect("OPR-2: lets nobody in without the token", () =>
+  it.effect("OPR-2: refuses every call without the token", () =>
     Effect.gen(function* () {
       const { makeCaller, operate, operatorToken } = yield* TestService
       const { accountId, key } = yield* makeCaller()
@@ -33,7 +33,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Without a
     })
   )
 
-  it.effect("OPR-8: tells of its health and its numbers without a token", () =>
+  it.effect("OPR-8: answers health checks and metrics without a token", () =>
     Effect.gen(function* () {
       const { call, makeCaller, operate } = yield* TestService
       const { key } = yield* makeCaller()

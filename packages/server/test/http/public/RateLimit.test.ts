@@ -8,7 +8,7 @@ import { TestService } from "../../support/TestService.ts"
 layer(TestService.layer({ settings: { rateLimitPerMinute: Option.some(5) } }), { excludeTestServices: true })(
   "A rate limit",
   (it) => {
-    it.effect("ERR-10: is each key's own, and says when to come back", () =>
+    it.effect("ERR-10: limits each key by itself, and answers when to retry", () =>
       Effect.gen(function* () {
         const { call, makeCaller, makeKey, operate } = yield* TestService
         const { applicationId, key } = yield* makeCaller()
