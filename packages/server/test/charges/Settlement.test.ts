@@ -86,7 +86,7 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
       })
     )
 
-    it.effect("CHG-9: lets one settlement pay one charge, and goes on after a second that claims it", () =>
+    it.effect("CHG-9: lets one settlement pay one charge, and continues after a second that claims it", () =>
       Effect.gen(function* () {
         const { makeCaller, operate } = yield* TestService
         const { accountId, key } = yield* makeCaller()

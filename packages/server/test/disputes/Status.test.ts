@@ -113,7 +113,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
   )
 
   it.effect.each([{ defended: false }, { defended: true }])(
-    "DSP-2, DSP-3: → `won`: blocked value returns to balance, the charge to `paid`, and `charge.pix.paid` is not told again (defended: $defended)",
+    "DSP-2, DSP-3: → `won`: blocked value returns to balance, the charge to `paid`, and `charge.pix.paid` is not sent again (defended: $defended)",
     ({ defended }) =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService

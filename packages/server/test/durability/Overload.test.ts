@@ -22,7 +22,7 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE } }), { exclu
   "Overload",
   (it) => {
     it.effect(
-      "ERR-9: the database stalls: what is under way is held, the next is answered 503 with `Retry-After`, and after it all goes on",
+      "ERR-9: the database stalls: requests in flight wait, the next is answered 503 with `Retry-After`, and all recover",
       () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient
@@ -75,7 +75,7 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE } }), { exclu
         })
     )
 
-    it.effect("places are given back by every kind of answer, and by callers that go away", () =>
+    it.effect("slots are released by every kind of answer, and by callers that disconnect", () =>
       Effect.gen(function* () {
         const { call, makeCaller, publicUrl } = yield* TestService
         const { key } = yield* makeCaller()

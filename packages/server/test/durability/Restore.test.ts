@@ -33,7 +33,7 @@ const settings = {
 
 layer(Layer.empty, { excludeTestServices: true })("A restored installation", (it) => {
   it.effect(
-    "has everything that was answered before the back-up, whole books, and goes on",
+    "has everything that was answered before the backup and a consistent ledger, and works",
     () =>
       Effect.gen(function* () {
         const folder = yield* temporaryFolder

@@ -1,4 +1,4 @@
-/** "A write that waits for its standby is not cancelled: callers get their 503 in time, the statement goes on." */
+/** A write that waits for its standby is not canceled: callers get their 503 in time, and the statement continues. */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, layer } from "@effect/vitest"
 import * as EmbeddedPostgres from "@pix-payments/embedded-postgres/EmbeddedPostgres"
@@ -57,7 +57,7 @@ layer(Layer.empty, { excludeTestServices: true })("A synchronous standby that is
   )
 
   it.effect(
-    "cancels none of all that writes: routes of both listeners, those who hang up, and a stop; what reads goes on",
+    "cancels no write: routes of both listeners, callers that disconnect, and a stop; reads continue",
     () =>
       Effect.gen(function* () {
         const dataDir = yield* temporaryFolder

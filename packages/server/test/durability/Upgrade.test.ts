@@ -102,7 +102,7 @@ describe.each(fixtures)("An installation of %s", (name) => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("gives the same answers, and unfinished work goes on", () =>
+  it.live("gives the same answers, and finishes the earlier release's work", () =>
     Effect.gen(function* () {
       const { sql, url } = yield* earlier
       const service = yield* Layer.build(

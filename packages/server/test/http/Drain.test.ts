@@ -7,7 +7,7 @@ import { startProcess } from "../support/Process.ts"
 import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
 import { eventually } from "../support/Receiver.ts"
 
-describe("a server that is told to stop", () => {
+describe("A server after SIGTERM", () => {
   it.live.each([1, 2])(
     "OPR-8: is not ready, and answers everybody with `Connection: close` for `SHUTDOWN_DELAY_MS` (%i processes)",
     (processes) =>

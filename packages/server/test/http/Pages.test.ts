@@ -17,7 +17,7 @@ layer(
   }),
   { excludeTestServices: true }
 )("Bounds", (it) => {
-  it.effect("pages: 250 slow readers are sent no more than the bytes of a window, and the API goes on", () =>
+  it.effect("pages: 250 slow readers are sent no more than the bytes of a window, and the API continues", () =>
     Effect.gen(function* () {
       const { call, makeCaller, publicUrl } = yield* TestService
       const { key } = yield* makeCaller()

@@ -198,7 +198,7 @@ describe.each(failures)("When PostgreSQL fails: $name", ({ breaks }) => {
   layer(TestService.layer({ settings: { logLevel: "none", webhookAllowedNetworks: loopback, simulatorSettleMs: 0 } }), {
     excludeTestServices: true
   })((it) => {
-    it.effect("ERR-11: no route tells of its stack, its SQL or its rows", () =>
+    it.effect("ERR-11: no route answers with its stack, its SQL or its rows", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
         const { call, operate } = yield* TestService

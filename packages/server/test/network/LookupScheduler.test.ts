@@ -1,4 +1,4 @@
-/** How many look-ups an account may have at once. */
+/** How many lookups an account may have at once. */
 import { assert, describe, it } from "@effect/vitest"
 import { makeLookupScheduler } from "../../src/network/LookupScheduler.ts"
 

@@ -46,7 +46,7 @@ describe("What is kept of names", () => {
 })
 
 describe("400 names of one account that are never answered", () => {
-  it.effect("take 16 places, 4 once another account looks up names, and none of those that others have", () =>
+  it.effect("take 16 slots, 4 once another account looks up names, and none of the others'", () =>
     Effect.gen(function* () {
       const { reached, server } = yield* withNames((question) => (isSilent(question) ? "silence" : somewhere))
       const silent = () => server.names().filter((name) => name.endsWith(".silent.test"))
@@ -71,7 +71,7 @@ describe("400 names of one account that are never answered", () => {
     })
   )
 
-  it.effect("that come while another account has look-ups under way take 4 places", () =>
+  it.effect("that start during lookups of another account take 4 slots", () =>
     Effect.gen(function* () {
       const { reached, server } = yield* withNames(() => "silence")
       const of = (zone: string) => server.names().filter((name) => name.endsWith(zone))

@@ -156,7 +156,7 @@ describe("A name", () => {
     })
   )
 
-  it.effect("is asked for once, whoever waits for it", () =>
+  it.effect("is queried once for all that wait for it", () =>
     Effect.gen(function* () {
       let isOpen = false
       const { reached, server } = yield* withNames(() => (isOpen ? somewhere : "silence"))

@@ -6,7 +6,7 @@ import * as TestClock from "effect/testing/TestClock"
 import * as BackgroundLoop from "../../src/observability/BackgroundLoop.ts"
 
 describe("Loops", () => {
-  it.effect("goes on at once while there is something to do, and rests when there is not", () =>
+  it.effect("repeats at once while there is work, and sleeps when there is none", () =>
     Effect.gen(function* () {
       const work = [3, 2, 1, 0, 5, 0]
       let rounds = 0
@@ -51,7 +51,7 @@ describe("Loops", () => {
     })
   )
 
-  it.effect("goes on after a round whose own work was interrupted", () =>
+  it.effect("continues after a round whose own work was interrupted", () =>
     Effect.gen(function* () {
       let rounds = 0
       const round = Effect.suspend(() => {

@@ -98,7 +98,7 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, webhookR
     })
   )
 
-  it.effect("tells what every metric of ours means, and of none that is not there", () =>
+  it.effect("explains every metric, and no unknown one", () =>
     Effect.gen(function* () {
       const { call, makeCaller, operate } = yield* TestService
       const { key } = yield* makeCaller()

@@ -190,7 +190,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
   )
 
   it.effect(
-    "takes some of each account in turn, and parks what may not go out: a backlog delays nobody",
+    "takes some of each account in turn, and parks payouts that may not go out: a backlog delays no other account",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient

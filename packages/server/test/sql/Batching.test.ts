@@ -29,7 +29,7 @@ describe("Batching", () => {
     })
   )
 
-  it.live("takes along whoever asks in the same turn of the event loop", () =>
+  it.live("batches all requests of one turn of the event loop", () =>
     Effect.gen(function* () {
       const store = yield* makeStore()
       const fibers = yield* Effect.forEach([1, 2, 3], (member) => begin(store.one(member)))
@@ -100,7 +100,7 @@ describe("Batching", () => {
     })
   )
 
-  it.live("tells everybody in a batch that the database is away, and tries nothing again", () =>
+  it.live("fails every request of a batch when the database is unavailable, without a retry", () =>
     Effect.gen(function* () {
       const store = yield* makeStore({ isAway: true })
       const release = store.hold()
@@ -159,7 +159,7 @@ describe("Batching", () => {
     })
   )
 
-  it.live("goes on after a statement that dies", () =>
+  it.live("continues after a statement that dies", () =>
     Effect.gen(function* () {
       let isFirst = true
       const one = yield* Batching.make<number, number>({
@@ -252,7 +252,7 @@ describe("Batching", () => {
     })
   )
 
-  it.live("waits for each locked account in a separate statement: one whose lock is released goes on", () =>
+  it.live("waits for each locked account in a separate statement: one whose lock is released continues", () =>
     Effect.gen(function* () {
       const locks = { a: Deferred.makeUnsafe<void>(), b: Deferred.makeUnsafe<void>() }
       const one = yield* Batching.make<"a" | "b", string>({

@@ -54,7 +54,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("An accoun
           assert.deepStrictEqual(
             [...new Set(answers.flat().map(({ status }) => status))].toSorted(),
             [200, 201],
-            "the others go on while the lock is held"
+            "the others continue during the lock"
           )
           assert.isUndefined(locked.pollUnsafe(), "the locked account waits")
           return locked
@@ -68,7 +68,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("An accoun
   )
 
   it.effect(
-    "is answered 503 where the lock is held for too long, and nothing of it is half done",
+    "is answered 503 when the lock lasts too long, and nothing is partially done",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient

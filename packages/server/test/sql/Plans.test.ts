@@ -147,9 +147,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
       })
       assert.deepStrictEqual(others, [], title)
       // Recovery rows are due when charges wait for the acquirer; all of them are requested.
-      const whole = [...done].filter(([, work]) =>
-        work.fullScans.some((table) => table !== "charge_recoveries")
-      )
+      const whole = [...done].filter(([, work]) => work.fullScans.some((table) => table !== "charge_recoveries"))
       assert.deepStrictEqual(whole, [], title)
       const dear = [...done].filter(([name, { pages, rows }]) => {
         const most = isOfAllAccounts(name) ? 5000 + 30 * accounts : 1000

@@ -125,7 +125,7 @@ describe("Two roles", () => {
     60_000
   )
 
-  it.live("what is wrong with MIGRATIONS_DATABASE_URL is told by its name, without its password", () =>
+  it.live("an error of MIGRATIONS_DATABASE_URL names the setting, without the password", () =>
     Effect.gen(function* () {
       const owner = yield* createDatabase()
       const wrong = new URL(Redacted.value(owner))

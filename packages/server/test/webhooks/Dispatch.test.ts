@@ -88,7 +88,7 @@ const settings = { webhookAllowedNetworks: loopback, webhookTimeoutMs: 60_000 }
 layer(TestService.layer({ settings: { ...settings, webhookRetryDelaysMs: Array.from({ length: 7 }, () => 1) } }), {
   excludeTestServices: true
 })("A destination", (it) => {
-  it.effect("DLV-9: that hangs, or fails, holds up no first attempt and no retry of the others", () =>
+  it.effect("DLV-9: that hangs, or fails, delays no first attempt and no retry of the others", () =>
     Effect.gen(function* () {
       const hanging = yield* receiver(() => {})
       const failing = yield* receiver((_, response) => answer(response, 500))
@@ -159,7 +159,7 @@ layer(TestService.layer({ settings: { ...settings, webhookRetryDelaysMs: Array.f
     })
   )
 
-  it.effect("DLV-9: with much that waits for a paused endpoint holds up nobody, however much it is", () =>
+  it.effect("DLV-9: with a large backlog for a paused endpoint delays no other", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()

@@ -192,7 +192,7 @@ describe("ClaimCursor", () => {
     assert.deepInclude(cursor.nextClaim(capacity), { excluded: ["x/a"], backlogged: ["x/a"] })
   })
 
-  it("goes on while backlogged destinations wait for their turn", () => {
+  it("continues while backlogged destinations wait for their turn", () => {
     const cursor = makeClaimCursor()
     const saturatedDestinations = new Set(Array.from({ length: 45 }, (_, index) => `${index % 5}/${index}`))
     cursor.nextClaim({ ...capacity, saturatedDestinations })

@@ -151,7 +151,7 @@ describe("An answer", () => {
     })
   )
 
-  it.live("that nobody waits for any more is not read: an interrupted request takes its connection along", () =>
+  it.live("of an interrupted request is not read: its connection is destroyed", () =>
     Effect.gen(function* () {
       const seen = yield* sockets
       const { url } = yield* peer((socket) => socket.write("HTTP/1.1 200 OK\r\n"))

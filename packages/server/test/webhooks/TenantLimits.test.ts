@@ -54,7 +54,7 @@ layer(TestService.layer({ settings: { ...settings, webhookEndpointsPerApplicatio
 layer(TestService.layer({ settings: { ...settings, webhookTimeoutMs: 60_000 } }), { excludeTestServices: true })(
   "A tenant whose receivers hang, all of them",
   (it) => {
-    it.effect("DLV-9: takes a quarter of the places, and delays nobody else's deliveries", () =>
+    it.effect("DLV-9: takes a quarter of the slots, and delays no deliveries of others", () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
         const hostile = yield* makeCaller()

@@ -59,7 +59,7 @@ layer(Layer.empty, { excludeTestServices: true })("A failover", (it) => {
   if (!isDrill) return
 
   it.effect(
-    "is not needed when the standby comes back: what waited for it goes on",
+    "is not needed when the standby comes back: waiting writes continue",
     () =>
       drilled("standby away and back", ({ callers, database }) =>
         Effect.gen(function* () {

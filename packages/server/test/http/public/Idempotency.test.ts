@@ -220,7 +220,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Idempotency-Key", (it
     })
   )
 
-  it.effect("IDEM-6: refused by the acquirer at the same time: one `failed` charge, told of once as a refusal", () =>
+  it.effect("IDEM-6: concurrent calls that the acquirer refuses: one `failed` charge, with one refusal", () =>
     Effect.gen(function* () {
       const { key } = yield* caller
       const idempotencyKey = newKey()

@@ -8,7 +8,7 @@ import { KeyRateLimit } from "../../../src/http/public/KeyRateLimit.ts"
 import { Settings } from "../../../src/Settings.ts"
 
 describe("RATE_LIMIT_PER_MINUTE", () => {
-  it.effect("a clock that was an hour ahead refuses nobody for longer than a window after its correction", () =>
+  it.effect("a clock that was an hour ahead refuses no caller for longer than a window after its correction", () =>
     Effect.gen(function* () {
       const { clock, pass, step } = steppingClock()
       const context = yield* Layer.build(limitOf(2)).pipe(Effect.provideService(Clock.Clock, clock))
