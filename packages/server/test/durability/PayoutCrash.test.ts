@@ -42,7 +42,8 @@ layer(Layer.empty, { excludeTestServices: true })("A process that is killed whil
           OPERATOR_TOKEN,
           SIMULATOR_LATENCY_MS: "10",
           SIMULATOR_SETTLE_MS: "50",
-          ACQUIRER_TIMEOUT_MS: "100"
+          // A busy machine must not make an answer unclear: each claim before it doubles the time until the next inquiry.
+          ACQUIRER_TIMEOUT_MS: "1000"
         }
         let service = yield* startProcess(env)
         const { accountId, apiKey } = yield* fundedCaller(service)
