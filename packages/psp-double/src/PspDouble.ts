@@ -11,9 +11,9 @@ import type { Breach } from "./http/Api.ts"
 import { makeHookSender } from "./http/HookSender.ts"
 import { type Recorded, type SentHook, startServer } from "./http/PspServer.ts"
 import type { Tokens } from "./http/Tokens.ts"
-import type { Profile } from "./Profile.ts"
+import type { Profile } from "./http/Profile.ts"
 import type { Provider } from "./provider/Provider.ts"
-import { makePspMachine, type PspMachineOptions } from "./PspMachine.ts"
+import { makePspMachine, type PspMachineOptions } from "./http/PspMachine.ts"
 
 export interface PspDoubleOptions extends Omit<PspMachineOptions, "now"> {
   /** Epoch milliseconds; the system's clock when absent. `advance` adds to it. */

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { makeContract } from "../src/http/Contract.ts"
-import { bacen as profile } from "../src/Profiles.ts"
+import { bacen as profile } from "../src/http/Profiles.ts"
 import { bacenDocument, CORRECTIONS, documentOf, type Node } from "../src/http/Document.ts"
 
 const served = /^\/(cob|pix|webhook)(\/|$)/

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { REQUEST_FAULTS } from "../src/Faults.ts"
 import type { ApiRequest } from "../src/http/Api.ts"
-import { makePspMachine, type PspMachine, type PspMachineOptions } from "../src/PspMachine.ts"
+import { makePspMachine, type PspMachine, type PspMachineOptions } from "../src/http/PspMachine.ts"
 
 const storm = Object.fromEntries(REQUEST_FAULTS.map((fault) => [fault, 0.04]))
 

@@ -8,7 +8,7 @@
  *   fault spoils are exempt.
  */
 import * as Result from "effect/Result"
-import type { Profile } from "../Profile.ts"
+import type { Profile } from "./Profile.ts"
 import type { Provider } from "../provider/Provider.ts"
 import { type Answer, problem } from "./Answer.ts"
 import type { Contract } from "./Contract.ts"

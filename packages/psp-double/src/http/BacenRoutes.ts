@@ -1,6 +1,6 @@
 /** The operations of the central bank's API Pix that the double serves. */
 import * as Result from "effect/Result"
-import type { Profile } from "../Profile.ts"
+import type { Profile } from "./Profile.ts"
 import { termsOf } from "../provider/Cobs.ts"
 import type { Provider } from "../provider/Provider.ts"
 import type { Cob, CobTerms } from "../provider/State.ts"

@@ -8,7 +8,7 @@
  */
 import { readFileSync } from "node:fs"
 import { parse } from "yaml"
-import type { Profile } from "../Profile.ts"
+import type { Profile } from "./Profile.ts"
 
 export type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [name: string]: Json }
 // oxlint-disable-next-line typescript/no-explicit-any -- a document is walked by path

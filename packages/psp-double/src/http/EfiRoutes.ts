@@ -1,6 +1,6 @@
 /** Efí's own operations: payouts, balance, disputes, resending hooks. Sources: `openapi/efi.yaml`. */
 import * as Result from "effect/Result"
-import type { Profile } from "../Profile.ts"
+import type { Profile } from "./Profile.ts"
 import type { Provider } from "../provider/Provider.ts"
 import type { Payee } from "../provider/State.ts"
 import { formatReais } from "@pix-payments/domain/Cents"

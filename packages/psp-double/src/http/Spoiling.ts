@@ -1,6 +1,6 @@
 /** Answers as faults change them. */
 import type { RequestFault } from "../Faults.ts"
-import type { Profile } from "../Profile.ts"
+import type { Profile } from "./Profile.ts"
 import { type Answer, efiError, json, problem } from "./Answer.ts"
 
 export const tooManyRequests = (retryAfterSeconds: number): Answer => {

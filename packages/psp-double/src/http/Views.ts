@@ -3,7 +3,7 @@ import { buildBrCode } from "@pix-payments/domain/BrCode"
 import { formatReais } from "@pix-payments/domain/Cents"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Result from "effect/Result"
-import type { Profile } from "../Profile.ts"
+import type { Profile } from "./Profile.ts"
 import type {
   Cob,
   Infraction,

@@ -87,17 +87,15 @@ export const payoutActionHandlers = Effect.gen(function* () {
 })
 
 /** The payout resource of `/operator/v1`. */
-export const toOperatorPayout = (payout: StoredPayout): OperatorPayout => ({
-  ...toPayout(payout),
-  recipient: {
-    ...toPayout(payout).recipient,
-    bank: payout.bankAccount?.bank ?? null,
-    branch: payout.bankAccount?.branch ?? null,
-    account: payout.bankAccount?.account ?? null,
-    account_type: payout.bankAccount?.account_type ?? null
-  },
-  account_id: payout.accountId,
-  application_id: payout.applicationId,
-  origin: payout.origin,
-  duplicate_of: payout.duplicateOf
-})
+export const toOperatorPayout = (payout: StoredPayout): OperatorPayout => {
+  const shown = toPayout(payout)
+  const { account = null, account_type = null, bank = null, branch = null } = payout.bankAccount ?? {}
+  return {
+    ...shown,
+    recipient: { ...shown.recipient, bank, branch, account, account_type },
+    account_id: payout.accountId,
+    application_id: payout.applicationId,
+    origin: payout.origin,
+    duplicate_of: payout.duplicateOf
+  }
+}

@@ -1,8 +1,8 @@
 /** The providers that the double can be. */
-import { oauthError, problem } from "./http/Answer.ts"
-import { bacenRoutes } from "./http/BacenRoutes.ts"
-import { efiRoutes } from "./http/EfiRoutes.ts"
-import { bacenInvalid, bacenRefusal, efiInvalid, efiRefusal } from "./http/Refusals.ts"
+import { oauthError, problem } from "./Answer.ts"
+import { bacenRoutes } from "./BacenRoutes.ts"
+import { efiRoutes } from "./EfiRoutes.ts"
+import { bacenInvalid, bacenRefusal, efiInvalid, efiRefusal } from "./Refusals.ts"
 import type { Profile } from "./Profile.ts"
 
 const accessDenied = () =>

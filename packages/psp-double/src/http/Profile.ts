@@ -1,9 +1,9 @@
 /** What differs from provider to provider, as data. */
-import type { Answer } from "./http/Answer.ts"
-import type { Routes } from "./http/Routes.ts"
-import type { TokenAuth } from "./http/Tokens.ts"
-import type { Provider } from "./provider/Provider.ts"
-import type { Refusal } from "./provider/Refusal.ts"
+import type { Answer } from "./Answer.ts"
+import type { Routes } from "./Routes.ts"
+import type { TokenAuth } from "./Tokens.ts"
+import type { Provider } from "../provider/Provider.ts"
+import type { Refusal } from "../provider/Refusal.ts"
 
 /** What differs between providers that speak the central bank's API, field by field. */
 export interface Variant {

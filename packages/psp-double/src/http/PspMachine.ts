@@ -5,20 +5,20 @@
  * Guarantees
  * - No socket, no timer; every call is synchronous. The same calls, clock and seed give the same answers and ids.
  */
-import { makeFaults, type Faults, type Rates, type RequestFault } from "./Faults.ts"
-import { type HookQueue, makeHookQueue } from "./HookQueue.ts"
-import type { Answer } from "./http/Answer.ts"
-import { type Api, type ApiRequest, makeApi } from "./http/Api.ts"
-import { type Contract, makeContract } from "./http/Contract.ts"
-import { documentOf } from "./http/Document.ts"
-import { spoil, tooManyRequests } from "./http/Spoiling.ts"
-import { makeTokens, type Tokens } from "./http/Tokens.ts"
-import { hookView } from "./http/Views.ts"
+import { makeFaults, type Faults, type Rates, type RequestFault } from "../Faults.ts"
+import { type HookQueue, makeHookQueue } from "../HookQueue.ts"
+import type { Answer } from "./Answer.ts"
+import { type Api, type ApiRequest, makeApi } from "./Api.ts"
+import { type Contract, makeContract } from "./Contract.ts"
+import { documentOf } from "./Document.ts"
+import { spoil, tooManyRequests } from "./Spoiling.ts"
+import { makeTokens, type Tokens } from "./Tokens.ts"
+import { hookView } from "./Views.ts"
 import type { Profile, Variant } from "./Profile.ts"
 import * as profiles from "./Profiles.ts"
-import { makeProvider, type Provider } from "./provider/Provider.ts"
-import type { Settings } from "./provider/State.ts"
-import { randomFrom } from "./Random.ts"
+import { makeProvider, type Provider } from "../provider/Provider.ts"
+import type { Settings } from "../provider/State.ts"
+import { randomFrom } from "../Random.ts"
 
 export interface PspMachineOptions {
   readonly now: () => number
