@@ -13,10 +13,10 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
+import * as Random from "effect/Random"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
-import { randomUUID } from "node:crypto"
 import { type AccessToken, makeAccessTokens } from "./AccessToken.ts"
 import { type CircuitState, makeCircuitBreaker } from "./CircuitBreaker.ts"
 import type { Credentials } from "./Credentials.ts"
@@ -32,7 +32,7 @@ import {
   Unclear
 } from "./Outcome.ts"
 import type { CallValue, Profile, Resource } from "./Profile.ts"
-import { makeTransport, type TransportFailure, type TransportRequest } from "./Transport.ts"
+import { makeTransport, type Transport, type TransportFailure, type TransportRequest } from "./Transport.ts"
 
 export interface Limits {
   /** Of one call, its token included. */
@@ -66,6 +66,8 @@ export interface ConnectionOptions {
   /** What the profile's headers and query parameters name. */
   readonly settings?: Readonly<Record<string, Redacted.Redacted<string>>>
   readonly limits?: Partial<Limits>
+  /** Instead of HTTPS with the credentials' certificate. */
+  readonly transport?: Transport
 }
 
 export interface Call {
@@ -74,6 +76,7 @@ export interface Call {
   readonly path: string
   readonly below: Resource | "origin"
   readonly query?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown
 }
 
@@ -119,7 +122,7 @@ export const makeConnection = (options: ConnectionOptions): Effect.Effect<Connec
       if (typeof value === "object" && settings[value.setting] === undefined) return yield* new MissingSetting(value)
     }
 
-    const transport = yield* makeTransport(credentials, limits.maxInFlight)
+    const transport = options.transport ?? (yield* makeTransport(credentials, limits.maxInFlight))
     const tokens = yield* makeAccessTokens({
       profile,
       credentials,
@@ -132,25 +135,34 @@ export const makeConnection = (options: ConnectionOptions): Effect.Effect<Connec
     const limitedUntilMs = new Map<string, number>()
     let inFlight = 0
 
-    const valueOf = (value: CallValue): string => {
+    const valueOf = (value: CallValue, correlationId: string): string => {
       if (value === "client-id") return credentials.clientId
-      return value === "correlation-id" ? randomUUID() : Redacted.value(settings[value.setting]!)
+      return value === "correlation-id" ? correlationId : Redacted.value(settings[value.setting]!)
     }
-    const valuesOf = (values: Readonly<Record<string, CallValue>>) =>
-      Object.fromEntries(Object.entries(values).map(([name, value]) => [name, valueOf(value)]))
+    const valuesOf = (values: Readonly<Record<string, CallValue>>, correlationId: string) =>
+      Object.fromEntries(Object.entries(values).map(([name, value]) => [name, valueOf(value, correlationId)]))
 
-    const requestOf = ({ method, path, below, query, body }: Call, token: AccessToken): TransportRequest => ({
+    const requestOf = (
+      { method, path, below, query, headers, body }: Call,
+      token: AccessToken,
+      correlationId: string
+    ): TransportRequest => ({
       method,
       url: `${placeOf(profile, baseUrl, below)}${path}`,
-      query: { ...query, ...valuesOf(profile.query) },
-      headers: { ...valuesOf(profile.headers), authorization: `Bearer ${Redacted.value(token.value)}` },
+      query: { ...query, ...valuesOf(profile.query, correlationId) },
+      headers: {
+        ...headers,
+        ...valuesOf(profile.headers, correlationId),
+        authorization: `Bearer ${Redacted.value(token.value)}`
+      },
       ...(body !== undefined && { body: { text: JSON.stringify(body), type: "application/json" } })
     })
 
     const send = (operation: Operation, call: Call, token: AccessToken) =>
       token.scopes !== undefined && !token.scopes.has(operation.scope)
         ? Effect.fail(new ScopeMissing({ operation: operation.name, missing: [operation.scope] }))
-        : transport(requestOf(call, token)).pipe(
+        : Effect.map(newUuid, (correlationId) => requestOf(call, token, correlationId)).pipe(
+            Effect.flatMap(transport),
             Effect.mapError((failure) => failureFrom(operation.name, failure)),
             Effect.flatMap((answer) => {
               const failure = failureOf(profile, operation, answer)
@@ -245,6 +257,16 @@ export const makeConnection = (options: ConnectionOptions): Effect.Effect<Connec
       }))
     }
   })
+
+const HEX_48 = Effect.map(Random.nextIntBetween(0, 2 ** 48, { halfOpen: true }), (number) =>
+  number.toString(16).padStart(12, "0")
+)
+
+/** From Effect's `Random`, so that a simulation repeats it. It is no secret. */
+const newUuid: Effect.Effect<string> = Effect.map(Effect.all([HEX_48, HEX_48, HEX_48]), (parts) => {
+  const hex = parts.join("")
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+})
 
 const missingScopes = ({ scopes: needed }: Profile, token: AccessToken | undefined) =>
   token === undefined ? undefined : needed.filter((scope) => token.scopes?.has(scope) === false)

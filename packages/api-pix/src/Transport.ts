@@ -30,6 +30,7 @@ export interface TransportRequest {
   readonly body?: { readonly text: string; readonly type: string }
 }
 
+/** What carries requests: HTTPS, or a provider in the same process. */
 export type Transport = (request: TransportRequest) => Effect.Effect<Answer, TransportFailure>
 
 /** A page of 1,000 Pix has about 1 MB. */
@@ -53,12 +54,7 @@ export const makeTransport = (
         Effect.gen(function* () {
           const response = yield* client.execute(toClientRequest(request))
           const text = yield* response.text
-          return {
-            status: response.status,
-            retryAfter: response.headers["retry-after"],
-            body: parsed(text),
-            isEmpty: text.trim() === ""
-          }
+          return answerOf(response.status, response.headers["retry-after"], text)
         })
       ).pipe(
         Effect.mapError(failureFrom),
@@ -66,6 +62,14 @@ export const makeTransport = (
         Effect.provideService(HttpClient.TracerPropagationEnabled, false)
       )
   })
+
+/** An answer of any transport, from its text. */
+export const answerOf = (status: number, retryAfter: string | undefined, text: string): Answer => ({
+  status,
+  retryAfter,
+  body: parsed(text),
+  isEmpty: text.trim() === ""
+})
 
 const toClientRequest = ({ method, url, query, headers, body }: TransportRequest) => {
   const request = HttpClientRequest.make(method)(url).pipe(
