@@ -8,7 +8,6 @@
  * - A txid or return id in use is compared with the order: ours gives its state, another's is a `Duplicate`.
  */
 import { formatReais } from "@pix-payments/domain/Cents"
-import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Effect from "effect/Effect"
 import type { Connection } from "./Connection.ts"
 import { checkedId, inOtherTerms, repeated, settledBy } from "./Lookup.ts"
@@ -24,6 +23,7 @@ import {
   type ReceivedPix
 } from "./Messages.ts"
 import type { Failure, Operation } from "./Outcome.ts"
+import { type PageRange, pageQuery } from "./Pages.ts"
 
 export interface Emission {
   readonly txid: string
@@ -44,15 +44,6 @@ export interface ReturnOrder {
   readonly description?: string
 }
 
-export interface ReceivedRange {
-  readonly fromMs: number
-  readonly toMs: number
-  /** From 0. */
-  readonly page?: number
-  /** At most 1,000. */
-  readonly pageSize?: number
-}
-
 export interface ApiPixClient {
   readonly connection: Connection
   /** Emits a charge, or finds the one that was emitted under this txid in the same terms. */
@@ -62,7 +53,7 @@ export interface ApiPixClient {
   readonly find: (txid: string) => Effect.Effect<Cob, Failure>
   /** The charge afterwards: removed, or paid if the payment came first. */
   readonly cancel: (txid: string) => Effect.Effect<Cob, Failure>
-  readonly listReceived: (range: ReceivedRange) => Effect.Effect<ReceivedPage, Failure>
+  readonly listReceived: (range: PageRange) => Effect.Effect<ReceivedPage, Failure>
   readonly findReceived: (endToEndId: string) => Effect.Effect<ReceivedPix, Failure>
   /** Orders a return, or finds the one that was ordered under this id. */
   readonly returnPix: (order: ReturnOrder) => Effect.Effect<PixReturn, Failure>
@@ -115,7 +106,6 @@ const FIND_WEBHOOK: Operation = {
 const TXID = /^[a-zA-Z0-9]{26,35}$/
 const END_TO_END_ID = /^[a-zA-Z0-9]{32}$/
 const RETURN_ID = /^[a-zA-Z0-9]{1,35}$/
-const PAGE_SIZE = 100
 
 export const makeApiPixClient = (connection: Connection): ApiPixClient => {
   const { profile, limits } = connection
@@ -182,20 +172,11 @@ export const makeApiPixClient = (connection: Connection): ApiPixClient => {
         Effect.flatMap((answer) => toCob(CANCEL, answer)),
         settledBy(CANCEL, find(txid), ({ status }, failure) => (status === "ATIVA" ? failure : undefined))
       ),
-    listReceived: ({ fromMs, toMs, page = 0, pageSize = PAGE_SIZE }) =>
+    listReceived: (range) =>
       repeated(
         limits,
         connection
-          .call(LIST, {
-            method: "GET",
-            below: "pix",
-            path: "/pix",
-            query: {
-              ...rangeQuery(profile, fromMs, toMs),
-              "paginacao.paginaAtual": `${page}`,
-              "paginacao.itensPorPagina": `${pageSize}`
-            }
-          })
+          .call(LIST, { method: "GET", below: "pix", path: "/pix", query: pageQuery(profile, range) })
           .pipe(Effect.flatMap((answer) => decodeReceivedPage(LIST, answer)))
       ),
     findReceived: (endToEndId) =>
@@ -258,12 +239,3 @@ const returnPath = (operation: Operation, endToEndId: string, id: string) =>
     Effect.andThen(checkedId(operation, RETURN_ID, id)),
     Effect.as(`/pix/${endToEndId}/devolucao/${id}`)
   )
-
-/** In whole seconds the range grows, so that it loses nothing. */
-const rangeQuery = ({ instants }: { readonly instants: "ms" | "s" }, fromMs: number, toMs: number) =>
-  instants === "ms"
-    ? { inicio: formatInstant(fromMs), fim: formatInstant(toMs) }
-    : {
-        inicio: formatInstant(fromMs).replace(/\.\d+Z$/, "Z"),
-        fim: formatInstant(Math.ceil(toMs / 1000) * 1000).replace(/\.\d+Z$/, "Z")
-      }

@@ -39,6 +39,8 @@ export interface Limits {
   readonly timeoutMs: number
   readonly tokenTimeoutMs: number
   readonly maxInFlight: number
+  /** Payouts that wait for the one that is being sent, where a provider takes one at a time. */
+  readonly maxWaitingPayouts: number
   /** Failures in a row that open the circuit. */
   readonly failuresToOpen: number
   readonly openMs: number
@@ -51,6 +53,7 @@ export const DEFAULT_LIMITS: Limits = {
   timeoutMs: 10_000,
   tokenTimeoutMs: 5000,
   maxInFlight: 64,
+  maxWaitingPayouts: 16,
   failuresToOpen: 5,
   openMs: 10_000,
   lookupRetries: 2,

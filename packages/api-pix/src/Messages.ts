@@ -55,12 +55,23 @@ export interface ReceivedPage {
 }
 
 export interface Payout {
-  readonly id: string
-  readonly endToEndId: string
+  /** Ours. Undefined in a list where the payout has none. */
+  readonly id: string | undefined
+  readonly endToEndId: string | undefined
   readonly cents: number
   readonly status: PayoutStatus
+  /** Of `NAO_REALIZADO`, where the provider says it. */
+  readonly reason: string | undefined
   readonly requestedAtMs: number | undefined
   readonly settledAtMs: number | undefined
+  /** What the payee's bank sent back. */
+  readonly returns: ReadonlyArray<{ readonly returnId: string; readonly cents: number; readonly atMs: number }>
+}
+
+export interface SentPage {
+  readonly payouts: ReadonlyArray<Payout>
+  readonly page: number
+  readonly pages: number
 }
 
 const Text = Schema.NonEmptyString
@@ -101,23 +112,32 @@ const CobMessage = Schema.Struct({
   pix: absent(Schema.Array(PixMessage))
 })
 
+const Parameters = Schema.Struct({
+  paginacao: Schema.Struct({ paginaAtual: Count, quantidadeDePaginas: Count })
+})
+
 const ReceivedMessage = Schema.Struct({
-  parametros: Schema.Struct({
-    paginacao: Schema.Struct({ paginaAtual: Count, quantidadeDePaginas: Count })
-  }),
+  parametros: Parameters,
   pix: absent(Schema.Array(PixMessage))
 })
 
 const WebhookMessage = Schema.Struct({ webhookUrl: Text })
 
-const PayoutTimes = absent(Schema.Struct({ solicitacao: absent(At), liquidacao: absent(At) }))
-const PayoutStatusMessage = Schema.Literals(["EM_PROCESSAMENTO", "REALIZADO", "NAO_REALIZADO"])
+const payoutFields = {
+  idEnvio: absent(Text),
+  valor: Reais,
+  status: Schema.Literals(["EM_PROCESSAMENTO", "REALIZADO", "NAO_REALIZADO"]),
+  horario: absent(Schema.Struct({ solicitacao: absent(At), liquidacao: absent(At) })),
+  devolucoes: absent(Schema.Array(Schema.Struct({ rtrId: Text, valor: Reais, horario: At })))
+}
 
 /** Efí's documentation calls the id `e2eId` in one answer and `endToEndId` in others. */
 const PayoutMessage = Schema.Union([
-  Schema.Struct({ idEnvio: Text, endToEndId: Text, valor: Reais, status: PayoutStatusMessage, horario: PayoutTimes }),
-  Schema.Struct({ idEnvio: Text, e2eId: Text, valor: Reais, status: PayoutStatusMessage, horario: PayoutTimes })
+  Schema.Struct({ endToEndId: Text, ...payoutFields }),
+  Schema.Struct({ e2eId: Text, ...payoutFields })
 ])
+
+const SentMessage = Schema.Struct({ parametros: Parameters, pix: absent(Schema.Array(PayoutMessage)) })
 
 /** `"12.34"` is 1234. */
 const centsOf = (reais: string): number => Number(reais.replace(".", ""))
@@ -170,12 +190,24 @@ const pageFrom = ({ parametros: { paginacao }, pix }: typeof ReceivedMessage.Typ
 })
 
 const payoutFrom = (of: typeof PayoutMessage.Type): Payout => ({
-  id: of.idEnvio,
+  id: of.idEnvio ?? undefined,
   endToEndId: "e2eId" in of ? of.e2eId : of.endToEndId,
   cents: centsOf(of.valor),
   status: of.status,
+  reason: undefined,
   requestedAtMs: atMs(of.horario?.solicitacao),
-  settledAtMs: atMs(of.horario?.liquidacao)
+  settledAtMs: atMs(of.horario?.liquidacao),
+  returns: (of.devolucoes ?? []).map(({ rtrId, valor, horario }) => ({
+    returnId: rtrId,
+    cents: centsOf(valor),
+    atMs: atMs(horario)!
+  }))
+})
+
+const sentFrom = ({ parametros: { paginacao }, pix }: typeof SentMessage.Type): SentPage => ({
+  payouts: (pix ?? []).map(payoutFrom),
+  page: Number(paginacao.paginaAtual),
+  pages: Number(paginacao.quantidadeDePaginas)
 })
 
 type Decode<A> = (operation: Operation, answer: Answer) => Effect.Effect<A, Unclear>
@@ -207,3 +239,4 @@ export const decodeReceivedPage: Decode<ReceivedPage> = decoder(ReceivedMessage,
 export const decodeReturn: Decode<PixReturn> = decoder(ReturnMessage, returnFrom)
 export const decodeWebhookUrl: Decode<string> = decoder(WebhookMessage, ({ webhookUrl }) => webhookUrl)
 export const decodePayout: Decode<Payout> = decoder(PayoutMessage, payoutFrom)
+export const decodeSentPage: Decode<SentPage> = decoder(SentMessage, sentFrom)

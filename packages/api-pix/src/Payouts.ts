@@ -1,115 +1,55 @@
 /**
- * Payouts by Efí's rail: `PUT /v3/gn/pix/{idEnvio}`.
+ * Payouts, the same for every provider that has a rail for them.
  *
  * Guarantees
- * - An id is paid once. A repeated payout gives the state of the first.
- * - Only a documented refusal, in an answer that was read to its end, is `Refused`. "Not found" after an unclear answer
- *   is `Unclear`: it is asked again under the same id.
+ * - An order is paid once, however often it is sent. A repeated order gives the state of the first.
+ * - Only a documented refusal in an answer that was read to its end is `Refused`, and only a documented final state is
+ *   `NAO_REALIZADO`. Anything else may have paid.
+ * - `NotFound` never means "failed": the order is sent again, under the same id and with its reference.
  */
-import { formatReais } from "@pix-payments/domain/Cents"
-import * as Effect from "effect/Effect"
-import type { Connection } from "./Connection.ts"
-import { checkedId, inOtherTerms, repeated, settledBy } from "./Lookup.ts"
-import { decodePayout, type Payout } from "./Messages.ts"
-import type { Failure, Operation } from "./Outcome.ts"
+import type * as Effect from "effect/Effect"
+import type { Payout, SentPage } from "./Messages.ts"
+import type { Failure } from "./Outcome.ts"
+import type { PageRange } from "./Pages.ts"
 
-export interface PayoutOrder {
-  /** `idEnvio`: letters and digits, at most 35. */
+export type Payee =
+  | { readonly key: string; readonly document?: string }
+  | {
+      readonly account: {
+        readonly name: string
+        readonly document: string
+        readonly bankCode: string
+        readonly branch: string
+        readonly number: string
+        readonly type: "cacc" | "svgs"
+      }
+    }
+
+/** The names of a payout. */
+export interface PayoutNames {
+  /** Ours: a UUID without hyphens. */
   readonly id: string
+  /** What the provider named it, as `keepReference` got it; undefined before. */
+  readonly reference: string | undefined
+}
+
+export interface PayoutOrder extends PayoutNames {
   readonly cents: number
-  /** Ours; it needs a registered webhook. */
+  /** Ours. Efí requires that it has a registered webhook. */
   readonly payerKey: string
   readonly message?: string
-  readonly payee:
-    | { readonly key: string; readonly document?: string }
-    | {
-        readonly account: {
-          readonly name: string
-          readonly document: string
-          readonly bankCode: string
-          readonly branch: string
-          readonly number: string
-          readonly type: "cacc" | "svgs"
-        }
-      }
+  readonly payee: Payee
+  /**
+   * Keeps the provider's name of this payout for good. Where a rail has two phases it runs before the phase that moves
+   * money, which does not begin unless this has succeeded.
+   */
+  readonly keepReference: (reference: string) => Effect.Effect<void>
 }
 
 export interface Payouts {
   /** Sends a payout, or finds the one that was sent under this id. */
   readonly send: (order: PayoutOrder) => Effect.Effect<Payout, Failure>
-  readonly find: (id: string) => Effect.Effect<Payout, Failure>
-  readonly findByEndToEndId: (endToEndId: string) => Effect.Effect<Payout, Failure>
-}
-
-const SEND: Operation = {
-  name: "send-payout",
-  scope: "pix.send",
-  refusals: ["chave_nao_pertence_ao_documento", "chave_favorecido_nao_encontrada", "pagamento_negado"],
-  notFound: []
-}
-const FIND: Operation = {
-  name: "find-payout",
-  scope: "gn.pix.send.read",
-  refusals: [],
-  notFound: ["PixEnviadoNaoEncontrado"]
-}
-
-const ID = /^[a-zA-Z0-9]{1,35}$/
-const END_TO_END_ID = /^[a-zA-Z0-9]{32}$/
-
-/** Undefined if the provider has no payout rail. */
-export const makePayouts = (connection: Connection): Payouts | undefined => {
-  if (connection.profile.payouts !== "efi") return undefined
-
-  const lookUp = (path: string) =>
-    connection
-      .call(FIND, { method: "GET", below: "origin", path })
-      .pipe(Effect.flatMap((answer) => decodePayout(FIND, answer)))
-
-  const find: Payouts["find"] = (id) =>
-    Effect.andThen(checkedId(FIND, ID, id), repeated(connection.limits, lookUp(`/v2/gn/pix/enviados/id-envio/${id}`)))
-
-  return {
-    send: (order) =>
-      checkedId(SEND, ID, order.id).pipe(
-        Effect.andThen(
-          connection.call(SEND, { method: "PUT", below: "origin", path: `/v3/gn/pix/${order.id}`, body: bodyOf(order) })
-        ),
-        Effect.flatMap((answer) => decodePayout(SEND, answer)),
-        settledBy(SEND, find(order.id), ({ cents }) => (cents === order.cents ? undefined : inOtherTerms(SEND)))
-      ),
-    find,
-    findByEndToEndId: (endToEndId) =>
-      Effect.andThen(
-        checkedId(FIND, END_TO_END_ID, endToEndId),
-        repeated(connection.limits, lookUp(`/v2/gn/pix/enviados/${endToEndId}`))
-      )
-  }
-}
-
-const CPF_LENGTH = 11
-
-const documentOf = (document: string) => (document.length === CPF_LENGTH ? { cpf: document } : { cnpj: document })
-
-const bodyOf = ({ cents, payerKey, message, payee }: PayoutOrder) => ({
-  valor: formatReais(cents),
-  pagador: { chave: payerKey, ...(message !== undefined && { infoPagador: message }) },
-  favorecido: favorecidoOf(payee)
-})
-
-const favorecidoOf = (payee: PayoutOrder["payee"]) => {
-  if ("key" in payee) {
-    return { chave: payee.key, ...(payee.document !== undefined && documentOf(payee.document)) }
-  }
-  const { name, document, bankCode, branch, number, type } = payee.account
-  return {
-    contaBanco: {
-      nome: name,
-      ...documentOf(document),
-      codigoBanco: bankCode,
-      agencia: branch,
-      conta: number,
-      tipoConta: type
-    }
-  }
+  readonly find: (names: PayoutNames) => Effect.Effect<Payout, Failure>
+  /** What was sent, by the instant of the order. Undefined where the provider lists none. */
+  readonly listSent: ((range: PageRange) => Effect.Effect<SentPage, Failure>) | undefined
 }

@@ -5,16 +5,9 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
 import type { PspDouble } from "@pix-payments/psp-double/PspDouble"
 import type { Failure } from "../src/Outcome.ts"
-import { type Bank, emission, payout, TXID, until, withBank } from "./support/Bank.ts"
+import { type Bank, emission, outcomeOf, payout, TXID, until, withBank } from "./support/Bank.ts"
 
 const PROFILES = ["bacen", "efi"] as const
-
-/** A short name of an outcome. */
-const outcomeOf = <A>(effect: Effect.Effect<A, Failure>) =>
-  Effect.match(effect, {
-    onSuccess: () => "done",
-    onFailure: (failure) => (failure._tag === "Unclear" ? `Unclear: ${failure.kind}` : failure._tag)
-  })
 
 const countOf = (double: PspDouble, method: string, path: RegExp) =>
   double.exchanges.filter((exchange) => exchange.method === method && path.test(exchange.path)).length
@@ -156,38 +149,6 @@ describe.each(PROFILES)("%s: an order whose answer is spoiled", (profile) => {
         yield* TestClock.adjust("60 seconds")
         assert.strictEqual(yield* Fiber.join(returning), "done")
         assert.strictEqual(countOf(double, "PUT", /devolucao/), 1)
-      })
-    )
-  )
-})
-
-describe("Efí's payouts", () => {
-  it.live("are sent, settled, found by both ids; a refusal is documented; an id in other terms is a duplicate", () =>
-    withBank({ profile: "efi", settings: { openingCents: 10_000 } }, ({ double, payouts }) =>
-      Effect.gen(function* () {
-        const order = payout(double)
-        assert.strictEqual(yield* outcomeOf(payouts.find(order.id)), "NotFound")
-        const sent = yield* payouts.send(order)
-        assert.deepInclude(sent, { id: order.id, cents: 300, status: "EM_PROCESSAMENTO" })
-        yield* Effect.promise(() => double.settle())
-        assert.strictEqual((yield* payouts.send(order)).status, "REALIZADO")
-        assert.strictEqual((yield* payouts.findByEndToEndId(sent.endToEndId)).id, order.id)
-        assert.strictEqual(yield* outcomeOf(payouts.send({ ...order, cents: 400 })), "Duplicate")
-        assert.strictEqual(yield* outcomeOf(payouts.findByEndToEndId("E".repeat(32))), "NotFound")
-        double.provider.payouts.describePayee("nobody@example.com", { _tag: "NotFound" })
-        const refused = yield* Effect.flip(
-          payouts.send({ ...order, id: "p2", payee: { key: "nobody@example.com", document: "52998224725" } })
-        )
-        assert.deepInclude(refused, { _tag: "Refused", code: "chave_favorecido_nao_encontrada" })
-        const account = {
-          name: "Ana",
-          document: "52998224725",
-          bankCode: "09089356",
-          branch: "1",
-          number: "1",
-          type: "cacc"
-        }
-        yield* payouts.send({ ...order, id: "p3", payee: { account: { ...account, type: "cacc" } } })
       })
     )
   )

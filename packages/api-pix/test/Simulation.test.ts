@@ -10,7 +10,7 @@ import * as TestClock from "effect/testing/TestClock"
 import { makeApiPixClient } from "../src/ApiPixClient.ts"
 import { makeConnection } from "../src/Connection.ts"
 import type { Credentials } from "../src/Credentials.ts"
-import { makePayouts } from "../src/Payouts.ts"
+import { makePayouts } from "../src/PayoutRails.ts"
 import * as profiles from "../src/Profiles.ts"
 import type { Transport, TransportRequest } from "../src/Transport.ts"
 import { machineTransport } from "./support/MachineTransport.ts"
@@ -58,6 +58,13 @@ const history = (seed: number) =>
     const client = makeApiPixClient(connection)
     const payouts = makePayouts(connection)!
     const key = provider.settings.keys[0]!
+    const payout = {
+      cents: 100,
+      payerKey: key,
+      payee: { key: "ana@example.com" },
+      reference: undefined,
+      keepReference: () => Effect.void
+    }
     const untilDone = <A, E>(order: Effect.Effect<A, E>) =>
       Effect.retry(Effect.andThen(Effect.sleep("1 second"), order), { times: 200 })
 
@@ -67,7 +74,7 @@ const history = (seed: number) =>
         yield* untilDone(client.emit({ txid, cents: 1000, key, expiresInSeconds: 60 }))
         const { endToEndId } = provider.receipts.receive({ key, cents: 1000, txid })
         yield* untilDone(client.returnPix({ endToEndId, id: "r1", cents: 400 }))
-        yield* untilDone(payouts.send({ id: `p${n}`, cents: 100, payerKey: key, payee: { key: "ana@example.com" } }))
+        yield* untilDone(payouts.send({ ...payout, id: `p${n}` }))
       }
     })
     const running = yield* Effect.forkChild(orders)

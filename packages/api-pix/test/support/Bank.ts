@@ -6,7 +6,9 @@ import * as Redacted from "effect/Redacted"
 import { type ApiPixClient, makeApiPixClient } from "../../src/ApiPixClient.ts"
 import { type Connection, type ConnectionOptions, makeConnection } from "../../src/Connection.ts"
 import { type CredentialsInput, makeCredentials } from "../../src/Credentials.ts"
-import { makePayouts, type Payouts } from "../../src/Payouts.ts"
+import type { Failure } from "../../src/Outcome.ts"
+import { makePayouts } from "../../src/PayoutRails.ts"
+import type { PayoutOrder, Payouts } from "../../src/Payouts.ts"
 import * as profiles from "../../src/Profiles.ts"
 
 export interface Bank {
@@ -76,13 +78,22 @@ export const emission = (double: PspDouble, cents = 1000) => ({
   message: "Pedido 1001"
 })
 
-export const payout = (double: PspDouble, cents = 300) => ({
+export const payout = (double: PspDouble, cents = 300): PayoutOrder => ({
   id: "payout1",
+  reference: undefined,
+  keepReference: () => Effect.void,
   cents,
   payerKey: double.key,
   message: "Repasse 7",
   payee: { key: "ana@example.com" }
 })
+
+/** A short name of an outcome. */
+export const outcomeOf = <A>(effect: Effect.Effect<A, Failure>) =>
+  Effect.match(effect, {
+    onSuccess: () => "done",
+    onFailure: (failure) => (failure._tag === "Unclear" ? `Unclear: ${failure.kind}` : failure._tag)
+  })
 
 /** Waits for what the double sees. */
 export const until = (condition: () => boolean): Effect.Effect<void> =>
