@@ -11,6 +11,7 @@
  */
 import { errorCodes } from "@pix-payments/domain/ErrorCode"
 import { ChargeEvent, DisputeEvent, PaymentEvent } from "@pix-payments/domain/Event"
+import { includesRole, OperatorRole } from "@pix-payments/domain/Operator"
 import type { Scope } from "@pix-payments/domain/Scope"
 import * as Context from "effect/Context"
 import * as HttpApi from "effect/http-api/HttpApi"
@@ -19,7 +20,8 @@ import type * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
-import { Authentication, RequiredScopes } from "./Security.ts"
+import { Access, defaultAccess } from "./operator/Access.ts"
+import { Authentication, OperatorAuthentication, RequiredScopes } from "./Security.ts"
 import { MethodNotAllowed, NotFound } from "./WireErrors.ts"
 
 type Json = { [key: string]: unknown }
@@ -49,6 +51,7 @@ export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.C
       const scopes = usesKey ? Context.get(endpoint.annotations, RequiredScopes) : []
       listErrors(operation, schemas, mayAnswer(operation, endpoint, scopes))
       if (usesKey) listScopes(operation, scopes)
+      if (endpoint.middlewares.has(OperatorAuthentication)) listRoles(operation, endpoint)
     }
   })
 
@@ -204,6 +207,19 @@ const listScopes = (operation: Json, scopes: ReadonlyArray<Scope>): void => {
   operation["description"] = [operation["description"], sentence].filter((part) => part !== undefined).join("\n\n")
   operation["security"] = [{ "x-api-key": [...scopes] }]
   operation["x-required-scopes"] = [...scopes]
+}
+
+const listRoles = (operation: Json, endpoint: HttpApiEndpoint.Top): void => {
+  const { accounts, roles } = Context.get(endpoint.annotations, Access) ?? defaultAccess
+  const allowed = OperatorRole.literals.filter((role) => includesRole(role, roles))
+  const sentences = [
+    `Roles: ${allowed.map((role) => `\`${role}\``).join(", ")}.`,
+    ...(accounts === "installation" ? ["Not for operators who are limited to accounts."] : [])
+  ]
+  operation["description"] = [operation["description"], sentences.join(" ")]
+    .filter((part) => part !== undefined)
+    .join("\n\n")
+  operation["x-roles"] = allowed
 }
 
 // Errors

@@ -6,11 +6,13 @@
  *   them there.
  */
 import type { AccountStatus, OnboardingStatus } from "@pix-payments/domain/Account"
+import type { OperatorRole } from "@pix-payments/domain/Operator"
 import type { Scope } from "@pix-payments/domain/Scope"
 import * as Context from "effect/Context"
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
 import * as HttpApiSecurity from "effect/http-api/HttpApiSecurity"
 import {
+  Forbidden,
   InsufficientScope,
   InternalError,
   MisdirectedRequest,
@@ -54,8 +56,17 @@ export class Authentication extends HttpApiMiddleware.Service<Authentication, { 
   }
 ) {}
 
-/** The person or tool behind an operator call, for the audit log. */
-export class CurrentOperator extends Context.Service<CurrentOperator, { readonly name: string }>()(
+/** The person or machine behind an operator call. */
+export interface Operator {
+  /** Null for the installation's token. */
+  readonly id: string | null
+  readonly name: string
+  readonly role: OperatorRole
+  /** The accounts that the operator is limited to; null for all accounts. */
+  readonly accountIds: ReadonlyArray<string> | null
+}
+
+export class CurrentOperator extends Context.Service<CurrentOperator, Operator>()(
   "@pix-payments/api/CurrentOperator"
 ) {}
 
@@ -65,7 +76,7 @@ export class OperatorAuthentication extends HttpApiMiddleware.Service<
 >()("@pix-payments/api/OperatorAuthentication", {
   requiredForClient: true,
   security: { "x-operator-token": HttpApiSecurity.apiKey({ key: "x-operator-token" }) },
-  error: [Unauthorized, PayloadTooLarge, MisdirectedRequest, RateLimited, ServiceUnavailable, InternalError]
+  error: [Unauthorized, PayloadTooLarge, Forbidden, MisdirectedRequest, RateLimited, ServiceUnavailable, InternalError]
 }) {}
 
 /** Answers a request that does not match its declaration with the contract's error body. */

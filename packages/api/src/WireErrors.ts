@@ -29,6 +29,9 @@ export class InsufficientScope extends Schema.Error<InsufficientScope>("Insuffic
   status("INSUFFICIENT_SCOPE")
 ) {}
 
+/** Operator interface only: role, account or own approval. */
+export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(body("FORBIDDEN"), status("FORBIDDEN")) {}
+
 export class IdempotencyKeyRequired extends Schema.Error<IdempotencyKeyRequired>("IdempotencyKeyRequired")(
   body("IDEMPOTENCY_KEY_REQUIRED"),
   status("IDEMPOTENCY_KEY_REQUIRED")

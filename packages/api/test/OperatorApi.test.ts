@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { includesRole } from "@pix-payments/domain/Operator"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { decodeCreateAccount, decodeUpdateAccount } from "../src/operator/Accounts.ts"
@@ -80,6 +81,22 @@ describe("OperatorApi", () => {
     for (const { group, middleware, name } of operatorEndpoints) {
       assert.isTrue(middleware.has(OperatorAuthentication) && middleware.has(RequestErrors), `${group}.${name}`)
       assert.isFalse(middleware.has(Authentication), `${group}.${name}`)
+    }
+  })
+
+  it("OPR-38, OPR-39: every operation declares its roles, and how it is limited to accounts", () => {
+    for (const { access, group, name, path } of operatorEndpoints) {
+      assert.isDefined(access, `${group}.${name} needs .annotate(Access, …) of operator/Access.ts`)
+      assert.isNotEmpty(access.roles, `${group}.${name}`)
+      if (access.accounts === "resource") assert.include(path, "{id}", `${group}.${name}`)
+    }
+  })
+
+  it("OPR-38: an operation that changes something is not for viewers", () => {
+    const changing = operatorEndpoints.filter(({ verb }) => verb !== "GET")
+    assert.isAbove(changing.length, 20)
+    for (const { access, group, name } of changing) {
+      assert.isTrue(access?.accounts === "own" || !includesRole("viewer", access?.roles ?? []), `${group}.${name}`)
     }
   })
 

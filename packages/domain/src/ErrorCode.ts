@@ -9,6 +9,7 @@
 export const errorCodes = {
   UNAUTHORIZED: { status: 401, message: "The API key is missing or not accepted." },
   INSUFFICIENT_SCOPE: { status: 403, message: "The API key lacks a required scope." },
+  FORBIDDEN: { status: 403, message: "This operator may not do that." },
   IDEMPOTENCY_KEY_REQUIRED: { status: 400, message: "The Idempotency-Key header is required." },
   VALIDATION_ERROR: { status: 400, message: "The request is invalid." },
   METHOD_NOT_SUPPORTED: { status: 400, message: "The payment method is not available: v1 supports pix." },

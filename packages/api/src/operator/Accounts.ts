@@ -13,6 +13,7 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { InvalidDocument, NotFound, ValidationError } from "../WireErrors.ts"
+import { Access } from "./Access.ts"
 import { byId, Count } from "./Fields.ts"
 
 /** The fee of a payout: `fixed + round_half_up(amount * basis_points / 10000)` (PAY-9). */
@@ -96,6 +97,7 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
       success: OperatorAccount.pipe(HttpApiSchema.status(201)),
       error: [ValidationError, InvalidDocument]
     })
+      .annotate(Access, { roles: ["admin"], accounts: "installation" })
       .annotate(OpenApi.Summary, "Open an account")
       .annotate(
         OpenApi.Description,
@@ -105,17 +107,20 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
       query: listQuery,
       success: listOf(OperatorAccount),
       error: ValidationError
-    }).annotate(OpenApi.Summary, "List accounts with their balances, newest first"),
-    HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: OperatorAccount, error: NotFound }).annotate(
-      OpenApi.Summary,
-      "Get an account with its balance"
-    ),
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "List accounts with their balances, newest first"),
+    HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: OperatorAccount, error: NotFound })
+      .annotate(Access, { roles: ["viewer"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Get an account with its balance"),
     HttpApiEndpoint.patch("update", "/:id", {
       params: byId,
       payload: UpdateAccount,
       success: OperatorAccount,
       error: [NotFound, ValidationError]
-    }).annotate(OpenApi.Summary, "Change an account's settings")
+    })
+      .annotate(Access, { roles: ["admin"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Change an account's settings")
   )
   .prefix("/operator/v1/accounts")
   .middleware(OperatorAuthentication)

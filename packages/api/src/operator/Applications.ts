@@ -9,6 +9,7 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { NotFound, ValidationError } from "../WireErrors.ts"
+import { Access } from "./Access.ts"
 import { Name } from "./Accounts.ts"
 import { byId, Id } from "./Fields.ts"
 
@@ -43,19 +44,24 @@ export class ApplicationsGroup extends HttpApiGroup.make("applications")
       payload: CreateApplication,
       success: Application.pipe(HttpApiSchema.status(201)),
       error: [NotFound, ValidationError]
-    }).annotate(OpenApi.Summary, "Add an application to an account"),
+    })
+      .annotate(Access, { roles: ["developer"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Add an application to an account"),
     HttpApiEndpoint.get("list", "/accounts/:id/applications", {
       params: byId,
       query: listQuery,
       success: listOf(Application),
       error: [NotFound, ValidationError]
-    }).annotate(OpenApi.Summary, "List an account's applications, newest first"),
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "List an account's applications, newest first"),
     HttpApiEndpoint.patch("update", "/applications/:id", {
       params: byId,
       payload: UpdateApplication,
       success: Application,
       error: [NotFound, ValidationError]
     })
+      .annotate(Access, { roles: ["developer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Rename, deactivate or reactivate an application")
       .annotate(OpenApi.Description, "Keys of a deactivated application are refused from the next request on.")
   )

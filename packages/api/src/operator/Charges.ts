@@ -21,6 +21,7 @@ import {
   NotFound,
   ValidationError
 } from "../WireErrors.ts"
+import { Access } from "./Access.ts"
 import { Delivery } from "./Deliveries.ts"
 import { byId, Id, idFilter, textFilter } from "./Fields.ts"
 import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
@@ -74,11 +75,12 @@ export class ChargesGroup extends HttpApiGroup.make("charges")
       query: chargesQuery,
       success: listOf(OperatorCharge),
       error: ValidationError
-    }).annotate(OpenApi.Summary, "List every charge, newest first"),
-    HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: OperatorChargeDetail, error: NotFound }).annotate(
-      OpenApi.Summary,
-      "Get a charge with its history of states and its deliveries"
-    )
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "List every charge, newest first"),
+    HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: OperatorChargeDetail, error: NotFound })
+      .annotate(Access, { roles: ["viewer"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Get a charge with its history of states and its deliveries")
   )
   .prefix("/operator/v1/charges")
   .middleware(OperatorAuthentication)
@@ -91,12 +93,15 @@ export class ChargeActionsGroup extends HttpApiGroup.make("chargeActions")
       params: byId,
       success: OperatorCharge,
       error: [NotFound, InvalidState]
-    }).annotate(OpenApi.Summary, "Cancel a pending charge"),
+    })
+      .annotate(Access, { roles: ["operator"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Cancel a pending charge"),
     HttpApiEndpoint.post("refund", "/:id/refund", {
       params: byId,
       success: OperatorCharge,
       error: [NotFound, InvalidState, InsufficientBalance, AcquirerRejected]
     })
+      .annotate(Access, { roles: ["operator"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Refund a paid charge")
       .annotate(
         OpenApi.Description,
@@ -124,6 +129,7 @@ export class CheckoutChargesGroup extends HttpApiGroup.make("checkoutCharges")
         AcquirerRejected
       ]
     })
+      .annotate(Access, { roles: ["developer", "operator"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Create a charge for the hosted checkout")
       .annotate(
         OpenApi.Description,

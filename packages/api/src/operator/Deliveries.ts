@@ -11,6 +11,7 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
+import { Access } from "./Access.ts"
 import { byId, Count, Id, idFilter } from "./Fields.ts"
 
 export const DeliveryStatus = Schema.Literals(["scheduled", "delivering", "delivered", "failed", "canceled"])
@@ -91,11 +92,12 @@ export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
       query: deliveriesQuery,
       success: listOf(Delivery),
       error: ValidationError
-    }).annotate(OpenApi.Summary, "List webhook deliveries, newest first"),
-    HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: DeliveryDetail, error: NotFound }).annotate(
-      OpenApi.Summary,
-      "Get a delivery with each of its attempts"
-    )
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "List webhook deliveries, newest first"),
+    HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: DeliveryDetail, error: NotFound })
+      .annotate(Access, { roles: ["viewer"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Get a delivery with each of its attempts")
   )
   .prefix("/operator/v1/deliveries")
   .middleware(OperatorAuthentication)
@@ -109,6 +111,7 @@ export class DeliveryActionsGroup extends HttpApiGroup.make("deliveryActions")
       success: Delivery.pipe(HttpApiSchema.status(202)),
       error: [NotFound, InvalidState]
     })
+      .annotate(Access, { roles: ["operator"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Resend a delivery")
       .annotate(
         OpenApi.Description,
@@ -119,6 +122,7 @@ export class DeliveryActionsGroup extends HttpApiGroup.make("deliveryActions")
       success: Resent.pipe(HttpApiSchema.status(202)),
       error: ValidationError
     })
+      .annotate(Access, { roles: ["operator"], accounts: "filtered" })
       .annotate(OpenApi.Summary, "Resend the failed deliveries of an endpoint or a resource")
       .annotate(OpenApi.Description, "Those created since an instant. Each makes one attempt at once.")
   )

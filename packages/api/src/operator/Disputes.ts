@@ -12,6 +12,7 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
+import { Access } from "./Access.ts"
 import { byId, Id, idFilter } from "./Fields.ts"
 
 export const MessageAuthor = Schema.Literals(["operator", "platform"])
@@ -38,11 +39,12 @@ export class DisputesGroup extends HttpApiGroup.make("disputes")
       query: disputesQuery,
       success: listOf(OperatorDispute),
       error: ValidationError
-    }).annotate(OpenApi.Summary, "List disputes, newest first"),
-    HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: OperatorDispute, error: NotFound }).annotate(
-      OpenApi.Summary,
-      "Get a dispute with its messages"
-    )
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "List disputes, newest first"),
+    HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: OperatorDispute, error: NotFound })
+      .annotate(Access, { roles: ["viewer"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Get a dispute with its messages")
   )
   .prefix("/operator/v1/disputes")
   .middleware(OperatorAuthentication)
@@ -56,13 +58,16 @@ export class DisputeActionsGroup extends HttpApiGroup.make("disputeActions")
       payload: TextBody,
       success: OperatorDispute,
       error: [NotFound, ValidationError, InvalidState]
-    }).annotate(OpenApi.Summary, "File the defense of an open dispute"),
+    })
+      .annotate(Access, { roles: ["operator"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "File the defense of an open dispute"),
     HttpApiEndpoint.post("message", "/:id/messages", {
       params: byId,
       payload: TextBody,
       success: OperatorDispute.pipe(HttpApiSchema.status(201)),
       error: [NotFound, ValidationError, InvalidState]
     })
+      .annotate(Access, { roles: ["operator"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Send a message to the platform")
       .annotate(OpenApi.Description, "`dispute.pix.message` is emitted when the platform replies.")
   )

@@ -11,6 +11,7 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { NotFound, ValidationError } from "../WireErrors.ts"
+import { Access } from "./Access.ts"
 import { Name } from "./Accounts.ts"
 import { byId, Id } from "./Fields.ts"
 
@@ -56,6 +57,7 @@ export class KeysGroup extends HttpApiGroup.make("keys")
       success: CreatedApiKey.pipe(HttpApiSchema.status(201)),
       error: [NotFound, ValidationError]
     })
+      .annotate(Access, { roles: ["developer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Create a key")
       .annotate(OpenApi.Description, "Only this response has the complete key."),
     HttpApiEndpoint.get("list", "/applications/:id/keys", {
@@ -63,8 +65,11 @@ export class KeysGroup extends HttpApiGroup.make("keys")
       query: listQuery,
       success: listOf(ApiKey),
       error: [NotFound, ValidationError]
-    }).annotate(OpenApi.Summary, "List an application's keys, newest first"),
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "List an application's keys, newest first"),
     HttpApiEndpoint.post("revoke", "/keys/:id/revoke", { params: byId, success: ApiKey, error: NotFound })
+      .annotate(Access, { roles: ["developer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Revoke a key")
       .annotate(OpenApi.Description, "The key is refused from the next request on, in every server process.")
   )

@@ -9,6 +9,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { ValidationError } from "../WireErrors.ts"
+import { Access } from "./Access.ts"
 import { Id, idFilter } from "./Fields.ts"
 
 export const LedgerAccountName = Schema.Literals([
@@ -65,11 +66,12 @@ export class LedgerGroup extends HttpApiGroup.make("ledger")
       query: ledgerQuery,
       success: listOf(LedgerEntry),
       error: ValidationError
-    }).annotate(OpenApi.Summary, "List ledger entries, newest first"),
-    HttpApiEndpoint.get("verify", "/verify", { success: LedgerVerification }).annotate(
-      OpenApi.Summary,
-      "Recompute every ledger account and compare it with its stored balance"
-    )
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "List ledger entries, newest first"),
+    HttpApiEndpoint.get("verify", "/verify", { success: LedgerVerification })
+      .annotate(Access, { roles: ["viewer"], accounts: "installation" })
+      .annotate(OpenApi.Summary, "Recompute every ledger account and compare it with its stored balance")
   )
   .prefix("/operator/v1/ledger")
   .middleware(OperatorAuthentication)

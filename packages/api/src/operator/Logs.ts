@@ -7,6 +7,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { ValidationError } from "../WireErrors.ts"
+import { Access } from "./Access.ts"
 import { Count, Id, idFilter, textFilter } from "./Fields.ts"
 
 /** A request to `/v1` and its response. */
@@ -49,7 +50,9 @@ export class RequestsGroup extends HttpApiGroup.make("requests")
       query: requestsQuery,
       success: listOf(RequestLogEntry),
       error: ValidationError
-    }).annotate(OpenApi.Summary, "List requests to `/v1`, newest first")
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "List requests to `/v1`, newest first")
   )
   .prefix("/operator/v1/requests")
   .middleware(OperatorAuthentication)
@@ -61,7 +64,9 @@ export class AuditGroup extends HttpApiGroup.make("audit")
       query: listQuery,
       success: listOf(AuditEntry),
       error: ValidationError
-    }).annotate(OpenApi.Summary, "List the audit log: state-changing calls of operators, newest first")
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "installation" })
+      .annotate(OpenApi.Summary, "List the audit log: state-changing calls of operators, newest first")
   )
   .prefix("/operator/v1/audit")
   .middleware(OperatorAuthentication)

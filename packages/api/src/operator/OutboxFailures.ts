@@ -8,6 +8,7 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { NotFound, ValidationError } from "../WireErrors.ts"
+import { Access } from "./Access.ts"
 import { byId, Count, Id } from "./Fields.ts"
 
 /** A change whose deliveries could not be created, for one destination or for all. */
@@ -33,7 +34,9 @@ export class OutboxFailuresGroup extends HttpApiGroup.make("outboxFailures")
       query: listQuery,
       success: listOf(OutboxFailure),
       error: ValidationError
-    }).annotate(OpenApi.Summary, "List changes whose deliveries could not be created, newest first")
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "List changes whose deliveries could not be created, newest first")
   )
   .prefix("/operator/v1/outbox-failures")
   .middleware(OperatorAuthentication)
@@ -50,6 +53,7 @@ export class OutboxFailureActionsGroup extends HttpApiGroup.make("outboxFailureA
       success: OutboxFailure.pipe(HttpApiSchema.status(202)),
       error: NotFound
     })
+      .annotate(Access, { roles: ["operator"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Retry the fan-out of a change")
       .annotate(OpenApi.Description, "Existing deliveries are not created again.")
   )

@@ -32,6 +32,7 @@ import {
   NotFound,
   ValidationError
 } from "../WireErrors.ts"
+import { Access } from "./Access.ts"
 import { byId, Id, idFilter } from "./Fields.ts"
 import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
 
@@ -105,11 +106,12 @@ export class PayoutsGroup extends HttpApiGroup.make("payouts")
       query: payoutsQuery,
       success: listOf(OperatorPayout),
       error: ValidationError
-    }).annotate(OpenApi.Summary, "List every payout, newest first"),
-    HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: OperatorPayout, error: NotFound }).annotate(
-      OpenApi.Summary,
-      "Get a payout"
-    )
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "List every payout, newest first"),
+    HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: OperatorPayout, error: NotFound })
+      .annotate(Access, { roles: ["viewer"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Get a payout")
   )
   .prefix("/operator/v1/payouts")
   .middleware(OperatorAuthentication)
@@ -134,6 +136,7 @@ export class PayoutActionsGroup extends HttpApiGroup.make("payoutActions")
         InsufficientBalance
       ]
     })
+      .annotate(Access, { roles: ["operator"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Request a payout")
       .annotate(
         OpenApi.Description,
@@ -143,12 +146,15 @@ export class PayoutActionsGroup extends HttpApiGroup.make("payoutActions")
       params: byId,
       success: OperatorPayout,
       error: [NotFound, InvalidState]
-    }).annotate(OpenApi.Summary, "Approve a pending payout"),
+    })
+      .annotate(Access, { roles: ["operator"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Approve a pending payout"),
     HttpApiEndpoint.post("cancel", "/payouts/:id/cancel", {
       params: byId,
       success: OperatorPayout,
       error: [NotFound, InvalidState]
     })
+      .annotate(Access, { roles: ["operator"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Cancel a pending payout")
       .annotate(OpenApi.Description, "Amount and fee return to the balance.")
   )

@@ -10,6 +10,7 @@ import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
+import { Access } from "./Access.ts"
 import { OperatorCharge } from "./Charges.ts"
 import { OperatorDispute } from "./Disputes.ts"
 import { byId } from "./Fields.ts"
@@ -93,6 +94,7 @@ export class SimulatorChargesGroup extends HttpApiGroup.make("simulatorCharges")
       success: OperatorCharge,
       error: [NotFound, ValidationError, InvalidState]
     })
+      .annotate(Access, { roles: ["developer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Report a payment")
       .annotate(OpenApi.Transform, optionalBody),
     HttpApiEndpoint.post("fail", "/:id/fail", {
@@ -101,6 +103,7 @@ export class SimulatorChargesGroup extends HttpApiGroup.make("simulatorCharges")
       success: OperatorCharge,
       error: [NotFound, ValidationError, InvalidState]
     })
+      .annotate(Access, { roles: ["developer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Report a failure")
       .annotate(OpenApi.Transform, optionalBody)
   )
@@ -117,6 +120,7 @@ export class SimulatorReturnsGroup extends HttpApiGroup.make("simulatorReturns")
       success: [OperatorCharge, deferred],
       error: [NotFound, ValidationError, InvalidState]
     })
+      .annotate(Access, { roles: ["developer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Report a refund")
       .annotate(OpenApi.Description, beforePayment)
       .annotate(OpenApi.Transform, optionalBody),
@@ -126,6 +130,7 @@ export class SimulatorReturnsGroup extends HttpApiGroup.make("simulatorReturns")
       success: [OperatorDispute.pipe(HttpApiSchema.status(201)), deferred],
       error: [NotFound, ValidationError, InvalidState]
     })
+      .annotate(Access, { roles: ["developer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Report a MED")
       .annotate(OpenApi.Description, beforePayment),
     HttpApiEndpoint.post("return", "/:id/return", {
@@ -134,6 +139,7 @@ export class SimulatorReturnsGroup extends HttpApiGroup.make("simulatorReturns")
       success: [OperatorCharge, deferred],
       error: [NotFound, ValidationError, InvalidState]
     })
+      .annotate(Access, { roles: ["developer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Report a return without prior notice")
       .annotate(OpenApi.Description, beforePayment)
   )
@@ -149,13 +155,16 @@ export class SimulatorDisputesGroup extends HttpApiGroup.make("simulatorDisputes
       payload: SimulateMessage,
       success: OperatorDispute,
       error: [NotFound, ValidationError, InvalidState]
-    }).annotate(OpenApi.Summary, "Report a reply of the platform"),
+    })
+      .annotate(Access, { roles: ["developer"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Report a reply of the platform"),
     HttpApiEndpoint.post("win", "/:id/win", {
       params: byId,
       payload: SimulateReport,
       success: OperatorDispute,
       error: [NotFound, ValidationError, InvalidState]
     })
+      .annotate(Access, { roles: ["developer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Report that the MED was denied")
       .annotate(OpenApi.Transform, optionalBody),
     HttpApiEndpoint.post("lose", "/:id/lose", {
@@ -164,6 +173,7 @@ export class SimulatorDisputesGroup extends HttpApiGroup.make("simulatorDisputes
       success: OperatorDispute,
       error: [NotFound, ValidationError, InvalidState]
     })
+      .annotate(Access, { roles: ["developer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Report that the MED was accepted")
       .annotate(OpenApi.Transform, optionalBody)
   )
@@ -180,6 +190,7 @@ export class SimulatorPayoutsGroup extends HttpApiGroup.make("simulatorPayouts")
       success: OperatorPayout,
       error: [NotFound, ValidationError, InvalidState]
     })
+      .annotate(Access, { roles: ["developer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Report that a payout was completed")
       .annotate(OpenApi.Description, "409 unless the payout was handed over to the acquirer.")
       .annotate(OpenApi.Transform, optionalBody),
@@ -189,6 +200,7 @@ export class SimulatorPayoutsGroup extends HttpApiGroup.make("simulatorPayouts")
       success: OperatorPayout,
       error: [NotFound, ValidationError, InvalidState]
     })
+      .annotate(Access, { roles: ["developer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Report that a payout failed")
       .annotate(OpenApi.Description, "409 unless the payout was handed over to the acquirer.")
   )

@@ -6,6 +6,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { ValidationError } from "../WireErrors.ts"
+import { Access } from "./Access.ts"
 import { Count, idFilter } from "./Fields.ts"
 
 const byState = Schema.Record(Schema.String, Count).annotate({ description: "The number in each state." })
@@ -38,10 +39,9 @@ export const statsQuery = { account_id: idFilter }
 
 export class StatsGroup extends HttpApiGroup.make("stats")
   .add(
-    HttpApiEndpoint.get("retrieve", "/", { query: statsQuery, success: Stats, error: ValidationError }).annotate(
-      OpenApi.Summary,
-      "Get counts by state, volume per day and the backlog of deliveries"
-    )
+    HttpApiEndpoint.get("retrieve", "/", { query: statsQuery, success: Stats, error: ValidationError })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "Get counts by state, volume per day and the backlog of deliveries")
   )
   .prefix("/operator/v1/stats")
   .middleware(OperatorAuthentication)

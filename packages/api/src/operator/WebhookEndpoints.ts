@@ -9,6 +9,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { NotFound, ValidationError } from "../WireErrors.ts"
+import { Access } from "./Access.ts"
 import { byId, Count } from "./Fields.ts"
 
 /** A webhook endpoint with its health. */
@@ -39,7 +40,9 @@ export class WebhookEndpointsGroup extends HttpApiGroup.make("webhookEndpoints")
       params: byId,
       success: listOf(OperatorWebhookEndpoint),
       error: NotFound
-    }).annotate(OpenApi.Summary, "List an application's webhook endpoints with their health")
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "List an application's webhook endpoints with their health")
   )
   .prefix("/operator/v1")
   .middleware(OperatorAuthentication)
@@ -53,6 +56,7 @@ export class WebhookEndpointActionsGroup extends HttpApiGroup.make("webhookEndpo
       success: OperatorWebhookEndpoint,
       error: [NotFound, ValidationError]
     })
+      .annotate(Access, { roles: ["developer", "operator"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Disable or enable a webhook endpoint")
       .annotate(
         OpenApi.Description,

@@ -4,6 +4,7 @@ import * as Context from "effect/Context"
 import * as HttpApi from "effect/http-api/HttpApi"
 import type * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as Schema from "effect/Schema"
+import { Access } from "../../src/operator/Access.ts"
 import { RequiredScopes } from "../../src/Security.ts"
 
 export interface Declared {
@@ -12,6 +13,7 @@ export interface Declared {
   readonly name: string
   readonly group: string
   readonly scopes: ReadonlyArray<Scope>
+  readonly access: Access | undefined
   readonly headers: ReadonlyArray<string>
   readonly middleware: ReadonlySet<unknown>
 }
@@ -29,6 +31,7 @@ export const declaredIn = <Id extends string, Groups extends HttpApiGroup.Constr
         name: endpoint.identifier,
         group: group.identifier,
         scopes: Context.get(endpoint.annotations, RequiredScopes),
+        access: Context.get(endpoint.annotations, Access),
         headers: headerNames(endpoint.headers),
         middleware
       })

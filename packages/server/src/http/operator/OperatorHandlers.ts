@@ -1,11 +1,10 @@
 /** Shared by the handlers of all operator groups. */
 import type { OperatorApi } from "@pix-payments/api/OperatorApi"
-import type { CurrentOperator } from "@pix-payments/api/Security"
+import type { CurrentOperator, Operator } from "@pix-payments/api/Security"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Effect from "effect/Effect"
 import { NotFoundError } from "../../Errors.ts"
 import type { GroupHandlers } from "../CompiledApi.ts"
-import type { Operator } from "./TokenGuard.ts"
 
 type Groups = (typeof OperatorApi)["groups"]
 

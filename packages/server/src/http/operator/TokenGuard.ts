@@ -2,24 +2,24 @@
  * Authenticates the operator token of an `/operator/v1` request.
  *
  * Guarantees:
- * - Checks run in this order: token, body size, idempotency key, query.
+ * - Checks run in this order: token, body size, role, idempotency key, query.
  * - Failed sign-ins are limited by address (`SignIns`), counted and logged. A missing or empty token is not a sign-in.
  *
- * Rules: OPR-2, OPR-5.
+ * Rules: OPR-2, OPR-5, OPR-38.
  */
-import { CurrentOperator } from "@pix-payments/api/Security"
-import { PayloadTooLarge, Unauthorized } from "@pix-payments/api/WireErrors"
+import { Access, defaultAccess } from "@pix-payments/api/operator/Access"
+import { CurrentOperator, type Operator } from "@pix-payments/api/Security"
+import { Forbidden, PayloadTooLarge, Unauthorized } from "@pix-payments/api/WireErrors"
+import { includesRole } from "@pix-payments/domain/Operator"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { Metrics } from "../../observability/Metrics.ts"
 import { CurrentRequest, type RequestInfo } from "../../observability/RequestContext.ts"
-import { type Answer, codeAnswer, type WireError } from "../Answer.ts"
-import type { Guard, Operation, ReadRequest } from "../CompiledApi.ts"
-import type { Unavailable } from "../../sql/Unavailable.ts"
+import { codeAnswer } from "../Answer.ts"
+import type { Guard, Operation, Route } from "../CompiledApi.ts"
 import { headerOf } from "../HttpServer.ts"
 import { OperatorToken } from "./OperatorToken.ts"
 import * as SignIns from "./SignIns.ts"
-
-export type Operator = CurrentOperator["Service"]
 
 export interface TokenCredentials {
   readonly token: string | undefined
@@ -46,9 +46,14 @@ export const make = Effect.gen(function* () {
     )
   }
 
-  const protect =
-    ({ headerRefusal, run, takesBody }: Operation<TokenCredentials, Operator, CurrentOperator>) =>
-    (request: ReadRequest<TokenCredentials>): Effect.Effect<Answer, WireError | Unavailable> => {
+  const protect = ({
+    endpoint,
+    headerRefusal,
+    run,
+    takesBody
+  }: Operation<TokenCredentials, Operator, CurrentOperator>): Route<TokenCredentials>["answer"] => {
+    const { roles } = Context.get(endpoint.annotations, Access) ?? defaultAccess
+    return (request) => {
       const { address, token: sent } = request.credentials
       if (sent === undefined || sent === "") return Effect.fail(new Unauthorized({}))
       const signIn = signIns.attempt(address, sent)
@@ -60,6 +65,7 @@ export const make = Effect.gen(function* () {
       }
       if (signIn._tag === "Refused") return refused(address, signIn.isLast, request.info)
       if (takesBody && request.body === undefined) return Effect.fail(new PayloadTooLarge({}))
+      if (!includesRole(OPERATOR.role, roles)) return Effect.fail(new Forbidden({}))
       const refusal = headerRefusal(request)
       if (refusal !== undefined) return Effect.fail(refusal)
       return run(request, OPERATOR, false).pipe(
@@ -68,6 +74,7 @@ export const make = Effect.gen(function* () {
         Effect.provideService(CurrentRequest, request.info)
       )
     }
+  }
 
   const guard: OperatorGuard = {
     credentialsOf: (request) => ({
@@ -80,4 +87,5 @@ export const make = Effect.gen(function* () {
   return guard
 })
 
-const OPERATOR: Operator = { name: "operator" }
+/** The installation's token (OPR-2). */
+const OPERATOR: Operator = { id: null, name: "operator", role: "admin", accountIds: null }

@@ -1,0 +1,15 @@
+/**
+ * Operators: the people and machines that run the service, and what each role may do. OPR-38.
+ *
+ * Guarantees
+ * - The rules of the roles are data and functions of this module. The operator interface and its tests read them.
+ */
+import * as Schema from "effect/Schema"
+
+/** `viewer` reads, `developer` also integrates, `operator` also decides about money, `admin` does everything. */
+export const OperatorRole = Schema.Literals(["viewer", "developer", "operator", "admin"])
+export type OperatorRole = typeof OperatorRole.Type
+
+/** True where `role` is among the least roles. Every role includes `viewer`, and `admin` includes every role (OPR-38). */
+export const includesRole = (role: OperatorRole, least: ReadonlyArray<OperatorRole>): boolean =>
+  role === "admin" || least.includes(role) || least.includes("viewer")
