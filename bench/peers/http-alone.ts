@@ -41,7 +41,8 @@ const caller: Caller = {
     status: "active",
     onboardingStatus: "completed",
     defaultExpiresInSeconds: 86_400,
-    chargesPaused: false
+    chargesPaused: false,
+    connectionId: null
   }
 }
 
@@ -82,6 +83,7 @@ const stored: Omit<StoredCharge, "id"> = {
   failureReason: null,
   createdAtMs: 1_767_225_600_000,
   sequence: 2,
+  connectionId: null,
   hasDeferredNotifications: false
 }
 

@@ -41,6 +41,8 @@ export interface Caller {
     readonly onboardingStatus: OnboardingStatus
     readonly defaultExpiresInSeconds: number
     readonly chargesPaused: boolean
+    /** The connection of its charges: null is the simulator's, undefined that it has none. */
+    readonly connectionId: string | null | undefined
   }
 }
 

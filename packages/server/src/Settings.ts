@@ -34,7 +34,8 @@ export interface SettingsShape {
   readonly secretsKeys: Option.Option<Redacted.Redacted<string>>
   /** Whether an encrypted secret can be decrypted for its own row only. The release before cannot decrypt such secrets. */
   readonly secretsBindToRow: boolean
-  readonly acquirer: "simulator"
+  /** `simulator`: also of accounts without a connection. `connections`: those refuse charges and payouts. */
+  readonly acquirer: "simulator" | "connections"
   /** How long a creation waits for the acquirer before it answers `processing`. */
   readonly acquirerTimeoutMs: number
   readonly simulatorSettleMs: number
@@ -100,7 +101,7 @@ const config: Config.Config<SettingsShape> = Config.all({
   dataDir: Config.String("DATA_DIR").pipe(Config.withDefault(".data")),
   secretsKeys: Config.option(Config.Redacted("SECRETS_KEYS")),
   secretsBindToRow: Config.Boolean("SECRETS_BIND_TO_ROW").pipe(Config.withDefault(false)),
-  acquirer: Config.Literals(["simulator"], "ACQUIRER").pipe(Config.withDefault("simulator" as const)),
+  acquirer: Config.Literals(["simulator", "connections"], "ACQUIRER").pipe(Config.withDefault("simulator" as const)),
   acquirerTimeoutMs: atLeast(1, "ACQUIRER_TIMEOUT_MS").pipe(Config.withDefault(5000)),
   simulatorSettleMs: atLeast(0, "SIMULATOR_SETTLE_MS").pipe(Config.withDefault(1000)),
   simulatorLatencyMs: atLeast(0, "SIMULATOR_LATENCY_MS").pipe(Config.withDefault(0)),

@@ -17,6 +17,8 @@ export const LedgerAccountName = Schema.Literals([
   "pending",
   "blocked",
   "payouts_in_transit",
+  "returns_in_transit",
+  "unallocated",
   "acquirer",
   "fees"
 ])

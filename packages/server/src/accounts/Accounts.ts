@@ -15,6 +15,7 @@ import { NotFoundError, type UnknownCursor } from "../Errors.ts"
 import { Ids } from "../Ids.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { equals, is } from "../sql/Seek.ts"
+import { defaultConnectionId } from "./AccountConnection.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { statement, value } from "../sql/Statement.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
@@ -59,6 +60,8 @@ export interface AccountRow {
   readonly payout_duplicate_window: number
   readonly payouts_paused: boolean
   readonly charges_paused: boolean
+  readonly connection_id: string | null
+  readonly default_connection_id: string | null
   readonly created_at: Date
   readonly available: bigint
   readonly pending: bigint
@@ -212,6 +215,6 @@ const balanceOf = (kind: string) =>
 
 const columns = `a.id, a.name, a.legal_name, a.document, a.document_type, a.phone, a.status, a.onboarding_status,
   a.auto_payout_enabled, a.payout_fee_fixed, a.payout_fee_basis_points, a.default_expires_in, a.release_delay, a.payout_duplicate_window,
-  a.payouts_paused, a.charges_paused, a.created_at, ${balanceOf("available")}, ${balanceOf("pending")}`
+  a.payouts_paused, a.charges_paused, a.connection_id, ${defaultConnectionId} AS default_connection_id, a.created_at, ${balanceOf("available")}, ${balanceOf("pending")}`
 
 const findOne = statement({ id: value("uuid") }, ({ id }) => `SELECT ${columns} FROM accounts a WHERE a.id = ${id}`)

@@ -15,6 +15,8 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { hash, randomBytes } from "node:crypto"
 import { Ids } from "../Ids.ts"
+import { Settings, type SettingsShape } from "../Settings.ts"
+import { connectionOf, defaultConnectionId } from "./AccountConnection.ts"
 import { isAccepted, keysAndOwners, makeCallerCache } from "./CallerCache.ts"
 import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
@@ -63,7 +65,9 @@ export class ApiKeys extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const ids = yield* Ids
+      const { acquirer } = yield* Settings
 
+      const toCaller = callerFrom(acquirer)
       const cache = makeCallerCache(MAX_CACHED)
 
       const authenticate = yield* Batching.make<string, Caller | undefined>({
@@ -141,7 +145,8 @@ const findCallers = statement(
   { hashes: texts },
   ({ hashes }) => `
   SELECT k.hash, k.id AS key_id, k.scopes, p.id AS application_id, a.id AS account_id, a.name, a.document,
-    a.status, a.onboarding_status, a.default_expires_in, a.charges_paused
+    a.status, a.onboarding_status, a.default_expires_in, a.charges_paused, a.connection_id,
+    ${defaultConnectionId} AS default_connection_id
   FROM ${keysAndOwners}
   WHERE k.hash = ANY (${hashes}) AND ${isAccepted}`
 )
@@ -158,19 +163,24 @@ interface CallerRow {
   readonly onboarding_status: Caller["account"]["onboardingStatus"]
   readonly default_expires_in: number
   readonly charges_paused: boolean
+  readonly connection_id: string | null
+  readonly default_connection_id: string | null
 }
 
-const toCaller = (row: CallerRow): Caller => ({
-  keyId: row.key_id,
-  scopes: row.scopes,
-  applicationId: row.application_id,
-  account: {
-    id: row.account_id,
-    name: row.name,
-    document: row.document,
-    status: row.status,
-    onboardingStatus: row.onboarding_status,
-    defaultExpiresInSeconds: row.default_expires_in,
-    chargesPaused: row.charges_paused
-  }
-})
+const callerFrom =
+  (acquirer: SettingsShape["acquirer"]) =>
+  (row: CallerRow): Caller => ({
+    keyId: row.key_id,
+    scopes: row.scopes,
+    applicationId: row.application_id,
+    account: {
+      id: row.account_id,
+      name: row.name,
+      document: row.document,
+      status: row.status,
+      onboardingStatus: row.onboarding_status,
+      defaultExpiresInSeconds: row.default_expires_in,
+      chargesPaused: row.charges_paused,
+      connectionId: connectionOf(acquirer, row)
+    }
+  })

@@ -1,10 +1,13 @@
 /**
- * The port to the institution that emits charges and sends payouts.
+ * The port to the providers that emit charges, return money and send payouts.
  *
  * Guarantees of an implementation:
- * - a txid names one Pix for ever: a repeated emission finds the first Pix and emits no second one. The same holds for the
- *   id of a payout or order;
- * - every call ends within `ACQUIRER_TIMEOUT_MS`, if need be with `AcquirerUnclear`.
+ * - A txid names one Pix for ever: a repeated emission finds the first Pix and emits no second one. The same holds for the
+ *   id of a payout, a return or a defense.
+ * - Only a documented refusal in an answer that was read to its end is `AcquirerRefused`, or a `Failed` outcome. Anything
+ *   else that could have been executed is `AcquirerUnclear`.
+ * - Every call ends within `ACQUIRER_TIMEOUT_MS`, if need be with `AcquirerUnclear`. A provider that is slow or away fills
+ *   no memory and delays no other connection.
  *
  * Later outcomes arrive through `AcquirerNotifications`.
  */
@@ -25,6 +28,8 @@ export interface Emission {
   readonly payer: { readonly name: string; readonly email: string; readonly document: string }
   readonly merchant: { readonly name: string; readonly document: string }
   readonly description: string | null
+  /** True where an earlier emission may have been executed: the txid is looked up first. */
+  readonly isRepeated: boolean
 }
 
 export interface Emitted {
@@ -33,8 +38,67 @@ export interface Emitted {
   readonly receiver: Receiver | null
 }
 
+export interface CancelOrder {
+  /** The order's id, which is the provider's idempotency key where it has one. */
+  readonly id: string
+  readonly txid: Txid
+}
+
+/** Who paid, as far as the provider discloses it. */
+export interface Payer {
+  readonly name: string | null
+  readonly document: string | null
+}
+
+/** A Pix that arrived. */
+export interface ReceivedPix {
+  readonly endToEndId: string
+  /** Null for a payment straight to the key. */
+  readonly txid: string | null
+  /** Cents. */
+  readonly amount: number
+  readonly atMs: number
+  readonly payer: Payer | null
+  /** The key that received it. */
+  readonly key: string | null
+  readonly returns: ReadonlyArray<ReportedReturn>
+}
+
+/** A return of a received Pix, ordered by us or by somebody else. */
+export interface ReportedReturn {
+  /** The id that its requester chose: see `providerIdOf`. */
+  readonly id: string
+  /** The provider's id of it. */
+  readonly providerId: string | null
+  /** Cents. */
+  readonly amount: number
+  /** `dispute`: the return of a MED. */
+  readonly nature: "original" | "withdrawal" | "dispute"
+  readonly status: "processing" | "completed" | "failed"
+  readonly atMs: number | null
+  readonly reason: string | null
+}
+
+export interface ReturnOrder {
+  /** The order's id. */
+  readonly id: string
+  /** Of the Pix whose money goes back. Null for a charge that was not paid by Pix. */
+  readonly endToEndId: string | null
+  /** Null for a Pix that is not a charge's. */
+  readonly txid: Txid | null
+  /** Cents. */
+  readonly amount: number
+  readonly description: string | null
+}
+
+/** The progress of an order at the provider. */
+export type Progress =
+  | { readonly _tag: "Accepted" }
+  | { readonly _tag: "Completed" }
+  | { readonly _tag: "Failed"; readonly reason: string }
+
 export interface PayoutOrder {
-  /** The payout's id, which is the acquirer's idempotency key (PAY-6). */
+  /** The payout's id, which is the provider's idempotency key (PAY-6). */
   readonly id: string
   /** Cents. */
   readonly amount: number
@@ -47,26 +111,88 @@ export interface PayoutOrder {
   readonly recipientName: string | null
   readonly recipientDocument: string | null
   readonly description: string | null
+  /** What the provider named this payout before, if it does that. */
+  readonly reference: string | null
+  /** Stores such a name. The provider is asked to move money only afterwards. */
+  readonly keepReference: (reference: string) => Effect.Effect<void, AcquirerUnclear>
 }
 
-export interface CancelOrder {
-  /** The order's id, which is the acquirer's idempotency key. */
-  readonly id: string
-  readonly txid: Txid
-}
-
-export interface RefundOrder extends CancelOrder {
-  /** Cents. */
-  readonly amount: number
-}
-
-/** The progress of a payout at the acquirer. */
+/** The progress of a payout at the provider. `NotFound`: the provider has no payout of this id now. It is never a failure. */
 export type PayoutProgress =
   | { readonly _tag: "Accepted" }
   | { readonly _tag: "Completed"; readonly endToEndId: string | undefined }
   | { readonly _tag: "Failed"; readonly reason: string }
+  | { readonly _tag: "NotFound" }
 
-/** The acquirer refused, and would refuse again. */
+/** A payout in the provider's list of what it sent. */
+export interface SentPayout {
+  /** The payout's id; null where the provider's id is not one of ours. */
+  readonly id: string | null
+  readonly endToEndId: string | null
+  /** Cents. */
+  readonly amount: number
+  readonly progress: Exclude<PayoutProgress, { readonly _tag: "NotFound" }>
+}
+
+/** A dispute (MED) as the provider has it. */
+export interface ReportedDispute {
+  readonly externalId: string
+  readonly endToEndId: string
+  /** Cents. */
+  readonly amount: number
+  readonly status: "open" | "under_review" | "won" | "lost"
+  readonly reason: string
+  readonly defenseDeadlineAtMs: number | null
+}
+
+export interface DefenseOrder {
+  /** The order's id. */
+  readonly id: string
+  /** The dispute's id at the provider; null at the simulator. */
+  readonly externalId: string | null
+  readonly text: string
+  readonly files: ReadonlyArray<{ readonly name: string; readonly contentType: string; readonly content: Uint8Array }>
+}
+
+/** Epoch milliseconds, and a page from 0. */
+export interface Range {
+  readonly fromMs: number
+  readonly toMs: number
+  readonly page: number
+}
+
+export interface Paged<A> {
+  readonly items: ReadonlyArray<A>
+  readonly hasMore: boolean
+}
+
+/** What one connection can do. Absent: the provider does not offer it. */
+export interface Provider {
+  readonly emit: (emission: Emission) => Effect.Effect<Emitted, AcquirerRefused | AcquirerUnclear>
+  /** Cancels a Pix that is not paid; a canceled one is left as it is. Refused for one that is paid. */
+  readonly cancel: (order: CancelOrder) => Effect.Effect<void, AcquirerRefused | AcquirerUnclear>
+  /** Returns a Pix's money to its payer, or finds the return that it accepted under this id. */
+  readonly orderReturn: (order: ReturnOrder) => Effect.Effect<Progress, AcquirerRefused | AcquirerUnclear>
+  readonly received?: {
+    /** Undefined where the provider has no such Pix now. */
+    readonly find: (endToEndId: string) => Effect.Effect<ReceivedPix | undefined, AcquirerUnclear>
+    /** What arrived or was returned in a range, oldest first or not. */
+    readonly list: (range: Range) => Effect.Effect<Paged<ReceivedPix>, AcquirerUnclear>
+  }
+  readonly payouts?: {
+    /** Accepts a payout, or finds the one that it accepted under this id before. */
+    readonly send: (order: PayoutOrder) => Effect.Effect<PayoutProgress, AcquirerUnclear>
+    /** The progress of a payout that was sent. */
+    readonly outcome: (order: PayoutOrder) => Effect.Effect<PayoutProgress, AcquirerUnclear>
+    readonly list?: (range: Range) => Effect.Effect<Paged<SentPayout>, AcquirerUnclear>
+  }
+  readonly disputes?: {
+    readonly list?: (range: Range) => Effect.Effect<Paged<ReportedDispute>, AcquirerUnclear>
+    readonly defend: (order: DefenseOrder) => Effect.Effect<void, AcquirerRefused | AcquirerUnclear>
+  }
+}
+
+/** The provider refused, and would refuse again. */
 export class AcquirerRefused extends Data.TaggedError("AcquirerRefused")<{ readonly reason: string }> {}
 
 /** No answer, or an ambiguous one: the request may have been executed. It is never treated as a refusal (CHG-4, PAY-6). */
@@ -75,14 +201,13 @@ export class AcquirerUnclear extends Data.TaggedError("AcquirerUnclear")<{ reado
 export class Acquirer extends Context.Service<
   Acquirer,
   {
-    readonly emit: (emission: Emission) => Effect.Effect<Emitted, AcquirerRefused | AcquirerUnclear>
-    /** Cancels a Pix that is not paid; a canceled one is left as it is. */
-    readonly cancel: (order: CancelOrder) => Effect.Effect<void, AcquirerRefused | AcquirerUnclear>
-    /** Returns a charge's money to its payer. The notification of the return carries the order's id. */
-    readonly refund: (order: RefundOrder) => Effect.Effect<void, AcquirerRefused | AcquirerUnclear>
-    /** Accepts a payout, or finds the one that it accepted under this id before. */
-    readonly send: (order: PayoutOrder) => Effect.Effect<PayoutProgress, AcquirerUnclear>
-    /** The progress of a payout that it accepted. */
-    readonly outcome: (payoutId: string) => Effect.Effect<PayoutProgress, AcquirerUnclear>
+    /**
+     * The provider of a connection; null is the simulator's. Unclear where the connection is paused or cannot be used now:
+     * the request was not sent, and is repeated.
+     */
+    readonly of: (connectionId: string | null) => Effect.Effect<Provider, AcquirerUnclear>
   }
 >()("@pix-payments/server/Acquirer") {}
+
+/** The id of an order or payout at a provider: letters and digits, at most 35. `idFromTxid` reads it. */
+export const providerIdOf = (id: string): string => id.replaceAll("-", "")

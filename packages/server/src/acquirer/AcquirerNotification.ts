@@ -2,32 +2,59 @@
  * The notifications of an acquirer, and the keys that deduplicate them.
  *
  * Guarantees:
- * - two notifications of one fact have one key, whichever way and however often they arrive;
+ * - two notifications of one fact have one key, whichever way and however often they arrive. Keys are unique within a
+ *   connection;
  * - the key is the acquirer's id of the fact, or the id of the settlement or resource where that can happen only once.
  */
 import * as Schema from "effect/Schema"
 
-/** The acquirer's id of the return, the MED or the message. */
-const Fact = { externalId: Schema.optionalKey(Schema.String) }
+const Fact = {
+  /** The acquirer's id of the payment, the return, the MED or the message. */
+  externalId: Schema.optionalKey(Schema.String),
+  /** The connection that reports it; absent: the simulator's. */
+  connectionId: Schema.optionalKey(Schema.String),
+  /** When it happened. */
+  atMs: Schema.optionalKey(Schema.Finite)
+}
+const Amount = { amount: Schema.optionalKey(Schema.Int) }
+const EndToEndId = { endToEndId: Schema.optionalKey(Schema.String) }
 const Txid = { txid: Schema.String, ...Fact }
+/** Of a charge, by its txid or by the end-to-end id of its payment. */
+const Reversed = { ...Txid, ...EndToEndId, ...Amount }
 const Dispute = { disputeId: Schema.String, ...Fact }
 const Payout = { payoutId: Schema.String, ...Fact }
 
 export const AcquirerNotification = Schema.Union([
-  Schema.TaggedStruct("charge.paid", { ...Txid, endToEndId: Schema.optionalKey(Schema.String) }),
-  Schema.TaggedStruct("charge.failed", { ...Txid, reason: Schema.optionalKey(Schema.String) }),
-  Schema.TaggedStruct("charge.refunded", Txid),
-  Schema.TaggedStruct("med.opened", {
+  /**
+   * Money arrived. A provider reports all of it: an empty `txid` is a payment straight to the key. Without `amount` it is
+   * the charge's.
+   */
+  Schema.TaggedStruct("charge.paid", {
     ...Txid,
+    ...EndToEndId,
+    ...Amount,
+    payer: Schema.optionalKey(
+      Schema.Struct({ name: Schema.NullOr(Schema.String), document: Schema.NullOr(Schema.String) })
+    ),
+    /** The Pix key that received it. */
+    key: Schema.optionalKey(Schema.String)
+  }),
+  Schema.TaggedStruct("charge.failed", { ...Txid, reason: Schema.optionalKey(Schema.String) }),
+  Schema.TaggedStruct("charge.refunded", Reversed),
+  Schema.TaggedStruct("med.opened", {
+    ...Reversed,
     reason: Schema.String,
     defenseDeadlineAtMs: Schema.optionalKey(Schema.Finite)
   }),
   // The institution returned the Pix, and no MED had been opened.
-  Schema.TaggedStruct("charge.returned", { ...Txid, as: Schema.Literals(["refunded", "charged_back"]) }),
+  Schema.TaggedStruct("charge.returned", { ...Reversed, as: Schema.Literals(["refunded", "charged_back"]) }),
+  // The outcome of a return that the service ordered.
+  Schema.TaggedStruct("return.completed", { orderId: Schema.String, ...Fact }),
+  Schema.TaggedStruct("return.failed", { orderId: Schema.String, reason: Schema.String, ...Fact }),
   Schema.TaggedStruct("med.message", { ...Dispute, text: Schema.String }),
   Schema.TaggedStruct("med.won", Dispute),
   Schema.TaggedStruct("med.lost", Dispute),
-  Schema.TaggedStruct("payout.completed", { ...Payout, endToEndId: Schema.optionalKey(Schema.String) }),
+  Schema.TaggedStruct("payout.completed", { ...Payout, ...EndToEndId }),
   Schema.TaggedStruct("payout.failed", { ...Payout, reason: Schema.String })
 ])
 export type AcquirerNotification = typeof AcquirerNotification.Type
@@ -39,21 +66,27 @@ export type Reversal = Extract<
 >
 
 /**
- * The outcome of a notification: `applied`; `deferred` until the payment of its charge arrives; `ignored`, because the
- * state does not allow it or it is a duplicate; `unknown`, because it names no resource of ours.
+ * The outcome of a notification: `applied`; `deferred` until the payment of its charge arrives; `exception`, because its
+ * money fits nothing; `ignored`, because the state does not allow it or it is a duplicate; `unknown`, because it names no
+ * resource of ours.
  */
-export type Outcome = "applied" | "deferred" | "ignored" | "unknown"
+export type Outcome = "applied" | "deferred" | "exception" | "ignored" | "unknown"
 
 /** The resource that a notification names. */
-export const subjectOf = (notification: AcquirerNotification): string =>
-  "txid" in notification
-    ? notification.txid
-    : "disputeId" in notification
-      ? notification.disputeId
-      : notification.payoutId
+export const subjectOf = (notification: AcquirerNotification): string => {
+  if ("txid" in notification) return notification.txid
+  if ("disputeId" in notification) return notification.disputeId
+  return "orderId" in notification ? notification.orderId : notification.payoutId
+}
 
 /** The key of a notification; `undefined` where nothing in it can identify a duplicate. */
 export const keyOf = (notification: AcquirerNotification): string | undefined => {
+  const key = keyWithinConnection(notification)
+  const { connectionId } = notification
+  return key === undefined || connectionId === undefined ? key : `${connectionId}/${key}`
+}
+
+const keyWithinConnection = (notification: AcquirerNotification): string | undefined => {
   const { externalId } = notification
   switch (notification._tag) {
     case "charge.paid":
@@ -63,6 +96,9 @@ export const keyOf = (notification: AcquirerNotification): string | undefined =>
     case "charge.refunded":
     case "charge.returned":
       return externalId === undefined ? undefined : returnKey(externalId)
+    case "return.completed":
+    case "return.failed":
+      return returnKey(notification.orderId)
     case "med.opened":
       return externalId === undefined ? undefined : `med:${externalId}:opened`
     case "med.won":

@@ -40,13 +40,14 @@ export const notifications = part(
       subject: text(),
       report: json<AcquirerNotification>(),
       key: nullable(text()),
+      connection_id: nullable(uuid()),
       received_at: instant()
     })
   },
   ({ received }) => `
   inserted_notifications AS (
-    INSERT INTO acquirer_reports (id, subject, report, outcome, received_at)
-    SELECT r.id, r.subject, r.report, 'applied', r.received_at FROM ${received} AS r
+    INSERT INTO acquirer_reports (id, subject, report, outcome, connection_id, received_at)
+    SELECT r.id, r.subject, r.report, 'applied', r.connection_id, r.received_at FROM ${received} AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
@@ -61,6 +62,7 @@ export const notifications = part(
       subject: subjectOf(notification),
       report: notification,
       key: keyOf(notification),
+      connection_id: notification.connectionId ?? null,
       received_at: receivedAtMs
     }))
   })
@@ -79,9 +81,9 @@ export const record = (
   outcome: Outcome
 ): Effect.Effect<void, SqlError> =>
   Effect.asVoid(sql`
-    INSERT INTO acquirer_reports (id, subject, report, outcome, received_at)
+    INSERT INTO acquirer_reports (id, subject, report, outcome, connection_id, received_at)
     VALUES (${id}::uuid, ${subjectOf(notification)}, ${JSON.stringify(notification)}::json, ${outcome},
-      to_timestamp(${receivedAtMs}::double precision / 1000))`)
+      ${notification.connectionId ?? null}::uuid, to_timestamp(${receivedAtMs}::double precision / 1000))`)
 
 /** Claims a key in the caller's transaction; false where it was claimed before. */
 export const claimKey = (sql: SqlClient, key: string, notificationId: string): Effect.Effect<boolean, SqlError> =>
@@ -108,7 +110,7 @@ export const applyOnce = <E, R>(
     }
     const outcome = yield* effect
     // A duplicate in another transaction may have claimed the key meanwhile.
-    if (key !== undefined && (outcome === "applied" || outcome === "deferred")) {
+    if (key !== undefined && (outcome === "applied" || outcome === "deferred" || outcome === "exception")) {
       if (!(yield* claimKey(sql, key, received.id))) return yield* new Duplicate()
     }
     yield* record(sql, received, outcome)

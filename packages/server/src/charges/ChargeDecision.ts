@@ -31,6 +31,8 @@ export interface Merchant {
   readonly status: string
   readonly defaultExpiresInSeconds: number
   readonly chargesPaused: boolean
+  /** Null is the simulator's, undefined that it has none. */
+  readonly connectionId: string | null | undefined
 }
 
 export type ChargeRequest = CreateCharge | CreateCheckoutCharge
@@ -40,6 +42,8 @@ export interface ReportFacts {
   readonly emitted?: Emitted | undefined
   readonly endToEndId?: string | undefined
   readonly reason?: string | undefined
+  /** When the provider says that it was paid. */
+  readonly paidAtMs?: number | undefined
 }
 
 /** A change decided on a charge as it was at `sequence - 1`. */
@@ -102,6 +106,7 @@ export const newCharge = (
   failureReason: null,
   createdAtMs,
   sequence: 1,
+  connectionId: merchant.connectionId ?? null,
   hasDeferredNotifications: false
 })
 
@@ -196,7 +201,7 @@ const columnsOf = (report: ChargeReport, facts: ReportFacts, nowMs: number): Par
     case "emitted":
       return facts.emitted ?? {}
     case "paid":
-      return { paidAtMs: nowMs, endToEndId: facts.endToEndId ?? null }
+      return { paidAtMs: facts.paidAtMs ?? nowMs, endToEndId: facts.endToEndId ?? null }
     case "failed":
     case "refused":
       return { failureReason: facts.reason ?? "refused by the provider" }

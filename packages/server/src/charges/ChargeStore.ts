@@ -240,7 +240,8 @@ const created = [
   "sealedWebhookSecret",
   "expiresAtMs",
   "createdAtMs",
-  "sequence"
+  "sequence",
+  "connectionId"
 ] as const
 
 const createdColumns = chargeTable.names(created)

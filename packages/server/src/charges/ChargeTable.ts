@@ -45,6 +45,8 @@ export const chargeTable = table({
   failureReason: nullable(text()),
   createdAtMs: instant("created_at"),
   sequence: integer(),
+  /** The connection through which it was emitted; null is the simulator's. */
+  connectionId: nullable(uuid()),
   /** Notifications that came before its payment did: the payment is applied together with them. */
   hasDeferredNotifications: boolean("has_deferred_reports")
 })

@@ -19,6 +19,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import { Accounts } from "../accounts/Accounts.ts"
+import { connectionOf } from "../accounts/AccountConnection.ts"
 import { StaleCaller } from "../accounts/CallerCache.ts"
 import { Acquirer } from "../acquirer/Acquirer.ts"
 import type { ReceivedNotification } from "../acquirer/NotificationStore.ts"
@@ -114,7 +115,7 @@ export class Charges extends Context.Service<
       const addresses = yield* PublicAddress
       const secrets = yield* Secrets
       const ids = yield* Ids
-      const { acquirerTimeoutMs } = yield* Settings
+      const { acquirer: acquirerKind, acquirerTimeoutMs } = yield* Settings
 
       /** A known key is replayed whatever else is wrong with the request (ERR-2). */
       const unlessReplay = <E>(owner: Owner, error: E): Effect.Effect<Created, E | StaleCaller | Unavailable> => {
@@ -141,24 +142,29 @@ export class Charges extends Context.Service<
         return decideChange(charge, report, facts, { ids, nowMs, releaseDelayMs: delayMs })
       })
 
-      const emitFor = Effect.fnUntraced(function* (charge: StoredCharge, merchant: { name: string; document: string }) {
-        const answer = yield* acquirer
-          .emit({
-            method: charge.method,
-            txid: txidFromId(charge.id),
-            amount: charge.amount,
-            expiresAtMs: charge.expiresAtMs ?? charge.createdAtMs,
-            payer: customerOf(charge) ?? { name: "", email: "", document: "" },
-            merchant,
-            description: charge.description
+      const emitFor = Effect.fnUntraced(function* (
+        charge: StoredCharge,
+        merchant: { name: string; document: string },
+        isRepeated: boolean
+      ) {
+        const emission = {
+          method: charge.method,
+          txid: txidFromId(charge.id),
+          amount: charge.amount,
+          expiresAtMs: charge.expiresAtMs ?? charge.createdAtMs,
+          payer: customerOf(charge) ?? { name: "", email: "", document: "" },
+          merchant,
+          description: charge.description,
+          isRepeated
+        }
+        const answer = yield* acquirer.of(charge.connectionId).pipe(
+          Effect.flatMap((provider) => provider.emit(emission)),
+          Effect.map((emitted) => ({ report: "emitted" as const, facts: { emitted } })),
+          Effect.catchTags({
+            AcquirerRefused: ({ reason }) => Effect.succeed({ report: "refused" as const, facts: { reason } }),
+            AcquirerUnclear: () => Effect.undefined
           })
-          .pipe(
-            Effect.map((emitted) => ({ report: "emitted" as const, facts: { emitted } })),
-            Effect.catchTags({
-              AcquirerRefused: ({ reason }) => Effect.succeed({ report: "refused" as const, facts: { reason } }),
-              AcquirerUnclear: () => Effect.undefined
-            })
-          )
+        )
         if (answer === undefined) return charge
         const change = yield* changeBy(charge, answer.report, answer.facts)
         if (change !== undefined && (yield* store.change(change))) return change.charge
@@ -168,7 +174,7 @@ export class Charges extends Context.Service<
 
       const emit = (charge: StoredCharge) =>
         accounts.get(charge.accountId).pipe(
-          Effect.flatMap((account) => emitFor(charge, account)),
+          Effect.flatMap((account) => emitFor(charge, account, true)),
           Effect.catchTag("NotFoundError", Effect.die)
         )
 
@@ -205,7 +211,7 @@ export class Charges extends Context.Service<
           const refusal = { code: "INVALID_WEBHOOK_URL", details: ["webhook_url"] } as const
           return yield* unlessReplay(owner, new RequestRefused(refusal))
         }
-        if (merchant.status !== "active" || merchant.chargesPaused)
+        if (merchant.status !== "active" || merchant.chargesPaused || merchant.connectionId === undefined)
           return yield* unlessReplay(owner, new AccountInactiveError())
 
         const { epochMs, id } = ids.next()
@@ -215,7 +221,7 @@ export class Charges extends Context.Service<
         const { existing } = yield* store.insert(charge, acquirerTimeoutMs + RECOVERY_MARGIN_MS, owner.cached)
         if (existing !== undefined) return { charge: existing, replayed: true }
 
-        const settled = yield* emitFor(charge, merchant)
+        const settled = yield* emitFor(charge, merchant, false)
         if (settled.status === "failed") {
           return yield* new ChargeRejected({ chargeId: id, reason: settled.failureReason ?? "" })
         }
@@ -248,7 +254,8 @@ export class Charges extends Context.Service<
           const merchant = {
             ...account,
             defaultExpiresInSeconds: account.default_expires_in,
-            chargesPaused: account.charges_paused
+            chargesPaused: account.charges_paused,
+            connectionId: connectionOf(acquirerKind, account)
           }
           return yield* Effect.catchTag(create(owner, merchant, request), "StaleCaller", Effect.die)
         }),

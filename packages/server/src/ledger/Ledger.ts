@@ -5,7 +5,8 @@
  * - a transfer has one debit and one credit of the same amount, so that all ledger accounts together sum to zero. A credit
  *   raises a balance, a debit lowers it;
  * - transfers and balances are written in the commit of the state change that explains them (BAL-4, BAL-8);
- * - every account has its own ledger accounts, so that no movement waits for another account's (BAL-7);
+ * - every account has its own ledger accounts, so that no movement waits for another account's (BAL-7). A connection has
+ *   its own for money that fits no charge (BAL-11); both ends of a transfer have one owner;
  * - ledger accounts are locked before anything is written, everywhere in the same order (owner, then kind), so that
  *   movements never deadlock.
  */
@@ -20,12 +21,24 @@ import { part, rows, statement, uuids } from "../sql/Statement.ts"
 /** The owner of rows that only the previous release writes: see migration 0006. */
 export const INSTALLATION = "00000000-0000-0000-0000-000000000000"
 
-const kinds = ["available", "pending", "blocked", "payouts_in_transit", "acquirer", "fees"] as const
+const ofAccount = [
+  "available",
+  "pending",
+  "blocked",
+  "payouts_in_transit",
+  "returns_in_transit",
+  "acquirer",
+  "fees"
+] as const
+
+/** `unallocated` and `acquirer` are the ledger accounts of a connection. */
+const kinds = [...ofAccount, "unallocated"] as const
 
 export type LedgerKind = (typeof kinds)[number]
 
 export interface Transfer {
   readonly id: string
+  /** The owner of both ends: an account, or a connection where one end is `unallocated`. */
   readonly account_id: string
   readonly debit: LedgerKind
   readonly credit: LedgerKind
@@ -82,8 +95,9 @@ const touchedRows = rows({ owner_id: uuid(), kind: text<LedgerKind>(), taken: bi
 const touchedBy = (transfers: ReadonlyArray<Transfer>) => {
   const taken = new Map<string, Map<LedgerKind, number>>()
   for (const { account_id, amount, credit, debit } of transfers) {
-    // `available` is always locked, so that movements of one account wait for each other.
-    const those = taken.get(account_id) ?? new Map<LedgerKind, number>([["available", 0]])
+    // Always locked, so that movements of one owner wait for each other.
+    const first = debit === "unallocated" || credit === "unallocated" ? "unallocated" : "available"
+    const those = taken.get(account_id) ?? new Map<LedgerKind, number>([[first, 0]])
     those.set(debit, (those.get(debit) ?? 0) + amount)
     if (!those.has(credit)) those.set(credit, 0)
     taken.set(account_id, those)
@@ -168,9 +182,9 @@ export const lockedTransfers = part(
 )
 
 /**
- * Locks all ledger accounts of these accounts for the caller's transaction. A transaction that moves money does this
- * first, before it locks the resource. Returns the accounts whose rows are all locked: every one, unless the statement
- * passes by locked accounts.
+ * Locks all ledger accounts of these accounts and connections for the caller's transaction. A transaction that moves money
+ * does this first, before it locks the resource. Returns the accounts whose rows are all locked: every one, unless the
+ * statement passes by locked accounts.
  */
 export const lockLedgerOf = (
   sql: SqlClient,
@@ -180,7 +194,7 @@ export const lockLedgerOf = (
   Effect.map(sql.unsafe<{ readonly id: string }>(...lockAll[lockMode]({ accountIds })), (rows) => {
     const locked = new Map<string, number>()
     for (const { id } of rows) locked.set(id, (locked.get(id) ?? 0) + 1)
-    return new Set([...locked].flatMap(([id, count]) => (count === kinds.length ? [id] : [])))
+    return new Set([...locked].flatMap(([id, count]) => (count === ofAccount.length ? [id] : [])))
   })
 
 const lockAllWith = (option: "" | "SKIP LOCKED") =>

@@ -118,6 +118,9 @@ export class AcquirerNotifications extends Context.Service<
           case "charge.returned":
           case "med.opened":
             return transacted(received, reverse(notification, received))
+          case "return.completed":
+          case "return.failed":
+            return transacted(received, Effect.succeed("unknown" as const))
           case "med.message":
             return transacted(
               received,

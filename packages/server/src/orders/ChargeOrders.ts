@@ -21,7 +21,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { Acquirer } from "../acquirer/Acquirer.ts"
+import { Acquirer, type AcquirerRefused, type AcquirerUnclear } from "../acquirer/Acquirer.ts"
 import { returnKey } from "../acquirer/AcquirerNotification.ts"
 import { claimKey } from "../acquirer/NotificationStore.ts"
 import { Disputes } from "../disputes/Disputes.ts"
@@ -176,8 +176,14 @@ export class ChargeOrders extends Context.Service<
 
       /** Asks the acquirer and commits its answer; `unclear` leaves the order open. */
       const execute = Effect.fnUntraced(function* (order: ChargeOrder) {
-        const asked = { id: order.id, txid: txidFromId(order.chargeId), amount: order.amount }
-        const answer = yield* (order.kind === "refund" ? acquirer.refund(asked) : acquirer.cancel(asked)).pipe(
+        const charge = yield* charges.find(order.chargeId)
+        const asked = { id: order.id, txid: txidFromId(order.chargeId), amount: order.amount, description: null }
+        const answer = yield* acquirer.of(charge?.connectionId ?? null).pipe(
+          Effect.flatMap((provider): Effect.Effect<unknown, AcquirerRefused | AcquirerUnclear> =>
+            order.kind === "refund"
+              ? provider.orderReturn({ ...asked, endToEndId: charge?.endToEndId ?? null })
+              : provider.cancel(asked)
+          ),
           Effect.as("done" as const),
           Effect.catchTags({
             AcquirerRefused: () => Effect.succeed("refused" as const),

@@ -13,7 +13,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
-import { Acquirer } from "../acquirer/Acquirer.ts"
+import { Acquirer, AcquirerUnclear, type PayoutOrder } from "../acquirer/Acquirer.ts"
 import * as BackgroundLoop from "../observability/BackgroundLoop.ts"
 import { describeCause } from "../observability/SafeCause.ts"
 import { Settings } from "../Settings.ts"
@@ -45,7 +45,11 @@ export class PayoutSubmission extends Context.Service<
       const { acquirerTimeoutMs } = yield* Settings
 
       const submit = Effect.fnUntraced(function* ({ attempts, payout }: ClaimedPayout) {
-        const asked = payout.processedAtMs === null ? acquirer.send(orderOf(payout)) : acquirer.outcome(payout.id)
+        const asked = Effect.flatMap(acquirer.of(payout.connectionId), ({ payouts }) => {
+          if (payouts === undefined)
+            return Effect.fail(new AcquirerUnclear({ reason: "the provider sends no payouts" }))
+          return payout.processedAtMs === null ? payouts.send(orderOf(payout)) : payouts.outcome(orderOf(payout))
+        })
         const answer = yield* Effect.catchTag(asked, "AcquirerUnclear", () =>
           Effect.succeed({ _tag: "Unclear" } as const)
         )
@@ -55,6 +59,7 @@ export class PayoutSubmission extends Context.Service<
           case "Failed":
             return yield* Effect.asVoid(payouts.report(payout.id, "failed", { reason: answer.reason }))
           case "Accepted":
+          case "NotFound":
           case "Unclear":
             return yield* claims.submitted({
               id: payout.id,
@@ -108,7 +113,7 @@ const LEASE_MARGIN_MS = 10_000
 const FIRST_INQUIRY_MS = 1000
 const LAST_INQUIRY_MS = 60_000
 
-const orderOf = (payout: StoredPayout) => ({
+const orderOf = (payout: StoredPayout): PayoutOrder => ({
   id: payout.id,
   amount: payout.amount,
   method: payout.method,
@@ -117,5 +122,7 @@ const orderOf = (payout: StoredPayout) => ({
   bankAccount: payout.bankAccount,
   recipientName: payout.recipientName,
   recipientDocument: payout.recipientDocument,
-  description: payout.description
+  description: payout.description,
+  reference: payout.providerReference,
+  keepReference: () => Effect.fail(new AcquirerUnclear({ reason: "the reference cannot be stored" }))
 })

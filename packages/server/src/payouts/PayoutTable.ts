@@ -38,7 +38,11 @@ export const payoutTable = table({
   duplicateOf: nullable(uuid()),
   processedAtMs: nullable(instant("processed_at")),
   createdAtMs: instant("created_at"),
-  sequence: integer()
+  sequence: integer(),
+  /** The connection through which it is sent, once it is claimed; null is the simulator's. */
+  connectionId: nullable(uuid()),
+  /** What the provider named it before its money could move. */
+  providerReference: nullable(text())
 })
 
 /** A payout as it is stored. Amounts are cents. */

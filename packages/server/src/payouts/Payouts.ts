@@ -260,7 +260,9 @@ const requestedPayout = (
   failureReason: null,
   processedAtMs: null,
   createdAtMs,
-  sequence: 1
+  sequence: 1,
+  connectionId: null,
+  providerReference: null
 })
 
 /** Where a payout goes: a Pix to its key, in DICT's form; a TED to its bank account. */

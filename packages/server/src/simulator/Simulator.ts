@@ -28,7 +28,8 @@ import {
   type Emission,
   type Emitted,
   type PayoutOrder,
-  type PayoutProgress
+  type PayoutProgress,
+  type Provider
 } from "../acquirer/Acquirer.ts"
 import { dueNotification, payoutEndToEndId, SIMULATOR_ISPB } from "./SimulatorNotifications.ts"
 
@@ -124,22 +125,26 @@ export const layer = Layer.effect(
       return yield* orUnclear(outcome(order.id))
     })
 
-    return Acquirer.of({
+    const provider: Provider = {
       emit: (emission) => late(answer(emission)),
       cancel: () => late(Effect.void),
-      refund: ({ id, txid }) =>
+      orderReturn: ({ id, txid }) =>
         late(
           Effect.gen(function* () {
             const now = yield* Clock.currentTimeMillis
-            yield* dueNotification(ids, { _tag: "charge.refunded", txid, externalId: id }, now, id)
+            yield* dueNotification(ids, { _tag: "charge.refunded", txid: txid ?? "", externalId: id }, now, id)
+            return { _tag: "Completed" } as const
           }).pipe(
             Effect.provideService(SqlClient, sql),
             Effect.mapError(() => new AcquirerUnclear({ reason: "the simulator cannot store the request" }))
           )
         ),
-      send: (order) => late(send(order)),
-      outcome: (payoutId) => late(orUnclear(outcome(payoutId)))
-    })
+      payouts: {
+        send: (order) => late(send(order)),
+        outcome: ({ id }) => late(orUnclear(outcome(id)))
+      }
+    }
+    return Acquirer.of({ of: () => Effect.succeed(provider) })
   })
 )
 

@@ -18,6 +18,7 @@ import ledgerPerAccount from "./migrations/0006_ledger_per_account.ts"
 import outbox from "./migrations/0007_outbox.ts"
 import acquirerNotifications from "./migrations/0008_acquirer_notifications.ts"
 import listIndexes from "./migrations/0009_list_indexes.ts"
+import acquirerConnections from "./migrations/0010_acquirer_connections.ts"
 
 export const migrations = {
   "0001_foundation": foundation,
@@ -28,7 +29,8 @@ export const migrations = {
   "0006_ledger_per_account": ledgerPerAccount,
   "0007_outbox": outbox,
   "0008_acquirer_notifications": acquirerNotifications,
-  "0009_list_indexes": listIndexes
+  "0009_list_indexes": listIndexes,
+  "0010_acquirer_connections": acquirerConnections
 }
 
 /** The database server is too old. */

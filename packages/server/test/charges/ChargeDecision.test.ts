@@ -19,7 +19,8 @@ const merchant = {
   document: "11222333000181",
   status: "active",
   defaultExpiresInSeconds: 86_400,
-  chargesPaused: false
+  chargesPaused: false,
+  connectionId: null
 }
 
 const request = {

@@ -122,7 +122,8 @@ const begin = Effect.fnUntraced(function* (seed: number) {
           status: account.status,
           onboardingStatus: account.onboarding_status,
           defaultExpiresInSeconds: account.default_expires_in,
-          chargesPaused: false
+          chargesPaused: false,
+          connectionId: null
         }
       }
       return caller

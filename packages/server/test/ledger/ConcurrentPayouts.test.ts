@@ -174,7 +174,8 @@ layer(Layer.empty, { excludeTestServices: true })("Two services on one database"
         const failed = yield* sql`SELECT id FROM payouts WHERE status = 'failed'`
         assert.deepInclude(yield* ledgerBalancesOf(accountId), {
           available: 55_555 - (ids.length - failed.length) * 1010,
-          payouts_in_transit: 0
+          payouts_in_transit: 0,
+          returns_in_transit: 0
         })
 
         yield* paidCharge(key, 30_000)

@@ -39,7 +39,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
         available: 1000,
         pending: 0,
         blocked: 0,
-        payouts_in_transit: 0
+        payouts_in_transit: 0,
+        returns_in_transit: 0
       })
       yield* assertLedgerHolds
     })
@@ -116,7 +117,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
           available: 200,
           pending: 0,
           blocked: 100,
-          payouts_in_transit: 0
+          payouts_in_transit: 0,
+          returns_in_transit: 0
         })
         yield* assertLedgerHolds
       })
@@ -167,7 +169,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
         available: 10_000 - 2060,
         pending: 0,
         blocked: 0,
-        payouts_in_transit: 1030
+        payouts_in_transit: 1030,
+        returns_in_transit: 0
       })
       yield* assertLedgerHolds
     })
@@ -303,7 +306,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
           { account: { account_id: accountId, name: "blocked" }, kept: 0, computed: 0 },
           { account: { account_id: accountId, name: "fees" }, kept: 0, computed: 0 },
           { account: { account_id: accountId, name: "payouts_in_transit" }, kept: 500, computed: 500 },
-          { account: { account_id: accountId, name: "pending" }, kept: 0, computed: 0 }
+          { account: { account_id: accountId, name: "pending" }, kept: 0, computed: 0 },
+          { account: { account_id: accountId, name: "returns_in_transit" }, kept: 0, computed: 0 }
         ]
       )
       const tamper = (kind: string, by: number) =>

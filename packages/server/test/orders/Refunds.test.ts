@@ -9,7 +9,13 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { SqlClient } from "effect/sql/SqlClient"
-import { Acquirer, AcquirerRefused, AcquirerUnclear, type RefundOrder } from "../../src/acquirer/Acquirer.ts"
+import {
+  Acquirer,
+  AcquirerRefused,
+  AcquirerUnclear,
+  type Progress,
+  type ReturnOrder
+} from "../../src/acquirer/Acquirer.ts"
 import { AcquirerNotifications } from "../../src/notifications/AcquirerNotifications.ts"
 import { ChargeOrders } from "../../src/orders/ChargeOrders.ts"
 import { Charges } from "../../src/charges/Charges.ts"
@@ -99,19 +105,24 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
   }
 )
 
+const DONE = Effect.succeed({ _tag: "Completed" } as const)
+
 /** An acquirer whose refunds wait, and count. */
-const calls: Array<RefundOrder> = []
-let answer: Effect.Effect<void, AcquirerRefused | AcquirerUnclear> = Effect.void
+const calls: Array<ReturnOrder> = []
+let answer: Effect.Effect<Progress, AcquirerRefused | AcquirerUnclear> = DONE
 const counting = Layer.effect(
   Acquirer,
   Effect.map(Acquirer, (simulated) =>
     Acquirer.of({
-      ...simulated,
-      refund: (order) =>
-        Effect.suspend(() => {
-          calls.push(order)
-          return answer
-        })
+      of: (connectionId) =>
+        Effect.map(simulated.of(connectionId), (provider) => ({
+          ...provider,
+          orderReturn: (order) =>
+            Effect.suspend(() => {
+              calls.push(order)
+              return answer
+            })
+        }))
     })
   )
 )
@@ -146,7 +157,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
 
   it.effect("CHG-26, OPR-20: two refunds at once call the acquirer once; meanwhile the money cannot be spent", () =>
     Effect.gen(function* () {
-      const gate = yield* Deferred.make<void>()
+      const gate = yield* Deferred.make<Progress>()
       calls.length = 0
       answer = Deferred.await(gate)
       const { accountId, id } = yield* charged(0)
@@ -158,7 +169,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
             const refused = yield* refund(id)
             assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0 })
             assert.strictEqual(yield* statusOf(id), "paid")
-            yield* Deferred.succeed(gate, undefined)
+            yield* Deferred.succeed(gate, { _tag: "Completed" })
             return refused
           })
         ],
@@ -202,7 +213,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
         assert.strictEqual((yield* refund(id))._tag, "Failure")
         assert.strictEqual(yield* statusOf(id), "paid")
         // The lease runs out.
-        answer = Effect.void
+        answer = DONE
         yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE charge_id = ${id}::uuid`
         const finished = yield* Effect.all(
           [ChargeOrders.use((orders) => orders.finishDue), ChargeOrders.use((orders) => orders.finishDue)],
@@ -224,14 +235,14 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
       answer = Effect.fail(new AcquirerUnclear({ reason: "no answer" }))
       for (let n = 0; n < 12; n++) yield* refund((yield* charged(0)).id)
       yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE state = 'ordered'`
-      const gate = yield* Deferred.make<void>()
+      const gate = yield* Deferred.make<Progress>()
       answer = Deferred.await(gate)
       calls.length = 0
       const round = yield* Effect.forkChild(ChargeOrders.use((orders) => orders.finishDue))
       yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => calls.length >= 8 })
       const taken = yield* sql`SELECT 1 FROM acquirer_orders WHERE state = 'ordered' AND due_at > now()`
       assert.strictEqual(taken.length, calls.length)
-      yield* Deferred.succeed(gate, undefined)
+      yield* Deferred.succeed(gate, { _tag: "Completed" })
       yield* Fiber.join(round)
       yield* Effect.repeat(
         ChargeOrders.use((orders) => orders.finishDue),
@@ -274,7 +285,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
         yield* sql`UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'blocked' THEN 1000 ELSE -1000 END
           WHERE owner_id = ${accountId}::uuid AND kind IN ('available', 'blocked')`
         assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: -1000, blocked: 1000 })
-        answer = ends === "done" ? Effect.void : Effect.fail(new AcquirerRefused({ reason: "no" }))
+        answer = ends === "done" ? DONE : Effect.fail(new AcquirerRefused({ reason: "no" }))
         yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE charge_id = ${id}::uuid`
         assert.strictEqual(yield* ChargeOrders.use((orders) => orders.finishDue), 1)
         assert.strictEqual(yield* statusOf(id), ends === "done" ? "refunded" : "infraction")

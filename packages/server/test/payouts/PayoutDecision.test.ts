@@ -50,6 +50,8 @@ const request = (changes: Partial<RequestedPayout> = {}): PayoutRequest => ({
     processedAtMs: null,
     createdAtMs: 0,
     sequence: 1,
+    connectionId: null,
+    providerReference: null,
     ...changes
   }
 })

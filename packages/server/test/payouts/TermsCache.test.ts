@@ -37,7 +37,9 @@ const request = (accountId: string, amount: number): PayoutRequest => ({
     failureReason: null,
     processedAtMs: null,
     createdAtMs: 0,
-    sequence: 1
+    sequence: 1,
+    connectionId: null,
+    providerReference: null
   }
 })
 

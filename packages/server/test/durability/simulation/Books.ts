@@ -17,7 +17,8 @@ import {
   type Emitted,
   type PayoutOrder,
   type PayoutProgress,
-  type RefundOrder
+  type Progress,
+  type ReturnOrder
 } from "../../../src/acquirer/Acquirer.ts"
 import type { AcquirerNotification } from "../../../src/acquirer/AcquirerNotification.ts"
 import type { Machine, Running } from "./Machine.ts"
@@ -99,15 +100,15 @@ export const makeBooks = (machine: Machine): Books => {
     return Exit.void
   }
 
-  const refund = ({ amount, id, txid }: RefundOrder): Exit.Exit<void, AcquirerRefused> => {
-    const pix = pixes.get(txid)
+  const refund = ({ amount, id, txid }: ReturnOrder): Exit.Exit<Progress, AcquirerRefused> => {
+    const pix = pixes.get(txid ?? "")
     if (pix !== undefined && pix.amount !== amount) broken.push(`${txid} is refunded with another amount`)
-    if (refunds.has(id)) return Exit.void
+    if (refunds.has(id)) return Exit.succeed({ _tag: "Completed" })
     if (pix?.state !== "paid") return Exit.fail(new AcquirerRefused({ reason: "not to be refunded" }))
     refunds.add(id)
     pix.state = "refunded"
-    pix.reports.push({ _tag: "charge.refunded", txid, externalId: id })
-    return Exit.void
+    pix.reports.push({ _tag: "charge.refunded", txid: pix.txid, externalId: id })
+    return Exit.succeed({ _tag: "Completed" })
   }
 
   const progressOf = (id: string): PayoutProgress => {
@@ -208,11 +209,16 @@ export const makeBooks = (machine: Machine): Books => {
     broken,
     layerFor: (process) =>
       Layer.succeed(Acquirer, {
-        emit: (emission) => calling(process, `emit ${emission.description}`, () => emit(emission)),
-        cancel: ({ txid }) => calling(process, `cancel ${txid}`, () => cancel(txid)),
-        refund: (order) => calling(process, `refund ${order.txid}`, () => refund(order)),
-        send: (order) => calling(process, `send ${order.description}`, () => send(order)),
-        outcome: (id) => calling(process, `outcome of ${id}`, () => Exit.succeed(progressOf(id)))
+        of: () =>
+          Effect.succeed({
+            emit: (emission) => calling(process, `emit ${emission.description}`, () => emit(emission)),
+            cancel: ({ txid }) => calling(process, `cancel ${txid}`, () => cancel(txid)),
+            orderReturn: (order) => calling(process, `refund ${order.txid}`, () => refund(order)),
+            payouts: {
+              send: (order) => calling(process, `send ${order.description}`, () => send(order)),
+              outcome: ({ id }) => calling(process, `outcome of ${id}`, () => Exit.succeed(progressOf(id)))
+            }
+          })
       })
   }
 }

@@ -1,0 +1,15 @@
+/** A connection to a provider, through which an account's charges and payouts go. */
+import * as Schema from "effect/Schema"
+
+/** `simulator` is the acquirer inside the server, `api-pix` a provider that speaks the central bank's API Pix. */
+export const ConnectionKind = Schema.Literals(["simulator", "api-pix"])
+export type ConnectionKind = typeof ConnectionKind.Type
+export const connectionKinds = ConnectionKind.literals
+
+/** What happens to money that fits no charge: it waits for an operator, goes back to its payer, or is accepted (BAL-11). */
+export const ExceptionRule = Schema.Literals(["hold", "return", "accept"])
+export type ExceptionRule = typeof ExceptionRule.Type
+export const exceptionRules = ExceptionRule.literals
+
+/** The connection of the simulator, which every installation has. */
+export const SIMULATOR_CONNECTION = "00000000-0000-7000-8000-000000000001"
