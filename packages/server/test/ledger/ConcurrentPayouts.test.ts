@@ -136,7 +136,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
           available: 20_000 + 6000 - 10_000,
           pending: 0,
           blocked: 0,
-          payouts_in_transit: 5000
+          payouts_in_transit: 5000,
+          returns_in_transit: 0
         })
         yield* assertLedgerHolds
       })
