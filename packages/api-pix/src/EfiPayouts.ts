@@ -7,12 +7,13 @@
  */
 import { formatReais } from "@pix-payments/domain/Cents"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import type { Connection } from "./Connection.ts"
+import { absent, At, atMs, centsOf, decoder, PageParameters, Reais, Text } from "./Decoding.ts"
 import { checkedId, inOtherTerms, repeated, settledBy } from "./Lookup.ts"
-import { decodePayout, decodeSentPage } from "./Messages.ts"
 import { NotSent, type Operation } from "./Outcome.ts"
 import { pageQuery } from "./Pages.ts"
-import type { Payee, PayoutOrder, Payouts } from "./Payouts.ts"
+import type { Payee, Payout, PayoutOrder, Payouts, SentPage } from "./Payouts.ts"
 import { makeTurns } from "./Turns.ts"
 
 const SEND: Operation = {
@@ -28,6 +29,46 @@ const FIND: Operation = {
   notFound: ["PixEnviadoNaoEncontrado"]
 }
 const LIST: Operation = { name: "list-sent", scope: "gn.pix.send.read", refusals: [], notFound: [] }
+
+const payoutFields = {
+  idEnvio: absent(Text),
+  valor: Reais,
+  status: Schema.Literals(["EM_PROCESSAMENTO", "REALIZADO", "NAO_REALIZADO"]),
+  horario: absent(Schema.Struct({ solicitacao: absent(At), liquidacao: absent(At) })),
+  devolucoes: absent(Schema.Array(Schema.Struct({ rtrId: Text, valor: Reais, horario: At })))
+}
+
+/** Efí's documentation calls the id `e2eId` in one answer and `endToEndId` in others. */
+const PayoutMessage = Schema.Union([
+  Schema.Struct({ endToEndId: Text, ...payoutFields }),
+  Schema.Struct({ e2eId: Text, ...payoutFields })
+])
+
+const SentMessage = Schema.Struct({ parametros: PageParameters, pix: absent(Schema.Array(PayoutMessage)) })
+
+const payoutFrom = (of: typeof PayoutMessage.Type): Payout => ({
+  id: of.idEnvio ?? undefined,
+  endToEndId: "e2eId" in of ? of.e2eId : of.endToEndId,
+  cents: centsOf(of.valor),
+  status: of.status,
+  reason: undefined,
+  requestedAtMs: atMs(of.horario?.solicitacao),
+  settledAtMs: atMs(of.horario?.liquidacao),
+  returns: (of.devolucoes ?? []).map(({ rtrId, valor, horario }) => ({
+    returnId: rtrId,
+    cents: centsOf(valor),
+    atMs: atMs(horario)!
+  }))
+})
+
+const sentFrom = ({ parametros: { paginacao }, pix }: typeof SentMessage.Type): SentPage => ({
+  payouts: (pix ?? []).map(payoutFrom),
+  page: Number(paginacao.paginaAtual),
+  pages: Number(paginacao.quantidadeDePaginas)
+})
+
+const decodePayout = decoder(PayoutMessage, payoutFrom)
+const decodeSentPage = decoder(SentMessage, sentFrom)
 
 /** `idEnvio`. */
 const ID = /^[a-zA-Z0-9]{1,35}$/

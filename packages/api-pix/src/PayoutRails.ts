@@ -8,6 +8,8 @@ export const makePayouts = (connection: Connection): Payouts | undefined => {
   switch (connection.profile.payouts) {
     case "efi":
       return makeEfiPayouts(connection)
+    case "sicoob":
+    case "inter":
     case null:
       return undefined
   }

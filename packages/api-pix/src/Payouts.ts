@@ -8,7 +8,6 @@
  * - `NotFound` never means "failed": the order is sent again, under the same id and with its reference.
  */
 import type * as Effect from "effect/Effect"
-import type { Payout, SentPage } from "./Messages.ts"
 import type { Failure } from "./Outcome.ts"
 import type { PageRange } from "./Pages.ts"
 
@@ -44,6 +43,28 @@ export interface PayoutOrder extends PayoutNames {
    * money, which does not begin unless this has succeeded.
    */
   readonly keepReference: (reference: string) => Effect.Effect<void>
+}
+
+export type PayoutStatus = "EM_PROCESSAMENTO" | "REALIZADO" | "NAO_REALIZADO"
+
+export interface Payout {
+  /** Ours. Undefined in a list where the payout has none. */
+  readonly id: string | undefined
+  readonly endToEndId: string | undefined
+  readonly cents: number
+  readonly status: PayoutStatus
+  /** Of `NAO_REALIZADO`, where the provider says it. */
+  readonly reason: string | undefined
+  readonly requestedAtMs: number | undefined
+  readonly settledAtMs: number | undefined
+  /** What the payee's bank sent back. */
+  readonly returns: ReadonlyArray<{ readonly returnId: string; readonly cents: number; readonly atMs: number }>
+}
+
+export interface SentPage {
+  readonly payouts: ReadonlyArray<Payout>
+  readonly page: number
+  readonly pages: number
 }
 
 export interface Payouts {

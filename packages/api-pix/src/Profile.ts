@@ -37,7 +37,9 @@ export interface Profile {
   /** How a hook proves its sender: its client certificate, or a secret in the path. */
   readonly hook: "mtls" | "token"
   readonly certificate: "pem" | "pkcs12" | "either"
-  readonly payouts: "efi" | null
+  readonly payouts: "efi" | "sicoob" | "inter" | null
+  /** MED by API. Its scopes are not among `scopes`, because a merchant may do without them. */
+  readonly disputes: "efi" | null
   /** Nobody has run these settings against the bank. */
   readonly evidence: "built from documents, not run against the bank"
 }

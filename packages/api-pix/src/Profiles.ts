@@ -24,6 +24,7 @@ export const bacen: Profile = {
   hook: "mtls",
   certificate: "either",
   payouts: null,
+  disputes: null,
   evidence: "built from documents, not run against the bank"
 }
 
@@ -39,9 +40,10 @@ export const efi: Profile = {
   takenTxid: "conflict",
   notFound: { status: 400, codes: ["cobranca_nao_encontrada", "pix_nao_encontrado", "devolucao_nao_encontrada"] },
   refusals: ["valor_invalido", "chave_invalida", "status_cobranca_invalido", "webhook_invalido", "documento_bloqueado"],
-  duplicates: ["txid_duplicado", "devolucao_id_duplicado", "id_envio_duplicado"],
+  duplicates: ["txid_duplicado", "devolucao_id_duplicado", "id_envio_duplicado", "InfracaoOperacaoInvalida"],
   certificate: "pkcs12",
-  payouts: "efi"
+  payouts: "efi",
+  disputes: "efi"
 }
 
 export const bancoDoBrasil: Profile = {
