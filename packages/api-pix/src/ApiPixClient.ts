@@ -58,7 +58,12 @@ export interface ApiPixClient {
   /** Orders a return, or finds the one that was ordered under this id. */
   readonly returnPix: (order: ReturnOrder) => Effect.Effect<PixReturn, Failure>
   readonly findReturn: (endToEndId: string, id: string) => Effect.Effect<PixReturn, Failure>
-  readonly registerWebhook: (key: string, url: string) => Effect.Effect<void, Failure>
+  /** `withoutMtls`: the receiver requires no certificate, and knows the provider by a secret in the path. */
+  readonly registerWebhook: (
+    key: string,
+    url: string,
+    options?: { readonly withoutMtls: boolean }
+  ) => Effect.Effect<void, Failure>
   /** The URL of the key's webhook. */
   readonly findWebhook: (key: string) => Effect.Effect<string, Failure>
 }
@@ -196,12 +201,15 @@ export const makeApiPixClient = (connection: Connection): ApiPixClient => {
         )
       ),
     findReturn,
-    registerWebhook: (key, url) =>
+    registerWebhook: (key, url, options) =>
       Effect.asVoid(
         connection.call(REGISTER, {
           method: "PUT",
           below: "webhook",
           path: `/webhook/${encodeURIComponent(key)}`,
+          ...(profile.skipMtlsHeader !== null && {
+            headers: { [profile.skipMtlsHeader]: `${options?.withoutMtls === true}` }
+          }),
           body: { webhookUrl: url }
         })
       ),

@@ -34,6 +34,8 @@ export interface Profile {
   readonly brCodeField: "pixCopiaECola" | "brcode"
   /** The precision of `inicio` and `fim`. */
   readonly instants: "ms" | "s"
+  /** The header that registers a webhook whose receiver requires no certificate. */
+  readonly skipMtlsHeader: string | null
   /** How a hook proves its sender: its client certificate, or a secret in the path. */
   readonly hook: "mtls" | "token"
   readonly certificate: "pem" | "pkcs12" | "either"

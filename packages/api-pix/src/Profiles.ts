@@ -21,6 +21,7 @@ export const bacen: Profile = {
   duplicates: [],
   brCodeField: "pixCopiaECola",
   instants: "ms",
+  skipMtlsHeader: null,
   hook: "mtls",
   certificate: "either",
   payouts: null,
@@ -41,6 +42,7 @@ export const efi: Profile = {
   notFound: { status: 400, codes: ["cobranca_nao_encontrada", "pix_nao_encontrado", "devolucao_nao_encontrada"] },
   refusals: ["valor_invalido", "chave_invalida", "status_cobranca_invalido", "webhook_invalido", "documento_bloqueado"],
   duplicates: ["txid_duplicado", "devolucao_id_duplicado", "id_envio_duplicado", "InfracaoOperacaoInvalida"],
+  skipMtlsHeader: "x-skip-mtls-checking",
   certificate: "pkcs12",
   payouts: "efi",
   disputes: "efi"

@@ -104,6 +104,36 @@ describe.each(["bacen", "efi"] as const)("%s", (profile) => {
     )
   )
 
+  it.live("a webhook whose receiver requires no certificate is registered where the provider allows it", () =>
+    withBank({ profile: "efi" }, ({ double, client }) =>
+      Effect.gen(function* () {
+        const url = "https://127.0.0.1:1/in/secret"
+        assert.strictEqual((yield* Effect.flip(client.registerWebhook(double.key, url)))._tag, "Refused")
+        yield* client.registerWebhook(double.key, url, { withoutMtls: true })
+        assert.strictEqual(yield* client.findWebhook(double.key), url)
+      })
+    )
+  )
+
+  it.live("a Pix names its payer, where the provider does", () =>
+    withBank({ profile, variant: { namesPayer: true } }, ({ double, client }) =>
+      Effect.gen(function* () {
+        const { receipts } = double.provider
+        const ids = [
+          { name: "Ana Souza", document: "52998224725" },
+          { name: "Loja Ltda", document: "11222333000181" },
+          { name: "Bia", document: "***.982.247" }
+        ].map((payer) => receipts.receive({ key: double.key, cents: 1, payer }).endToEndId)
+        const payers = yield* Effect.forEach(ids, (id) => Effect.map(client.findReceived(id), ({ payer }) => payer))
+        assert.deepStrictEqual(payers, [
+          { name: "Ana Souza", document: "52998224725" },
+          { name: "Loja Ltda", document: "11222333000181" },
+          { name: "Bia", document: undefined }
+        ])
+      })
+    )
+  )
+
   it.live("a webhook is not found, then registered", () =>
     withBank({ profile: "bacen" }, ({ double, client }) =>
       Effect.gen(function* () {

@@ -50,12 +50,19 @@ export type HookFault = (typeof HOOK_FAULTS)[number]
 export type Fault = RequestFault | HookFault
 export type Rates = Readonly<Partial<Record<Fault, number>>>
 
+export interface FaultMatch {
+  readonly method?: string
+  readonly path?: RegExp
+}
+
 export interface Faults {
   readonly ofRequest: (method: string, path: string) => RequestFault | undefined
   /** `name` identifies the notification. */
   readonly ofHook: (name: string) => HookFault | undefined
   /** Gives this fault to the next request that matches, or to the next hook. */
-  readonly once: (fault: Fault, match?: { readonly method?: string; readonly path?: RegExp }) => void
+  readonly once: (fault: Fault, match?: FaultMatch) => void
+  /** Gives this fault to every request that matches, or to every hook, until the function that it returns is called. */
+  readonly always: (fault: Fault, match?: FaultMatch) => () => void
   /** Replaces the rates; `{}` ends all faults but planned ones. */
   readonly setRates: (rates: Rates) => void
   readonly counts: ReadonlyMap<Fault, number>
@@ -65,7 +72,7 @@ export const makeFaults = (seed: number, initial: Rates = {}): Faults => {
   let rates = initial
   const seen = new Map<string, number>()
   const counts = new Map<Fault, number>()
-  const planned: Array<{ readonly fault: Fault; readonly applies: (method: string, path: string) => boolean }> = []
+  const planned: Array<Planned> = []
 
   const count = <F extends Fault>(fault: F): F => {
     counts.set(fault, (counts.get(fault) ?? 0) + 1)
@@ -79,7 +86,11 @@ export const makeFaults = (seed: number, initial: Rates = {}): Faults => {
     const plan = planned.findIndex(
       ({ fault, applies }) => (kinds as ReadonlyArray<Fault>).includes(fault) && applies(method, path)
     )
-    if (plan >= 0) return count(planned.splice(plan, 1)[0]!.fault as F)
+    if (plan >= 0) {
+      const { fault, isKept } = planned[plan]!
+      if (!isKept) planned.splice(plan, 1)
+      return count(fault as F)
+    }
     const drawn = kinds.find((kind) => {
       const rate = rates[kind] ?? 0
       return rate > 0 && canShow(kind, method, path) && chanceOf(`${seed}|${name}|${nth}|${kind}`) < rate
@@ -91,13 +102,15 @@ export const makeFaults = (seed: number, initial: Rates = {}): Faults => {
     ofRequest: (method, path) => draw(REQUEST_FAULTS, method, path),
     ofHook: (name) => draw(HOOK_FAULTS, "HOOK", name),
     once: (fault, match) => {
-      planned.push({
-        fault,
-        applies: (method, path) =>
-          (match?.method === undefined || match.method === method) &&
-          (match?.path === undefined || match.path.test(path)) &&
-          canShow(fault, method, path)
-      })
+      planned.push(plannedOf(fault, match, false))
+    },
+    always: (fault, match) => {
+      const plan = plannedOf(fault, match, true)
+      planned.push(plan)
+      return () => {
+        const place = planned.indexOf(plan)
+        if (place >= 0) planned.splice(place, 1)
+      }
     },
     setRates: (next) => {
       rates = next
@@ -105,6 +118,21 @@ export const makeFaults = (seed: number, initial: Rates = {}): Faults => {
     counts
   }
 }
+
+interface Planned {
+  readonly fault: Fault
+  readonly applies: (method: string, path: string) => boolean
+  readonly isKept: boolean
+}
+
+const plannedOf = (fault: Fault, match: FaultMatch | undefined, isKept: boolean): Planned => ({
+  fault,
+  applies: (method, path) =>
+    (match?.method === undefined || match.method === method) &&
+    (match?.path === undefined || match.path.test(path)) &&
+    canShow(fault, method, path),
+  isKept
+})
 
 const canShow = (fault: Fault, method: string, path: string): boolean => {
   switch (fault) {

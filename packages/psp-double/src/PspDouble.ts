@@ -24,6 +24,8 @@ export interface PspDoubleOptions extends Omit<PspMachineOptions, "now"> {
   readonly port?: number
   /** Delay of a `slow` answer; a second when absent. */
   readonly slowMs?: number
+  /** Delay of every answer; none when absent. */
+  readonly latencyMs?: number
   /** How long a receiver of hooks may take; a minute when absent. */
   readonly hookTimeoutMs?: number
   /** PEM of the authorities that receivers of hooks have their certificates from, beside the double's own. */
@@ -50,6 +52,8 @@ export interface PspDouble extends AsyncDisposable {
   readonly tokens: Tokens
   readonly faults: Faults
   readonly now: () => number
+  /** Delays every answer from now on. */
+  readonly setLatency: (ms: number) => void
   /** What was asked and answered. */
   readonly exchanges: ReadonlyArray<Recorded>
   readonly hooks: ReadonlyArray<SentHook>
@@ -67,6 +71,7 @@ export interface PspDouble extends AsyncDisposable {
 export const startPspDouble = async (options: PspDoubleOptions = {}): Promise<PspDouble> => {
   const { host = "127.0.0.1", port = 0 } = options
   let passedMs = 0
+  let latencyMs = options.latencyMs ?? 0
   const now = () => (options.now ?? systemClock)() + passedMs
   const { authority, server, client, hooks } = await certificates()
   const machine = makePspMachine({ ...options, now })
@@ -82,7 +87,8 @@ export const startPspDouble = async (options: PspDoubleOptions = {}): Promise<Ps
       trusted: [authority.cert, ...(options.hookAuthorities ?? [])],
       timeoutMs: options.hookTimeoutMs ?? 60_000
     }),
-    slowMs: options.slowMs ?? 1000
+    slowMs: options.slowMs ?? 1000,
+    latencyMs: () => latencyMs
   })
   const origin = `https://${host}:${running.port}`
 
@@ -100,6 +106,9 @@ export const startPspDouble = async (options: PspDoubleOptions = {}): Promise<Ps
     tokens: machine.tokens,
     faults: machine.faults,
     now,
+    setLatency: (ms) => {
+      latencyMs = ms
+    },
     exchanges: running.exchanges,
     hooks: running.hooks,
     violations: machine.api.violations,

@@ -28,6 +28,8 @@ const COMMANDS: Record<string, (double: PspDouble, ...words: Array<string>) => u
   med: ({ provider }, endToEndId = "") => provider.infractions.open(endToEndId),
   close: ({ provider }, id = "", how = "ACEITA") =>
     provider.infractions.close(id, how === "ACEITA" ? "ACEITA" : "REJEITADA"),
+  webhook: ({ provider, key }, url) => (url === undefined ? provider.webhookUrl(key) : provider.webhooks.put(key, url)),
+  latency: (double, ms = "300") => double.setLatency(Number(ms)),
   advance: (double, seconds = "60") => double.advance(Number(seconds) * 1000),
   state: ({ provider, violations, defects, hooks }) => ({
     balance: provider.balanceCents(),
@@ -52,7 +54,7 @@ const double = await startPspDouble({
   port: Number(values.port),
   seed: Number(values.seed),
   faults: ratesOf(values.fault),
-  settings: { openingCents: 100_000 }
+  settings: { openingCents: 100_000, acceptsHttpWebhooks: true }
 })
 
 const folder = mkdtempSync(join(tmpdir(), "psp-double-"))
@@ -80,7 +82,7 @@ say(`A double of a Pix provider (${profile}) listens on ${double.origin}. Its st
     -d '{"calendario":{"expiracao":3600},"valor":{"original":"10.00"},"chave":"${double.key}"}' \\
     ${double.baseUrl}/cob/demo0000000000000000000001
 
-Type: pay TXID [CENTS] · receive CENTS · med E2EID · close ID ACEITA|REJEITADA · advance SECONDS · state`)
+Type: pay TXID [CENTS] · receive CENTS · med E2EID · close ID ACEITA|REJEITADA · webhook [URL] · latency MS · advance SECONDS · state`)
 
 const lines = createInterface({ input: process.stdin })
 lines.on("line", (line) => {

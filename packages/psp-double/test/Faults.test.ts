@@ -43,6 +43,44 @@ describe("a cut connection", () => {
     }))
 })
 
+describe("a bank that is not well", () => {
+  const until = async (condition: () => boolean) => {
+    while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+
+  it("hangs until that ends: everything is done, nothing is answered", () =>
+    withDouble({}, async (double, call) => {
+      const end = double.faults.always("hang", isCob)
+      const cob = (n: number) => `/api/v2/cob/${`${n}`.padStart(26, "c")}`
+      const answered: Array<unknown> = []
+      for (const n of [1, 2]) {
+        void call("PUT", cob(n), { body: cobBody(double) }).then(
+          (answer) => answered.push(answer),
+          () => {}
+        )
+        await until(() => double.exchanges.filter(({ fault }) => fault === "hang").length === n)
+      }
+      assert.strictEqual((await call("GET", `/api/v2/webhook/${double.key}`)).status, 404)
+      end()
+      for (const n of [1, 2]) assert.strictEqual((await call("GET", cob(n))).status, 200)
+      assert.deepStrictEqual(answered, [])
+    }))
+
+  it("answers late, every time, until the latency changes", () =>
+    withDouble({}, async (double, call) => {
+      double.setLatency(600_000)
+      const answered: Array<unknown> = []
+      void call("PUT", COB, { body: cobBody(double) }).then(
+        (answer) => answered.push(answer),
+        () => {}
+      )
+      await until(() => cobOf(double) !== undefined)
+      double.setLatency(0)
+      assert.strictEqual((await call("GET", COB)).status, 200)
+      assert.deepStrictEqual(answered, [])
+    }))
+})
+
 describe("an answer that is not what happened", () => {
   it.each([
     ["error-after", 500, "application/problem+json"],

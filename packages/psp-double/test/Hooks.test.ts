@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import type { PspDouble, PspDoubleOptions } from "../src/PspDouble.ts"
 import { type Caller, cobBody, startReceiver, TXID, withDouble } from "./support/Caller.ts"
 
@@ -101,6 +103,24 @@ describe("hooks", () => {
       const { body } = await call("PUT", `/api/v2/pix/${endToEndId}/devolucao/r1`, { body: { valor: "1.00" } })
       assert.strictEqual(body.status, "EM_PROCESSAMENTO", "the answer is older than the hook")
       assert.strictEqual(receiver.received[1]?.body.pix[0].devolucoes[0].status, "DEVOLVIDO")
+    }))
+
+  it("go to a receiver of plain HTTP, where the settings allow one", () =>
+    withDouble({ settings: { acceptsHttpWebhooks: true } }, async (double, call) => {
+      const received: Array<string> = []
+      const server = createServer((incoming, outgoing) => {
+        received.push(`${incoming.method} ${incoming.url}`)
+        incoming.resume().on("end", () => outgoing.writeHead(200).end())
+      })
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+      const webhookUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/in/secret`
+      const registered = await call("PUT", `/api/v2/webhook/${double.key}`, { body: { webhookUrl } })
+      assert.strictEqual(registered.status, 200)
+      assert.strictEqual(double.provider.webhookUrl(double.key), webhookUrl)
+      pay(double)
+      await double.settle()
+      server.close()
+      assert.deepStrictEqual(received, ["POST /in/secret/pix"])
     }))
 
   it("a receiver that cannot be reached is recorded, and fails nothing else", () =>

@@ -85,9 +85,10 @@ export const bacenRoutes = (provider: Provider, profile: Profile): Routes => {
             matches(query["cpf"] ?? query["cnpj"], pix.payer.document),
           pageRequestOf(input, profile.newestFirst)
         )
-        return json(200, { parametros: parametrosOf(input, page), pix: page.items.map(pixView) })
+        return json(200, { parametros: parametrosOf(input, page), pix: page.items.map((pix) => pixView(profile, pix)) })
       }),
-    "get /pix/{e2eid}": ({ params }) => Result.map(receipts.get(params["e2eid"]!), (pix) => json(200, pixView(pix))),
+    "get /pix/{e2eid}": ({ params }) =>
+      Result.map(receipts.get(params["e2eid"]!), (pix) => json(200, pixView(profile, pix))),
     "put /pix/{e2eid}/devolucao/{id}": ({ params, body }) =>
       Result.map(
         receipts.orderReturn(params["e2eid"]!, params["id"]!, {

@@ -1,5 +1,6 @@
-/** Sends hooks over TLS, with the provider's certificate or without one. */
-import { request } from "node:https"
+/** Sends hooks over TLS, with the provider's certificate or without one, or over plain HTTP where the URL says so. */
+import { request as requestPlain } from "node:http"
+import { request as requestTls } from "node:https"
 import type { Identity } from "../Certificates.ts"
 
 export type HookOutcome =
@@ -26,14 +27,19 @@ export const makeHookSender = (options: {
   const post: HookSender["post"] = (url, body, certificate) =>
     new Promise<HookOutcome>((resolve) => {
       const bytes = JSON.stringify(body)
-      const sent = request(url, {
+      const options = {
         method: "POST",
-        ca: [...trusted],
         agent: false,
         timeout: timeoutMs,
-        headers: { "content-type": "application/json", "content-length": Buffer.byteLength(bytes) },
-        ...(certificate === "with" && { cert: identity.cert, key: identity.key })
-      })
+        headers: { "content-type": "application/json", "content-length": Buffer.byteLength(bytes) }
+      } as const
+      const sent = url.startsWith("http://")
+        ? requestPlain(url, options)
+        : requestTls(url, {
+            ...options,
+            ca: [...trusted],
+            ...(certificate === "with" && { cert: identity.cert, key: identity.key })
+          })
       sent.on("timeout", () => sent.destroy(new Error("timeout")))
       sent.on("error", ({ message }) => resolve({ _tag: "Failed", reason: message }))
       sent.on("response", (response) => {

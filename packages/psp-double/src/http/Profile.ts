@@ -25,6 +25,8 @@ export interface Variant {
   readonly createdStatus: 200 | 201
   /** Whether `inicio` and `fim` may have fractions of a second. */
   readonly acceptsFractions: boolean
+  /** Whether a Pix has `pagador`, a field that the central bank's document does not have and several providers send. */
+  readonly namesPayer: boolean
 }
 
 export interface Profile extends Variant {

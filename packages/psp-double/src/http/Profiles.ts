@@ -22,7 +22,8 @@ const PLAIN = {
   requiredQuery: [],
   brCodeField: "pixCopiaECola",
   createdStatus: 201,
-  acceptsFractions: true
+  acceptsFractions: true,
+  namesPayer: false
 } as const
 
 /** The central bank's API. It specifies no retries of hooks: there are none. */

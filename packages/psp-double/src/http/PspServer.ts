@@ -56,6 +56,8 @@ export interface PspServerOptions {
   readonly machine: PspMachine
   readonly sender: HookSender
   readonly slowMs: number
+  /** Delay of every answer. */
+  readonly latencyMs: () => number
 }
 
 /** The newest exchanges and hooks that are kept. */
@@ -129,7 +131,8 @@ export const startServer = async (options: PspServerOptions): Promise<PspServer>
     const { fault, spoiled, answer: given, reply } = machine.exchange(request)
     const answer = reply(profile.probesWebhooks && given !== undefined ? await probed(request, given, before) : given)
     if (fault === "hook-before-answer") await settle()
-    if (fault === "slow") await new Promise((resolve) => setTimeout(resolve, options.slowMs))
+    const delayMs = options.latencyMs() + (fault === "slow" ? options.slowMs : 0)
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs).unref())
     keep(exchanges, {
       atMs: now(),
       method: request.method,

@@ -22,7 +22,7 @@ const person = ({ name, document }: Person) =>
   document.length === 11 ? { cpf: document, nome: name } : { cnpj: document, nome: name }
 
 export const cobView = (
-  { brCodeField }: Profile,
+  profile: Profile,
   settings: Settings,
   cob: Cob,
   pix: ReadonlyArray<ReceivedPix> = [],
@@ -42,7 +42,7 @@ export const cobView = (
     chave: terms.key,
     solicitacaoPagador: terms.requestToPayer,
     infoAdicionais: terms.additionalInfo,
-    [brCodeField]:
+    [profile.brCodeField]:
       cob.status === "ATIVA"
         ? Result.getOrThrow(
             buildBrCode({
@@ -53,7 +53,7 @@ export const cobView = (
             })
           )
         : undefined,
-    pix: pix.length === 0 ? undefined : pix.map(pixView)
+    pix: pix.length === 0 ? undefined : pix.map((each) => pixView(profile, each))
   }
 }
 
@@ -68,13 +68,14 @@ export const returnView = (of: PixReturn) => ({
   motivo: of.reason
 })
 
-export const pixView = (pix: ReceivedPix) => ({
+export const pixView = ({ namesPayer }: Profile, pix: ReceivedPix) => ({
   endToEndId: pix.endToEndId,
   txid: pix.txid,
   valor: formatReais(pix.cents),
   chave: pix.key,
   horario: formatInstant(pix.atMs),
   infoPagador: pix.payerInfo,
+  ...(namesPayer && { pagador: person(pix.payer) }),
   devolucoes: pix.returns.length === 0 ? undefined : pix.returns.map(returnView)
 })
 
@@ -147,11 +148,12 @@ export const infractionView = ({ holder }: Settings, of: Infraction) => ({
 })
 
 /** One object of a hook's `pix`. */
-export const hookView = ({ hooksNamePayer }: Profile, notification: Notification) => {
+export const hookView = (profile: Profile, notification: Notification) => {
   if (notification._tag !== "PayoutSettled") {
     const { pix } = notification
     const payer = { ...person(pix.payer), codigoBanco: "00416968" }
-    return hooksNamePayer ? { ...pixView(pix), gnExtras: { pagador: payer } } : pixView(pix)
+    const view = pixView(profile, pix)
+    return profile.hooksNamePayer ? { ...view, gnExtras: { pagador: payer } } : view
   }
   const { payout } = notification
   const { error } = payout

@@ -63,6 +63,7 @@ export const DEFAULT_SETTINGS: Settings = {
   ispb: "12345678",
   locationBase: "pix.example.com/qr/v2",
   openingCents: 0,
+  acceptsHttpWebhooks: false,
   returnFate: () => ({ _tag: "Done", afterMs: 0 }),
   payoutFate: () => ({ _tag: "Done", afterMs: 0 })
 }
@@ -137,14 +138,15 @@ export const makeProvider = (options: ProviderOptions): Provider => {
 }
 
 const makeWebhooks = (state: State): Webhooks => {
+  const { settings } = state
   const find = (key: string): Result.Result<Webhook, Refusal> => {
     const webhook = state.webhooks.get(key)
     return webhook === undefined ? Result.fail({ _tag: "WebhookNotFound" }) : Result.succeed(webhook)
   }
   return {
     put: (key, url) => {
-      if (!state.settings.keys.includes(key)) return Result.fail({ _tag: "KeyNotOurs", key })
-      if (!url.startsWith("https://")) {
+      if (!settings.keys.includes(key)) return Result.fail({ _tag: "KeyNotOurs", key })
+      if (!url.startsWith("https://") && !(settings.acceptsHttpWebhooks && url.startsWith("http://"))) {
         return Result.fail({ _tag: "InvalidValue", property: "webhookUrl", reason: "deve usar o protocolo HTTPS" })
       }
       const webhook = { key, url, createdAtMs: state.now() }

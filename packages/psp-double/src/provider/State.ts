@@ -141,6 +141,8 @@ export interface Settings {
   /** Host and path of the locations in the BR code. */
   readonly locationBase: string
   readonly openingCents: number
+  /** Whether a webhook may be plain HTTP, for receivers in tests. Providers refuse it. */
+  readonly acceptsHttpWebhooks: boolean
   readonly returnFate: (order: { readonly pix: ReceivedPix; readonly cents: number }) => Fate<string>
   readonly payoutFate: (payout: Payout) => Fate<PayoutError>
 }
