@@ -28,6 +28,7 @@ const server = [
   ["events/"],
   ["ledger/"],
   ["acquirer/"],
+  ["providers/"],
   ["charges/"],
   ["payouts/"],
   ["disputes/"],

@@ -8,6 +8,7 @@ COPY patches patches
 COPY packages/domain/package.json packages/domain/
 COPY packages/api/package.json packages/api/
 COPY packages/embedded-postgres/package.json packages/embedded-postgres/
+COPY packages/api-pix/package.json packages/api-pix/
 COPY packages/server/package.json packages/server/
 # Without the optional packages (embedded PostgreSQL, Node binaries). No script of a dependency runs.
 RUN npx --yes pnpm@12.21.0 install --frozen-lockfile --prod --no-optional --ignore-scripts --filter "@pix-payments/server..."
@@ -19,6 +20,7 @@ COPY --from=dependencies /app ./
 COPY packages/domain/src packages/domain/src
 COPY packages/api/src packages/api/src
 COPY packages/embedded-postgres/src packages/embedded-postgres/src
+COPY packages/api-pix/src packages/api-pix/src
 COPY packages/server/src packages/server/src
 USER node
 EXPOSE 3000 3001

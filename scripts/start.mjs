@@ -45,7 +45,7 @@ const contentOf = (path) => (existsSync(path) ? readFileSync(path, "utf8") : und
 const isInstalled = () =>
   contentOf(stamp) === lockHash &&
   existsSync(node) &&
-  ["domain", "api", "embedded-postgres", "server"].every((name) => {
+  ["domain", "api", "api-pix", "embedded-postgres", "server"].every((name) => {
     const folder = join(root, "packages", name)
     const { dependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
     return Object.keys(dependencies).every((each) => existsSync(join(folder, "node_modules", each, "package.json")))

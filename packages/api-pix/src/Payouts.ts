@@ -8,7 +8,7 @@
  * - `NotFound` never means "failed": the order is sent again, under the same id and with its reference.
  */
 import type * as Effect from "effect/Effect"
-import type { Failure } from "./Outcome.ts"
+import type { Failure, Unclear } from "./Outcome.ts"
 import type { PageRange } from "./Pages.ts"
 
 export type Payee =
@@ -42,7 +42,7 @@ export interface PayoutOrder extends PayoutNames {
    * Keeps the provider's name of this payout for good. Where a rail has two phases it runs before the phase that moves
    * money, which does not begin unless this has succeeded.
    */
-  readonly keepReference: (reference: string) => Effect.Effect<void>
+  readonly keepReference: (reference: string) => Effect.Effect<void, Unclear>
 }
 
 export type PayoutStatus = "EM_PROCESSAMENTO" | "REALIZADO" | "NAO_REALIZADO"
