@@ -142,6 +142,7 @@ export interface ReportedDispute {
   readonly amount: number
   readonly status: "open" | "under_review" | "won" | "lost"
   readonly reason: string
+  readonly openedAtMs: number
   readonly defenseDeadlineAtMs: number | null
 }
 
@@ -150,6 +151,8 @@ export interface DefenseOrder {
   readonly id: string
   /** The dispute's id at the provider; null at the simulator. */
   readonly externalId: string | null
+  /** When the provider opened the dispute. */
+  readonly openedAtMs: number
   readonly text: string
   readonly files: ReadonlyArray<{ readonly name: string; readonly contentType: string; readonly content: Uint8Array }>
 }

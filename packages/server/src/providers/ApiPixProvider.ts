@@ -8,6 +8,7 @@
  * - Each call ends within `timeoutMs`.
  */
 import type { ApiPixClient, Emission as Cobranca } from "@pix-payments/api-pix/ApiPixClient"
+import type { Disputes } from "@pix-payments/api-pix/Disputes"
 import type { Cob, PixReturn, ReceivedPix as Received } from "@pix-payments/api-pix/Messages"
 import { type Failure, Unclear } from "@pix-payments/api-pix/Outcome"
 import type { Payee, Payout, PayoutOrder as Ordered, Payouts } from "@pix-payments/api-pix/Payouts"
@@ -36,12 +37,20 @@ export interface ApiPixProviderOptions {
   readonly client: ApiPixClient
   /** Undefined where the provider has no payout rail. */
   readonly payouts: Payouts | undefined
+  /** Undefined where the provider's API has no disputes. */
+  readonly disputes: Disputes | undefined
   /** The receiving Pix key, which also pays. */
   readonly pixKey: string
   readonly timeoutMs: number
 }
 
-export const makeApiPixProvider = ({ client, payouts, pixKey, timeoutMs }: ApiPixProviderOptions): Provider => {
+export const makeApiPixProvider = ({
+  client,
+  disputes,
+  payouts,
+  pixKey,
+  timeoutMs
+}: ApiPixProviderOptions): Provider => {
   const bounded = <A, E>(call: Effect.Effect<A, E | AcquirerUnclear>, duration: Duration.Input = timeoutMs) =>
     Effect.timeoutOrElse(call, {
       duration,
@@ -117,18 +126,42 @@ export const makeApiPixProvider = ({ client, payouts, pixKey, timeoutMs }: ApiPi
         )
     },
 
-    ...(payouts !== undefined && { payouts: railOf(payouts, pixKey, bounded) })
+    ...(payouts !== undefined && { payouts: railOf(payouts, pixKey, bounded) }),
+    ...(disputes !== undefined && { disputes: disputesOf(disputes, bounded) })
   }
 }
 
-const railOf = (
-  payouts: Payouts,
-  pixKey: string,
-  bounded: <A, E>(
-    call: Effect.Effect<A, E | AcquirerUnclear>,
-    duration?: Duration.Input
-  ) => Effect.Effect<A, E | AcquirerUnclear>
-): NonNullable<Provider["payouts"]> => {
+type Bounded = <A, E>(
+  call: Effect.Effect<A, E | AcquirerUnclear>,
+  duration?: Duration.Input
+) => Effect.Effect<A, E | AcquirerUnclear>
+
+const disputesOf = (disputes: Disputes, bounded: Bounded): NonNullable<Provider["disputes"]> => ({
+  list: ({ fromMs, page, toMs }) =>
+    disputes.list({ fromMs, toMs, page, pageSize: LIST_PAGE }).pipe(
+      Effect.map((found) => ({
+        items: found.disputes.map((of) => ({
+          externalId: of.id,
+          endToEndId: of.endToEndId,
+          amount: of.cents,
+          status: of.status,
+          reason: of.reason,
+          openedAtMs: of.openedAtMs,
+          defenseDeadlineAtMs: of.deadlineMs
+        })),
+        hasMore: found.page + 1 < found.pages
+      })),
+      Effect.mapError(unclear),
+      (call) => bounded(call, LIST_TIMEOUT_MS)
+    ),
+  // The providers that have disputes take the text alone.
+  defend: ({ externalId, openedAtMs, text }) =>
+    externalId === null
+      ? Effect.fail(new AcquirerRefused({ reason: "the provider does not know this dispute" }))
+      : disputes.defend({ id: externalId, openedAtMs }, text).pipe(Effect.mapError(refusedOrUnclear), bounded)
+})
+
+const railOf = (payouts: Payouts, pixKey: string, bounded: Bounded): NonNullable<Provider["payouts"]> => {
   const { listSent } = payouts
   return {
     send: (order) => {
@@ -256,7 +289,7 @@ const receivedFrom = (of: Received): ReceivedPix => ({
   txid: of.txid ?? null,
   amount: of.cents,
   atMs: of.atMs,
-  payer: null,
+  payer: of.payer === undefined ? null : { name: of.payer.name ?? null, document: of.payer.document ?? null },
   key: of.key ?? null,
   returns: of.returns.map(returnFrom)
 })

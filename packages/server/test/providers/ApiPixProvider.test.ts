@@ -133,6 +133,24 @@ describe("The port over API Pix", () => {
     )
   )
 
+  it.live("DSP-2: a dispute of the provider is listed, and defended once", () =>
+    withBank({ profile: "efi" }, ({ double, provider }) =>
+      Effect.gen(function* () {
+        const { received } = yield* paid(double, provider)
+        double.provider.infractions.open(received.endToEndId, { cents: 300 })
+        const now = yield* Clock.currentTimeMillis
+        const range = { fromMs: now - 60_000, toMs: now + 60_000, page: 0 }
+        const listed = Effect.map(provider.disputes!.list!(range), ({ items }) => items[0]!)
+        const { amount, externalId, openedAtMs, status } = yield* listed
+        assert.deepStrictEqual([amount, status], [300, "open"])
+        const defense = { id: randomUUID(), externalId, openedAtMs, text: "Entregue no dia 3.", files: [] }
+        yield* provider.disputes!.defend(defense)
+        yield* provider.disputes!.defend(defense)
+        assert.strictEqual((yield* listed).status, "under_review")
+      })
+    )
+  )
+
   it.live("CHG-4: nothing but a documented refusal is a refusal", () =>
     withBank({ profile: "efi" }, ({ double, provider }) =>
       Effect.gen(function* () {

@@ -2,6 +2,7 @@
 import { makeApiPixClient } from "@pix-payments/api-pix/ApiPixClient"
 import { type Limits, makeConnection } from "@pix-payments/api-pix/Connection"
 import { makeCredentials } from "@pix-payments/api-pix/Credentials"
+import { makeDisputes } from "@pix-payments/api-pix/Disputes"
 import { makePayouts } from "@pix-payments/api-pix/PayoutRails"
 import * as profiles from "@pix-payments/api-pix/Profiles"
 import { type PspDouble, type PspDoubleOptions, startPspDouble } from "@pix-payments/psp-double/PspDouble"
@@ -37,6 +38,7 @@ export const connect = Effect.fnUntraced(function* (
   return makeApiPixProvider({
     client: makeApiPixClient(connection),
     payouts: makePayouts(connection),
+    disputes: makeDisputes(connection),
     pixKey: double.key,
     timeoutMs
   })
