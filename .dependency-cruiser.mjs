@@ -29,6 +29,7 @@ const server = [
   ["ledger/"],
   ["acquirer/"],
   ["providers/"],
+  ["connections/"],
   ["charges/"],
   ["payouts/"],
   ["disputes/"],

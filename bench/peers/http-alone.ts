@@ -9,6 +9,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import type { Caller } from "@pix-payments/api/Security"
 import { allScopes } from "@pix-payments/domain/Scope"
 import { Accounts } from "@pix-payments/server/accounts/Accounts"
+import { Acquirer, SimulatedProvider } from "@pix-payments/server/acquirer/Acquirer"
 import { ApiKeys, hashOf } from "@pix-payments/server/accounts/ApiKeys"
 import * as Simulator from "@pix-payments/server/simulator/Simulator"
 import { Charges } from "@pix-payments/server/charges/Charges"
@@ -122,9 +123,14 @@ const memory = Layer.mergeAll(
   Layer.succeed(SqlClient, { unsafe: () => Effect.succeed([]) } as unknown as SqlClient)
 )
 
+const acquirer = Layer.effect(
+  Acquirer,
+  Effect.map(SimulatedProvider, (provider) => Acquirer.of({ of: () => Effect.succeed(provider) }))
+).pipe(Layer.provide(Simulator.layer))
+
 const layer = PublicServer.layer.pipe(
   Layer.provide(Charges.layer),
-  Layer.provide(Simulator.layer),
+  Layer.provide(acquirer),
   Layer.provide([memory, Ids.layer, Metrics.layer, PublicAddress.layer, ListenAddresses.layer, Drain.layer]),
   Layer.provide(Settings.layer)
 )

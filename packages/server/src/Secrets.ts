@@ -1,11 +1,12 @@
 /**
- * Encrypts webhook secrets at rest with AES-256-GCM.
+ * Encrypts webhook secrets and the credentials of connections at rest with AES-256-GCM.
  *
  * Guarantees:
  * - A sealed text contains the id of its key. A key is rotated by putting the new one first in `SECRETS_KEYS`.
  * - The bound form (`v2.<key>.<bytes>`) opens for its own row only: kind and id of the row are associated data. The form
  *   of the release before (`<key>.<bytes>`) opens for any row.
- * - Secrets are sealed in the bound form only with `SECRETS_BIND_TO_ROW`, because the release before cannot open it.
+ * - The credentials of connections are sealed in the bound form. Other secrets are with `SECRETS_BIND_TO_ROW` only, because
+ *   the release before cannot open it.
  * - A process without the key of its database does not start.
  *
  * `SECRETS_KEYS` is a comma separated list of 32 byte keys in base64: the first seals, all open. Without it the first start
@@ -29,7 +30,7 @@ export class SecretsError extends Schema.TaggedError<SecretsError>()("SecretsErr
 
 /** The row that a secret belongs to. A copy of the secret, as in a delivery, keeps this owner. */
 export interface SecretOwner {
-  readonly kind: "charge" | "payout" | "webhook"
+  readonly kind: "charge" | "payout" | "webhook" | "connection"
   readonly id: string
 }
 
@@ -50,9 +51,9 @@ export class Secrets extends Context.Service<
         : yield* keyOfDataDir(settings.dataDir)
       const keys = yield* parseKeys(text)
       yield* checkAgainstDatabase(keys)
-      const seal = settings.secretsBindToRow ? sealBound : sealUnbound
+      const isBound = ({ kind }: SecretOwner) => settings.secretsBindToRow || kind === "connection"
       return Secrets.of({
-        seal: (secret, owner) => seal(keys, secret, owner),
+        seal: (secret, owner) => (isBound(owner) ? sealBound(keys, secret, owner) : sealUnbound(keys, secret)),
         open: (sealed, owner) => open(keys, sealed, owner)
       })
     })

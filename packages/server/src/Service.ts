@@ -10,6 +10,9 @@ import { AcquirerNotifications } from "./notifications/AcquirerNotifications.ts"
 import { DeferredNotifications } from "./notifications/DeferredNotifications.ts"
 import * as Simulator from "./simulator/Simulator.ts"
 import { SimulatorNotifications } from "./simulator/SimulatorNotifications.ts"
+import * as ConnectedAcquirer from "./connections/ConnectedAcquirer.ts"
+import { ConnectionRegistry } from "./connections/ConnectionRegistry.ts"
+import { ConnectionStore } from "./connections/ConnectionStore.ts"
 import { ChargeMoney } from "./charges/ChargeMoney.ts"
 import { ChargeOrders } from "./orders/ChargeOrders.ts"
 import { ChargeRecovery } from "./charges/ChargeRecovery.ts"
@@ -63,6 +66,7 @@ const foundation = Layer.mergeAll(
 export const stores = Layer.mergeAll(
   Accounts.layer,
   ApiKeys.layer,
+  ConnectionStore.layer,
   ChargeStore.layer,
   OrderStore.layer,
   PayoutStore.layer,
@@ -98,9 +102,14 @@ export const deciders = Layer.merge(AcquirerNotifications.layer, WebhookEndpoint
   Layer.provideMerge(ChargeMoney.layer)
 )
 
+/** The simulator, and the connections of the installation. */
+export const acquirer = ConnectedAcquirer.layer.pipe(
+  Layer.provideMerge(Layer.merge(Simulator.layer, ConnectionRegistry.layer))
+)
+
 const services = SimulatorNotifications.layer.pipe(
   Layer.provideMerge(deciders),
-  Layer.provideMerge(Simulator.layer),
+  Layer.provideMerge(acquirer),
   Layer.provideMerge(storesLayer),
   Layer.provideMerge(Layer.merge(ListenAddresses.layer, Drain.Drain.layer)),
   Layer.provideMerge(DatabaseState.layer.pipe(Layer.provide(Database.layer)))
@@ -143,6 +152,12 @@ const simulatorLoop = backgroundLoop(
   "200 millis"
 )
 
+const connectionLoop = backgroundLoop(
+  "connections",
+  ConnectionRegistry.use(({ refresh }) => Effect.as(refresh, 0)),
+  "2 seconds"
+)
+
 /** Needs `Settings` and `DatabaseLocation`. */
 export const layer = Drain.whileServing.pipe(
   Layer.provideMerge(
@@ -150,6 +165,7 @@ export const layer = Drain.whileServing.pipe(
       PublicServer.layer,
       OperatorServer.layer,
       simulatorLoop,
+      connectionLoop,
       loops.pipe(Layer.provide(WebhookSender.layer))
     )
   ),

@@ -212,5 +212,10 @@ export class Acquirer extends Context.Service<
   }
 >()("@pix-payments/server/Acquirer") {}
 
+/** The provider of the simulator's connection. */
+export class SimulatedProvider extends Context.Service<SimulatedProvider, Provider>()(
+  "@pix-payments/server/SimulatedProvider"
+) {}
+
 /** The id of an order or payout at a provider: letters and digits, at most 35. `idFromTxid` reads it. */
 export const providerIdOf = (id: string): string => id.replaceAll("-", "")

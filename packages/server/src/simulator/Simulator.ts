@@ -22,19 +22,18 @@ import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { rows, statement, uuids, value } from "../sql/Statement.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 import {
-  Acquirer,
   AcquirerRefused,
   AcquirerUnclear,
   type Emission,
   type Emitted,
   type PayoutOrder,
   type PayoutProgress,
-  type Provider
+  SimulatedProvider
 } from "../acquirer/Acquirer.ts"
 import { dueNotification, payoutEndToEndId, SIMULATOR_ISPB } from "./SimulatorNotifications.ts"
 
 export const layer = Layer.effect(
-  Acquirer,
+  SimulatedProvider,
   Effect.gen(function* () {
     const sql = yield* SqlClient
     const ids = yield* Ids
@@ -125,7 +124,7 @@ export const layer = Layer.effect(
       return yield* orUnclear(outcome(order.id))
     })
 
-    const provider: Provider = {
+    return SimulatedProvider.of({
       emit: (emission) => late(answer(emission)),
       cancel: () => late(Effect.void),
       orderReturn: ({ id, txid }) =>
@@ -143,8 +142,7 @@ export const layer = Layer.effect(
         send: (order) => late(send(order)),
         outcome: ({ id }) => late(orUnclear(outcome(id)))
       }
-    }
-    return Acquirer.of({ of: () => Effect.succeed(provider) })
+    })
   })
 )
 

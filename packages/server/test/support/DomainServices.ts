@@ -3,15 +3,14 @@ import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Acquirer } from "../../src/acquirer/Acquirer.ts"
-import * as Simulator from "../../src/simulator/Simulator.ts"
 import { SimulatorNotifications } from "../../src/simulator/SimulatorNotifications.ts"
 import * as Telemetry from "../../src/observability/Telemetry.ts"
-import { deciders, storesLayer } from "../../src/Service.ts"
+import * as Service from "../../src/Service.ts"
 import { Settings, type SettingsShape } from "../../src/Settings.ts"
 import { DatabaseLocation } from "../../src/sql/Database.ts"
 import { createDatabase, rolesOf, temporaryFolder } from "./Postgres.ts"
 
-/** `acquirer` wraps the simulated one. */
+/** `acquirer` wraps the service's. */
 export const domainServicesLayer = (
   settings: Partial<SettingsShape>,
   acquirer: Layer.Layer<Acquirer, never, Acquirer> = Layer.effect(Acquirer, Acquirer)
@@ -30,9 +29,9 @@ export const domainServicesLayer = (
     Effect.map(createDatabase(), (url) => DatabaseLocation.of({ ...rolesOf(url), embeddedIn: undefined }))
   )
   return SimulatorNotifications.layer.pipe(
-    Layer.provideMerge(deciders),
-    Layer.provideMerge(acquirer.pipe(Layer.provide(Simulator.layer))),
-    Layer.provideMerge(storesLayer),
+    Layer.provideMerge(Service.deciders),
+    Layer.provideMerge(acquirer.pipe(Layer.provideMerge(Service.acquirer))),
+    Layer.provideMerge(Service.storesLayer),
     Layer.provide(Telemetry.layer),
     Layer.provideMerge(Layer.merge(settingsLayer, database))
   )

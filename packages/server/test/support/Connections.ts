@@ -1,0 +1,40 @@
+/** Connections of a service to doubles of providers. */
+import type { PspDouble } from "@pix-payments/psp-double/PspDouble"
+import * as Effect from "effect/Effect"
+import { sealCredentials } from "../../src/connections/ConnectionCredentials.ts"
+import { ConnectionRegistry } from "../../src/connections/ConnectionRegistry.ts"
+import { type ConnectionInput, ConnectionStore } from "../../src/connections/ConnectionStore.ts"
+import { Ids } from "../../src/Ids.ts"
+import { Secrets } from "../../src/Secrets.ts"
+
+/** The credentials of a double as an operator gives them. */
+export const operatorCredentials = ({ client, clientId, clientSecret }: PspDouble) => ({
+  client_id: clientId,
+  client_secret: clientSecret,
+  certificate: client.cert,
+  private_key: client.key,
+  ca: client.ca
+})
+
+/** Stores a connection to a double, and opens it. */
+export const storeConnection = Effect.fnUntraced(function* (double: PspDouble, input: Partial<ConnectionInput> = {}) {
+  const { epochMs, id } = (yield* Ids).next()
+  const store = yield* ConnectionStore
+  const row = yield* store.create({
+    id,
+    epochMs,
+    name: "Bank",
+    profile: double.profile.name,
+    settings: { base_url: double.baseUrl, token_url: double.tokenUrl },
+    pix_key: double.key,
+    exception_rule: "hold",
+    paused: false,
+    is_default: false,
+    sealedCredentials: sealCredentials(yield* Secrets, id, operatorCredentials(double)),
+    certificateExpiresAtMs: epochMs,
+    paysOut: double.profile.name === "efi",
+    ...input
+  })
+  yield* (yield* ConnectionRegistry).refresh
+  return row
+})
