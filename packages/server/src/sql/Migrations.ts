@@ -19,6 +19,7 @@ import outbox from "./migrations/0007_outbox.ts"
 import acquirerNotifications from "./migrations/0008_acquirer_notifications.ts"
 import listIndexes from "./migrations/0009_list_indexes.ts"
 import acquirerConnections from "./migrations/0010_acquirer_connections.ts"
+import eventStream from "./migrations/0011_event_stream.ts"
 
 export const migrations = {
   "0001_foundation": foundation,
@@ -30,7 +31,8 @@ export const migrations = {
   "0007_outbox": outbox,
   "0008_acquirer_notifications": acquirerNotifications,
   "0009_list_indexes": listIndexes,
-  "0010_acquirer_connections": acquirerConnections
+  "0010_acquirer_connections": acquirerConnections,
+  "0011_event_stream": eventStream
 }
 
 /** The database server is too old. */
