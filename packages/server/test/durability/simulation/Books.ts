@@ -21,6 +21,7 @@ import {
   type ReturnOrder
 } from "../../../src/acquirer/Acquirer.ts"
 import type { AcquirerNotification } from "../../../src/acquirer/AcquirerNotification.ts"
+import { ACQUIRER_TIMEOUT_MS, type SimulatedAcquirer } from "./Institutions.ts"
 import type { Machine, Running } from "./Machine.ts"
 
 /** A Pix as the acquirer knows it. */
@@ -44,16 +45,12 @@ export interface Sent {
   readonly reports: Array<AcquirerNotification>
 }
 
-export interface Books {
-  readonly layerFor: (process: Running) => Layer.Layer<Acquirer>
+export interface Books extends SimulatedAcquirer {
   readonly pixes: ReadonlyMap<string, Pix>
   readonly sent: ReadonlyMap<string, Sent>
   /** Violations of the acquirer's rules by the service. */
   readonly broken: ReadonlyArray<string>
 }
-
-/** A caller waits no longer than this, in milliseconds. */
-export const ACQUIRER_TIMEOUT_MS = 3000
 
 export const makeBooks = (machine: Machine): Books => {
   const pixes = new Map<string, Pix>()

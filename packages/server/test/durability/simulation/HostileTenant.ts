@@ -9,8 +9,11 @@
  * - money moves: the hostile tenant's own charges are paid, whatever its endpoints are.
  */
 import type { Callers, Merchant } from "./Callers.ts"
+import type { Calls } from "./Calls.ts"
 import type { Database, Server } from "./Database.ts"
+import type { Institutions } from "./Institutions.ts"
 import type { Machine } from "./Machine.ts"
+import { customer } from "./Operations.ts"
 import type { Receivers } from "./Receivers.ts"
 import type { ServerProcess } from "./ServerProcess.ts"
 
@@ -44,13 +47,16 @@ export const besiege = async (options: {
   readonly machine: Machine
   readonly server: Server
   readonly database: Database
+  readonly calls: Calls
   readonly callers: Callers
+  readonly institutions: Institutions
   readonly receivers: Receivers
   readonly process: ServerProcess
   readonly until: (isDone: () => boolean) => Promise<void>
 }): Promise<ReadonlyArray<string>> => {
-  const { callers, database, machine, process, receivers, server, until } = options
+  const { callers, calls, database, institutions, machine, process, receivers, server, until } = options
   const broken: Array<string> = []
+  const wasRefused = (id: string | undefined) => id !== undefined && institutions.wasRefused(id)
   const begunAt = machine.history.length
   machine.note(undefined, "a hostile tenant comes")
   machine.count("hostile tenants")
@@ -61,7 +67,7 @@ export const besiege = async (options: {
   const poisonous = await callers.join(process, until, true)
 
   const register = ({ endpoints, key }: Merchant, url: string) =>
-    callers.request(
+    calls.request(
       process,
       "register a hostile endpoint",
       { method: "POST", path: "/v1/webhooks", key, body: { url, events: ["charge.pix.created", "charge.pix.paid"] } },
@@ -72,7 +78,7 @@ export const besiege = async (options: {
     )
   for (let i = 0; i < ENDPOINTS; i++) register(hanging, `https://11.0.0.${i + 1}/hang`)
   for (const what of ["insert", "claim", "record"]) register(poisonous, `https://11.0.1.1/poison/${what}`)
-  await until(() => callers.waiting() === 0 && server.isQuiet())
+  await until(() => calls.waiting() === 0 && server.isQuiet())
   // What no registration takes today, and an earlier release did.
   await database.query(
     `UPDATE webhook_endpoints SET url = 'https://' || repeat('漢', 1900) || '/hang',
@@ -84,14 +90,14 @@ export const besiege = async (options: {
   const flood = (merchant: Merchant, charges: number) => {
     for (let i = 0; i < charges; i++) {
       const url = merchant === hanging ? "https://11.0.2.1/hang" : "https://11.0.2.2/poison/insert"
-      callers.create("charge", merchant, { amount: 1000, customer: callers.customer, webhook_url: url }).ask(process)
+      callers.create("charge", merchant, { amount: 1000, customer, webhook_url: url }).ask(process)
     }
   }
   const change = ({ endpoints, key }: Merchant) => {
     const id = machine.pick([...endpoints])
     const path = `/v1/webhooks/${id}`
     if (machine.random() < 0.1) {
-      return callers.request(process, "delete a hostile endpoint", { method: "DELETE", path, key }, () =>
+      return calls.request(process, "delete a hostile endpoint", { method: "DELETE", path, key }, () =>
         endpoints.delete(id)
       )
     }
@@ -101,13 +107,13 @@ export const besiege = async (options: {
       { url: `https://11.0.3.${1 + machine.below(200)}/hang` },
       { events: ["charge.pix.created", "charge.pix.emitted", "charge.pix.paid"] }
     ])
-    callers.request(process, "change a hostile endpoint", { method: "PATCH", path, key, body }, () => {})
+    calls.request(process, "change a hostile endpoint", { method: "PATCH", path, key, body }, () => {})
   }
 
   flood(hanging, FLOOD)
   flood(poisonous, 2)
   // Until as much is under way as may be.
-  await until(() => callers.waiting() === 0)
+  await until(() => calls.waiting() === 0)
   let before = -1
   await until(() => {
     const isAll = machine.ready().length === 0 && receivers.underWay() === before
@@ -123,7 +129,7 @@ export const besiege = async (options: {
     const askedAtMs = machine.nowMs()
     const operation = callers.create("charge", honest!, {
       amount: 1000,
-      customer: callers.customer,
+      customer,
       webhook_url: "https://12.0.0.1/honest"
     })
     operation.ask(process)
@@ -133,14 +139,14 @@ export const besiege = async (options: {
     const { id } = operation
     const isAttempted = () => [...receivers.received.values()].some(({ resourceId }) => resourceId === id)
     const waitsFromMs = machine.nowMs()
-    await until(() => isAttempted() || machine.nowMs() - waitsFromMs > ATTEMPT_LIMIT_MS || callers.wasRefused(id))
-    if (!isAttempted() && !callers.wasRefused(id)) {
+    await until(() => isAttempted() || machine.nowMs() - waitsFromMs > ATTEMPT_LIMIT_MS || wasRefused(id))
+    if (!isAttempted() && !wasRefused(id)) {
       broken.push(`the event of ${operation.name} of another tenant is not attempted after ${ATTEMPT_LIMIT_MS} ms`)
     }
   }
   callers.pay(process, hanging, 2)
   callers.pay(process, poisonous, 2)
-  await until(() => callers.waiting() === 0)
+  await until(() => calls.waiting() === 0)
   broken.push(...failedTwice(machine.history.slice(begunAt)))
   machine.note(undefined, "the hostile tenant has done its worst")
   return broken

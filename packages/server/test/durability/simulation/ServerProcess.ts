@@ -31,8 +31,8 @@ import * as Service from "../../../src/Service.ts"
 import { Settings } from "../../../src/Settings.ts"
 import { Unavailable } from "../../../src/sql/Unavailable.ts"
 import { PublicAddress } from "../../../src/network/PublicAddress.ts"
-import { ACQUIRER_TIMEOUT_MS, type Books } from "./Books.ts"
 import type { Server } from "./Database.ts"
+import { ACQUIRER_TIMEOUT_MS, type SimulatedAcquirer } from "./Institutions.ts"
 import type { Machine, Running } from "./Machine.ts"
 import { type Receivers, WEBHOOK_TIMEOUT_MS } from "./Receivers.ts"
 
@@ -66,7 +66,7 @@ export interface ServerProcess extends Running {
 export interface Edges {
   readonly machine: Machine
   readonly server: Server
-  readonly books: Books
+  readonly acquirer: SimulatedAcquirer
   readonly receivers: Receivers
   readonly retryDelaysMs: ReadonlyArray<number>
 }
@@ -132,7 +132,7 @@ const watch = <A, E>(fiber: Fiber.Fiber<A, E>, ended: (exit: Exit.Exit<A, E>) =>
   fiber.addObserver(ended)
 }
 
-const wholeService = ({ books, machine, receivers, retryDelaysMs, server }: Edges, process: Running) => {
+const wholeService = ({ acquirer, machine, receivers, retryDelaysMs, server }: Edges, process: Running) => {
   const settings = Layer.effect(
     Settings,
     Effect.map(Settings, (defaults) =>
@@ -175,7 +175,7 @@ const wholeService = ({ books, machine, receivers, retryDelaysMs, server }: Edge
 
   return Layer.merge(Layer.effect(Routes, makeRoutes), Service.loops).pipe(
     Layer.provideMerge(Service.deciders),
-    Layer.provideMerge(books.layerFor(process)),
+    Layer.provideMerge(acquirer.layerFor(process)),
     Layer.provideMerge(Service.stores),
     Layer.provideMerge(receivers.layerFor(process)),
     Layer.provideMerge(foundation)

@@ -8,7 +8,9 @@
  */
 import { randomFrom } from "../../support/Model.ts"
 import { makeBooks } from "./Books.ts"
+import { makeBooksInstitutions } from "./BooksInstitutions.ts"
 import { makeCallers } from "./Callers.ts"
+import { makeCalls } from "./Calls.ts"
 import { type Database, makeServer } from "./Database.ts"
 import { besiege, isHostile } from "./HostileTenant.ts"
 import { makeInvariants } from "./Invariants.ts"
@@ -39,15 +41,17 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     [100, 100],
     [60_000, 300_000]
   ])
-  const edges = { machine, server, books, receivers, retryDelaysMs }
-  const callers = makeCallers({ machine, server, database, books, receivers })
+  const edges = { machine, server, acquirer: books, receivers, retryDelaysMs }
+  const calls = makeCalls(machine)
+  const institutions = makeBooksInstitutions({ machine, database, books, calls })
+  const callers = makeCallers({ machine, server, calls, institutions, receivers })
   const invariants = makeInvariants({
     database,
-    books,
+    institutions,
+    calls,
     callers,
     receivers,
-    attemptsInAll: retryDelaysMs.length + 1,
-    wereClocksWrong: () => machine.counts.has("a clock is set")
+    attemptsInAll: retryDelaysMs.length + 1
   })
   const processes: Array<ServerProcess> = []
   let started = 0
@@ -154,8 +158,20 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     const [process, ...others] = serving()
     for (const other of others) other.kill()
     callers.resume(process!)
-    await until(() => callers.waiting() === 0 && server.isQuiet())
-    broken.push(...(await besiege({ machine, server, database, callers, receivers, process: process!, until })))
+    await until(() => calls.waiting() === 0 && server.isQuiet())
+    broken.push(
+      ...(await besiege({
+        machine,
+        server,
+        database,
+        calls,
+        callers,
+        institutions,
+        receivers,
+        process: process!,
+        until
+      }))
+    )
   }
 
   /** Ends all faults, and lets time pass until nothing is left to do. */
@@ -171,7 +187,7 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
       const [process] = serving()
       if (process === undefined) continue
       const isMore = await callers.finish(process)
-      await until(() => callers.waiting() === 0 || living().length === 0)
+      await until(() => calls.waiting() === 0 || living().length === 0)
       // All that is ready is done before time goes on.
       for (let i = 0; i < PATIENCE_STEPS && machine.ready().length > 0; i++) await goOn(0)
       await look()
@@ -192,7 +208,7 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
     if (broken.length === 0) {
       const [process] = serving()
       callers.readBack(process!)
-      await until(() => callers.waiting() === 0)
+      await until(() => calls.waiting() === 0)
       broken.push(...(await invariants.atTheEnd()))
     }
   } catch (error) {

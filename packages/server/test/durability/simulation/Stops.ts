@@ -22,6 +22,8 @@ export interface Known {
   readonly updates: number
 }
 
+export type Stops = ReturnType<typeof makeStops>
+
 export const makeStops = () => {
   const settings = new Map<string, Setting>()
 

@@ -1,0 +1,39 @@
+/** The acquirer of a simulated history with the payers and institutions behind it: `Books`, or the double of a provider. */
+import type * as Layer from "effect/Layer"
+import type { Acquirer } from "../../../src/acquirer/Acquirer.ts"
+import type { Running } from "./Machine.ts"
+import type { ServerProcess } from "./ServerProcess.ts"
+
+/** The acquirer as a process sees it. */
+export interface SimulatedAcquirer {
+  readonly layerFor: (process: Running) => Layer.Layer<Acquirer>
+}
+
+export interface Institutions {
+  /** Violations of the acquirer's rules by the service. */
+  readonly broken: ReadonlyArray<string>
+  /** Something happens to a charge between its payer and the institutions. */
+  readonly happen: () => void
+  /** Sends a notification that is due, or a copy of one. */
+  readonly notify: (process: ServerProcess) => void
+  readonly notifyAgain: (process: ServerProcess) => void
+  /** The whole amount of a charge is paid, and the service notified, unless its acquirer does not wait for a payment. */
+  readonly pay: (process: ServerProcess, chargeId: string) => void
+  /** True of a charge that the acquirer has, and that nobody has paid. */
+  readonly isUnpaid: (chargeId: string) => boolean
+  /** True where the acquirer refused the charge. */
+  readonly wasRefused: (chargeId: string) => boolean
+  /** A dispute that the service has. */
+  readonly someDispute: () => string | undefined
+  /** Between two statements of the service: learns what the service made of notifications. */
+  readonly observe: () => Promise<void>
+  /** After the faults: sends every notification that is due; false when there are none. */
+  readonly finish: (process: ServerProcess) => boolean
+  /** Notifications that were not acknowledged, and other unfinished work. */
+  readonly waiting: () => ReadonlyArray<string>
+  /** The service's charges and payouts against the acquirer's, at the end; returns violations. */
+  readonly reconcile: () => Promise<ReadonlyArray<string>>
+}
+
+/** A caller waits no longer than this, in milliseconds. */
+export const ACQUIRER_TIMEOUT_MS = 3000

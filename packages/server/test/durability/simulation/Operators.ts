@@ -1,0 +1,153 @@
+/** The operators of the simulated service: their decisions, orders, and changes of accounts. */
+import { Accounts, type AccountSettings } from "../../../src/accounts/Accounts.ts"
+import { ChargeOrders } from "../../../src/orders/ChargeOrders.ts"
+import { Disputes } from "../../../src/disputes/Disputes.ts"
+import { Payouts } from "../../../src/payouts/Payouts.ts"
+import { DeliveryStore } from "../../../src/webhooks/DeliveryStore.ts"
+import * as Exit from "effect/Exit"
+import type { Merchant } from "./Callers.ts"
+import { type Calls, errorOf } from "./Calls.ts"
+import type { Institutions } from "./Institutions.ts"
+import type { Machine } from "./Machine.ts"
+import type { Operation, Operations } from "./Operations.ts"
+import type { Receivers } from "./Receivers.ts"
+import type { ServerProcess } from "./ServerProcess.ts"
+import type { Stop, Stops } from "./Stops.ts"
+
+export interface Operators {
+  /** A random operation of an operator. */
+  readonly act: (process: ServerProcess) => void
+  /** Resumes all accounts. */
+  readonly resume: (process: ServerProcess) => void
+  /** Repeats the cancellations that were not answered; false when there are none. */
+  readonly finish: (process: ServerProcess) => boolean
+}
+
+export const makeOperators = (options: {
+  readonly machine: Machine
+  readonly calls: Calls
+  readonly merchants: ReadonlyArray<Merchant>
+  readonly operations: Operations
+  readonly institutions: Institutions
+  readonly receivers: Receivers
+  readonly stops: Stops
+}): Operators => {
+  const {
+    calls: { operate },
+    institutions,
+    machine,
+    merchants,
+    operations,
+    receivers,
+    stops
+  } = options
+  /** Cancellations without an answer. */
+  const cancels = new Set<string>()
+
+  const someOf = (kind: Operation["kind"]) => {
+    const known = operations.known(kind)
+    return known.length === 0 ? undefined : machine.pick(known)
+  }
+
+  const cancel = (process: ServerProcess, id: string) => {
+    cancels.add(id)
+    operate(
+      process,
+      `cancel charge ${id}`,
+      ChargeOrders.use((orders) => orders.cancel(id)),
+      ["InvalidStateError"],
+      (exit) => {
+        if (errorOf(exit)?._tag !== "Unavailable") cancels.delete(id)
+      }
+    )
+  }
+
+  const updateAccount = (process: ServerProcess, { accountId }: Merchant, update: Stop & Partial<AccountSettings>) => {
+    const answered = stops.begin(accountId, update)
+    operate(
+      process,
+      `account ${JSON.stringify(update)}`,
+      Accounts.use((accounts) => accounts.update(accountId, update)),
+      [],
+      (exit) => answered(Exit.isSuccess(exit))
+    )
+  }
+
+  const resume = (process: ServerProcess) => {
+    for (const merchant of merchants) {
+      updateAccount(process, merchant, { status: "active", payouts_paused: false, charges_paused: false })
+    }
+  }
+
+  const act: Operators["act"] = (process: ServerProcess) => {
+    const charge = someOf("charge")
+    const payout = someOf("payout")
+    const dispute = institutions.someDispute()
+    switch (machine.below(11)) {
+      case 0:
+        if (charge?.id !== undefined) cancel(process, charge.id)
+        return
+      case 1: {
+        const id = charge?.id
+        if (id === undefined) return
+        return operate(
+          process,
+          `refund ${id}`,
+          ChargeOrders.use(({ refund }) => refund(id)),
+          ["InvalidStateError", "InsufficientBalanceError"]
+        )
+      }
+      case 2:
+      case 3:
+      case 9: {
+        const id = payout?.id
+        if (id === undefined) return
+        const decision = machine.random() < 0.7 ? "approved" : "canceled"
+        const decided = Payouts.use(({ decide }) => decide(id, decision))
+        return operate(process, `payout ${id} is ${decision}`, decided, ["InvalidStateError"])
+      }
+      case 4:
+      case 10:
+        if (dispute === undefined) return
+        return operate(
+          process,
+          "defend",
+          Disputes.use(({ defend }) => defend(dispute, "?")),
+          ["InvalidStateError"]
+        )
+      case 5: {
+        const merchant = machine.pick(merchants)
+        const update = machine.pick([
+          { auto_payout_enabled: machine.random() < 0.5 },
+          { payouts_paused: machine.random() < 0.5 },
+          { charges_paused: machine.random() < 0.4 },
+          { status: machine.random() < 0.4 ? ("inactive" as const) : ("active" as const) }
+        ])
+        if ("payouts_paused" in update && update.payouts_paused) machine.count("payouts are paused")
+        if ("charges_paused" in update && update.charges_paused) machine.count("charges are paused")
+        if ("status" in update && update.status === "inactive") machine.count("accounts are made inactive")
+        return updateAccount(process, merchant, update)
+      }
+      case 6: {
+        const deliveries = [...receivers.received.keys()]
+        if (deliveries.length === 0) return
+        const id = machine.pick(deliveries)
+        const sentAgain = DeliveryStore.use(({ resend }) => resend(id))
+        return operate(process, `resend ${id}`, sentAgain, ["InvalidStateError"])
+      }
+      case 7:
+        return operations.createForOperator("charge", machine.pick(merchants), 1000).ask(process)
+      default:
+        return operations.createForOperator("payout", machine.pick(merchants), 500).ask(process)
+    }
+  }
+
+  return {
+    act,
+    resume,
+    finish: (process) => {
+      for (const id of cancels) cancel(process, id)
+      return cancels.size > 0
+    }
+  }
+}
