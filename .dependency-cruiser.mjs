@@ -25,6 +25,7 @@ const server = [
   ["sql/"],
   ["network/"],
   ["accounts/"],
+  ["operators/"],
   ["events/"],
   ["ledger/"],
   ["acquirer/"],

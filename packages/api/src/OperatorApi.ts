@@ -15,8 +15,10 @@ import { DisputeActionsGroup, DisputesGroup } from "./operator/Disputes.ts"
 import { KeysGroup } from "./operator/Keys.ts"
 import { LedgerGroup } from "./operator/Ledger.ts"
 import { AuditGroup, RequestsGroup } from "./operator/Logs.ts"
+import { OperatorsGroup, OperatorTokensGroup } from "./operator/Operators.ts"
 import { OutboxFailureActionsGroup, OutboxFailuresGroup } from "./operator/OutboxFailures.ts"
 import { PayoutActionsGroup, PayoutsGroup } from "./operator/Payouts.ts"
+import { SessionGroup, SessionsGroup, SignInGroup } from "./operator/Sessions.ts"
 import {
   SimulatorChargesGroup,
   SimulatorDisputesGroup,
@@ -36,6 +38,11 @@ const about = OpenApi.annotations({
 
 /** The whole of `/operator/v1`. */
 export class OperatorApi extends HttpApi.make("operator")
+  .add(SignInGroup)
+  .add(SessionGroup)
+  .add(SessionsGroup)
+  .add(OperatorsGroup)
+  .add(OperatorTokensGroup)
   .add(AccountsGroup)
   .add(ApplicationsGroup)
   .add(KeysGroup)

@@ -63,21 +63,36 @@ export interface Operator {
   /** Null for the installation's token. */
   readonly id: string | null
   readonly name: string
+  readonly email: string | null
   readonly role: OperatorRole
   /** The accounts that the operator is limited to; null for all accounts. */
   readonly accountIds: ReadonlyArray<string> | null
+  /** How the operator signed in. */
+  readonly via: "installation" | "token" | "session"
+  readonly sessionId: string | null
 }
 
 export class CurrentOperator extends Context.Service<CurrentOperator, Operator>()(
   "@pix-payments/api/CurrentOperator"
 ) {}
 
+/** The name of the session's cookie; over TLS it has the prefix `__Host-` (OPR-44). */
+export const SESSION_COOKIE = "pix_operator"
+
+/**
+ * Accepts a token or a session's cookie, limits the body and checks the endpoint's roles and accounts, in this order.
+ *
+ * @effect-expect-leaking HttpServerRequest | ParsedSearchParams | RouteContext
+ */
 export class OperatorAuthentication extends HttpApiMiddleware.Service<
   OperatorAuthentication,
   { provides: CurrentOperator }
 >()("@pix-payments/api/OperatorAuthentication", {
   requiredForClient: true,
-  security: { "x-operator-token": HttpApiSecurity.apiKey({ key: "x-operator-token" }) },
+  security: {
+    "x-operator-token": HttpApiSecurity.apiKey({ key: "x-operator-token" }),
+    session: HttpApiSecurity.apiKey({ in: "cookie", key: SESSION_COOKIE })
+  },
   error: [Unauthorized, PayloadTooLarge, Forbidden, MisdirectedRequest, RateLimited, ServiceUnavailable, InternalError]
 }) {}
 

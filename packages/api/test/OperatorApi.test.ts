@@ -17,8 +17,25 @@ import { declaredIn } from "./support/Declared.ts"
 
 const operatorEndpoints = declaredIn(OperatorApi)
 
+/** All but the sign-in, which is what gives a session. */
+const guarded = operatorEndpoints.filter(({ group }) => group !== "signIn")
+
 /** The operations of the operator interface, by group. */
 const operatorContract = {
+  signIn: ["POST /session create"],
+  session: ["GET /session retrieve", "DELETE /session end", "POST /session/link link"],
+  sessions: ["GET /sessions list", "POST /sessions/{id}/end end"],
+  operators: [
+    "POST /operators create",
+    "GET /operators list",
+    "GET /operators/{id} retrieve",
+    "PATCH /operators/{id} update"
+  ],
+  operatorTokens: [
+    "POST /operators/{id}/tokens create",
+    "GET /operators/{id}/tokens list",
+    "POST /tokens/{id}/revoke revoke"
+  ],
   accounts: [
     "POST /accounts create",
     "GET /accounts list",
@@ -77,15 +94,15 @@ describe("OperatorApi", () => {
     assert.isTrue(operatorEndpoints.every(({ path }) => path.startsWith("/operator/v1/")))
   })
 
-  it("requires the operator's token for every operation, and never a key", () => {
-    for (const { group, middleware, name } of operatorEndpoints) {
+  it("requires a token or session for every operation but the sign-in, and never a key", () => {
+    for (const { group, middleware, name } of guarded) {
       assert.isTrue(middleware.has(OperatorAuthentication) && middleware.has(RequestErrors), `${group}.${name}`)
       assert.isFalse(middleware.has(Authentication), `${group}.${name}`)
     }
   })
 
   it("OPR-38, OPR-39: every operation declares its roles, and how it is limited to accounts", () => {
-    for (const { access, group, name, path } of operatorEndpoints) {
+    for (const { access, group, name, path } of guarded) {
       assert.isDefined(access, `${group}.${name} needs .annotate(Access, …) of operator/Access.ts`)
       assert.isNotEmpty(access.roles, `${group}.${name}`)
       if (access.accounts === "resource") assert.include(path, "{id}", `${group}.${name}`)
@@ -93,7 +110,7 @@ describe("OperatorApi", () => {
   })
 
   it("OPR-38: an operation that changes something is not for viewers", () => {
-    const changing = operatorEndpoints.filter(({ verb }) => verb !== "GET")
+    const changing = guarded.filter(({ verb }) => verb !== "GET")
     assert.isAbove(changing.length, 20)
     for (const { access, group, name } of changing) {
       assert.isTrue(access?.accounts === "own" || !includesRole("viewer", access?.roles ?? []), `${group}.${name}`)

@@ -5,10 +5,15 @@
  * - The rules of the roles are data and functions of this module. The operator interface and its tests read them.
  */
 import * as Schema from "effect/Schema"
+import type { Scope } from "./Scope.ts"
 
 /** `viewer` reads, `developer` also integrates, `operator` also decides about money, `admin` does everything. */
 export const OperatorRole = Schema.Literals(["viewer", "developer", "operator", "admin"])
 export type OperatorRole = typeof OperatorRole.Type
+
+/** True where a role may create an API key with these scopes: `payout:write` is for admins (OPR-38). */
+export const mayGrantScopes = (role: OperatorRole, scopes: ReadonlyArray<Scope>): boolean =>
+  role === "admin" || !scopes.includes("payout:write")
 
 /** True where `role` is among the least roles. Every role includes `viewer`, and `admin` includes every role (OPR-38). */
 export const includesRole = (role: OperatorRole, least: ReadonlyArray<OperatorRole>): boolean =>

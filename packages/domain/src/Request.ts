@@ -91,7 +91,8 @@ const countsOf = (ast: SchemaAST.AST, isBody: boolean): ReadonlyArray<readonly [
   if (ast._tag === "Union") return ast.types.flatMap((type) => countsOf(type, false))
   if (ast._tag !== "Objects") return []
   return ast.propertySignatures.flatMap(({ name, type }) => {
-    const count = type._tag === "Arrays" ? type.annotations?.["count"] : undefined
+    const array = type._tag === "Union" ? type.types.find(({ _tag }) => _tag === "Arrays") : type
+    const count = array?._tag === "Arrays" ? array.annotations?.["count"] : undefined
     return isBody && typeof count === "function" ? [[String(name), count as Count] as const] : countsOf(type, false)
   })
 }

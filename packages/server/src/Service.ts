@@ -35,6 +35,10 @@ import * as BackgroundLoop from "./observability/BackgroundLoop.ts"
 import { AuditLog } from "./operations/AuditLog.ts"
 import { Metrics } from "./observability/Metrics.ts"
 import { Statistics } from "./operations/Statistics.ts"
+import { AccountOf } from "./operators/AccountOf.ts"
+import { Operators } from "./operators/Operators.ts"
+import { OperatorSessions } from "./operators/OperatorSessions.ts"
+import { OperatorTokens } from "./operators/OperatorTokens.ts"
 import * as PayoutSubmission from "./payouts/PayoutSubmission.ts"
 import { Payouts } from "./payouts/Payouts.ts"
 import { PayoutStore } from "./payouts/PayoutStore.ts"
@@ -82,7 +86,11 @@ export const stores = Layer.mergeAll(
   AuditLog.layer,
   Statistics.layer,
   Secrets.layer,
-  OperatorToken.layer
+  OperatorToken.layer,
+  Operators.layer,
+  OperatorTokens.layer,
+  OperatorSessions.layer,
+  AccountOf.layer
 )
 
 /** The migrated database and its stores, without listeners and background loops. */

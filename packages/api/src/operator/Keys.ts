@@ -10,7 +10,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
-import { NotFound, ValidationError } from "../WireErrors.ts"
+import { Forbidden, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { Name } from "./Accounts.ts"
 import { byId, Id } from "./Fields.ts"
@@ -55,11 +55,11 @@ export class KeysGroup extends HttpApiGroup.make("keys")
       params: byId,
       payload: CreateApiKey,
       success: CreatedApiKey.pipe(HttpApiSchema.status(201)),
-      error: [NotFound, ValidationError]
+      error: [NotFound, ValidationError, Forbidden]
     })
       .annotate(Access, { roles: ["developer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Create a key")
-      .annotate(OpenApi.Description, "Only this response has the complete key."),
+      .annotate(OpenApi.Description, "Only this response has the complete key. Scope `payout:write` is for admins."),
     HttpApiEndpoint.get("list", "/applications/:id/keys", {
       params: byId,
       query: listQuery,

@@ -1,6 +1,7 @@
 /** The request log and the audit log: OPR-12, OPR-31. */
 import { Instant } from "@pix-payments/domain/Instant"
 import { listOf, listQuery } from "@pix-payments/domain/List"
+import { open } from "@pix-payments/domain/OpenEnum"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
@@ -31,6 +32,17 @@ export const AuditEntry = Schema.Struct({
   action: Schema.String.annotate({ description: "The operation: `payoutActions.approve`." }),
   resource_id: Schema.NullOr(Id).annotateKey({ description: "The resource that was changed." }),
   request_id: Schema.String,
+  operator_id: Schema.NullOr(Id).annotateKey({ description: "Null for the installation's token." }),
+  via: Schema.NullOr(open(Schema.Literals(["installation", "token", "session"]))).annotateKey({
+    description: "How the operator signed in."
+  }),
+  address: Schema.NullOr(Schema.String).annotateKey({ description: "The IP address of the request." }),
+  before: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown)).annotateKey({
+    description: "The changed fields before the change, if the action changes fields."
+  }),
+  after: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown)).annotateKey({
+    description: "The fields after the change, without secrets."
+  }),
   created_at: Instant
 }).annotate({ identifier: "AuditEntry" })
 export type AuditEntry = typeof AuditEntry.Type

@@ -14,7 +14,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { NotFoundError, type UnknownCursor } from "../Errors.ts"
 import { Ids } from "../Ids.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
-import { equals, is } from "../sql/Seek.ts"
+import { equals, is, isOneOf } from "../sql/Seek.ts"
 import { defaultConnectionId } from "./AccountConnection.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { statement, value } from "../sql/Statement.ts"
@@ -139,7 +139,16 @@ export class Accounts extends Context.Service<
 
         list: Effect.fn("Accounts.list")(
           function* (page) {
-            return yield* readPage<AccountRow>({ table: "accounts", as: "a", columns }, page)
+            return yield* readPage<AccountRow>(
+              {
+                table: "accounts",
+                as: "a",
+                columns,
+                account: "id",
+                pathsOf: (accountIds) => [{ selective: isOneOf("id", accountIds) }]
+              },
+              page
+            )
           },
           withClient,
           orUnavailable

@@ -11,12 +11,14 @@ import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import type { List } from "../sql/Paging.ts"
 import {
   type Bind,
+  type Column,
   type Condition,
   everyValue,
   equals,
   equalsUnindexed,
   is,
   oneOf,
+  oneOfIds,
   type IndexPath,
   type AccessPath
 } from "../sql/Seek.ts"
@@ -59,6 +61,11 @@ export const chargeList = (
     table: "charges",
     columns,
     scope,
+    account: "account_id",
+    pathsOf:
+      accountId === undefined && endToEndId === undefined
+        ? (ids) => ofSome(oneOfIds("account_id", ids), filters)
+        : undefined,
     // Ids carry the millisecond of creation, so that a range of time is a range of ids.
     from: createdAfterMs === undefined ? undefined : lowestIdAt(Math.floor(createdAfterMs) + 1),
     before: createdBeforeMs === undefined ? undefined : lowestIdAt(Math.ceil(createdBeforeMs)),
@@ -100,7 +107,13 @@ const ofAny = (
   { origin, reference }: ChargeFilters
 ): ReadonlyArray<AccessPath> | undefined => {
   if (accountId === undefined && origin === undefined && reference === undefined) return undefined
-  const account = accountId === undefined ? everyValue("account_id", "uuid") : is("account_id", "uuid", accountId)
+  return ofSome(accountId === undefined ? everyValue("account_id", "uuid") : is("account_id", "uuid", accountId), {
+    origin,
+    reference
+  })
+}
+
+const ofSome = (account: Column, { origin, reference }: ChargeFilters): ReadonlyArray<AccessPath> => {
   const from = origin === undefined ? oneOf("origin", ["api", "checkout"]) : is("origin", "text", origin)
   return reference === undefined
     ? [{ columns: [account, from] }]

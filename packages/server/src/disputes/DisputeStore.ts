@@ -2,7 +2,7 @@
  * Disputes in PostgreSQL. A dispute changes together with its charge and its money, so that every write runs in a
  * transaction that has locked the charge.
  */
-import type { DisputeStatus } from "@pix-payments/domain/Dispute"
+import { DisputeStatus } from "@pix-payments/domain/Dispute"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -13,7 +13,7 @@ import { type ChangedRow, DeliverySignal } from "../events/DeliverySignal.ts"
 import { outbox, OUTBOX_ROWS, type OutboxEntry } from "../events/Outbox.ts"
 import { bigint, boolean, instant, integer, nullable, type Row, text, uuid } from "../sql/Column.ts"
 import { type List, type Page, readPage } from "../sql/Paging.ts"
-import { equalsUnindexed, is } from "../sql/Seek.ts"
+import { equalsUnindexed, is, oneOf, oneOfIds } from "../sql/Seek.ts"
 import { statement, uuids, value } from "../sql/Statement.ts"
 import { type Stored, table } from "../sql/Table.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
@@ -103,7 +103,7 @@ export class DisputeStore extends Context.Service<
             orUnavailable
           ),
         list: (filters, page) =>
-          readPage<Row>({ table: "disputes", columns, ...indexPaths(filters) }, page).pipe(
+          readPage<Row>({ table: "disputes", columns, account: "account_id", ...indexPaths(filters) }, page).pipe(
             Effect.map((found) => found.map(disputeTable.decode)),
             Effect.provideService(SqlClient, sql),
             orUnavailable
@@ -124,7 +124,11 @@ const indexPaths = (filters: Parameters<DisputeStore["Service"]["list"]>[0]): Pa
       filters: status === undefined ? [] : [equalsUnindexed("status", "text", status)]
     }
   }
-  return status === undefined ? {} : { paths: [{ columns: [is("status", "text", status)] }] }
+  const statusIs = status === undefined ? oneOf("status", DisputeStatus.literals) : is("status", "text", status)
+  return {
+    ...(status === undefined ? {} : { paths: [{ columns: [statusIs] }] }),
+    pathsOf: (ids) => [{ columns: [oneOfIds("account_id", ids), statusIs] }]
+  }
 }
 
 const findOne = statement({ id: value("uuid") }, ({ id }) => `SELECT ${columns} FROM disputes WHERE id = ${id}`)

@@ -93,7 +93,8 @@ export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
       requestId: requestIdOf(request.headers["x-request-id"]),
       route: "unknown",
       keyId: null,
-      accountId: null
+      accountId: null,
+      address: null
     }
     const method = request.method ?? "GET"
     const answered = (status: number) => {

@@ -15,7 +15,7 @@ import type { UnknownCursor } from "../Errors.ts"
 import * as Batching from "../sql/Batching.ts"
 import { withReportPlanner } from "../sql/Database.ts"
 import { type List, type Page, readPage } from "../sql/Paging.ts"
-import { equals, is } from "../sql/Seek.ts"
+import { equals, is, oneOfIds } from "../sql/Seek.ts"
 import { statement, uuids } from "../sql/Statement.ts"
 import { orUnavailable, orUnavailableWithin, type Unavailable } from "../sql/Unavailable.ts"
 import { INSTALLATION, type LedgerKind } from "./Ledger.ts"
@@ -70,6 +70,7 @@ export class LedgerReports extends Context.Service<
           readPage<TransferRow>(
             {
               table: "ledger_transfers",
+              account: "account_id",
               columns: "id, account_id, debit, credit, amount, resource_id, reason, created_at",
               ...indexPaths(filters)
             },
@@ -102,7 +103,9 @@ const indexPaths = (filters: Parameters<LedgerReports["Service"]["entries"]>[0])
       filters: accountId === undefined ? [] : [equals("account_id", "uuid", accountId)]
     }
   }
-  return accountId === undefined ? {} : { paths: [{ columns: [is("account_id", "uuid", accountId)] }] }
+  return accountId === undefined
+    ? { pathsOf: (ids) => [{ columns: [oneOfIds("account_id", ids)] }] }
+    : { paths: [{ columns: [is("account_id", "uuid", accountId)] }] }
 }
 
 interface BalanceRow {

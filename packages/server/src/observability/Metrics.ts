@@ -39,6 +39,10 @@ const signInsRefused = Metric.counter("operator_sign_ins_refused_total", {
   description: "Refused sign-ins of operators, by reason."
 })
 
+const installationTokenUses = Metric.counter("operator_installation_token_uses_total", {
+  description: "Requests with the installation's token, which is for the first admin and for emergencies."
+})
+
 /** Why a connection was closed. */
 export type CutReason = "connections" | "pipelined" | "unread"
 
@@ -58,6 +62,7 @@ export class Metrics extends Context.Service<
     readonly requestShed: (listener: string, reason: ShedReason) => void
     readonly connectionCut: (listener: string, reason: CutReason) => void
     readonly signInRefused: (reason: "token" | "limit") => void
+    readonly installationTokenUsed: () => void
     /** Registers gauges that are read at each scrape. */
     readonly requestsInFlight: (listener: string, read: () => number) => void
     readonly listener: (
@@ -88,12 +93,14 @@ export class Metrics extends Context.Service<
         labelled(metric, labels).updateUnsafe(by, context)
       // Start at 0, so that an alert sees the first increase.
       for (const reason of ["token", "limit"]) add(signInsRefused, { reason }, 0)
+      installationTokenUses.updateUnsafe(0, context)
       for (const kind of ["delivery", "fan-out"]) add(setAside, { kind }, 0)
 
       return Metrics.of({
         requestShed: (listener, reason) => add(requestsShed, { listener, reason }, 1),
         connectionCut: (listener, reason) => add(connectionsCut, { listener, reason }, 1),
         signInRefused: (reason) => add(signInsRefused, { reason }, 1),
+        installationTokenUsed: () => installationTokenUses.updateUnsafe(1, context),
         requestsInFlight: (listener, read) => {
           for (const reason of ["all", "account", "bodies", "pages"]) add(requestsShed, { listener, reason }, 0)
           gauges.push(() => add(requestsInFlight, { listener }, read()))

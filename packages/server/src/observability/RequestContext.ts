@@ -10,11 +10,13 @@ export interface RequestInfo {
   route: string
   keyId: string | null
   accountId: string | null
+  /** The IP address of an operator's request. */
+  address: string | null
 }
 
 /** The request of the current fiber. */
 export const CurrentRequest = Context.Reference<RequestInfo>("@pix-payments/server/CurrentRequest", {
-  defaultValue: () => ({ requestId: "", route: "unknown", keyId: null, accountId: null })
+  defaultValue: () => ({ requestId: "", route: "unknown", keyId: null, accountId: null, address: null })
 })
 
 /** The request id that the caller sent, where it is well-formed; otherwise a new one. */

@@ -12,6 +12,7 @@ import { CurrentOperator } from "@pix-payments/api/Security"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { hasProperty } from "effect/Predicate"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { UnknownCursor } from "../Errors.ts"
@@ -28,25 +29,47 @@ export interface AuditRow {
   readonly resource_id: string | null
   readonly request_id: string
   readonly at: Date
+  readonly operator_id: string | null
+  readonly via: string | null
+  readonly address: string | null
+  readonly before: Fields | null
+  readonly after: Fields | null
+}
+
+export type Fields = Readonly<Record<string, unknown>>
+
+/** What an action changed: fields of the resource, without secrets. */
+export interface AuditChange {
+  readonly before?: Fields | undefined
+  readonly after?: Fields | undefined
 }
 
 export class AuditLog extends Context.Service<
   AuditLog,
   {
-    /** Runs a change and records it in the same commit. `action` is the name of the operation, such as `keys.revoke`. */
+    /**
+     * Runs a change and records it in the same commit. `action` is the name of the operation, such as `keys.revoke`. Without
+     * `change`, the entry has the new state of a resource that has one.
+     */
     readonly recordWith: (
-      action: string
+      action: string,
+      change?: AuditChange
     ) => <A extends { readonly id: string }, E, R>(
       change: Effect.Effect<A, E, R>
     ) => Effect.Effect<A, Exclude<E, SqlError> | Unavailable, R | CurrentOperator>
     /** Runs a change that commits itself, and records it afterwards, also where the caller leaves meanwhile. */
     readonly recordAfter: (
-      action: string
+      action: string,
+      change?: AuditChange
     ) => <A extends { readonly id: string }, E, R>(
       change: Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E | Unavailable, R | CurrentOperator>
     /** Records a change within its transaction. */
-    readonly record: (action: string, resourceId: string) => Effect.Effect<void, SqlError, CurrentOperator>
+    readonly record: (
+      action: string,
+      resourceId: string | null,
+      change?: AuditChange
+    ) => Effect.Effect<void, SqlError, CurrentOperator>
     readonly list: (page: Page) => Effect.Effect<ReadonlyArray<AuditRow>, UnknownCursor | Unavailable>
   }
 >()("@pix-payments/server/AuditLog") {
@@ -56,27 +79,51 @@ export class AuditLog extends Context.Service<
       const sql = yield* SqlClient
       const ids = yield* Ids
 
-      const record = Effect.fnUntraced(function* (action: string, resourceId: string) {
+      const record = Effect.fnUntraced(function* (action: string, resourceId: string | null, change: AuditChange = {}) {
         const operator = yield* CurrentOperator
         const request = yield* CurrentRequest
         const { epochMs, id } = ids.next()
-        yield* sql`INSERT INTO audit (id, operator, action, resource_id, request_id, at)
+        yield* sql`INSERT INTO audit (id, operator, action, resource_id, request_id, at, operator_id, via, address,
+            before, after)
           VALUES (${id}::uuid, ${operator.name}, ${action}, ${resourceId}::uuid, ${request.requestId},
-            to_timestamp(${epochMs}::double precision / 1000))`
+            to_timestamp(${epochMs}::double precision / 1000), ${operator.id}::uuid, ${operator.via}, ${request.address},
+            ${jsonOf(change.before)}::json, ${jsonOf(change.after)}::json)`
       })
 
       return AuditLog.of({
-        recordWith: (action) => (change) =>
-          Effect.tap(change, ({ id }) => record(action, id)).pipe(sql.withTransaction, runToCompletion(sql)),
+        recordWith: (action, recorded) => (change) =>
+          Effect.tap(change, (result) => record(action, result.id, recorded ?? stateOf(result))).pipe(
+            sql.withTransaction,
+            runToCompletion(sql)
+          ),
         record,
-        recordAfter: (action) => (change) =>
-          Effect.uninterruptible(Effect.tap(change, ({ id }) => runToCompletion(sql)(record(action, id)))),
+        recordAfter: (action, recorded) => (change) =>
+          Effect.uninterruptible(
+            Effect.tap(change, (result) => runToCompletion(sql)(record(action, result.id, recorded ?? stateOf(result))))
+          ),
         list: (page) =>
-          readPage<AuditRow>(
-            { table: "audit", columns: "id, operator, action, resource_id, request_id, at" },
-            page
-          ).pipe(Effect.provideService(SqlClient, sql), orUnavailable)
+          readPage<AuditRow>({ table: "audit", columns }, page).pipe(
+            Effect.provideService(SqlClient, sql),
+            orUnavailable
+          )
       })
     })
   )
 }
+
+/** The changed fields of a resource, before and after. */
+export const changeOf = (before: Fields, changes: Fields): AuditChange => ({
+  before: Object.fromEntries(Object.keys(changes).map((name) => [name, before[name]])),
+  after: changes
+})
+
+const columns = "id, operator, action, resource_id, request_id, at, operator_id, via, address, before, after"
+
+const jsonOf = (fields: Fields | undefined): string | null =>
+  fields === undefined
+    ? null
+    : JSON.stringify(fields, (_, value) => (typeof value === "bigint" ? Number(value) : value))
+
+/** The state of a resource after a change. */
+const stateOf = (result: object): AuditChange =>
+  hasProperty(result, "status") && typeof result.status === "string" ? { after: { status: result.status } } : {}

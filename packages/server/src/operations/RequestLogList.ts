@@ -4,7 +4,7 @@
  * Rules: OPR-31.
  */
 import { type List, type Page, readPage } from "../sql/Paging.ts"
-import { equals, everyValue, is } from "../sql/Seek.ts"
+import { type Column, equals, everyValue, inSubquery, is, isOneOf } from "../sql/Seek.ts"
 
 export interface RequestFilters {
   readonly key_id?: string | undefined
@@ -26,6 +26,7 @@ export const listRequests = (filters: RequestFilters, page: Page) =>
   readPage<RequestRow>(
     {
       table: "requests",
+      account: "account_id",
       columns: "id, request_id, key_id, route, status, duration_us, at",
       ...indexPaths(filters)
     },
@@ -42,16 +43,20 @@ const indexPaths = ({ key_id: keyId, route, status }: RequestFilters): Partial<L
     ...(route === undefined ? [] : [equals("route", "text", route)]),
     ...(status === undefined ? [] : [equals("status", "integer", status)])
   ]
-  if (conditions.length === 0) return {}
   const routeIs = route === undefined ? everyValue("route", "text") : is("route", "text", route)
   const statusIs = status === undefined ? everyValue("status", "integer") : is("status", "integer", status)
+  const pathsOf = (ids: ReadonlyArray<string>) => [
+    { columns: [keysOf(ids), routeIs, statusIs], predicate: "key_id IS NOT NULL" }
+  ]
+  if (conditions.length === 0) return { pathsOf }
   if (keyId !== undefined) {
     return { paths: [{ columns: [is("key_id", "uuid", keyId), routeIs, statusIs], predicate: "key_id IS NOT NULL" }] }
   }
   if (status !== undefined && status >= 400) {
-    return { paths: [{ columns: [statusIs, routeIs], predicate: "status >= 400" }] }
+    return { pathsOf, paths: [{ columns: [statusIs, routeIs], predicate: "status >= 400" }] }
   }
   return {
+    pathsOf,
     recent: conditions,
     paths: [
       { columns: [everyValue("key_id", "uuid"), routeIs, statusIs], predicate: "key_id IS NOT NULL" },
@@ -59,3 +64,12 @@ const indexPaths = ({ key_id: keyId, route, status }: RequestFilters): Partial<L
     ]
   }
 }
+
+/** The keys of accounts. */
+const keysOf = (accountIds: ReadonlyArray<string>): Column =>
+  inSubquery(
+    "key_id",
+    "uuid",
+    (bind) => `SELECT k.id FROM api_keys k JOIN applications p ON p.id = k.application_id
+      WHERE ${isOneOf("p.account_id", accountIds)(bind)}`
+  )

@@ -7,12 +7,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { withReportPlanner } from "../sql/Database.ts"
+import { LimitedTo } from "../sql/Paging.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
 export class Statistics extends Context.Service<
   Statistics,
   {
-    /** Statistics of an account; of all accounts where it is `undefined`. */
+    /** Statistics of an account; of all accounts, or of those that the request is limited to, where it is `undefined`. */
     readonly read: (accountId: string | undefined) => Effect.Effect<StatsBody, Unavailable>
   }
 >()("@pix-payments/server/Statistics") {
@@ -23,7 +24,9 @@ export class Statistics extends Context.Service<
         read: (accountId) =>
           withReportPlanner(
             Effect.gen(function* () {
-              const parameters = [accountId ?? null]
+              const limit = yield* LimitedTo
+              const accountIds = accountId === undefined ? limit : [accountId].filter((id) => isWithin(id, limit))
+              const parameters = [accountIds === undefined ? null : `{${accountIds.join(",")}}`]
               return {
                 object: "stats" as const,
                 charges: byState(yield* sql.unsafe<StateRow>(chargesByState, parameters)),
@@ -66,7 +69,10 @@ interface RateRow {
   readonly successes: bigint
 }
 
-const inAccount = (column: string) => `($1::uuid IS NULL OR ${column} = $1::uuid)`
+const isWithin = (accountId: string, limit: ReadonlyArray<string> | undefined): boolean =>
+  limit === undefined || limit.includes(accountId.toLowerCase())
+
+const inAccount = (column: string) => `($1::uuid[] IS NULL OR ${column} = ANY ($1::uuid[]))`
 
 const inStates = (table: string) =>
   `SELECT status, count(*) AS count FROM ${table} WHERE ${inAccount("account_id")} GROUP BY status`

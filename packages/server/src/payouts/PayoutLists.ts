@@ -4,7 +4,7 @@
 import { PayoutMethod, PayoutStatus } from "@pix-payments/domain/Payout"
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import type { List } from "../sql/Paging.ts"
-import { everyValue, equals, is, oneOf, type AccessPath } from "../sql/Seek.ts"
+import { type AccessPath, type Column, equals, everyValue, is, oneOf, oneOfIds } from "../sql/Seek.ts"
 
 export interface PayoutFilters {
   readonly status?: PayoutStatus | undefined
@@ -20,16 +20,17 @@ export const payoutList = (columns: string, accountId: string | undefined, filte
   return {
     table: "payouts",
     columns,
+    account: "account_id",
+    pathsOf: accountId === undefined ? (ids) => [ofAccount(oneOfIds("account_id", ids), filters)] : undefined,
     scope: accountId === undefined ? [] : [equals("account_id", "uuid", accountId)],
     // Ids carry the millisecond of creation: a range of time is a range of ids.
     from: createdAfterMs === undefined ? undefined : lowestIdAt(Math.floor(createdAfterMs) + 1),
     before: createdBeforeMs === undefined ? undefined : lowestIdAt(Math.ceil(createdBeforeMs)),
-    ...(accountId === undefined ? ofAll(filters) : { paths: [ofAccount(accountId, filters)] })
+    ...(accountId === undefined ? ofAll(filters) : { paths: [ofAccount(is("account_id", "uuid", accountId), filters)] })
   }
 }
 
-const ofAccount = (accountId: string, { method, status }: PayoutFilters): AccessPath => {
-  const account = is("account_id", "uuid", accountId)
+const ofAccount = (account: Column, { method, status }: PayoutFilters): AccessPath => {
   return method === undefined && status === undefined
     ? { columns: [account] }
     : { columns: [account, statusIs(status), methodIs(method)] }

@@ -20,6 +20,7 @@ import acquirerNotifications from "./migrations/0008_acquirer_notifications.ts"
 import listIndexes from "./migrations/0009_list_indexes.ts"
 import acquirerConnections from "./migrations/0010_acquirer_connections.ts"
 import eventStream from "./migrations/0011_event_stream.ts"
+import operators from "./migrations/0012_operators.ts"
 
 export const migrations = {
   "0001_foundation": foundation,
@@ -32,7 +33,8 @@ export const migrations = {
   "0008_acquirer_notifications": acquirerNotifications,
   "0009_list_indexes": listIndexes,
   "0010_acquirer_connections": acquirerConnections,
-  "0011_event_stream": eventStream
+  "0011_event_stream": eventStream,
+  "0012_operators": operators
 }
 
 /** The database server is too old. */

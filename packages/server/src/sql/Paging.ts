@@ -9,15 +9,29 @@
  *
  * Rules: LIST-1 to LIST-5.
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { UnknownCursor } from "../Errors.ts"
-import { type Condition, pageStatement, recentStatement, type Seek, type Statement } from "./Seek.ts"
+import {
+  type AccessPath,
+  type Condition,
+  isAmong,
+  pageStatement,
+  recentStatement,
+  type Seek,
+  type Statement
+} from "./Seek.ts"
 
 export interface Page {
   readonly limit: number
   readonly startingAfter: string | undefined
 }
+
+/** The accounts whose rows the lists of a request have; `undefined` for all. */
+export const LimitedTo = Context.Reference<ReadonlyArray<string> | undefined>("@pix-payments/server/LimitedTo", {
+  defaultValue: () => undefined
+})
 
 export interface List extends Seek {
   /** Conditions that the row of a cursor must meet. Filters do not apply to it. */
@@ -27,11 +41,17 @@ export interface List extends Seek {
    * they do not fill the page.
    */
   readonly recent?: ReadonlyArray<Condition> | undefined
+  /** The column with the account of a row. Without it the list cannot be read under a limit to accounts. */
+  readonly account?: string | undefined
+  /** The paths to the rows of some accounts, where `paths` would read past the rows of others. */
+  readonly pathsOf?: ((accountIds: ReadonlyArray<string>) => ReadonlyArray<AccessPath>) | undefined
 }
 
 /** Reads a page, with one more row where there is one. */
-export const readPage = Effect.fnUntraced(function* <Row extends object>(list: List, page: Page) {
+export const readPage = Effect.fnUntraced(function* <Row extends object>(ofAll: List, page: Page) {
   const sql = yield* SqlClient
+  const limit = yield* LimitedTo
+  const list = limit === undefined ? ofAll : limited(ofAll, limit)
   const run = <A extends object>({ parameters, text }: Statement) => sql.unsafe<A>(text, parameters)
   const cursor = page.startingAfter?.toLowerCase()
   if (cursor !== undefined) {
@@ -47,6 +67,20 @@ export const readPage = Effect.fnUntraced(function* <Row extends object>(list: L
   }
   return yield* run<Row>(pageStatement(seek, count))
 })
+
+/** The list with the rows of some accounts only. */
+const limited = (list: List, accountIds: ReadonlyArray<string>): List => {
+  const { account, filters = [], paths, pathsOf, scope = [] } = list
+  if (account === undefined) throw new Error(`the list of ${list.table} has no account to be limited to`)
+  const isOfThem = isAmong(account, accountIds)
+  return {
+    ...list,
+    scope: [...scope, isOfThem],
+    filters: [...filters, isOfThem],
+    paths: pathsOf === undefined ? paths : pathsOf(accountIds),
+    recent: undefined
+  }
+}
 
 // Finds the row by id first, so that the conditions choose no index.
 const cursorStatement = ({ scope = [], table }: List, cursor: string): Statement => {

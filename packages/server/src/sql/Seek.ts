@@ -19,6 +19,7 @@
 export type Column =
   | { readonly sql: string; readonly type: Type; readonly is: unknown }
   | { readonly sql: string; readonly type: Type; readonly oneOf: ReadonlyArray<string> }
+  | { readonly sql: string; readonly type: Type; readonly in: Condition }
   | { readonly sql: string; readonly type: Type; readonly each: true }
 
 type Type = "uuid" | "text" | "integer" | "bigint"
@@ -28,6 +29,13 @@ export const is = (sql: string, type: Type, value: unknown): Column => ({ sql, t
 
 /** The column has one of these values. They are written into the SQL: constants of this program only. */
 export const oneOf = (sql: string, values: ReadonlyArray<string>): Column => ({ sql, type: "text", oneOf: values })
+
+/** The column has one of the values of a subquery with one column. */
+export const inSubquery = (sql: string, type: Type, subquery: Condition): Column => ({ sql, type, in: subquery })
+
+/** The column has one of these ids. */
+export const oneOfIds = (sql: string, ids: ReadonlyArray<string>): Column =>
+  inSubquery(sql, "uuid", (bind) => `SELECT DISTINCT unnest(${bind(idArray(ids))}::uuid[])`)
 
 /** The column has any value. Each value that occurs is a range. */
 export const everyValue = (sql: string, type: Type): Column => ({ sql, type, each: true })
@@ -48,6 +56,20 @@ export const equalsUnindexed =
   (column: string, type: Type, value: unknown): Condition =>
   (bind) =>
     `${column} IS NOT DISTINCT FROM ${bind(value)}::${type}`
+
+/** The column is one of these ids. */
+export const isOneOf =
+  (column: string, ids: ReadonlyArray<string>): Condition =>
+  (bind) =>
+    `${column} = ANY (${bind(idArray(ids))}::uuid[])`
+
+/** The column is one of these ids, spelled so that no index serves it. */
+export const isAmong =
+  (column: string, ids: ReadonlyArray<string>): Condition =>
+  (bind) =>
+    `${bind(idArray(ids))}::uuid[] @> ARRAY[${column}]`
+
+const idArray = (ids: ReadonlyArray<string>): string => `{${ids.join(",")}}`
 
 /** How rows are found: a range of an index, or a condition that few rows of the table meet. */
 export type AccessPath = IndexPath | { readonly selective: Condition }
@@ -203,6 +225,7 @@ const valuesOf = (context: Context, path: IndexPath, keys: ReadonlyArray<string>
     const values = column.oneOf.map((value) => `'${value}'`).join(", ")
     return `unnest(ARRAY[${values}]::${column.type}[]) AS k${index}(v)`
   }
+  if ("in" in column) return `(${column.in(context.bind)}) AS k${index}(v)`
   const above = path.columns.slice(0, index).map(({ sql }) => sql)
   const order = [...above, column.sql].join(", ")
   const predicate = path.predicate === undefined ? [] : [path.predicate]

@@ -10,7 +10,9 @@ import {
   type Condition,
   everyValue,
   equalsUnindexed,
+  inSubquery,
   is,
+  isOneOf,
   oneOf,
   type IndexPath,
   type AccessPath
@@ -28,6 +30,7 @@ export const deliveryList = (filters: DeliveryFilters): List => ({
   table: "deliveries",
   columns: shownColumns,
   join: shownJoin,
+  account: "account_id",
   ...indexPaths(filters)
 })
 
@@ -58,7 +61,15 @@ const indexPaths = (filters: DeliveryFilters): Partial<List> => {
   }
   const eventIs = event === undefined ? everyValue("event", "text") : is("event", "text", event)
   if (endpointId !== undefined) return { paths: [ofEndpoints(is("endpoint_id", "uuid", endpointId), eventIs, status)] }
-  if (status === undefined && event === undefined) return {}
+  const withoutEndpoint: AccessPath = {
+    columns: [eventIs, status === undefined ? oneOf("status", states) : is("status", "text", status)],
+    predicate: "endpoint_id IS NULL"
+  }
+  const pathsOf = (accountIds: ReadonlyArray<string>): ReadonlyArray<AccessPath> => [
+    ofEndpoints(endpointsOf(accountIds), eventIs, status),
+    withoutEndpoint
+  ]
+  if (status === undefined && event === undefined) return { pathsOf }
   const ended: AccessPath = {
     columns: [is("status", "text", status), eventIs],
     predicate: "status IN ('failed', 'canceled')"
@@ -66,24 +77,29 @@ const indexPaths = (filters: DeliveryFilters): Partial<List> => {
   const ofAll = everyValue("endpoint_id", "uuid")
   switch (status) {
     case "failed":
-      return { paths: [ended] }
+      return { paths: [ended], pathsOf }
     case "canceled":
       return {
+        pathsOf,
         paths: [ended, { ...ofEndpoints(ofAll, eventIs, "scheduled"), only: ([endpoint]) => isDeleted(endpoint!) }]
       }
     default:
       return {
+        pathsOf,
         recent: [...named, ...shown],
-        paths: [
-          ofEndpoints(ofAll, eventIs, status),
-          {
-            columns: [eventIs, status === undefined ? oneOf("status", states) : is("status", "text", status)],
-            predicate: "endpoint_id IS NULL"
-          }
-        ]
+        paths: [ofEndpoints(ofAll, eventIs, status), withoutEndpoint]
       }
   }
 }
+
+/** The endpoints of accounts, deleted ones included. */
+const endpointsOf = (accountIds: ReadonlyArray<string>): Column =>
+  inSubquery(
+    "endpoint_id",
+    "uuid",
+    (bind) => `SELECT e.id FROM webhook_endpoints e JOIN applications p ON p.id = e.application_id
+      WHERE ${isOneOf("p.account_id", accountIds)(bind)}`
+  )
 
 /** The index by endpoint, event and stored status. */
 const ofEndpoints = (endpoint: Column, event: Column, status: string | undefined): IndexPath => {

@@ -13,7 +13,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { InvalidStateError, NotFoundError, type UnknownCursor } from "../Errors.ts"
 import { DeliverySignal } from "../events/DeliverySignal.ts"
-import { type Page, readPage } from "../sql/Paging.ts"
+import { LimitedTo, type Page, readPage } from "../sql/Paging.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { statement, value } from "../sql/Statement.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
@@ -85,6 +85,7 @@ export class DeliveryStore extends Context.Service<
 
         resendFailed: Effect.fn("DeliveryStore.resendFailed")(function* (of) {
           let count = 0
+          const limit = yield* LimitedTo
           const resend = of.resourceId === undefined ? resendFailedOfEndpoint : resendFailedOfResource
           for (let found = RESENT_PER_STATEMENT; found === RESENT_PER_STATEMENT; count += found) {
             const again = yield* runToCompletion(sql)(
@@ -93,7 +94,8 @@ export class DeliveryStore extends Context.Service<
                   endpointId: of.endpointId ?? null,
                   resourceId: of.resourceId ?? null,
                   sinceMs: of.sinceMs,
-                  lowestId: lowestIdAt(of.sinceMs - CLOCK_SKEW_MS)
+                  lowestId: lowestIdAt(of.sinceMs - CLOCK_SKEW_MS),
+                  limit: limit === undefined ? null : `{${limit.join(",")}}`
                 })
               )
             )
@@ -144,7 +146,8 @@ const resendFailed = (index: "endpoint_id" | "resource_id") =>
       endpointId: value("uuid"),
       resourceId: value("uuid"),
       sinceMs: value("double precision"),
-      lowestId: value("uuid")
+      lowestId: value("uuid"),
+      limit: value("text")
     },
     (p) => {
       const owner = index === "endpoint_id" ? p.endpointId : p.resourceId
@@ -154,6 +157,7 @@ const resendFailed = (index: "endpoint_id" | "resource_id") =>
       AND f.created_at >= to_timestamp(${p.sinceMs} / 1000)
       AND (${p.endpointId} IS NULL OR f.endpoint_id = ${p.endpointId})
       AND (${p.resourceId} IS NULL OR f.resource_id = ${p.resourceId})
+      AND (${p.limit} IS NULL OR ${p.limit}::uuid[] @> ARRAY[f.account_id])
       AND NOT EXISTS (
         SELECT 1 FROM webhook_endpoints e WHERE e.id = f.endpoint_id AND e.deleted_at IS NOT NULL
       )

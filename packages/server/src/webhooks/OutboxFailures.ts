@@ -40,7 +40,7 @@ export class OutboxFailures extends Context.Service<
       const signal = yield* DeliverySignal
       return OutboxFailures.of({
         list: (page) =>
-          readPage<OutboxFailureRow>({ table: "outbox_failures", columns }, page).pipe(
+          readPage<OutboxFailureRow>({ table: "outbox_failures", columns, account: "account_id" }, page).pipe(
             Effect.provideService(SqlClient, sql),
             orUnavailable
           ),

@@ -3,7 +3,14 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { randomUUID } from "node:crypto"
-import { combinationsOf, type ListAsked, listsFor, type Query, type TenantAsked } from "../support/Lists.ts"
+import {
+  addListedOperator,
+  combinationsOf,
+  type ListAsked,
+  listsFor,
+  type Query,
+  type TenantAsked
+} from "../support/Lists.ts"
 import { loading, loadRows } from "../support/Million.ts"
 import { eventually } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
@@ -17,6 +24,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Lists", (it) => {
   const tenant = Effect.fnUntraced(function* () {
     const { makeCaller } = yield* TestService
     const { accountId, applicationId, key, keyId } = yield* makeCaller()
+    yield* addListedOperator
     return { accountId, applicationId, key, keyId, endpointId: randomUUID() }
   })
 

@@ -13,6 +13,7 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fillQueues, queueTables } from "../support/Backlogs.ts"
 import {
+  addListedOperator,
   combinationsOf,
   filtersOf,
   isScope,
@@ -102,6 +103,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
     const askAll = Effect.fnUntraced(function* (tenant: TenantAsked, mostFilters: number) {
       const { call, operate } = yield* TestService
       const { explain } = yield* explainer
+      yield* addListedOperator
       const done = new Map<string, Work>()
       for (const list of listsFor(tenant)) {
         for (const query of combinationsOf(list).filter((one) => filtersOf(one).length <= mostFilters)) {
@@ -174,7 +176,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
           ({ sent }) => {
             const { parameters, text } = sent!
             const isResend = name.endsWith("sent again")
-            return { name, text, parameters: isResend ? [...parameters.slice(0, 2), 0, NIL] : parameters }
+            return { name, text, parameters: isResend ? [...parameters.slice(0, 2), 0, NIL, null] : parameters }
           }
         )
       )

@@ -5,6 +5,8 @@
 import { ChargeStatus } from "@pix-payments/domain/Charge"
 import { DisputeStatus } from "@pix-payments/domain/Dispute"
 import { PayoutStatus } from "@pix-payments/domain/Payout"
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
 import { hasProperty } from "effect/Predicate"
 import { type DeclaredRoute, operatorRoutes, paymentsRoutes } from "./Declared.ts"
 import type { Tenant } from "./Million.ts"
@@ -37,6 +39,15 @@ const chargeStatus = `CASE WHEN NOT acquirer_answered AND status = 'pending' THE
 const deliveryStatus = `CASE WHEN status = 'scheduled' AND EXISTS (
     SELECT 1 FROM webhook_endpoints w WHERE w.id = endpoint_id AND w.deleted_at IS NOT NULL
   ) THEN 'canceled' ELSE status END`
+
+const operatorId = "01a1fd37-d21e-717f-8451-d23f26a87900"
+
+/** The operator whose tokens are listed. */
+export const addListedOperator = Effect.flatMap(
+  SqlClient,
+  (sql) => sql`INSERT INTO operators (id, name, email, role, active, created_at)
+    VALUES (${operatorId}::uuid, 'A', 'a@example.com', 'viewer', true, now()) ON CONFLICT DO NOTHING`
+)
 
 /** All lists, as a tenant, or an operator who looks for that tenant, asks for them. */
 export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
@@ -102,6 +113,14 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
       }
     },
     "/operator/v1/outbox-failures": { table: "outbox_failures", values: {} },
+    "/operator/v1/operators": { table: "operators", values: {} },
+    "/operator/v1/operators/{id}/tokens": {
+      table: "operator_tokens",
+      path: `/operator/v1/operators/${operatorId}/tokens`,
+      scope: [`operator_id = '${operatorId}'`],
+      values: {}
+    },
+    "/operator/v1/sessions": { table: "operator_sessions", values: {} },
     "/operator/v1/audit": { table: "audit", values: {} },
     "/operator/v1/ledger/entries": {
       table: "ledger_transfers",

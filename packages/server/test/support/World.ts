@@ -15,10 +15,13 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { created } from "./ChargeRequests.ts"
 import { type DeclaredRoute, kindOf, pathWith } from "./Declared.ts"
 import { holding, operated, paidCharge, paidOut, payoutReaching, simulated } from "./Money.ts"
+import { makeOperator, signIn } from "./Operators.ts"
 import { eventually } from "./Receiver.ts"
 import { type CallOptions, type Fields, newKey, type TestCaller, TestService } from "./TestService.ts"
 
 export interface World extends TestCaller {
+  /** Of the installation. */
+  readonly operatorToken: string
   /** An id of this world for the resource of a route. */
   readonly idFor: (route: DeclaredRoute) => string
   /** Ids of everything, by kind. */
@@ -48,7 +51,7 @@ const somePerson: Personal = {
 
 /** Makes such an account. `url` is where its webhooks go. */
 export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person = somePerson) {
-  const { call, databaseUrl, makeCaller } = yield* TestService
+  const { call, databaseUrl, makeCaller, operatorToken } = yield* TestService
   const caller = yield* makeCaller()
   const { accountId, applicationId, key, keyId } = caller
   const charge = {
@@ -76,6 +79,8 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
     ({ data }) => data.length > 0
   )
   const failures = yield* setAside(databaseUrl, deliveries.data[0]!.id, endpoint.body.id)
+  const operator = yield* makeOperator("viewer", [accountId])
+  const { id: sessionId } = yield* signIn(operator.token)
   const ids: Readonly<Record<string, ReadonlyArray<string>>> = {
     accounts: [accountId],
     applications: [applicationId],
@@ -85,10 +90,14 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
     disputes: [dispute.id],
     deliveries: deliveries.data.map(({ id }) => id),
     webhooks: [endpoint.body.id],
-    "outbox-failures": failures.map(({ id }) => id)
+    "outbox-failures": failures.map(({ id }) => id),
+    operators: [operator.id],
+    tokens: [operator.tokenId],
+    sessions: [sessionId]
   }
   return {
     ...caller,
+    operatorToken,
     ids,
     idFor: (route) => {
       const [id] = ids[kindOf(route)] ?? []
@@ -147,6 +156,10 @@ const bodyFor = ({ method, template }: DeclaredRoute, world: World, url: string,
     "POST /v1/payouts": payout,
     "POST /v1/webhooks": { url, events: ["charge.pix.created"], secret: person.secret },
     "PATCH /v1/webhooks/{id}": { url, secret: person.secret, description: person.reference },
+    "POST /operator/v1/session": { token: world.operatorToken },
+    "POST /operator/v1/operators": { name: person.name, email: `${newKey()}@example.com`, role: "viewer" },
+    "PATCH /operator/v1/operators/{id}": { name: person.name },
+    "POST /operator/v1/operators/{id}/tokens": { name: person.name },
     "POST /operator/v1/accounts": {
       name: person.name,
       legal_name: person.name,

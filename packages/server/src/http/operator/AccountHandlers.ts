@@ -8,14 +8,16 @@ import {
   decodeUpdateApplication
 } from "@pix-payments/api/operator/Applications"
 import { type ApiKey, decodeCreateApiKey } from "@pix-payments/api/operator/Keys"
+import { Forbidden } from "@pix-payments/api/WireErrors"
 import { documentType } from "@pix-payments/domain/Document"
 import { parseInstant } from "@pix-payments/domain/Instant"
+import { mayGrantScopes } from "@pix-payments/domain/Operator"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { type AccountRow, Accounts, type ApplicationRow } from "../../accounts/Accounts.ts"
 import { type ApiKeyRow, ApiKeys } from "../../accounts/ApiKeys.ts"
 import { RequestRefused } from "../../Errors.ts"
-import { AuditLog } from "../../operations/AuditLog.ts"
+import { AuditLog, changeOf } from "../../operations/AuditLog.ts"
 import { PausedDeliveries } from "../../webhooks/PausedDeliveries.ts"
 import { toAccount } from "../public/AccountHandlers.ts"
 import { decodeBody } from "../RequestDecoding.ts"
@@ -35,7 +37,7 @@ export const accountHandlers = Effect.gen(function* () {
         const input = yield* decodeBody(body, decodeCreateAccount)
         const row = yield* accounts
           .create(withoutNulls({ ...input, document_type: documentType(input.document) }))
-          .pipe(audit.recordWith("accounts.create"))
+          .pipe(audit.recordWith("accounts.create", { after: withoutNulls(input) }))
         return answer(201, toOperatorAccount(row))
       }).pipe(
         Effect.catchTags({
@@ -55,9 +57,11 @@ export const accountHandlers = Effect.gen(function* () {
     update: ({ body, params }) =>
       Effect.gen(function* () {
         const id = yield* knownId(params)
-        yield* accounts.get(id)
+        const before = toOperatorAccount(yield* accounts.get(id))
         const changes = yield* decodeBody(body, decodeUpdateAccount)
-        const row = yield* accounts.update(id, withoutNulls(changes)).pipe(audit.recordWith("accounts.update"))
+        const row = yield* accounts
+          .update(id, withoutNulls(changes))
+          .pipe(audit.recordWith("accounts.update", changeOf(before, changes)))
         pausedDeliveries.wake()
         return answer(200, toOperatorAccount(row))
       }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound }))
@@ -75,7 +79,9 @@ export const applicationHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         const { id } = yield* accounts.get(yield* knownId(params))
         const { name } = yield* decodeBody(body, decodeCreateApplication)
-        const row = yield* accounts.createApplication(id, name).pipe(audit.recordWith("applications.create"))
+        const row = yield* accounts
+          .createApplication(id, name)
+          .pipe(audit.recordWith("applications.create", { after: { name } }))
         return answer(201, toApplication(row))
       }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound })),
     list: ({ params, query }) =>
@@ -87,11 +93,11 @@ export const applicationHandlers = Effect.gen(function* () {
     update: ({ body, params }) =>
       Effect.gen(function* () {
         const id = yield* knownId(params)
-        yield* accounts.getApplication(id)
+        const before = yield* accounts.getApplication(id)
         const changes = yield* decodeBody(body, decodeUpdateApplication)
         const row = yield* accounts
           .updateApplication(id, withoutNulls(changes))
-          .pipe(audit.recordWith("applications.update"))
+          .pipe(audit.recordWith("applications.update", changeOf({ ...before }, changes)))
         pausedDeliveries.wake()
         return answer(200, toApplication(row))
       }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound }))
@@ -105,10 +111,11 @@ export const keyHandlers = Effect.gen(function* () {
   const audit = yield* AuditLog
 
   const handlers: OperatorHandlers<"keys"> = {
-    create: ({ body, params }) =>
+    create: ({ body, caller, params }) =>
       Effect.gen(function* () {
         const application = yield* accounts.getApplication(yield* knownId(params))
         const input = yield* decodeBody(body, decodeCreateApiKey)
+        if (!mayGrantScopes(caller.role, input.scopes)) return yield* new Forbidden({})
         const expiresAtMs = typeof input.expires_at === "string" ? parseInstant(input.expires_at) : undefined
         if (expiresAtMs !== undefined && expiresAtMs <= (yield* Clock.currentTimeMillis)) {
           return yield* new RequestRefused({ code: "VALIDATION_ERROR", details: ["expires_at"] })
@@ -120,7 +127,7 @@ export const keyHandlers = Effect.gen(function* () {
             scopes: [...new Set(input.scopes)],
             expiresAtMs
           })
-          .pipe(audit.recordWith("keys.create"))
+          .pipe(audit.recordWith("keys.create", { after: input }))
         return answer(201, { ...toApiKey(created), key: created.key })
       }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound })),
     list: ({ params, query }) =>

@@ -13,6 +13,7 @@ import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import type { IncomingMessage } from "node:http"
 import { hostnameOf } from "../../AllowedHosts.ts"
 import { Metrics } from "../../observability/Metrics.ts"
+import { SignIns } from "../../operators/SignIns.ts"
 import { Settings } from "../../Settings.ts"
 import { type Answer, codeAnswer } from "../Answer.ts"
 import { compile } from "../CompiledApi.ts"
@@ -31,6 +32,7 @@ import {
   webhookEndpointHandlers
 } from "./DeliveryHandlers.ts"
 import { disputeActionHandlers, disputeHandlers } from "./DisputeHandlers.ts"
+import { InstallationUses } from "./InstallationUses.ts"
 import { healthProbes } from "./Health.ts"
 import { ledgerHandlers, statsHandlers } from "./LedgerHandlers.ts"
 import { auditHandlers, requestHandlers } from "./LogHandlers.ts"
@@ -41,15 +43,22 @@ import {
   simulatorPayoutHandlers,
   simulatorReturnHandlers
 } from "./SimulatorHandlers.ts"
-import * as TokenGuard from "./TokenGuard.ts"
+import * as OperatorGuard from "./OperatorGuard.ts"
+import { operatorHandlers, operatorTokenHandlers } from "./OperatorsHandlers.ts"
+import { sessionHandlers, sessionsHandlers, signInHandlers } from "./SessionHandlers.ts"
 
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
     const { operatorHost, operatorHosts, operatorPort } = yield* Settings
     const { scrape } = yield* Metrics
     const addresses = yield* ListenAddresses
-    const guard = yield* TokenGuard.make
+    const guard = yield* OperatorGuard.make
     const handlers = {
+      signIn: yield* signInHandlers,
+      session: yield* sessionHandlers,
+      sessions: yield* sessionsHandlers,
+      operators: yield* operatorHandlers,
+      operatorTokens: yield* operatorTokenHandlers,
       accounts: yield* accountHandlers,
       applications: yield* applicationHandlers,
       keys: yield* keyHandlers,
@@ -96,7 +105,7 @@ export const layer = Layer.effectDiscard(
       onAnswered: () => {}
     })
   })
-)
+).pipe(Layer.provide(Layer.merge(InstallationUses.layer, SignIns.layer)))
 
 const document = page("/operator/openapi.json", async () => ({
   contentType: "application/json",

@@ -197,7 +197,7 @@ const makeRoutes = Effect.gen(function* () {
         params: found.params,
         search: "",
         body: found.route.takesBody ? JSON.stringify(body ?? {}) : "",
-        info: { requestId: "", route: found.route.template, keyId: null, accountId: null }
+        info: { requestId: "", route: found.route.template, keyId: null, accountId: null, address: null }
       }
       return Effect.catchCause(
         Effect.catch(

@@ -1,15 +1,33 @@
 /** Sign-ins at the operator listener: their limit by address, and the hosts that it answers to. */
 import { assert, describe, it, layer } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as TestClock from "effect/testing/TestClock"
-import * as SignIns from "../../../src/http/operator/SignIns.ts"
-import { assertRefused } from "../../support/ChargeRequests.ts"
-import { TestService } from "../../support/TestService.ts"
+import { MAX_ADDRESSES, SignIns } from "../../src/operators/SignIns.ts"
+import { assertRefused } from "../support/ChargeRequests.ts"
+import { TestService } from "../support/TestService.ts"
 
 const right = "right"
 
 describe("sign-ins of an address", () => {
-  const door = SignIns.make((token) => token === right)
+  const doorFor = (accepts: (token: string) => boolean) =>
+    Effect.map(Layer.build(Layer.fresh(SignIns.layer)), (built) => {
+      const { attempt, size } = Context.get(built, SignIns)
+      return {
+        attempt: (address: string, token: string) =>
+          Effect.runSync(
+            attempt(
+              address,
+              token,
+              Effect.sync(() => (accepts(token) ? token : undefined))
+            )
+          ),
+        size
+      }
+    })
+
+  const door = doorFor((token) => token === right)
 
   const tried = (signIns: Effect.Success<typeof door>, address: string, token: string, times: number) =>
     Array.from({ length: times }, () => signIns.attempt(address, token)._tag)
@@ -50,7 +68,7 @@ describe("sign-ins of an address", () => {
   it.effect("OPR-6: a token that succeeded from there within 12 hours is accepted all the same, and no other", () =>
     Effect.gen(function* () {
       const accepted = new Set([right, "another"])
-      const signIns = yield* SignIns.make((token) => accepted.has(token))
+      const signIns = yield* doorFor((token) => accepted.has(token))
       assert.strictEqual(signIns.attempt("10.0.0.1", right)._tag, "Accepted")
       tried(signIns, "10.0.0.1", "x", 40)
       assert.strictEqual(signIns.attempt("10.0.0.1", right)._tag, "Accepted")
@@ -80,9 +98,8 @@ describe("sign-ins of an address", () => {
     Effect.gen(function* () {
       const signIns = yield* door
       signIns.attempt("192.0.2.1", right)
-      for (let i = 0; i < 3 * SignIns.MAX_ADDRESSES; i++)
-        signIns.attempt(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, "x")
-      assert.strictEqual(signIns.size(), SignIns.MAX_ADDRESSES + 1)
+      for (let i = 0; i < 3 * MAX_ADDRESSES; i++) signIns.attempt(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, "x")
+      assert.strictEqual(signIns.size(), MAX_ADDRESSES + 1)
       tried(signIns, "192.0.2.1", "x", 40)
       assert.strictEqual(signIns.attempt("192.0.2.1", right)._tag, "Accepted")
     })

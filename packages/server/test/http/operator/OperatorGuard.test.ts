@@ -1,14 +1,16 @@
-/** The operator listener without a token: refused on every route, except health and metrics. */
+/** The credentials of the operator listener. Without one it is closed, except for health and metrics. */
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
 import { create, settled } from "../../support/ChargeDeliveries.ts"
 import { assertRefused } from "../../support/ChargeRequests.ts"
+import { makeOperator, sameOrigin, signIn } from "../../support/Operators.ts"
 import { loopback, receiver } from "../../support/Receiver.ts"
 import { TestService } from "../../support/TestService.ts"
 
 const settings = { webhookAllowedNetworks: loopback, webhookRetryDelaysMs: [20], acquirerTimeoutMs: 300 }
 
-layer(TestService.layer({ settings }), { excludeTestServices: true })("Without a token", (it) => {
+layer(TestService.layer({ settings }), { excludeTestServices: true })("Credentials", (it) => {
   it.effect("OPR-2: refuses every call without the token", () =>
     Effect.gen(function* () {
       const { makeCaller, operate, operatorToken } = yield* TestService
@@ -31,6 +33,52 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Without a
         name: "Padaria do Zé"
       })
     })
+  )
+
+  it.effect("OPR-37: a token in the header counts before a cookie", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const { cookie } = yield* signIn((yield* makeOperator("viewer")).token)
+      const get = (token: string | undefined) =>
+        operate("GET", "/operator/v1/session", { headers: { "x-operator-token": token, cookie, ...sameOrigin } })
+      assert.strictEqual((yield* get(undefined)).body["via"], "session")
+      assert.strictEqual((yield* get("")).body["via"], "session")
+      assertRefused(yield* get("wrong"), "UNAUTHORIZED")
+      const admin = yield* makeOperator("admin")
+      assert.deepInclude<unknown>((yield* get(admin.token)).body["operator"], { id: admin.id })
+    })
+  )
+
+  it.effect(
+    "OPR-40: each request with the installation's token is counted, its use from an address is in the audit log",
+    () =>
+      Effect.gen(function* () {
+        const { operate } = yield* TestService
+        const sql = yield* SqlClient
+        const { call } = yield* makeOperator("viewer")
+        const counted = Effect.map(operate("GET", "/metrics"), ({ text }) =>
+          Number(/installation_token_uses_total (\d+)/.exec(text)?.[1])
+        )
+        const from = "127.0.8.1"
+        const before = yield* counted
+        for (let i = 0; i < 3; i++) {
+          assert.strictEqual((yield* operate("GET", "/operator/v1/accounts", { from })).status, 200)
+          assert.strictEqual((yield* call("GET", "/operator/v1/accounts", { from })).status, 200)
+        }
+        assert.strictEqual(yield* counted, before + 3)
+        assert.deepStrictEqual(
+          yield* sql`SELECT action, operator, operator_id, via, resource_id FROM audit WHERE address = ${from}`,
+          [
+            {
+              action: "installation.use",
+              operator: "operator",
+              operator_id: null,
+              via: "installation",
+              resource_id: null
+            }
+          ]
+        )
+      })
   )
 
   it.effect("OPR-8: answers health checks and metrics without a token", () =>

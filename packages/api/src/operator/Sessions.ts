@@ -1,0 +1,133 @@
+/** Signing in, and the sessions of browsers: OPR-44 to OPR-47. */
+import { Instant } from "@pix-payments/domain/Instant"
+import { listOf, listQuery } from "@pix-payments/domain/List"
+import { open } from "@pix-payments/domain/OpenEnum"
+import { OperatorRole } from "@pix-payments/domain/Operator"
+import { decoder } from "@pix-payments/domain/Request"
+import { text } from "@pix-payments/domain/Text"
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { OperatorAuthentication, RequestErrors } from "../Security.ts"
+import {
+  Forbidden,
+  InternalError,
+  MisdirectedRequest,
+  NotFound,
+  PayloadTooLarge,
+  RateLimited,
+  ServiceUnavailable,
+  Unauthorized,
+  ValidationError
+} from "../WireErrors.ts"
+import { Access } from "./Access.ts"
+import { byId, Id } from "./Fields.ts"
+
+/** Who is signed in, and what a page needs to know of the installation. */
+export const Session = Schema.Struct({
+  object: Schema.Literal("session"),
+  id: Schema.NullOr(Id).annotateKey({ description: "Null for a request with a token." }),
+  via: open(Schema.Literals(["installation", "token", "session"])),
+  operator: Schema.Struct({
+    id: Schema.NullOr(Id).annotateKey({ description: "Null for the installation's token." }),
+    name: Schema.String,
+    email: Schema.NullOr(Schema.String),
+    role: open(OperatorRole),
+    account_ids: Schema.NullOr(Schema.Array(Id))
+  }),
+  expires_at: Schema.NullOr(Instant).annotateKey({
+    description: "Null for a request with a token. A session also ends after 30 minutes without a request."
+  }),
+  settings: Schema.Struct({ acquirer: Schema.String })
+}).annotate({ identifier: "Session" })
+export type Session = typeof Session.Type
+
+/** A session of a browser. */
+export const OperatorSession = Schema.Struct({
+  id: Id,
+  object: Schema.Literal("operator_session"),
+  operator_id: Schema.NullOr(Id).annotateKey({ description: "Null for the installation's token." }),
+  address: Schema.String.annotate({ description: "Where it was started from." }),
+  user_agent: Schema.NullOr(Schema.String),
+  created_at: Instant,
+  last_seen_at: Instant,
+  expires_at: Instant,
+  ended_at: Schema.NullOr(Instant),
+  current: Schema.Boolean.annotate({ description: "True for the session of this request." })
+}).annotate({ identifier: "OperatorSession" })
+export type OperatorSession = typeof OperatorSession.Type
+
+/** A link that signs in once. */
+export const SignInLink = Schema.Struct({
+  object: Schema.Literal("sign_in_link"),
+  url: Schema.String.annotate({ description: "Its fragment has the token: `#link=…`." }),
+  expires_at: Instant
+}).annotate({ identifier: "SignInLink" })
+export type SignInLink = typeof SignInLink.Type
+
+/** The body of `POST /session`: the installation's token, a personal token or that of a link. */
+export const SignIn = Schema.Struct({ token: text(1, 512) }).annotate({ identifier: "SignIn" })
+export type SignIn = typeof SignIn.Type
+
+export const decodeSignIn = decoder(SignIn)
+
+/** The only operation without a token or session. */
+export class SignInGroup extends HttpApiGroup.make("signIn")
+  .add(
+    HttpApiEndpoint.post("create", "/", {
+      payload: SignIn,
+      success: Session,
+      error: [
+        ValidationError,
+        Unauthorized,
+        PayloadTooLarge,
+        Forbidden,
+        MisdirectedRequest,
+        RateLimited,
+        ServiceUnavailable,
+        InternalError
+      ]
+    })
+      .annotate(OpenApi.Summary, "Sign in")
+      .annotate(
+        OpenApi.Description,
+        "Starts a session and sets its cookie: `HttpOnly`, `SameSite=Strict`, and over TLS `Secure` with the prefix `__Host-`. The body must be JSON; a browser must send it from the same origin."
+      )
+  )
+  .prefix("/operator/v1/session")
+  .middleware(RequestErrors) {}
+
+export class SessionGroup extends HttpApiGroup.make("session")
+  .add(
+    HttpApiEndpoint.get("retrieve", "/", { success: Session })
+      .annotate(Access, { roles: ["viewer"], accounts: "own" })
+      .annotate(OpenApi.Summary, "Get who is signed in"),
+    HttpApiEndpoint.delete("end", "/", { success: HttpApiSchema.NoContent })
+      .annotate(Access, { roles: ["viewer"], accounts: "own" })
+      .annotate(OpenApi.Summary, "Sign out")
+      .annotate(OpenApi.Description, "Ends the session of this request and removes its cookie."),
+    HttpApiEndpoint.post("link", "/link", { success: SignInLink.pipe(HttpApiSchema.status(201)) })
+      .annotate(Access, { roles: ["viewer"], accounts: "own" })
+      .annotate(OpenApi.Summary, "Create a link that signs in once within five minutes")
+      .annotate(OpenApi.Description, "It signs in as the operator of this request.")
+  )
+  .prefix("/operator/v1/session")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors)
+  .annotate(OpenApi.Description, "The session of this request.") {}
+
+export class SessionsGroup extends HttpApiGroup.make("sessions")
+  .add(
+    HttpApiEndpoint.get("list", "/", { query: listQuery, success: listOf(OperatorSession), error: ValidationError })
+      .annotate(Access, { roles: ["viewer"], accounts: "own" })
+      .annotate(OpenApi.Summary, "List one's sessions, newest first; as an admin everybody's"),
+    HttpApiEndpoint.post("end", "/:id/end", { params: byId, success: OperatorSession, error: NotFound })
+      .annotate(Access, { roles: ["viewer"], accounts: "own" })
+      .annotate(OpenApi.Summary, "End one of one's sessions; as an admin anybody's")
+  )
+  .prefix("/operator/v1/sessions")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors)
+  .annotate(OpenApi.Description, "Sessions of operators in browsers.") {}

@@ -1,0 +1,211 @@
+/**
+ * Authenticates a request to `/operator/v1` and checks what its operator may do.
+ *
+ * Guarantees:
+ * - Checks run in this order: token or session, body size, role, account, idempotency key, query.
+ * - Roles and the limit to accounts are those of the endpoint's declaration (`Access`).
+ * - Failed sign-ins are limited by address (`SignIns`), counted and logged. A request without a credential is not one.
+ * - A request with a cookie is refused unless it comes from the same origin, and unless its body is JSON.
+ * - Each request with the installation's token is counted; its use from an address is an entry of the audit log, once an
+ *   hour.
+ *
+ * Rules: OPR-2, OPR-5, OPR-38 to OPR-40, OPR-46.
+ */
+import { Access, defaultAccess } from "@pix-payments/api/operator/Access"
+import { CurrentOperator, type Operator, OperatorAuthentication } from "@pix-payments/api/Security"
+import { Forbidden, NotFound, PayloadTooLarge, Unauthorized } from "@pix-payments/api/WireErrors"
+import { includesRole } from "@pix-payments/domain/Operator"
+import { isUuid } from "@pix-payments/domain/Uuid"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { Metrics } from "../../observability/Metrics.ts"
+import { CurrentRequest, type RequestInfo } from "../../observability/RequestContext.ts"
+import { AccountOf, resourceKindOf } from "../../operators/AccountOf.ts"
+import { installation } from "../../operators/Operator.ts"
+import { OperatorSessions } from "../../operators/OperatorSessions.ts"
+import { OperatorTokens } from "../../operators/OperatorTokens.ts"
+import { SignIns } from "../../operators/SignIns.ts"
+import { LimitedTo } from "../../sql/Paging.ts"
+import type { Unavailable } from "../../sql/Unavailable.ts"
+import { type Answer, codeAnswer, type WireError } from "../Answer.ts"
+import type { Guard, Operation, ReadRequest, Route } from "../CompiledApi.ts"
+import { headerOf } from "../HttpServer.ts"
+import { InstallationUses } from "./InstallationUses.ts"
+import { OperatorToken } from "./OperatorToken.ts"
+import {
+  type Connection,
+  connectionOf,
+  CurrentConnection,
+  isJson,
+  isSameOrigin,
+  sessionSecretOf
+} from "./SessionCookie.ts"
+
+export interface OperatorCredentials {
+  readonly token: string | undefined
+  /** The secret of a session's cookie. */
+  readonly secret: string | undefined
+  readonly isSameOrigin: boolean
+  readonly isJson: boolean
+  /** Undefined where the browser does not say, or where there is no browser. */
+  readonly fetchSite: string | undefined
+  readonly connection: Connection
+}
+
+type OperatorGuard = Guard<OperatorCredentials, Operator, CurrentOperator>
+type OperatorOperation = Operation<OperatorCredentials, Operator, CurrentOperator>
+type Request = ReadRequest<OperatorCredentials>
+type Answered = Effect.Effect<Answer, WireError | Unavailable>
+
+export const make = Effect.gen(function* () {
+  const installationToken = yield* OperatorToken
+  const tokens = yield* OperatorTokens
+  const sessions = yield* OperatorSessions
+  const accountOf = yield* AccountOf
+  const uses = yield* InstallationUses
+  const metrics = yield* Metrics
+  const signIns = yield* SignIns
+
+  const ofToken = (token: string): Effect.Effect<Operator | undefined, Unavailable> =>
+    Effect.suspend(() =>
+      installationToken.accepts(token)
+        ? Effect.succeed({ ...installation, via: "installation" as const, sessionId: null })
+        : tokens.authenticate(token)
+    )
+
+  /** Runs `then` with the operator of the request's credential. */
+  const authenticated = (
+    { credentials, info }: Request,
+    hasBody: boolean,
+    then: (operator: Operator) => Answered
+  ): Answered => {
+    const { connection, secret, token } = credentials
+    info.address = connection.address
+    const isToken = token !== undefined && token !== ""
+    const credential = isToken ? token : secret
+    if (credential === undefined || credential === "") return Effect.fail(new Unauthorized({}))
+    if (!isToken && (!credentials.isSameOrigin || (hasBody && !credentials.isJson))) {
+      return Effect.fail(new Forbidden({}))
+    }
+    const authenticate: Effect.Effect<Operator | "ended" | undefined, Unavailable> = isToken
+      ? ofToken(credential)
+      : sessions.authenticate(credential)
+    return Effect.flatMap(signIns.attempt(connection.address, credential, authenticate), (signIn): Answered => {
+      if (signIn._tag !== "Accepted") return refused(metrics, connection.address, signIn, info)
+      return signIn.value === "ended" ? Effect.fail(new Unauthorized({})) : then(signIn.value)
+    })
+  }
+
+  const protect = (operation: OperatorOperation): Route<OperatorCredentials>["answer"] => {
+    const { endpoint, headerRefusal, run, takesBody } = operation
+    if (!endpoint.middlewares.has(OperatorAuthentication)) return open(operation)
+    const { accounts, roles } = Context.get(endpoint.annotations, Access) ?? defaultAccess
+    const kind = resourceKindOf(endpoint.path)
+    if (accounts === "resource" && kind === undefined) {
+      throw new Error(`${endpoint.path} needs a line in operators/AccountOf.ts`)
+    }
+
+    /** Whether the operator's limit to accounts allows the request. */
+    const inAccounts = (
+      { accountIds }: Operator,
+      { params }: Request
+    ): Effect.Effect<void, Forbidden | NotFound | Unavailable> => {
+      if (accountIds === null || accounts === "own" || accounts === "filtered") return Effect.void
+      const id = params["id"] ?? ""
+      if (accounts === "installation" || kind === undefined) return Effect.fail(new Forbidden({}))
+      if (!isUuid(id)) return Effect.fail(new NotFound({}))
+      return Effect.flatMap(accountOf.isOneOf(kind, id, accountIds), (isOne) =>
+        isOne ? Effect.void : Effect.fail(new NotFound({}))
+      )
+    }
+
+    return (request) =>
+      authenticated(request, takesBody && request.body !== "", (operator) => {
+        if (takesBody && request.body === undefined) return Effect.fail(new PayloadTooLarge({}))
+        if (!includesRole(operator.role, roles)) return Effect.fail(new Forbidden({}))
+        return inAccounts(operator, request).pipe(
+          Effect.andThen(operator.via === "installation" ? uses.record(request.credentials.connection) : Effect.void),
+          Effect.andThen(
+            Effect.suspend((): Answered => {
+              const refusal = headerRefusal(request)
+              if (refusal !== undefined) return Effect.fail(refusal)
+              return Effect.catchTag(run(request, operator, false), "StaleCaller", Effect.die) as Answered
+            })
+          ),
+          Effect.provideService(CurrentOperator, operator),
+          Effect.provideService(CurrentRequest, request.info),
+          Effect.provideService(CurrentConnection, request.credentials.connection),
+          Effect.provideService(LimitedTo, accounts === "filtered" ? (operator.accountIds ?? undefined) : undefined)
+        )
+      })
+  }
+
+  /** An operation that needs no credential: the sign-in. */
+  const open =
+    ({ run }: OperatorOperation): Route<OperatorCredentials>["answer"] =>
+    (request) => {
+      const { connection, fetchSite, isJson } = request.credentials
+      request.info.address = connection.address
+      if (request.body === undefined) return Effect.fail(new PayloadTooLarge({}))
+      if (!isJson || (fetchSite !== undefined && fetchSite !== "same-origin")) return Effect.fail(new Forbidden({}))
+      return run(request, nobody, false).pipe(
+        Effect.catchTag("StaleCaller", Effect.die),
+        Effect.provideService(CurrentOperator, nobody),
+        Effect.provideService(CurrentRequest, request.info),
+        Effect.provideService(CurrentConnection, connection)
+      )
+    }
+
+  const guard: OperatorGuard = {
+    credentialsOf: (request) => ({
+      token: headerOf(request, "x-operator-token"),
+      secret: sessionSecretOf(request),
+      isSameOrigin: isSameOrigin(request),
+      isJson: isJson(request),
+      fetchSite: headerOf(request, "sec-fetch-site"),
+      connection: connectionOf(request)
+    }),
+    accountOf: () => undefined,
+    protect
+  }
+  return guard
+})
+
+/** Who calls an operation that needs no credential. */
+const nobody: Operator = {
+  id: null,
+  name: "nobody",
+  email: null,
+  role: "viewer",
+  accountIds: [],
+  via: "session",
+  sessionId: null
+}
+
+/** Counts, logs and answers a sign-in that was not accepted. */
+export const refused = (
+  metrics: Metrics["Service"],
+  address: string,
+  signIn:
+    | { readonly _tag: "Limited"; readonly retryAfterSeconds: number }
+    | { readonly _tag: "Refused"; readonly isLast: boolean },
+  { requestId, route }: RequestInfo
+): Effect.Effect<Answer<never>, Unauthorized> => {
+  if (signIn._tag === "Limited") {
+    metrics.signInRefused("limit")
+    const headers = { "retry-after": String(signIn.retryAfterSeconds) }
+    return Effect.succeed(codeAnswer("RATE_LIMITED", { headers }) as Answer<never>)
+  }
+  metrics.signInRefused("token")
+  return Effect.andThen(
+    Effect.annotateLogs(
+      Effect.logWarning(
+        signIn.isLast
+          ? "a sign-in failed; further sign-ins from its address are refused for 30 seconds"
+          : "a sign-in failed"
+      ),
+      { address, route, request_id: requestId }
+    ),
+    Effect.fail(new Unauthorized({}))
+  )
+}

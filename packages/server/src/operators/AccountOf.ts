@@ -1,0 +1,60 @@
+/**
+ * The account that a resource belongs to, for operators who are limited to accounts.
+ *
+ * Guarantee: a kind of resource without a line here is not shown to a limited operator.
+ *
+ * Rules: OPR-39.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+
+export class AccountOf extends Context.Service<
+  AccountOf,
+  {
+    /** True where the resource belongs to one of the accounts. `kind` is as in its path. */
+    readonly isOneOf: (
+      kind: ResourceKind,
+      id: string,
+      accountIds: ReadonlyArray<string>
+    ) => Effect.Effect<boolean, Unavailable>
+  }
+>()("@pix-payments/server/AccountOf") {
+  static readonly layer = Layer.effect(
+    AccountOf,
+    Effect.map(SqlClient, (sql) =>
+      AccountOf.of({
+        isOneOf: (kind, id, accountIds) =>
+          sql.unsafe<{ account_id: string }>(queries[kind], [id]).pipe(
+            Effect.map(([row]) => row !== undefined && accountIds.includes(row.account_id)),
+            orUnavailable
+          )
+      })
+    )
+  )
+}
+
+const ofTable = (table: string): string => `SELECT account_id FROM ${table} WHERE id = $1::uuid`
+
+const queries = {
+  accounts: "SELECT id AS account_id FROM accounts WHERE id = $1::uuid",
+  applications: ofTable("applications"),
+  keys: `SELECT p.account_id FROM api_keys k JOIN applications p ON p.id = k.application_id WHERE k.id = $1::uuid`,
+  charges: ofTable("charges"),
+  payouts: ofTable("payouts"),
+  disputes: ofTable("disputes"),
+  deliveries: ofTable("deliveries"),
+  webhooks: `SELECT p.account_id FROM webhook_endpoints w JOIN applications p ON p.id = w.application_id
+    WHERE w.id = $1::uuid`,
+  "outbox-failures": ofTable("outbox_failures")
+}
+
+export type ResourceKind = keyof typeof queries
+
+/** The kind of the resource in a path such as `/operator/v1/charges/:id/refund`. */
+export const resourceKindOf = (path: string): ResourceKind | undefined => {
+  const name = /\/([a-z-]+)\/:id/.exec(path)?.[1] ?? ""
+  return Object.hasOwn(queries, name) ? (name as ResourceKind) : undefined
+}

@@ -1,0 +1,43 @@
+/** The operator behind a request, as tokens and sessions find it. */
+import type { Operator } from "@pix-payments/api/Security"
+import type { OperatorRole } from "@pix-payments/domain/Operator"
+import { createHash, randomBytes } from "node:crypto"
+
+/** The columns of an operator who may sign in, joined as `o`. Null columns are those of the installation's token. */
+export const operatorColumns = "o.id AS operator_id, o.name AS operator_name, o.email, o.role, o.account_ids"
+
+export interface OperatorColumns {
+  readonly operator_id: string | null
+  readonly operator_name: string | null
+  readonly email: string | null
+  readonly role: OperatorRole | null
+  readonly account_ids: ReadonlyArray<string> | null
+}
+
+/** Who acts with the installation's token, with a link or in a session of it: OPR-40. */
+export const installation = {
+  id: null,
+  name: "operator",
+  email: null,
+  role: "admin",
+  accountIds: null
+} as const satisfies Partial<Operator>
+
+export const toOperator = (row: OperatorColumns, via: Operator["via"], sessionId: string | null = null): Operator =>
+  row.operator_id === null || row.role === null
+    ? { ...installation, via, sessionId }
+    : {
+        id: row.operator_id,
+        name: row.operator_name ?? "",
+        email: row.email,
+        role: row.role,
+        accountIds: row.account_ids,
+        via,
+        sessionId
+      }
+
+/** A new secret of 256 bits. */
+export const newSecret = (): string => randomBytes(32).toString("base64url")
+
+/** The stored form of a token or of a session's secret. */
+export const hashOf = (secret: string): string => createHash("sha256").update(secret).digest("hex")

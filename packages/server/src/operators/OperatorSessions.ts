@@ -1,0 +1,142 @@
+/**
+ * Sessions of operators in a browser: rows, so that every process knows of their end.
+ *
+ * Guarantees:
+ * - A session ends after 30 minutes without a request, after 12 hours, when it is ended, and with its operator's
+ *   deactivation. PostgreSQL's clock decides.
+ * - The secret of its cookie is stored as its SHA-256.
+ *
+ * Rules: OPR-44, OPR-45.
+ */
+import type { Operator } from "@pix-payments/api/Security"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { NotFoundError, type UnknownCursor } from "../Errors.ts"
+import { Ids } from "../Ids.ts"
+import { type Page, readPage } from "../sql/Paging.ts"
+import { runToCompletion } from "../sql/RunToCompletion.ts"
+import { equals, is } from "../sql/Seek.ts"
+import { statement, value } from "../sql/Statement.ts"
+import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { hashOf, newSecret, type OperatorColumns, operatorColumns, toOperator } from "./Operator.ts"
+
+export interface OperatorSessionRow {
+  readonly id: string
+  readonly operator_id: string | null
+  readonly address: string
+  readonly user_agent: string | null
+  readonly created_at: Date
+  readonly last_seen_at: Date
+  readonly expires_at: Date
+  readonly ended_at: Date | null
+}
+
+export class OperatorSessions extends Context.Service<
+  OperatorSessions,
+  {
+    /** The operator of a cookie's secret; `ended` for a session that was one, `undefined` for an unknown secret. */
+    readonly authenticate: (secret: string) => Effect.Effect<Operator | "ended" | undefined, Unavailable>
+    readonly start: (input: {
+      readonly operatorId: string | null
+      readonly address: string
+      readonly userAgent: string | undefined
+    }) => Effect.Effect<OperatorSessionRow & { readonly secret: string }, Unavailable>
+    readonly find: (id: string) => Effect.Effect<OperatorSessionRow, NotFoundError | Unavailable>
+    /** Sessions of an operator; of everybody where it is `undefined`. */
+    readonly list: (
+      operatorId: string | undefined,
+      page: Page
+    ) => Effect.Effect<ReadonlyArray<OperatorSessionRow>, UnknownCursor | Unavailable>
+    /** Ends a session of `operatorId`, or of anybody where it is `undefined`. Repeating it changes nothing. */
+    readonly end: (
+      id: string,
+      operatorId: string | undefined
+    ) => Effect.Effect<OperatorSessionRow, NotFoundError | Unavailable>
+  }
+>()("@pix-payments/server/OperatorSessions") {
+  static readonly layer = Layer.effect(
+    OperatorSessions,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const ids = yield* Ids
+
+      return OperatorSessions.of({
+        authenticate: Effect.fn("OperatorSessions.authenticate")(function* (secret) {
+          if (!/^[\w-]{43}$/.test(secret)) return undefined
+          const [row] = yield* sql.unsafe<OperatorColumns & { readonly id: string; readonly live: boolean }>(
+            ...findOne({ hash: hashOf(secret) })
+          )
+          if (row === undefined) return undefined
+          return row.live ? toOperator(row, "session", row.id) : "ended"
+        }, orUnavailable),
+
+        start: Effect.fn("OperatorSessions.start")(function* ({ address, operatorId, userAgent }) {
+          const { id } = ids.next()
+          const secret = newSecret()
+          const [row] = yield* sql<OperatorSessionRow>`
+            INSERT INTO operator_sessions (id, operator_id, hash, address, user_agent, created_at, last_seen_at, expires_at)
+            VALUES (${id}::uuid, ${operatorId}::uuid, ${hashOf(secret)}, ${address},
+              ${userAgent?.slice(0, MAX_USER_AGENT) ?? null}, now(), now(), now() + interval '12 hours')
+            RETURNING ${sql.literal(columns)}`
+          return { ...row!, secret }
+        }, runToCompletion(sql)),
+
+        find: Effect.fn("OperatorSessions.find")(function* (id) {
+          const [row] = yield* sql<OperatorSessionRow>`
+            SELECT ${sql.literal(columns)} FROM operator_sessions WHERE id = ${id}::uuid`
+          return row ?? (yield* new NotFoundError())
+        }, orUnavailable),
+
+        list: (operatorId, page) =>
+          readPage<OperatorSessionRow>(
+            {
+              table: "operator_sessions",
+              columns,
+              ...(operatorId === undefined
+                ? {}
+                : {
+                    scope: [equals("operator_id", "uuid", operatorId)],
+                    paths: [{ columns: [is("operator_id", "uuid", operatorId)] }]
+                  })
+            },
+            page
+          ).pipe(Effect.provideService(SqlClient, sql), orUnavailable),
+
+        end: Effect.fn("OperatorSessions.end")(function* (id, operatorId) {
+          const [row] = yield* sql.unsafe<OperatorSessionRow>(...endOne({ id, operatorId: operatorId ?? null }))
+          return row ?? (yield* new NotFoundError())
+        }, runToCompletion(sql))
+      })
+    })
+  )
+}
+
+const MAX_USER_AGENT = 255
+
+const columns = "id, operator_id, address, user_agent, created_at, last_seen_at, expires_at, ended_at"
+
+// `last_seen_at` is written once a minute, so a session ends after 29 to 30 idle minutes.
+const findOne = statement(
+  { hash: value("text") },
+  ({ hash }) => `
+  WITH found AS (
+    SELECT s.id, s.last_seen_at, ${operatorColumns},
+      s.ended_at IS NULL AND s.expires_at > now() AND s.last_seen_at > now() - interval '30 minutes'
+        AND (s.operator_id IS NULL OR o.active) AS live
+    FROM operator_sessions s LEFT JOIN operators o ON o.id = s.operator_id WHERE s.hash = ${hash}
+  ),
+  seen AS (
+    UPDATE operator_sessions s SET last_seen_at = now() FROM found f
+    WHERE s.id = f.id AND f.live AND f.last_seen_at < now() - interval '1 minute'
+  )
+  SELECT id, live, operator_id, operator_name, email, role, account_ids FROM found`
+)
+
+const endOne = statement(
+  { id: value("uuid"), operatorId: value("uuid") },
+  (p) => `UPDATE operator_sessions SET ended_at = coalesce(ended_at, now())
+    WHERE id = ${p.id} AND (${p.operatorId} IS NULL OR operator_id = ${p.operatorId})
+    RETURNING ${columns}`
+)

@@ -1,0 +1,179 @@
+/**
+ * Personal tokens of operators, and links that sign in once.
+ *
+ * Guarantees:
+ * - A token is stored as its SHA-256. Only the answer of its creation has it.
+ * - `authenticate` looks the token up for every request: a revocation, an expiry, another role or a deactivated operator
+ *   takes effect with the next request, in every process.
+ * - A link signs in once, within five minutes. It is not a token.
+ * - Revoking a token ends the sessions of its operator in the same commit, because they may have been started with it.
+ *
+ * Rules: OPR-42, OPR-43, OPR-47.
+ */
+import type { Operator } from "@pix-payments/api/Security"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { NotFoundError, type UnknownCursor } from "../Errors.ts"
+import { Ids } from "../Ids.ts"
+import { type Page, readPage } from "../sql/Paging.ts"
+import { runToCompletion } from "../sql/RunToCompletion.ts"
+import { equals, is } from "../sql/Seek.ts"
+import { statement, value } from "../sql/Statement.ts"
+import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { hashOf, newSecret, type OperatorColumns, operatorColumns, toOperator } from "./Operator.ts"
+
+export interface OperatorTokenRow {
+  readonly id: string
+  readonly operator_id: string
+  readonly name: string
+  readonly prefix: string
+  readonly expires_at: Date | null
+  readonly revoked_at: Date | null
+  readonly last_used_at: Date | null
+  readonly created_at: Date
+}
+
+export class OperatorTokens extends Context.Service<
+  OperatorTokens,
+  {
+    /** The operator of a token; `undefined` where it is not accepted, whatever the reason. */
+    readonly authenticate: (token: string) => Effect.Effect<Operator | undefined, Unavailable>
+    readonly create: (input: {
+      readonly operatorId: string
+      readonly name: string
+      readonly expiresAtMs: number | undefined
+    }) => Effect.Effect<OperatorTokenRow & { readonly token: string }, NotFoundError | Unavailable>
+    readonly list: (
+      operatorId: string,
+      page: Page
+    ) => Effect.Effect<ReadonlyArray<OperatorTokenRow>, UnknownCursor | Unavailable>
+    /** Revokes a token of `operatorId`, or of anybody where it is null. Repeating it changes nothing. */
+    readonly revoke: (
+      id: string,
+      operatorId: string | null
+    ) => Effect.Effect<OperatorTokenRow, NotFoundError | Unavailable>
+    /** A token for a link that signs in as this operator; null for the installation. */
+    readonly makeLink: (
+      operatorId: string | null
+    ) => Effect.Effect<{ readonly id: string; readonly token: string; readonly expiresAt: Date }, Unavailable>
+    /** The operator of a link, which is used up by this; `undefined` where it is not accepted. */
+    readonly useLink: (token: string) => Effect.Effect<Operator | undefined, Unavailable>
+  }
+>()("@pix-payments/server/OperatorTokens") {
+  static readonly layer = Layer.effect(
+    OperatorTokens,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const ids = yield* Ids
+
+      return OperatorTokens.of({
+        authenticate: Effect.fn("OperatorTokens.authenticate")(function* (token) {
+          if (!isPersonalToken(token)) return undefined
+          const [row] = yield* sql.unsafe<OperatorColumns>(...findOwner({ hash: hashOf(token) }))
+          return row === undefined ? undefined : toOperator(row, "token")
+        }, orUnavailable),
+
+        create: Effect.fn("OperatorTokens.create")(function* ({ expiresAtMs, name, operatorId }) {
+          const { epochMs, id } = ids.next()
+          const token = `${PERSONAL}${newSecret()}`
+          const [row] = yield* sql<OperatorTokenRow>`
+            INSERT INTO operator_tokens (id, operator_id, kind, name, prefix, hash, expires_at, created_at)
+            SELECT ${id}::uuid, o.id, 'personal', ${name}::text, ${token.slice(0, PREFIX_LENGTH)}::text,
+              ${hashOf(token)}::text, to_timestamp(${expiresAtMs ?? null}::double precision / 1000),
+              to_timestamp(${epochMs}::double precision / 1000)
+            FROM operators o WHERE o.id = ${operatorId}::uuid
+            RETURNING ${sql.literal(columns)}`
+          if (row === undefined) return yield* new NotFoundError()
+          return { ...row, token }
+        }, runToCompletion(sql)),
+
+        list: (operatorId, page) =>
+          readPage<OperatorTokenRow>(
+            {
+              table: "operator_tokens",
+              columns,
+              scope: [equals("operator_id", "uuid", operatorId), () => PERSONAL_ONLY],
+              paths: [{ columns: [is("operator_id", "uuid", operatorId)], predicate: PERSONAL_ONLY }]
+            },
+            page
+          ).pipe(Effect.provideService(SqlClient, sql), orUnavailable),
+
+        revoke: Effect.fn("OperatorTokens.revoke")(
+          function* (id, operatorId) {
+            const [row] = yield* sql.unsafe<OperatorTokenRow>(...revokeOne({ id, operatorId }))
+            if (row === undefined) return yield* new NotFoundError()
+            yield* sql`UPDATE operator_sessions SET ended_at = now()
+              WHERE operator_id = ${row.operator_id}::uuid AND ended_at IS NULL`
+            return row
+          },
+          sql.withTransaction,
+          runToCompletion(sql)
+        ),
+
+        makeLink: Effect.fn("OperatorTokens.makeLink")(function* (operatorId) {
+          const { id } = ids.next()
+          const token = `${LINK}${newSecret()}`
+          const rows = yield* sql<{ expiresAt: Date }>`
+            INSERT INTO operator_tokens (id, operator_id, kind, name, prefix, hash, expires_at, created_at)
+            VALUES (${id}::uuid, ${operatorId}::uuid, 'link', 'link', ${token.slice(0, PREFIX_LENGTH)}, ${hashOf(token)},
+              now() + interval '5 minutes', now())
+            RETURNING expires_at AS "expiresAt"`
+          return { id, token, expiresAt: rows[0]!.expiresAt }
+        }, runToCompletion(sql)),
+
+        useLink: Effect.fn("OperatorTokens.useLink")(function* (token) {
+          if (!token.startsWith(LINK)) return undefined
+          const [row] = yield* sql.unsafe<OperatorColumns>(...useOne({ hash: hashOf(token) }))
+          return row === undefined ? undefined : toOperator(row, "session")
+        }, runToCompletion(sql))
+      })
+    })
+  )
+}
+
+const PERSONAL = "pixop_"
+const LINK = "pixlink_"
+const PREFIX_LENGTH = 14
+const PERSONAL_ONLY = "kind = 'personal'"
+
+/** Other texts are not looked up. */
+const isPersonalToken = (token: string): boolean => /^pixop_[\w-]{43}$/.test(token)
+
+const columns = "id, operator_id, name, prefix, expires_at, revoked_at, last_used_at, created_at"
+
+// `last_used_at` is written once a minute.
+const findOwner = statement(
+  { hash: value("text") },
+  ({ hash }) => `
+  WITH found AS (
+    SELECT t.id, t.last_used_at, ${operatorColumns} FROM operator_tokens t JOIN operators o ON o.id = t.operator_id
+    WHERE t.hash = ${hash} AND t.kind = 'personal' AND t.revoked_at IS NULL
+      AND (t.expires_at IS NULL OR t.expires_at > now()) AND o.active
+  ),
+  used AS (
+    UPDATE operator_tokens t SET last_used_at = now() FROM found f
+    WHERE t.id = f.id AND (f.last_used_at IS NULL OR f.last_used_at < now() - interval '1 minute')
+  )
+  SELECT operator_id, operator_name, email, role, account_ids FROM found`
+)
+
+const revokeOne = statement(
+  { id: value("uuid"), operatorId: value("uuid") },
+  (p) => `UPDATE operator_tokens SET revoked_at = coalesce(revoked_at, now())
+    WHERE id = ${p.id} AND ${PERSONAL_ONLY} AND (${p.operatorId} IS NULL OR operator_id = ${p.operatorId})
+    RETURNING ${columns}`
+)
+
+const useOne = statement(
+  { hash: value("text") },
+  ({ hash }) => `
+  WITH used AS (
+    UPDATE operator_tokens SET revoked_at = now()
+    WHERE hash = ${hash} AND kind = 'link' AND revoked_at IS NULL AND expires_at > now()
+    RETURNING operator_id AS owner_id
+  )
+  SELECT ${operatorColumns} FROM used u LEFT JOIN operators o ON o.id = u.owner_id
+  WHERE u.owner_id IS NULL OR o.active`
+)
