@@ -5,6 +5,7 @@ import * as Schema from "effect/Schema"
 import { DocumentType } from "./Document.ts"
 import { Instant } from "./Instant.ts"
 import { open } from "./OpenEnum.ts"
+import { personal } from "./PersonalData.ts"
 
 export const AccountStatus = Schema.Literals(["active", "inactive"])
 export type AccountStatus = typeof AccountStatus.Type
@@ -18,9 +19,9 @@ export const Account = Schema.Struct({
   object: Schema.Literal("account"),
   name: Schema.String.annotate({ description: "Trade name." }),
   legal_name: Schema.String,
-  document: Schema.String.annotate({ description: "CPF or CNPJ, without mask." }),
+  document: Schema.String.annotate({ description: "CPF or CNPJ, without mask.", ...personal("document") }),
   document_type: open(DocumentType),
-  phone: Schema.String,
+  phone: Schema.String.annotate(personal("phone")),
   status: open(AccountStatus),
   onboarding_status: open(OnboardingStatus),
   auto_payout_enabled: Schema.Boolean,

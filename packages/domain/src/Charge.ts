@@ -13,6 +13,7 @@ import { failsWith } from "./ErrorCode.ts"
 import { Instant, InstantInput } from "./Instant.ts"
 import { listQuery } from "./List.ts"
 import { open } from "./OpenEnum.ts"
+import { personal } from "./PersonalData.ts"
 import { PixKeyType } from "./PixKey.ts"
 import { WebhookUrl } from "./PublicUrl.ts"
 import { decoder, nullable } from "./Request.ts"
@@ -40,8 +41,8 @@ export const AccountType = Schema.Literals(["checking", "savings", "payment", "s
 /** The receiving account, as far as the acquirer discloses it (CHG-18). */
 export const Receiver = Schema.Struct({
   name: Schema.NullOr(Schema.String),
-  document: Schema.NullOr(Schema.String),
-  pix_key: Schema.NullOr(Schema.String),
+  document: Schema.NullOr(Schema.String.annotate(personal("document"))),
+  pix_key: Schema.NullOr(Schema.String.annotate(personal("pix_key"))),
   pix_key_type: Schema.NullOr(open(PixKeyType)),
   institution_name: Schema.NullOr(Schema.String),
   institution_ispb: Schema.NullOr(Schema.String),

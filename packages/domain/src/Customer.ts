@@ -3,6 +3,7 @@
  */
 import * as Schema from "effect/Schema"
 import { Document } from "./Document.ts"
+import { personal } from "./PersonalData.ts"
 import { nullable } from "./Request.ts"
 import { isPrintable, text } from "./Text.ts"
 
@@ -25,8 +26,8 @@ export const CustomerInput = Schema.Struct({
 /** A payer as the service shows it: the document without mask. */
 export const Customer = Schema.Struct({
   name: Schema.String,
-  email: Schema.String,
-  document: Schema.String
+  email: Schema.String.annotate(personal("email")),
+  document: Schema.String.annotate(personal("document"))
 }).annotate({ identifier: "Customer" })
 export type Customer = typeof Customer.Type
 

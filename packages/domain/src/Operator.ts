@@ -11,6 +11,17 @@ import type { Scope } from "./Scope.ts"
 export const OperatorRole = Schema.Literals(["viewer", "developer", "operator", "admin"])
 export type OperatorRole = typeof OperatorRole.Type
 
+/**
+ * How personal data is shown to each role: `masked` always, `revealable` on request for a single resource, or `clear`
+ * (OPR-48, OPR-49).
+ */
+export const personalDataFor: Readonly<Record<OperatorRole, "masked" | "revealable" | "clear">> = {
+  viewer: "masked",
+  developer: "revealable",
+  operator: "clear",
+  admin: "clear"
+}
+
 /** True where a role may create an API key with these scopes: `payout:write` is for admins (OPR-38). */
 export const mayGrantScopes = (role: OperatorRole, scopes: ReadonlyArray<Scope>): boolean =>
   role === "admin" || !scopes.includes("payout:write")

@@ -12,6 +12,7 @@ import { Document } from "./Document.ts"
 import { Instant, InstantInput } from "./Instant.ts"
 import { listQuery } from "./List.ts"
 import { open } from "./OpenEnum.ts"
+import { personal } from "./PersonalData.ts"
 import { parsePixKey, PixKeyType } from "./PixKey.ts"
 import { WebhookUrl } from "./PublicUrl.ts"
 import { decoder, nullable, type Violation } from "./Request.ts"
@@ -26,9 +27,9 @@ export type PayoutMethod = typeof PayoutMethod.Type
 
 export const Recipient = Schema.Struct({
   name: Schema.NullOr(Schema.String),
-  document: Schema.NullOr(Schema.String),
+  document: Schema.NullOr(Schema.String.annotate(personal("document"))),
   pix_key_type: Schema.NullOr(open(PixKeyType)).annotateKey({ description: "Null for a TED." }),
-  pix_key: Schema.NullOr(Schema.String).annotateKey({ description: "Null for a TED." })
+  pix_key: Schema.NullOr(Schema.String.annotate(personal("pix_key"))).annotateKey({ description: "Null for a TED." })
 }).annotate({ identifier: "Recipient" })
 
 /** The bank account of a TED: the institution by its ISPB or its number, branch and account (PAY-21). */

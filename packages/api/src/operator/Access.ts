@@ -12,6 +12,8 @@ export interface Access {
   readonly roles: ReadonlyArray<OperatorRole>
   /** How the endpoint applies to an operator who is limited to accounts. */
   readonly accounts: AccountLimit
+  /** True where `?reveal=true` shows personal data to roles that see it masked (OPR-49). */
+  readonly reveals?: boolean
 }
 
 /**

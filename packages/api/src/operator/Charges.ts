@@ -23,7 +23,7 @@ import {
 } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { Delivery } from "./Deliveries.ts"
-import { byId, Id, idFilter, textFilter } from "./Fields.ts"
+import { byId, Id, idFilter, textFilter, revealQuery } from "./Fields.ts"
 import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
 
 export const ChargeOrigin = Schema.Literals(["api", "checkout"])
@@ -78,8 +78,13 @@ export class ChargesGroup extends HttpApiGroup.make("charges")
     })
       .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
       .annotate(OpenApi.Summary, "List every charge, newest first"),
-    HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: OperatorChargeDetail, error: NotFound })
-      .annotate(Access, { roles: ["viewer"], accounts: "resource" })
+    HttpApiEndpoint.get("retrieve", "/:id", {
+      params: byId,
+      query: revealQuery,
+      success: OperatorChargeDetail,
+      error: NotFound
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "resource", reveals: true })
       .annotate(OpenApi.Summary, "Get a charge with its history of states and its deliveries")
   )
   .prefix("/operator/v1/charges")

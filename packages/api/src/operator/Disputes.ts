@@ -13,7 +13,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
-import { byId, Id, idFilter } from "./Fields.ts"
+import { byId, Id, idFilter, revealQuery } from "./Fields.ts"
 
 export const MessageAuthor = Schema.Literals(["operator", "platform"])
 export type MessageAuthor = typeof MessageAuthor.Type
@@ -42,8 +42,13 @@ export class DisputesGroup extends HttpApiGroup.make("disputes")
     })
       .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
       .annotate(OpenApi.Summary, "List disputes, newest first"),
-    HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: OperatorDispute, error: NotFound })
-      .annotate(Access, { roles: ["viewer"], accounts: "resource" })
+    HttpApiEndpoint.get("retrieve", "/:id", {
+      params: byId,
+      query: revealQuery,
+      success: OperatorDispute,
+      error: NotFound
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "resource", reveals: true })
       .annotate(OpenApi.Summary, "Get a dispute with its messages")
   )
   .prefix("/operator/v1/disputes")

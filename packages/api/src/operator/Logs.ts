@@ -2,6 +2,7 @@
 import { Instant } from "@pix-payments/domain/Instant"
 import { listOf, listQuery } from "@pix-payments/domain/List"
 import { open } from "@pix-payments/domain/OpenEnum"
+import { personal } from "@pix-payments/domain/PersonalData"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
@@ -37,10 +38,10 @@ export const AuditEntry = Schema.Struct({
     description: "How the operator signed in."
   }),
   address: Schema.NullOr(Schema.String).annotateKey({ description: "The IP address of the request." }),
-  before: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown)).annotateKey({
+  before: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown).annotate(personal("fields"))).annotateKey({
     description: "The changed fields before the change, if the action changes fields."
   }),
-  after: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown)).annotateKey({
+  after: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown).annotate(personal("fields"))).annotateKey({
     description: "The fields after the change, without secrets."
   }),
   created_at: Instant

@@ -4,6 +4,7 @@ import { Instant, InstantInput } from "@pix-payments/domain/Instant"
 import { listOf, listQuery } from "@pix-payments/domain/List"
 import { open } from "@pix-payments/domain/OpenEnum"
 import { OperatorRole } from "@pix-payments/domain/Operator"
+import { personal } from "@pix-payments/domain/PersonalData"
 import { arrayUpTo, decoder, nullable } from "@pix-payments/domain/Request"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
@@ -21,7 +22,7 @@ export const Operator = Schema.Struct({
   id: Id,
   object: Schema.Literal("operator"),
   name: Schema.String,
-  email: Schema.String,
+  email: Schema.String.annotate(personal("email")),
   role: open(OperatorRole),
   account_ids: Schema.NullOr(Schema.Array(Id)).annotateKey({
     description: "The accounts that the operator is limited to. Null: all accounts."

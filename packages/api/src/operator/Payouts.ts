@@ -12,6 +12,7 @@ import {
   PayoutStatus,
   Recipient
 } from "@pix-payments/domain/Payout"
+import { personal } from "@pix-payments/domain/PersonalData"
 import { decoder, nullable, type Refusal, type Violation } from "@pix-payments/domain/Request"
 import { hasProperty } from "effect/Predicate"
 import * as Result from "effect/Result"
@@ -33,7 +34,7 @@ import {
   ValidationError
 } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
-import { byId, Id, idFilter } from "./Fields.ts"
+import { byId, Id, idFilter, revealQuery } from "./Fields.ts"
 import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
 
 export const PayoutOrigin = Schema.Literals(["api", "dashboard"])
@@ -44,7 +45,7 @@ export const OperatorRecipient = Schema.Struct({
   ...Recipient.fields,
   bank: Schema.NullOr(Schema.String).annotateKey({ description: "Null for a Pix, like the fields below." }),
   branch: Schema.NullOr(Schema.String),
-  account: Schema.NullOr(Schema.String),
+  account: Schema.NullOr(Schema.String.annotate(personal("document"))),
   account_type: Schema.NullOr(open(AccountType))
 }).annotate({ identifier: "OperatorRecipient" })
 export type OperatorRecipient = typeof OperatorRecipient.Type
@@ -109,8 +110,13 @@ export class PayoutsGroup extends HttpApiGroup.make("payouts")
     })
       .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
       .annotate(OpenApi.Summary, "List every payout, newest first"),
-    HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: OperatorPayout, error: NotFound })
-      .annotate(Access, { roles: ["viewer"], accounts: "resource" })
+    HttpApiEndpoint.get("retrieve", "/:id", {
+      params: byId,
+      query: revealQuery,
+      success: OperatorPayout,
+      error: NotFound
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "resource", reveals: true })
       .annotate(OpenApi.Summary, "Get a payout")
   )
   .prefix("/operator/v1/payouts")

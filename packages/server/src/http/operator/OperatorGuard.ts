@@ -4,22 +4,26 @@
  * Guarantees:
  * - Checks run in this order: token or session, body size, role, account, idempotency key, query.
  * - Roles and the limit to accounts are those of the endpoint's declaration (`Access`).
+ * - Personal data is masked in every answer to a role that may not see it, by the annotations of the answer's schema.
+ *   Revealing it is an entry of the audit log before the answer leaves.
  * - Failed sign-ins are limited by address (`SignIns`), counted and logged. A request without a credential is not one.
  * - A request with a cookie is refused unless it comes from the same origin, and unless its body is JSON.
  * - Each request with the installation's token is counted; its use from an address is an entry of the audit log, once an
  *   hour.
  *
- * Rules: OPR-2, OPR-5, OPR-38 to OPR-40, OPR-46.
+ * Rules: OPR-2, OPR-5, OPR-37 to OPR-40, OPR-46, OPR-48, OPR-49.
  */
 import { Access, defaultAccess } from "@pix-payments/api/operator/Access"
 import { CurrentOperator, type Operator, OperatorAuthentication } from "@pix-payments/api/Security"
 import { Forbidden, NotFound, PayloadTooLarge, Unauthorized } from "@pix-payments/api/WireErrors"
-import { includesRole } from "@pix-payments/domain/Operator"
+import { includesRole, personalDataFor } from "@pix-payments/domain/Operator"
+import { maskOf } from "@pix-payments/domain/PersonalData"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { Metrics } from "../../observability/Metrics.ts"
 import { CurrentRequest, type RequestInfo } from "../../observability/RequestContext.ts"
+import { AuditLog } from "../../operations/AuditLog.ts"
 import { AccountOf, resourceKindOf } from "../../operators/AccountOf.ts"
 import { installation } from "../../operators/Operator.ts"
 import { OperatorSessions } from "../../operators/OperatorSessions.ts"
@@ -55,7 +59,7 @@ export interface OperatorCredentials {
 type OperatorGuard = Guard<OperatorCredentials, Operator, CurrentOperator>
 type OperatorOperation = Operation<OperatorCredentials, Operator, CurrentOperator>
 type Request = ReadRequest<OperatorCredentials>
-type Answered = Effect.Effect<Answer, WireError | Unavailable>
+type Answered<R = never> = Effect.Effect<Answer, WireError | Unavailable, R>
 
 export const make = Effect.gen(function* () {
   const installationToken = yield* OperatorToken
@@ -64,6 +68,7 @@ export const make = Effect.gen(function* () {
   const accountOf = yield* AccountOf
   const uses = yield* InstallationUses
   const metrics = yield* Metrics
+  const audit = yield* AuditLog
   const signIns = yield* SignIns
 
   const ofToken = (token: string): Effect.Effect<Operator | undefined, Unavailable> =>
@@ -99,7 +104,8 @@ export const make = Effect.gen(function* () {
   const protect = (operation: OperatorOperation): Route<OperatorCredentials>["answer"] => {
     const { endpoint, headerRefusal, run, takesBody } = operation
     if (!endpoint.middlewares.has(OperatorAuthentication)) return open(operation)
-    const { accounts, roles } = Context.get(endpoint.annotations, Access) ?? defaultAccess
+    const { accounts, reveals = false, roles } = Context.get(endpoint.annotations, Access) ?? defaultAccess
+    const masks = [...endpoint.success].map(maskOf).filter((mask) => mask !== undefined)
     const kind = resourceKindOf(endpoint.path)
     if (accounts === "resource" && kind === undefined) {
       throw new Error(`${endpoint.path} needs a line in operators/AccountOf.ts`)
@@ -119,6 +125,26 @@ export const make = Effect.gen(function* () {
       )
     }
 
+    /** Masks the answer, or records that it is revealed. */
+    const withPersonalData = (
+      answering: Answered<CurrentOperator>,
+      { role }: Operator,
+      { params, search }: Request
+    ): Answered<CurrentOperator> => {
+      const shown = personalDataFor[role]
+      const isRevealing = reveals && new URLSearchParams(search).get("reveal") === "true"
+      if (isRevealing && shown === "masked") return Effect.fail(new Forbidden({}))
+      if (isRevealing) {
+        const entry = audit.recordAfter(`${kind}.reveal`)(Effect.succeed({ id: params["id"] ?? "" }))
+        return Effect.tap(answering, ({ status }) => (status === 200 ? entry : Effect.void))
+      }
+      if (shown === "clear" || masks.length === 0) return answering
+      return Effect.map(answering, ({ body, ...rest }) => ({
+        ...rest,
+        body: rest.status < 300 ? masks.reduce<unknown>((masked, mask) => mask(masked), body) : body
+      }))
+    }
+
     return (request) =>
       authenticated(request, takesBody && request.body !== "", (operator) => {
         if (takesBody && request.body === undefined) return Effect.fail(new PayloadTooLarge({}))
@@ -126,10 +152,11 @@ export const make = Effect.gen(function* () {
         return inAccounts(operator, request).pipe(
           Effect.andThen(operator.via === "installation" ? uses.record(request.credentials.connection) : Effect.void),
           Effect.andThen(
-            Effect.suspend((): Answered => {
+            Effect.suspend(() => {
               const refusal = headerRefusal(request)
               if (refusal !== undefined) return Effect.fail(refusal)
-              return Effect.catchTag(run(request, operator, false), "StaleCaller", Effect.die) as Answered
+              const answering = Effect.catchTag(run(request, operator, false), "StaleCaller", Effect.die)
+              return withPersonalData(answering, operator, request)
             })
           ),
           Effect.provideService(CurrentOperator, operator),
