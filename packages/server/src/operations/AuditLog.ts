@@ -117,6 +117,10 @@ export const changeOf = (before: Fields, changes: Fields): AuditChange => ({
   after: changes
 })
 
+/** A request's fields without the secret of its webhook. */
+export const withoutSecrets = (fields: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => name !== "webhook_secret"))
+
 const columns = "id, operator, action, resource_id, request_id, at, operator_id, via, address, before, after"
 
 const jsonOf = (fields: Fields | undefined): string | null =>

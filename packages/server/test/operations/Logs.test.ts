@@ -4,6 +4,7 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { create } from "../support/ChargeDeliveries.ts"
 import { instant, uuid7 } from "../support/ChargeRequests.ts"
+import { makeOperator, signIn } from "../support/Operators.ts"
 import { eventually, loopback } from "../support/Receiver.ts"
 import { newKey, TestService } from "../support/TestService.ts"
 import { type Key, type List, someAccount } from "../support/Operator.ts"
@@ -126,6 +127,70 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Logs", (i
         `/operator/v1/audit?limit=1&starting_after=${body.data[1]?.id}`
       )
       assert.deepStrictEqual(after.body.data[0], body.data[2])
+    })
+  )
+
+  it.effect("OPR-50: an entry says who, how, from where, and what changed", () =>
+    Effect.gen(function* () {
+      const { makeCaller, operate } = yield* TestService
+      const { accountId, applicationId } = yield* makeCaller()
+      const { id, token } = yield* makeOperator("admin")
+      const { call } = yield* signIn(token)
+      const from = "127.0.7.1"
+      const path = `/operator/v1/accounts/${accountId}`
+      const newest = Effect.map(
+        operate<List<Record<string, unknown>>>("GET", "/operator/v1/audit?limit=1"),
+        ({ body }) => body.data[0] ?? {}
+      )
+      const fee = { fixed: 100, basis_points: 5 }
+      yield* call("PATCH", path, { body: { name: "Nova", payout_fee: fee }, from })
+      assert.deepInclude<unknown>(yield* newest, {
+        operator: "admin",
+        operator_id: id,
+        via: "session",
+        address: from,
+        action: "accounts.update",
+        resource_id: accountId,
+        before: { name: "Padaria do Zé", payout_fee: { fixed: 0, basis_points: 0 } },
+        after: { name: "Nova", payout_fee: fee }
+      })
+      yield* operate("PATCH", path, { body: { charges_paused: true }, headers: { "x-operator-token": token }, from })
+      assert.deepInclude<unknown>(yield* newest, {
+        operator_id: id,
+        via: "token",
+        before: { charges_paused: false },
+        after: { charges_paused: true }
+      })
+      yield* operate("PATCH", path, { body: { charges_paused: false } })
+      assert.deepInclude<unknown>(yield* newest, { operator: "operator", operator_id: null, via: "installation" })
+
+      const changed = yield* makeOperator("viewer")
+      yield* operate("PATCH", `/operator/v1/operators/${changed.id}`, { body: { role: "operator" } })
+      assert.deepInclude<unknown>(yield* newest, { before: { role: "viewer" }, after: { role: "operator" } })
+
+      const payout = yield* operate<{ id: string }>("POST", `${path}/payouts`, {
+        body: { amount: 500, pix_key_type: "email", pix_key: "a@example.com", webhook_secret: "a secret" }
+      })
+      // The balance does not cover it: a refused call leaves no entry.
+      assert.strictEqual(payout.status, 400)
+      assert.deepInclude<unknown>(yield* newest, { action: "operators.update" })
+      const charge = {
+        amount: 1000,
+        webhook_secret: "a secret",
+        customer: { name: "A", email: "a@b.co", document: "52998224725" }
+      }
+      const checkout = yield* operate("POST", `/operator/v1/applications/${applicationId}/checkout-charges`, {
+        body: charge
+      })
+      assert.strictEqual(checkout.status, 201, checkout.text)
+      const { webhook_secret: _, ...shown } = charge
+      assert.deepInclude<unknown>(yield* newest, { before: null, after: shown })
+      const key = yield* operate<Key>("POST", `/operator/v1/applications/${applicationId}/keys`, {
+        body: { name: "k", scopes: ["charge:read"] }
+      })
+      assert.deepInclude<unknown>(yield* newest, { after: { name: "k", scopes: ["charge:read"] } })
+      const { text } = yield* operate("GET", "/operator/v1/audit?limit=100")
+      for (const secret of [key.body.key, token, changed.token, "a secret"]) assert.notInclude(text, secret)
     })
   )
 })

@@ -10,7 +10,7 @@ import { toCharge } from "../../charges/ChargeResource.ts"
 import { Charges } from "../../charges/Charges.ts"
 import type { StoredCharge } from "../../charges/ChargeTable.ts"
 import { EventHistory } from "../../events/EventHistory.ts"
-import { AuditLog } from "../../operations/AuditLog.ts"
+import { AuditLog, withoutSecrets } from "../../operations/AuditLog.ts"
 import { DeliveryStore } from "../../webhooks/DeliveryStore.ts"
 import { decodeBody } from "../RequestDecoding.ts"
 import {
@@ -91,7 +91,7 @@ export const checkoutChargeHandlers = Effect.gen(function* () {
         const owner = { id: application.id, accountId: application.account_id }
         const { charge, replayed } = yield* charges.createForCheckout(owner, idempotencyKey, input).pipe(
           Effect.map((result) => ({ ...result, id: result.charge.id })),
-          audit.recordAfter("checkoutCharges.create")
+          audit.recordAfter("checkoutCharges.create", { after: withoutSecrets(input) })
         )
         const now = yield* Clock.currentTimeMillis
         return created(toOperatorCharge(charge, now), replayed)

@@ -67,7 +67,8 @@ export const deliveryActionHandlers = Effect.gen(function* () {
       ),
     resendFailed: ({ body }) =>
       Effect.gen(function* () {
-        const { endpoint_id, resource_id, since } = yield* decodeBody(body, decodeResendFailed)
+        const filter = yield* decodeBody(body, decodeResendFailed)
+        const { endpoint_id, resource_id, since } = filter
         const { count } = yield* deliveries
           .resendFailed({
             endpointId: endpoint_id ?? undefined,
@@ -76,7 +77,7 @@ export const deliveryActionHandlers = Effect.gen(function* () {
           })
           .pipe(
             Effect.map((resent) => ({ id: endpoint_id ?? resource_id ?? "", count: resent })),
-            audit.recordAfter("deliveryActions.resendFailed")
+            audit.recordAfter("deliveryActions.resendFailed", { after: filter })
           )
         return answer(202, { object: "resend" as const, deliveries: count })
       }).pipe(Effect.catchTags({ RequestRefused: refusedAs("VALIDATION_ERROR") }))
@@ -108,7 +109,9 @@ export const webhookEndpointActionHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         const id = yield* knownId(params)
         const { active } = yield* decodeBody(body, decodeUpdateEndpointState)
-        const row = yield* endpoints.setEnabled(id, active).pipe(audit.recordAfter("webhookEndpointActions.update"))
+        const row = yield* endpoints
+          .setEnabled(id, active)
+          .pipe(audit.recordAfter("webhookEndpointActions.update", { after: { active } }))
         return answer(200, toOperatorEndpoint(row))
       }).pipe(
         Effect.catchTags({

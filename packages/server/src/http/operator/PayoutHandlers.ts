@@ -4,7 +4,7 @@
 import { decodeCreateDashboardPayout, type OperatorPayout } from "@pix-payments/api/operator/Payouts"
 import * as Effect from "effect/Effect"
 import { Accounts } from "../../accounts/Accounts.ts"
-import { AuditLog } from "../../operations/AuditLog.ts"
+import { AuditLog, withoutSecrets } from "../../operations/AuditLog.ts"
 import { toPayout } from "../../payouts/PayoutResource.ts"
 import { Payouts } from "../../payouts/Payouts.ts"
 import type { StoredPayout } from "../../payouts/PayoutTable.ts"
@@ -48,7 +48,7 @@ export const payoutActionHandlers = Effect.gen(function* () {
 
   const decide = (id: string, decision: "approved" | "canceled", action: string) =>
     payouts.decide(id, decision).pipe(
-      audit.recordAfter(action),
+      audit.recordAfter(action, { before: { status: "pending" }, after: { decision } }),
       Effect.map((payout) => answer(200, toOperatorPayout(payout))),
       Effect.catchTags({
         NotFoundError: notFound,
@@ -63,7 +63,7 @@ export const payoutActionHandlers = Effect.gen(function* () {
         const input = yield* decodeBody(body, decodeCreateDashboardPayout)
         const { payout, replayed } = yield* payouts.createForOperator(account.id, idempotencyKey, input).pipe(
           Effect.map((result) => ({ ...result, id: result.payout.id })),
-          audit.recordAfter("payoutActions.create")
+          audit.recordAfter("payoutActions.create", { after: withoutSecrets(input) })
         )
         return created(toOperatorPayout(payout), replayed)
       }).pipe(
