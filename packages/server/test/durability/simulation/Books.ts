@@ -21,6 +21,7 @@ import {
   type ReturnOrder
 } from "../../../src/acquirer/Acquirer.ts"
 import type { AcquirerNotification } from "../../../src/acquirer/AcquirerNotification.ts"
+import { noConnections } from "./BankConnection.ts"
 import { ACQUIRER_TIMEOUT_MS, type SimulatedAcquirer } from "./Institutions.ts"
 import type { Machine, Running } from "./Machine.ts"
 
@@ -204,19 +205,24 @@ export const makeBooks = (machine: Machine): Books => {
     pixes,
     sent,
     broken,
+    settings: {},
+    begin: () => Promise.resolve(),
     layerFor: (process) =>
-      Layer.succeed(Acquirer, {
-        of: () =>
-          Effect.succeed({
-            emit: (emission) => calling(process, `emit ${emission.description}`, () => emit(emission)),
-            cancel: ({ txid }) => calling(process, `cancel ${txid}`, () => cancel(txid)),
-            orderReturn: (order) => calling(process, `refund ${order.txid}`, () => refund(order)),
-            payouts: {
-              send: (order) => calling(process, `send ${order.description}`, () => send(order)),
-              outcome: ({ id }) => calling(process, `outcome of ${id}`, () => Exit.succeed(progressOf(id)))
-            }
-          })
-      })
+      Layer.merge(
+        Layer.succeed(Acquirer, {
+          of: () =>
+            Effect.succeed({
+              emit: (emission) => calling(process, `emit ${emission.description}`, () => emit(emission)),
+              cancel: ({ txid }) => calling(process, `cancel ${txid}`, () => cancel(txid)),
+              orderReturn: (order) => calling(process, `refund ${order.txid}`, () => refund(order)),
+              payouts: {
+                send: (order) => calling(process, `send ${order.description}`, () => send(order)),
+                outcome: ({ id }) => calling(process, `outcome of ${id}`, () => Exit.succeed(progressOf(id)))
+              }
+            })
+        }),
+        noConnections
+      )
   }
 }
 

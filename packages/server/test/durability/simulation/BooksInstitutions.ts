@@ -197,6 +197,8 @@ export const makeBooksInstitutions = (options: {
 
   return {
     broken: books.broken,
+    paysOut: true,
+    storm: () => {},
     happen: () => {
       const pixes = [...books.pixes.values()]
       if (pixes.length === 0) return
@@ -228,10 +230,13 @@ export const makeBooksInstitutions = (options: {
       for (const each of subjects) notify(process, each)
       return subjects.length > 0
     },
+    unacknowledged: () => due().length,
     waiting: () =>
-      due()
-        .flatMap(({ reports }) => reports)
-        .map(({ _tag }) => `a notification is not acknowledged: ${_tag}`),
+      Promise.resolve(
+        due()
+          .flatMap(({ reports }) => reports)
+          .map(({ _tag }) => `a notification is not acknowledged: ${_tag}`)
+      ),
     reconcile
   }
 }

@@ -120,7 +120,7 @@ export const makeCallers = (options: {
   const newOperation = () => {
     const merchant = machine.pick(merchants)
     const to = machine.random() < 0.6 ? { webhook_url: machine.pick(addresses), webhook_secret: "s3cret" } : {}
-    return machine.random() < 0.6
+    return !institutions.paysOut || machine.random() < 0.6
       ? create("charge", merchant, {
           amount: machine.pick([100, 1000, 2500, 4999]),
           customer,
@@ -194,7 +194,7 @@ export const makeCallers = (options: {
         await until(() => funding.isSettled)
         if (!institutions.isUnpaid(funding.id!)) continue
         institutions.pay(process, funding.id!)
-        await until(() => institutions.waiting().length === 0)
+        await until(() => institutions.unacknowledged() === 0)
       }
     },
 

@@ -1,12 +1,18 @@
 /** The acquirer of a simulated history with the payers and institutions behind it: `Books`, or the double of a provider. */
 import type * as Layer from "effect/Layer"
 import type { Acquirer } from "../../../src/acquirer/Acquirer.ts"
+import type { ConnectionRegistry } from "../../../src/connections/ConnectionRegistry.ts"
+import type { SettingsShape } from "../../../src/Settings.ts"
+import type { Database } from "./Database.ts"
 import type { Running } from "./Machine.ts"
 import type { ServerProcess } from "./ServerProcess.ts"
 
 /** The acquirer as a process sees it. */
 export interface SimulatedAcquirer {
-  readonly layerFor: (process: Running) => Layer.Layer<Acquirer>
+  readonly layerFor: (process: Running) => Layer.Layer<Acquirer | ConnectionRegistry>
+  readonly settings: Partial<SettingsShape>
+  /** Before the first process starts. */
+  readonly begin: (database: Database) => Promise<void>
 }
 
 export interface Institutions {
@@ -19,6 +25,10 @@ export interface Institutions {
   readonly notifyAgain: (process: ServerProcess) => void
   /** The whole amount of a charge is paid, and the service notified, unless its acquirer does not wait for a payment. */
   readonly pay: (process: ServerProcess, chargeId: string) => void
+  /** Whether payouts are sent. */
+  readonly paysOut: boolean
+  /** The faults of the institutions begin or end. */
+  readonly storm: (on: boolean) => void
   /** True of a charge that the acquirer has, and that nobody has paid. */
   readonly isUnpaid: (chargeId: string) => boolean
   /** True where the acquirer refused the charge. */
@@ -29,8 +39,10 @@ export interface Institutions {
   readonly observe: () => Promise<void>
   /** After the faults: sends every notification that is due; false when there are none. */
   readonly finish: (process: ServerProcess) => boolean
-  /** Notifications that were not acknowledged, and other unfinished work. */
-  readonly waiting: () => ReadonlyArray<string>
+  /** How many notifications wait to be acknowledged. */
+  readonly unacknowledged: () => number
+  /** Everything that is unfinished between the service and the institutions. */
+  readonly waiting: () => Promise<ReadonlyArray<string>>
   /** The service's charges and payouts against the acquirer's, at the end; returns violations. */
   readonly reconcile: () => Promise<ReadonlyArray<string>>
 }

@@ -80,7 +80,7 @@ export const makeInvariants = (options: {
     return [
       ...rows.map(({ id, status, what }) => `${what} ${id} is ${status}`),
       ...callers.operations.filter(({ isSettled }) => !isSettled).map(({ name }) => `${name} is not answered`),
-      ...institutions.waiting(),
+      ...(await institutions.waiting()),
       ...(calls.waiting() > 0 ? [`${calls.waiting()} calls hang`] : [])
     ]
   }

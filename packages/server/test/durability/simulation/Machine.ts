@@ -88,7 +88,7 @@ export const makeMachine = (random: Random, startMs: number): Machine => {
   }
 
   const after: Machine["after"] = (process, delayMs, wake) => {
-    const sleeper: Sleeper = { process, atMs: now + Math.max(0, delayMs), order: order++, wake }
+    const sleeper: Sleeper = { process, atMs: now + Math.max(0, Math.ceil(delayMs)), order: order++, wake }
     sleepers.push(sleeper)
     return () => {
       sleepers = sleepers.filter((other) => other !== sleeper)

@@ -138,6 +138,7 @@ export const makeOperators = (options: {
       case 7:
         return operations.createForOperator("charge", machine.pick(merchants), 1000).ask(process)
       default:
+        if (!institutions.paysOut) return
         return operations.createForOperator("payout", machine.pick(merchants), 500).ask(process)
     }
   }

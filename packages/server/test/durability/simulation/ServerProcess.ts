@@ -142,7 +142,8 @@ const wholeService = ({ acquirer, machine, receivers, retryDelaysMs, server }: E
         secretsKeys: Option.some(Redacted.make(Buffer.alloc(32, 7).toString("base64"))),
         acquirerTimeoutMs: ACQUIRER_TIMEOUT_MS,
         webhookTimeoutMs: WEBHOOK_TIMEOUT_MS,
-        webhookRetryDelaysMs: retryDelaysMs
+        webhookRetryDelaysMs: retryDelaysMs,
+        ...acquirer.settings
       })
     )
   ).pipe(Layer.provide(Settings.layer), Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({}))))

@@ -7,14 +7,16 @@
  * secrets, the text of API keys, how long a statement takes.
  */
 import { randomFrom } from "../../support/Model.ts"
+import { makeBank } from "./Bank.ts"
+import { makeBankInstitutions } from "./BankInstitutions.ts"
 import { makeBooks } from "./Books.ts"
 import { makeBooksInstitutions } from "./BooksInstitutions.ts"
 import { makeCallers } from "./Callers.ts"
-import { makeCalls } from "./Calls.ts"
+import { type Calls, makeCalls } from "./Calls.ts"
 import { type Database, makeServer } from "./Database.ts"
 import { besiege, isHostile } from "./HostileTenant.ts"
 import { makeInvariants } from "./Invariants.ts"
-import { makeMachine, makeTimersVirtual } from "./Machine.ts"
+import { type Machine, makeMachine, makeTimersVirtual } from "./Machine.ts"
 import { makeReceivers } from "./Receivers.ts"
 import { type ServerProcess, startProcess } from "./ServerProcess.ts"
 
@@ -34,16 +36,15 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
   const random = randomFrom(seed)
   const machine = makeMachine(random, START_MS)
   const server = makeServer(machine, database)
-  const books = makeBooks(machine)
   const receivers = makeReceivers(machine)
   const retryDelaysMs = machine.pick([
     [1000, 5000, 30_000],
     [100, 100],
     [60_000, 300_000]
   ])
-  const edges = { machine, server, acquirer: books, receivers, retryDelaysMs }
   const calls = makeCalls(machine)
-  const institutions = makeBooksInstitutions({ machine, database, books, calls })
+  const { acquirer, institutions } = institutionsOf(seed, { machine, database, calls })
+  const edges = { machine, server, acquirer, receivers, retryDelaysMs }
   const callers = makeCallers({ machine, server, calls, institutions, receivers })
   const invariants = makeInvariants({
     database,
@@ -118,6 +119,7 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
 
   const storm = async () => {
     machine.storm(true)
+    institutions.storm(true)
     const actions = 30 + machine.below(70)
     const isTwo = random() < 0.5
     for (let done = 0, steps = 0; done < actions && broken.length === 0 && steps < 6000; steps++) {
@@ -147,6 +149,7 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
   /** A hostile tenant, and no other fault. */
   const siege = async () => {
     machine.storm(false)
+    institutions.storm(false)
     for (const process of processes) process.skewMs = 0
     // Until the database is back, and loops whose rounds have failed try again.
     const calmAtMs = machine.nowMs() + 30_000
@@ -177,6 +180,7 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
   /** Ends all faults, and lets time pass until nothing is left to do. */
   const quiet = async () => {
     machine.storm(false)
+    institutions.storm(false)
     machine.note(undefined, "the storm is over")
     for (const process of processes) process.skewMs = 0
     callers.askAgain()
@@ -199,6 +203,7 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
   }
 
   try {
+    await acquirer.begin(database)
     start()
     await until(() => serving().length > 0)
     await callers.begin(processes[0]!, until)
@@ -226,6 +231,19 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
 /** The report of a failing seed: the violations, how to repeat it, and its history. */
 export const told = ({ broken, history, seed }: Outcome): string =>
   `${broken.join("\n")}\n\nSIMULATION_SEED=${seed} replays it. Its history:\n${history.join("\n")}`
+
+/** Of two seeds that follow each other, one has `Books` and one the double of a provider. */
+const institutionsOf = (
+  seed: number,
+  options: { readonly machine: Machine; readonly database: Database; readonly calls: Calls }
+) => {
+  if (seed % 2 === 0) {
+    const acquirer = makeBooks(options.machine)
+    return { acquirer, institutions: makeBooksInstitutions({ ...options, books: acquirer }) }
+  }
+  const acquirer = makeBank(options.machine)
+  return { acquirer, institutions: makeBankInstitutions({ ...options, bank: acquirer }) }
+}
 
 let timersAreVirtual = false
 

@@ -1,0 +1,147 @@
+/**
+ * A provider as simulated processes see it: the service's own client of the API Pix, over a wire that fails, into the
+ * state machine of the double.
+ *
+ * Guarantees: every request is a step of the machine, and so is one that arrives late, after its sender gave it up or died.
+ * The double's own faults follow from the seed as well. Its state outlives every process.
+ */
+import type { Answer } from "@pix-payments/api-pix/Outcome"
+import { answerOf, type Transport, TransportFailure, type TransportRequest } from "@pix-payments/api-pix/Transport"
+import { REQUEST_FAULTS } from "@pix-payments/psp-double/Faults"
+import { makePspMachine, type PspMachine } from "@pix-payments/psp-double/http/PspMachine"
+import type { Fate, PayoutError } from "@pix-payments/psp-double/provider/State"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import { SimulatedProvider } from "../../../src/acquirer/Acquirer.ts"
+import * as ConnectedAcquirer from "../../../src/connections/ConnectedAcquirer.ts"
+import { insertConnection, registryOver } from "./BankConnection.ts"
+import { ACQUIRER_TIMEOUT_MS, type SimulatedAcquirer } from "./Institutions.ts"
+import type { Machine, Running } from "./Machine.ts"
+
+export interface Bank extends SimulatedAcquirer {
+  readonly double: PspMachine
+  /** The key that charges are paid to. */
+  readonly key: string
+  /** Runs what is due at the provider. */
+  readonly settleDue: () => void
+  /** The double's faults begin or end. */
+  readonly storm: (on: boolean) => void
+}
+
+export const makeBank = (machine: Machine): Bank => {
+  const profile = machine.random() < 0.5 ? "efi" : "bacen"
+  const rate = machine.pick([0.005, 0.02])
+  const rates = {
+    ...Object.fromEntries(REQUEST_FAULTS.map((fault) => [fault, rate])),
+    "hook-twice": 0.1,
+    "hook-late": 0.1,
+    "hook-never": 0.1
+  }
+  const fate = <F>(failed: F, chance: number): Fate<F> => {
+    const afterMs = machine.pick([0, 200, 2000, 30_000])
+    return machine.random() < chance ? { _tag: "Failed", afterMs, with: failed } : { _tag: "Done", afterMs }
+  }
+  const double = makePspMachine({
+    now: machine.nowMs,
+    seed: machine.below(2 ** 31),
+    profile,
+    tokenLifetimeSeconds: 600,
+    hookBatch: machine.pick([1, 3]),
+    settings: {
+      returnFate: () => fate("by the simulation", 0),
+      payoutFate: () => fate(PAYOUT_FAILED, 0.3)
+    }
+  })
+  const [key] = double.provider.settings.keys
+  double.provider.webhooks.put(key!, "https://hooks.example.com/pix")
+  machine.count(`histories at ${profile}`)
+
+  const settleDue = () => {
+    double.settleDue()
+    // Time goes on to what is due next at the provider.
+    const nextMs = double.provider.nextDueAtMs()
+    if (nextMs !== undefined) machine.after(undefined, nextMs - machine.nowMs(), () => double.settleDue())
+  }
+
+  const exchange = (request: TransportRequest) => {
+    const exchanged = double.exchange({
+      method: request.method,
+      path: new URL(request.url).pathname,
+      query: request.query,
+      headers: Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value])),
+      body: request.body?.text ?? ""
+    })
+    settleDue()
+    return exchanged
+  }
+
+  const transportOf =
+    (process: Running): Transport =>
+    (request) =>
+      Effect.callback<Answer, TransportFailure>((resume) => {
+        const what = `${request.method} ${new URL(request.url).pathname}`
+        const end = (exit: Exit.Exit<Answer, TransportFailure>) => machine.as(process, () => resume(exit))
+        const fail = (kind: TransportFailure["kind"], code: string) => {
+          machine.note(process, `${what} -> ${code}`)
+          end(Exit.fail(new TransportFailure({ kind, code })))
+        }
+        const arriveLater = () =>
+          machine.after(undefined, machine.below(20_000), () => {
+            machine.park({
+              process: undefined,
+              what: `arrives late: ${what}`,
+              take: () => machine.note(undefined, `arrives late: ${what} -> ${exchange(request).answer?.status}`)
+            })
+          })
+        const step = machine.park({
+          process,
+          what,
+          take: () => {
+            if (machine.fault("the bank refuses a connection", 0.03)) return fail("no-connection", "ECONNREFUSED")
+            if (machine.fault("a request to the bank arrives late", 0.03)) return void arriveLater()
+            const { answer, fault, reply } = exchange(request)
+            if (fault !== undefined) machine.count(`bank: ${fault}`)
+            if (fault === "hang") return machine.note(process, `${what} -> hang`)
+            const reached = reply(answer)
+            if (reached === undefined) return fail("connection-cut", fault ?? "CUT")
+            const arrive = () => {
+              machine.note(process, `${what} -> ${reached.status} ${fault ?? ""}`)
+              end(Exit.succeed(answerOf(reached.status, reached.headers["retry-after"], reached.body ?? "")))
+            }
+            if (fault === "slow") machine.after(process, machine.below(2 * ACQUIRER_TIMEOUT_MS), arrive)
+            else if (fault === "hook-before-answer") machine.after(process, 300, arrive)
+            else arrive()
+          },
+          orphaned: () => {
+            if (machine.fault("a request to the bank outlives its process", 0.5)) arriveLater()
+          }
+        })
+        return Effect.sync(() => {
+          if (machine.withdraw(step) && machine.fault("a request to the bank outlives its time limit", 0.5))
+            arriveLater()
+        })
+      })
+
+  return {
+    double,
+    key: key!,
+    settleDue,
+    storm: (on) => double.faults.setRates(on ? rates : {}),
+    settings: { acquirer: "connections" },
+    begin: (database) => insertConnection(database, double, machine.nowMs()),
+    layerFor: (process) =>
+      ConnectedAcquirer.layer.pipe(
+        Layer.provideMerge(registryOver(double, transportOf(process))),
+        Layer.provide(Layer.succeed(SimulatedProvider, nothingSimulated))
+      )
+  }
+}
+
+const PAYOUT_FAILED: PayoutError = { code: "AC03", origin: "PSP do usuário recebedor", reason: "by the simulation" }
+
+const nothingSimulated = SimulatedProvider.of({
+  emit: () => Effect.die(new Error("the simulator is asked")),
+  cancel: () => Effect.die(new Error("the simulator is asked")),
+  orderReturn: () => Effect.die(new Error("the simulator is asked"))
+})

@@ -1,0 +1,124 @@
+/** The one connection of a history at the double: its row, and the registry of each process with its transport. */
+import { makeApiPixClient } from "@pix-payments/api-pix/ApiPixClient"
+import { makeConnection } from "@pix-payments/api-pix/Connection"
+import type { Credentials } from "@pix-payments/api-pix/Credentials"
+import { makeDisputes } from "@pix-payments/api-pix/Disputes"
+import { makePayouts } from "@pix-payments/api-pix/PayoutRails"
+import * as profiles from "@pix-payments/api-pix/Profiles"
+import type { Transport } from "@pix-payments/api-pix/Transport"
+import type { PspMachine } from "@pix-payments/psp-double/http/PspMachine"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import {
+  ConnectionRegistry,
+  ConnectionUnusable,
+  type RegisteredConnection
+} from "../../../src/connections/ConnectionRegistry.ts"
+import type { ConnectionRow } from "../../../src/connections/ConnectionStore.ts"
+import type { OpenConnection } from "../../../src/connections/OpenConnection.ts"
+import { makeApiPixProvider } from "../../../src/providers/ApiPixProvider.ts"
+import type { Database } from "./Database.ts"
+import { ACQUIRER_TIMEOUT_MS } from "./Institutions.ts"
+
+export const BANK_CONNECTION = "00000000-0000-7000-8000-0000000000b4"
+
+export const insertConnection = async ({ query }: Database, { profile, provider }: PspMachine, nowMs: number) => {
+  await query(
+    `INSERT INTO acquirer_connections (id, name, kind, profile, pix_key, is_default, pays_out, created_at)
+     VALUES ($1::uuid, 'Bank', 'api-pix', $2, $3, true, $4::boolean, to_timestamp($5::double precision / 1000))`,
+    [BANK_CONNECTION, profile.name, provider.settings.keys[0], String(profile.name === "efi"), String(nowMs)]
+  )
+  await query(
+    `INSERT INTO ledger_accounts (owner_id, kind) SELECT $1::uuid, unnest(ARRAY['unallocated', 'acquirer'])`,
+    [BANK_CONNECTION]
+  )
+}
+
+/** A registry with a connection to the double. It reads no rows: the connection never changes. */
+export const registryOver = (double: PspMachine, transport: Transport): Layer.Layer<ConnectionRegistry> =>
+  Layer.effect(
+    ConnectionRegistry,
+    Effect.map(openOver(double, transport), (open) => registryOf([{ row: rowOf(double), open, problem: undefined }]))
+  )
+
+/** A registry without connections. */
+export const noConnections: Layer.Layer<ConnectionRegistry> = Layer.sync(ConnectionRegistry, () => registryOf([]))
+
+const registryOf = (
+  connections: ReadonlyArray<RegisteredConnection & { readonly open: OpenConnection }>
+): ConnectionRegistry["Service"] => {
+  const find = (id: string) => connections.find(({ row }) => row.id === id)
+  return {
+    all: () => connections,
+    find,
+    usable: () => connections,
+    use: (id, call) => {
+      const found = find(id)
+      return found === undefined
+        ? Effect.fail(new ConnectionUnusable({ reason: "the connection is unknown" }))
+        : call(found.open)
+    },
+    stateOf: () => Effect.succeed("ready"),
+    statusOf: () => Effect.undefined,
+    refresh: Effect.void
+  }
+}
+
+const rowOf = ({ profile, provider }: PspMachine): ConnectionRow => ({
+  id: BANK_CONNECTION,
+  name: "Bank",
+  kind: "api-pix",
+  profile: profile.name,
+  settings: {},
+  pix_key: provider.settings.keys[0]!,
+  exception_rule: "hold",
+  paused: false,
+  is_default: true,
+  pays_out: profile.name === "efi",
+  certificate_expires_at: null,
+  webhook_registered_at: null,
+  checked_at: null,
+  check_result: null,
+  version: 1,
+  created_at: DateTime.toDateUtc(DateTime.makeUnsafe(provider.now()))
+})
+
+/** A connection as the service opens it, with another transport. */
+const openOver = (double: PspMachine, transport: Transport): Effect.Effect<OpenConnection, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const profile = profiles[double.profile.name]
+    const connection = yield* Effect.orDie(
+      makeConnection({
+        profile,
+        credentials: credentialsOf(double),
+        baseUrl: `https://bank${double.profile.basePath}`,
+        tokenUrl: `https://bank${double.profile.tokenPath}`,
+        limits: { timeoutMs: ACQUIRER_TIMEOUT_MS, tokenTimeoutMs: ACQUIRER_TIMEOUT_MS },
+        transport
+      })
+    )
+    const client = makeApiPixClient(connection)
+    const provider = makeApiPixProvider({
+      client,
+      payouts: makePayouts(connection),
+      disputes: makeDisputes(connection),
+      pixKey: double.provider.settings.keys[0]!,
+      timeoutMs: ACQUIRER_TIMEOUT_MS
+    })
+    return { client, provider, certificateExpiresAtMs: NEVER_MS, paysOut: profile.payouts !== null }
+  })
+
+const NEVER_MS = Number.MAX_SAFE_INTEGER
+
+/** The certificate is unused: the transport is given. */
+const credentialsOf = ({ clientId, clientSecret }: PspMachine): Credentials => ({
+  clientId,
+  clientSecret: Redacted.make(clientSecret),
+  certificate: { _tag: "Pem", cert: "", key: Redacted.make("") },
+  subject: "",
+  validFromMs: 0,
+  validToMs: NEVER_MS
+})
