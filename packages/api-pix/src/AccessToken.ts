@@ -151,7 +151,7 @@ const tokenFrom = (profile: Profile, answer: Answer, nowMs: number): Effect.Effe
       staleAtMs: nowMs + lifetimeMs - Math.min(LONGEST_MARGIN_MS, lifetimeMs / 10)
     })
   }
-  const code = status < 500 ? problemOf(body)?.code : undefined
+  const code = status < 500 ? problemOf(body, status)?.code : undefined
   if (code === "invalid_scope") return Effect.fail(new ScopeMissing({ operation: OPERATION, missing: profile.scopes }))
   if (status === 401 || (code !== undefined && REJECTED.has(code))) {
     return Effect.fail(new CredentialsRejected({ operation: OPERATION, code: code ?? `status ${status}` }))

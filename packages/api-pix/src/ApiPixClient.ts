@@ -10,7 +10,7 @@
 import { formatReais } from "@pix-payments/domain/Cents"
 import * as Effect from "effect/Effect"
 import type { Connection } from "./Connection.ts"
-import { checkedId, inOtherTerms, repeated, settledBy } from "./Lookup.ts"
+import { checkedId, inOtherTerms, repeated, settledBy, unlessInFlight } from "./Lookup.ts"
 import {
   type Cob,
   decodeCob,
@@ -42,6 +42,8 @@ export interface ReturnOrder {
   readonly cents: number
   readonly nature?: "ORIGINAL" | "RETIRADA"
   readonly description?: string
+  /** Until when a request of an earlier attempt may still be on its way. Before that, a refusal is `Unclear`. */
+  readonly inFlightUntilMs?: number
 }
 
 export interface ApiPixClient {
@@ -198,7 +200,8 @@ export const makeApiPixClient = (connection: Connection): ApiPixClient => {
         Effect.flatMap((answer) => decodeReturn(RETURN, answer)),
         settledBy(RETURN, findReturn(order.endToEndId, order.id), ({ cents }) =>
           cents === order.cents ? undefined : inOtherTerms(RETURN)
-        )
+        ),
+        unlessInFlight(RETURN, order.inFlightUntilMs)
       ),
     findReturn,
     registerWebhook: (key, url, options) =>

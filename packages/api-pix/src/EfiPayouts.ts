@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Connection } from "./Connection.ts"
 import { absent, At, atMs, centsOf, decoder, PageParameters, Reais, Text } from "./Decoding.ts"
-import { checkedId, inOtherTerms, repeated, settledBy } from "./Lookup.ts"
+import { checkedId, inOtherTerms, repeated, settledBy, unlessInFlight } from "./Lookup.ts"
 import { NotSent, type Operation } from "./Outcome.ts"
 import { pageQuery } from "./Pages.ts"
 import type { Payee, Payout, PayoutOrder, Payouts, SentPage } from "./Payouts.ts"
@@ -98,6 +98,7 @@ export const makeEfiPayouts = (connection: Connection): Payouts => {
         ),
         Effect.flatMap((answer) => decodePayout(SEND, answer)),
         settledBy(SEND, find(order), ({ cents }) => (cents === order.cents ? undefined : inOtherTerms(SEND))),
+        unlessInFlight(SEND, order.inFlightUntilMs),
         inTurn
       ),
     find,

@@ -74,14 +74,15 @@ const entriesOf = ({ payouts }: Pick<Profile, "payouts">, body: unknown): Readon
   if (isRecord(body) && Array.isArray(body["pix"])) return body["pix"]
   if (payouts !== "sicoob" && payouts !== "inter") return undefined
   if (Array.isArray(body)) return body
-  return isRecord(body) && body["pix"] === undefined ? [body] : undefined
+  if (!isRecord(body) || body["pix"] !== undefined) return undefined
+  return [payouts === "sicoob" && isRecord(body["payload"]) ? body["payload"] : body]
 }
 
 const factOf = ({ payouts }: Pick<Profile, "payouts">, entry: unknown): HookFact | undefined => {
   if (!isRecord(entry)) return undefined
   if (payouts === "efi" && entry["tipo"] !== undefined) return efiPayout(entry)
   if (payouts === "sicoob" && entry["endToEndId"] === undefined) return sicoobPayout(entry)
-  if (payouts === "inter" && entry["codigoTransacao"] !== undefined) return interPayout(entry)
+  if (payouts === "inter" && interCode(entry) !== undefined) return interPayout(entry)
   return received(entry)
 }
 
@@ -122,8 +123,11 @@ const sicoobPayout = (entry: Entry): HookFact | undefined => {
     : { _tag: "PayoutChanged", id: undefined, reference, endToEndId: reference }
 }
 
+/** The documentation calls the code `codigoSolicitacao`, the SDK `codigoTransacao`. */
+const interCode = (entry: Entry): unknown => entry["codigoSolicitacao"] ?? entry["codigoTransacao"]
+
 const interPayout = (entry: Entry): HookFact | undefined => {
-  const reference = matching(REFERENCE, entry["codigoTransacao"])
+  const reference = matching(REFERENCE, interCode(entry))
   return reference === undefined
     ? undefined
     : {

@@ -89,7 +89,7 @@ export interface Operation {
 
 const GENERAL_REFUSALS = ["RequisicaoInvalida", "PermanentementeRemovido"]
 const NOT_FOUND = "NaoEncontrado"
-const ACCESS_DENIED = new Set(["AcessoNegado", "insufficient_scope"])
+const ACCESS_DENIED = new Set(["AcessoNegado", "insufficient_scope", "untyped 403"])
 
 /** The failure that an answer means, or undefined for a success. */
 export const failureOf = (
@@ -100,7 +100,7 @@ export const failureOf = (
   const { status } = answer
   if (status >= 200 && status < 300) return undefined
   if (status === 429) return new RateLimited({ operation, retryAfterMs: retryAfterMs(answer) })
-  const problem = status >= 400 && status < 500 ? problemOf(answer.body) : undefined
+  const problem = status >= 400 && status < 500 ? problemOf(answer.body, status) : undefined
   if (problem === undefined) {
     const kind = status >= 500 ? "server-error" : "unknown-answer"
     return new Unclear({ operation, kind, reason: `status ${status}${shapeOf(answer)}` })

@@ -3,19 +3,20 @@
  *
  * Guarantees
  * - Any text gives a problem or undefined; nothing throws.
- * - The code is the last segment of a problem's `type`, Efí's `nome`, OAuth's `error`, or Banco do Brasil's `codigo`.
+ * - The code is the last segment of a problem's `type`, Efí's `nome`, OAuth's `error`, Banco do Brasil's or Inter's
+ *   `codigo`. A problem without `type`, as Inter sends, has the code "untyped" and the status.
  */
 
 export interface Problem {
-  readonly shape: "problem" | "efi" | "oauth" | "erros" | "gateway"
+  readonly shape: "problem" | "efi" | "oauth" | "erros" | "gateway" | "untyped"
   readonly code: string
   readonly detail: string | undefined
 }
 
 /** Undefined for HTML, text, and JSON of another shape. */
-export const problemOf = (body: unknown): Problem | undefined => {
+export const problemOf = (body: unknown, status: number): Problem | undefined => {
   if (!isRecord(body)) return undefined
-  const { type, nome, error, erros } = body
+  const { type, title, nome, error, erro, erros } = body
   if (typeof type === "string" && type !== "") {
     const violations = Array.isArray(body["violacoes"]) ? body["violacoes"].map(reasonOf) : []
     return {
@@ -28,6 +29,12 @@ export const problemOf = (body: unknown): Problem | undefined => {
   if (Array.isArray(erros) && isRecord(erros[0])) {
     const [{ codigo, mensagem, ocorrencia }] = erros
     return { shape: "erros", code: String(codigo), detail: text(mensagem, ocorrencia) }
+  }
+  if (isRecord(erro)) {
+    return { shape: "erros", code: String(erro["codigo"]), detail: text(erro["mensagem"], erro["mensagemDetalhe"]) }
+  }
+  if (typeof title === "string") {
+    return { shape: "untyped", code: `untyped ${status}`, detail: text(title, body["detail"]) }
   }
   if (typeof error === "string") {
     const description = text(body["error_description"])

@@ -19,6 +19,8 @@ export interface Profile {
   readonly tokenAuth: TokenAuth
   /** Scopes that the client's operations need. */
   readonly scopes: ReadonlyArray<string>
+  /** Those of `scopes` that payouts need. */
+  readonly payoutScopes: ReadonlyArray<string>
   /** Whether the token request names the scopes. */
   readonly asksScopes: boolean
   /** Headers and query parameters of each call, the token endpoint excepted. */

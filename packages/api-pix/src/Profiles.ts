@@ -12,6 +12,7 @@ export const bacen: Profile = {
   tokenUrl: null,
   tokenAuth: "basic-form",
   scopes: SCOPES,
+  payoutScopes: [],
   asksScopes: true,
   headers: {},
   query: {},
@@ -29,6 +30,8 @@ export const bacen: Profile = {
   evidence: "built from documents, not run against the bank"
 }
 
+const EFI_PAYOUTS = ["pix.send", "gn.pix.send.read"]
+
 export const efi: Profile = {
   ...bacen,
   name: "efi",
@@ -36,7 +39,8 @@ export const efi: Profile = {
   baseUrl: "https://pix.api.efipay.com.br/v2",
   tokenUrl: "https://pix.api.efipay.com.br/oauth/token",
   tokenAuth: "basic-json",
-  scopes: [...SCOPES, "pix.send", "gn.pix.send.read"],
+  scopes: [...SCOPES, ...EFI_PAYOUTS],
+  payoutScopes: EFI_PAYOUTS,
   asksScopes: false,
   takenTxid: "conflict",
   notFound: { status: 400, codes: ["cobranca_nao_encontrada", "pix_nao_encontrado", "devolucao_nao_encontrada"] },
@@ -57,6 +61,8 @@ export const bancoDoBrasil: Profile = {
   query: { "gw-dev-app-key": { setting: "gw-dev-app-key" } }
 }
 
+const SICOOB_PAYOUTS = ["cco_transferencias", "cco_consulta"]
+
 export const sicoob: Profile = {
   ...bacen,
   name: "sicoob",
@@ -64,8 +70,11 @@ export const sicoob: Profile = {
   baseUrl: "https://api.sicoob.com.br/pix/api/v2",
   tokenUrl: "https://auth.sicoob.com.br/auth/realms/cooperado/protocol/openid-connect/token",
   tokenAuth: "form-no-secret",
+  scopes: [...SCOPES, ...SICOOB_PAYOUTS],
+  payoutScopes: SICOOB_PAYOUTS,
   headers: { client_id: "client-id" },
-  brCodeField: "brcode"
+  brCodeField: "brcode",
+  payouts: "sicoob"
 }
 
 export const sicredi: Profile = {
@@ -77,6 +86,8 @@ export const sicredi: Profile = {
   tokenUrl: "https://api-pix.sicredi.com.br/oauth/token"
 }
 
+const INTER_PAYOUTS = ["pagamento-pix.write", "pagamento-pix.read"]
+
 export const inter: Profile = {
   ...bacen,
   name: "inter",
@@ -84,8 +95,11 @@ export const inter: Profile = {
   baseUrl: "https://cdpj.partners.bancointer.com.br/pix/v2",
   tokenUrl: "https://cdpj.partners.bancointer.com.br/oauth/v2/token",
   tokenAuth: "form",
+  scopes: [...SCOPES, ...INTER_PAYOUTS],
+  payoutScopes: INTER_PAYOUTS,
   headers: { "x-conta-corrente": { setting: "x-conta-corrente" } },
-  certificate: "pem"
+  certificate: "pem",
+  payouts: "inter"
 }
 
 export const itau: Profile = {
@@ -129,3 +143,11 @@ export const profiles: ReadonlyArray<Profile> = [
   santander,
   bradesco
 ]
+
+/** The profile of a connection that only receives: it asks for no scope of payouts, and has none. */
+export const receivingOnly = (profile: Profile): Profile => ({
+  ...profile,
+  scopes: profile.scopes.filter((scope) => !profile.payoutScopes.includes(scope)),
+  payoutScopes: [],
+  payouts: null
+})

@@ -6,11 +6,7 @@ import { decodeHook } from "../src/Hooks.ts"
 import * as profiles from "../src/Profiles.ts"
 import { startDouble, TXID } from "./support/Bank.ts"
 
-const { bacen, efi, sicoob, inter } = {
-  ...profiles,
-  inter: { payouts: "inter" },
-  sicoob: { payouts: "sicoob" }
-} as const
+const { bacen, efi, sicoob, inter } = profiles
 const E2E = "E12345678202009091221kkkkkkkkkkk"
 
 const factsOf = (profile: Parameters<typeof decodeHook>[0], body: unknown) => {
@@ -53,14 +49,17 @@ describe("hooks", () => {
   )
 
   it("Sicoob and Inter report payouts by their own names", () => {
-    assert.deepStrictEqual(factsOf(sicoob, { id: E2E, status: "FINALIZADO_SUCESSO", valor: "110.00" }), [
-      { _tag: "PayoutChanged", id: undefined, reference: E2E, endToEndId: E2E }
-    ])
+    const payload = { id: E2E, estado: "FINALIZADO_SUCESSO", valor: "110.00" }
+    for (const body of [payload, { payload }]) {
+      assert.deepStrictEqual(factsOf(sicoob, body), [
+        { _tag: "PayoutChanged", id: undefined, reference: E2E, endToEndId: E2E }
+      ])
+    }
     const codigoTransacao = "3fa85f64-5717-4562-b3fc-2c963f66afa6"
     const reported = [{ _tag: "PayoutChanged", id: undefined, reference: codigoTransacao, endToEndId: E2E }] as const
-    const entry = { codigoTransacao, endToEnd: E2E, status: "PIX_PAGO", valor: "1.00" }
-    assert.deepStrictEqual(factsOf(inter, entry), reported)
-    assert.deepStrictEqual(factsOf(inter, [entry]), reported)
+    const entry = { codigoTransacao, endToEnd: E2E, status: "EFETIVADO", valor: "1.00" }
+    const documented = { codigoSolicitacao: codigoTransacao, endToEnd: E2E, status: "EFETIVADO" }
+    for (const body of [entry, [entry], documented]) assert.deepStrictEqual(factsOf(inter, body), reported)
     for (const profile of [sicoob, inter]) {
       const [fact] = factsOf(profile, { pix: [{ endToEndId: E2E, txid: TXID, chave: "k", valor: "1.00" }] })
       assert.deepInclude(fact, { _tag: "PixReceived", endToEndId: E2E, txid: TXID })

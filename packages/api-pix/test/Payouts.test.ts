@@ -136,7 +136,11 @@ describe("a rail", () => {
   it("is that of the profile; others have none", () => {
     assert.deepStrictEqual(
       profiles.profiles.filter(({ payouts }) => payouts !== null).map(({ name, payouts }) => [name, payouts]),
-      [["efi", "efi"]]
+      [
+        ["efi", "efi"],
+        ["sicoob", "sicoob"],
+        ["inter", "inter"]
+      ]
     )
   })
 })

@@ -5,28 +5,16 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
-import * as Redacted from "effect/Redacted"
 import * as TestClock from "effect/testing/TestClock"
 import { makeApiPixClient } from "../src/ApiPixClient.ts"
 import { makeConnection } from "../src/Connection.ts"
-import type { Credentials } from "../src/Credentials.ts"
 import { makePayouts } from "../src/PayoutRails.ts"
 import * as profiles from "../src/Profiles.ts"
 import type { Transport, TransportRequest } from "../src/Transport.ts"
-import { machineTransport } from "./support/MachineTransport.ts"
+import { machineTransport, uncheckedCredentials } from "./support/MachineTransport.ts"
 
 const START_MS = 1_790_000_000_000
 const ORDERS = 3
-
-/** The certificate is unused: the transport is given. */
-const credentials = (clientId: string, clientSecret: string): Credentials => ({
-  clientId,
-  clientSecret: Redacted.make(clientSecret),
-  certificate: { _tag: "Pem", cert: "", key: Redacted.make("") },
-  subject: "",
-  validFromMs: 0,
-  validToMs: Number.MAX_SAFE_INTEGER
-})
 
 const storm = Object.fromEntries(REQUEST_FAULTS.map((fault) => [fault, 0.04]))
 
@@ -50,7 +38,7 @@ const history = (seed: number) =>
     }
     const connection = yield* makeConnection({
       profile: { ...profiles.efi, headers: { "x-correlationid": "correlation-id" } },
-      credentials: credentials(machine.clientId, machine.clientSecret),
+      credentials: uncheckedCredentials(machine.clientId, machine.clientSecret),
       baseUrl: `https://double${profile.basePath}`,
       tokenUrl: `https://double${profile.tokenPath}`,
       transport

@@ -1,5 +1,6 @@
 /** A double of a provider, and the client of it. */
 import { assert } from "@effect/vitest"
+import * as doubles from "@pix-payments/psp-double/http/Profiles"
 import { type PspDouble, type PspDoubleOptions, startPspDouble } from "@pix-payments/psp-double/PspDouble"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -15,7 +16,7 @@ export interface Bank {
   readonly double: PspDouble
   readonly connection: Connection
   readonly client: ApiPixClient
-  /** At Efí. */
+  /** Where the provider has a rail. */
   readonly payouts: Payouts
 }
 
@@ -78,8 +79,11 @@ export const emission = (double: PspDouble, cents = 1000) => ({
   message: "Pedido 1001"
 })
 
+/** A UUID without hyphens. */
+const PAYOUT_ID = "3fa85f6457174562b3fc2c963f66afa6"
+
 export const payout = (double: PspDouble, cents = 300): PayoutOrder => ({
-  id: "payout1",
+  id: PAYOUT_ID,
   reference: undefined,
   keepReference: () => Effect.void,
   cents,
@@ -87,6 +91,18 @@ export const payout = (double: PspDouble, cents = 300): PayoutOrder => ({
   message: "Repasse 7",
   payee: { key: "ana@example.com" }
 })
+
+/** Doubles of the providers that have a rail, and the connections to them. */
+export const RAILS: Readonly<Record<"efi" | "sicoob" | "inter", BankOptions>> = {
+  efi: { profile: "efi" },
+  sicoob: { variant: doubles.sicoob, connection: { profile: profiles.sicoob } },
+  inter: {
+    variant: doubles.inter,
+    connection: { profile: profiles.inter, settings: { "x-conta-corrente": Redacted.make("1234567") } }
+  }
+}
+
+export const RAIL_NAMES = ["efi", "sicoob", "inter"] as const
 
 /** A short name of an outcome. */
 export const outcomeOf = <A>(effect: Effect.Effect<A, Failure>) =>

@@ -66,17 +66,20 @@ export const makeApi = (options: {
     }
 
     const body = parse(request.body)
-    const checked = operation.checkRequest({ params, query: request.query, body })
+    const checked = operation.checkRequest({ params, query: request.query, headers: request.headers, body })
     const { query } = checked
     const failures = [...missing(request, profile), ...checked.failures]
     if (failures.length > 0) {
       violations.push({ operation: operation.id, failures })
       return profile.invalid(failures, operation.id)
     }
-    return Result.match(handler({ params, query, body }, { takenTxid: profile.takenTxid, ...spoiled }), {
-      onSuccess: (success) => success,
-      onFailure: (refusal) => profile.refusal(refusal, operation.id)
-    })
+    return Result.match(
+      handler({ params, query, headers: request.headers, body }, { takenTxid: profile.takenTxid, ...spoiled }),
+      {
+        onSuccess: (success) => success,
+        onFailure: (refusal) => profile.refusal(refusal, operation.id)
+      }
+    )
   }
 
   return {

@@ -14,6 +14,8 @@ import { HOOK_PATH } from "./Document.ts"
 export interface Received {
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>
   /** Undefined where there is none. */
   readonly body: unknown
 }
@@ -72,7 +74,7 @@ export const makeContract = (document: Node): Contract => {
       ...(node.parameters ?? [])
     ].map((parameter) => (parameter.$ref === undefined ? parameter : resolve(parameter.$ref.slice(2).split("/")).node))
 
-    const checkParameters = (place: "path" | "query") => {
+    const checkParameters = (place: "path" | "query" | "header") => {
       const of = parameters.filter((parameter) => parameter.in === place)
       return queries.compile({
         type: "object",
@@ -82,6 +84,7 @@ export const makeContract = (document: Node): Contract => {
     }
     const checkPath = checkParameters("path")
     const checkQuery = checkParameters("query")
+    const checkHeaders = checkParameters("header")
     const request = node.requestBody === undefined ? undefined : resolve([...at, "requestBody"])
 
     return {
@@ -89,11 +92,12 @@ export const makeContract = (document: Node): Contract => {
       scopes: (node.security ?? []).flatMap((scheme: Record<string, ReadonlyArray<string>>) =>
         Object.values(scheme).flat()
       ),
-      checkRequest: ({ params, query, body }) => {
+      checkRequest: ({ params, query, headers, body }) => {
         const coerced = { ...query }
         const failures: Array<string> = []
         if (!checkPath({ ...params })) failures.push(...failuresOf(checkPath, "path"))
         if (!checkQuery(coerced)) failures.push(...failuresOf(checkQuery, "query"))
+        if (!checkHeaders({ ...headers })) failures.push(...failuresOf(checkHeaders, "header"))
         if (request !== undefined && body === undefined) {
           if (request.node.required === true) failures.push("body: is required")
         } else if (request !== undefined) {

@@ -116,8 +116,13 @@ const HOOK = "{$request.body#/webhookUrl}/pix"
 /** The path under which the document describes the hook. */
 export const HOOK_PATH = "/hooks/pix"
 
-/** The central bank's paths below `basePath`, its hook as a path, and with `efi` Efí's deviations and own paths. */
-export const documentOf = ({ name, basePath, takenTxid }: Pick<Profile, "name" | "basePath" | "takenTxid">): Node => {
+/** The central bank's paths below `basePath`, its hook as a path, and the deviations and own paths of Efí, Sicoob or Inter. */
+export const documentOf = ({
+  name,
+  basePath,
+  takenTxid,
+  payouts
+}: Pick<Profile, "name" | "basePath" | "takenTxid" | "payouts">): Node => {
   const bacen = bacenDocument()
   const paths: Node = {}
   for (const [path, item] of Object.entries<Node>(bacen.paths)) paths[`${basePath}${path}`] = item
@@ -129,17 +134,17 @@ export const documentOf = ({ name, basePath, takenTxid }: Pick<Profile, "name" |
     const { responses } = paths[`${basePath}/cob/{txid}`].put
     responses["409"] = responses["400"]
   }
-  if (name === "bacen") return document
+  if (name === "bacen" && payouts === null) return document
 
-  const efi = load("efi.yaml")
-  Object.assign(document.components.schemas, efi.components.schemas)
-  Object.assign(document.components.responses, efi.components.responses)
-  for (const [path, methods] of Object.entries<Node>(efi["x-deviations"])) {
+  const own = load(`${name === "efi" ? "efi" : payouts}.yaml`)
+  Object.assign(document.components.schemas, own.components.schemas)
+  Object.assign(document.components.responses, own.components.responses)
+  for (const [path, methods] of Object.entries<Node>(own["x-deviations"] ?? {})) {
     for (const [method, operation] of Object.entries<Node>(methods)) {
       const target = paths[`${basePath}${path}`][method]
       if (operation.replacesResponses === true) target.responses = {}
       Object.assign(target.responses, operation.responses)
     }
   }
-  return { ...document, paths: { ...paths, ...efi.paths } }
+  return { ...document, paths: { ...paths, ...own.paths } }
 }

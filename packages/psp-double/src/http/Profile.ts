@@ -25,6 +25,8 @@ export interface Variant {
   readonly createdStatus: 200 | 201
   /** Whether `inicio` and `fim` may have fractions of a second. */
   readonly acceptsFractions: boolean
+  /** The payouts of a provider that speaks the central bank's API otherwise. Efí has its own. */
+  readonly payouts: "sicoob" | "inter" | null
   /** Whether a Pix has `pagador`, a field that the central bank's document does not have and several providers send. */
   readonly namesPayer: boolean
 }

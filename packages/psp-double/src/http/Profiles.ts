@@ -1,17 +1,11 @@
 /** The providers that the double can be. */
-import { oauthError, problem } from "./Answer.ts"
+import { oauthError } from "./Answer.ts"
 import { bacenRoutes } from "./BacenRoutes.ts"
 import { efiRoutes } from "./EfiRoutes.ts"
-import { bacenInvalid, bacenRefusal, efiInvalid, efiRefusal } from "./Refusals.ts"
-import type { Profile } from "./Profile.ts"
-
-const accessDenied = () =>
-  problem(
-    403,
-    "AcessoNegado",
-    "Acesso Negado",
-    "Requisição de participante autenticado que viola alguma regra de autorização."
-  )
+import { interRoutes } from "./InterRoutes.ts"
+import { bacenForbidden, bacenInvalid, bacenRefusal, efiInvalid, efiRefusal } from "./Refusals.ts"
+import type { Profile, Variant } from "./Profile.ts"
+import { sicoobRoutes } from "./SicoobRoutes.ts"
 
 const SCOPES = ["cob.write", "cob.read", "pix.write", "pix.read", "webhook.write", "webhook.read"]
 const MINUTE_MS = 60_000
@@ -23,7 +17,8 @@ const PLAIN = {
   brCodeField: "pixCopiaECola",
   createdStatus: 201,
   acceptsFractions: true,
-  namesPayer: false
+  namesPayer: false,
+  payouts: null
 } as const
 
 /** The central bank's API. It specifies no retries of hooks: there are none. */
@@ -39,10 +34,14 @@ export const bacen: Profile = {
   hookRetriesMs: [],
   probesWebhooks: false,
   hooksNamePayer: false,
-  routes: (provider, profile) => bacenRoutes(provider, profile),
+  routes: (provider, profile) => ({
+    ...bacenRoutes(provider, profile),
+    ...(profile.payouts === "sicoob" && sicoobRoutes(provider)),
+    ...(profile.payouts === "inter" && interRoutes(provider))
+  }),
   refusal: bacenRefusal,
   invalid: bacenInvalid,
-  insufficientScope: accessDenied
+  insufficientScope: bacenForbidden
 }
 
 /** Efí: two error shapes, 409 for what is taken, payouts and disputes. Sources: `openapi/efi.yaml`. */
@@ -72,5 +71,22 @@ export const efi: Profile = {
   insufficientScope: (operation) =>
     operation.includes("/gn/")
       ? oauthError(403, "insufficient_scope", "Access token has insufficient scope")
-      : accessDenied()
+      : bacenForbidden(operation)
 }
+
+/** Scopes that the payouts of a variant need. */
+export const PAYOUT_SCOPES = {
+  sicoob: ["cco_transferencias", "cco_consulta"],
+  inter: ["pagamento-pix.write", "pagamento-pix.read"],
+  none: []
+} as const
+
+/** Variants of `bacen`, with payouts. */
+export const sicoob: Partial<Variant> = {
+  payouts: "sicoob",
+  tokenAuth: "form-no-secret",
+  requiredHeaders: ["client_id"],
+  brCodeField: "brcode"
+}
+
+export const inter: Partial<Variant> = { payouts: "inter", tokenAuth: "form", requiredHeaders: ["x-conta-corrente"] }

@@ -16,6 +16,7 @@ import { makeTokens, type Tokens } from "./Tokens.ts"
 import { hookView } from "./Views.ts"
 import type { Profile, Variant } from "./Profile.ts"
 import * as profiles from "./Profiles.ts"
+import { PAYOUT_SCOPES } from "./Profiles.ts"
 import { makeProvider, type Provider } from "../provider/Provider.ts"
 import type { Settings } from "../provider/State.ts"
 import { randomFrom } from "../Random.ts"
@@ -82,7 +83,11 @@ export const makePspMachine = (options: PspMachineOptions): PspMachine => {
     random: randomFrom(seed + 1),
     auth: profile.tokenAuth,
     lifetimeSeconds: options.tokenLifetimeSeconds ?? 3600,
-    client: { id: CLIENT_ID, secret: CLIENT_SECRET, scopes: options.scopes ?? profile.scopes }
+    client: {
+      id: CLIENT_ID,
+      secret: CLIENT_SECRET,
+      scopes: options.scopes ?? [...profile.scopes, ...PAYOUT_SCOPES[profile.payouts ?? "none"]]
+    }
   })
   const api = makeApi({ profile, provider, tokens, contract: contractOf(profile) })
   const queue = makeHookQueue({
@@ -137,6 +142,8 @@ export const makePspMachine = (options: PspMachineOptions): PspMachine => {
     settleDue: () => {
       provider.settleDue()
       for (const notification of provider.takeNotifications()) {
+        // The central bank's hooks have no payouts; how Sicoob and Inter report them is not part of the double.
+        if (notification._tag === "PayoutSettled" && profile.name === "bacen") continue
         const url = provider.webhookUrl(notification.key)
         if (url === undefined) continue
         const pix: unknown = JSON.parse(JSON.stringify(hookView(profile, notification)))
@@ -156,7 +163,7 @@ const contracts = new Map<string, Contract>()
 
 /** Compiled once per process. */
 const contractOf = (profile: Profile): Contract => {
-  const of = `${profile.name} ${profile.basePath} ${profile.takenTxid}`
+  const of = `${profile.name} ${profile.basePath} ${profile.takenTxid} ${profile.payouts}`
   const known = contracts.get(of) ?? makeContract(documentOf(profile))
   contracts.set(of, known)
   return known

@@ -1,6 +1,6 @@
 /** Refusals as answers of the central bank's document and of Efí's documentation. */
 import type { Refusal } from "../provider/Refusal.ts"
-import { type Answer, efiError, problem } from "./Answer.ts"
+import { type Answer, efiError, json, problem } from "./Answer.ts"
 
 /** The problem type of an invalid request. */
 const invalidType = (operation: string): string => {
@@ -12,16 +12,43 @@ const invalidType = (operation: string): string => {
   return operation.endsWith("/pix") ? "PixConsultaInvalida" : "RequisicaoInvalida"
 }
 
-export const bacenInvalid = (failures: ReadonlyArray<string>, operation: string): Answer =>
-  problem(
+const isInters = (operation: string) => operation.includes("/banking/")
+
+/** RFC 7807 without `type`. */
+const interError = (status: number, title: string, detail: string): Answer =>
+  json(status, { title, detail, timestamp: "2026-01-01T00:00:00-03:00" })
+
+export const bacenInvalid = (failures: ReadonlyArray<string>, operation: string): Answer => {
+  if (isInters(operation)) return interError(400, "Requisição inválida", failures.join("; "))
+  return problem(
     400,
     invalidType(operation),
     "Requisição inválida.",
     "A requisição não respeita o schema ou está semanticamente errada.",
     failures.map((failure) => ({ razao: failure, propriedade: failure.split(":")[0]! }))
   )
+}
+
+export const bacenForbidden = (operation: string): Answer => {
+  const detail = "Requisição de participante autenticado que viola alguma regra de autorização."
+  return isInters(operation)
+    ? interError(403, "Acesso Negado", detail)
+    : problem(403, "AcessoNegado", "Acesso Negado", detail)
+}
+
+const interRefusal = (refusal: Refusal): Answer => {
+  switch (refusal._tag) {
+    case "PayoutNotFound":
+      return interError(404, "Pix não encontrado", "Não há Pix com este código de solicitação nos últimos 90 dias.")
+    case "PayeeNotFound":
+      return interError(400, "Chave Pix não encontrada", "A chave informada não está cadastrada no DICT.")
+    default:
+      return interError(422, "Pagamento não permitido", refusal._tag)
+  }
+}
 
 export const bacenRefusal = (refusal: Refusal, operation: string): Answer => {
+  if (isInters(operation)) return interRefusal(refusal)
   const notFound = (type: string) => problem(404, type, "Não Encontrado", "Entidade não encontrada.")
   const invalid = (razao: string, propriedade: string, status = 400) =>
     problem(status, invalidType(operation), "Operação inválida.", "A requisição está semanticamente errada.", [
@@ -36,6 +63,8 @@ export const bacenRefusal = (refusal: Refusal, operation: string): Answer => {
       return notFound("PixDevolucaoNaoEncontrada")
     case "WebhookNotFound":
       return notFound("WebhookNaoEncontrado")
+    case "PayoutNotFound":
+      return notFound("NaoEncontrado")
     case "CobNotActive":
       return invalid("A cobrança não está ATIVA, e a presente requisição busca alterá-la.", "cob.status")
     case "TxidTaken":

@@ -7,6 +7,8 @@ import type { Answer } from "./Answer.ts"
 
 export interface Input {
   readonly params: Readonly<Record<string, string>>
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>
   /** Coerced to the declared types. */
   readonly query: Readonly<Record<string, unknown>>
   /** Validated against the document. */

@@ -2,6 +2,7 @@
  * Pix sent. The central bank's API has no payouts; the names are Efí's.
  *
  * Guarantees
+ * - A payout that was begun moves nothing; it is confirmed once.
  * - An accepted payout debits the balance. A failed payout credits it again.
  * - An id is used once, whatever the outcome. A refusal uses no id.
  */
@@ -31,8 +32,18 @@ export type KnownPayee =
   | { readonly _tag: "NotFound" }
   | { readonly _tag: "Denied" }
 
+export interface BegunPayout {
+  readonly endToEndId: string
+  /** Of the key's owner, if it is known. */
+  readonly document: string | undefined
+}
+
 export interface Payouts {
   readonly send: (id: string, order: PayoutOrder) => Result.Result<Payout, Refusal>
+  /** Names a payout to a key. */
+  readonly begin: (key: string) => Result.Result<BegunPayout, Refusal>
+  /** Sends a payout that was begun; its id is the end-to-end id. */
+  readonly confirm: (endToEndId: string, order: Omit<PayoutOrder, "payee">) => Result.Result<Payout, Refusal>
   readonly get: (id: string) => Result.Result<Payout, Refusal>
   readonly getByEndToEndId: (endToEndId: string) => Result.Result<Payout, Refusal>
   readonly list: (range: Range, filter: (payout: Payout) => boolean, page: PageRequest) => Page<Payout>
@@ -81,33 +92,53 @@ export const makePayouts = (state: State): Payouts => {
     return undefined
   }
 
+  const send = (id: string, order: PayoutOrder, endToEndId: string): Result.Result<Payout, Refusal> => {
+    if (state.payouts.has(id)) return Result.fail({ _tag: "PayoutIdTaken" })
+    const refusal = check(order)
+    if (refusal !== undefined) return Result.fail(refusal)
+    const payout: Payout = {
+      id,
+      endToEndId,
+      cents: order.cents,
+      payerKey: order.payerKey,
+      payerInfo: order.payerInfo,
+      payee: order.payee,
+      requestedAtMs: state.now(),
+      isHeld: false,
+      settledAtMs: undefined,
+      status: "EM_PROCESSAMENTO",
+      error: undefined,
+      returned: []
+    }
+    const fate: Fate<PayoutError> =
+      order.cents > spendableCents(state)
+        ? { _tag: "Failed", afterMs: 0, with: NO_FUNDS }
+        : state.settings.payoutFate(payout)
+    const accepted = { ...payout, isHeld: fate._tag === "Held" }
+    state.payouts.set(id, accepted)
+    state.balanceCents -= payout.cents
+    if (fate._tag === "Done") state.after(fate.afterMs, () => settle(id, {}))
+    if (fate._tag === "Failed") state.after(fate.afterMs, () => settle(id, { error: fate.with }))
+    return Result.succeed(accepted)
+  }
+
   return {
-    send: (id, order) => {
-      if (state.payouts.has(id)) return Result.fail({ _tag: "PayoutIdTaken" })
-      const refusal = check(order)
-      if (refusal !== undefined) return Result.fail(refusal)
-      const payout: Payout = {
-        id,
-        endToEndId: transferId(state, "E"),
-        cents: order.cents,
-        payerKey: order.payerKey,
-        payerInfo: order.payerInfo,
-        payee: order.payee,
-        requestedAtMs: state.now(),
-        settledAtMs: undefined,
-        status: "EM_PROCESSAMENTO",
-        error: undefined,
-        returned: []
-      }
-      const fate: Fate<PayoutError> =
-        order.cents > spendableCents(state)
-          ? { _tag: "Failed", afterMs: 0, with: NO_FUNDS }
-          : state.settings.payoutFate(payout)
-      state.payouts.set(id, payout)
-      state.balanceCents -= payout.cents
-      if (fate._tag === "Done") state.after(fate.afterMs, () => settle(id, {}))
-      if (fate._tag === "Failed") state.after(fate.afterMs, () => settle(id, { error: fate.with }))
-      return Result.succeed(payout)
+    send: (id, order) => send(id, order, transferId(state, "E")),
+    begin: (key) => {
+      const known = payees.get(key)
+      if (known?._tag === "NotFound") return Result.fail({ _tag: "PayeeNotFound" })
+      const endToEndId = transferId(state, "E")
+      state.begunPayouts.set(endToEndId, key)
+      return Result.succeed({ endToEndId, document: known?._tag === "Owner" ? known.document : undefined })
+    },
+    confirm: (endToEndId, order) => {
+      if (state.payouts.has(endToEndId)) return Result.fail({ _tag: "PayoutIdTaken" })
+      const key = state.begunPayouts.get(endToEndId)
+      if (key === undefined) return Result.fail({ _tag: "PayoutNotBegun" })
+      return Result.map(send(endToEndId, { ...order, payee: { key, document: undefined } }, endToEndId), (payout) => {
+        state.begunPayouts.delete(endToEndId)
+        return payout
+      })
     },
     get: find,
     getByEndToEndId: (endToEndId) => {

@@ -81,6 +81,7 @@ export const makeProvider = (options: ProviderOptions): Provider => {
     cobs: new Map(),
     pix: new Map(),
     payouts: new Map(),
+    begunPayouts: new Map(),
     infractions: new Map(),
     webhooks: new Map(),
     balanceCents: settings.openingCents,

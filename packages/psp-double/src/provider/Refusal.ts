@@ -17,6 +17,8 @@ export type Refusal =
   | { readonly _tag: "WebhookRejected"; readonly reason: string }
   | { readonly _tag: "PayoutNotFound"; readonly by: "idEnvio" | "e2eId" }
   | { readonly _tag: "PayoutIdTaken" }
+  /** A confirmation of a payout that was not begun. */
+  | { readonly _tag: "PayoutNotBegun" }
   | { readonly _tag: "PayeeNotFound" }
   | { readonly _tag: "PayeeDocumentDiffers" }
   | { readonly _tag: "PayoutDenied" }

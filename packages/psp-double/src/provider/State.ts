@@ -86,6 +86,8 @@ export interface Payout {
   readonly payerInfo: string | undefined
   readonly payee: Payee
   readonly requestedAtMs: number
+  /** Whether it waits for the test to settle it; at Inter, for a person to approve it. */
+  readonly isHeld: boolean
   settledAtMs: number | undefined
   status: PayoutStatus
   error: PayoutError | undefined
@@ -154,6 +156,8 @@ export interface State {
   readonly cobs: Map<string, Cob>
   readonly pix: Map<string, ReceivedPix>
   readonly payouts: Map<string, Payout>
+  /** The keys of payouts that were begun and not confirmed, by end-to-end id. */
+  readonly begunPayouts: Map<string, string>
   readonly infractions: Map<string, Infraction>
   readonly webhooks: Map<string, Webhook>
   balanceCents: number
