@@ -4,6 +4,7 @@
  * Guarantees
  * - It is cached until shortly before its end. One request is under way at a time; everybody who waits shares its result.
  * - A caller that is interrupted does not end the request of the others.
+ * - Once the scope is closed, everybody who waits gets `NotSent`.
  * - After 429 no token is requested until `Retry-After` has passed.
  */
 import * as Clock from "effect/Clock"
@@ -78,15 +79,16 @@ export const makeAccessTokens = Effect.fnUntraced(function* (options: {
           limitedUntilMs = limitedMs + waitMs
         })
       ),
-      Effect.onExit((exit) =>
-        Effect.sync(() => {
+      Effect.forkIn(scope),
+      Effect.flatMap((fiber) => {
+        // Not a finalizer of the request: where the scope is closed, the request does not begin.
+        fiber.addObserver((exit) => {
           underWay = undefined
           if (Exit.isSuccess(exit)) token = exit.value
-          Deferred.doneUnsafe(asked, exit)
+          Deferred.doneUnsafe(asked, Exit.hasInterrupts(exit) ? Exit.fail(noToken("the connection is closed")) : exit)
         })
-      ),
-      Effect.forkIn(scope),
-      Effect.andThen(Deferred.await(asked))
+        return Deferred.await(asked)
+      })
     )
   })
 

@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { PspDouble } from "@pix-payments/psp-double/PspDouble"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import { type Bank, connect, emission, startDouble, TXID, until, withBank } from "./support/Bank.ts"
 
@@ -137,6 +139,26 @@ describe("a connection", () => {
         yield* TestClock.adjust("60 seconds")
         assert.deepInclude(yield* Fiber.join(emitting), { _tag: "NotSent", reason: "no-access-token" })
         yield* client.emit(emission(double))
+      })
+    )
+  )
+
+  it.effect("one that is closed sends nothing, and lets nobody wait", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const double = yield* startDouble()
+        const scope = yield* Scope.make()
+        const { client, connection } = yield* Scope.provide(connect(double), scope)
+        double.faults.once("hang", { path: /token/ })
+        const waiting = yield* Effect.forkChild(Effect.flip(client.find(TXID)))
+        yield* until(() => double.exchanges.length === 1)
+        yield* Scope.close(scope, Exit.void)
+        const failures = [
+          yield* Fiber.join(waiting),
+          yield* Effect.flip(connection.authenticate),
+          yield* Effect.flip(client.find(TXID))
+        ]
+        for (const failure of failures) assert.deepInclude(failure, { _tag: "NotSent", reason: "no-access-token" })
       })
     )
   )
