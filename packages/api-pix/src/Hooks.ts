@@ -141,7 +141,7 @@ const interPayout = (entry: Entry): HookFact | undefined => {
 const NAME = /^.{1,140}$/
 const DOCUMENT = /^(\d{11}|[0-9A-Z]{12}\d{2})$/
 
-/** `pagador`, or Efí's `gnExtras.pagador`. A masked document is none. */
+/** `pagador`, or Efí's `gnExtras.pagador`. A masked document is left out. */
 const payerOf = (entry: Entry): HookPayer | undefined => {
   const extras = entry["gnExtras"]
   const payer = entry["pagador"] ?? (isRecord(extras) ? extras["pagador"] : undefined)

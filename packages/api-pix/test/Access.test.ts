@@ -22,7 +22,7 @@ const tokenRequests = ({ exchanges, profile }: PspDouble) =>
   exchanges.filter(({ path }) => path === profile.tokenPath).length
 
 describe("credentials", () => {
-  it.live("PEM and PKCS#12 open, and tell until when the certificate is valid", () =>
+  it.live("PEM and PKCS#12 open, and say until when the certificate is valid", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const double = yield* startDouble()

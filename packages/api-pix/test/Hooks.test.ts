@@ -66,7 +66,7 @@ describe("hooks", () => {
     }
   })
 
-  it("a masked document is none; `devolucoes` may be an object; null is absent", () => {
+  it("a masked document is left out; `devolucoes` may be an object; null is absent", () => {
     const [fact] = factsOf(bacen, {
       pix: [
         {

@@ -73,9 +73,9 @@ describe("what breaks the document is a violation and is refused", () => {
     ["a CPF with its mask", "PUT", COB, { devedor: { cpf: "529.982.247-25", nome: "Ana" } }],
     ["a text that is too long", "PUT", COB, { solicitacaoPagador: "x".repeat(141) }],
     ["no range", "GET", "/api/v2/pix", undefined],
-    ["a date that is none", "GET", "/api/v2/pix?inicio=yesterday&fim=today", undefined],
+    ["a date in another form", "GET", "/api/v2/pix?inicio=yesterday&fim=today", undefined],
     ["a page that is too large", "GET", `/api/v2/pix?${RANGE}&paginacao.itensPorPagina=1001`, undefined],
-    ["a path that is none", "GET", "/api/v2/nothing", undefined]
+    ["an unknown path", "GET", "/api/v2/nothing", undefined]
   ])("%s", (_, method, path, change) =>
     withDouble({}, async (double, call) => {
       const body = change === undefined ? undefined : { ...cobBody(double), ...change }

@@ -158,7 +158,7 @@ describe("payouts", () => {
   it.each([
     ["an id with a hyphen", "a-b", {}],
     ["an amount without cents", "p1", { valor: "3" }],
-    ["a field that is none", "p1", { favorecido: { chave: "x", nome: "Ana" } }],
+    ["an unknown field", "p1", { favorecido: { chave: "x", nome: "Ana" } }],
     ["no payer", "p1", { pagador: undefined }]
   ])("%s breaks the contract", (_, id, change) =>
     withDouble({ profile: "efi" }, async (double, call) => {
