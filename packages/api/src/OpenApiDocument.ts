@@ -82,6 +82,8 @@ const visit = (node: Json, names: ReadonlyMap<string, string>): Json => {
   for (const [key, value] of Object.entries(node)) {
     // Objects are open: API-5, API-8.
     if (key === "additionalProperties" && value === false) continue
+    // Effect's own description of a stream, and how its client would be informed of a failure, which this server never does.
+    if (key === "x-effect-stream") continue
     // JavaScript's safe integers are no bounds of the contract.
     if ((key === "minimum" || key === "maximum") && Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER) continue
     if (key === "$ref" && typeof value === "string") result[key] = names.get(value) ?? value
@@ -172,6 +174,7 @@ const describe = (operation: Json): void => {
   if (Array.isArray(operation["tags"])) operation["tags"] = operation["tags"].map(String).map(titleOf)
   for (const parameter of parametersOf(operation)) {
     if (parameter["name"] === "idempotency-key") parameter["name"] = "Idempotency-Key"
+    if (parameter["name"] === "last-event-id") parameter["name"] = "Last-Event-ID"
     const { description, ...schema } = objectAt(parameter, "schema")
     if (description !== undefined) Object.assign(parameter, { description, schema })
   }
@@ -179,7 +182,10 @@ const describe = (operation: Json): void => {
   for (const [status, response] of Object.entries(objectAt(operation, "responses"))) {
     if (!isObject(response)) continue
     if (status === "204") response["description"] = "Deleted."
-    if (response["description"] === "Success") response["description"] = "A page of the list."
+    if (response["description"] === "Success") {
+      response["description"] =
+        "text/event-stream" in objectAt(response, "content") ? "The events." : "A page of the list."
+    }
     response["headers"] = headersNamed([
       "X-Request-Id",
       ...(repeatable && status === "201" ? ["Idempotent-Replayed"] : []),

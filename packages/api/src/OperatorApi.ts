@@ -12,6 +12,7 @@ import { ApplicationsGroup } from "./operator/Applications.ts"
 import { ChargeActionsGroup, ChargesGroup, CheckoutChargesGroup } from "./operator/Charges.ts"
 import { DeliveriesGroup, DeliveryActionsGroup } from "./operator/Deliveries.ts"
 import { DisputeActionsGroup, DisputesGroup } from "./operator/Disputes.ts"
+import { EventsGroup } from "./operator/Events.ts"
 import { KeysGroup } from "./operator/Keys.ts"
 import { LedgerGroup } from "./operator/Ledger.ts"
 import { AuditGroup, RequestsGroup } from "./operator/Logs.ts"
@@ -59,6 +60,7 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(WebhookEndpointActionsGroup)
   .add(OutboxFailuresGroup)
   .add(OutboxFailureActionsGroup)
+  .add(EventsGroup)
   .add(RequestsGroup)
   .add(AuditGroup)
   .add(LedgerGroup)

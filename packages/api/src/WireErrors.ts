@@ -120,6 +120,12 @@ export class PayloadTooLarge extends Schema.Error<PayloadTooLarge>("PayloadTooLa
   status("PAYLOAD_TOO_LARGE")
 ) {}
 
+/** Operator interface only: the events after a place are not kept. */
+export class CursorExpired extends Schema.Error<CursorExpired>("CursorExpired")(
+  body("CURSOR_EXPIRED"),
+  status("CURSOR_EXPIRED")
+) {}
+
 /** Operator interface only. */
 export class MisdirectedRequest extends Schema.Error<MisdirectedRequest>("MisdirectedRequest")(
   body("MISDIRECTED_REQUEST"),

@@ -57,6 +57,7 @@ const operatorContract = {
     "POST /payouts/{id}/approve approve",
     "POST /payouts/{id}/cancel cancel"
   ],
+  events: ["GET /events/stream stream", "GET /events list"],
   disputes: ["GET /disputes list", "GET /disputes/{id} retrieve"],
   disputeActions: ["POST /disputes/{id}/defense defense", "POST /disputes/{id}/messages message"],
   deliveries: ["GET /deliveries list", "GET /deliveries/{id} retrieve"],

@@ -27,6 +27,10 @@ export const errorCodes = {
   NOT_FOUND: { status: 404, message: "Nothing is found at this address." },
   METHOD_NOT_ALLOWED: { status: 405, message: "This address does not take that verb." },
   INVALID_STATE: { status: 409, message: "The present state does not allow this." },
+  CURSOR_EXPIRED: {
+    status: 410,
+    message: "The event to continue after is not kept. Begin with `after=oldest`, or without."
+  },
   MISDIRECTED_REQUEST: { status: 421, message: "The Host header names a host that is not served here." },
   PAYLOAD_TOO_LARGE: { status: 413, message: "The body is larger than 256 KiB." },
   RATE_LIMITED: { status: 429, message: "Too many requests." },

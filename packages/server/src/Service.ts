@@ -21,7 +21,9 @@ import { ChargeStore } from "./charges/ChargeStore.ts"
 import { OrderStore } from "./acquirer/OrderStore.ts"
 import { Disputes } from "./disputes/Disputes.ts"
 import { DisputeStore } from "./disputes/DisputeStore.ts"
+import { EventFeed } from "./events/EventFeed.ts"
 import { EventHistory } from "./events/EventHistory.ts"
+import { EventLog } from "./events/EventLog.ts"
 import { DeliverySignal } from "./events/DeliverySignal.ts"
 import * as Drain from "./http/Drain.ts"
 import { ListenAddresses } from "./http/ListenAddresses.ts"
@@ -83,6 +85,8 @@ export const stores = Layer.mergeAll(
   OutboxFailures.layer,
   DeliveryStore.layer,
   EventHistory.layer,
+  EventFeed.layer.pipe(Layer.provide(EventLog.layer)),
+  EventLog.layer,
   AuditLog.layer,
   Statistics.layer,
   Secrets.layer,

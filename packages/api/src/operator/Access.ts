@@ -14,6 +14,8 @@ export interface Access {
   readonly accounts: AccountLimit
   /** True where `?reveal=true` shows personal data to roles that see it masked (OPR-49). */
   readonly reveals?: boolean
+  /** True where personal data is not masked to any role that may call (OPR-109). */
+  readonly isClear?: boolean
 }
 
 /**

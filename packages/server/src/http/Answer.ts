@@ -3,12 +3,26 @@
  */
 import { type ErrorCode, errorCodes } from "@pix-payments/domain/ErrorCode"
 import { MAX_DETAILS } from "@pix-payments/domain/Request"
+import type * as Effect from "effect/Effect"
 
 export interface Answer<Body = unknown> {
   readonly status: number
   /** Sent as JSON; `undefined` for no body. */
   readonly body?: Body
   readonly headers?: Readonly<Record<string, string>>
+  /** Sent instead of `body`. */
+  readonly stream?: StreamedBody
+}
+
+/** A body that is sent in pieces while the caller reads (`Streams`). */
+export interface StreamedBody {
+  readonly contentType: string
+  /** Whose share of the listener's streams it takes. */
+  readonly owner: string
+  /** What the caller may see. A stream ends when the same request would be answered with another scope. */
+  readonly scope: string
+  /** The next piece. Not run before the one before it has left. A failure ends the stream. */
+  readonly next: Effect.Effect<string, unknown>
 }
 
 export const answer = <Body>(status: number, body: Body): Answer<Body> => ({ status, body })

@@ -32,6 +32,7 @@ export interface Call<Caller, Params, Query, Key> {
   readonly query: Query
   /** A string where the endpoint requires one. */
   readonly idempotencyKey: Key
+  readonly lastEventId: string | undefined
   /** The parsed body; `undefined` without a body or where it is not JSON. */
   readonly body: unknown
 }
@@ -77,6 +78,7 @@ export type Handlers<Groups, Caller, R = never> = {
 export interface ReadRequest<Credentials> {
   readonly credentials: Credentials
   readonly idempotencyKey: string | undefined
+  readonly lastEventId: string | undefined
   readonly params: Readonly<Record<string, string>>
   /** The query string, without its question mark. */
   readonly search: string
@@ -166,7 +168,7 @@ const operationOf = <Credentials, Caller, R>(
     takesBody,
     isRevalidating,
     headerRefusal: ({ idempotencyKey }) => keyRefusal?.(idempotencyKey),
-    run: ({ body, idempotencyKey, params, search }, caller, isCached) => {
+    run: ({ body, idempotencyKey, lastEventId, params, search }, caller, isCached) => {
       const query = decodeQuery === undefined ? Exit.succeed({}) : decodeQuery(search)
       if (Exit.isFailure(query)) return Effect.failCause(query.cause)
       return handle({
@@ -177,13 +179,14 @@ const operationOf = <Credentials, Caller, R>(
         query: query.value as never,
         // Checked by `headerRefusal`. An empty key counts as absent.
         idempotencyKey: (idempotencyKey === "" ? undefined : idempotencyKey) as never,
+        lastEventId: lastEventId === "" ? undefined : lastEventId,
         body: takesBody ? parse(body) : undefined
       })
     }
   }
 }
 
-/** Checks `Idempotency-Key`, the only header that operations declare. */
+/** Checks `Idempotency-Key`. Handlers check `Last-Event-ID`, the other header that operations declare. */
 const keyCheck = (headers: Schema.Top) => {
   const isOptional = Schema.is(headers)({})
   return (key: string | undefined): WireError | undefined => {

@@ -7,6 +7,7 @@
  * - A defect is logged with the request id and answered `INTERNAL_ERROR`. No stack and no SQL reaches a caller.
  * - Beyond `MAX_REQUESTS_IN_FLIGHT`, or the account's share of it (`InFlight`), a request is answered 503 at once, before
  *   any query. A request counts from the end of its body until its answer has left.
+ * - A streamed answer has bounds beside these (`Streams`), and takes no slot.
  * - A request runs to its end whether or not its caller waits for the answer, also while the listener closes.
  *
  * Measured: one fiber per request, and only the compiled routes between node and the handler (bench/RESULTS.md).
@@ -24,7 +25,7 @@ import { type RequestInfo, requestIdOf } from "../observability/RequestContext.t
 import { describeCause } from "../observability/SafeCause.ts"
 import { Settings } from "../Settings.ts"
 import { Unavailable } from "../sql/Unavailable.ts"
-import { type Answer, codeAnswer, errorAnswer, type WireError } from "./Answer.ts"
+import { type Answer, codeAnswer, errorAnswer, type StreamedBody, type WireError } from "./Answer.ts"
 import type { Guard, Route } from "./CompiledApi.ts"
 import * as InFlight from "./InFlight.ts"
 import { hostOf, LONGEST_REQUEST_MS, makeServer } from "./Listener.ts"
@@ -34,6 +35,9 @@ import { makeBodies } from "./RequestBody.ts"
 import { findRoute, makeTable } from "./Router.ts"
 import { apiHeaders } from "./SecurityHeaders.ts"
 import type { BoundedResponse } from "./SocketBounds.ts"
+import * as Streams from "./Streams.ts"
+
+type Answering = Effect.Effect<Answer, WireError | Unavailable>
 
 /** A path outside the API that takes no slot: health and metrics. */
 export interface Probe {
@@ -85,6 +89,8 @@ export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
   const inFlight = InFlight.make(settings.maxRequestsInFlight)
   const bodies = makeBodies()
   const pageLimiter = makePageLimiter(Math.max(1, Math.floor(settings.maxRequestsInFlight / PAGES_SHARE)))
+  const streams = Streams.make(runFork, settings.answerTimeoutMs)
+  metrics.streams(options.name, streams.count)
   metrics.requestsInFlight(options.name, () => inFlight.count() + pageLimiter.inFlight())
 
   const serve = (request: IncomingMessage, response: BoundedResponse) => {
@@ -112,8 +118,15 @@ export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
         response.writeHead(503, [...shedHeaders, "x-request-id", info.requestId]).end(shedBody, "latin1")
       }
     }
-    const finishWith = (exit: Exit.Exit<Answer, WireError | Unavailable>): void => {
+    const stream = (status: number, body: StreamedBody, again: Answering): void => {
+      const headers = [...apiHeaders, "x-request-id", info.requestId]
+      if (!streams.start(response, status, headers, body, again)) return shed("streams")
+      answered(status)
+    }
+    const finishWith = (exit: Exit.Exit<Answer, WireError | Unavailable>, again?: Answering): void => {
       if (Exit.isSuccess(exit)) {
+        const { status, stream: body } = exit.value
+        if (body !== undefined && again !== undefined) return stream(status, body, again)
         try {
           return finish(exit.value)
         } catch (error) {
@@ -178,6 +191,7 @@ export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
       const read = {
         credentials,
         idempotencyKey: headerOf(request, "idempotency-key"),
+        lastEventId: headerOf(request, "last-event-id"),
         params: found.params,
         search,
         body,
@@ -191,7 +205,7 @@ export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
       // Suspended, so that what a route throws is a defect of its request.
       const answering = Effect.suspend(() => route.answer(read, admit))
       runFork(isTraced ? traced(answering, method, info) : answering).addObserver((exit) => {
-        finishWith(exit)
+        finishWith(exit, answering)
         response.whenLeft(() => inFlight.release(slot))
       })
     }
@@ -217,7 +231,7 @@ export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
 
   const server = yield* makeServer(options.name)
   server.on("request", serve)
-  const port = yield* Effect.acquireRelease(bind(server, options), () => close(server, inFlight))
+  const port = yield* Effect.acquireRelease(bind(server, options), () => close(server, inFlight, streams))
   return `http://${hostOf(options.host)}:${port}`
 })
 
@@ -318,9 +332,10 @@ const bind = (
 /** The address is in use, or is not an address of this machine. */
 export class CannotListen extends Schema.TaggedError<CannotListen>()("CannotListen", { message: Schema.String }) {}
 
-const close = Effect.fnUntraced(function* (server: Server, inFlight: InFlight.InFlight) {
+const close = Effect.fnUntraced(function* (server: Server, inFlight: InFlight.InFlight, streams: Streams.Streams) {
   const latest = performance.now() + LONGEST_REQUEST_MS
   yield* Effect.callback<void>((resume) => {
+    streams.close()
     server.close(() => resume(Effect.void))
   })
   // No connection is left. Requests whose callers left are still in flight.

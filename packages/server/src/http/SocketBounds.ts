@@ -5,6 +5,7 @@
  * - At most `maxConnections` connections are open. One more is closed at once.
  * - A connection has at most `MAX_PIPELINED` requests without an answer. One more closes it.
  * - A connection whose answer is not read within `answerTimeoutMs` is reset.
+ * - A connection with a streamed answer takes no further request. One more closes it.
  * - A connection that is refused as a whole (`endWith`) closes within `LINGER_MS`.
  * - While the process stops, every answer has `Connection: close`.
  *
@@ -36,6 +37,8 @@ class Connection {
   newest: BoundedResponse | undefined
   unsent = 0
   isClosed = false
+  /** Its current answer is a stream. */
+  isStreaming = false
   /** Its last bytes are written: later requests are not served. */
   isEnding = false
   /** Written after the pending answers; then the connection closes. */
@@ -122,7 +125,7 @@ export class BoundedServer extends Server<typeof IncomingMessage, typeof Bounded
     }
     connection.unanswered++
     connection.newest = response
-    if (connection.unanswered > MAX_PIPELINED) {
+    if (connection.isStreaming || connection.unanswered > MAX_PIPELINED) {
       if (!req.socket.destroyed) this.onCut("pipelined")
       // Node still parses the rest of the buffer; nobody answers those requests.
       req.socket.destroy()
@@ -180,6 +183,23 @@ export class BoundedResponse extends ServerResponse<IncomingMessage> {
     connection.unsent++
     this.#unsent = server.unsent.add(this)
     return this
+  }
+
+  /** Takes the connection for a streamed answer; false where another request waits behind it. */
+  takeConnection(): boolean {
+    const { connectionState: connection } = this
+    this.shouldKeepAlive = false
+    if (connection === undefined) return true
+    connection.isStreaming = connection.newest === this
+    if (!connection.isStreaming) this.cut("pipelined")
+    return connection.isStreaming
+  }
+
+  /** Resets the connection, which frees what the kernel has buffered as well. */
+  cut(reason: CutReason): void {
+    if (this.req.socket.destroyed) return
+    this.server?.onCut(reason)
+    this.req.socket.resetAndDestroy()
   }
 
   /** Calls `then` once the answer has left, or its connection has closed. */

@@ -7,6 +7,7 @@ import {
   AcquirerRejected,
   AmountBelowMinimum,
   ChargeNotFound,
+  CursorExpired,
   InsufficientBalance,
   InvalidDocument,
   InvalidState,
@@ -54,4 +55,5 @@ export const chargeNotFound = () => new ChargeNotFound({})
 export const notFound = () => new NotFound({})
 export const invalidState = () => new InvalidState({})
 export const unknownCursor = () => new ValidationError({ details: ["starting_after"] })
+export const cursorExpired = () => new CursorExpired({})
 export const serviceUnavailable = () => new ServiceUnavailable({})

@@ -25,6 +25,7 @@ const attemptDuration = Metric.histogram("webhook_attempt_duration_ms", {
 const requestsInFlight = Metric.gauge("http_requests_in_flight", {
   description: "Requests in flight, by listener."
 })
+const openStreams = Metric.gauge("http_streams", { description: "Streams that callers read, by listener." })
 const requestsShed = Metric.counter("http_requests_shed_total", {
   description: "Requests answered 503 because a limit was reached, by listener and limit."
 })
@@ -46,8 +47,8 @@ const installationTokenUses = Metric.counter("operator_installation_token_uses_t
 /** Why a connection was closed. */
 export type CutReason = "connections" | "pipelined" | "unread"
 
-/** The limit that shed a request: of all requests, of its account, of bodies or of pages. */
-export type ShedReason = "all" | "account" | "bodies" | "pages"
+/** The limit that shed a request: of all requests, of its account, of bodies, of pages or of streams. */
+export type ShedReason = "all" | "account" | "bodies" | "pages" | "streams"
 
 const setAside = Metric.counter("webhook_set_aside_total", {
   description: "Changes and deliveries that failed on their own and were set aside, by kind."
@@ -65,6 +66,7 @@ export class Metrics extends Context.Service<
     readonly installationTokenUsed: () => void
     /** Registers gauges that are read at each scrape. */
     readonly requestsInFlight: (listener: string, read: () => number) => void
+    readonly streams: (listener: string, read: () => number) => void
     readonly listener: (
       name: string,
       read: { readonly connections: () => number; readonly unsent: () => number }
@@ -102,9 +104,11 @@ export class Metrics extends Context.Service<
         signInRefused: (reason) => add(signInsRefused, { reason }, 1),
         installationTokenUsed: () => installationTokenUses.updateUnsafe(1, context),
         requestsInFlight: (listener, read) => {
-          for (const reason of ["all", "account", "bodies", "pages"]) add(requestsShed, { listener, reason }, 0)
+          for (const reason of ["all", "account", "bodies", "pages", "streams"])
+            add(requestsShed, { listener, reason }, 0)
           gauges.push(() => add(requestsInFlight, { listener }, read()))
         },
+        streams: (listener, read) => void gauges.push(() => add(openStreams, { listener }, read())),
         listener: (listener, { connections, unsent }) => {
           for (const reason of ["connections", "pipelined", "unread"]) add(connectionsCut, { listener, reason }, 0)
           gauges.push(() => {

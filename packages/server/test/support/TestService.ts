@@ -234,6 +234,12 @@ const callTo =
       let answered = false
       request.on("response", (response) => {
         answered = true
+        // A stream has no end: its status and headers are the answer.
+        if (response.headers["content-type"] === "text/event-stream") {
+          response.destroy()
+          const { headers, statusCode } = response
+          return resume(Effect.succeed({ status: statusCode ?? 0, headers, text: "", body: undefined as A }))
+        }
         const chunks: Array<Buffer> = []
         response.on("data", (chunk: Buffer) => chunks.push(chunk))
         response.on("error", (error) => resume(Effect.die(error)))

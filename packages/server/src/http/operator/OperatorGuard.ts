@@ -104,8 +104,13 @@ export const make = Effect.gen(function* () {
   const protect = (operation: OperatorOperation): Route<OperatorCredentials>["answer"] => {
     const { endpoint, headerRefusal, run, takesBody } = operation
     if (!endpoint.middlewares.has(OperatorAuthentication)) return open(operation)
-    const { accounts, reveals = false, roles } = Context.get(endpoint.annotations, Access) ?? defaultAccess
-    const masks = [...endpoint.success].map(maskOf).filter((mask) => mask !== undefined)
+    const {
+      accounts,
+      isClear = false,
+      reveals = false,
+      roles
+    } = Context.get(endpoint.annotations, Access) ?? defaultAccess
+    const masks = (isClear ? [] : [...endpoint.success]).map(maskOf).filter((mask) => mask !== undefined)
     const kind = resourceKindOf(endpoint.path)
     if (accounts === "resource" && kind === undefined) {
       throw new Error(`${endpoint.path} needs a line in operators/AccountOf.ts`)

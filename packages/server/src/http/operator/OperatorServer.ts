@@ -32,6 +32,7 @@ import {
   webhookEndpointHandlers
 } from "./DeliveryHandlers.ts"
 import { disputeActionHandlers, disputeHandlers } from "./DisputeHandlers.ts"
+import { eventHandlers } from "./EventHandlers.ts"
 import { InstallationUses } from "./InstallationUses.ts"
 import { healthProbes } from "./Health.ts"
 import { ledgerHandlers, statsHandlers } from "./LedgerHandlers.ts"
@@ -75,6 +76,7 @@ export const layer = Layer.effectDiscard(
       webhookEndpointActions: yield* webhookEndpointActionHandlers,
       outboxFailures: yield* outboxFailureHandlers,
       outboxFailureActions: yield* outboxFailureActionHandlers,
+      events: yield* eventHandlers,
       requests: yield* requestHandlers,
       audit: yield* auditHandlers,
       ledger: yield* ledgerHandlers,

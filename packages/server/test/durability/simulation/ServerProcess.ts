@@ -195,6 +195,7 @@ const makeRoutes = Effect.gen(function* () {
       const request = {
         credentials: { key, cached: keys.cached(key) },
         idempotencyKey,
+        lastEventId: undefined,
         params: found.params,
         search: "",
         body: found.route.takesBody ? JSON.stringify(body ?? {}) : "",

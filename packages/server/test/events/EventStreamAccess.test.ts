@@ -1,0 +1,74 @@
+/** Who gets events, and for how long. */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as TestClock from "effect/testing/TestClock"
+import { randomUUID } from "node:crypto"
+import { setTimeout as pause } from "node:timers/promises"
+import { assertRefused, created } from "../support/ChargeRequests.ts"
+import { eventsOf, streamed, streamFrom } from "../support/EventStream.ts"
+import { makeOperator } from "../support/Operators.ts"
+import { TestService } from "../support/TestService.ts"
+
+layer(TestService.layer(), { excludeTestServices: true })("Events", (it) => {
+  it.effect("OPR-109: are not for viewers", () =>
+    Effect.gen(function* () {
+      const viewer = yield* makeOperator("viewer")
+      assertRefused(yield* viewer.call("GET", "/operator/v1/events/stream"), "FORBIDDEN")
+      assertRefused(yield* viewer.call("GET", "/operator/v1/events"), "FORBIDDEN")
+    })
+  )
+
+  it.effect("OPR-109: are those of an operator's accounts, and not masked", () =>
+    Effect.gen(function* () {
+      const { makeCaller, operatorUrl } = yield* TestService
+      const own = yield* makeCaller()
+      const other = yield* makeCaller()
+      const developer = yield* makeOperator("developer", [own.accountId])
+      const all = yield* streamFrom(operatorUrl, developer.token)
+      const ofOther = yield* streamFrom(operatorUrl, developer.token, `account_id=${other.accountId}`)
+      const [stranger, charge] = [yield* created(other.key), yield* created(own.key)]
+      const events = yield* eventsOf(all, 2)
+      assert.deepStrictEqual(new Set(events.map(({ body }) => body.data.id)), new Set([charge.id]))
+      assert.include(events[0]!.data, "52998224725")
+      assert.deepStrictEqual(ofOther.received, [])
+      const list = (query: string) =>
+        Effect.map(
+          developer.call<{ data: ReadonlyArray<{ data: { data: { id: string } } }> }>(
+            "GET",
+            `/operator/v1/events?after=oldest&limit=100${query}`
+          ),
+          ({ body }) => body.data.map(({ data }) => data.data.id)
+        )
+      assert.deepStrictEqual(yield* list(""), [charge.id, charge.id])
+      assert.deepStrictEqual(yield* list(`&account_id=${other.accountId}`), [])
+      assert.notInclude(yield* list(`&application_id=${other.applicationId}`), stranger.id)
+      const page = yield* developer.call("GET", "/operator/v1/events?after=oldest")
+      assert.include(page.text, "52998224725")
+      assertRefused(yield* developer.call("GET", `/operator/v1/events?after=${randomUUID()}.1`), "CURSOR_EXPIRED")
+    }).pipe(Effect.scoped)
+  )
+})
+
+layer(TestService.layer())("An open stream", (it) => {
+  it.effect("OPR-108: ends within 15 s of a revocation, and of a change of its operator's accounts", () =>
+    Effect.gen(function* () {
+      const { makeCaller, operate, operatorUrl } = yield* TestService
+      const { accountId } = yield* makeCaller()
+      const [revoked, limited, kept] = [
+        yield* makeOperator("developer"),
+        yield* makeOperator("operator"),
+        yield* makeOperator("operator")
+      ]
+      const readers = yield* Effect.forEach([revoked, limited, kept], ({ token }) => streamFrom(operatorUrl, token))
+      const installation = yield* streamed()
+      yield* operate("POST", `/operator/v1/tokens/${revoked.tokenId}/revoke`)
+      yield* operate("PATCH", `/operator/v1/operators/${limited.id}`, { body: { account_ids: [accountId] } })
+      yield* TestClock.adjust("15 seconds")
+      const haveEnded = () => readers.map(({ hasEnded }) => hasEnded())
+      yield* Effect.promise(async () => {
+        for (let tries = 0; haveEnded().filter((has) => has).length < 2 && tries < 500; tries++) await pause(10)
+      })
+      assert.deepStrictEqual([...haveEnded(), installation.hasEnded()], [true, true, false, false])
+    }).pipe(Effect.scoped)
+  )
+})

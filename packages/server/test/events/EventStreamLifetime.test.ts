@@ -1,0 +1,71 @@
+/** What an open stream does as time passes. */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as TestClock from "effect/testing/TestClock"
+import { SqlClient } from "effect/sql/SqlClient"
+import { setTimeout as pause } from "node:timers/promises"
+import { type Reader, streamed } from "../support/EventStream.ts"
+import { TestService } from "../support/TestService.ts"
+
+/** Waits for I/O, which the test's clock does not move. */
+const until = (isTrue: () => boolean) =>
+  Effect.promise(async () => {
+    for (let tries = 0; !isTrue() && tries < 1000; tries++) await pause(10)
+    assert.isTrue(isTrue())
+  })
+
+const heartbeats = ({ heartbeats: sent }: Reader, count: number) => until(() => sent.length >= count)
+
+const insertChange = Effect.fnUntraced(function* () {
+  const sql = yield* SqlClient
+  const [row] = yield* sql<{ id: string }>`
+    INSERT INTO changes (id, resource_id, account_id, kind, actions, status, sequence, data, created_at)
+    VALUES (uuidv7(), uuidv7(), uuidv7(), 'charge.pix', '{created,emitted}', 'pending', 1, '{}', now()) RETURNING id`
+  return row!.id
+})
+
+layer(TestService.layer())("An open stream", (it) => {
+  it.effect("OPR-107: without an event sends a heartbeat each 15 s, with the id to continue from", () =>
+    Effect.gen(function* () {
+      const id = yield* insertChange()
+      const reader = yield* streamed("events=dispute.pix.lost")
+      yield* heartbeats(reader, 1)
+      yield* TestClock.adjust("14 seconds")
+      assert.lengthOf(reader.heartbeats, 1)
+      yield* TestClock.adjust("1 second")
+      yield* heartbeats(reader, 2)
+      assert.deepStrictEqual(new Set(reader.heartbeats), new Set([`${id}.999`]))
+      // What does not meet the filter is passed all the same.
+      const later = yield* insertChange()
+      yield* TestClock.adjust("1 second")
+      yield* TestClock.adjust("15 seconds")
+      yield* until(() => reader.lastEventId() === `${later}.999`)
+      assert.deepStrictEqual(reader.received, [])
+      const resumed = yield* streamed("", { "last-event-id": reader.lastEventId()! })
+      const next = yield* insertChange()
+      for (let tries = 0; resumed.received.length < 2 && tries < 100; tries++) {
+        yield* TestClock.adjust("50 millis")
+        yield* Effect.promise(() => pause(10))
+      }
+      assert.deepStrictEqual(
+        resumed.received.map((event) => event.id),
+        [`${next}.1`, `${next}.2`]
+      )
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("OPR-108: ends within 15 s when its request would be refused", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const id = yield* insertChange()
+      const kept = yield* streamed()
+      const refused = yield* streamed(`after=${id}.2`)
+      yield* heartbeats(refused, 1)
+      yield* heartbeats(kept, 1)
+      yield* sql`DELETE FROM changes WHERE id = ${id}::uuid`
+      yield* TestClock.adjust("15 seconds")
+      yield* until(refused.hasEnded)
+      assert.isFalse(kept.hasEnded())
+    }).pipe(Effect.scoped)
+  )
+})
