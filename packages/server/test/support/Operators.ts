@@ -40,10 +40,11 @@ export const withToken =
 export const sameOrigin = { "sec-fetch-site": "same-origin" }
 
 /** Signs in with a token, and returns calls with the session's cookie, as a browser's page makes them. */
-export const signIn = Effect.fn("signIn")(function* (token: string) {
+export const signIn = Effect.fn("signIn")(function* (token: string, from?: string) {
   const { operate } = yield* TestService
   const answer = yield* operate<{ id: string }>("POST", "/operator/v1/session", {
     body: { token },
+    from,
     headers: { "x-operator-token": undefined, ...sameOrigin }
   })
   if (answer.status !== 200) throw new Error(answer.text)
