@@ -40,6 +40,7 @@ const server = [
   ["webhooks/"],
   ["operations/"],
   ["http/[^/]+$"],
+  ["inbound/"],
   ["http/public/"],
   ["http/operator/"],
   ["startup/"],

@@ -23,6 +23,7 @@ const service = [
     "charges/{ChargeRecovery,CreationFields,CreationProperties,Emission,Settlement}",
     "events/Outbox",
     "http/{Drain,ErrorOrder,InFlight,Lists,Pages,Security,SocketBounds,Unavailable}",
+    "inbound/{Callbacks,Sweep}",
     "http/operator/{OperatorGuard,OperatorToken}",
     "operators/SignIns",
     "ledger/*",

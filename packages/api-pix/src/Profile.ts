@@ -40,6 +40,8 @@ export interface Profile {
   readonly skipMtlsHeader: string | null
   /** How a hook proves its sender: its client certificate, or a secret in the path. */
   readonly hook: "mtls" | "token"
+  /** Addresses that hooks come from, where the provider names them. */
+  readonly callbackAddresses: ReadonlyArray<string>
   readonly certificate: "pem" | "pkcs12" | "either"
   readonly payouts: "efi" | "sicoob" | "inter" | null
   /** MED by API. Its scopes are not among `scopes`, because a merchant may do without them. */

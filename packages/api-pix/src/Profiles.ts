@@ -24,6 +24,7 @@ export const bacen: Profile = {
   instants: "ms",
   skipMtlsHeader: null,
   hook: "mtls",
+  callbackAddresses: [],
   certificate: "either",
   payouts: null,
   disputes: null,
@@ -47,6 +48,7 @@ export const efi: Profile = {
   refusals: ["valor_invalido", "chave_invalida", "status_cobranca_invalido", "webhook_invalido", "documento_bloqueado"],
   duplicates: ["txid_duplicado", "devolucao_id_duplicado", "id_envio_duplicado", "InfracaoOperacaoInvalida"],
   skipMtlsHeader: "x-skip-mtls-checking",
+  callbackAddresses: ["34.193.116.226"],
   certificate: "pkcs12",
   payouts: "efi",
   disputes: "efi"

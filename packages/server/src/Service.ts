@@ -31,6 +31,13 @@ import * as OperatorServer from "./http/operator/OperatorServer.ts"
 import { OperatorToken } from "./http/operator/OperatorToken.ts"
 import * as PublicServer from "./http/public/PublicServer.ts"
 import { Ids } from "./Ids.ts"
+import { CallbackConnections } from "./inbound/CallbackConnections.ts"
+import * as CallbackListener from "./inbound/CallbackListener.ts"
+import { Callbacks } from "./inbound/Callbacks.ts"
+import { Reports } from "./inbound/Reports.ts"
+import { ReportStore } from "./inbound/ReportStore.ts"
+import * as Sweep from "./inbound/Sweep.ts"
+import { SweepStore } from "./inbound/SweepStore.ts"
 import { LedgerReports } from "./ledger/LedgerReports.ts"
 import { Releases } from "./ledger/Releases.ts"
 import * as BackgroundLoop from "./observability/BackgroundLoop.ts"
@@ -119,7 +126,13 @@ export const acquirer = ConnectedAcquirer.layer.pipe(
   Layer.provideMerge(Layer.merge(Simulator.layer, ConnectionRegistry.layer))
 )
 
-const services = SimulatorNotifications.layer.pipe(
+/** What comes in from providers. */
+export const inbound = Layer.merge(Sweep.Sweep.layer, Callbacks.layer).pipe(
+  Layer.provideMerge(Reports.layer),
+  Layer.provideMerge(Layer.mergeAll(ReportStore.layer, SweepStore.layer, CallbackConnections.layer))
+)
+
+const services = Layer.merge(SimulatorNotifications.layer, inbound).pipe(
   Layer.provideMerge(deciders),
   Layer.provideMerge(acquirer),
   Layer.provideMerge(storesLayer),
@@ -170,6 +183,12 @@ const connectionLoop = backgroundLoop(
   "2 seconds"
 )
 
+const callbackLoop = backgroundLoop(
+  "callback connections",
+  CallbackConnections.use(({ refresh }) => Effect.as(refresh, 0)),
+  "2 seconds"
+)
+
 /** Needs `Settings` and `DatabaseLocation`. */
 export const layer = Drain.whileServing.pipe(
   Layer.provideMerge(
@@ -178,6 +197,9 @@ export const layer = Drain.whileServing.pipe(
       OperatorServer.layer,
       simulatorLoop,
       connectionLoop,
+      callbackLoop,
+      Sweep.loop,
+      CallbackListener.layer,
       loops.pipe(Layer.provide(WebhookSender.layer))
     )
   ),

@@ -36,6 +36,19 @@ export interface SettingsShape {
   readonly secretsBindToRow: boolean
   /** `simulator`: also of accounts without a connection. `connections`: those refuse charges and payouts. */
   readonly acquirer: "simulator" | "connections"
+  /** The listener of providers' callbacks. Unset: none. */
+  readonly acquirerPort: Option.Option<number>
+  readonly acquirerHost: string
+  /** PEM files: certificate and key of that listener, and the authority of its callers' certificates. */
+  readonly acquirerTlsCert: Option.Option<string>
+  readonly acquirerTlsKey: Option.Option<string>
+  readonly acquirerTlsCa: Option.Option<string>
+  /** Proxies whose headers name a callback's sender. */
+  readonly acquirerTrustedProxy: ReadonlyArray<Network>
+  /** The common names of accepted certificates; empty: all of the authority. */
+  readonly acquirerCertificateNames: ReadonlyArray<string>
+  /** Addresses of providers, beside those of their profiles, whose callbacks need no certificate but a secret. */
+  readonly acquirerNetworks: ReadonlyArray<Network>
   /** How long a creation waits for the acquirer before it answers `processing`. */
   readonly acquirerTimeoutMs: number
   readonly simulatorSettleMs: number
@@ -82,6 +95,9 @@ const checked = <A, B>(
     )
   )
 
+/** CIDRs; none by default. */
+const networks = (name: string) => parsed(name, parseNetworks).pipe(Config.withDefault([] as ReadonlyArray<Network>))
+
 const strongToken = (token: Redacted.Redacted<string>): Result.Result<Redacted.Redacted<string>, string> => {
   const weakness = weaknessOf(Redacted.value(token))
   return weakness === undefined ? Result.succeed(token) : Result.fail(weakness)
@@ -102,15 +118,24 @@ const config: Config.Config<SettingsShape> = Config.all({
   secretsKeys: Config.option(Config.Redacted("SECRETS_KEYS")),
   secretsBindToRow: Config.Boolean("SECRETS_BIND_TO_ROW").pipe(Config.withDefault(false)),
   acquirer: Config.Literals(["simulator", "connections"], "ACQUIRER").pipe(Config.withDefault("simulator" as const)),
+  acquirerPort: Config.option(port("ACQUIRER_PORT")),
+  acquirerHost: Config.String("ACQUIRER_HOST").pipe(Config.withDefault("127.0.0.1")),
+  acquirerTlsCert: Config.option(Config.String("ACQUIRER_TLS_CERT")),
+  acquirerTlsKey: Config.option(Config.String("ACQUIRER_TLS_KEY")),
+  acquirerTlsCa: Config.option(Config.String("ACQUIRER_TLS_CA")),
+  acquirerTrustedProxy: networks("ACQUIRER_TRUSTED_PROXY"),
+  acquirerCertificateNames: Config.String("ACQUIRER_CERTIFICATE_NAMES").pipe(
+    Config.withDefault(""),
+    Config.map((names) => names.split(",").flatMap((name) => name.trim() || []))
+  ),
+  acquirerNetworks: networks("ACQUIRER_NETWORKS"),
   acquirerTimeoutMs: atLeast(1, "ACQUIRER_TIMEOUT_MS").pipe(Config.withDefault(5000)),
   simulatorSettleMs: atLeast(0, "SIMULATOR_SETTLE_MS").pipe(Config.withDefault(1000)),
   simulatorLatencyMs: atLeast(0, "SIMULATOR_LATENCY_MS").pipe(Config.withDefault(0)),
   webhookRetryDelaysMs: parsed("WEBHOOK_RETRY_DELAYS", parseRetryDelays).pipe(Config.withDefault(retryDelaysMs)),
   webhookTimeoutMs: atLeast(1, "WEBHOOK_TIMEOUT_MS").pipe(Config.withDefault(10_000)),
   webhookEndpointsPerApplication: atLeast(1, "WEBHOOK_ENDPOINTS_PER_APPLICATION").pipe(Config.withDefault(100)),
-  webhookAllowedNetworks: parsed("WEBHOOK_ALLOWED_NETWORKS", parseNetworks).pipe(
-    Config.withDefault([] as ReadonlyArray<Network>)
-  ),
+  webhookAllowedNetworks: networks("WEBHOOK_ALLOWED_NETWORKS"),
   rateLimitPerMinute: Config.option(atLeast(1, "RATE_LIMIT_PER_MINUTE")),
   maxRequestsInFlight: atLeast(1, "MAX_REQUESTS_IN_FLIGHT").pipe(Config.withDefault(500)),
   maxConnections: atLeast(1, "MAX_CONNECTIONS").pipe(Config.withDefault(10_000)),

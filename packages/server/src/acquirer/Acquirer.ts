@@ -132,6 +132,8 @@ export interface SentPayout {
   /** Cents. */
   readonly amount: number
   readonly progress: Exclude<PayoutProgress, { readonly _tag: "NotFound" }>
+  /** What the payee's bank sent back of it. */
+  readonly returns: ReadonlyArray<{ readonly providerId: string; readonly amount: number; readonly atMs: number }>
 }
 
 /** A dispute (MED) as the provider has it. */

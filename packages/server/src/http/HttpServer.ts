@@ -20,6 +20,7 @@ import { hasProperty } from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import { once } from "node:events"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
+import type { Server as NetServer } from "node:net"
 import { Metrics, type ShedReason } from "../observability/Metrics.ts"
 import { type RequestInfo, requestIdOf } from "../observability/RequestContext.ts"
 import { describeCause } from "../observability/SafeCause.ts"
@@ -309,9 +310,10 @@ const sendText = (response: ServerResponse, status: number, headers: Array<strin
 /** The path and query of a request target; proxies may write the host before it. */
 const targetOf = (url: string): string => (url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?#]*/i, ""))
 
-const bind = (
-  server: Server,
-  { host, name, port }: { readonly host: string; readonly name: string; readonly port: number }
+/** Starts to listen; returns the port. */
+export const bind = (
+  server: NetServer,
+  { host, name, port }: { readonly host: string; readonly name: keyof typeof addressSettings; readonly port: number }
 ) =>
   Effect.tryPromise({
     try: async () => {
@@ -322,12 +324,17 @@ const bind = (
     },
     catch: (cause) => {
       const why = hasProperty(cause, "code") ? ` (${String(cause.code)})` : ""
-      const settings = name === "public" ? "PORT or HOST" : "OPERATOR_PORT or OPERATOR_HOST"
       return new CannotListen({
-        message: `Cannot listen on ${hostOf(host)}:${port}${why}. Set ${settings} to another address.`
+        message: `Cannot listen on ${hostOf(host)}:${port}${why}. Set ${addressSettings[name]} to another address.`
       })
     }
   })
+
+const addressSettings = {
+  public: "PORT or HOST",
+  operator: "OPERATOR_PORT or OPERATOR_HOST",
+  acquirer: "ACQUIRER_PORT or ACQUIRER_HOST"
+}
 
 /** The address is in use, or is not an address of this machine. */
 export class CannotListen extends Schema.TaggedError<CannotListen>()("CannotListen", { message: Schema.String }) {}

@@ -4,8 +4,9 @@
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 
-export class ListenAddresses extends Context.Service<ListenAddresses, { public: string; operator: string }>()(
-  "@pix-payments/server/ListenAddresses"
-) {
-  static readonly layer = Layer.sync(ListenAddresses, () => ({ public: "", operator: "" }))
+export class ListenAddresses extends Context.Service<
+  ListenAddresses,
+  { public: string; operator: string; acquirer: string }
+>()("@pix-payments/server/ListenAddresses") {
+  static readonly layer = Layer.sync(ListenAddresses, () => ({ public: "", operator: "", acquirer: "" }))
 }

@@ -15,7 +15,7 @@ import { refuseOn } from "./LowLevelRefusals.ts"
 import { BoundedServer } from "./SocketBounds.ts"
 
 /** A server that does not listen yet. */
-export const makeServer = Effect.fnUntraced(function* (name: "public" | "operator") {
+export const makeServer = Effect.fnUntraced(function* (name: "public" | "operator" | "acquirer") {
   const { answerTimeoutMs, maxConnections } = yield* Settings
   const drain = yield* Drain
   const metrics = yield* Metrics

@@ -4,7 +4,7 @@
 import type { IncomingMessage } from "node:http"
 import { OrderedList } from "./OrderedList.ts"
 
-/** The limit of one body, for both listeners. */
+/** The limit of one body of a caller or operator. */
 export const MAX_BODY_BYTES = 256 * 1024
 
 /**
@@ -24,7 +24,7 @@ export interface BodyReader {
 }
 
 /** Returns the function that reads a body. It calls one function of its reader, once. */
-export const makeBodies = (maxBufferedBytes = MAX_BUFFERED_BYTES) => {
+export const makeBodies = (maxBufferedBytes = MAX_BUFFERED_BYTES, maxBodyBytes = MAX_BODY_BYTES) => {
   /** Incomplete bodies in the order in which they began: the functions that evict them. */
   const incomplete = new OrderedList<() => void>()
   let bufferedBytes = 0
@@ -53,7 +53,7 @@ export const makeBodies = (maxBufferedBytes = MAX_BUFFERED_BYTES) => {
       chunks = []
       onEvicted()
     }
-    if (Number(request.headers["content-length"]) > MAX_BODY_BYTES) {
+    if (Number(request.headers["content-length"]) > maxBodyBytes) {
       isDone = true
       request.resume()
       return onDone(undefined)
@@ -63,7 +63,7 @@ export const makeBodies = (maxBufferedBytes = MAX_BUFFERED_BYTES) => {
       if (isDone) return
       length += chunk.length
       bufferedBytes += chunk.length
-      if (length > MAX_BODY_BYTES) {
+      if (length > maxBodyBytes) {
         settle()
         chunks = []
         return onDone(undefined)

@@ -44,6 +44,22 @@ const installationTokenUses = Metric.counter("operator_installation_token_uses_t
   description: "Requests with the installation's token, which is for the first admin and for emergencies."
 })
 
+const sweepAge = Metric.gauge("acquirer_sweep_age_seconds", {
+  description: "Seconds since the end of the last complete sweep of a connection."
+})
+const sweepFound = Metric.counter("acquirer_sweep_found_total", {
+  description: "Notifications that a sweep applied because no callback had, by connection."
+})
+const callbacks = Metric.counter("acquirer_callbacks_total", {
+  description: "Callbacks of providers, by connection and result."
+})
+
+/**
+ * `refused`: its sender was not authenticated; `shed`: too many in flight; `unavailable`: the provider or the database did
+ * not answer; `foreign`: the Pix key of somebody else.
+ */
+export type CallbackResult = "applied" | "check" | "unknown" | "foreign" | "refused" | "shed" | "unavailable"
+
 /** Why a connection was closed. */
 export type CutReason = "connections" | "pipelined" | "unread"
 
@@ -73,6 +89,11 @@ export class Metrics extends Context.Service<
     ) => void
     /** Updates the gauges. */
     readonly scrape: Effect.Effect<void>
+    /** Registers the ages of the sweeps, which are read at each scrape. */
+    readonly sweepAges: (read: () => ReadonlyArray<{ readonly connectionId: string; readonly seconds: number }>) => void
+    readonly sweepFound: (connectionId: string, count: number) => void
+    /** A callback of a provider; `connectionId` is undefined where it names none of ours. */
+    readonly callback: (connectionId: string | undefined, result: CallbackResult) => void
     /** A delivery, or the fan-out of a change, failed on its own. */
     readonly deliverySetAside: () => void
     readonly fanOutSetAside: () => void
@@ -119,6 +140,13 @@ export class Metrics extends Context.Service<
         scrape: Effect.sync(() => {
           for (const update of gauges) update()
         }),
+        sweepAges: (read) => {
+          gauges.push(() => {
+            for (const { connectionId, seconds } of read()) add(sweepAge, { connection: connectionId }, seconds)
+          })
+        },
+        sweepFound: (connection, count) => add(sweepFound, { connection }, count),
+        callback: (connection = "none", result) => add(callbacks, { connection, result }, 1),
         request: (route, status, durationMs) => {
           labelled(requests, { route, status: String(status) }).updateUnsafe(1, context)
           labelled(requestDuration, { route }).updateUnsafe(durationMs, context)

@@ -27,6 +27,8 @@ export interface ClaimedPayout {
   readonly payout: StoredPayout
   /** How often it was claimed before. */
   readonly attempts: number
+  /** Whether the account may not send now. */
+  readonly isPaused: boolean
 }
 
 /** An answer that is no outcome. */
@@ -64,7 +66,9 @@ export class PayoutClaims extends Context.Service<
               afterAccount = found[0]?.next_account ?? FIRST_ACCOUNT
               return {
                 due: found.flatMap((row) =>
-                  row.id === null ? [] : [{ payout: payoutTable.decode(row), attempts: row.hand_overs - 1 }]
+                  row.id === null
+                    ? []
+                    : [{ payout: payoutTable.decode(row), attempts: row.hand_overs - 1, isPaused: row.is_paused }]
                 ),
                 parked: Number(found[0]?.parked ?? 0n)
               }
@@ -90,6 +94,7 @@ interface ClaimRow extends Row {
   /** Null in the only row where nothing was claimed. */
   readonly id: string | null
   readonly hand_overs: number
+  readonly is_paused: boolean
   readonly parked: bigint
   readonly next_account: string | null
 }
@@ -141,7 +146,7 @@ export const claimPayouts = statement(
     FROM turns t JOIN accounts a ON a.id = t.account_id
   ),
   taken AS MATERIALIZED (
-    SELECT d.id, s.is_paused AND d.processed_at IS NULL AS is_parked
+    SELECT d.id, s.is_paused, s.is_paused AND d.processed_at IS NULL AS is_parked
     FROM shares s CROSS JOIN LATERAL (
       SELECT p.id, p.processed_at FROM payouts p
       WHERE p.status = 'processing' AND p.hand_over_at IS NOT NULL
@@ -157,7 +162,7 @@ export const claimPayouts = statement(
     UPDATE payouts p SET hand_over_at = now() + ${p.leaseMs} * interval '1 millisecond',
       hand_overs = p.hand_overs + 1
     FROM taken t WHERE p.id = t.id AND NOT t.is_parked
-    RETURNING ${payoutTable.columns("p")}, p.hand_overs
+    RETURNING ${payoutTable.columns("p")}, p.hand_overs, t.is_paused
   )
   SELECT c.*, r.parked, r.next_account FROM (
     SELECT (SELECT count(*) FROM parked) AS parked,

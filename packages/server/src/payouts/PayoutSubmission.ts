@@ -6,6 +6,8 @@
  *   second Pix.
  * - An unclear answer is never a refusal: the payout stays `processing`, and the acquirer is asked for its outcome until it
  *   is known. Each inquiry waits twice as long as the one before, up to a minute.
+ * - A payout that the acquirer accepted and does not find any more is sent again under its id, at least `RESEND_GRACE_MS`
+ *   after it was sent last, unless the account may not send now. It never fails for that reason.
  * - A call that hangs delays no other payout while fewer than `MAX_IN_FLIGHT` are in flight.
  */
 import * as Clock from "effect/Clock"
@@ -13,7 +15,13 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
-import { Acquirer, AcquirerUnclear, type PayoutOrder } from "../acquirer/Acquirer.ts"
+import {
+  Acquirer,
+  AcquirerUnclear,
+  type PayoutOrder,
+  type PayoutProgress,
+  type Provider
+} from "../acquirer/Acquirer.ts"
 import * as BackgroundLoop from "../observability/BackgroundLoop.ts"
 import { describeCause } from "../observability/SafeCause.ts"
 import { Settings } from "../Settings.ts"
@@ -44,28 +52,55 @@ export class PayoutSubmission extends Context.Service<
       const acquirer = yield* Acquirer
       const { acquirerTimeoutMs } = yield* Settings
 
-      const submit = Effect.fnUntraced(function* ({ attempts, payout }: ClaimedPayout) {
-        const asked = Effect.flatMap(acquirer.of(payout.connectionId), ({ payouts }) => {
-          if (payouts === undefined)
-            return Effect.fail(new AcquirerUnclear({ reason: "the provider sends no payouts" }))
-          return payout.processedAtMs === null ? payouts.send(orderOf(payout)) : payouts.outcome(orderOf(payout))
-        })
-        const answer = yield* Effect.catchTag(asked, "AcquirerUnclear", () =>
-          Effect.succeed({ _tag: "Unclear" } as const)
+      const inquireIn = (payout: StoredPayout, nextInquiryInMs: number, processedAtMs: number | null = null) =>
+        claims.submitted({ id: payout.id, processedAtMs, nextInquiryInMs })
+
+      /** Null where the answer is unclear. */
+      const ask = (
+        payout: StoredPayout,
+        call: (rail: Rail, order: PayoutOrder) => Effect.Effect<PayoutProgress, AcquirerUnclear>
+      ): Effect.Effect<PayoutProgress | null> =>
+        acquirer.of(payout.connectionId).pipe(
+          Effect.flatMap(({ payouts: rail }) =>
+            rail === undefined
+              ? Effect.fail(new AcquirerUnclear({ reason: "the provider sends no payouts" }))
+              : call(rail, orderOf(payout))
+          ),
+          Effect.catchTag("AcquirerUnclear", () => Effect.succeed(null))
         )
-        switch (answer._tag) {
+
+      const send = (payout: StoredPayout) => ask(payout, (rail, order) => rail.send(order))
+
+      const inquire = Effect.fnUntraced(function* ({ isPaused, payout }: ClaimedPayout, processedAtMs: number) {
+        const answer = yield* ask(payout, (rail, order) => rail.outcome(order))
+        if (answer?._tag !== "NotFound" || isPaused) return answer
+        const sinceSentMs = (yield* Clock.currentTimeMillis) - processedAtMs
+        if (sinceSentMs < RESEND_GRACE_MS) return answer
+        // Committed before the call, so that a crash after it does not shorten the grace of the next one.
+        yield* inquireIn(payout, RESEND_GRACE_MS)
+        return { _tag: "Resent", answer: yield* send(payout) } as const
+      })
+
+      const submit = Effect.fnUntraced(function* (claimed: ClaimedPayout) {
+        const { attempts, payout } = claimed
+        const { id, processedAtMs } = payout
+        const asked = processedAtMs === null ? yield* send(payout) : yield* inquire(claimed, processedAtMs)
+        const isResent = asked?._tag === "Resent"
+        const answer = isResent ? asked.answer : asked
+        switch (answer?._tag) {
           case "Completed":
-            return yield* Effect.asVoid(payouts.report(payout.id, "completed", { endToEndId: answer.endToEndId }))
+            return yield* Effect.asVoid(payouts.report(id, "completed", { endToEndId: answer.endToEndId }))
           case "Failed":
-            return yield* Effect.asVoid(payouts.report(payout.id, "failed", { reason: answer.reason }))
-          case "Accepted":
-          case "NotFound":
-          case "Unclear":
-            return yield* claims.submitted({
-              id: payout.id,
-              processedAtMs: answer._tag === "Accepted" ? yield* Clock.currentTimeMillis : null,
-              nextInquiryInMs: Math.min(FIRST_INQUIRY_MS * 2 ** attempts, LAST_INQUIRY_MS)
-            })
+            return yield* Effect.asVoid(payouts.report(id, "failed", { reason: answer.reason }))
+          default: {
+            if (isResent) return
+            const backOffMs = Math.min(FIRST_INQUIRY_MS * 2 ** attempts, LAST_INQUIRY_MS)
+            return yield* inquireIn(
+              payout,
+              backOffMs,
+              answer?._tag === "Accepted" ? yield* Clock.currentTimeMillis : null
+            )
+          }
         }
       })
 
@@ -112,6 +147,10 @@ const CLAIM_LIMIT = 200
 const LEASE_MARGIN_MS = 10_000
 const FIRST_INQUIRY_MS = 1000
 const LAST_INQUIRY_MS = 60_000
+/** A provider may show a payout only a while after it accepted it. */
+const RESEND_GRACE_MS = 120_000
+
+type Rail = NonNullable<Provider["payouts"]>
 
 const orderOf = (payout: StoredPayout): PayoutOrder => ({
   id: payout.id,

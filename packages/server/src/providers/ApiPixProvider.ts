@@ -191,7 +191,12 @@ const railOf = (payouts: Payouts, pixKey: string, bounded: Bounded): NonNullable
               id: payout.id === undefined ? null : (idFromTxid(payout.id) ?? null),
               endToEndId: payout.endToEndId ?? null,
               amount: payout.cents,
-              progress: progressOfPayout(payout)
+              progress: progressOfPayout(payout),
+              returns: payout.returns.map(({ atMs, cents, returnId }) => ({
+                providerId: returnId,
+                amount: cents,
+                atMs
+              }))
             })),
             hasMore: found.page + 1 < found.pages
           })),

@@ -1,0 +1,133 @@
+/**
+ * The connections of this process as its callbacks need them: what authenticates a sender, and the key that must be paid.
+ *
+ * Guarantees:
+ * - A new connection or secret is known to every process within seconds.
+ * - Secrets are stored sealed, for their own row only.
+ */
+import type { Profile } from "@pix-payments/api-pix/Profile"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { SqlClient } from "effect/sql/SqlClient"
+import { randomBytes } from "node:crypto"
+import { ConnectionRegistry } from "../connections/ConnectionRegistry.ts"
+import { profileOf } from "../connections/OpenConnection.ts"
+import { NotFoundError } from "../Errors.ts"
+import { Metrics } from "../observability/Metrics.ts"
+import { describeCause } from "../observability/SafeCause.ts"
+import { Secrets } from "../Secrets.ts"
+import { runToCompletion } from "../sql/RunToCompletion.ts"
+import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { type Credential, hashOf } from "./CallbackSender.ts"
+
+export interface CallbackConnection extends Credential {
+  readonly id: string
+  readonly profile: Profile
+  /** The receiving Pix key. */
+  readonly pixKey: string
+  readonly isPaused: boolean
+}
+
+export class CallbackConnections extends Context.Service<
+  CallbackConnections,
+  {
+    readonly find: (id: string) => CallbackConnection | undefined
+    /** The secret of a connection's callbacks, made when it is first asked for. */
+    readonly secretOf: (id: string) => Effect.Effect<string, NotFoundError | Unavailable>
+    /** Reads the rows. */
+    readonly refresh: Effect.Effect<void, Unavailable>
+  }
+>()("@pix-payments/server/CallbackConnections") {
+  static readonly layer = Layer.effect(
+    CallbackConnections,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const secrets = yield* Secrets
+      const registry = yield* ConnectionRegistry
+      const metrics = yield* Metrics
+      const clock = yield* Clock.Clock
+      let rows = new Map<string, KnownRow>()
+
+      metrics.sweepAges(() =>
+        [...rows.values()].flatMap(({ id, sweptUntilMs }) =>
+          registry.find(id)?.row.paused === false
+            ? [{ connectionId: id, seconds: Math.max(0, (clock.currentTimeMillisUnsafe() - sweptUntilMs) / 1000) }]
+            : []
+        )
+      )
+
+      /** Undefined, and logged, where the secret cannot be opened: no callback with it is accepted. */
+      const opened = (id: string, sealed: string) =>
+        Effect.catchCause(
+          Effect.sync(() => hashOf(Redacted.value(secrets.open(sealed, { kind: "connection", id })))),
+          (cause) =>
+            Effect.as(
+              Effect.annotateLogs(Effect.logWarning("a callback secret cannot be opened", describeCause(cause)), {
+                connection_id: id
+              }),
+              undefined
+            )
+        )
+
+      const refresh = Effect.gen(function* () {
+        const found = yield* orUnavailable(sql<SecretRow>`
+          SELECT id, webhook_secret, coalesce(swept_until, created_at) AS swept_until FROM acquirer_connections
+          WHERE kind = 'api-pix'`)
+        const next = new Map<string, KnownRow>()
+        for (const { id, swept_until, webhook_secret: sealed } of found) {
+          const before = rows.get(id)
+          const secretHash =
+            sealed === null ? undefined : before?.sealed === sealed ? before.secretHash : yield* opened(id, sealed)
+          next.set(id, { id, sealed, secretHash, sweptUntilMs: swept_until.getTime() })
+        }
+        rows = next
+      })
+
+      yield* Effect.catchTag(refresh, "Unavailable", () => Effect.void)
+
+      return CallbackConnections.of({
+        find: (id) => {
+          const known = registry.find(id)?.row
+          const profile = known === undefined ? undefined : profileOf(known.profile)
+          if (known === undefined || profile === undefined || known.pix_key === null) return undefined
+          return {
+            id,
+            profile,
+            pixKey: known.pix_key,
+            isPaused: known.paused,
+            secretHash: rows.get(id)?.secretHash,
+            addresses: profile.callbackAddresses
+          }
+        },
+
+        secretOf: Effect.fn("CallbackConnections.secretOf")(function* (id) {
+          const made = secrets.seal(randomBytes(32).toString("base64url"), { kind: "connection", id })
+          const [row] = yield* runToCompletion(sql)(sql<{ webhook_secret: string }>`
+            UPDATE acquirer_connections SET webhook_secret = coalesce(webhook_secret, ${made})
+            WHERE id = ${id}::uuid AND kind = 'api-pix' RETURNING webhook_secret`)
+          if (row === undefined) return yield* new NotFoundError()
+          yield* refresh
+          return Redacted.value(secrets.open(row.webhook_secret, { kind: "connection", id }))
+        }),
+
+        refresh
+      })
+    })
+  )
+}
+
+interface SecretRow {
+  readonly id: string
+  readonly webhook_secret: string | null
+  readonly swept_until: Date
+}
+
+interface KnownRow {
+  readonly id: string
+  readonly sealed: string | null
+  readonly secretHash: Buffer | undefined
+  readonly sweptUntilMs: number
+}

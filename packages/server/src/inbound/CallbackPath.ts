@@ -1,0 +1,27 @@
+/**
+ * The URL of a connection's callbacks: `/{connection}`, `/{connection}/{secret}` or `/{connection}?hmac={secret}`, each
+ * with the `/pix` that providers append, also after Efí's `&ignorar=`.
+ */
+import { isUuid } from "@pix-payments/domain/Uuid"
+
+export interface CallbackTarget {
+  readonly connectionId: string
+  readonly secret: string | undefined
+}
+
+/** The path to register at a provider, without its `/pix`. */
+export const callbackPath = ({ connectionId, secret }: CallbackTarget): string =>
+  secret === undefined ? `/${connectionId}` : `/${connectionId}/${secret}`
+
+/** Undefined for a path of another form. */
+export const callbackTarget = (url: string): CallbackTarget | undefined => {
+  const [path = "", search = ""] = url.split("?", 2)
+  const [empty, connectionId, ...rest] = path.split("/")
+  if (empty !== "" || connectionId === undefined || !isUuid(connectionId)) return undefined
+  const [secret, ...more] = rest.at(-1) === "pix" ? rest.slice(0, -1) : rest
+  if (more.length > 0 || secret === "") return undefined
+  return {
+    connectionId: connectionId.toLowerCase(),
+    secret: secret ?? new URLSearchParams(search).get("hmac") ?? undefined
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * Who sent a callback: its address, and its verified client certificate.
+ *
+ * Guarantees:
+ * - The headers of a proxy are read from `ACQUIRER_TRUSTED_PROXY` only.
+ * - A certificate counts where TLS, or the proxy, verified it against the authority of the installation, and its common
+ *   name is one of `ACQUIRER_CERTIFICATE_NAMES` where these are set.
+ * - A secret counts from the provider's addresses, or with a certificate. It is compared in constant time.
+ */
+import type { Network } from "@pix-payments/domain/PublicUrl"
+import { createHash, timingSafeEqual } from "node:crypto"
+import type { IncomingMessage } from "node:http"
+import { BlockList, isIP } from "node:net"
+import { TLSSocket } from "node:tls"
+
+export interface Sender {
+  readonly address: string
+  /** The common name of its verified certificate; undefined without one. */
+  readonly certificateName: string | undefined
+}
+
+export interface SenderRules {
+  readonly acquirerTrustedProxy: ReadonlyArray<Network>
+  /** Empty: every certificate of the authority. */
+  readonly acquirerCertificateNames: ReadonlyArray<string>
+  /** Addresses of providers, beside those of their profiles. */
+  readonly acquirerNetworks: ReadonlyArray<Network>
+}
+
+/** What a callback of a connection is checked against. */
+export interface Credential {
+  /** SHA-256 of the secret in the callback's URL; undefined where the connection has none. */
+  readonly secretHash: Buffer | undefined
+  /** Addresses that the provider sends from. */
+  readonly addresses: ReadonlyArray<string>
+}
+
+export const makeSenders = ({ acquirerCertificateNames, acquirerNetworks, acquirerTrustedProxy }: SenderRules) => {
+  const proxies = listOf(acquirerTrustedProxy)
+  const networks = listOf(acquirerNetworks)
+  const names = new Set(acquirerCertificateNames)
+  const accepted = (name: string | undefined) =>
+    name !== undefined && (names.size === 0 || names.has(name)) ? name : undefined
+
+  return {
+    senderOf: ({ headers, socket }: IncomingMessage): Sender => {
+      const peer = socket.remoteAddress ?? ""
+      if (!contains(proxies, peer)) return { address: peer, certificateName: accepted(verifiedName(socket)) }
+      const forwarded = [headers["x-forwarded-for"]].flat().join(",").split(",").at(-1)?.trim()
+      const subject = headers["x-ssl-client-s-dn"]
+      const isVerified = headers["x-ssl-client-verify"] === "SUCCESS"
+      return {
+        address: forwarded ?? "",
+        certificateName: accepted(isVerified && typeof subject === "string" ? commonName(subject) : undefined)
+      }
+    },
+
+    /** Whether a callback is the provider's. `credential` is undefined for an unknown connection. */
+    admits: (sender: Sender, secret: string | undefined, credential: Credential | undefined): boolean => {
+      const isSecret = timingSafeEqual(hashOf(secret ?? ""), credential?.secretHash ?? NO_HASH)
+      if (credential === undefined) return false
+      if (secret === undefined) return sender.certificateName !== undefined
+      if (!isSecret) return false
+      return (
+        sender.certificateName !== undefined ||
+        credential.addresses.includes(plain(sender.address)) ||
+        contains(networks, sender.address)
+      )
+    }
+  }
+}
+
+export const hashOf = (secret: string): Buffer => createHash("sha256").update(secret).digest()
+
+/** The hash of no text. */
+const NO_HASH = Buffer.alloc(32)
+
+/** The common name of a certificate that TLS verified. */
+const verifiedName = (socket: IncomingMessage["socket"]): string | undefined => {
+  if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined
+  const name: unknown = socket.getPeerCertificate().subject?.CN
+  return typeof name === "string" ? name : undefined
+}
+
+/** Of a subject as nginx and HAProxy write it: `CN=bank,O=…` or `/O=…/CN=bank`. */
+const commonName = (subject: string): string | undefined => /(?:^|[,/])\s*CN=([^,/]+)/.exec(subject)?.[1]?.trim()
+
+/** An IPv4 address in its own form. */
+const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, "")
+
+const listOf = (networks: ReadonlyArray<Network>): BlockList => {
+  const list = new BlockList()
+  for (const { cidr, family } of networks) {
+    const [address, length] = cidr.split("/")
+    list.addSubnet(address ?? "", Number(length ?? (family === 4 ? 32 : 128)), family === 4 ? "ipv4" : "ipv6")
+  }
+  return list
+}
+
+const contains = (list: BlockList, address: string): boolean => {
+  const family = isIP(plain(address))
+  return family !== 0 && list.check(plain(address), family === 4 ? "ipv4" : "ipv6")
+}

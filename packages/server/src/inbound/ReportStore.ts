@@ -1,0 +1,140 @@
+/**
+ * What the database knows of the facts that a provider reports: one statement for a page of them.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { text } from "../sql/Column.ts"
+import { runToCompletion } from "../sql/RunToCompletion.ts"
+import { rows, statement, uuids, value } from "../sql/Statement.ts"
+import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+
+/** The names of facts: keys of notifications, and ids that may be of an order or payout. */
+export interface Names {
+  readonly keys: ReadonlyArray<string>
+  readonly orderIds: ReadonlyArray<string>
+  readonly payoutIds: ReadonlyArray<string>
+}
+
+export interface Known {
+  /** Keys of notifications that had an effect. */
+  readonly keys: Pick<ReadonlySet<string>, "has">
+  /** Orders of this connection. */
+  readonly orders: Pick<ReadonlySet<string>, "has">
+  /** Payouts of this connection whose outcome is not known yet. */
+  readonly openPayouts: Pick<ReadonlySet<string>, "has">
+}
+
+/** The names of a payout in a webhook. */
+export interface PayoutNames {
+  readonly id: string | undefined
+  readonly reference: string | undefined
+}
+
+export class ReportStore extends Context.Service<
+  ReportStore,
+  {
+    readonly known: (connectionId: string, names: Names) => Effect.Effect<Known, Unavailable>
+    /** Our ids of disputes, by the provider's. */
+    readonly disputes: (
+      connectionId: string,
+      externalIds: ReadonlyArray<string>
+    ) => Effect.Effect<ReadonlyMap<string, string>, Unavailable>
+    /** When the oldest dispute was opened that has no outcome here; undefined where there is none. */
+    readonly oldestOpenDispute: (connectionId: string) => Effect.Effect<number | undefined, Unavailable>
+    /** Makes the inquiry of accepted payouts due now; how many. */
+    readonly inquireNow: (
+      connectionId: string,
+      payouts: ReadonlyArray<PayoutNames>
+    ) => Effect.Effect<number, Unavailable>
+  }
+>()("@pix-payments/server/ReportStore") {
+  static readonly layer = Layer.effect(
+    ReportStore,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      return ReportStore.of({
+        known: Effect.fnUntraced(function* (connectionId, { keys, ...ids }) {
+          const found = yield* orUnavailable(
+            sql.unsafe<{ readonly kind: "key" | "order" | "payout"; readonly name: string }>(
+              ...findKnown({ ...ids, keys: named(keys), connectionId })
+            )
+          )
+          const of = (kind: string) => new Set(found.filter((row) => row.kind === kind).map(({ name }) => name))
+          return { keys: of("key"), orders: of("order"), openPayouts: of("payout") }
+        }),
+
+        disputes: Effect.fnUntraced(function* (connectionId, externalIds) {
+          if (externalIds.length === 0) return new Map()
+          const found = yield* orUnavailable(
+            sql.unsafe<{ readonly id: string; readonly external_id: string }>(
+              ...findDisputes({ connectionId, externalIds: named(externalIds) })
+            )
+          )
+          return new Map(found.map(({ external_id, id }) => [external_id, id]))
+        }),
+
+        oldestOpenDispute: Effect.fnUntraced(function* (connectionId) {
+          const [found] = yield* orUnavailable(sql<{ readonly opened_at: Date | null }>`
+            SELECT min(opened_at) AS opened_at FROM disputes
+            WHERE connection_id = ${connectionId}::uuid AND external_id IS NOT NULL AND status IN ('open', 'under_review')`)
+          return found?.opened_at?.getTime()
+        }),
+
+        inquireNow: Effect.fnUntraced(function* (connectionId, payouts) {
+          const made = yield* runToCompletion(sql)(
+            sql.unsafe(
+              ...makeInquiriesDue({
+                connectionId,
+                ids: payouts.flatMap(({ id }) => id ?? []),
+                references: named(payouts.flatMap(({ reference }) => reference ?? []))
+              })
+            )
+          )
+          return made.length
+        })
+      })
+    })
+  )
+}
+
+const names = rows({ name: text() })
+const named = (list: ReadonlyArray<string>) => list.map((name) => ({ name }))
+
+const findKnown = statement(
+  { connectionId: value("uuid"), keys: names, orderIds: uuids, payoutIds: uuids },
+  (p) => `
+  SELECT 'key' AS kind, key AS name FROM acquirer_notifications
+  WHERE key = ANY (ARRAY(SELECT k.name FROM ${p.keys} AS k))
+  UNION ALL
+  SELECT 'order', id::text FROM acquirer_orders
+  WHERE id = ANY (${p.orderIds}) AND connection_id = ${p.connectionId}
+  UNION ALL
+  SELECT 'payout', id::text FROM payouts
+  WHERE id = ANY (${p.payoutIds}) AND connection_id = ${p.connectionId} AND status || '' = 'processing'`
+)
+
+const findDisputes = statement(
+  { connectionId: value("uuid"), externalIds: names },
+  (p) => `
+  SELECT id, external_id FROM disputes
+  WHERE connection_id = ${p.connectionId} AND external_id IS NOT NULL
+    AND external_id = ANY (ARRAY(SELECT e.name FROM ${p.externalIds} AS e))`
+)
+
+// A payout whose submission is in flight has no answer yet: its inquiry follows. Names of the provider have no index: they
+// are compared with those of the payouts in process.
+const makeInquiriesDue = statement(
+  { connectionId: value("uuid"), ids: uuids, references: names },
+  (p) => `
+  UPDATE payouts SET hand_over_at = now()
+  WHERE id IN (
+    SELECT id FROM payouts WHERE id = ANY (${p.ids})
+    UNION ALL
+    SELECT id FROM payouts WHERE status = 'processing' AND hand_over_at > now()
+      AND provider_reference = ANY (ARRAY(SELECT r.name FROM ${p.references} AS r))
+  ) AND connection_id = ${p.connectionId} AND status || '' = 'processing' AND processed_at IS NOT NULL
+    AND hand_over_at > now()
+  RETURNING id`
+)

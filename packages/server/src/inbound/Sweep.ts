@@ -1,0 +1,174 @@
+/**
+ * Reads what providers received, sent and dispute, so that a lost webhook delays a payment and loses none.
+ *
+ * Guarantees:
+ * - Every minute each connection is swept from ten minutes before the end of its last complete sweep until now, and once
+ *   in 24 hours its last three days. Nothing before the connection's creation is read.
+ * - A sweep is complete when every page was read and every notification of it was applied. Progress is stored for each
+ *   slice of `SLICE_MS`, so that an outage of days is caught up across restarts.
+ * - A slow or failing connection delays no other while fewer than `MAX_IN_FLIGHT` are swept by this process. One page of
+ *   each is in memory.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as FiberSet from "effect/FiberSet"
+import * as Layer from "effect/Layer"
+import { Acquirer, AcquirerUnclear, type Paged, type Provider, type Range } from "../acquirer/Acquirer.ts"
+import * as BackgroundLoop from "../observability/BackgroundLoop.ts"
+import { Metrics } from "../observability/Metrics.ts"
+import { describeCause } from "../observability/SafeCause.ts"
+import type { Unavailable } from "../sql/Unavailable.ts"
+import { type Applied, nothingApplied, Reports, together } from "./Reports.ts"
+import { ReportStore } from "./ReportStore.ts"
+import { DEEP_EVERY_MS, type DueSweep, SweepStore } from "./SweepStore.ts"
+
+export class Sweep extends Context.Service<
+  Sweep,
+  {
+    /**
+     * Claims up to `limit` connections that are due. Each effect sweeps one and never fails: a sweep that is not complete
+     * is repeated.
+     */
+    readonly claimDue: (limit: number) => Effect.Effect<ReadonlyArray<Effect.Effect<void>>, Unavailable>
+  }
+>()("@pix-payments/server/Sweep") {
+  static readonly layer = Layer.effect(
+    Sweep,
+    Effect.gen(function* () {
+      const store = yield* SweepStore
+      const reportStore = yield* ReportStore
+      const reports = yield* Reports
+      const acquirer = yield* Acquirer
+      const metrics = yield* Metrics
+
+      /** Every page of a list, one after the other. */
+      const pages = Effect.fnUntraced(function* <A>(
+        { connectionId }: DueSweep,
+        { fromMs, toMs }: TimeRange,
+        list: (range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>,
+        apply: (connectionId: string, page: ReadonlyArray<A>) => Effect.Effect<Applied, Unavailable>
+      ) {
+        let applied = nothingApplied
+        for (let page = 0; ; page += 1) {
+          if (page >= MOST_PAGES) return yield* new AcquirerUnclear({ reason: `a slice has over ${MOST_PAGES} pages` })
+          yield* store.extend(connectionId, LEASE_MS)
+          const { hasMore, items } = yield* list({ fromMs, toMs, page })
+          applied = together(applied, yield* apply(connectionId, items))
+          if (!hasMore) return applied
+        }
+      })
+
+      /** Fails where a page cannot be read. */
+      const readSlice = Effect.fnUntraced(function* (due: DueSweep, provider: Provider, slice: TimeRange) {
+        let applied = nothingApplied
+        if (provider.received !== undefined)
+          applied = together(applied, yield* pages(due, slice, provider.received.list, reports.received))
+        if (provider.payouts?.list !== undefined)
+          applied = together(applied, yield* pages(due, slice, provider.payouts.list, reports.payouts))
+        if (provider.disputes?.list !== undefined)
+          applied = together(applied, yield* pages(due, slice, provider.disputes.list, reports.disputes))
+        return applied
+      })
+
+      /** Disputes are listed by their opening: those that are open here are read again, for their outcome. */
+      const readOpenDisputes = Effect.fnUntraced(function* (due: DueSweep, provider: Provider, toMs: number) {
+        const list = provider.disputes?.list
+        if (list === undefined) return nothingApplied
+        const oldestMs = yield* reportStore.oldestOpenDispute(due.connectionId)
+        return oldestMs === undefined
+          ? nothingApplied
+          : yield* pages(due, { fromMs: oldestMs - DISPUTE_MARGIN_MS, toMs }, list, reports.disputes)
+      })
+
+      /** Slice by slice; `onComplete` is called for each. Fails with the first that is not complete. */
+      const readSlices = Effect.fnUntraced(function* (
+        due: DueSweep,
+        provider: Provider,
+        { fromMs, toMs }: TimeRange,
+        onComplete: (untilMs: number) => Effect.Effect<void, Unavailable>
+      ) {
+        let startMs = fromMs
+        while (true) {
+          const endMs = Math.min(startMs + SLICE_MS, toMs)
+          const applied = yield* readSlice(due, provider, { fromMs: startMs, toMs: endMs })
+          metrics.sweepFound(due.connectionId, applied.effects)
+          if (applied.failures > 0) {
+            return yield* new AcquirerUnclear({ reason: `${applied.failures} notifications could not be applied` })
+          }
+          yield* onComplete(endMs)
+          if (endMs >= toMs) return
+          startMs = endMs
+        }
+      })
+
+      const sweep = Effect.fnUntraced(function* (due: DueSweep) {
+        const { connectionId, createdAtMs, isDeepDue, sweptUntilMs } = due
+        const provider = yield* acquirer.of(connectionId)
+        const nowMs = yield* Clock.currentTimeMillis
+        const since = (fromMs: number) => ({ fromMs: Math.min(Math.max(createdAtMs, fromMs), nowMs), toMs: nowMs })
+        yield* readSlices(due, provider, since((sweptUntilMs ?? createdAtMs) - OVERLAP_MS), (untilMs) =>
+          store.swept(connectionId, untilMs)
+        )
+        const outcomes = yield* readOpenDisputes(due, provider, nowMs)
+        metrics.sweepFound(connectionId, outcomes.effects)
+        if (!isDeepDue) return
+        yield* store.deepAgainIn(connectionId, DEEP_RETRY_MS)
+        yield* readSlices(due, provider, since(nowMs - DEEP_MS), () => Effect.void)
+        yield* store.deepAgainIn(connectionId, DEEP_EVERY_MS)
+      })
+
+      const sweepApart = (due: DueSweep) =>
+        sweep(due).pipe(
+          Effect.catchCause((cause) =>
+            Effect.annotateLogs(Effect.logWarning("a sweep is not complete and is repeated", describeCause(cause)), {
+              connection_id: due.connectionId
+            })
+          ),
+          // Where it fails, the lease runs out.
+          Effect.ensuring(Effect.ignore(store.release(due.connectionId, SWEEP_EVERY_MS)))
+        )
+
+      return Sweep.of({
+        claimDue: (limit) => Effect.map(store.claim(limit, LEASE_MS), (due) => due.map(sweepApart))
+      })
+    })
+  )
+}
+
+/** Sweeps what is due until its scope closes. */
+export const loop = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const sweep = yield* Sweep
+    const inFlight = yield* FiberSet.make<void>()
+    const round = Effect.gen(function* () {
+      const free = MAX_IN_FLIGHT - (yield* FiberSet.size(inFlight))
+      if (free <= 0) return 0
+      const due = yield* sweep.claimDue(free)
+      for (const one of due) yield* FiberSet.run(inFlight, one)
+      return due.length
+    })
+    yield* Effect.forkScoped(BackgroundLoop.run("sweeps", round, Effect.sleep("1 second")))
+  })
+)
+
+interface TimeRange {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+const MINUTE_MS = 60_000
+const SWEEP_EVERY_MS = MINUTE_MS
+/** Providers list a Pix with an instant that is minutes old, and their clocks differ from ours. */
+const OVERLAP_MS = 10 * MINUTE_MS
+const SLICE_MS = 6 * 60 * MINUTE_MS
+const DEEP_MS = 3 * 24 * 60 * MINUTE_MS
+/** After a sweep of the last days that was not complete. */
+const DEEP_RETRY_MS = 10 * MINUTE_MS
+/** The document does not say by which instant disputes are listed. */
+const DISPUTE_MARGIN_MS = 24 * 60 * MINUTE_MS
+/** Longer than one page takes. */
+const LEASE_MS = 3 * MINUTE_MS
+const MAX_IN_FLIGHT = 32
+/** Of one slice: five million facts. A provider that always has more pages does not keep a sweep running for ever. */
+const MOST_PAGES = 5000

@@ -1,0 +1,187 @@
+/** Sweeps, with every callback lost. */
+import { assert, layer } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import { SqlClient } from "effect/sql/SqlClient"
+import { Sweep } from "../../src/inbound/Sweep.ts"
+import {
+  connectedBank,
+  type ConnectedBank,
+  connectedServiceLayer,
+  payAll,
+  pendingCharges,
+  statusesOf,
+  sweepNow
+} from "../support/ConnectedBank.ts"
+import { until } from "../support/ChargeRequests.ts"
+import { assertLedgerHolds, availableOf } from "../support/Money.ts"
+import { eventually } from "../support/Receiver.ts"
+
+const HOUR_MS = 3_600_000
+
+const listings = ({ double }: ConnectedBank) =>
+  double.exchanges.filter(({ method, path }) => method === "GET" && path.endsWith("/pix")).length
+
+const progressOf = ({ connectionId }: ConnectedBank) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const [row] = yield* sql<{ swept_until: Date | null; deep_swept_at: Date | null }>`
+      SELECT swept_until, deep_swept_at FROM acquirer_connections WHERE id = ${connectionId}::uuid`
+    return row!
+  })
+
+layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestServices: true })("A sweep", (it) => {
+  it.effect("OPR-95: with every callback lost, every payment is credited within two sweeps, and once", () =>
+    Effect.gen(function* () {
+      const bank = yield* connectedBank()
+      const charges = yield* pendingCharges(bank, 25)
+      payAll(bank, charges)
+      yield* sweepNow(bank)
+      yield* sweepNow(bank)
+      assert.deepStrictEqual(new Set(yield* statusesOf(bank)), new Set(["paid"]))
+      assert.strictEqual(yield* availableOf(bank.key), 25_000)
+      // What is known is skipped: the sweeps after it record no notification.
+      const sql = yield* SqlClient
+      const recorded = sql`SELECT 1 FROM acquirer_reports WHERE connection_id = ${bank.connectionId}::uuid`
+      const before = (yield* recorded).length
+      yield* sweepNow(bank)
+      assert.strictEqual((yield* recorded).length, before)
+      yield* assertLedgerHolds
+      assert.deepStrictEqual(bank.double.violations, [])
+    })
+  )
+
+  it.effect("OPR-96: after an outage of hours, what arrived meanwhile is credited, slice by slice", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      let behindMs = 0
+      const clock = yield* Clock.Clock
+      const bank = yield* connectedBank({ now: () => clock.currentTimeMillisUnsafe() - behindMs })
+      const charges = yield* pendingCharges(bank, 3)
+      yield* sql`UPDATE acquirer_connections SET created_at = now() - interval '3 days',
+        swept_until = now() - interval '30 hours', deep_swept_at = now() WHERE id = ${bank.connectionId}::uuid`
+      for (const [index, charge] of charges.entries()) {
+        behindMs = [29, 15, 1][index]! * HOUR_MS
+        payAll(bank, [charge])
+      }
+      behindMs = 0
+      const before = listings(bank)
+      yield* sweepNow(bank)
+      assert.isAtLeast(listings(bank) - before, 6)
+      assert.deepStrictEqual(yield* statusesOf(bank), ["paid", "paid", "paid"])
+      assert.isAbove((yield* progressOf(bank)).swept_until!.getTime(), (yield* Clock.currentTimeMillis) - HOUR_MS)
+    })
+  )
+
+  it.effect("OPR-96: once a day the last three days are read again", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      let behindMs = 0
+      const clock = yield* Clock.Clock
+      const bank = yield* connectedBank({ now: () => clock.currentTimeMillisUnsafe() - behindMs })
+      yield* sweepNow(bank)
+      const [charge] = yield* pendingCharges(bank, 1)
+      behindMs = 50 * HOUR_MS
+      payAll(bank, [charge!])
+      behindMs = 0
+      yield* sql`UPDATE acquirer_connections SET created_at = now() - interval '3 days' WHERE id = ${bank.connectionId}::uuid`
+      yield* sweepNow(bank)
+      assert.deepStrictEqual(yield* statusesOf(bank), ["pending"])
+      yield* sql`UPDATE acquirer_connections SET deep_swept_at = now() - interval '25 hours'
+        WHERE id = ${bank.connectionId}::uuid`
+      yield* sweepNow(bank)
+      assert.deepStrictEqual(yield* statusesOf(bank), ["paid"])
+    })
+  )
+
+  it.effect("OPR-97: a connection that hangs or fails delays no other, and its progress stays", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const [hanging, failing, sound] = [yield* connectedBank(), yield* connectedBank(), yield* connectedBank()]
+      for (const bank of [hanging, failing, sound]) {
+        payAll(bank, yield* pendingCharges(bank, 2))
+        yield* sweepNow(bank)
+      }
+      payAll(sound, yield* pendingCharges(sound, 2))
+      const endings = [
+        hanging.double.faults.always("hang", { method: "GET", path: /\/pix$/ }),
+        failing.double.faults.always("error-after", { method: "GET", path: /\/pix$/ })
+      ]
+      const before = yield* progressOf(failing)
+      payAll(failing, yield* pendingCharges(failing, 1))
+      yield* sql`UPDATE acquirer_connections SET sweep_at = NULL`
+      yield* eventually(statusesOf(sound), (all) => all.length === 4 && all.every((status) => status === "paid"))
+      yield* sweepNow(failing)
+      assert.deepStrictEqual((yield* progressOf(failing)).swept_until, before.swept_until)
+      for (const end of endings) end()
+      // The circuit of the connection closes again.
+      yield* until(Effect.andThen(sweepNow(failing), statusesOf(failing)), (all) =>
+        all.every((status) => status === "paid")
+      )
+    })
+  )
+
+  it.effect("OPR-97: a notification that fails stops no other, and the sweep is repeated from where it began", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const bank = yield* connectedBank()
+      const charges = yield* pendingCharges(bank, 5)
+      yield* sweepNow(bank)
+      const before = yield* progressOf(bank)
+      payAll(bank, charges)
+      yield* sql.unsafe(`CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NEW.id = '${charges[2]!.id}' THEN RAISE 'poison'; END IF; RETURN NEW; END $$`)
+      yield* sql.unsafe(`CREATE TRIGGER poison BEFORE UPDATE ON charges FOR EACH ROW EXECUTE FUNCTION poison()`)
+      yield* sweepNow(bank)
+      assert.deepStrictEqual((yield* statusesOf(bank)).toSorted(), ["paid", "paid", "paid", "paid", "pending"])
+      assert.deepStrictEqual((yield* progressOf(bank)).swept_until, before.swept_until)
+      yield* sql.unsafe(`DROP TRIGGER poison ON charges`)
+      yield* sweepNow(bank)
+      assert.deepStrictEqual(new Set(yield* statusesOf(bank)), new Set(["paid"]))
+      assert.strictEqual(yield* availableOf(bank.key), 5000)
+    })
+  )
+
+  it.effect("OPR-97: a process that ends between the provider's answer and the commit leaves the sweep to others", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { claimDue } = yield* Sweep
+      const bank = yield* connectedBank()
+      yield* sweepNow(bank)
+      const before = yield* progressOf(bank)
+      payAll(bank, yield* pendingCharges(bank, 3))
+      const locked = yield* Deferred.make<void>()
+      const rows = yield* Effect.forkChild(
+        sql.withTransaction(
+          sql`SELECT 1 FROM charges WHERE account_id = ${bank.accountId}::uuid FOR UPDATE`.pipe(
+            Effect.andThen(Deferred.succeed(locked, undefined)),
+            Effect.andThen(Effect.never)
+          )
+        )
+      )
+      yield* Deferred.await(locked)
+      // This process claims before the loop does.
+      const listed = listings(bank)
+      const swept = yield* until(
+        Effect.andThen(
+          sql`UPDATE acquirer_connections SET sweep_at = CASE WHEN id = ${bank.connectionId}::uuid THEN now() ELSE 'infinity' END`,
+          claimDue(1)
+        ),
+        ({ length }) => length === 1
+      )
+      const sweeping = yield* Effect.forkChild(swept[0]!)
+      yield* until(
+        Effect.sync(() => listings(bank)),
+        (count) => count > listed
+      )
+      yield* Fiber.interrupt(sweeping)
+      yield* Fiber.interrupt(rows)
+      assert.deepStrictEqual((yield* progressOf(bank)).swept_until, before.swept_until)
+      yield* sweepNow(bank)
+      assert.deepStrictEqual(yield* statusesOf(bank), ["paid", "paid", "paid"])
+      assert.strictEqual(yield* availableOf(bank.key), 3000)
+    })
+  )
+})

@@ -1,0 +1,156 @@
+/** The service with its listener of callbacks over mTLS, and doubles of providers that it is connected to. */
+import type { PspDouble, PspDoubleOptions } from "@pix-payments/psp-double/PspDouble"
+import { txidFromId } from "@pix-payments/domain/Txid"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { SqlClient } from "effect/sql/SqlClient"
+import { writeFile } from "node:fs/promises"
+import * as Https from "node:https"
+import { join } from "node:path"
+import type { ConnectionInput } from "../../src/connections/ConnectionStore.ts"
+import { ListenAddresses } from "../../src/http/ListenAddresses.ts"
+import { CallbackConnections } from "../../src/inbound/CallbackConnections.ts"
+import type { SettingsShape } from "../../src/Settings.ts"
+import { startDouble } from "./Bank.ts"
+import { created, someCharge } from "./ChargeRequests.ts"
+import { storeConnection } from "./Connections.ts"
+import { temporaryFolder } from "./Postgres.ts"
+import { eventually, loopback } from "./Receiver.ts"
+import { TestService } from "./TestService.ts"
+
+/** Its certificate, and those that it accepts, are of the doubles' authority. */
+export const connectedServiceLayer = (settings: Partial<SettingsShape> = {}) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const { authority } = yield* startDouble()
+      const { ca, cert, key } = yield* Effect.promise(() => authority.issue({ name: "callbacks", usage: "server" }))
+      const folder = yield* temporaryFolder
+      const stored = (name: string, text: string) => {
+        const path = join(folder, name)
+        return Effect.as(
+          Effect.promise(() => writeFile(path, text)),
+          Option.some(path)
+        )
+      }
+      return TestService.layer({
+        settings: {
+          acquirerPort: Option.some(0),
+          acquirerTlsCert: yield* stored("cert.pem", cert),
+          acquirerTlsKey: yield* stored("key.pem", key),
+          acquirerTlsCa: yield* stored("ca.pem", ca),
+          acquirerNetworks: loopback,
+          ...settings
+        }
+      })
+    })
+  )
+
+export interface ConnectedBank {
+  readonly double: PspDouble
+  readonly connectionId: string
+  readonly accountId: string
+  readonly key: string
+  /** The URL of the connection's callbacks, without the provider's `/pix`. */
+  readonly url: string
+  readonly secretUrl: string
+}
+
+let doubles = 0
+
+/** A double, a connection to it, and an account whose charges and payouts go through it. */
+export const connectedBank = Effect.fnUntraced(function* (
+  options: PspDoubleOptions = {},
+  input: Partial<ConnectionInput> = {}
+) {
+  const { makeCaller } = yield* TestService
+  const sql = yield* SqlClient
+  // End-to-end ids are made from the seed, and are unique.
+  const double = yield* startDouble({ seed: ++doubles, ...options })
+  const { id: connectionId } = yield* storeConnection(double, input)
+  const callbacks = yield* CallbackConnections
+  const secret = yield* callbacks.secretOf(connectionId)
+  const { accountId, key } = yield* makeCaller()
+  yield* sql`UPDATE accounts SET connection_id = ${connectionId}::uuid WHERE id = ${accountId}::uuid`
+  const origin = (yield* ListenAddresses).acquirer
+  const url = `${origin}/${connectionId}`
+  return { double, connectionId, accountId, key, url, secretUrl: `${url}/${secret}` } satisfies ConnectedBank
+})
+
+/** Charges that wait for their payment. */
+export const pendingCharges = ({ key }: ConnectedBank, count: number, amount = someCharge.amount) =>
+  Effect.forEach(
+    Array.from({ length: count }, () => amount),
+    (each) => created(key, { amount: each }),
+    { concurrency: 8 }
+  )
+
+/** Their payers pay. */
+export const payAll = ({ double }: ConnectedBank, charges: ReadonlyArray<{ readonly id: string }>) =>
+  charges.map(({ id }) => {
+    const paid = double.provider.receipts.payCob(txidFromId(id))
+    if (paid._tag === "Failure") throw new Error(`the payment of ${id} is refused: ${paid.failure._tag}`)
+    return paid.success
+  })
+
+export const statusesOf = ({ accountId }: ConnectedBank) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const rows = yield* sql<{ status: string }>`SELECT status FROM charges WHERE account_id = ${accountId}::uuid`
+    return rows.map(({ status }) => status)
+  })
+
+/** Makes a sweep due, and waits for its end. */
+export const sweepNow = ({ connectionId }: ConnectedBank) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    // The sweep before may still be running.
+    yield* released(connectionId)
+    yield* sql`UPDATE acquirer_connections SET sweep_at = NULL WHERE id = ${connectionId}::uuid`
+    yield* released(connectionId)
+  })
+
+/** A lease is three minutes long, and a sweep that has ended is due within one. */
+const released = (connectionId: string) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    eventually(
+      sql`SELECT 1 FROM acquirer_connections WHERE id = ${connectionId}::uuid AND sweep_at <= now() + interval '61 seconds'`,
+      ({ length }) => length > 0
+    )
+  )
+
+export interface CallbackAnswer {
+  readonly status: number
+  readonly retryAfter: string | undefined
+  readonly body: string
+}
+
+/** Posts a callback as somebody does who has this certificate, or none. */
+export const post = (
+  url: string,
+  body: unknown,
+  identity?: { readonly cert: string; readonly key: string },
+  headers: Readonly<Record<string, string>> = {}
+) =>
+  Effect.callback<CallbackAnswer>((resume) => {
+    const request = Https.request(
+      url,
+      { method: "POST", agent: false, rejectUnauthorized: false, headers, ...identity },
+      (response) => {
+        let text = ""
+        response.setEncoding("utf8")
+        response.on("data", (chunk: string) => (text += chunk))
+        response.on("end", () =>
+          resume(
+            Effect.succeed({
+              status: response.statusCode ?? 0,
+              retryAfter: response.headers["retry-after"],
+              body: text
+            })
+          )
+        )
+      }
+    )
+    request.on("error", (error) => resume(Effect.die(error)))
+    request.end(typeof body === "string" ? body : JSON.stringify(body))
+  })
