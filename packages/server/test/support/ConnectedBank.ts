@@ -13,7 +13,7 @@ import { ListenAddresses } from "../../src/http/ListenAddresses.ts"
 import { CallbackConnections } from "../../src/inbound/CallbackConnections.ts"
 import type { SettingsShape } from "../../src/Settings.ts"
 import { startDouble } from "./Bank.ts"
-import { created, someCharge } from "./ChargeRequests.ts"
+import { created, retrieve, someCharge, until } from "./ChargeRequests.ts"
 import { storeConnection } from "./Connections.ts"
 import { temporaryFolder } from "./Postgres.ts"
 import { eventually, loopback } from "./Receiver.ts"
@@ -81,7 +81,11 @@ export const connectedBank = Effect.fnUntraced(function* (
 export const pendingCharges = ({ key }: ConnectedBank, count: number, amount = someCharge.amount) =>
   Effect.forEach(
     Array.from({ length: count }, () => amount),
-    (each) => created(key, { amount: each }),
+    (each) =>
+      Effect.tap(created(key, { amount: each }), ({ id }) =>
+        // Where the provider was slow, recovery asks it again.
+        until(retrieve(key, id), ({ body }) => body.status === "pending")
+      ),
     { concurrency: 8 }
   )
 
