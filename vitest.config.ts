@@ -23,7 +23,7 @@ const service = [
     "charges/{ChargeRecovery,CreationFields,CreationProperties,Emission,Settlement}",
     "events/Outbox",
     "http/{Drain,ErrorOrder,InFlight,Lists,Pages,Security,SocketBounds,Unavailable}",
-    "inbound/{Callbacks,Sweep}",
+    "inbound/{Callbacks,PayoutReports,Sweep}",
     "http/operator/{OperatorGuard,OperatorToken}",
     "operators/SignIns",
     "ledger/*",

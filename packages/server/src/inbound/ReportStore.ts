@@ -58,11 +58,16 @@ export class ReportStore extends Context.Service<
         known: Effect.fnUntraced(function* (connectionId, { keys, ...ids }) {
           const found = yield* orUnavailable(
             sql.unsafe<{ readonly kind: "key" | "order" | "payout"; readonly name: string }>(
-              ...findKnown({ ...ids, keys: named(keys), connectionId })
+              ...findKnown({ ...ids, keys: named(keys.flatMap((key) => [key, before(key), after(key)])), connectionId })
             )
           )
           const of = (kind: string) => new Set(found.filter((row) => row.kind === kind).map(({ name }) => name))
-          return { keys: of("key"), orders: of("order"), openPayouts: of("payout") }
+          const claimed = of("key")
+          return {
+            keys: { has: (key) => claimed.has(key) && (!claimed.has(before(key)) || claimed.has(after(key))) },
+            orders: of("order"),
+            openPayouts: of("payout")
+          }
         }),
 
         disputes: Effect.fnUntraced(function* (connectionId, externalIds) {
@@ -98,6 +103,10 @@ export class ReportStore extends Context.Service<
     })
   )
 }
+
+// A return that overtakes its payment claims the payment's key and marks it as `before`. The payment then claims `after`.
+const before = (key: string): string => `${key}:before`
+const after = (key: string): string => `${key}:after`
 
 const names = rows({ name: text() })
 const named = (list: ReadonlyArray<string>) => list.map((name) => ({ name }))

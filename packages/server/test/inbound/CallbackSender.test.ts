@@ -73,13 +73,24 @@ describe("The sender of a callback", () => {
     const path = callbackPath({ connectionId: CONNECTION, secret: "s" })
     assert.deepStrictEqual(callbackTarget(`${path}/pix`), { connectionId: CONNECTION, secret: "s" })
     assert.deepStrictEqual(callbackTarget(path), { connectionId: CONNECTION, secret: "s" })
+    assert.deepStrictEqual(callbackTarget(`/webhooks${path}/pix`), { connectionId: CONNECTION, secret: "s" })
     const plain = { connectionId: CONNECTION, secret: undefined }
     assert.deepStrictEqual(callbackTarget(callbackPath(plain)), plain)
     assert.deepStrictEqual(callbackTarget(`/${CONNECTION}/pix`), plain)
     for (const url of [`/${CONNECTION}?hmac=s&ignorar=/pix`, `/${CONNECTION}/pix?hmac=s`]) {
       assert.deepStrictEqual(callbackTarget(url), { connectionId: CONNECTION, secret: "s" })
     }
-    for (const url of ["/", "/pix", "/x/pix", `/${CONNECTION}/a/b`, `/${CONNECTION}//pix`, `${CONNECTION}/pix`]) {
+    for (const url of [
+      "/",
+      "/pix",
+      "/webhooks",
+      "/webhooks/pix",
+      `/webhooks${CONNECTION}/pix`,
+      "/x/pix",
+      `/${CONNECTION}/a/b`,
+      `/${CONNECTION}//pix`,
+      `${CONNECTION}/pix`
+    ]) {
       assert.isUndefined(callbackTarget(url), url)
     }
   })

@@ -5,6 +5,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { SqlClient } from "effect/sql/SqlClient"
+import { ReportStore } from "../../src/inbound/ReportStore.ts"
 import { Sweep } from "../../src/inbound/Sweep.ts"
 import {
   connectedBank,
@@ -93,6 +94,27 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
         WHERE id = ${bank.connectionId}::uuid`
       yield* sweepNow(bank)
       assert.deepStrictEqual(yield* statusesOf(bank), ["paid"])
+    })
+  )
+
+  it.effect("OPR-95, DSP-10: a payment whose key its return has claimed is not taken for known", () =>
+    Effect.gen(function* () {
+      const { known } = yield* ReportStore
+      const sql = yield* SqlClient
+      const { connectionId } = yield* connectedBank()
+      const key = `paid:${connectionId}`
+      const isKnown = Effect.map(known(connectionId, { keys: [key], orderIds: [], payoutIds: [] }), ({ keys }) =>
+        keys.has(key)
+      )
+      const claim = (claimed: string) =>
+        sql`INSERT INTO acquirer_notifications (key, report_id) VALUES (${claimed}, ${connectionId}::uuid)`
+      assert.isFalse(yield* isKnown)
+      yield* claim(key)
+      assert.isTrue(yield* isKnown)
+      yield* claim(`${key}:before`)
+      assert.isFalse(yield* isKnown)
+      yield* claim(`${key}:after`)
+      assert.isTrue(yield* isKnown)
     })
   )
 
