@@ -1,15 +1,11 @@
 /** The payers and institutions behind the double: payments that fit and that do not, hooks, and its books. */
-import { decodeHook } from "@pix-payments/api-pix/Hooks"
 import * as profiles from "@pix-payments/api-pix/Profiles"
 import { txidFromId } from "@pix-payments/domain/Txid"
 import type { Hook } from "@pix-payments/psp-double/HookQueue"
 import type { Cob, ReceivedPix } from "@pix-payments/psp-double/provider/State"
-import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
-import { AcquirerUnclear } from "../../../src/acquirer/Acquirer.ts"
-import { ConnectionRegistry } from "../../../src/connections/ConnectionRegistry.ts"
-import { AcquirerNotifications } from "../../../src/notifications/AcquirerNotifications.ts"
+import { Callbacks } from "../../../src/inbound/Callbacks.ts"
 import type { Bank } from "./Bank.ts"
 import { BANK_CONNECTION } from "./BankConnection.ts"
 import { reconcileBank } from "./BankReconciliation.ts"
@@ -33,8 +29,30 @@ export const makeBankInstitutions = (options: {
   const due: Array<Hook> = []
   const inFlight = new Map<Hook, ServerProcess>()
   const acknowledged: Array<Hook> = []
-  /** Pix that the service does not know. */
-  let missing: ReadonlyArray<string> = []
+  /** The ends of complete sweeps since the institutions came to rest. */
+  let restedAtMs = 0
+  let sweeps = new Set<number>()
+
+  /** Two sweeps begin after the last thing that happened at the provider. */
+  const awaitSweeps = async () => {
+    if (double.provider.nextDueAtMs() !== undefined || due.length + inFlight.size > 0) restedAtMs = machine.nowMs()
+    const [row] = await database.query<{ swept_until: Date | null }>(
+      `SELECT swept_until FROM acquirer_connections WHERE id = '${BANK_CONNECTION}'`
+    )
+    const sweptUntilMs = row?.swept_until?.getTime() ?? 0
+    if (sweptUntilMs > restedAtMs) sweeps.add(sweptUntilMs)
+    else sweeps = new Set()
+    return sweeps.size < 2 ? [`${sweeps.size} sweeps since the provider is at rest`] : []
+  }
+
+  const connection = {
+    id: BANK_CONNECTION,
+    profile: profiles[double.profile.name],
+    pixKey: bank.key,
+    isPaused: false,
+    secretHash: undefined,
+    addresses: []
+  }
 
   const allCobs = (): ReadonlyArray<Cob> => cobs.list(ALWAYS, () => true, ALL).items
   const allPix = (): ReadonlyArray<ReceivedPix> => receipts.list(ALWAYS, () => true, ALL).items
@@ -52,11 +70,14 @@ export const makeBankInstitutions = (options: {
 
   const send = (process: ServerProcess, hook: Hook) => {
     inFlight.set(hook, process)
-    calls.call(process, `hook ${hook.id}`, receiveHook(double.profile.name, hook), (exit) => {
+    const received = Callbacks.use(({ receive }) => receive(connection, JSON.stringify({ pix: hook.pix })))
+    calls.call(process, `hook ${hook.id}`, received, (exit) => {
       inFlight.delete(hook)
-      machine.note(process, `-> hook ${hook.id}: ${Exit.isSuccess(exit) ? "acknowledged" : "failed"}`)
-      if (Exit.isSuccess(exit)) acknowledged.push(hook)
-      else double.queue.failed(hook)
+      const result = Exit.isSuccess(exit) ? exit.value : "unavailable"
+      machine.note(process, `-> hook ${hook.id}: ${result}`)
+      if (result === "unavailable") return double.queue.failed(hook)
+      if (result !== "applied") broken.push(`hook ${hook.id} is ${result}`)
+      acknowledged.push(hook)
     })
   }
 
@@ -70,7 +91,11 @@ export const makeBankInstitutions = (options: {
   return {
     broken,
     paysOut: false,
-    storm: bank.storm,
+    refunds: false,
+    storm: (on) => {
+      bank.storm(on)
+      restedAtMs = machine.nowMs()
+    },
     happen: () => {
       const open = allCobs().filter(({ status }) => status === "ATIVA")
       if (open.length > 0) pay(machine.pick(open).txid)
@@ -96,8 +121,6 @@ export const makeBankInstitutions = (options: {
     someDispute: () => undefined,
     observe: () => Promise.resolve(),
     finish: (process) => {
-      if (missing.length > 0) double.provider.reportAgain("PIX_RECEBIDO", missing)
-      missing = []
       takeHooks()
       const hooks = due.splice(0)
       for (const hook of hooks) send(process, hook)
@@ -106,16 +129,7 @@ export const makeBankInstitutions = (options: {
     unacknowledged: () => due.length + inFlight.size,
     waiting: async () => {
       takeHooks()
-      const rows = await database.query<{ end_to_end_id: string }>(
-        "SELECT end_to_end_id FROM charges WHERE end_to_end_id IS NOT NULL"
-      )
-      const known = new Set(rows.map(({ end_to_end_id }) => end_to_end_id))
-      missing = allPix().flatMap(({ endToEndId }) => (known.has(endToEndId) ? [] : [endToEndId]))
-      return [
-        ...due.map(({ id }) => `hook ${id} is not acknowledged`),
-        ...missing.map((id) => `Pix ${id} is not known`),
-        ...(double.provider.nextDueAtMs() === undefined ? [] : ["the provider has work that is due later"])
-      ]
+      return [...due.map(({ id }) => `hook ${id} is not acknowledged`), ...(await awaitSweeps())]
     },
     reconcile: () => reconcileBank({ database, bank, pix: allPix() })
   }
@@ -123,24 +137,3 @@ export const makeBankInstitutions = (options: {
 
 const ALWAYS = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }
 const ALL = { page: 0, size: Number.MAX_SAFE_INTEGER }
-
-const receiveHook = Effect.fnUntraced(function* (profile: "bacen" | "efi", { pix }: Hook) {
-  const decoded = decodeHook(profiles[profile], JSON.stringify({ pix }))
-  if (Result.isFailure(decoded)) return yield* Effect.die(new Error(decoded.failure.reason))
-  if (decoded.success._tag !== "Facts") return
-  const registry = yield* ConnectionRegistry
-  const notifications = yield* AcquirerNotifications
-  for (const fact of decoded.success.facts) {
-    if (fact._tag !== "PixReceived") continue
-    const found = yield* registry.use(BANK_CONNECTION, ({ provider }) => provider.received!.find(fact.endToEndId))
-    if (found === undefined) return yield* new AcquirerUnclear({ reason: "the Pix is not found" })
-    yield* notifications.receive({
-      _tag: "charge.paid",
-      connectionId: BANK_CONNECTION,
-      txid: found.txid ?? "",
-      endToEndId: found.endToEndId,
-      amount: found.amount,
-      atMs: found.atMs
-    })
-  }
-})

@@ -198,6 +198,7 @@ export const makeBooksInstitutions = (options: {
   return {
     broken: books.broken,
     paysOut: true,
+    refunds: true,
     storm: () => {},
     happen: () => {
       const pixes = [...books.pixes.values()]

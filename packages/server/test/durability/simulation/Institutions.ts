@@ -27,6 +27,8 @@ export interface Institutions {
   readonly pay: (process: ServerProcess, chargeId: string) => void
   /** Whether payouts are sent. */
   readonly paysOut: boolean
+  /** Whether operators return money. */
+  readonly refunds: boolean
   /** The faults of the institutions begin or end. */
   readonly storm: (on: boolean) => void
   /** True of a charge that the acquirer has, and that nobody has paid. */

@@ -89,7 +89,7 @@ export const makeOperators = (options: {
         return
       case 1: {
         const id = charge?.id
-        if (id === undefined) return
+        if (id === undefined || !institutions.refunds) return
         return operate(
           process,
           `refund ${id}`,

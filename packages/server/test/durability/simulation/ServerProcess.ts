@@ -27,6 +27,7 @@ import { findRoute, makeTable } from "../../../src/http/Router.ts"
 import { Ids } from "../../../src/Ids.ts"
 import { Metrics } from "../../../src/observability/Metrics.ts"
 import { describeCause } from "../../../src/observability/SafeCause.ts"
+import * as Sweep from "../../../src/inbound/Sweep.ts"
 import * as Service from "../../../src/Service.ts"
 import { Settings } from "../../../src/Settings.ts"
 import { Unavailable } from "../../../src/sql/Unavailable.ts"
@@ -174,7 +175,8 @@ const wholeService = ({ acquirer, machine, receivers, retryDelaysMs, server }: E
     PausedDeliveries.layer
   ).pipe(Layer.provideMerge(server.clientsOf(process)), Layer.provideMerge(Layer.merge(settings, logger)))
 
-  return Layer.merge(Layer.effect(Routes, makeRoutes), Service.loops).pipe(
+  return Layer.mergeAll(Layer.effect(Routes, makeRoutes), Service.loops, Sweep.loop).pipe(
+    Layer.provideMerge(Service.inbound),
     Layer.provideMerge(Service.deciders),
     Layer.provideMerge(acquirer.layerFor(process)),
     Layer.provideMerge(Service.stores),
