@@ -117,11 +117,16 @@ export interface PayoutOrder {
   readonly keepReference: (reference: string) => Effect.Effect<void, AcquirerUnclear>
 }
 
-/** The progress of a payout at the provider. `NotFound`: the provider has no payout of this id now. It is never a failure. */
+/**
+ * The progress of a payout at the provider. `Failed` is the end of a payout that the provider has. `Refused` is its answer to
+ * a request, and says nothing about an earlier request that may still be on its way. `NotFound`: the provider has no payout of
+ * this id now. It is never a failure.
+ */
 export type PayoutProgress =
   | { readonly _tag: "Accepted" }
   | { readonly _tag: "Completed"; readonly endToEndId: string | undefined }
   | { readonly _tag: "Failed"; readonly reason: string }
+  | { readonly _tag: "Refused"; readonly reason: string }
   | { readonly _tag: "NotFound" }
 
 /** A payout in the provider's list of what it sent. */
@@ -131,7 +136,7 @@ export interface SentPayout {
   readonly endToEndId: string | null
   /** Cents. */
   readonly amount: number
-  readonly progress: Exclude<PayoutProgress, { readonly _tag: "NotFound" }>
+  readonly progress: Exclude<PayoutProgress, { readonly _tag: "NotFound" | "Refused" }>
   /** What the payee's bank sent back of it. */
   readonly returns: ReadonlyArray<{ readonly providerId: string; readonly amount: number; readonly atMs: number }>
 }

@@ -6,6 +6,8 @@
  *   second Pix.
  * - An unclear answer is never a refusal: the payout stays `processing`, and the acquirer is asked for its outcome until it
  *   is known. Each inquiry waits twice as long as the one before, up to a minute.
+ * - A refusal of a repeated request is final only `RESEND_GRACE_MS` after the request before it: until then that one may
+ *   still arrive and pay.
  * - A payout that the acquirer accepted and does not find any more is sent again under its id, at least `RESEND_GRACE_MS`
  *   after it was sent last, unless the account may not send now. It never fails for that reason.
  * - A call that hangs delays no other payout while fewer than `MAX_IN_FLIGHT` are in flight.
@@ -92,9 +94,14 @@ export class PayoutSubmission extends Context.Service<
             return yield* Effect.asVoid(payouts.report(id, "completed", { endToEndId: answer.endToEndId }))
           case "Failed":
             return yield* Effect.asVoid(payouts.report(id, "failed", { reason: answer.reason }))
+          case "Refused":
+            if (isResent || isLastRequest(attempts)) {
+              return yield* Effect.asVoid(payouts.report(id, "failed", { reason: answer.reason }))
+            }
+            return yield* inquireIn(payout, sendBackOffMs(attempts))
           default: {
             if (isResent) return
-            const backOffMs = Math.min(FIRST_INQUIRY_MS * 2 ** attempts, LAST_INQUIRY_MS)
+            const backOffMs = processedAtMs === null ? sendBackOffMs(attempts) : inquiryBackOffMs(attempts)
             return yield* inquireIn(
               payout,
               backOffMs,
@@ -147,8 +154,16 @@ const CLAIM_LIMIT = 200
 const LEASE_MARGIN_MS = 10_000
 const FIRST_INQUIRY_MS = 1000
 const LAST_INQUIRY_MS = 60_000
-/** A provider may show a payout only a while after it accepted it. */
+/** A provider may show a payout only a while after it accepted it, and a request may be on its way as long. */
 const RESEND_GRACE_MS = 120_000
+
+const inquiryBackOffMs = (attempts: number): number => Math.min(FIRST_INQUIRY_MS * 2 ** attempts, LAST_INQUIRY_MS)
+
+/** Grows up to the grace, so that in the end no request of before can still be on its way. */
+const sendBackOffMs = (attempts: number): number => Math.min(FIRST_INQUIRY_MS * 2 ** attempts, RESEND_GRACE_MS)
+
+/** Whether a request is the only one that can be on its way: the first, or one that came a grace after the one before. */
+const isLastRequest = (attempts: number): boolean => attempts === 0 || sendBackOffMs(attempts - 1) >= RESEND_GRACE_MS
 
 type Rail = NonNullable<Provider["payouts"]>
 

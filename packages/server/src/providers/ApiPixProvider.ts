@@ -30,7 +30,8 @@ import {
   type Provider,
   providerIdOf,
   type ReceivedPix,
-  type ReportedReturn
+  type ReportedReturn,
+  type SentPayout
 } from "../acquirer/Acquirer.ts"
 
 export interface ApiPixProviderOptions {
@@ -166,11 +167,11 @@ const railOf = (payouts: Payouts, pixKey: string, bounded: Bounded): NonNullable
   return {
     send: (order) => {
       const ordered = orderedFrom(order, pixKey)
-      if (ordered === undefined) return Effect.succeed({ _tag: "Failed", reason: "the provider sends no TED" })
+      if (ordered === undefined) return Effect.succeed({ _tag: "Refused", reason: "the provider sends no TED" })
       return payouts.send(ordered).pipe(
         Effect.map(progressOfPayout),
         Effect.catchTag("Refused", (refused) =>
-          Effect.succeed<PayoutProgress>({ _tag: "Failed", reason: reasonOf(refused) })
+          Effect.succeed<PayoutProgress>({ _tag: "Refused", reason: reasonOf(refused) })
         ),
         Effect.mapError(unclear),
         bounded
@@ -310,11 +311,7 @@ const progressOfReturn = ({ reason, status }: PixReturn): Progress => {
   }
 }
 
-const progressOfPayout = ({
-  endToEndId,
-  reason,
-  status
-}: Payout): Exclude<PayoutProgress, { readonly _tag: "NotFound" }> => {
+const progressOfPayout = ({ endToEndId, reason, status }: Payout): SentPayout["progress"] => {
   switch (status) {
     case "REALIZADO":
       return { _tag: "Completed", endToEndId }
@@ -336,6 +333,8 @@ const orderedFrom = (order: PayoutOrder, payerKey: string): Ordered | undefined 
     id: providerIdOf(order.id),
     reference: order.reference ?? undefined,
     cents: order.amount,
+    // `PayoutSubmission` decides what a refusal of a repeated order means.
+    inFlightUntilMs: 0,
     payerKey,
     ...(order.description !== null && order.description !== "" && { message: order.description }),
     payee,

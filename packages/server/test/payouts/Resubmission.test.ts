@@ -68,6 +68,30 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, datab
     })
   )
 
+  it.effect("PAY-6, PAY-5: a refusal is final, unless a request before it may still arrive", () =>
+    Effect.gen(function* () {
+      const refused: PayoutProgress = { _tag: "Refused", reason: "pagamento_negado" }
+      accepts = () => Effect.succeed(refused)
+      const first = yield* processing
+      yield* submitDue(first)
+      assert.strictEqual(yield* statusOf(first), "failed")
+
+      accepts = () => Effect.fail(new AcquirerUnclear({ reason: "cut" }))
+      const id = yield* processing
+      yield* submitDue(id)
+      accepts = () => Effect.succeed(refused)
+      // 1, 2, 4, … 64 s after the request before.
+      for (let request = 1; request <= 7; request += 1) {
+        yield* submitDue(id)
+        assert.strictEqual(yield* statusOf(id), "processing")
+      }
+      assert.isAbove(yield* dueInMs(id), 110_000)
+      yield* submitDue(id)
+      assert.strictEqual(yield* statusOf(id), "failed")
+      assert.strictEqual(sentOf(id), 9)
+    })
+  )
+
   it.effect("PAY-6: one that is shown late is not sent again, and never fails meanwhile", () =>
     Effect.gen(function* () {
       accepts = () => Effect.succeed(accepted)

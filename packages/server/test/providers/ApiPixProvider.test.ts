@@ -128,7 +128,7 @@ describe("The port over API Pix", () => {
         yield* Effect.promise(() => double.advance(3_600_000))
         assert.strictEqual((yield* rail.send(order))._tag, "Completed")
         assert.strictEqual((yield* rail.outcome(order))._tag, "Completed")
-        assert.strictEqual((yield* rail.send(payout({ pixKey: null, method: "ted" })))._tag, "Failed")
+        assert.strictEqual((yield* rail.send(payout({ pixKey: null, method: "ted" })))._tag, "Refused")
       })
     )
   )
