@@ -2,7 +2,7 @@
  * The callbacks of providers: each is a reason to ask the provider.
  *
  * Guarantees:
- * - A callback credits nothing. What it names is read from the provider, and applied as by a sweep.
+ * - A callback credits nothing. The payment that it names is read from the provider, and applied as by a sweep.
  * - The key of a payment must be the connection's, in the callback and at the provider.
  * - Every result but `unavailable` comes after the commit of what follows from it.
  * - The provider is not asked for payments that were applied, nor more than `MOST_MISSES` times a minute for payments that

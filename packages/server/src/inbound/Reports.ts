@@ -2,7 +2,7 @@
  * Applies what a provider reports, by webhook or in the pages of a sweep, as notifications.
  *
  * Guarantees:
- * - What had its effect before is skipped, by one statement for each page.
+ * - Facts that were applied before are skipped, by one statement per page.
  * - The notifications of one Pix are applied in order: its payment, then its returns. One that fails leaves out those after
  *   it, and nothing else of the page.
  */

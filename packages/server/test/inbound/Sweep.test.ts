@@ -19,6 +19,7 @@ import {
 import { until } from "../support/ChargeRequests.ts"
 import { assertLedgerHolds, availableOf } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
+import { TestService } from "../support/TestService.ts"
 
 const HOUR_MS = 3_600_000
 
@@ -51,6 +52,12 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       assert.strictEqual((yield* recorded).length, before)
       yield* assertLedgerHolds
       assert.deepStrictEqual(bank.double.violations, [])
+      const { operate } = yield* TestService
+      const { text } = yield* operate("GET", "/metrics")
+      const valueOf = (name: string) =>
+        new RegExp(`^pix_payments_${name}\\{connection="${bank.connectionId}"\\} (\\S+)`, "m").exec(text)?.[1]
+      assert.strictEqual(valueOf("acquirer_sweep_found_total"), "25")
+      assert.isBelow(Number(valueOf("acquirer_sweep_age_seconds")), 60)
     })
   )
 
