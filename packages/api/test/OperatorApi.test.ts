@@ -67,7 +67,7 @@ const operatorContract = {
   outboxFailures: ["GET /outbox-failures list"],
   outboxFailureActions: ["POST /outbox-failures/{id}/retry retry"],
   requests: ["GET /requests list"],
-  audit: ["GET /audit list"],
+  audit: ["GET /audit list", "GET /audit/export export"],
   ledger: ["GET /ledger/entries entries", "GET /ledger/verify verify"],
   stats: ["GET /stats retrieve"],
   simulatorCharges: ["POST /simulator/charges/{id}/pay pay", "POST /simulator/charges/{id}/fail fail"],

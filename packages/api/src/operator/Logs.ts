@@ -1,11 +1,12 @@
 /** The request log and the audit log: OPR-12, OPR-31. */
-import { Instant } from "@pix-payments/domain/Instant"
+import { Instant, InstantInput } from "@pix-payments/domain/Instant"
 import { listOf, listQuery } from "@pix-payments/domain/List"
 import { open } from "@pix-payments/domain/OpenEnum"
 import { personal } from "@pix-payments/domain/PersonalData"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { ValidationError } from "../WireErrors.ts"
@@ -57,6 +58,14 @@ export const requestsQuery = {
   )
 }
 
+/** The entries of an export. */
+export const MAX_EXPORTED = 100_000
+
+export const exportQuery = {
+  created_after: Schema.optionalKey(InstantInput),
+  created_before: Schema.optionalKey(InstantInput)
+}
+
 export class RequestsGroup extends HttpApiGroup.make("requests")
   .add(
     HttpApiEndpoint.get("list", "/", {
@@ -79,7 +88,18 @@ export class AuditGroup extends HttpApiGroup.make("audit")
       error: ValidationError
     })
       .annotate(Access, { roles: ["viewer"], accounts: "installation" })
-      .annotate(OpenApi.Summary, "List the audit log: state-changing calls of operators, newest first")
+      .annotate(OpenApi.Summary, "List the audit log: state-changing calls of operators, newest first"),
+    HttpApiEndpoint.get("export", "/export", {
+      query: exportQuery,
+      success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "application/jsonl" })),
+      error: ValidationError
+    })
+      .annotate(Access, { roles: ["operator"], accounts: "installation", isClear: true })
+      .annotate(OpenApi.Summary, "Export the audit log, oldest first")
+      .annotate(
+        OpenApi.Description,
+        `JSON Lines, one entry on each. The last line is \`{ "object": "audit_export", "entries": … }\`; without it the export is incomplete. At most ${MAX_EXPORTED} entries: a longer range is refused.`
+      )
   )
   .prefix("/operator/v1/audit")
   .middleware(OperatorAuthentication)

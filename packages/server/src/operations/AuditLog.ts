@@ -20,6 +20,7 @@ import { CurrentRequest } from "../observability/RequestContext.ts"
 import { Ids } from "../Ids.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
+import { statement, value } from "../sql/Statement.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
 export interface AuditRow {
@@ -37,6 +38,12 @@ export interface AuditRow {
 }
 
 export type Fields = Readonly<Record<string, unknown>>
+
+/** Ids of at least `from` and below `before`. */
+export interface IdRange {
+  readonly from: string
+  readonly before: string
+}
 
 /** What an action changed: fields of the resource, without secrets. */
 export interface AuditChange {
@@ -70,6 +77,12 @@ export class AuditLog extends Context.Service<
       resourceId: string | null,
       change?: AuditChange
     ) => Effect.Effect<void, SqlError, CurrentOperator>
+    /** Up to `limit` entries with ids between the two, oldest first, after the first `skipped`. */
+    readonly entriesBetween: (
+      range: IdRange,
+      limit: number,
+      skipped?: number
+    ) => Effect.Effect<ReadonlyArray<AuditRow>, Unavailable>
     readonly list: (page: Page) => Effect.Effect<ReadonlyArray<AuditRow>, UnknownCursor | Unavailable>
   }
 >()("@pix-payments/server/AuditLog") {
@@ -101,6 +114,8 @@ export class AuditLog extends Context.Service<
           Effect.uninterruptible(
             Effect.tap(change, (result) => runToCompletion(sql)(record(action, result.id, recorded ?? stateOf(result))))
           ),
+        entriesBetween: ({ before, from }, limit, skipped = 0) =>
+          orUnavailable(sql.unsafe<AuditRow>(...entriesBetween({ from, before, limit, skipped }))),
         list: (page) =>
           readPage<AuditRow>({ table: "audit", columns }, page).pipe(
             Effect.provideService(SqlClient, sql),
@@ -122,6 +137,12 @@ export const withoutSecrets = (fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => name !== "webhook_secret"))
 
 const columns = "id, operator, action, resource_id, request_id, at, operator_id, via, address, before, after"
+
+const entriesBetween = statement(
+  { from: value("uuid"), before: value("uuid"), limit: value("integer"), skipped: value("integer") },
+  (p) => `SELECT ${columns} FROM audit WHERE id >= ${p.from} AND id < ${p.before}
+    ORDER BY id LIMIT ${p.limit} OFFSET ${p.skipped}`
+)
 
 const jsonOf = (fields: Fields | undefined): string | null =>
   fields === undefined

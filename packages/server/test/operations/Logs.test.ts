@@ -2,8 +2,9 @@
 import { allScopes } from "@pix-payments/domain/Scope"
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
 import { create } from "../support/ChargeDeliveries.ts"
-import { instant, uuid7 } from "../support/ChargeRequests.ts"
+import { assertRefused, instant, uuid7 } from "../support/ChargeRequests.ts"
 import { makeOperator, signIn } from "../support/Operators.ts"
 import { eventually, loopback } from "../support/Receiver.ts"
 import { newKey, TestService } from "../support/TestService.ts"
@@ -192,6 +193,44 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Logs", (i
       const { text } = yield* operate("GET", "/operator/v1/audit?limit=100")
       for (const secret of [key.body.key, token, changed.token, "a secret"]) assert.notInclude(text, secret)
     })
+  )
+
+  it.effect(
+    "OPR-51: the audit log is exported as JSON Lines, oldest first, and a range that is too long is refused",
+    () =>
+      Effect.gen(function* () {
+        const { operate } = yield* TestService
+        const sql = yield* SqlClient
+        const { call } = yield* makeOperator("operator")
+        yield* sql`INSERT INTO audit (id, operator, action, request_id, at)
+        SELECT (lpad(to_hex(1577836800000 + n), 12, '0') || '70008000000000000000')::uuid, 'a', 'keys.revoke', n::text,
+          to_timestamp(1577836800 + n / 1000.0) FROM generate_series(1, 1200) n`
+        const path = "/operator/v1/audit/export"
+        const lines = (query: string) =>
+          Effect.map(call("GET", `${path}?${query}`), ({ headers, status, text }) => {
+            assert.strictEqual(status, 200, text)
+            assert.strictEqual(headers["content-type"], "application/jsonl")
+            return text
+              .trim()
+              .split("\n")
+              .map((line): Record<string, unknown> => JSON.parse(line))
+          })
+        const all = yield* lines("created_before=2021-01-01T00:00:00Z")
+        assert.deepStrictEqual(all.pop(), { object: "audit_export", entries: 1200 })
+        assert.deepStrictEqual(
+          all.map((line) => line["request_id"]),
+          Array.from({ length: 1200 }, (_, index) => String(index + 1))
+        )
+        const some = yield* lines("created_after=2020-01-01T00:00:00.100Z&created_before=2020-01-01T00:00:00.200Z")
+        assert.deepStrictEqual([some[0]?.["request_id"], some.at(-1)?.["entries"]], ["101", 99])
+        assertRefused(yield* call("GET", `${path}?created_after=x`), "VALIDATION_ERROR", ["created_after"])
+        assertRefused(yield* (yield* makeOperator("developer")).call("GET", path), "FORBIDDEN")
+
+        yield* sql`INSERT INTO audit (id, operator, action, request_id, at)
+        SELECT (lpad(to_hex(1577836900000 + n), 12, '0') || '70008000000000000000')::uuid, 'a', 'keys.revoke', n::text, now()
+        FROM generate_series(1, 100000) n`
+        assertRefused(yield* operate("GET", path), "VALIDATION_ERROR", ["created_after", "created_before"])
+      })
   )
 })
 

@@ -1,14 +1,16 @@
 /**
  * The operator routes of the request log and the audit log.
  */
-import type { AuditEntry, RequestLogEntry } from "@pix-payments/api/operator/Logs"
+import { type AuditEntry, MAX_EXPORTED, type RequestLogEntry } from "@pix-payments/api/operator/Logs"
+import { ValidationError } from "@pix-payments/api/WireErrors"
+import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { AuditLog, type AuditRow } from "../../operations/AuditLog.ts"
+import { AuditLog, type AuditRow, type IdRange } from "../../operations/AuditLog.ts"
 import { listRequests, type RequestRow } from "../../operations/RequestLogList.ts"
 import { orUnavailable } from "../../sql/Unavailable.ts"
 import { unknownCursor } from "../WireTranslation.ts"
-import { listAnswer, pageFrom } from "../Lists.ts"
+import { createdBetween, listAnswer, pageFrom } from "../Lists.ts"
 import type { OperatorHandlers } from "./OperatorHandlers.ts"
 
 export const requestHandlers = Effect.gen(function* () {
@@ -34,10 +36,61 @@ export const auditHandlers = Effect.gen(function* () {
         const page = pageFrom(query)
         const rows = yield* audit.list(page)
         return listAnswer(rows, toAuditEntry, page)
-      }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor }))
+      }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
+    export: ({ caller, query }) =>
+      Effect.gen(function* () {
+        const range = rangeOf(query)
+        const [beyond] = yield* audit.entriesBetween(range, 1, MAX_EXPORTED)
+        if (beyond !== undefined) {
+          return yield* new ValidationError({ details: ["created_after", "created_before"] })
+        }
+        return {
+          status: 200,
+          stream: {
+            contentType: "application/jsonl",
+            owner: caller.id ?? "installation",
+            scope: "audit",
+            next: exportPieces(audit, range)
+          }
+        }
+      })
   }
   return handlers
 })
+
+/** The lines of an export, a piece at a time. An interruption ends it after its last line. */
+const exportPieces = (audit: AuditLog["Service"], { before, from }: IdRange) => {
+  let last: string | undefined
+  let count = 0
+  let isDone = false
+  return Effect.suspend(() => {
+    if (isDone) return Effect.interrupt
+    return Effect.map(
+      audit.entriesBetween({ from: last ?? from, before }, ENTRIES_OF_A_PIECE, last === undefined ? 0 : 1),
+      (rows) => {
+        count += rows.length
+        last = rows.at(-1)?.id ?? last
+        isDone = rows.length < ENTRIES_OF_A_PIECE
+        const end = isDone ? [{ object: "audit_export", entries: count }] : []
+        return [...rows.map(toAuditEntry), ...end].map((line) => `${JSON.stringify(line)}\n`).join("")
+      }
+    )
+  })
+}
+
+const ENTRIES_OF_A_PIECE = 500
+
+/** Ids carry the millisecond of their entry. */
+const rangeOf = (query: { readonly created_after?: string; readonly created_before?: string }): IdRange => {
+  const { createdAfterMs, createdBeforeMs } = createdBetween(query)
+  return {
+    from: createdAfterMs === undefined ? LOWEST_ID : lowestIdAt(Math.floor(createdAfterMs) + 1),
+    before: createdBeforeMs === undefined ? HIGHEST_ID : lowestIdAt(Math.ceil(createdBeforeMs))
+  }
+}
+
+const LOWEST_ID = "00000000-0000-0000-0000-000000000000"
+const HIGHEST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 
 const toEntry = (row: RequestRow): RequestLogEntry => ({
   id: row.id,
