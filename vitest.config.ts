@@ -21,7 +21,7 @@ const service = [
   "packages/psp-double/test/**/{Bacen,Efi,Faults,Hooks,Main,Mtls,PspMachine}.test.ts",
   ...[
     "charges/{ChargeRecovery,CreationFields,CreationProperties,Emission,Settlement}",
-    "events/Outbox",
+    "events/{EventOrder,EventStreamAccess,EventStreamProcesses,Outbox}",
     "http/{Drain,ErrorOrder,InFlight,Lists,Pages,Security,SocketBounds,Unavailable}",
     "inbound/{Callbacks,PayoutReports,Sweep}",
     "http/operator/{OperatorGuard,OperatorToken}",
