@@ -74,7 +74,7 @@ layer(TestService.layer(), { excludeTestServices: true })("The event stream", (i
 
   it.effect.prop(
     "OPR-102: whatever commits when, a reader that reconnects anywhere gets every committed event once, in one order",
-    [Schema.Array(Step).check(Schema.isMaxLength(60))],
+    [Schema.Array(Step).check(Schema.isBetweenLength(30, 60))],
     ([steps]) =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
