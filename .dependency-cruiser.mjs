@@ -33,6 +33,7 @@ const server = [
   ["connections/"],
   ["charges/"],
   ["payouts/"],
+  ["refunds/"],
   ["disputes/"],
   ["orders/"],
   ["notifications/"],

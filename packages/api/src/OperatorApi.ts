@@ -19,11 +19,13 @@ import { AuditGroup, RequestsGroup } from "./operator/Logs.ts"
 import { OperatorsGroup, OperatorTokensGroup } from "./operator/Operators.ts"
 import { OutboxFailureActionsGroup, OutboxFailuresGroup } from "./operator/OutboxFailures.ts"
 import { PayoutActionsGroup, PayoutsGroup } from "./operator/Payouts.ts"
+import { RefundsGroup } from "./operator/Refunds.ts"
 import { SessionGroup, SessionsGroup, SignInGroup } from "./operator/Sessions.ts"
 import {
   SimulatorChargesGroup,
   SimulatorDisputesGroup,
   SimulatorPayoutsGroup,
+  SimulatorRefundsGroup,
   SimulatorReturnsGroup
 } from "./operator/Simulator.ts"
 import { StatsGroup } from "./operator/Stats.ts"
@@ -50,6 +52,7 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(ChargesGroup)
   .add(ChargeActionsGroup)
   .add(CheckoutChargesGroup)
+  .add(RefundsGroup)
   .add(PayoutsGroup)
   .add(PayoutActionsGroup)
   .add(DisputesGroup)
@@ -67,6 +70,7 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(StatsGroup)
   .add(SimulatorChargesGroup)
   .add(SimulatorReturnsGroup)
+  .add(SimulatorRefundsGroup)
   .add(SimulatorDisputesGroup)
   .add(SimulatorPayoutsGroup)
   .annotateMerge(about)

@@ -218,8 +218,10 @@ describe.each(both)("%s", (_, document) => {
   })
 })
 
-/** Reports of the simulator of which nothing has to be said. */
+/** Operations without required fields. */
 const withoutBody = new Set([
+  "chargeActions.refund",
+  "simulatorRefunds.complete",
   "simulatorCharges.pay",
   "simulatorCharges.fail",
   "simulatorReturns.refund",

@@ -51,6 +51,7 @@ const operatorContract = {
   charges: ["GET /charges list", "GET /charges/{id} retrieve"],
   chargeActions: ["POST /charges/{id}/cancel cancel", "POST /charges/{id}/refund refund"],
   checkoutCharges: ["POST /applications/{id}/checkout-charges create"],
+  refunds: ["GET /refunds list", "GET /refunds/{id} retrieve"],
   payouts: ["GET /payouts list", "GET /payouts/{id} retrieve"],
   payoutActions: [
     "POST /accounts/{id}/payouts create",
@@ -81,6 +82,7 @@ const operatorContract = {
     "POST /simulator/disputes/{id}/win win",
     "POST /simulator/disputes/{id}/lose lose"
   ],
+  simulatorRefunds: ["POST /simulator/refunds/{id}/complete complete", "POST /simulator/refunds/{id}/fail fail"],
   simulatorPayouts: ["POST /simulator/payouts/{id}/complete complete", "POST /simulator/payouts/{id}/fail fail"]
 }
 

@@ -1,32 +1,41 @@
 /**
- * Where the money of a paid charge is, and which part of it a reversal takes first: BAL-5, BAL-6.
+ * Where the money of a paid charge is, and which part of it a reversal takes first: BAL-5, BAL-6, BAL-9.
  */
-import type { ChargeStatus } from "./Charge.ts"
 
-/**
- * `account`: in the account's balance, released or not. `blocked`: contested by a MED. `acquirer`: returned to the
- * payer, or a refund is in progress.
- */
-export type ChargeMoneyPlace = "account" | "blocked" | "acquirer"
-
-/** Where the money of a paid charge is, by its state. */
-export const chargeMoneyAt = (status: ChargeStatus, isRefundUnderWay: boolean): ChargeMoneyPlace => {
-  if (isRefundUnderWay || status === "refunded" || status === "charged_back") return "acquirer"
-  return status === "infraction" ? "blocked" : "account"
-}
-
-/** An amount that leaves an account's balance, by the ledger account that it leaves. */
-export interface ReversalParts {
+/** The cents of a charge by the ledger account that has them. Those that are in none of these went back to the payer. */
+export interface ChargeFunds {
+  /** Not released yet. */
   readonly pending: number
   readonly available: number
+  /** Contested by a MED. */
+  readonly blocked: number
+  /** In the open refund. */
+  readonly inTransit: number
 }
 
-/** Splits a reversal of a charge that has `unreleased` cents in `pending`: those go first (BAL-6). */
-export const splitReversal = (amount: number, unreleased: number): ReversalParts => {
-  const pending = Math.min(amount, Math.max(0, unreleased))
-  return { pending, available: amount - pending }
+export const noFunds: ChargeFunds = { pending: 0, available: 0, blocked: 0, inTransit: 0 }
+
+/** The cents of a charge that are in the account's balance. */
+export const inAccount = ({ available, pending }: ChargeFunds): number => pending + available
+
+/** The cents of a charge that have not gone back to the payer. */
+export const leftOf = (funds: ChargeFunds): number => inAccount(funds) + funds.blocked + funds.inTransit
+
+/** An amount by the ledger accounts that it leaves. */
+export type ReversalParts = Omit<ChargeFunds, "inTransit">
+
+/** Splits an amount that leaves the account: what is not released goes first (BAL-6). */
+export const splitAccount = (amount: number, funds: ChargeFunds): ReversalParts => {
+  const pending = Math.min(amount, Math.max(0, funds.pending))
+  return { blocked: 0, pending, available: amount - pending }
 }
 
-/** Whether an operator may order the reversal: `available` must not fall below zero (BAL-5). */
+/** Splits a return that the provider reports: what a MED contests goes first, then as from the account (DSP-7). */
+export const splitReturn = (amount: number, funds: ChargeFunds): ReversalParts => {
+  const blocked = Math.min(amount, Math.max(0, funds.blocked))
+  return { ...splitAccount(amount - blocked, funds), blocked }
+}
+
+/** Whether an operator may order the reversal: `available` of the account must not fall below zero (BAL-5). */
 export const isCovered = (parts: ReversalParts, available: number): boolean =>
   parts.available === 0 || parts.available <= available

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { chargeMoneyAt, isCovered, splitReversal } from "../src/ChargeMoney.ts"
+import { isCovered, leftOf, noFunds, splitAccount, splitReturn } from "../src/ChargeMoney.ts"
 
 /** Numbers of every size, edges included, from one seed. */
 const numbers = (() => {
@@ -17,7 +17,7 @@ describe("The money of a charge", () => {
   it("BAL-6: a reversal takes the charge's part of `pending` first, then `available`, to the cent", () => {
     for (const amount of numbers(60, 999_999_999_999)) {
       for (const unreleased of [amount, ...numbers(60, 999_999_999_999)]) {
-        const { available, pending } = splitReversal(amount, unreleased)
+        const { available, pending } = splitAccount(amount, { ...noFunds, pending: unreleased })
         assert.strictEqual(pending + available, amount)
         assert.isTrue(pending >= 0 && pending <= unreleased && available >= 0)
         // `available` pays only what the unreleased part cannot.
@@ -30,25 +30,29 @@ describe("The money of a charge", () => {
     for (const amount of numbers(20, 2000)) {
       for (const unreleased of numbers(20, 2000)) {
         for (const has of numbers(20, 4000).map((each) => each - 2000)) {
-          const parts = splitReversal(amount, unreleased)
+          const parts = splitAccount(amount, { ...noFunds, pending: unreleased })
           assert.strictEqual(isCovered(parts, has), parts.available === 0 || has - parts.available >= 0)
         }
       }
     }
   })
 
-  it("is in one place in every state", () => {
-    assert.deepStrictEqual(
-      (["paid", "infraction", "refunded", "charged_back"] as const).map((status) => [
-        chargeMoneyAt(status, false),
-        chargeMoneyAt(status, true)
-      ]),
-      [
-        ["account", "acquirer"],
-        ["blocked", "acquirer"],
-        ["acquirer", "acquirer"],
-        ["acquirer", "acquirer"]
-      ]
-    )
+  it("DSP-7: a return of the provider takes blocked money first, and no money twice", () => {
+    for (const blocked of numbers(10, 2000)) {
+      for (const pending of numbers(10, 2000)) {
+        for (const available of numbers(10, 2000)) {
+          const funds = { blocked, pending, available, inTransit: 7 }
+          const all = blocked + pending + available
+          for (const amount of numbers(10, all).filter((each) => each <= all)) {
+            const parts = splitReturn(amount, funds)
+            assert.strictEqual(parts.blocked + parts.pending + parts.available, amount)
+            assert.isTrue(parts.pending === 0 || parts.blocked === blocked)
+            assert.isTrue(parts.available === 0 || parts.pending === pending)
+            assert.isTrue(parts.available <= available)
+          }
+          assert.strictEqual(leftOf(funds), blocked + pending + available + 7)
+        }
+      }
+    }
   })
 })

@@ -15,6 +15,7 @@ import { ConnectionRegistry } from "./connections/ConnectionRegistry.ts"
 import { ConnectionStore } from "./connections/ConnectionStore.ts"
 import { ChargeMoney } from "./charges/ChargeMoney.ts"
 import { ChargeOrders } from "./orders/ChargeOrders.ts"
+import { DefenseOrders } from "./orders/DefenseOrders.ts"
 import { ChargeRecovery } from "./charges/ChargeRecovery.ts"
 import { Charges } from "./charges/Charges.ts"
 import { ChargeStore } from "./charges/ChargeStore.ts"
@@ -51,6 +52,8 @@ import { OperatorTokens } from "./operators/OperatorTokens.ts"
 import * as PayoutSubmission from "./payouts/PayoutSubmission.ts"
 import { Payouts } from "./payouts/Payouts.ts"
 import { PayoutStore } from "./payouts/PayoutStore.ts"
+import { Refunds } from "./refunds/Refunds.ts"
+import { RefundStore } from "./refunds/RefundStore.ts"
 import { PayoutClaims } from "./payouts/PayoutClaims.ts"
 import { Secrets } from "./Secrets.ts"
 import * as Database from "./sql/Database.ts"
@@ -82,6 +85,7 @@ export const stores = Layer.mergeAll(
   ConnectionStore.layer,
   ChargeStore.layer,
   OrderStore.layer,
+  RefundStore.layer,
   PayoutStore.layer,
   PayoutClaims.layer,
   DisputeStore.layer,
@@ -112,13 +116,14 @@ export const deciders = Layer.merge(AcquirerNotifications.layer, WebhookEndpoint
   Layer.provideMerge(
     Layer.mergeAll(
       ChargeOrders.layer,
+      DefenseOrders.layer,
       ChargeRecovery.layer,
       DeferredNotifications.layer,
       PayoutSubmission.PayoutSubmission.layer
     )
   ),
   Layer.provideMerge(Layer.mergeAll(Charges.layer, Payouts.layer, Disputes.layer)),
-  Layer.provideMerge(ChargeMoney.layer)
+  Layer.provideMerge(Layer.merge(ChargeMoney.layer, Refunds.layer))
 )
 
 /** The simulator, and the connections of the installation. */
@@ -154,6 +159,11 @@ export const loops = Layer.mergeAll(
   backgroundLoop(
     "charge orders",
     ChargeOrders.use(({ finishDue }) => finishDue),
+    "1 second"
+  ),
+  backgroundLoop(
+    "defenses",
+    DefenseOrders.use(({ finishDue }) => finishDue),
     "1 second"
   ),
   backgroundLoop(

@@ -1,9 +1,12 @@
-/** Charges of every account and origin, and what operators order about them: OPR-19 to OPR-22. */
-import { Charge, ChargeMethod, ChargeStatus, CreateCharge } from "@pix-payments/domain/Charge"
+/** Charges of every account and origin, and what operators order about them: OPR-19 to OPR-22, OPR-70 to OPR-72. */
+import { Cents } from "@pix-payments/domain/Cents"
+import { amountFrom, Charge, ChargeMethod, ChargeStatus, CreateCharge } from "@pix-payments/domain/Charge"
 import { Instant } from "@pix-payments/domain/Instant"
 import { listOf, listQuery } from "@pix-payments/domain/List"
 import { open } from "@pix-payments/domain/OpenEnum"
+import { Refund } from "@pix-payments/domain/Refund"
 import { decoder, nullable } from "@pix-payments/domain/Request"
+import { text } from "@pix-payments/domain/Text"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
@@ -23,7 +26,7 @@ import {
 } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { Delivery } from "./Deliveries.ts"
-import { byId, Id, idFilter, textFilter, revealQuery } from "./Fields.ts"
+import { byId, Id, idFilter, optionalBody, revealQuery, textFilter } from "./Fields.ts"
 import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
 
 export const ChargeOrigin = Schema.Literals(["api", "checkout"])
@@ -34,7 +37,9 @@ export const OperatorCharge = Schema.Struct({
   ...Charge.fields,
   account_id: Id,
   application_id: Id,
-  origin: open(ChargeOrigin)
+  origin: open(ChargeOrigin),
+  refunds: Schema.Array(Refund),
+  refunded_amount: Cents.annotate({ description: "Cents that went back to the payer." })
 }).annotate({ identifier: "OperatorCharge" })
 export type OperatorCharge = typeof OperatorCharge.Type
 
@@ -58,6 +63,17 @@ export const CreateCheckoutCharge = Schema.Struct({
   method: nullable(ChargeMethod)
 }).annotate({ identifier: "CreateCheckoutCharge" })
 export type CreateCheckoutCharge = typeof CreateCheckoutCharge.Type
+
+export const RefundBody = Schema.Struct({
+  amount: nullable(amountFrom(1)).annotateKey({ description: "Cents; by default, all that is left of the charge." }),
+  description: nullable(text(0, 140))
+}).annotate({ identifier: "RefundBody" })
+export type RefundBody = typeof RefundBody.Type
+
+const decodeRefund = decoder(RefundBody)
+
+/** No body is the same as an empty one. */
+export const decodeRefundBody = (body: unknown) => decodeRefund(body === undefined ? {} : body)
 
 export const decodeCreateCheckoutCharge = decoder(CreateCheckoutCharge)
 
@@ -103,15 +119,17 @@ export class ChargeActionsGroup extends HttpApiGroup.make("chargeActions")
       .annotate(OpenApi.Summary, "Cancel a pending charge"),
     HttpApiEndpoint.post("refund", "/:id/refund", {
       params: byId,
+      payload: RefundBody,
       success: OperatorCharge,
-      error: [NotFound, InvalidState, InsufficientBalance, AcquirerRejected]
+      error: [NotFound, ValidationError, AmountBelowMinimum, InvalidState, InsufficientBalance, AcquirerRejected]
     })
       .annotate(Access, { roles: ["operator"], accounts: "resource" })
-      .annotate(OpenApi.Summary, "Refund a paid charge")
+      .annotate(OpenApi.Summary, "Refund a paid charge, or a part of it")
       .annotate(
         OpenApi.Description,
-        "The refund is sent to the acquirer. Its amount leaves the balance at once: first money that is not released yet, then `available`, which must cover the rest. While a refund is in progress, a second one is refused."
+        "The refund is sent to the acquirer. Its amount leaves the balance at once: first money that is not released yet, then `available`, which must cover the rest. While a refund is in progress, a second one is refused. The charge is `refunded` once nothing is left of it. A refund that has no final answer yet is `processing` in `refunds`."
       )
+      .annotate(OpenApi.Transform, optionalBody)
   )
   .prefix("/operator/v1/charges")
   .middleware(OperatorAuthentication)

@@ -19,3 +19,9 @@ export const revealQuery = {
 export const idFilter = Schema.optionalKey(Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" }))
 
 export const textFilter = Schema.optionalKey(text(1, 255))
+
+/** Marks the body of an operation as optional. */
+export const optionalBody = (operation: Record<string, unknown>) => ({
+  ...operation,
+  requestBody: { ...Object(operation["requestBody"]), required: false }
+})

@@ -1,6 +1,8 @@
 /** Reports of the simulated acquirer: OPR-32 to OPR-35. */
+import { MAX_CENTS } from "@pix-payments/domain/Cents"
 import { EndToEndId } from "@pix-payments/domain/EndToEndId"
 import { InstantInput } from "@pix-payments/domain/Instant"
+import { Refund } from "@pix-payments/domain/Refund"
 import { decoder, nullable } from "@pix-payments/domain/Request"
 import { text } from "@pix-payments/domain/Text"
 import * as Schema from "effect/Schema"
@@ -13,7 +15,7 @@ import { InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { OperatorCharge } from "./Charges.ts"
 import { OperatorDispute } from "./Disputes.ts"
-import { byId } from "./Fields.ts"
+import { byId, optionalBody } from "./Fields.ts"
 import { OperatorPayout } from "./Payouts.ts"
 
 const ExternalId = nullable(text(1, 255)).annotateKey({
@@ -36,7 +38,18 @@ export const SimulatePay = Schema.Struct({
 }).annotate({ identifier: "SimulatePay" })
 export type SimulatePay = typeof SimulatePay.Type
 
+const Amount = nullable(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_CENTS }))).annotateKey({
+  description: "Cents; by default, all that is left of the charge."
+})
+
+/** A refund that the institution made. */
+export const SimulateRefund = Schema.Struct({ amount: Amount, external_id: ExternalId }).annotate({
+  identifier: "SimulateRefund"
+})
+export type SimulateRefund = typeof SimulateRefund.Type
+
 export const SimulateInfraction = Schema.Struct({
+  amount: Amount,
   reason: text(1, 255),
   defense_deadline_at: nullable(InstantInput),
   external_id: ExternalId
@@ -45,6 +58,7 @@ export type SimulateInfraction = typeof SimulateInfraction.Type
 
 export const SimulateReturn = Schema.Struct({
   as: Schema.Literals(["refunded", "charged_back"]),
+  amount: Amount,
   external_id: ExternalId
 }).annotate({ identifier: "SimulateReturn" })
 export type SimulateReturn = typeof SimulateReturn.Type
@@ -66,16 +80,14 @@ const decodePay = decoder(SimulatePay)
 
 const decodeReport = decoder(SimulateReport)
 
+const decodeRefund = decoder(SimulateRefund)
+
 /** No body is the same as an empty one. */
 export const decodeSimulatePay = (body: unknown) => decodePay(body === undefined ? {} : body)
 
-export const decodeSimulateReport = (body: unknown) => decodeReport(body === undefined ? {} : body)
+export const decodeSimulateRefund = (body: unknown) => decodeRefund(body === undefined ? {} : body)
 
-/** Marks the body of an operation as optional. */
-const optionalBody = (operation: Record<string, unknown>) => ({
-  ...operation,
-  requestBody: { ...Object(operation["requestBody"]), required: false }
-})
+export const decodeSimulateReport = (body: unknown) => decodeReport(body === undefined ? {} : body)
 
 const simulatorOnly =
   "Reports of the simulated acquirer, handled like those of a real one. A copy of a report (the same `external_id`) changes nothing and is 409. Without the simulated acquirer, every report is 404."
@@ -116,7 +128,7 @@ export class SimulatorReturnsGroup extends HttpApiGroup.make("simulatorReturns")
   .add(
     HttpApiEndpoint.post("refund", "/:id/refund", {
       params: byId,
-      payload: SimulateReport,
+      payload: SimulateRefund,
       success: [OperatorCharge, deferred],
       error: [NotFound, ValidationError, InvalidState]
     })
@@ -144,6 +156,31 @@ export class SimulatorReturnsGroup extends HttpApiGroup.make("simulatorReturns")
       .annotate(OpenApi.Description, beforePayment)
   )
   .prefix("/operator/v1/simulator/charges")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors)
+  .annotate(OpenApi.Description, simulatorOnly) {}
+
+export class SimulatorRefundsGroup extends HttpApiGroup.make("simulatorRefunds")
+  .add(
+    HttpApiEndpoint.post("complete", "/:id/complete", {
+      params: byId,
+      payload: SimulateReport,
+      success: Refund,
+      error: [NotFound, ValidationError, InvalidState]
+    })
+      .annotate(Access, { roles: ["developer"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Report that a refund was completed")
+      .annotate(OpenApi.Transform, optionalBody),
+    HttpApiEndpoint.post("fail", "/:id/fail", {
+      params: byId,
+      payload: SimulateFailure,
+      success: Refund,
+      error: [NotFound, ValidationError, InvalidState]
+    })
+      .annotate(Access, { roles: ["developer"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Report that a refund failed")
+  )
+  .prefix("/operator/v1/simulator/refunds")
   .middleware(OperatorAuthentication)
   .middleware(RequestErrors)
   .annotate(OpenApi.Description, simulatorOnly) {}

@@ -21,6 +21,7 @@ const EndToEndId = { endToEndId: Schema.optionalKey(Schema.String) }
 const Txid = { txid: Schema.String, ...Fact }
 /** Of a charge, by its txid or by the end-to-end id of its payment. */
 const Reversed = { ...Txid, ...EndToEndId, ...Amount }
+/** Of a dispute, by our id or, where that is empty, by the provider's, which is then `externalId`. */
 const Dispute = { disputeId: Schema.String, ...Fact }
 const Payout = { payoutId: Schema.String, ...Fact }
 
@@ -75,7 +76,7 @@ export type Outcome = "applied" | "deferred" | "exception" | "ignored" | "unknow
 /** The resource that a notification names. */
 export const subjectOf = (notification: AcquirerNotification): string => {
   if ("txid" in notification) return notification.txid
-  if ("disputeId" in notification) return notification.disputeId
+  if ("disputeId" in notification) return notification.disputeId || (notification.externalId ?? "")
   return "orderId" in notification ? notification.orderId : notification.payoutId
 }
 
@@ -97,8 +98,10 @@ const keyWithinConnection = (notification: AcquirerNotification): string | undef
     case "charge.returned":
       return externalId === undefined ? undefined : returnKey(externalId)
     case "return.completed":
-    case "return.failed":
       return returnKey(notification.orderId)
+    // A provider that reports a failure first, and completes the return all the same, is heard.
+    case "return.failed":
+      return `return:${notification.orderId}:failed`
     case "med.opened":
       return externalId === undefined ? undefined : `med:${externalId}:opened`
     case "med.won":
@@ -114,5 +117,5 @@ const keyWithinConnection = (notification: AcquirerNotification): string | undef
   }
 }
 
-/** The key of a return, by the acquirer's id or by that of our order. */
+/** The key of a completed return, by the acquirer's id or by that of our order. */
 export const returnKey = (id: string): string => `return:${id}:returned`

@@ -1,57 +1,78 @@
 /**
- * Orders in PostgreSQL: cancellations and refunds that the acquirer is asked for.
+ * Orders in PostgreSQL: what providers are asked to do with charges, disputes and exceptions.
  *
  * Guarantees:
- * - a charge has at most one open order, and its id never changes: it is the acquirer's idempotency key;
- * - an order is leased to the process that asks the acquirer. When the lease has expired, another process asks again.
+ * - a charge, a dispute and an exception have at most one open order each. Its id never changes: it is the provider's
+ *   idempotency key;
+ * - an order is leased to the process that asks the provider. When the lease has expired, another process asks again.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { type Transfer, transfersUnderLock } from "../ledger/Ledger.ts"
-import { bigint, integer, type Row, text, uuid } from "../sql/Column.ts"
+import { bigint, instant, integer, nullable, type Row, text, uuid } from "../sql/Column.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
-import { statement, value } from "../sql/Statement.ts"
+import { statement, texts, value } from "../sql/Statement.ts"
 import { type Stored, table } from "../sql/Table.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 
 const orderTable = table({
   id: uuid(),
-  kind: text<"refund" | "cancel">(),
-  chargeId: uuid(),
-  accountId: uuid(),
-  /** Cents that left the account for the order; 0 for a cancellation. */
+  kind: text<"refund" | "cancel" | "return" | "defend">(),
+  chargeId: nullable(uuid()),
+  accountId: nullable(uuid()),
+  exceptionId: nullable(uuid()),
+  disputeId: nullable(uuid()),
+  /** Null is the simulator's. */
+  connectionId: nullable(uuid()),
+  endToEndId: nullable(text()),
+  /** Cents that it moves. */
   amount: bigint(),
   /** Of these, the cents that were not released yet. */
   pending: bigint(),
-  /** How often the acquirer was asked. */
-  attempts: integer()
+  /** How often the provider was asked. */
+  attempts: integer(),
+  /** Set by the previous release only. */
+  dueAtMs: nullable(instant("due_at"))
 })
 
+export interface StoredOrder extends Stored<typeof orderTable> {}
+
 /** A cancellation or refund of a charge. */
-export interface ChargeOrder extends Stored<typeof orderTable> {}
+export interface ChargeOrder extends StoredOrder {
+  readonly kind: "refund" | "cancel"
+  readonly chargeId: string
+}
+
+export const isChargeOrder = (order: StoredOrder): order is ChargeOrder =>
+  order.chargeId !== null && (order.kind === "refund" || order.kind === "cancel")
+
+/** True of an order whose money left the account when it was stored. */
+export const isOfPreviousRelease = ({ dueAtMs }: StoredOrder): boolean => dueAtMs !== null
+
+/** A new order. What it is about is one of the nullable fields. */
+export type NewOrder = Pick<StoredOrder, "id" | "kind"> &
+  Partial<Omit<StoredOrder, "id" | "kind" | "attempts" | "dueAtMs">>
 
 export class OrderStore extends Context.Service<
   OrderStore,
   {
-    /** Stores an order with its transfers, in a transaction that has locked the account's ledger rows and the charge. */
-    readonly insert: (
-      order: ChargeOrder,
-      transfers: ReadonlyArray<Transfer>,
-      leaseMs: number
-    ) => Effect.Effect<void, SqlError>
+    /** Stores an order, leased to this process, in the caller's transaction. */
+    readonly insert: (order: NewOrder, leaseMs: number) => Effect.Effect<StoredOrder, SqlError>
+    readonly find: (id: string) => Effect.Effect<(StoredOrder & { readonly state: OrderState }) | undefined, SqlError>
     /** The open order of a charge, locked for the caller's transaction. */
     readonly lockOpenOf: (chargeId: string) => Effect.Effect<ChargeOrder | undefined, SqlError>
-    /** Ends an order, in a transaction that has locked it. */
-    readonly finish: (id: string, state: "done" | "refused") => Effect.Effect<void, SqlError>
-    /** Writes the transfers of an order that ends, in the same transaction. */
-    readonly transfer: (chargeId: string, transfers: ReadonlyArray<Transfer>) => Effect.Effect<void, SqlError>
-    /** Makes an order due again after a time. */
-    readonly askAgain: (id: string, inMs: number) => Effect.Effect<void, Unavailable>
-    /** Leases up to `limit` open orders whose lease has expired, each for `leaseMs`. */
-    readonly claim: (limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<ChargeOrder>, Unavailable>
+    /** Ends an order, in a transaction that has locked what it is about. False where it has ended. */
+    readonly finish: (id: string, state: "done" | "refused") => Effect.Effect<boolean, SqlError>
+    /** Makes an order due again, later each time. */
+    readonly askAgain: (order: StoredOrder) => Effect.Effect<void, Unavailable>
+    /** Leases open orders of these kinds whose lease has expired, up to `share` of each connection, for `leaseMs`. */
+    readonly claim: (
+      kinds: ReadonlyArray<StoredOrder["kind"]>,
+      share: number,
+      leaseMs: number
+    ) => Effect.Effect<ReadonlyArray<StoredOrder>, Unavailable>
   }
 >()("@pix-payments/server/OrderStore") {
   static readonly layer = Layer.effect(
@@ -60,24 +81,31 @@ export class OrderStore extends Context.Service<
       const sql = yield* SqlClient
 
       return OrderStore.of({
-        insert: (order, transfers, leaseMs) =>
-          Effect.asVoid(sql.unsafe(...insertOne({ ...order, leaseMs, transfers }))),
+        insert: (order, leaseMs) => {
+          const stored: StoredOrder = { ...unset, ...order }
+          return Effect.as(sql.unsafe(...insertOne({ orders: [stored], leaseMs })), stored)
+        },
+        find: (id) =>
+          Effect.map(sql.unsafe<Row>(...findOne({ id })), ([row]) =>
+            row === undefined ? undefined : { ...orderTable.decode(row), state: row["state"] as OrderState }
+          ),
         lockOpenOf: (chargeId) =>
-          Effect.map(sql.unsafe<Row>(...lockOpen({ chargeId })), ([row]) =>
-            row === undefined ? undefined : orderTable.decode(row)
-          ),
+          Effect.map(sql.unsafe<Row>(...lockOpen({ chargeId })), ([row]) => {
+            const order = row === undefined ? undefined : orderTable.decode(row)
+            return order !== undefined && isChargeOrder(order) ? order : undefined
+          }),
         finish: (id, state) =>
-          Effect.asVoid(sql`UPDATE acquirer_orders SET state = ${state}, due_at = NULL WHERE id = ${id}::uuid`),
-        transfer: (chargeId, transfers) =>
-          transfers.length === 0 ? Effect.void : Effect.asVoid(sql.unsafe(...transferAlone({ chargeId, transfers }))),
-        askAgain: (id, inMs) =>
-          runToCompletion(sql)(
-            Effect.asVoid(sql`
-              UPDATE acquirer_orders SET due_at = now() + ${inMs}::double precision * interval '1 millisecond'
-              WHERE id = ${id}::uuid AND state = 'ordered'`)
+          Effect.map(
+            sql`UPDATE acquirer_orders SET state = ${state}, due_at = NULL, ask_at = NULL
+              WHERE id = ${id}::uuid AND state = 'ordered' RETURNING id`,
+            ({ length }) => length > 0
           ),
-        claim: (limit, leaseMs) =>
-          sql.unsafe<Row>(...claimMany({ limit, leaseMs })).pipe(
+        askAgain: (order) => {
+          const inMs = Math.min(FIRST_ASK_MS * 2 ** order.attempts, LAST_ASK_MS)
+          return runToCompletion(sql)(Effect.asVoid(sql.unsafe(...postpone({ id: order.id, inMs }))))
+        },
+        claim: (kinds, share, leaseMs) =>
+          sql.unsafe<Row>(...claimMany({ kinds, share, leaseMs })).pipe(
             Effect.map((claimed) => claimed.map(orderTable.decode)),
             runToCompletion(sql)
           )
@@ -86,28 +114,36 @@ export class OrderStore extends Context.Service<
   )
 }
 
+export type OrderState = "ordered" | "done" | "refused"
+
+const FIRST_ASK_MS = 500
+const LAST_ASK_MS = 60_000
+
+const unset = {
+  chargeId: null,
+  accountId: null,
+  exceptionId: null,
+  disputeId: null,
+  connectionId: null,
+  endToEndId: null,
+  amount: 0,
+  pending: 0,
+  attempts: 1,
+  dueAtMs: null
+}
+
 const columns = orderTable.columns()
 
 const insertOne = statement(
-  {
-    id: value("uuid"),
-    kind: value("text"),
-    chargeId: value("uuid"),
-    accountId: value("uuid"),
-    amount: value("bigint"),
-    pending: value("bigint"),
-    leaseMs: value("double precision"),
-    transfers: transfersUnderLock
-  },
+  { orders: orderTable.rows(orderTable.fields), leaseMs: value("double precision") },
   (p) => `
-  WITH changed AS (
-    INSERT INTO acquirer_orders (${columns}, state, due_at, created_at)
-    VALUES (${p.id}, ${p.kind}, ${p.chargeId}, ${p.accountId}, ${p.amount}, ${p.pending}, 1, 'ordered',
-      now() + ${p.leaseMs} * interval '1 millisecond', now())
-    RETURNING charge_id AS id
-  ),
-  ${p.transfers}
-  SELECT id FROM changed`
+  INSERT INTO acquirer_orders (${columns}, state, ask_at, created_at)
+  SELECT ${columns}, 'ordered', now() + ${p.leaseMs} * interval '1 millisecond', now() FROM ${p.orders} AS o`
+)
+
+const findOne = statement(
+  { id: value("uuid") },
+  ({ id }) => `SELECT ${columns}, state FROM acquirer_orders WHERE id = ${id}`
 )
 
 const lockOpen = statement(
@@ -116,21 +152,35 @@ const lockOpen = statement(
     `SELECT ${columns} FROM acquirer_orders WHERE charge_id = ${chargeId} AND state = 'ordered' FOR UPDATE`
 )
 
-const transferAlone = statement(
-  { chargeId: value("uuid"), transfers: transfersUnderLock },
-  (p) => `
-  WITH changed AS (SELECT ${p.chargeId} AS id),
-  ${p.transfers}
-  SELECT id FROM changed`
+// An order of the previous release stays one that it finds.
+const postpone = statement(
+  { id: value("uuid"), inMs: value("double precision") },
+  ({ id, inMs }) => `
+  UPDATE acquirer_orders SET
+    ask_at = CASE WHEN due_at IS NULL THEN now() + ${inMs} * interval '1 millisecond' END,
+    due_at = CASE WHEN due_at IS NOT NULL THEN now() + ${inMs} * interval '1 millisecond' END
+  WHERE id = ${id} AND state = 'ordered'`
 )
 
+// A share for each connection, so that the orders of one that does not answer leave room for the others.
 const claimMany = statement(
-  { limit: value("integer"), leaseMs: value("double precision") },
-  ({ leaseMs, limit }) => `
-  UPDATE acquirer_orders SET attempts = attempts + 1, due_at = now() + ${leaseMs} * interval '1 millisecond'
-  WHERE id IN (
-    SELECT id FROM acquirer_orders WHERE state = 'ordered' AND due_at <= now()
-    ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+  { kinds: texts, share: value("integer"), leaseMs: value("double precision") },
+  ({ kinds, leaseMs, share }) => `
+  WITH due AS MATERIALIZED (
+    SELECT o.id FROM (SELECT id FROM acquirer_connections UNION ALL SELECT NULL) AS c (id) CROSS JOIN LATERAL (
+      SELECT id FROM acquirer_orders
+      WHERE state = 'ordered' AND ask_at IS NOT NULL AND ask_at <= now() AND kind = ANY (${kinds})
+        AND connection_id IS NOT DISTINCT FROM c.id
+      ORDER BY ask_at LIMIT ${share} FOR UPDATE SKIP LOCKED
+    ) o
+  ),
+  due_of_previous_release AS MATERIALIZED (
+    SELECT id FROM acquirer_orders WHERE state = 'ordered' AND due_at <= now() AND kind = ANY (${kinds})
+    ORDER BY due_at LIMIT ${share} FOR UPDATE SKIP LOCKED
   )
+  UPDATE acquirer_orders SET attempts = attempts + 1,
+    ask_at = CASE WHEN due_at IS NULL THEN now() + ${leaseMs} * interval '1 millisecond' END,
+    due_at = CASE WHEN due_at IS NOT NULL THEN now() + ${leaseMs} * interval '1 millisecond' END
+  WHERE id IN (SELECT id FROM due UNION ALL SELECT id FROM due_of_previous_release)
   RETURNING ${columns}`
 )

@@ -4,7 +4,7 @@
  * Guarantees:
  * - pure: the time, the account's release delay and the locked rows are arguments;
  * - a report that the transition table does not allow in the present state decides nothing (CHG-7, CHG-8);
- * - the money that moves with a change is decided with it (BAL-2, BAL-4, BAL-6).
+ * - the money that moves with a change is decided with it (BAL-2, BAL-4, BAL-6), from where the ledger has it.
  */
 import type { CreateCheckoutCharge } from "@pix-payments/api/operator/Charges"
 import {
@@ -14,10 +14,10 @@ import {
   chargeTransition,
   type CreateCharge
 } from "@pix-payments/domain/Charge"
-import { chargeMoneyAt, splitReversal } from "@pix-payments/domain/ChargeMoney"
+import type { ChargeFunds } from "@pix-payments/domain/ChargeMoney"
 import type { Emitted } from "../acquirer/Acquirer.ts"
 import type { ReceivedNotification } from "../acquirer/NotificationStore.ts"
-import type { ChargeOrder } from "../acquirer/OrderStore.ts"
+import { isOfPreviousRelease, type ChargeOrder } from "../acquirer/OrderStore.ts"
 import { type OutboxEntry, outboxEntry } from "../events/Outbox.ts"
 import type { Ids } from "../Ids.ts"
 import { type Transfer, transfer } from "../ledger/Ledger.ts"
@@ -60,17 +60,32 @@ export interface ChargeChange {
 /** A charge with its money, locked for a transaction. */
 export interface LockedCharge {
   readonly charge: StoredCharge
-  /** Cents of it that are still in `pending`. */
-  readonly unreleased: number
+  readonly funds: ChargeFunds
   /** Its open order: what the acquirer is asked to do with it. */
   readonly order: ChargeOrder | undefined
 }
 
-/** A change of a paid charge, with the cents that it takes out of its release and the order that it finishes. */
+/** The ledger accounts between which the money of a paid charge moves. */
+export type ChargePlace = "pending" | "available" | "blocked" | "returns_in_transit" | "acquirer"
+
+/** A step of a paid charge: its money, and the change of its state, if any. */
+export interface ChargeStep {
+  readonly report?: ChargeReport | undefined
+  /** The reason of its transfers. */
+  readonly reason: string
+  readonly movements: ReadonlyArray<{
+    readonly debit: ChargePlace
+    readonly credit: ChargePlace
+    readonly amount: number
+  }>
+}
+
+/** A decided step. */
 export interface ChargeMove {
-  readonly change: ChargeChange
-  readonly takenUnreleased: number
-  readonly finishedOrder: ChargeOrder | undefined
+  readonly after: LockedCharge
+  /** With its transfers; `undefined` where the state stays. */
+  readonly change: ChargeChange | undefined
+  readonly transfers: ReadonlyArray<Transfer>
 }
 
 /** A charge that waits for the acquirer's answer (CHG-1). */
@@ -146,44 +161,44 @@ export const decideChange = (
   }
 }
 
-/** The change of a paid charge by a return, a MED or the outcome of a dispute, with the movement of its money. */
+/** A step of a paid charge; `undefined` where the state does not allow its report. */
 export const decideMove = (
-  { charge, order, unreleased }: LockedCharge,
-  report: ChargeReport,
+  locked: LockedCharge,
+  { movements, reason, report }: ChargeStep,
   { ids, nowMs }: { readonly ids: Ids["Service"]; readonly nowMs: number }
 ): ChargeMove | undefined => {
-  const transition = transitionOf(charge, report, nowMs)
-  if (transition === undefined) return undefined
-  const changed = changedBy(charge, transition)
-  const isRefundOpen = order?.kind === "refund"
-  const from = chargeMoneyAt(charge.status, isRefundOpen)
-  const to = chargeMoneyAt(changed.status, isRefundOpen)
-  // A charge that was not paid has no money that could move.
-  const moves = (charge.status === "paid" || charge.status === "infraction") && from !== to
-  const parts = splitReversal(charge.amount, from === "account" ? unreleased : 0)
-  const movement = (debit: Transfer["debit"], amount: number) =>
-    transfer(ids, {
-      accountId: charge.accountId,
-      debit,
-      credit: to === "account" ? "available" : to,
-      amount,
-      resourceId: charge.id,
-      reason: `charge.${report}`
-    })
+  const { charge, order } = locked
+  const transition = report === undefined ? undefined : transitionOf(charge, report, nowMs)
+  if (report !== undefined && transition === undefined) return undefined
+  // An order of the previous release has its money at `acquirer`.
+  const isAtAcquirer = order !== undefined && isOfPreviousRelease(order)
+  const placeOf = (place: ChargePlace) => (place === "returns_in_transit" && isAtAcquirer ? "acquirer" : place)
+  const transfers = movements.flatMap(({ amount, credit, debit }) => {
+    const ends = { debit: placeOf(debit), credit: placeOf(credit) }
+    if (ends.debit === ends.credit) return []
+    return transfer(ids, { ...ends, accountId: charge.accountId, amount, resourceId: charge.id, reason })
+  })
+  const changed = transition === undefined ? charge : changedBy(charge, transition)
   return {
-    change: {
-      charge: changed,
-      outbox: entryOf(changed, transition, nowMs, ids),
-      transfers: !moves
-        ? []
-        : from === "account"
-          ? [...movement("pending", parts.pending), ...movement("available", parts.available)]
-          : movement(from, charge.amount)
-    },
-    takenUnreleased: moves ? parts.pending : 0,
-    // The money went back, so a refund that was ordered has nothing left to do.
-    finishedOrder:
-      isRefundOpen && (changed.status === "refunded" || changed.status === "charged_back") ? order : undefined
+    after: { charge: changed, funds: movements.reduce(moved, locked.funds), order },
+    change:
+      transition === undefined
+        ? undefined
+        : { charge: changed, outbox: entryOf(changed, transition, nowMs, ids), transfers },
+    transfers
+  }
+}
+
+const moved = (
+  { available, blocked, inTransit, pending }: ChargeFunds,
+  { amount, credit, debit }: ChargeStep["movements"][number]
+): ChargeFunds => {
+  const change = (place: ChargePlace) => (credit === place ? amount : 0) - (debit === place ? amount : 0)
+  return {
+    pending: pending + change("pending"),
+    available: available + change("available"),
+    blocked: blocked + change("blocked"),
+    inTransit: inTransit + change("returns_in_transit")
   }
 }
 

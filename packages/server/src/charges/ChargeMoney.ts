@@ -1,39 +1,35 @@
 /**
- * The money of a charge after its payment: locked, moved with the charge's state, taken from and returned to its release.
+ * The money of a charge after its payment: locked, and moved together with the charge's state and its release.
  *
  * Guarantees:
- * - state, money and events of one step are one commit. It locks the account's ledger rows, the charge, its release and
- *   its open order, in this order (BAL-4);
- * - money that leaves the account is taken from the charge's unreleased money first, and the release is reduced by as
- *   much (BAL-6);
- * - the money of an open refund is out of the account from the order on, so that nothing else spends it (CHG-26).
+ * - state, money and events of one step are one commit. It locks the account's ledger rows, the charge and its open order,
+ *   in this order (BAL-4);
+ * - where the money is comes from the ledger, read under these locks;
+ * - money that leaves `pending` reduces the charge's release by as much, and money that returns to it raises the release
+ *   (BAL-6).
  *
  * Every effect here runs in the caller's transaction.
  */
-import type { ChargeReport } from "@pix-payments/domain/Charge"
+import type { ChargeFunds } from "@pix-payments/domain/ChargeMoney"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { OrderStore } from "../acquirer/OrderStore.ts"
+import { type ChargeOrder, isOfPreviousRelease, OrderStore } from "../acquirer/OrderStore.ts"
 import { Ids } from "../Ids.ts"
-import { lockLedgerOf, transfer } from "../ledger/Ledger.ts"
-import { decideMove, type LockedCharge } from "./ChargeDecision.ts"
+import { type Transfer, transfersUnderLock } from "../ledger/Ledger.ts"
+import { statement, value } from "../sql/Statement.ts"
+import { type ChargeStep, decideMove, type LockedCharge } from "./ChargeDecision.ts"
 import { ChargeStore } from "./ChargeStore.ts"
-import type { StoredCharge } from "./ChargeTable.ts"
 
 export class ChargeMoney extends Context.Service<
   ChargeMoney,
   {
     readonly lock: (chargeId: string) => Effect.Effect<LockedCharge | undefined, SqlError>
-    /** Changes the charge and moves its money; `undefined` where its state does not allow it. */
-    readonly move: (locked: LockedCharge, report: ChargeReport) => Effect.Effect<StoredCharge | undefined, SqlError>
-    /** Reduces the release of a charge by so many cents. */
-    readonly takeUnreleased: (chargeId: string, amount: number) => Effect.Effect<void, SqlError>
-    /** Adds so many cents to the release again. */
-    readonly giveBackUnreleased: (chargeId: string, amount: number) => Effect.Effect<void, SqlError>
+    /** Moves money of the charge, and changes its state; `undefined` where the state does not allow it. */
+    readonly move: (locked: LockedCharge, step: ChargeStep) => Effect.Effect<LockedCharge | undefined, SqlError>
   }
 >()("@pix-payments/server/ChargeMoney") {
   static readonly layer = Layer.effect(
@@ -44,69 +40,84 @@ export class ChargeMoney extends Context.Service<
       const orders = yield* OrderStore
       const ids = yield* Ids
 
-      const takeUnreleased = (chargeId: string, amount: number) =>
-        amount === 0
-          ? Effect.void
-          : Effect.asVoid(sql`
-              UPDATE releases SET amount = amount - ${amount}::bigint,
-                released_at = CASE WHEN amount = ${amount}::bigint THEN now() END
-              WHERE charge_id = ${chargeId}::uuid`)
+      const post = (chargeId: string, transfers: ReadonlyArray<Transfer>) =>
+        transfers.length === 0 ? Effect.void : Effect.asVoid(sql.unsafe(...postTransfers({ chargeId, transfers })))
 
-      /**
-       * A process of the previous release knows no orders: it blocks the value of a charge that a refund has taken
-       * already. The second of the two movements is reversed here.
-       */
-      const unblock = Effect.fnUntraced(function* (charge: StoredCharge) {
-        const [row] = yield* sql<{ blocked: bigint }>`
-          SELECT coalesce(sum(CASE WHEN credit = 'blocked' THEN amount WHEN debit = 'blocked' THEN -amount END), 0)::bigint
-            AS blocked
-          FROM ledger_transfers WHERE resource_id = ${charge.id}::uuid`
-        const movement = transfer(ids, {
-          accountId: charge.accountId,
-          debit: "blocked",
-          credit: "available",
-          amount: Number(row?.blocked ?? 0n),
-          resourceId: charge.id,
-          reason: "charge.infraction"
-        })
-        yield* orders.transfer(charge.id, movement)
+      const changeRelease = (chargeId: string, amount: number) =>
+        amount === 0 ? Effect.void : Effect.asVoid(sql.unsafe(...addToRelease({ chargeId, amount })))
+
+      const move = Effect.fnUntraced(function* (locked: LockedCharge, step: ChargeStep) {
+        const nowMs = yield* Clock.currentTimeMillis
+        const decided = decideMove(locked, step, { ids, nowMs })
+        if (decided === undefined) return undefined
+        if (decided.change === undefined) yield* post(locked.charge.id, decided.transfers)
+        else yield* charges.changeInTransaction(decided.change)
+        yield* changeRelease(locked.charge.id, decided.after.funds.pending - locked.funds.pending)
+        return decided.after
       })
 
       return ChargeMoney.of({
         lock: Effect.fnUntraced(function* (chargeId) {
-          const [known] = yield* sql<{ account_id: string }>`
-            SELECT account_id FROM charges WHERE id = ${chargeId}::uuid`
-          if (known === undefined) return undefined
-          yield* lockLedgerOf(sql, [known.account_id])
           const charge = yield* charges.lock(chargeId)
           if (charge === undefined) return undefined
-          const [release] = yield* sql<{ amount: bigint }>`
-            SELECT amount FROM releases WHERE charge_id = ${chargeId}::uuid AND released_at IS NULL FOR UPDATE`
           const order = yield* orders.lockOpenOf(chargeId)
-          if (order?.kind === "refund" && charge.status === "infraction") yield* unblock(charge)
-          return { charge, unreleased: Number(release?.amount ?? 0n), order }
+          const rows = yield* sql.unsafe<{ kind: string; amount: bigint }>(
+            ...sumOf({ chargeId, accountId: charge.accountId })
+          )
+          const locked = { charge, order, funds: fundsOf(rows, order) }
+          return locked.funds.available < 0 ? yield* unblock(locked) : locked
         }),
-
-        move: Effect.fnUntraced(function* (locked, report) {
-          const nowMs = yield* Clock.currentTimeMillis
-          const move = decideMove(locked, report, { ids, nowMs })
-          if (move === undefined) return undefined
-          yield* charges.changeInTransaction(move.change)
-          yield* takeUnreleased(locked.charge.id, move.takenUnreleased)
-          if (move.finishedOrder !== undefined) yield* orders.finish(move.finishedOrder.id, "done")
-          return move.change.charge
-        }),
-
-        takeUnreleased,
-
-        giveBackUnreleased: (chargeId, amount) =>
-          amount === 0
-            ? Effect.void
-            : Effect.asVoid(sql`
-                UPDATE releases SET released_at = NULL,
-                  amount = CASE WHEN released_at IS NULL THEN amount ELSE 0 END + ${amount}::bigint
-                WHERE charge_id = ${chargeId}::uuid`)
+        move
       })
+
+      /**
+       * A process of the previous release takes the whole value of a charge, whatever part of it went back before. What it
+       * blocked too much is unblocked here.
+       */
+      function unblock(locked: LockedCharge): Effect.Effect<LockedCharge | undefined, SqlError> {
+        const amount = Math.min(-locked.funds.available, locked.funds.blocked)
+        const movements = [{ debit: "blocked", credit: "available", amount }] as const
+        return amount <= 0 ? Effect.succeed(locked) : move(locked, { reason: "charge.infraction", movements })
+      }
     })
   )
 }
+
+const fundsOf = (
+  rows: ReadonlyArray<{ readonly kind: string; readonly amount: bigint }>,
+  order: ChargeOrder | undefined
+): ChargeFunds => {
+  const sums = new Map(rows.map(({ amount, kind }) => [kind, Number(amount)]))
+  const ordered = order?.kind === "refund" && isOfPreviousRelease(order) ? order.amount : 0
+  return {
+    pending: sums.get("pending") ?? 0,
+    available: sums.get("available") ?? 0,
+    blocked: sums.get("blocked") ?? 0,
+    inTransit: (sums.get("returns_in_transit") ?? 0) + ordered
+  }
+}
+
+const sumOf = statement(
+  { chargeId: value("uuid"), accountId: value("uuid") },
+  (p) => `
+  SELECT ends.kind, sum(ends.amount)::bigint AS amount FROM ledger_transfers t
+  CROSS JOIN LATERAL (VALUES (t.credit, t.amount), (t.debit, -t.amount)) AS ends (kind, amount)
+  WHERE t.resource_id = ${p.chargeId} AND t.account_id = ${p.accountId} GROUP BY ends.kind`
+)
+
+const postTransfers = statement(
+  { chargeId: value("uuid"), transfers: transfersUnderLock },
+  (p) => `
+  WITH changed AS (SELECT ${p.chargeId} AS id),
+  ${p.transfers}
+  SELECT id FROM changed`
+)
+
+const addToRelease = statement(
+  { chargeId: value("uuid"), amount: value("bigint") },
+  (p) => `
+  UPDATE releases SET
+    amount = CASE WHEN released_at IS NULL THEN amount ELSE 0 END + ${p.amount},
+    released_at = CASE WHEN CASE WHEN released_at IS NULL THEN amount ELSE 0 END + ${p.amount} = 0 THEN now() END
+  WHERE charge_id = ${p.chargeId}`
+)

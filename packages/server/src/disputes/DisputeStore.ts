@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import type { DefenseOrder } from "../acquirer/Acquirer.ts"
 import type { UnknownCursor } from "../Errors.ts"
 import { type ChangedRow, DeliverySignal } from "../events/DeliverySignal.ts"
 import { outbox, OUTBOX_ROWS, type OutboxEntry } from "../events/Outbox.ts"
@@ -23,6 +24,10 @@ const disputeTable = table({
   chargeId: uuid(),
   accountId: uuid(),
   applicationId: uuid(),
+  /** Null is the simulator's. */
+  connectionId: nullable(uuid()),
+  /** Its id at the provider. */
+  externalId: nullable(text()),
   status: text<DisputeStatus>(),
   amount: bigint(),
   reason: nullable(text()),
@@ -46,20 +51,35 @@ const messageTable = table({
 
 export interface DisputeMessage extends Stored<typeof messageTable> {}
 
+/** A file of a defense, as it was sent. */
+export interface DisputeFile {
+  readonly id: string
+  readonly name: string
+  readonly contentType: string
+  readonly base64: string
+}
+
 export class DisputeStore extends Context.Service<
   DisputeStore,
   {
     /** Stores a new dispute or the next state of one, with its outbox entry, in a transaction. */
     readonly put: (dispute: StoredDispute, outbox: OutboxEntry) => Effect.Effect<void, SqlError>
     /** Stores a message, with an outbox entry if it is an event, in a transaction. */
-    readonly addMessage: (
-      dispute: StoredDispute,
-      message: Omit<DisputeMessage, "disputeId">,
-      outbox: OutboxEntry | undefined
-    ) => Effect.Effect<void, SqlError>
+    readonly addMessage: (message: DisputeMessage, outbox: OutboxEntry | undefined) => Effect.Effect<void, SqlError>
+    /** Stores a file of a message, in its transaction. */
+    readonly addFile: (messageId: string, file: DisputeFile) => Effect.Effect<void, SqlError>
     /** The disputes of a charge, newest first, locked for the caller's transaction. */
     readonly lockOfCharge: (chargeId: string) => Effect.Effect<ReadonlyArray<StoredDispute>, SqlError>
     readonly find: (id: string) => Effect.Effect<StoredDispute | undefined, Unavailable>
+    /** A dispute by its id at the provider of a connection. */
+    readonly findByExternalId: (
+      connectionId: string | null,
+      externalId: string
+    ) => Effect.Effect<StoredDispute | undefined, SqlError>
+    /** A defense, by the id of its message. */
+    readonly findDefense: (id: string) => Effect.Effect<Pick<DefenseOrder, "text" | "files">, Unavailable>
+    /** The disputes of these whose defense the provider has not answered yet. */
+    readonly defensesOpenOf: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlySet<string>, Unavailable>
     readonly messagesOf: (
       ids: ReadonlyArray<string>
     ) => Effect.Effect<ReadonlyMap<string, ReadonlyArray<DisputeMessage>>, Unavailable>
@@ -81,20 +101,36 @@ export class DisputeStore extends Context.Service<
       return DisputeStore.of({
         put: (dispute, outbox) =>
           signaled(sql.unsafe<ChangedRow>(...putOne({ disputes: [dispute], outbox: [outbox] }))),
-        addMessage: (dispute, message, outbox) =>
+        addMessage: (message, outbox) =>
           signaled(
-            sql.unsafe<ChangedRow>(
-              ...addOne({
-                messages: [{ ...message, disputeId: dispute.id }],
-                outbox: outbox === undefined ? [] : [outbox]
-              })
-            )
+            sql.unsafe<ChangedRow>(...addOne({ messages: [message], outbox: outbox === undefined ? [] : [outbox] }))
           ),
+        addFile: (messageId, { base64, contentType, id, name }) =>
+          Effect.asVoid(sql`INSERT INTO dispute_files (id, message_id, name, content_type, content)
+            VALUES (${id}::uuid, ${messageId}::uuid, ${name}, ${contentType}, decode(${base64}, 'base64'))`),
         lockOfCharge: (chargeId) =>
           Effect.map(sql.unsafe<Row>(...lockAllOf({ chargeId })), (found) => found.map(disputeTable.decode)),
         find: (id) =>
           sql.unsafe<Row>(...findOne({ id })).pipe(
             Effect.map(([row]) => (row === undefined ? undefined : disputeTable.decode(row))),
+            orUnavailable
+          ),
+        findByExternalId: (connectionId, externalId) =>
+          Effect.map(sql.unsafe<Row>(...findOneByExternalId({ connectionId, externalId })), ([row]) =>
+            row === undefined ? undefined : disputeTable.decode(row)
+          ),
+        findDefense: Effect.fnUntraced(function* (id) {
+          const [message] = yield* sql<{ text: string }>`SELECT text FROM dispute_messages WHERE id = ${id}::uuid`
+          const files = yield* sql<{ name: string; content_type: string; content: Uint8Array }>`
+            SELECT name, content_type, content FROM dispute_files WHERE message_id = ${id}::uuid ORDER BY id`
+          return {
+            text: message?.text ?? "",
+            files: files.map(({ content, content_type, name }) => ({ name, contentType: content_type, content }))
+          }
+        }, orUnavailable),
+        defensesOpenOf: (ids) =>
+          sql.unsafe<{ readonly id: string }>(...findOpenDefenses({ ids })).pipe(
+            Effect.map((found) => new Set(found.map(({ id }) => id))),
             orUnavailable
           ),
         messagesOf: (ids) =>
@@ -132,6 +168,18 @@ const indexPaths = (filters: Parameters<DisputeStore["Service"]["list"]>[0]): Pa
 }
 
 const findOne = statement({ id: value("uuid") }, ({ id }) => `SELECT ${columns} FROM disputes WHERE id = ${id}`)
+
+// The index disputes_of_provider treats nulls as equal.
+const findOneByExternalId = statement(
+  { connectionId: value("uuid"), externalId: value("text") },
+  (p) => `SELECT ${columns} FROM disputes
+  WHERE external_id = ${p.externalId} AND connection_id IS NOT DISTINCT FROM ${p.connectionId}`
+)
+
+const findOpenDefenses = statement(
+  { ids: uuids },
+  ({ ids }) => `SELECT dispute_id AS id FROM acquirer_orders WHERE dispute_id = ANY (${ids}) AND state = 'ordered'`
+)
 
 const lockAllOf = statement(
   { chargeId: value("uuid") },

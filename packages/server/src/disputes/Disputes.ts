@@ -1,16 +1,17 @@
 /**
- * Disputes (MEDs) and returns of paid charges.
+ * Disputes (MEDs), and money of paid charges that goes back to the payer.
  *
  * Guarantees:
- * - the charge, the dispute, the money and the events of one notification are one commit, decided with the charge and its
- *   money locked;
- * - the money of a charge goes back once (DSP-4, DSP-7).
+ * - the charge, the dispute, the refund, the money and the events of one notification are one commit, decided with the
+ *   charge and its money locked;
+ * - a charge gives back at most what was paid. One return that is reported twice, by a list of returns and by a list of
+ *   disputes, takes its money once (DSP-4, DSP-7).
  *
- * Rules: DSP-1 to DSP-11.
+ * Rules: DSP-1 to DSP-11, BAL-9, BAL-10.
  */
-import type { Cents } from "@pix-payments/domain/Cents"
-import { DEFENSE_PERIOD_MS, type Dispute, type DisputeReport, disputeTransition } from "@pix-payments/domain/Dispute"
-import { formatInstant } from "@pix-payments/domain/Instant"
+import { chargeTransition } from "@pix-payments/domain/Charge"
+import { inAccount, leftOf, type ReversalParts, splitAccount, splitReturn } from "@pix-payments/domain/ChargeMoney"
+import { type DisputeReport, disputeTransition } from "@pix-payments/domain/Dispute"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -18,37 +19,58 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import { providerIdOf } from "../acquirer/Acquirer.ts"
 import type { Reversal } from "../acquirer/AcquirerNotification.ts"
-import type { LockedCharge } from "../charges/ChargeDecision.ts"
+import type { ChargeOrder } from "../acquirer/OrderStore.ts"
+import type { ChargeStep, LockedCharge } from "../charges/ChargeDecision.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
-import type { StoredCharge } from "../charges/ChargeTable.ts"
 import { InvalidStateError, NotFoundError } from "../Errors.ts"
-import { type Changed, outboxEntry } from "../events/Outbox.ts"
+import { outboxEntry } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
+import { type RefundOutcome, Refunds } from "../refunds/Refunds.ts"
+import type { StoredRefund } from "../refunds/RefundStore.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
+import { changedDispute, newDispute } from "./DisputeResource.ts"
 import { type DisputeMessage, DisputeStore, type StoredDispute } from "./DisputeStore.ts"
+
+/** A dispute by our id or, where that is empty, by the provider's. */
+export interface DisputeReference {
+  readonly disputeId: string
+  readonly externalId?: string | undefined
+  readonly connectionId?: string | undefined
+}
+
+export interface Reversed {
+  /** False where nothing changed. */
+  readonly isApplied: boolean
+  /** Cents of the reported amount beyond what was left of the charge. */
+  readonly unmatched: number
+}
 
 export class Disputes extends Context.Service<
   Disputes,
   {
-    /**
-     * Returns or blocks the value of a charge, in a transaction that has locked it. False where the charge's state does
-     * not allow it.
-     */
-    readonly reverse: (locked: LockedCharge, notification: Reversal) => Effect.Effect<boolean, SqlError>
+    /** Returns or blocks money of a charge as the provider reports, in a transaction that has locked it. */
+    readonly reverse: (locked: LockedCharge, notification: Reversal) => Effect.Effect<Reversed, SqlError>
+    /** Ends the open refund of a charge, in a transaction that has locked it. */
+    readonly endRefund: (
+      locked: LockedCharge,
+      order: ChargeOrder,
+      outcome: RefundOutcome
+    ) => Effect.Effect<void, SqlError>
     /** Applies the outcome of a dispute, in a transaction. False where its state does not allow it. */
     readonly resolve: (
-      disputeId: string,
+      dispute: DisputeReference,
       outcome: "won" | "lost"
     ) => Effect.Effect<boolean, NotFoundError | Unavailable | SqlError>
+    /** Makes an open dispute `under_review`, in a transaction. False where it is not open. */
+    readonly defended: (dispute: StoredDispute) => Effect.Effect<boolean, SqlError>
     /** Adds a message of the platform to the chat, in a transaction (DSP-8). */
-    readonly reply: (disputeId: string, text: string) => Effect.Effect<void, NotFoundError | Unavailable | SqlError>
-    /** Files the defense of an open dispute. */
-    readonly defend: (
-      disputeId: string,
+    readonly reply: (
+      dispute: DisputeReference,
       text: string
-    ) => Effect.Effect<StoredDispute, NotFoundError | InvalidStateError | Unavailable>
+    ) => Effect.Effect<void, NotFoundError | Unavailable | SqlError>
     /** Adds an operator's message to the chat of a dispute that is not decided. */
     readonly write: (
       disputeId: string,
@@ -62,6 +84,7 @@ export class Disputes extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const money = yield* ChargeMoney
+      const refunds = yield* Refunds
       const store = yield* DisputeStore
       const ids = yield* Ids
 
@@ -70,9 +93,16 @@ export class Disputes extends Context.Service<
         return dispute ?? (yield* new NotFoundError())
       })
 
+      const findBy = Effect.fnUntraced(function* ({ connectionId, disputeId, externalId }: DisputeReference) {
+        if (disputeId !== "") return yield* find(disputeId)
+        const dispute =
+          externalId === undefined ? undefined : yield* store.findByExternalId(connectionId ?? null, externalId)
+        return dispute ?? (yield* new NotFoundError())
+      })
+
       const moveDispute = Effect.fnUntraced(function* (dispute: StoredDispute, report: DisputeReport) {
         const transition = disputeTransition(report, dispute.status)
-        if (transition === undefined) return undefined
+        if (transition === undefined) return false
         const moved: StoredDispute = {
           ...dispute,
           status: transition.to,
@@ -80,49 +110,192 @@ export class Disputes extends Context.Service<
           resolvedAtMs: report === "defended" ? dispute.resolvedAtMs : yield* Clock.currentTimeMillis
         }
         yield* store.put(moved, outboxEntry("dispute.pix", transition.events, changedDispute(moved), ids.next))
-        return moved
+        return true
       })
 
-      const atomically = <A, E, R>(effect: Effect.Effect<A, E, R>) => runToCompletion(sql)(sql.withTransaction(effect))
+      /** Moves the charge, whose state allows it. */
+      const moveCharge = Effect.fnUntraced(function* (locked: LockedCharge, step: ChargeStep) {
+        const moved = yield* money.move(locked, step)
+        return moved ?? (yield* Effect.die(new Error("a charge has changed while it was locked")))
+      })
+
+      /** The money of the charge is gone, or the MED over: every open dispute is lost. */
+      const loseOpen = (chargeId: string) =>
+        Effect.flatMap(store.lockOfCharge(chargeId), (all) =>
+          Effect.forEach(all.filter(isOpen), (dispute) => moveDispute(dispute, "lost"), { discard: true })
+        )
+
+      const completeRefund = Effect.fnUntraced(function* (locked: LockedCharge, order: ChargeOrder) {
+        const isEmpty = leftOf(locked.funds) === order.amount
+        yield* refunds.end(locked.charge, order, { _tag: "Completed" })
+        const { charge } = yield* moveCharge(locked, {
+          report: isEmpty ? reportIn(locked, "refunded") : undefined,
+          reason: "charge.refunded",
+          movements: [{ debit: "returns_in_transit", credit: "acquirer", amount: order.amount }]
+        })
+        if (isEmpty) yield* loseOpen(charge.id)
+      })
+
+      /** Gives the money back where it was, or to the MED that claims it by now. */
+      const failRefund = Effect.fnUntraced(function* (locked: LockedCharge, order: ChargeOrder, reason: string) {
+        yield* refunds.end(locked.charge, order, { _tag: "Failed", reason })
+        const claims = yield* claimsOn(locked)
+        const blocked = Math.min(order.amount, claims.contested)
+        const lost = Math.min(order.amount - blocked, claims.lost)
+        const rest = order.amount - blocked - lost
+        const pending = Math.min(order.pending, rest)
+        const given = yield* moveCharge(locked, {
+          reason: "charge.refund_failed",
+          movements: [
+            { debit: "returns_in_transit", credit: "blocked", amount: blocked },
+            { debit: "returns_in_transit", credit: "pending", amount: pending },
+            { debit: "returns_in_transit", credit: "available", amount: rest - pending }
+          ]
+        })
+        if (lost === 0) return { ...given, order: undefined }
+        yield* refunds.report(locked.charge, { amount: lost, pending: 0, isMed: true, providerId: null })
+        const taken = yield* moveCharge(given, {
+          reason: "charge.charged_back",
+          movements: [{ debit: "returns_in_transit", credit: "acquirer", amount: lost }]
+        })
+        return { ...taken, order: undefined }
+      })
+
+      /** The cents that MEDs claim of money that is in transit: of the open one, and of those that were lost meanwhile. */
+      const claimsOn = Effect.fnUntraced(function* ({ charge, funds }: LockedCharge) {
+        const all = yield* store.lockOfCharge(charge.id)
+        if (charge.status === "infraction") {
+          const contested = all.find(isOpen)?.amount ?? charge.amount
+          return { contested: Math.max(0, contested - funds.blocked), lost: 0 }
+        }
+        if (charge.status !== "charged_back") return { contested: 0, lost: 0 }
+        const returned = (yield* refunds.of(charge.id)).filter(({ nature }) => nature === "dispute")
+        const lost = sumOf(all.filter(({ status }) => status === "lost")) - sumOf(returned)
+        return { contested: 0, lost: Math.max(0, lost) }
+      })
 
       const open = Effect.fnUntraced(function* (
         locked: LockedCharge,
         med: Extract<Reversal, { readonly _tag: "med.opened" }>
       ) {
-        if (locked.charge.method !== "pix") return false
-        if ((yield* money.move(locked, "infraction")) === undefined) return false
-        const dispute = newDispute(locked.charge, ids, med.reason, {
-          defenseDeadlineAtMs: med.defenseDeadlineAtMs,
-          arrivedResolved: false
+        const { charge, funds } = locked
+        if (charge.method !== "pix" || reportIn(locked, "infraction") === undefined) return NOTHING
+        const amount = Math.min(med.amount ?? charge.amount, leftOf(funds))
+        const parts = splitAccount(Math.min(amount, inAccount(funds)), funds)
+        yield* moveCharge(locked, {
+          report: "infraction",
+          reason: "charge.infraction",
+          movements: from(parts, "blocked")
         })
+        const dispute = newDispute(charge, ids.next(), { ...med, amount, arrivedResolved: false })
         yield* store.put(dispute, outboxEntry("dispute.pix", ["opened"], changedDispute(dispute), ids.next))
-        return true
+        return APPLIED
       })
 
-      /** The money has gone back, so that every other open dispute of the charge is lost. */
-      const endOthers = (all: ReadonlyArray<StoredDispute>, ended: StoredDispute | undefined) =>
-        Effect.forEach(
-          all.filter(({ id, status }) => id !== ended?.id && (status === "open" || status === "under_review")),
-          (other) => moveDispute(other, "lost"),
-          { discard: true }
-        )
-
-      const giveBack = Effect.fnUntraced(function* (
+      /** The return of a MED whose loss was reported before: the same money, of which only the difference moves. */
+      const matchReturn = Effect.fnUntraced(function* (
         locked: LockedCharge,
-        as: "refunded" | "charged_back",
-        withoutNotice: boolean
+        taken: StoredRefund,
+        { amount = taken.amount, externalId = taken.id }: GivenBack
       ) {
-        const { charge } = locked
-        if ((yield* money.move(locked, as)) === undefined) return false
-        yield* endOthers(yield* store.lockOfCharge(charge.id), undefined)
+        const { funds } = locked
+        const more = Math.max(0, Math.min(amount - taken.amount, inAccount(funds) + funds.blocked))
+        const less = Math.max(0, taken.amount - amount)
+        yield* refunds.match(taken, externalId, taken.amount + more - less)
+        const { charge, funds: after } = yield* moveCharge(locked, {
+          reason: "charge.charged_back",
+          movements: [
+            ...from(splitReturn(more, funds), "acquirer"),
+            { debit: "acquirer", credit: "available", amount: less }
+          ]
+        })
+        if (leftOf(after) === 0) yield* loseOpen(charge.id)
+        return { isApplied: more + less > 0, unmatched: Math.max(0, amount - taken.amount - more) }
+      })
+
+      const giveBack = Effect.fnUntraced(function* (found: LockedCharge, report: GivenBack) {
+        const { amount, as, externalId, isMed } = report
+        if (!wasPaid(found)) return NOTHING
+        const { charge, order } = found
+        const isReported = (id: string) => externalId === id || externalId === providerIdOf(id)
+        if (order?.kind === "refund" && isReported(order.id)) {
+          yield* completeRefund(found, order)
+          return APPLIED
+        }
+        const known = yield* refunds.of(charge.id)
+        const isKnown = ({ id, providerId, status }: StoredRefund) =>
+          (providerId !== null && providerId === externalId) || (isReported(id) && status === "completed")
+        if (known.some(isKnown)) return NOTHING
+        const lost = known.find(({ nature, providerId }) => nature === "dispute" && providerId === null)
+        if (isMed && lost !== undefined) return yield* matchReturn(found, lost, report)
+
+        const wanted = amount ?? leftOf(found.funds)
+        // The provider has no money left for the open refund.
+        const isOverdrawn = order?.kind === "refund" && wanted > inAccount(found.funds) + found.funds.blocked
+        const locked = isOverdrawn
+          ? yield* failRefund(found, order, "the provider returned the money otherwise")
+          : found
+        const { funds } = locked
+        const taken = Math.min(wanted, inAccount(funds) + funds.blocked)
+        if (taken <= 0) return { isApplied: false, unmatched: amount ?? 0 }
+
+        const parts = splitReturn(taken, funds)
+        const isEmpty = leftOf(funds) === taken
+        const endsMed = isMed && charge.status === "infraction"
+        const movements = [
+          ...from(parts, "acquirer"),
+          // The MED is over: it contests nothing any more.
+          { debit: "blocked", credit: "available", amount: endsMed ? funds.blocked - parts.blocked : 0 } as const
+        ]
+        const isFinal = isEmpty || endsMed || (isMed && as === "charged_back")
+        const step = { report: isFinal ? reportIn(locked, as) : undefined, reason: `charge.${as}`, movements }
+        yield* moveCharge(locked, step)
+        const made = { amount: taken, pending: parts.pending, isMed, providerId: externalId, atMs: report.atMs }
+        yield* refunds.report(charge, made)
+        if (isEmpty || endsMed) yield* loseOpen(charge.id)
         // Disputes are of Pix only: other returns emit the charge's event alone.
-        if (withoutNotice && charge.status === "paid" && charge.method === "pix") {
-          const dispute = newDispute(charge, ids, "returned without prior notice", {
-            defenseDeadlineAtMs: undefined,
+        if (isMed && charge.status === "paid" && charge.method === "pix") {
+          const dispute = newDispute(charge, ids.next(), {
+            amount: taken,
+            reason: "returned without prior notice",
             arrivedResolved: true
           })
           yield* store.put(dispute, outboxEntry("dispute.pix", ["lost"], changedDispute(dispute), ids.next))
         }
+        return { isApplied: true, unmatched: amount === undefined ? 0 : wanted - taken }
+      })
+
+      const win = Effect.fnUntraced(function* (locked: LockedCharge, dispute: StoredDispute) {
+        const report = reportIn(locked, "dispute_won")
+        // Another dispute of the charge may have ended it, and this one's money is still blocked.
+        const amount = report === undefined ? Math.min(dispute.amount, locked.funds.blocked) : locked.funds.blocked
+        yield* moveCharge(locked, {
+          report,
+          reason: "charge.dispute_won",
+          movements: [{ debit: "blocked", credit: "available", amount }]
+        })
+        return yield* moveDispute(dispute, "won")
+      })
+
+      const lose = Effect.fnUntraced(function* (locked: LockedCharge, dispute: StoredDispute) {
+        const { charge, funds } = locked
+        const report = reportIn(locked, "charged_back")
+        const amount = Math.min(dispute.amount, inAccount(funds) + funds.blocked)
+        // After a `won`, the money may have gone back another way.
+        if (!isOpen(dispute) && report === undefined && amount <= 0) return false
+        // What a later MED contests stays contested, as far as the account has the money.
+        const released = Math.min(amount, inAccount(funds))
+        const parts = isOpen(dispute)
+          ? splitReturn(amount, funds)
+          : { ...splitAccount(released, funds), blocked: amount - released }
+        const { funds: after } = yield* moveCharge(locked, {
+          report,
+          reason: "charge.charged_back",
+          movements: from(parts, "acquirer")
+        })
+        yield* refunds.report(charge, { amount, pending: parts.pending, isMed: true, providerId: null })
+        yield* moveDispute(dispute, "lost")
+        if (leftOf(after) === 0) yield* loseOpen(charge.id)
         return true
       })
 
@@ -136,114 +309,86 @@ export class Disputes extends Context.Service<
           author === "platform"
             ? outboxEntry("dispute.pix", ["message"], changedDispute(dispute, text), ids.next)
             : undefined
-        yield* store.addMessage(dispute, { id, author, text, atMs: epochMs }, outbox)
+        yield* store.addMessage({ id, disputeId: dispute.id, author, text, atMs: epochMs }, outbox)
       })
 
       return Disputes.of({
         reverse: (locked, notification) => {
+          const { amount, atMs, externalId } = notification
           switch (notification._tag) {
             case "med.opened":
               return open(locked, notification)
             case "charge.refunded":
-              return giveBack(locked, "refunded", false)
+              return giveBack(locked, { as: "refunded", isMed: false, amount, externalId, atMs })
             case "charge.returned":
-              return giveBack(locked, notification.as, true)
+              return giveBack(locked, { as: notification.as, isMed: true, amount, externalId, atMs })
           }
         },
 
-        resolve: Effect.fn("Disputes.resolve")(function* (disputeId, outcome) {
-          const known = yield* find(disputeId)
+        endRefund: (locked, order, outcome) =>
+          outcome._tag === "Completed"
+            ? completeRefund(locked, order)
+            : Effect.asVoid(failRefund(locked, order, outcome.reason)),
+
+        resolve: Effect.fn("Disputes.resolve")(function* (reference, outcome) {
+          const known = yield* findBy(reference)
           const locked = yield* money.lock(known.chargeId)
           if (locked === undefined) return yield* new NotFoundError()
-          const all = yield* store.lockOfCharge(known.chargeId)
-          const dispute = all.find(({ id }) => id === known.id)
+          const dispute = (yield* store.lockOfCharge(known.chargeId)).find(({ id }) => id === known.id)
           if (dispute === undefined || disputeTransition(outcome, dispute.status) === undefined) return false
-          const moved = yield* money.move(locked, outcome === "won" ? "dispute_won" : "charged_back")
-          if (moved === undefined) return false
-          yield* moveDispute(dispute, outcome)
-          if (outcome === "lost") yield* endOthers(all, dispute)
-          return true
+          return yield* outcome === "won" ? win(locked, dispute) : lose(locked, dispute)
         }),
 
-        reply: Effect.fn("Disputes.reply")(function* (disputeId, text) {
-          yield* addMessage(yield* find(disputeId), "platform", text)
+        defended: (dispute) => moveDispute(dispute, "defended"),
+
+        reply: Effect.fn("Disputes.reply")(function* (reference, text) {
+          yield* addMessage(yield* findBy(reference), "platform", text)
         }),
 
         find,
 
-        defend: Effect.fn("Disputes.defend")(function* (disputeId, text) {
-          const known = yield* find(disputeId)
-          const all = yield* store.lockOfCharge(known.chargeId)
-          const dispute = all.find(({ id }) => id === known.id) ?? known
-          const moved = yield* moveDispute(dispute, "defended")
-          if (moved === undefined) return yield* new InvalidStateError({ status: dispute.status })
-          yield* addMessage(moved, "operator", text)
-          return moved
-        }, atomically),
-
-        write: Effect.fn("Disputes.write")(function* (disputeId, text) {
-          const dispute = yield* find(disputeId)
-          if (dispute.status === "won" || dispute.status === "lost") {
-            return yield* new InvalidStateError({ status: dispute.status })
-          }
-          yield* addMessage(dispute, "operator", text)
-          return dispute
-        }, atomically)
+        write: Effect.fn("Disputes.write")(
+          function* (disputeId, text) {
+            const dispute = yield* find(disputeId)
+            if (!isOpen(dispute)) return yield* new InvalidStateError({ status: dispute.status })
+            yield* addMessage(dispute, "operator", text)
+            return dispute
+          },
+          sql.withTransaction,
+          runToCompletion(sql)
+        )
       })
     })
   )
 }
 
-/** A dispute as its events and the operator interface show it (DSP-11). */
-export const toDispute = (dispute: StoredDispute): Dispute => ({
-  object: "dispute",
-  id: dispute.id,
-  charge_id: dispute.chargeId,
-  status: dispute.status,
-  // A CHECK of the column enforces the brand.
-  amount: dispute.amount as Cents,
-  currency: "BRL",
-  reason: dispute.reason,
-  reference: dispute.reference,
-  opened_at: formatInstant(dispute.openedAtMs),
-  defense_deadline_at: dispute.defenseDeadlineAtMs === null ? null : formatInstant(dispute.defenseDeadlineAtMs),
-  resolved_at: dispute.resolvedAtMs === null ? null : formatInstant(dispute.resolvedAtMs),
-  arrived_resolved: dispute.arrivedResolved,
-  sequence: dispute.sequence
-})
-
-const newDispute = (
-  charge: StoredCharge,
-  ids: Ids["Service"],
-  reason: string,
-  how: { readonly defenseDeadlineAtMs: number | undefined; readonly arrivedResolved: boolean }
-): StoredDispute => {
-  const { epochMs, id } = ids.next()
-  return {
-    id,
-    chargeId: charge.id,
-    accountId: charge.accountId,
-    applicationId: charge.applicationId,
-    status: how.arrivedResolved ? "lost" : "open",
-    amount: charge.amount,
-    reason,
-    reference: charge.reference,
-    openedAtMs: epochMs,
-    defenseDeadlineAtMs: how.arrivedResolved ? null : (how.defenseDeadlineAtMs ?? epochMs + DEFENSE_PERIOD_MS),
-    resolvedAtMs: how.arrivedResolved ? epochMs : null,
-    arrivedResolved: how.arrivedResolved,
-    sequence: 1
-  }
+/** A return that the provider reports. */
+interface GivenBack {
+  readonly as: "refunded" | "charged_back"
+  /** It is the return of a MED. */
+  readonly isMed: boolean
+  /** Absent: all that is left. */
+  readonly amount: number | undefined
+  readonly externalId: string | undefined
+  readonly atMs: number | undefined
 }
 
-const changedDispute = (dispute: StoredDispute, message?: string): Changed => ({
-  id: dispute.id,
-  accountId: dispute.accountId,
-  applicationId: dispute.applicationId,
-  status: dispute.status,
-  sequence: dispute.sequence,
-  // DSP-9: its events go to registered endpoints only.
-  webhookUrl: null,
-  sealedWebhookSecret: null,
-  data: message === undefined ? toDispute(dispute) : { ...toDispute(dispute), message }
-})
+const APPLIED: Reversed = { isApplied: true, unmatched: 0 }
+const NOTHING: Reversed = { isApplied: false, unmatched: 0 }
+
+const isOpen = ({ status }: StoredDispute) => status === "open" || status === "under_review"
+
+const wasPaid = ({ charge: { status } }: LockedCharge) =>
+  status === "paid" || status === "infraction" || status === "refunded" || status === "charged_back"
+
+/** The report, where the state of the charge allows it. */
+const reportIn = ({ charge }: LockedCharge, report: NonNullable<ChargeStep["report"]>) =>
+  chargeTransition(report, charge.status) === undefined ? undefined : report
+
+const sumOf = (all: ReadonlyArray<{ readonly amount: number }>) => all.reduce((sum, { amount }) => sum + amount, 0)
+
+const from = ({ available, blocked, pending }: ReversalParts, credit: "blocked" | "acquirer") => [
+  { debit: "blocked", credit, amount: blocked } as const,
+  { debit: "pending", credit, amount: pending } as const,
+  { debit: "available", credit, amount: available } as const
+]

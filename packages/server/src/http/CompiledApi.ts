@@ -8,9 +8,11 @@
  *
  * Why not `HttpApiBuilder`: docs/decisions/0004-compiled-routes.md.
  */
+import { BodyLimit } from "@pix-payments/api/BodyLimit"
 import { IdempotencyKeyRequired, ValidationError } from "@pix-payments/api/WireErrors"
 import { isIdempotencyKey } from "@pix-payments/domain/IdempotencyKey"
 import { refusalOf as refusalOfFields, violationsOf } from "@pix-payments/domain/Request"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as HttpApi from "effect/http-api/HttpApi"
@@ -96,6 +98,8 @@ export interface Route<Credentials> {
   readonly template: string
   readonly segments: ReadonlyArray<string>
   readonly takesBody: boolean
+  /** Undefined is the listener's. */
+  readonly maxBodyBytes: number | undefined
   readonly answer: (request: ReadRequest<Credentials>, admit: Admit) => Effect.Effect<Answer, WireError | Unavailable>
 }
 
@@ -143,6 +147,7 @@ export const compile = <Id extends string, Groups extends HttpApiGroup.Constrain
         template: path.replace(/:([A-Za-z_]+)/g, "{$1}"),
         segments: path.split("/").slice(1),
         takesBody: operation.takesBody,
+        maxBodyBytes: Context.get(endpoint.annotations, BodyLimit),
         answer: guard.protect(operation)
       })
     }

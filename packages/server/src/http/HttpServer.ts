@@ -211,14 +211,15 @@ export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
       })
     }
     if (!route.takesBody) return run("")
-    bodies.read(request, {
+    const reader = {
       onDone: run,
       onAborted: () => answered(CLIENT_CLOSED),
       onEvicted: () => {
         response.shouldKeepAlive = false
         shed("bodies")
       }
-    })
+    }
+    bodies.read(request, reader, route.maxBodyBytes)
   }
 
   const logDefect = (cause: Cause.Cause<unknown>, info: RequestInfo) => {

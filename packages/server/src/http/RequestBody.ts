@@ -4,7 +4,7 @@
 import type { IncomingMessage } from "node:http"
 import { OrderedList } from "./OrderedList.ts"
 
-/** The limit of one body of a caller or operator. */
+/** The limit of one body of a caller or operator, unless its operation declares another (`BodyLimit`). */
 export const MAX_BODY_BYTES = 256 * 1024
 
 /**
@@ -36,7 +36,11 @@ export const makeBodies = (maxBufferedBytes = MAX_BUFFERED_BYTES, maxBodyBytes =
     }
   }
 
-  const read = (request: IncomingMessage, { onAborted, onDone, onEvicted }: BodyReader): void => {
+  const read = (
+    request: IncomingMessage,
+    { onAborted, onDone, onEvicted }: BodyReader,
+    maxBytes = maxBodyBytes
+  ): void => {
     let chunks: Array<Buffer> = []
     let length = 0
     let isDone = false
@@ -53,7 +57,7 @@ export const makeBodies = (maxBufferedBytes = MAX_BUFFERED_BYTES, maxBodyBytes =
       chunks = []
       onEvicted()
     }
-    if (Number(request.headers["content-length"]) > maxBodyBytes) {
+    if (Number(request.headers["content-length"]) > maxBytes) {
       isDone = true
       request.resume()
       return onDone(undefined)
@@ -63,7 +67,7 @@ export const makeBodies = (maxBufferedBytes = MAX_BUFFERED_BYTES, maxBodyBytes =
       if (isDone) return
       length += chunk.length
       bufferedBytes += chunk.length
-      if (length > maxBodyBytes) {
+      if (length > maxBytes) {
         settle()
         chunks = []
         return onDone(undefined)

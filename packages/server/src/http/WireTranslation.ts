@@ -22,7 +22,6 @@ import {
 } from "@pix-payments/api/WireErrors"
 import type { Refusal } from "@pix-payments/domain/Request"
 import * as Effect from "effect/Effect"
-import type { ChargeRejected } from "../charges/Charges.ts"
 
 /** Translates a request that its schema refuses. `codes` are the codes that the schema can raise. */
 export const refusedAs =
@@ -43,7 +42,8 @@ const requestErrors = {
   INVALID_WEBHOOK_URL: InvalidWebhookUrl
 } as const
 
-export const rejected = ({ chargeId, reason }: ChargeRejected) =>
+/** The provider refused a charge, its refund or the defense of its dispute. */
+export const rejected = ({ chargeId, reason }: { readonly chargeId: string; readonly reason: string }) =>
   new AcquirerRejected(reason === "" ? { charge_id: chargeId } : { charge_id: chargeId, message: reason })
 
 export const accountInactive = () => new AccountInactive({})

@@ -19,6 +19,8 @@ import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { Charges } from "../charges/Charges.ts"
 import { Disputes } from "../disputes/Disputes.ts"
 import { NotFoundError } from "../Errors.ts"
+import { ChargeOrders } from "../orders/ChargeOrders.ts"
+import type { RefundOutcome } from "../refunds/Refunds.ts"
 import { Ids } from "../Ids.ts"
 import { Payouts } from "../payouts/Payouts.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
@@ -43,6 +45,7 @@ export class AcquirerNotifications extends Context.Service<
       const money = yield* ChargeMoney
       const payouts = yield* Payouts
       const disputes = yield* Disputes
+      const orders = yield* ChargeOrders
       const deferred = yield* DeferredNotifications
 
       /** For effects that a store commits with the notification; one that changed nothing is recorded here. */
@@ -89,8 +92,11 @@ export class AcquirerNotifications extends Context.Service<
           yield* deferred.defer(locked.charge, received)
           return "deferred" as const
         }
-        return appliedIf(yield* disputes.reverse(locked, notification))
+        return appliedIf((yield* disputes.reverse(locked, notification)).isApplied)
       })
+
+      const settleRefund = (orderId: string, outcome: RefundOutcome) =>
+        Effect.map(orders.settleRefund(orderId, outcome), ({ isApplied }) => appliedIf(isApplied))
 
       const apply = (
         notification: AcquirerNotification,
@@ -119,17 +125,18 @@ export class AcquirerNotifications extends Context.Service<
           case "med.opened":
             return transacted(received, reverse(notification, received))
           case "return.completed":
+            return transacted(received, settleRefund(notification.orderId, { _tag: "Completed" }))
           case "return.failed":
-            return transacted(received, Effect.succeed("unknown" as const))
-          case "med.message":
             return transacted(
               received,
-              Effect.as(disputes.reply(notification.disputeId, notification.text), "applied" as const)
+              settleRefund(notification.orderId, { _tag: "Failed", reason: notification.reason })
             )
+          case "med.message":
+            return transacted(received, Effect.as(disputes.reply(notification, notification.text), "applied" as const))
           case "med.won":
-            return transacted(received, Effect.map(disputes.resolve(notification.disputeId, "won"), appliedIf))
+            return transacted(received, Effect.map(disputes.resolve(notification, "won"), appliedIf))
           case "med.lost":
-            return transacted(received, Effect.map(disputes.resolve(notification.disputeId, "lost"), appliedIf))
+            return transacted(received, Effect.map(disputes.resolve(notification, "lost"), appliedIf))
           case "payout.completed":
             return Effect.map(
               batched(

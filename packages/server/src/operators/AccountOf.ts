@@ -43,6 +43,7 @@ const queries = {
   applications: ofTable("applications"),
   keys: `SELECT p.account_id FROM api_keys k JOIN applications p ON p.id = k.application_id WHERE k.id = $1::uuid`,
   charges: ofTable("charges"),
+  refunds: ofTable("refunds"),
   payouts: ofTable("payouts"),
   disputes: ofTable("disputes"),
   deliveries: ofTable("deliveries"),

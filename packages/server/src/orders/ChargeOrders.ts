@@ -1,42 +1,57 @@
 /**
- * Operators' orders about a charge: cancel it before it is paid, refund it afterwards (CHG-26).
+ * Operators' orders about a charge: cancel it before it is paid, refund it, or a part of it, afterwards (CHG-26).
  *
  * Guarantees:
- * - an order is stored before the acquirer is asked, outside of transactions. Of two orders of one charge at the same
+ * - an order is stored before the provider is asked, outside of transactions. Of two orders of one charge at the same
  *   time one is stored, the other is refused;
- * - the money of a refund leaves the account in the commit of the order, so that it cannot be spent twice. It returns to
- *   where it was if the acquirer refuses. A refund never takes `available` below zero (BAL-5);
- * - an unclear answer is not a refusal: the order is repeated under its id until the answer is known, by any process, also
- *   after a crash between the acquirer's answer and its commit.
+ * - the money of a refund goes to `returns_in_transit` in the commit of the order, so that it cannot be spent twice, and
+ *   on to the payer, or back where it was, in the commit of the provider's final answer (BAL-9). A refund never takes
+ *   `available` below zero (BAL-5), nor more than is left of the charge (BAL-10);
+ * - an unclear answer is not a refusal: the order is repeated under its id until the answer is final, by any process, also
+ *   after a crash between the provider's answer and its commit.
  *
- * Rules: CHG-26, BAL-5, BAL-6, OPR-20, OPR-21.
+ * Rules: CHG-26, BAL-5, BAL-6, BAL-9, BAL-10, OPR-20, OPR-21, OPR-70 to OPR-73.
  */
 import { chargeStatusAt, chargeTransition } from "@pix-payments/domain/Charge"
-import { chargeMoneyAt, isCovered, splitReversal } from "@pix-payments/domain/ChargeMoney"
+import { inAccount, isCovered, splitAccount } from "@pix-payments/domain/ChargeMoney"
 import { txidFromId } from "@pix-payments/domain/Txid"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { Acquirer, type AcquirerRefused, type AcquirerUnclear } from "../acquirer/Acquirer.ts"
-import { returnKey } from "../acquirer/AcquirerNotification.ts"
+import { Acquirer, type Progress, type Provider } from "../acquirer/Acquirer.ts"
+import { keyOf } from "../acquirer/AcquirerNotification.ts"
 import { claimKey } from "../acquirer/NotificationStore.ts"
-import { Disputes } from "../disputes/Disputes.ts"
-import { InsufficientBalanceError, InvalidStateError, NotFoundError } from "../Errors.ts"
-import { Ids } from "../Ids.ts"
-import { type Transfer, transfer } from "../ledger/Ledger.ts"
-import { describeCause } from "../observability/SafeCause.ts"
-import { Settings } from "../Settings.ts"
-import { runToCompletion } from "../sql/RunToCompletion.ts"
-import { Unavailable } from "../sql/Unavailable.ts"
+import { type ChargeOrder, isChargeOrder, type NewOrder, OrderStore } from "../acquirer/OrderStore.ts"
 import type { LockedCharge } from "../charges/ChargeDecision.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { ChargeStore } from "../charges/ChargeStore.ts"
 import type { StoredCharge } from "../charges/ChargeTable.ts"
-import { type ChargeOrder, OrderStore } from "../acquirer/OrderStore.ts"
+import { Disputes, type Reversed } from "../disputes/Disputes.ts"
+import { InsufficientBalanceError, InvalidStateError, NotFoundError } from "../Errors.ts"
+import { Ids } from "../Ids.ts"
+import { type RefundOutcome, Refunds } from "../refunds/Refunds.ts"
+import { RefundStore } from "../refunds/RefundStore.ts"
+import { Settings } from "../Settings.ts"
+import { runToCompletion } from "../sql/RunToCompletion.ts"
+import { Unavailable } from "../sql/Unavailable.ts"
+import { finishDue, LEASE_MARGIN_MS } from "./OrderLoop.ts"
+
+/** The provider refused the refund, whose money is back where it was. */
+export class RefundRejected extends Data.TaggedError("RefundRejected")<{
+  readonly chargeId: string
+  readonly reason: string
+}> {}
+
+export interface RefundRequest {
+  /** Cents. Absent: all that is left. */
+  readonly amount?: number | undefined
+  readonly description?: string | undefined
+}
 
 export class ChargeOrders extends Context.Service<
   ChargeOrders,
@@ -46,12 +61,25 @@ export class ChargeOrders extends Context.Service<
       id: string,
       audited?: Effect.Effect<void, SqlError, R>
     ) => Effect.Effect<StoredCharge, NotFoundError | InvalidStateError | Unavailable, R>
-    /** Returns the value of a `paid` charge to its payer. `audited` runs in the transaction of the order. */
+    /**
+     * Returns money of a `paid` charge to its payer, and gives the charge after the provider's first answer: the refund
+     * may be in progress still. `audited` runs in the transaction of the order.
+     */
     readonly refund: <R = never>(
       id: string,
+      request?: RefundRequest,
       audited?: Effect.Effect<void, SqlError, R>
-    ) => Effect.Effect<StoredCharge, NotFoundError | InvalidStateError | InsufficientBalanceError | Unavailable, R>
-    /** Repeats orders whose answer is not known; how many there were. */
+    ) => Effect.Effect<
+      StoredCharge,
+      NotFoundError | InvalidStateError | InsufficientBalanceError | RefundRejected | Unavailable,
+      R
+    >
+    /** Applies the final outcome of a refund as the provider reports it, in a transaction. */
+    readonly settleRefund: (
+      orderId: string,
+      outcome: RefundOutcome
+    ) => Effect.Effect<Reversed, NotFoundError | SqlError>
+    /** Repeats orders whose answer is not final; how many there were. */
     readonly finishDue: Effect.Effect<number, Unavailable>
   }
 >()("@pix-payments/server/ChargeOrders") {
@@ -63,6 +91,8 @@ export class ChargeOrders extends Context.Service<
       const charges = yield* ChargeStore
       const orders = yield* OrderStore
       const money = yield* ChargeMoney
+      const refunds = yield* Refunds
+      const refundRows = yield* RefundStore
       const disputes = yield* Disputes
       const ids = yield* Ids
       const { acquirerTimeoutMs } = yield* Settings
@@ -82,162 +112,150 @@ export class ChargeOrders extends Context.Service<
         return locked
       })
 
-      const orderOf = (
-        charge: StoredCharge,
-        kind: ChargeOrder["kind"],
-        amount: number,
-        pending: number
-      ): ChargeOrder => ({
-        id: ids.next().id,
-        kind,
-        chargeId: charge.id,
-        accountId: charge.accountId,
-        amount,
-        pending,
-        attempts: 1
-      })
-
-      const movementsOf = (
-        order: ChargeOrder,
-        reason: string,
-        movements: ReadonlyArray<Pick<Transfer, "debit" | "credit" | "amount">>
-      ) =>
-        movements.flatMap((movement) =>
-          transfer(ids, { ...movement, accountId: order.accountId, resourceId: order.chargeId, reason })
+      const insert = Effect.fnUntraced(function* (
+        { charge }: LockedCharge,
+        order: Pick<NewOrder, "amount" | "pending"> & Pick<ChargeOrder, "kind">
+      ) {
+        const { accountId, connectionId, endToEndId, id: chargeId } = charge
+        const stored = yield* orders.insert(
+          { ...order, id: ids.next().id, chargeId, accountId, connectionId, endToEndId },
+          leaseMs
         )
+        return { ...stored, ...order, chargeId } satisfies ChargeOrder
+      })
 
       const orderCancel = (id: string) =>
-        Effect.gen(function* () {
-          const { charge } = yield* lockFor(id, "cancel")
-          const order = orderOf(charge, "cancel", 0, 0)
-          yield* orders.insert(order, [], leaseMs)
-          return order
-        })
+        Effect.flatMap(lockFor(id, "cancel"), (locked) => insert(locked, { kind: "cancel", amount: 0, pending: 0 }))
 
-      const orderRefund = (id: string) =>
-        Effect.gen(function* () {
-          const { charge, unreleased } = yield* lockFor(id, "refund")
-          const parts = splitReversal(charge.amount, unreleased)
-          const [row] = yield* sql<{ balance: bigint }>`
+      const orderRefund = Effect.fnUntraced(function* (id: string, request: RefundRequest) {
+        const locked = yield* lockFor(id, "refund")
+        const { charge, funds } = locked
+        const amount = request.amount ?? inAccount(funds)
+        if (amount <= 0 || amount > inAccount(funds)) return yield* new InvalidStateError({ status: charge.status })
+        const parts = splitAccount(amount, funds)
+        const [row] = yield* sql<{ balance: bigint }>`
           SELECT balance FROM ledger_accounts WHERE owner_id = ${charge.accountId}::uuid AND kind = 'available'`
-          if (!isCovered(parts, Number(row?.balance ?? 0n))) return yield* new InsufficientBalanceError()
-          const order = orderOf(charge, "refund", charge.amount, parts.pending)
-          yield* money.takeUnreleased(charge.id, parts.pending)
-          yield* orders.insert(
-            order,
-            movementsOf(order, "charge.refunded", [
-              { debit: "pending", credit: "acquirer", amount: parts.pending },
-              { debit: "available", credit: "acquirer", amount: parts.available }
-            ]),
-            leaseMs
-          )
-          return order
+        if (!isCovered(parts, Number(row?.balance ?? 0n))) return yield* new InsufficientBalanceError()
+        const order = yield* insert(locked, { kind: "refund", amount, pending: parts.pending })
+        yield* refunds.order(charge, order, request.description ?? null)
+        yield* money.move(locked, {
+          reason: "charge.refund_ordered",
+          movements: [
+            { debit: "pending", credit: "returns_in_transit", amount: parts.pending },
+            { debit: "available", credit: "returns_in_transit", amount: parts.available }
+          ]
         })
-
-      /** Returns the money of a refund that the acquirer refused, or whose charge was returned another way meanwhile. */
-      const giveBack = Effect.fnUntraced(function* (order: ChargeOrder, { charge }: LockedCharge) {
-        const place = chargeMoneyAt(charge.status, false)
-        const pending = place === "account" ? order.pending : 0
-        yield* money.giveBackUnreleased(charge.id, pending)
-        yield* orders.transfer(
-          charge.id,
-          movementsOf(order, "charge.refund_failed", [
-            { debit: "acquirer", credit: "pending", amount: pending },
-            {
-              debit: "acquirer",
-              credit: place === "blocked" ? "blocked" : "available",
-              amount: order.amount - pending
-            }
-          ])
-        )
+        return order
       })
 
-      /** Commits the acquirer's answer, unless it was committed before. */
+      /** Commits the provider's final answer, unless it was committed before. */
       const finish = Effect.fnUntraced(
-        function* (order: ChargeOrder, state: "done" | "refused") {
+        function* (order: ChargeOrder, progress: Final) {
           const locked = yield* money.lock(order.chargeId)
-          if (locked === undefined || locked.order?.id !== order.id) return
+          if (locked?.order?.id !== order.id) return
           if (order.kind === "cancel") {
-            if (state === "done") yield* money.move(locked, "canceled")
-            return yield* orders.finish(order.id, state)
+            if (progress._tag === "Completed") yield* money.move(locked, CANCELED)
+            yield* orders.finish(order.id, progress._tag === "Completed" ? "done" : "refused")
+            return
           }
-          const hasMoney = locked.charge.status === "paid" || locked.charge.status === "infraction"
-          // A process of the previous release, which knows no orders, has returned the money already.
-          if (state === "refused" || !hasMoney) {
-            yield* giveBack(order, locked)
-            return yield* orders.finish(order.id, state)
+          // A report of the same return is a copy.
+          if (progress._tag === "Completed") {
+            const key = keyOf({ _tag: "return.completed", orderId: order.id, ...through(order.connectionId) })
+            if (key !== undefined) yield* claimKey(sql, key, order.id)
           }
-          yield* claimKey(sql, returnKey(order.id), order.id)
-          yield* disputes.reverse(locked, { _tag: "charge.refunded", txid: txidFromId(order.chargeId) })
+          yield* disputes.endRefund(locked, locked.order, progress)
         },
         sql.withTransaction,
         runToCompletion(sql)
       )
 
-      /** Asks the acquirer and commits its answer; `unclear` leaves the order open. */
+      const askFor = Effect.fnUntraced(function* (provider: Provider, order: ChargeOrder) {
+        const { amount, endToEndId, id } = order
+        const txid = txidFromId(order.chargeId)
+        if (order.kind === "cancel") {
+          yield* provider.cancel({ id, txid })
+          return COMPLETED
+        }
+        // The previous release stores its orders without a refund.
+        const description = yield* refundRows.get(id).pipe(
+          Effect.map((refund) => refund.description),
+          Effect.catchTag("NotFoundError", () => Effect.succeed(null))
+        )
+        return yield* provider.orderReturn({ id, txid, endToEndId, amount, description })
+      })
+
+      /** Asks the provider and commits its final answer; another one leaves the order open. */
       const execute = Effect.fnUntraced(function* (order: ChargeOrder) {
-        const charge = yield* charges.find(order.chargeId)
-        const asked = { id: order.id, txid: txidFromId(order.chargeId), amount: order.amount, description: null }
-        const answer = yield* acquirer.of(charge?.connectionId ?? null).pipe(
-          Effect.flatMap((provider): Effect.Effect<unknown, AcquirerRefused | AcquirerUnclear> =>
-            order.kind === "refund"
-              ? provider.orderReturn({ ...asked, endToEndId: charge?.endToEndId ?? null })
-              : provider.cancel(asked)
-          ),
-          Effect.as("done" as const),
+        const progress = yield* acquirer.of(order.connectionId).pipe(
+          Effect.flatMap((provider) => askFor(provider, order)),
           Effect.catchTags({
-            AcquirerRefused: () => Effect.succeed("refused" as const),
-            AcquirerUnclear: () => Effect.succeed("unclear" as const)
+            AcquirerRefused: ({ reason }) => Effect.succeed<Progress>({ _tag: "Failed", reason }),
+            AcquirerUnclear: () => Effect.succeed<Unclear>({ _tag: "Unclear" })
           })
         )
-        if (answer === "unclear") {
-          yield* orders.askAgain(order.id, Math.min(FIRST_ASK_MS * 2 ** order.attempts, LAST_ASK_MS))
-        } else {
-          yield* finish(order, answer)
-        }
-        return answer
+        if (progress._tag === "Completed" || progress._tag === "Failed") yield* finish(order, progress)
+        else yield* orders.askAgain(order)
+        return progress
       })
 
-      const order = Effect.fnUntraced(function* <E, R>(
-        make: Effect.Effect<ChargeOrder, E | SqlError>,
-        audited: Effect.Effect<void, SqlError, R>,
-        wanted: StoredCharge["status"]
-      ) {
-        const made = yield* Effect.tap(make, () => audited).pipe(sql.withTransaction, runToCompletion(sql))
-        const answer = yield* execute(made)
-        if (answer === "unclear") return yield* new Unavailable({ reason: "too-slow" })
-        const charge = yield* charges.find(made.chargeId)
-        if (charge?.status === wanted) return charge
-        return yield* new InvalidStateError({ status: charge?.status ?? wanted })
-      })
+      const stored = <A, E, R>(make: Effect.Effect<A, E | SqlError>, audited: Effect.Effect<void, SqlError, R>) =>
+        Effect.tap(make, () => audited).pipe(sql.withTransaction, runToCompletion(sql))
 
       return ChargeOrders.of({
-        cancel: Effect.fn("ChargeOrders.cancel")((id, audited = Effect.void) =>
-          order(orderCancel(id), audited, "canceled")
-        ),
-        refund: Effect.fn("ChargeOrders.refund")((id, audited = Effect.void) =>
-          order(orderRefund(id), audited, "refunded")
-        ),
+        cancel: Effect.fn("ChargeOrders.cancel")(function* (id, audited = Effect.void) {
+          const order = yield* stored(orderCancel(id), audited)
+          const { _tag } = yield* execute(order)
+          if (_tag === "Unclear") return yield* new Unavailable({ reason: "too-slow" })
+          const charge = yield* charges.find(order.chargeId)
+          if (charge?.status === "canceled") return charge
+          return yield* new InvalidStateError({ status: charge?.status ?? "canceled" })
+        }),
 
-        finishDue: Effect.gen(function* () {
-          const due = yield* orders.claim(ORDERS_AT_ONCE, leaseMs)
-          // An order that fails delays no other: it is repeated when its lease has expired.
-          const finishOne = (each: ChargeOrder) =>
-            Effect.catchCause(execute(each), (cause) =>
-              Effect.annotateLogs(Effect.logWarning("an order could not be finished", describeCause(cause)), {
-                charge_id: each.chargeId
+        refund: Effect.fn("ChargeOrders.refund")(function* (id, request = {}, audited = Effect.void) {
+          const order = yield* stored(orderRefund(id, request), audited)
+          const progress = yield* execute(order)
+          if (progress._tag === "Failed") {
+            return yield* new RefundRejected({ chargeId: order.chargeId, reason: progress.reason })
+          }
+          return (yield* charges.find(order.chargeId)) ?? (yield* new NotFoundError())
+        }),
+
+        settleRefund: Effect.fn("ChargeOrders.settleRefund")(function* (orderId, outcome) {
+          const order = isUuid(orderId) ? yield* orders.find(orderId) : undefined
+          if (order === undefined || !isChargeOrder(order) || order.kind !== "refund") return yield* new NotFoundError()
+          const locked = yield* money.lock(order.chargeId)
+          if (locked === undefined) return yield* new NotFoundError()
+          const state = (yield* orders.find(orderId))?.state
+          if (locked.order?.id === order.id) {
+            yield* disputes.endRefund(locked, locked.order, outcome)
+            return { isApplied: true, unmatched: 0 }
+          }
+          const isUnexpected = outcome._tag === "Completed" && state === "refused"
+          // The provider returned what it had refused: money that left without an order.
+          return isUnexpected
+            ? yield* disputes.reverse(locked, {
+                _tag: "charge.refunded",
+                txid: txidFromId(order.chargeId),
+                externalId: order.id,
+                amount: order.amount
               })
-            )
-          // All at the same time, because an order that waited for another's answer would outlive its lease.
-          yield* Effect.forEach(due, finishOne, { concurrency: "unbounded", discard: true })
-          return due.length
-        })
+            : { isApplied: false, unmatched: 0 }
+        }),
+
+        finishDue: finishDue(orders, ["refund", "cancel"], leaseMs, (order) =>
+          isChargeOrder(order) ? execute(order) : Effect.void
+        )
       })
     })
   )
 }
 
-const LEASE_MARGIN_MS = 10_000
-const FIRST_ASK_MS = 500
-const LAST_ASK_MS = 60_000
-const ORDERS_AT_ONCE = 8
+const through = (connectionId: string | null) => (connectionId === null ? {} : { connectionId })
+
+type Final = Exclude<Progress, { readonly _tag: "Accepted" }>
+interface Unclear {
+  readonly _tag: "Unclear"
+}
+
+const COMPLETED: Progress = { _tag: "Completed" }
+const CANCELED = { report: "canceled", reason: "charge.canceled", movements: [] } as const

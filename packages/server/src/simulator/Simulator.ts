@@ -28,6 +28,7 @@ import {
   type Emitted,
   type PayoutOrder,
   type PayoutProgress,
+  type Progress,
   SimulatedProvider
 } from "../acquirer/Acquirer.ts"
 import { dueNotification, payoutEndToEndId, SIMULATOR_ISPB } from "./SimulatorNotifications.ts"
@@ -127,21 +128,12 @@ export const layer = Layer.effect(
     return SimulatedProvider.of({
       emit: (emission) => late(answer(emission)),
       cancel: () => late(Effect.void),
-      orderReturn: ({ id, txid }) =>
-        late(
-          Effect.gen(function* () {
-            const now = yield* Clock.currentTimeMillis
-            yield* dueNotification(ids, { _tag: "charge.refunded", txid: txid ?? "", externalId: id }, now, id)
-            return { _tag: "Completed" } as const
-          }).pipe(
-            Effect.provideService(SqlClient, sql),
-            Effect.mapError(() => new AcquirerUnclear({ reason: "the simulator cannot store the request" }))
-          )
-        ),
+      orderReturn: ({ description }) => late(Effect.succeed(returnOutcome(description))),
       payouts: {
         send: (order) => late(send(order)),
         outcome: ({ id }) => late(orUnclear(outcome(id)))
-      }
+      },
+      disputes: { defend: () => late(Effect.void) }
     })
   })
 )
@@ -178,6 +170,12 @@ const progressOf = (settled: SettledRow | undefined): PayoutProgress => {
   if (settled === undefined) return { _tag: "Accepted" }
   if (settled.failed) return { _tag: "Failed", reason: settled.reason ?? "simulated failure" }
   return { _tag: "Completed", endToEndId: settled.end_to_end_id ?? payoutEndToEndId(settled.payout_id) }
+}
+
+/** A return completes at once, unless its description is that of a failure or of one that an operator settles. */
+const returnOutcome = (description: string | null): Progress => {
+  if (description === "hold@simulator.test") return { _tag: "Accepted" }
+  return description === "fail@simulator.test" ? { _tag: "Failed", reason: "simulated failure" } : { _tag: "Completed" }
 }
 
 const emit = (emission: Emission): Effect.Effect<Emitted, AcquirerRefused> =>

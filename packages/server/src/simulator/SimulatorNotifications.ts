@@ -104,20 +104,18 @@ const settlePayout = Effect.fnUntraced(function* (
 
 /**
  * Stores a notification that is due at an instant, with the end-to-end id or the external id that a real institution would
- * give it. With `id`, a repetition stores nothing.
+ * give it.
  */
 export const dueNotification = Effect.fnUntraced(function* (
   ids: Ids["Service"],
   notification: AcquirerNotification,
-  dueAtMs: number,
-  id?: string
+  dueAtMs: number
 ) {
   const sql = yield* SqlClient
   const made = ids.next()
-  const row: DueRow = { id: id ?? made.id, report: identified(notification, made) }
+  const row: DueRow = { id: made.id, report: identified(notification, made) }
   yield* sql`INSERT INTO simulator_reports (id, report, due_at)
-    VALUES (${row.id}::uuid, ${JSON.stringify(row.report)}::json, ${formatInstant(dueAtMs)}::timestamptz)
-    ON CONFLICT DO NOTHING`
+    VALUES (${row.id}::uuid, ${JSON.stringify(row.report)}::json, ${formatInstant(dueAtMs)}::timestamptz)`
   return row
 })
 

@@ -2,7 +2,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Cents } from "@pix-payments/domain/Cents"
 import type { ChargeReport, ChargeStatus } from "@pix-payments/domain/Charge"
-import { decideChange, decideMove, type LockedCharge, newCharge } from "../../src/charges/ChargeDecision.ts"
+import { noFunds } from "@pix-payments/domain/ChargeMoney"
+import {
+  type ChargeStep,
+  decideChange,
+  decideMove,
+  type LockedCharge,
+  newCharge
+} from "../../src/charges/ChargeDecision.ts"
 import type { StoredCharge } from "../../src/charges/ChargeTable.ts"
 
 const CREATED = Date.UTC(2026, 10, 21)
@@ -51,8 +58,12 @@ const change = (
   at: { readonly nowMs?: number; readonly releaseDelayMs?: number } = {}
 ) => decideChange(charge, report, facts, { ids: counting(), nowMs: CREATED + 1000, releaseDelayMs: 0, ...at })
 
-const move = (charge: StoredCharge, report: ChargeReport, locked: Partial<LockedCharge> = {}) =>
-  decideMove({ charge, unreleased: 0, order: undefined, ...locked }, report, { ids: counting(), nowMs: CREATED + 1000 })
+const move = (charge: StoredCharge, step: Partial<ChargeStep>, locked: Partial<LockedCharge> = {}) =>
+  decideMove(
+    { charge, funds: { ...noFunds, available: 1000 }, order: undefined, ...locked },
+    { reason: "test", movements: [], ...step },
+    { ids: counting(), nowMs: CREATED + 1000 }
+  )
 
 /** The transfers as `debit > credit: cents`. */
 const movements = (transfers: ReadonlyArray<{ debit: string; credit: string; amount: number }> | undefined) =>
@@ -63,9 +74,14 @@ const openRefund = {
   kind: "refund",
   chargeId: "charge",
   accountId: "account",
+  exceptionId: null,
+  disputeId: null,
+  connectionId: null,
+  endToEndId: null,
   amount: 1000,
   pending: 0,
-  attempts: 1
+  attempts: 1,
+  dueAtMs: null
 } as const
 
 describe("A new charge", () => {
@@ -133,53 +149,58 @@ describe("The change of a charge", () => {
 })
 
 describe("The move of a charge's money", () => {
-  it("BAL-6: a return takes unreleased money first, and the release is reduced by as much", () => {
-    const parts = move(chargeIn("paid"), "refunded", { unreleased: 300 })
-    assert.strictEqual(parts?.change.charge.status, "refunded")
-    assert.deepStrictEqual(movements(parts?.change.transfers), ["pending > acquirer: 300", "available > acquirer: 700"])
-    assert.strictEqual(parts?.takenUnreleased, 300)
-    const released = move(chargeIn("paid"), "charged_back")
-    assert.deepStrictEqual(movements(released?.change.transfers), ["available > acquirer: 1000"])
-    assert.strictEqual(released?.takenUnreleased, 0)
+  const blocking = [
+    { debit: "pending", credit: "blocked", amount: 300 },
+    { debit: "available", credit: "blocked", amount: 700 }
+  ] as const
+
+  it("BAL-4: the state changes with the money, which is then where it went", () => {
+    const funds = { ...noFunds, pending: 300, available: 700 }
+    const decided = move(chargeIn("paid"), { report: "infraction", movements: blocking }, { funds })
+    assert.strictEqual(decided?.after.charge.status, "infraction")
+    assert.deepStrictEqual(movements(decided?.change?.transfers), [
+      "pending > blocked: 300",
+      "available > blocked: 700"
+    ])
+    assert.deepStrictEqual(decided?.after.funds, { ...noFunds, blocked: 1000 })
   })
 
-  it("DSP-1, DSP-3: a MED blocks the value, and a won dispute gives it back to `available`", () => {
-    const blocked = move(chargeIn("paid"), "infraction", { unreleased: 1000 })
-    assert.deepStrictEqual(movements(blocked?.change.transfers), ["pending > blocked: 1000"])
-    assert.strictEqual(blocked?.takenUnreleased, 1000)
-    const won = move(chargeIn("infraction"), "dispute_won", { unreleased: 0 })
-    assert.strictEqual(won?.change.charge.status, "paid")
-    assert.deepStrictEqual(movements(won?.change.transfers), ["blocked > available: 1000"])
-    assert.deepStrictEqual(won?.change.outbox.row.actions, [], "charge.pix.paid is emitted once in a charge's life")
+  it("BAL-10: money moves without a change of the state", () => {
+    const part = [{ debit: "returns_in_transit", credit: "acquirer", amount: 400 }] as const
+    const decided = move(chargeIn("paid"), { movements: part }, { funds: { ...noFunds, inTransit: 400 } })
+    assert.isUndefined(decided?.change)
+    assert.deepStrictEqual(movements(decided?.transfers), ["returns_in_transit > acquirer: 400"])
+    assert.deepStrictEqual(decided?.after.funds, noFunds)
   })
 
-  it("DSP-4, DSP-7: a lost dispute and a refund in `infraction` are taken from `blocked`", () => {
-    for (const report of ["charged_back", "refunded"] as const) {
-      const decided = move(chargeIn("infraction"), report, { unreleased: 400 })
-      assert.deepStrictEqual(movements(decided?.change.transfers), ["blocked > acquirer: 1000"])
-      assert.strictEqual(decided?.takenUnreleased, 0, "blocked money waits for no release")
-    }
+  it("DSP-3: a won dispute emits no `charge.pix.paid`", () => {
+    const won = move(chargeIn("infraction"), { report: "dispute_won" })
+    assert.strictEqual(won?.after.charge.status, "paid")
+    assert.deepStrictEqual(won?.change?.outbox.row.actions, [], "charge.pix.paid is emitted once in a charge's life")
   })
 
-  it("CHG-26: the money of an open refund is out already, and its return finishes the order", () => {
-    const returned = move(chargeIn("paid"), "refunded", { order: openRefund })
-    assert.deepStrictEqual(returned?.change.transfers, [])
-    assert.strictEqual(returned?.finishedOrder, openRefund)
-    const contested = move(chargeIn("paid"), "infraction", { order: openRefund, unreleased: 300 })
-    assert.deepStrictEqual(contested?.change.transfers, [])
-    assert.strictEqual(contested?.takenUnreleased, 0)
-    assert.isUndefined(contested?.finishedOrder, "the refund is still open")
+  it("an order of the previous release has its money at `acquirer`", () => {
+    const order = { ...openRefund, dueAtMs: CREATED }
+    const funds = { ...noFunds, inTransit: 1000 }
+    const complete = [{ debit: "returns_in_transit", credit: "acquirer", amount: 1000 }] as const
+    const done = move(chargeIn("paid"), { report: "refunded", movements: complete }, { order, funds })
+    assert.deepStrictEqual(done?.transfers, [], "it went there with the order")
+    const giveBack = [{ debit: "returns_in_transit", credit: "available", amount: 1000 }] as const
+    const failed = move(chargeIn("paid"), { movements: giveBack }, { order, funds })
+    assert.deepStrictEqual(movements(failed?.transfers), ["acquirer > available: 1000"])
+    const own = move(chargeIn("paid"), { movements: giveBack }, { order: openRefund, funds })
+    assert.deepStrictEqual(movements(own?.transfers), ["returns_in_transit > available: 1000"])
   })
 
   it("a canceled charge has no money that could move", () => {
-    const canceled = move(chargeIn("pending"), "canceled", { unreleased: 0 })
-    assert.strictEqual(canceled?.change.charge.status, "canceled")
-    assert.deepStrictEqual(canceled?.change.transfers, [])
+    const canceled = move(chargeIn("pending"), { report: "canceled" }, { funds: noFunds })
+    assert.strictEqual(canceled?.after.charge.status, "canceled")
+    assert.deepStrictEqual(canceled?.transfers, [])
   })
 
-  it("CHG-7: nothing is decided where the state does not allow it", () => {
-    assert.isUndefined(move(chargeIn("pending"), "refunded"))
-    assert.isUndefined(move(chargeIn("refunded"), "infraction"))
-    assert.isUndefined(move(chargeIn("paid"), "dispute_won"))
+  it("CHG-7: nothing is decided where the state does not allow the report", () => {
+    assert.isUndefined(move(chargeIn("pending"), { report: "refunded" }))
+    assert.isUndefined(move(chargeIn("refunded"), { report: "infraction" }))
+    assert.isUndefined(move(chargeIn("paid"), { report: "dispute_won" }))
   })
 })

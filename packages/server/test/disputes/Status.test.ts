@@ -51,7 +51,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
         resolved_at: null,
         arrived_resolved: false,
         sequence: 1,
-        messages: []
+        messages: [],
+        defense_in_progress: false
       })
       assert.match(dispute.opened_at, instant)
       // 7 days after opening, where the acquirer says nothing.

@@ -13,9 +13,9 @@ import { Accounts } from "../../src/accounts/Accounts.ts"
 import type { AcquirerNotification } from "../../src/acquirer/AcquirerNotification.ts"
 import { newEndToEndId, SimulatorNotifications } from "../../src/simulator/SimulatorNotifications.ts"
 import { ChargeOrders } from "../../src/orders/ChargeOrders.ts"
+import { DefenseOrders } from "../../src/orders/DefenseOrders.ts"
 import { ChargeRecovery } from "../../src/charges/ChargeRecovery.ts"
 import { Charges } from "../../src/charges/Charges.ts"
-import { Disputes } from "../../src/disputes/Disputes.ts"
 import { DisputeStore } from "../../src/disputes/DisputeStore.ts"
 import { LedgerReports } from "../../src/ledger/LedgerReports.ts"
 import { Releases } from "../../src/ledger/Releases.ts"
@@ -260,7 +260,7 @@ const told = (report: AcquirerNotification) =>
 const actOnce = (
   history: History,
   command: Extract<Command, { kind: "charge" | "payout" | "dispute" }>
-): Effect.Effect<string, never, SimulatorNotifications | ChargeOrders | Disputes | Payouts | SqlClient> => {
+): Effect.Effect<string, never, SimulatorNotifications | ChargeOrders | DefenseOrders | Payouts | SqlClient> => {
   if (command.kind === "payout") {
     const { id: payoutId } = history.payouts[command.payout]!
     const decided = (decision: "approved" | "canceled") =>
@@ -286,7 +286,9 @@ const actOnce = (
       case "message":
         return told({ _tag: "med.message", disputeId, text: "x" })
       case "defend":
-        return Disputes.use(({ defend }) => answered(defend(disputeId, "x"), ({ status }) => status))
+        return DefenseOrders.use(({ file }) =>
+          answered(file(disputeId, { text: "x", files: [] }), ({ status }) => status)
+        )
     }
   }
   const id = history.charges[command.charge]!

@@ -134,16 +134,22 @@ layer(Layer.empty, { excludeTestServices: true })("A process that is killed whil
         )
         assert.deepStrictEqual([...new Set(statuses)], [409])
 
-        const rows = yield* sql<{ id: string; status: string; orders: bigint; asked: bigint; disputes: string | null }>`
+        const rows = yield* sql<{
+          id: string
+          status: string
+          orders: bigint
+          refunds: bigint
+          disputes: string | null
+        }>`
           SELECT c.id, c.status,
             (SELECT count(*) FROM acquirer_orders o WHERE o.charge_id = c.id) AS orders,
-            (SELECT count(*) FROM acquirer_orders o JOIN simulator_reports s ON s.id = o.id WHERE o.charge_id = c.id) AS asked,
+            (SELECT count(*) FROM refunds r WHERE r.charge_id = c.id AND r.origin = 'operator' AND r.status = 'completed') AS refunds,
             (SELECT string_agg(d.status, ' ') FROM disputes d WHERE d.charge_id = c.id) AS disputes
           FROM charges c`
         const byId = new Map(rows.map((row) => [row.id, row]))
         for (const [index, id] of charges.entries()) {
-          const { asked, disputes, orders, status } = byId.get(id)!
-          const came = [status, Number(orders), Number(asked), disputes].join(" ")
+          const { disputes, orders, refunds, status } = byId.get(id)!
+          const came = [status, Number(orders), Number(refunds), disputes].join(" ")
           const expected = [
             ["refunded 1 1 "],
             ["canceled 1 0 "],
@@ -173,7 +179,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process that is killed whil
 
 const letLeasesRunOut = (sql: SqlClient) =>
   Effect.all([
-    sql`UPDATE acquirer_orders SET due_at = now() WHERE state = 'ordered'`,
+    sql`UPDATE acquirer_orders SET ask_at = now() WHERE state = 'ordered'`,
     sql`UPDATE deferred_reports SET due_at = now()`,
     sql`UPDATE simulator_reports SET due_at = now() WHERE reported_at IS NULL`
   ])

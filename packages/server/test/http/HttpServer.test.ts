@@ -151,6 +151,7 @@ const route = (template: string, answer: Route<undefined>["answer"]): Route<unde
   template,
   segments: template.split("/").slice(1),
   takesBody: false,
+  maxBodyBytes: undefined,
   answer
 })
 

@@ -57,7 +57,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
           const other = yield* paidCharge(key, 300)
           yield* operated("POST", path(id), body)
           assert.deepInclude(yield* balanceOf(key), { available: 0, pending: 300, total: 300 })
-          assert.match((yield* entriesOf(id)).join(), /acquirer>pending 1000,charge\.\w+ pending>acquirer 1000$/)
+          assert.match(
+            (yield* entriesOf(id)).join(),
+            /acquirer>pending 1000,charge\.\w+ pending>\w+ 1000(,charge\.refunded returns_in_transit>acquirer 1000)?$/
+          )
           // Only the other charge is left to release.
           yield* sql`UPDATE releases SET due_at = now() WHERE charge_id IN ${sql.in([id, other.id])}`
           yield* Effect.repeat(Effect.delay(balanceOf(key), "20 millis"), { until: ({ pending }) => pending === 0 })
@@ -210,11 +213,12 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
         calls.length = 0
         answer = Effect.fail(new AcquirerUnclear({ reason: "killed here" }))
         const { accountId, id } = yield* charged(0)
-        assert.strictEqual((yield* refund(id))._tag, "Failure")
+        assert.strictEqual((yield* refund(id))._tag, "Success", "the order is stored, and in progress")
         assert.strictEqual(yield* statusOf(id), "paid")
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, returns_in_transit: 1000 })
         // The lease runs out.
         answer = DONE
-        yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE charge_id = ${id}::uuid`
+        yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid`
         const finished = yield* Effect.all(
           [ChargeOrders.use((orders) => orders.finishDue), ChargeOrders.use((orders) => orders.finishDue)],
           { concurrency: 2 }
@@ -234,13 +238,13 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
       const sql = yield* SqlClient
       answer = Effect.fail(new AcquirerUnclear({ reason: "no answer" }))
       for (let n = 0; n < 12; n++) yield* refund((yield* charged(0)).id)
-      yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE state = 'ordered'`
+      yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE state = 'ordered'`
       const gate = yield* Deferred.make<Progress>()
       answer = Deferred.await(gate)
       calls.length = 0
       const round = yield* Effect.forkChild(ChargeOrders.use((orders) => orders.finishDue))
       yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => calls.length >= 8 })
-      const taken = yield* sql`SELECT 1 FROM acquirer_orders WHERE state = 'ordered' AND due_at > now()`
+      const taken = yield* sql`SELECT 1 FROM acquirer_orders WHERE state = 'ordered' AND ask_at > now()`
       assert.strictEqual(taken.length, calls.length)
       yield* Deferred.succeed(gate, { _tag: "Completed" })
       yield* Fiber.join(round)
@@ -263,7 +267,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
       assert.strictEqual(yield* receive({ _tag: "med.opened", txid, externalId: id, reason: "x" }), "applied")
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, pending: 0, blocked: 0 })
       assert.strictEqual(yield* receive({ _tag: "charge.refunded", txid, externalId: calls.at(-1)!.id }), "applied")
-      yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE charge_id = ${id}::uuid AND state = 'ordered'`
+      yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid AND state = 'ordered'`
       assert.strictEqual(yield* ChargeOrders.use((orders) => orders.finishDue), 0)
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, pending: 0, blocked: 0 })
       const disputes = yield* sql<{ status: string }>`SELECT status FROM disputes WHERE charge_id = ${id}::uuid`
@@ -286,10 +290,14 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
           WHERE owner_id = ${accountId}::uuid AND kind IN ('available', 'blocked')`
         assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: -1000, blocked: 1000 })
         answer = ends === "done" ? DONE : Effect.fail(new AcquirerRefused({ reason: "no" }))
-        yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE charge_id = ${id}::uuid`
+        yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid`
         assert.strictEqual(yield* ChargeOrders.use((orders) => orders.finishDue), 1)
         assert.strictEqual(yield* statusOf(id), ends === "done" ? "refunded" : "infraction")
-        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: ends === "done" ? 0 : 1000 })
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), {
+          available: 0,
+          blocked: ends === "done" ? 0 : 1000,
+          returns_in_transit: 0
+        })
       })
   )
 })

@@ -24,6 +24,7 @@ export interface Dispute {
   readonly arrived_resolved: boolean
   readonly sequence: number
   readonly messages: ReadonlyArray<{ author: string; text: string; at: string }>
+  readonly defense_in_progress: boolean
 }
 
 /** A MED against a paid charge. */
@@ -49,7 +50,13 @@ export const refusesAll = (disputeId: string, actions: ReadonlyArray<string>) =>
   })
 
 /** `data` of a dispute event: the operator's view without its own fields. */
-export const shown = ({ account_id, messages, ...dispute }: Dispute): Omit<Dispute, "account_id" | "messages"> => {
+export const shown = ({
+  account_id,
+  defense_in_progress,
+  messages,
+  ...dispute
+}: Dispute): Omit<Dispute, "account_id" | "messages" | "defense_in_progress"> => {
+  assert.isFalse(defense_in_progress)
   assert.isString(account_id)
   assert.isArray(messages)
   return dispute
@@ -60,6 +67,7 @@ export const paidEvents = ["charge.pix.created pending", "charge.pix.emitted pen
 /** The simulator answers with the operator's view of a charge: `/v1` shows less. */
 export const withoutOperatorFields = (charge: Charge): Charge => {
   const shownFields: Record<string, unknown> = { ...charge }
-  for (const field of ["account_id", "application_id", "origin"]) delete shownFields[field]
+  for (const field of ["account_id", "application_id", "origin", "refunds", "refunded_amount"])
+    delete shownFields[field]
   return shownFields as unknown as Charge
 }

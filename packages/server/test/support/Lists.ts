@@ -5,6 +5,7 @@
 import { ChargeStatus } from "@pix-payments/domain/Charge"
 import { DisputeStatus } from "@pix-payments/domain/Dispute"
 import { PayoutStatus } from "@pix-payments/domain/Payout"
+import { RefundStatus } from "@pix-payments/domain/Refund"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { hasProperty } from "effect/Predicate"
@@ -94,6 +95,10 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
     "/operator/v1/disputes": {
       table: "disputes",
       values: { charge_id: [some.charge], status: DisputeStatus.literals }
+    },
+    "/operator/v1/refunds": {
+      table: "refunds",
+      values: { charge_id: [some.charge], status: RefundStatus.literals }
     },
     "/operator/v1/deliveries": {
       table: "deliveries",

@@ -1,7 +1,8 @@
 /**
  * The operator routes of charges and checkout charges.
  */
-import { decodeCreateCheckoutCharge, type OperatorCharge } from "@pix-payments/api/operator/Charges"
+import { decodeCreateCheckoutCharge, decodeRefundBody, type OperatorCharge } from "@pix-payments/api/operator/Charges"
+import type { Cents } from "@pix-payments/domain/Cents"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Accounts } from "../../accounts/Accounts.ts"
@@ -11,6 +12,7 @@ import { Charges } from "../../charges/Charges.ts"
 import type { StoredCharge } from "../../charges/ChargeTable.ts"
 import { EventHistory } from "../../events/EventHistory.ts"
 import { AuditLog, withoutSecrets } from "../../operations/AuditLog.ts"
+import { type ChargeRefunds, RefundStore, toRefund } from "../../refunds/RefundStore.ts"
 import { DeliveryStore } from "../../webhooks/DeliveryStore.ts"
 import { decodeBody } from "../RequestDecoding.ts"
 import {
@@ -31,6 +33,7 @@ export const chargeHandlers = Effect.gen(function* () {
   const charges = yield* Charges
   const history = yield* EventHistory
   const deliveries = yield* DeliveryStore
+  const refunds = yield* RefundStore
 
   const handlers: OperatorHandlers<"charges"> = {
     list: ({ query }) =>
@@ -42,14 +45,15 @@ export const chargeHandlers = Effect.gen(function* () {
           page
         )
         const now = yield* Clock.currentTimeMillis
-        return listAnswer(rows, (charge) => toOperatorCharge(charge, now), page)
+        const refunded = yield* refunds.ofCharges(rows.map(({ id }) => id))
+        return listAnswer(rows, (charge) => toOperatorCharge(charge, refunded.get(charge.id), now), page)
       }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
     retrieve: ({ params }) =>
       Effect.gen(function* () {
         const charge = yield* charges.find(params.id)
         const rows = yield* deliveries.list({ resourceId: charge.id }, { limit: 100, startingAfter: undefined })
         return answer(200, {
-          ...toOperatorCharge(charge, yield* Clock.currentTimeMillis),
+          ...(yield* withRefunds(refunds, charge)),
           history: yield* history.of(charge.id, charge.createdAtMs),
           deliveries: rows.map(toDelivery)
         })
@@ -59,7 +63,9 @@ export const chargeHandlers = Effect.gen(function* () {
 })
 
 export const chargeActionHandlers = Effect.gen(function* () {
+  const charges = yield* Charges
   const orders = yield* ChargeOrders
+  const refunds = yield* RefundStore
   const audit = yield* AuditLog
   const failures = { NotFoundError: notFound, InvalidStateError: invalidState }
 
@@ -67,13 +73,27 @@ export const chargeActionHandlers = Effect.gen(function* () {
     cancel: ({ params }) =>
       Effect.gen(function* () {
         const charge = yield* orders.cancel(params.id, audit.record("chargeActions.cancel", params.id))
-        return answer(200, toOperatorCharge(charge, yield* Clock.currentTimeMillis))
+        return answer(200, yield* withRefunds(refunds, charge))
       }).pipe(Effect.catchTags(failures)),
-    refund: ({ params }) =>
+    refund: ({ body, params }) =>
       Effect.gen(function* () {
-        const charge = yield* orders.refund(params.id, audit.record("chargeActions.refund", params.id))
-        return answer(200, toOperatorCharge(charge, yield* Clock.currentTimeMillis))
-      }).pipe(Effect.catchTags({ ...failures, InsufficientBalanceError: insufficientBalance }))
+        yield* charges.find(params.id)
+        const { amount, description } = yield* decodeBody(body, decodeRefundBody)
+        const request = { amount: amount ?? undefined, description: description ?? undefined }
+        const charge = yield* orders.refund(
+          params.id,
+          request,
+          audit.record("chargeActions.refund", params.id, { after: request })
+        )
+        return answer(200, yield* withRefunds(refunds, charge))
+      }).pipe(
+        Effect.catchTags({
+          ...failures,
+          RequestRefused: refusedAs("VALIDATION_ERROR", "AMOUNT_BELOW_MINIMUM"),
+          InsufficientBalanceError: insufficientBalance,
+          RefundRejected: rejected
+        })
+      )
   }
   return handlers
 })
@@ -81,6 +101,7 @@ export const chargeActionHandlers = Effect.gen(function* () {
 export const checkoutChargeHandlers = Effect.gen(function* () {
   const charges = yield* Charges
   const accounts = yield* Accounts
+  const refunds = yield* RefundStore
   const audit = yield* AuditLog
 
   const handlers: OperatorHandlers<"checkoutCharges"> = {
@@ -93,8 +114,7 @@ export const checkoutChargeHandlers = Effect.gen(function* () {
           Effect.map((result) => ({ ...result, id: result.charge.id })),
           audit.recordAfter("checkoutCharges.create", { after: withoutSecrets(input) })
         )
-        const now = yield* Clock.currentTimeMillis
-        return created(toOperatorCharge(charge, now), replayed)
+        return created(yield* withRefunds(refunds, charge), replayed)
       }).pipe(
         Effect.catchTags({
           RequestRefused: refusedAs(
@@ -112,10 +132,22 @@ export const checkoutChargeHandlers = Effect.gen(function* () {
   return handlers
 })
 
-/** The charge resource of `/operator/v1`. */
-export const toOperatorCharge = (charge: StoredCharge, nowMs: number): OperatorCharge => ({
+/** The charge resource of `/operator/v1`, with its present refunds. */
+export const withRefunds = Effect.fnUntraced(function* (refunds: RefundStore["Service"], charge: StoredCharge) {
+  const refunded = yield* refunds.ofCharges([charge.id])
+  return toOperatorCharge(charge, refunded.get(charge.id), yield* Clock.currentTimeMillis)
+})
+
+const toOperatorCharge = (
+  charge: StoredCharge,
+  refunded: ChargeRefunds | undefined,
+  nowMs: number
+): OperatorCharge => ({
   ...toCharge(charge, nowMs),
   account_id: charge.accountId,
   application_id: charge.applicationId,
-  origin: charge.origin
+  origin: charge.origin,
+  refunds: (refunded?.refunds ?? []).map(toRefund),
+  // What is returned of a charge is at most its amount.
+  refunded_amount: (refunded?.refundedAmount ?? 0) as Cents
 })

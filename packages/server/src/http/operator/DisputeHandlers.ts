@@ -1,14 +1,16 @@
 /**
  * The operator routes of disputes.
  */
-import { decodeTextBody, type OperatorDispute } from "@pix-payments/api/operator/Disputes"
+import { decodeDefenseBody, decodeTextBody, type OperatorDispute } from "@pix-payments/api/operator/Disputes"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Effect from "effect/Effect"
-import { Disputes, toDispute } from "../../disputes/Disputes.ts"
+import { toDispute } from "../../disputes/DisputeResource.ts"
+import { Disputes } from "../../disputes/Disputes.ts"
 import { type DisputeMessage, DisputeStore, type StoredDispute } from "../../disputes/DisputeStore.ts"
 import { AuditLog } from "../../operations/AuditLog.ts"
+import { DefenseOrders } from "../../orders/DefenseOrders.ts"
 import { decodeBody } from "../RequestDecoding.ts"
-import { invalidState, notFound, refusedAs, unknownCursor } from "../WireTranslation.ts"
+import { invalidState, notFound, refusedAs, rejected, unknownCursor } from "../WireTranslation.ts"
 import { answer } from "../Answer.ts"
 import { listAnswer, pageFrom } from "../Lists.ts"
 import type { OperatorHandlers } from "./OperatorHandlers.ts"
@@ -22,8 +24,9 @@ export const disputeHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         const page = pageFrom(query)
         const rows = yield* store.list({ chargeId: query.charge_id, status: query.status }, page)
-        const messages = yield* store.messagesOf(rows.map(({ id }) => id))
-        return listAnswer(rows, (row) => toOperatorDispute(row, messages.get(row.id)), page)
+        const ids = rows.map(({ id }) => id)
+        const [messages, defenses] = yield* Effect.all([store.messagesOf(ids), store.defensesOpenOf(ids)])
+        return listAnswer(rows, (row) => toOperatorDispute(row, messages.get(row.id), defenses.has(row.id)), page)
       }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
     retrieve: ({ params }) =>
       disputes.find(params.id).pipe(
@@ -37,6 +40,7 @@ export const disputeHandlers = Effect.gen(function* () {
 
 export const disputeActionHandlers = Effect.gen(function* () {
   const disputes = yield* Disputes
+  const orders = yield* DefenseOrders
   const store = yield* DisputeStore
   const audit = yield* AuditLog
   const failures = {
@@ -49,10 +53,18 @@ export const disputeActionHandlers = Effect.gen(function* () {
     defense: ({ body, params }) =>
       Effect.gen(function* () {
         yield* disputes.find(params.id)
-        const { text } = yield* decodeBody(body, decodeTextBody)
-        const dispute = yield* disputes.defend(params.id, text).pipe(audit.recordAfter("disputeActions.defense"))
-        return answer(200, yield* withMessages(store, dispute))
-      }).pipe(Effect.catchTags(failures)),
+        const { files, text } = yield* decodeBody(body, decodeDefenseBody)
+        const defense = {
+          text,
+          files: (files ?? []).map(({ content, content_type, name }) => ({
+            name,
+            contentType: content_type,
+            base64: content
+          }))
+        }
+        const audited = audit.record("disputeActions.defense", params.id, { after: { text } })
+        return answer(200, yield* withMessages(store, yield* orders.file(params.id, defense, audited)))
+      }).pipe(Effect.catchTags({ ...failures, DefenseRejected: rejected })),
     message: ({ body, params }) =>
       Effect.gen(function* () {
         yield* disputes.find(params.id)
@@ -66,13 +78,17 @@ export const disputeActionHandlers = Effect.gen(function* () {
 
 /** The dispute resource of `/operator/v1`, with its current messages. */
 export const withMessages = (store: DisputeStore["Service"], dispute: StoredDispute) =>
-  Effect.map(store.messagesOf([dispute.id]), (messages) => toOperatorDispute(dispute, messages.get(dispute.id)))
+  Effect.map(Effect.all([store.messagesOf([dispute.id]), store.defensesOpenOf([dispute.id])]), ([messages, defenses]) =>
+    toOperatorDispute(dispute, messages.get(dispute.id), defenses.has(dispute.id))
+  )
 
 const toOperatorDispute = (
   dispute: StoredDispute,
-  messages: ReadonlyArray<DisputeMessage> | undefined
+  messages: ReadonlyArray<DisputeMessage> | undefined,
+  isDefenseOpen: boolean
 ): OperatorDispute => ({
   ...toDispute(dispute),
   account_id: dispute.accountId,
-  messages: (messages ?? []).map(({ atMs, author, text }) => ({ author, text, at: formatInstant(atMs) }))
+  messages: (messages ?? []).map(({ atMs, author, text }) => ({ author, text, at: formatInstant(atMs) })),
+  defense_in_progress: isDefenseOpen
 })

@@ -38,10 +38,12 @@ import { healthProbes } from "./Health.ts"
 import { ledgerHandlers, statsHandlers } from "./LedgerHandlers.ts"
 import { auditHandlers, requestHandlers } from "./LogHandlers.ts"
 import { payoutActionHandlers, payoutHandlers } from "./PayoutHandlers.ts"
+import { refundHandlers } from "./RefundHandlers.ts"
 import {
   simulatorChargeHandlers,
   simulatorDisputeHandlers,
   simulatorPayoutHandlers,
+  simulatorRefundHandlers,
   simulatorReturnHandlers
 } from "./SimulatorHandlers.ts"
 import * as OperatorGuard from "./OperatorGuard.ts"
@@ -66,6 +68,7 @@ export const layer = Layer.effectDiscard(
       charges: yield* chargeHandlers,
       chargeActions: yield* chargeActionHandlers,
       checkoutCharges: yield* checkoutChargeHandlers,
+      refunds: yield* refundHandlers,
       payouts: yield* payoutHandlers,
       payoutActions: yield* payoutActionHandlers,
       disputes: yield* disputeHandlers,
@@ -83,6 +86,7 @@ export const layer = Layer.effectDiscard(
       stats: yield* statsHandlers,
       simulatorCharges: yield* simulatorChargeHandlers,
       simulatorReturns: yield* simulatorReturnHandlers,
+      simulatorRefunds: yield* simulatorRefundHandlers,
       simulatorDisputes: yield* simulatorDisputeHandlers,
       simulatorPayouts: yield* simulatorPayoutHandlers
     }

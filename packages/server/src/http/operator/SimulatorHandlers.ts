@@ -10,13 +10,13 @@ import {
   decodeSimulateInfraction,
   decodeSimulateMessage,
   decodeSimulatePay,
+  decodeSimulateRefund,
   decodeSimulateReport,
   decodeSimulateReturn
 } from "@pix-payments/api/operator/Simulator"
 import { parseInstant } from "@pix-payments/domain/Instant"
 import type { Refusal } from "@pix-payments/domain/Request"
 import { txidFromId } from "@pix-payments/domain/Txid"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Result from "effect/Result"
 import type { AcquirerNotification } from "../../acquirer/AcquirerNotification.ts"
@@ -27,14 +27,15 @@ import { DisputeStore, type StoredDispute } from "../../disputes/DisputeStore.ts
 import { InvalidStateError, type NotFoundError } from "../../Errors.ts"
 import { AuditLog } from "../../operations/AuditLog.ts"
 import { Payouts } from "../../payouts/Payouts.ts"
+import { RefundStore, type StoredRefund, toRefund } from "../../refunds/RefundStore.ts"
 import { SimulatorNotifications } from "../../simulator/SimulatorNotifications.ts"
 import type { Unavailable } from "../../sql/Unavailable.ts"
 import { decodeBody } from "../RequestDecoding.ts"
 import { invalidState, notFound, refusedAs } from "../WireTranslation.ts"
-import { toOperatorCharge } from "./ChargeHandlers.ts"
+import { withRefunds } from "./ChargeHandlers.ts"
 import { withMessages } from "./DisputeHandlers.ts"
 import { answer } from "../Answer.ts"
-import type { OperatorHandlers } from "./OperatorHandlers.ts"
+import { knownId, type OperatorHandlers } from "./OperatorHandlers.ts"
 import { toOperatorPayout } from "./PayoutHandlers.ts"
 
 export const simulatorChargeHandlers = Effect.gen(function* () {
@@ -61,15 +62,17 @@ export const simulatorReturnHandlers = Effect.gen(function* () {
   const openMed = yield* makeInfraction
 
   const handlers: OperatorHandlers<"simulatorReturns"> = {
-    refund: send("simulatorReturns.refund", decodeSimulateReport, ({ id }, body) => ({
+    refund: send("simulatorReturns.refund", decodeSimulateRefund, ({ id }, body) => ({
       _tag: "charge.refunded",
       txid: txidFromId(id),
+      ...amountOf(body),
       ...idOf(body)
     })),
     return: send("simulatorReturns.return", decodeSimulateReturn, ({ id }, body) => ({
       _tag: "charge.returned",
       txid: txidFromId(id),
       as: body.as,
+      ...amountOf(body),
       ...idOf(body)
     })),
     infraction: openMed
@@ -101,6 +104,26 @@ export const simulatorDisputeHandlers = Effect.gen(function* () {
       _tag: "med.lost",
       disputeId: id,
       ...idOf(body)
+    }))
+  }
+  return handlers
+})
+
+export const simulatorRefundHandlers = Effect.gen(function* () {
+  const refunds = yield* RefundStore
+  const simulate = yield* makeSimulation
+  const find = (id: string) => Effect.flatMap(knownId({ id }), refunds.get)
+  const send = simulate(find, (refund: StoredRefund) => Effect.succeed(answer(200, toRefund(refund))))
+
+  const handlers: OperatorHandlers<"simulatorRefunds"> = {
+    complete: send("simulatorRefunds.complete", decodeSimulateReport, ({ id }) => ({
+      _tag: "return.completed",
+      orderId: id
+    })),
+    fail: send("simulatorRefunds.fail", decodeSimulateFailure, ({ id }, body) => ({
+      _tag: "return.failed",
+      orderId: id,
+      reason: body.reason
     }))
   }
   return handlers
@@ -152,6 +175,8 @@ const failures = {
   RequestRefused: refusedAs("VALIDATION_ERROR")
 }
 
+const amountOf = ({ amount }: { readonly amount?: number | null }) => (typeof amount === "number" ? { amount } : {})
+
 /** The id of the notification, where the caller gives one. */
 const idOf = ({ external_id }: Body) => (typeof external_id === "string" ? { externalId: external_id } : {})
 
@@ -198,9 +223,10 @@ const makeNotify = Effect.map(
 
 const makeChargeSimulation = Effect.gen(function* () {
   const charges = yield* Charges
+  const refunds = yield* RefundStore
   const simulate = yield* makeSimulation
   return simulate(charges.find, (charge: StoredCharge, isDeferred) =>
-    Effect.map(Clock.currentTimeMillis, (nowMs) => answer(isDeferred ? 202 : 200, toOperatorCharge(charge, nowMs)))
+    Effect.map(withRefunds(refunds, charge), (found) => answer(isDeferred ? 202 : 200, found))
   )
 })
 
@@ -208,6 +234,7 @@ const makeChargeSimulation = Effect.gen(function* () {
 const makeInfraction = Effect.gen(function* () {
   const charges = yield* Charges
   const disputes = yield* DisputeStore
+  const refunds = yield* RefundStore
   const audit = yield* AuditLog
   const notify = yield* makeNotify
 
@@ -223,6 +250,7 @@ const makeInfraction = Effect.gen(function* () {
             _tag: "med.opened",
             txid: txidFromId(charge.id),
             reason: input.reason,
+            ...amountOf(input),
             ...idOf(input),
             ...(deadline === undefined ? {} : { defenseDeadlineAtMs: deadline })
           },
@@ -234,7 +262,7 @@ const makeInfraction = Effect.gen(function* () {
         return { id: opened.id, dispute: opened }
       }).pipe(audit.recordAfter("simulatorReturns.infraction"))
       if (dispute !== undefined) return answer(201, yield* withMessages(disputes, dispute))
-      return answer(202, toOperatorCharge(yield* charges.find(charge.id), yield* Clock.currentTimeMillis))
+      return answer(202, yield* withRefunds(refunds, yield* charges.find(charge.id)))
     },
     Effect.catchTags({ ...failures, UnknownCursor: Effect.die })
   )

@@ -215,6 +215,7 @@ export const makeBooks = (machine: Machine): Books => {
               emit: (emission) => calling(process, `emit ${emission.description}`, () => emit(emission)),
               cancel: ({ txid }) => calling(process, `cancel ${txid}`, () => cancel(txid)),
               orderReturn: (order) => calling(process, `refund ${order.txid}`, () => refund(order)),
+              disputes: { defend: ({ id }) => calling(process, `defend ${id}`, () => Exit.void) },
               payouts: {
                 send: (order) => calling(process, `send ${order.description}`, () => send(order)),
                 outcome: ({ id }) => calling(process, `outcome of ${id}`, () => Exit.succeed(progressOf(id)))

@@ -34,6 +34,8 @@ export const makeMoneyModel = (merchantOf: (accountId: string) => Merchant): Mon
   const unreleased = new Map<string, number>()
   /** Charges of which a refund is under way, with what it took of their unreleased money. */
   const refunding = new Map<string, number>()
+  /** Charges whose refund was completed. */
+  const returned = new Set<string>()
 
   /** Money of a charge leaves the balance: what is not released first. Answers how much of it that was. */
   const leave = (chargeId: string, owner: string, amount: number): number => {
@@ -55,7 +57,7 @@ export const makeMoneyModel = (merchantOf: (accountId: string) => Merchant): Mon
         if (isHeld) unreleased.set(row.id, amount)
         move(owner, isHeld ? "pending" : "available", amount)
         move(owner, "acquirer", -amount)
-      } else if (refunding.has(row.id)) {
+      } else if (refunding.has(row.id) || returned.has(row.id)) {
         // The money left with the order.
       } else if (step === "paid>infraction") {
         leave(row.id, owner, amount)
@@ -72,17 +74,23 @@ export const makeMoneyModel = (merchantOf: (accountId: string) => Merchant): Mon
       if (row.is_now === "ordered") {
         if (refunding.has(row.id)) broken.push(`two refunds of ${row.id} are under way`)
         refunding.set(row.id, leave(row.id, owner, amount))
-        move(owner, "acquirer", amount)
+        move(owner, "returns_in_transit", amount)
         if (balanceOf(owner, "available") < 0 && refunding.get(row.id) !== amount) {
           broken.push(`a refund of ${row.id} spends what is not there`)
         }
       } else {
         const held = refunding.get(row.id) ?? 0
         refunding.delete(row.id)
-        if (row.is_now !== "refused") return broken
-        move(owner, "acquirer", -amount)
-        if (states.at(-1) === "infraction") {
-          move(owner, "blocked", amount)
+        move(owner, "returns_in_transit", -amount)
+        if (row.is_now !== "refused") {
+          returned.add(row.id)
+          move(owner, "acquirer", amount)
+          return broken
+        }
+        // A MED was opened meanwhile, or opened and lost: the money is its own.
+        const status = states.at(-1)
+        if (status === "infraction" || status === "charged_back") {
+          move(owner, status === "infraction" ? "blocked" : "acquirer", amount)
           return broken
         }
         unreleased.set(row.id, (unreleased.get(row.id) ?? 0) + held)

@@ -1,7 +1,7 @@
 /** The operators of the simulated service: their decisions, orders, and changes of accounts. */
 import { Accounts, type AccountSettings } from "../../../src/accounts/Accounts.ts"
 import { ChargeOrders } from "../../../src/orders/ChargeOrders.ts"
-import { Disputes } from "../../../src/disputes/Disputes.ts"
+import { DefenseOrders } from "../../../src/orders/DefenseOrders.ts"
 import { Payouts } from "../../../src/payouts/Payouts.ts"
 import { DeliveryStore } from "../../../src/webhooks/DeliveryStore.ts"
 import * as Exit from "effect/Exit"
@@ -94,7 +94,7 @@ export const makeOperators = (options: {
           process,
           `refund ${id}`,
           ChargeOrders.use(({ refund }) => refund(id)),
-          ["InvalidStateError", "InsufficientBalanceError"]
+          ["InvalidStateError", "InsufficientBalanceError", "RefundRejected"]
         )
       }
       case 2:
@@ -112,7 +112,7 @@ export const makeOperators = (options: {
         return operate(
           process,
           "defend",
-          Disputes.use(({ defend }) => defend(dispute, "?")),
+          DefenseOrders.use(({ file }) => file(dispute, { text: "?", files: [] })),
           ["InvalidStateError"]
         )
       case 5: {

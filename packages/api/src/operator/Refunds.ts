@@ -1,0 +1,30 @@
+/** Refunds of charges, by operators and by providers: OPR-70. */
+import { listOf, listQuery } from "@pix-payments/domain/List"
+import { Refund, RefundStatus } from "@pix-payments/domain/Refund"
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { OperatorAuthentication, RequestErrors } from "../Security.ts"
+import { NotFound, ValidationError } from "../WireErrors.ts"
+import { Access } from "./Access.ts"
+import { byId, idFilter } from "./Fields.ts"
+
+export const refundsQuery = { ...listQuery, charge_id: idFilter, status: Schema.optionalKey(RefundStatus) }
+
+export class RefundsGroup extends HttpApiGroup.make("refunds")
+  .add(
+    HttpApiEndpoint.get("list", "/", { query: refundsQuery, success: listOf(Refund), error: ValidationError })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "List refunds, newest first"),
+    HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: Refund, error: NotFound })
+      .annotate(Access, { roles: ["viewer"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Get a refund")
+  )
+  .prefix("/operator/v1/refunds")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors)
+  .annotate(
+    OpenApi.Description,
+    "Money of charges that goes back to the payer: ordered by an operator, or reported by the provider."
+  ) {}
