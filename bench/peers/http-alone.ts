@@ -43,7 +43,8 @@ const caller: Caller = {
     onboardingStatus: "completed",
     defaultExpiresInSeconds: 86_400,
     chargesPaused: false,
-    connectionId: null
+    connectionId: null,
+    storedConnectionId: null
   }
 }
 

@@ -90,6 +90,8 @@ export interface ConnectionStatus {
   readonly missingScopes: ReadonlyArray<string> | undefined
   readonly tokenStaleAtMs: number | undefined
   readonly certificateEndsAtMs: number
+  /** Our clock less the provider's, to the second; undefined if no answer named it. */
+  readonly clockDifferenceMs: number | undefined
   /** Operations that wait for `Retry-After`, and until when. */
   readonly limitedUntilMs: ReadonlyMap<string, number>
 }
@@ -125,7 +127,14 @@ export const makeConnection = (options: ConnectionOptions): Effect.Effect<Connec
       if (typeof value === "object" && settings[value.setting] === undefined) return yield* new MissingSetting(value)
     }
 
-    const transport = options.transport ?? (yield* makeTransport(credentials, limits.maxInFlight))
+    const carry = options.transport ?? (yield* makeTransport(credentials, limits.maxInFlight))
+    let clockDifferenceMs: number | undefined
+    const transport: Transport = (request) =>
+      Effect.tap(carry(request), ({ dateMs }) =>
+        Effect.map(Clock.currentTimeMillis, (nowMs) => {
+          if (dateMs !== undefined) clockDifferenceMs = Math.trunc((nowMs - dateMs) / 1000) * 1000
+        })
+      )
     const tokens = yield* makeAccessTokens({
       profile,
       credentials,
@@ -256,6 +265,7 @@ export const makeConnection = (options: ConnectionOptions): Effect.Effect<Connec
         missingScopes: missingScopes(profile, tokens.cached()),
         tokenStaleAtMs: tokens.cached()?.staleAtMs,
         certificateEndsAtMs: credentials.validToMs,
+        clockDifferenceMs,
         limitedUntilMs: new Map([...limitedUntilMs].filter(([, untilMs]) => nowMs < untilMs))
       }))
     }

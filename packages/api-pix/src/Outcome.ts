@@ -74,6 +74,8 @@ export type Failure = Refused | Duplicate | NotFound | Unclear | NotExecuted
 export interface Answer {
   readonly status: number
   readonly retryAfter: string | undefined
+  /** The provider's clock, if it names it. */
+  readonly dateMs: number | undefined
   /** Undefined if the text is not JSON, or empty. */
   readonly body: unknown
   readonly isEmpty: boolean

@@ -54,7 +54,7 @@ export const makeTransport = (
         Effect.gen(function* () {
           const response = yield* client.execute(toClientRequest(request))
           const text = yield* response.text
-          return answerOf(response.status, response.headers["retry-after"], text)
+          return answerOf(response.status, response.headers["retry-after"], text, response.headers["date"])
         })
       ).pipe(
         Effect.mapError(failureFrom),
@@ -64,9 +64,15 @@ export const makeTransport = (
   })
 
 /** An answer of any transport, from its text. */
-export const answerOf = (status: number, retryAfter: string | undefined, text: string): Answer => ({
+export const answerOf = (
+  status: number,
+  retryAfter: string | undefined,
+  text: string,
+  date: string | undefined
+): Answer => ({
   status,
   retryAfter,
+  dateMs: date === undefined || Number.isNaN(Date.parse(date)) ? undefined : Date.parse(date),
   body: parsed(text),
   isEmpty: text.trim() === ""
 })

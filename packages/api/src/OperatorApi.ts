@@ -10,6 +10,7 @@ import { normalizeOpenApi } from "./OpenApiDocument.ts"
 import { AccountsGroup } from "./operator/Accounts.ts"
 import { ApplicationsGroup } from "./operator/Applications.ts"
 import { ChargeActionsGroup, ChargesGroup, CheckoutChargesGroup } from "./operator/Charges.ts"
+import { ConnectionActionsGroup, ConnectionsGroup } from "./operator/Connections.ts"
 import { DeliveriesGroup, DeliveryActionsGroup } from "./operator/Deliveries.ts"
 import { DisputeActionsGroup, DisputesGroup } from "./operator/Disputes.ts"
 import { EventsGroup } from "./operator/Events.ts"
@@ -49,6 +50,8 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(AccountsGroup)
   .add(ApplicationsGroup)
   .add(KeysGroup)
+  .add(ConnectionsGroup)
+  .add(ConnectionActionsGroup)
   .add(ChargesGroup)
   .add(ChargeActionsGroup)
   .add(CheckoutChargesGroup)

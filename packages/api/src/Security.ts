@@ -43,6 +43,8 @@ export interface Caller {
     readonly chargesPaused: boolean
     /** The connection of its charges: null is the simulator's, undefined that it has none. */
     readonly connectionId: string | null | undefined
+    /** The stored connection of the account, else of the installation, from which the other follows. */
+    readonly storedConnectionId: string | null
   }
 }
 

@@ -48,6 +48,13 @@ const operatorContract = {
     "PATCH /applications/{id} update"
   ],
   keys: ["POST /applications/{id}/keys create", "GET /applications/{id}/keys list", "POST /keys/{id}/revoke revoke"],
+  connections: ["GET /connections list", "GET /connections/{id} retrieve"],
+  connectionActions: [
+    "POST /connections create",
+    "PATCH /connections/{id} update",
+    "POST /connections/{id}/check check",
+    "POST /connections/{id}/register-webhook registerWebhook"
+  ],
   charges: ["GET /charges list", "GET /charges/{id} retrieve"],
   chargeActions: ["POST /charges/{id}/cancel cancel", "POST /charges/{id}/refund refund"],
   checkoutCharges: ["POST /applications/{id}/checkout-charges create"],

@@ -13,3 +13,20 @@ export const exceptionRules = ExceptionRule.literals
 
 /** The connection of the simulator, which every installation has. */
 export const SIMULATOR_CONNECTION = "00000000-0000-7000-8000-000000000001"
+
+/** The providers that `api-pix` connects to. `bacen` is the central bank's API as its document has it. */
+export const ConnectionProfile = Schema.Literals([
+  "bacen",
+  "efi",
+  "banco-do-brasil",
+  "sicoob",
+  "sicredi",
+  "inter",
+  "itau",
+  "santander",
+  "bradesco"
+])
+
+/** `unusable`: it cannot be opened. `circuit_open`: calls failed in a row, and none is sent for some seconds. */
+export const ConnectionState = Schema.Literals(["ready", "paused", "unusable", "circuit_open"])
+export type ConnectionState = typeof ConnectionState.Type

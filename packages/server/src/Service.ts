@@ -12,6 +12,7 @@ import * as Simulator from "./simulator/Simulator.ts"
 import { SimulatorNotifications } from "./simulator/SimulatorNotifications.ts"
 import * as ConnectedAcquirer from "./connections/ConnectedAcquirer.ts"
 import { ConnectionRegistry } from "./connections/ConnectionRegistry.ts"
+import { Connections } from "./connections/Connections.ts"
 import { ConnectionStore } from "./connections/ConnectionStore.ts"
 import { ChargeMoney } from "./charges/ChargeMoney.ts"
 import { ChargeOrders } from "./orders/ChargeOrders.ts"
@@ -137,7 +138,7 @@ export const inbound = Layer.merge(Sweep.Sweep.layer, Callbacks.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(ReportStore.layer, SweepStore.layer, CallbackConnections.layer))
 )
 
-const services = Layer.merge(SimulatorNotifications.layer, inbound).pipe(
+const services = Layer.mergeAll(SimulatorNotifications.layer, inbound, Connections.layer).pipe(
   Layer.provideMerge(deciders),
   Layer.provideMerge(acquirer),
   Layer.provideMerge(storesLayer),

@@ -14,7 +14,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { InvalidDocument, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
-import { byId, Count } from "./Fields.ts"
+import { byId, Count, Id } from "./Fields.ts"
 
 /** The fee of a payout: `fixed + round_half_up(amount * basis_points / 10000)` (PAY-9). */
 export const PayoutFee = Schema.Struct({
@@ -39,6 +39,9 @@ export const OperatorAccount = Schema.Struct({
     description: "True while payouts can be created and approved, but are not sent."
   }),
   charges_paused: Schema.Boolean.annotate({ description: "True while no charge can be created." }),
+  connection_id: Schema.NullOr(Id).annotate({
+    description: "The connection of new charges and payouts; null: the installation's default one."
+  }),
   balance: Balance
 }).annotate({ identifier: "OperatorAccount" })
 export type OperatorAccount = typeof OperatorAccount.Type
@@ -82,7 +85,8 @@ export const UpdateAccount = Schema.Struct({
   release_delay: Schema.optionalKey(ReleaseDelay),
   payout_duplicate_window: Schema.optionalKey(DuplicateWindow),
   payouts_paused: Schema.optionalKey(Schema.Boolean),
-  charges_paused: Schema.optionalKey(Schema.Boolean)
+  charges_paused: Schema.optionalKey(Schema.Boolean),
+  connection_id: Schema.optionalKey(Schema.NullOr(Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" })))
 }).annotate({ identifier: "UpdateAccount" })
 export type UpdateAccount = typeof UpdateAccount.Type
 

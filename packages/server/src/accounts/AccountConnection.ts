@@ -8,6 +8,9 @@ import type { SettingsShape } from "../Settings.ts"
 /** The default connection in SQL; null where there is none. */
 export const defaultConnectionId = "(SELECT d.id FROM acquirer_connections d WHERE d.is_default)"
 
+/** The connection of the account `a` in SQL, else the default one; null where there is neither. */
+export const connectionOfAccount = `coalesce(a.connection_id, ${defaultConnectionId})`
+
 /** Null is the simulator's connection; undefined: the account has none. */
 export const connectionOf = (
   acquirer: SettingsShape["acquirer"],

@@ -33,9 +33,12 @@ export interface AccountSettings {
   readonly payout_duplicate_window: number
   readonly payouts_paused: boolean
   readonly charges_paused: boolean
+  readonly connection_id: string | null
 }
 
-export interface NewAccount extends Partial<Omit<AccountSettings, "payouts_paused" | "charges_paused">> {
+export interface NewAccount extends Partial<
+  Omit<AccountSettings, "payouts_paused" | "charges_paused" | "connection_id">
+> {
   readonly name: string
   readonly legal_name: string
   readonly phone: string
@@ -171,7 +174,9 @@ export class Accounts extends Context.Service<
               payout_duplicate_window =
                 coalesce(${changes.payout_duplicate_window ?? null}::integer, payout_duplicate_window),
               payouts_paused = coalesce(${changes.payouts_paused ?? null}::boolean, payouts_paused),
-              charges_paused = coalesce(${changes.charges_paused ?? null}::boolean, charges_paused)
+              charges_paused = coalesce(${changes.charges_paused ?? null}::boolean, charges_paused),
+              connection_id = CASE WHEN ${changes.connection_id !== undefined}::boolean
+                THEN ${changes.connection_id ?? null}::uuid ELSE connection_id END
             WHERE id = ${id}::uuid`
           return yield* get(id)
         }, runToCompletion(sql)),

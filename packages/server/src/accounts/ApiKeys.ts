@@ -181,6 +181,7 @@ const callerFrom =
       onboardingStatus: row.onboarding_status,
       defaultExpiresInSeconds: row.default_expires_in,
       chargesPaused: row.charges_paused,
-      connectionId: connectionOf(acquirer, row)
+      connectionId: connectionOf(acquirer, row),
+      storedConnectionId: row.connection_id ?? row.default_connection_id
     }
   })

@@ -11,7 +11,8 @@
  */
 import type { Caller } from "@pix-payments/api/Security"
 import * as Data from "effect/Data"
-import { integer, text, uuid } from "../sql/Column.ts"
+import { integer, nullable, text, uuid } from "../sql/Column.ts"
+import { connectionOfAccount } from "./AccountConnection.ts"
 import { part, rows, statement } from "../sql/Statement.ts"
 
 /** The cached caller has changed; nothing was done. */
@@ -71,7 +72,8 @@ export const currentCallers = part(
       status: text(),
       onboarding_status: text(),
       default_expires_in: integer(),
-      charges_paused: integer()
+      charges_paused: integer(),
+      connection_id: nullable(uuid())
     })
   },
   ({ callers }) => `
@@ -82,6 +84,7 @@ export const currentCallers = part(
       AND array_to_string(k.scopes, ' ') = r.scopes AND a.name = r.name AND a.document = r.document
       AND a.status = r.status AND a.onboarding_status = r.onboarding_status
       AND a.default_expires_in = r.default_expires_in AND a.charges_paused::integer = r.charges_paused
+      AND ${connectionOfAccount} IS NOT DISTINCT FROM r.connection_id
   )`,
   (callers: ReadonlyArray<Caller>) => ({
     callers: callers.map(({ account, applicationId, keyId, scopes }, n) => ({
@@ -95,7 +98,8 @@ export const currentCallers = part(
       status: account.status,
       onboarding_status: account.onboardingStatus,
       default_expires_in: account.defaultExpiresInSeconds,
-      charges_paused: Number(account.chargesPaused)
+      charges_paused: Number(account.chargesPaused),
+      connection_id: account.storedConnectionId
     }))
   })
 )

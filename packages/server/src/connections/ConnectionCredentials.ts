@@ -23,8 +23,10 @@ export interface CredentialsInput {
   readonly passphrase?: string | undefined
   /** PEM of the authorities to trust instead of the system's. */
   readonly ca?: string | undefined
-  /** What the profile's headers and query parameters name. */
-  readonly parameters?: Readonly<Record<string, string>> | undefined
+  /** Banco do Brasil's `gw-dev-app-key`. */
+  readonly developer_key?: string | undefined
+  /** Inter's `x-conta-corrente`. */
+  readonly current_account?: string | undefined
 }
 
 /** The connection cannot be opened as it is. `part` is a field of the request. */
@@ -58,9 +60,17 @@ export const usable = (input: CredentialsInput): Effect.Effect<Credentials, Inva
     )
   })
 
+/** The settings of profiles that are credentials, and their fields. */
+export const PARAMETERS = { "gw-dev-app-key": "developer_key", "x-conta-corrente": "current_account" } as const
+
 /** What the profile's headers and query parameters name. */
-export const parametersOf = ({ parameters = {} }: CredentialsInput) =>
-  Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, Redacted.make(value)]))
+export const parametersOf = (input: CredentialsInput): Readonly<Record<string, Redacted.Redacted<string>>> =>
+  Object.fromEntries(
+    Object.entries(PARAMETERS).flatMap(([setting, field]) => {
+      const value = input[field]
+      return value === undefined ? [] : [[setting, Redacted.make(value)] as const]
+    })
+  )
 
 export const sealCredentials = (secrets: Secrets["Service"], id: string, input: CredentialsInput): string =>
   secrets.seal(JSON.stringify(input), { kind: "connection", id })

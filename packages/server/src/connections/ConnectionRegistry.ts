@@ -8,6 +8,7 @@
  *   unusable; the log has the reason once.
  */
 import type { ConnectionStatus } from "@pix-payments/api-pix/Connection"
+import type { ConnectionState } from "@pix-payments/domain/AcquirerConnection"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -22,8 +23,6 @@ import type { Unavailable } from "../sql/Unavailable.ts"
 import { type InvalidConnection, openCredentials } from "./ConnectionCredentials.ts"
 import { type ConnectionRow, ConnectionStore } from "./ConnectionStore.ts"
 import { type OpenConnection, openConnection } from "./OpenConnection.ts"
-
-export type ConnectionState = "ready" | "paused" | "unusable" | "circuit_open"
 
 /** A connection as this process has it. */
 export interface RegisteredConnection {

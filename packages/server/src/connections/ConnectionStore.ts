@@ -25,11 +25,12 @@ export interface ConnectionSettings {
   readonly token_url?: string
 }
 
-/** What a check tried. */
+/** What a check tried, and what it found. */
 export interface CheckStep {
-  readonly step: string
+  readonly step: "certificate" | "token" | "scopes" | "clock" | "pix_key" | "webhook"
   readonly ok: boolean
-  readonly problem: string | null
+  /** In plain words, without a secret. */
+  readonly detail: string
 }
 
 export interface ConnectionRow {
@@ -97,6 +98,8 @@ export class ConnectionStore extends Context.Service<
       id: string,
       registered: boolean
     ) => Effect.Effect<ConnectionRow, NotFoundError | Unavailable>
+    /** The secret in the path of the webhook, as it is stored; `sealed` where there was none. */
+    readonly webhookSecret: (id: string, sealed: string | null) => Effect.Effect<string | undefined, Unavailable>
     /** True for the first process that warns of this certificate `days` before its end. */
     readonly warnOnce: (id: string, days: number) => Effect.Effect<boolean, Unavailable>
   }
@@ -210,6 +213,14 @@ export class ConnectionStore extends Context.Service<
             WHERE id = ${id}::uuid`
           return yield* get(id)
         }, runToCompletion(sql)),
+
+        webhookSecret: (id, sealed) =>
+          Effect.map(
+            runToCompletion(sql)(sql<{ webhook_secret: string | null }>`
+              UPDATE acquirer_connections SET webhook_secret = coalesce(webhook_secret, ${sealed}::text)
+              WHERE id = ${id}::uuid RETURNING webhook_secret`),
+            ([row]) => row?.webhook_secret ?? undefined
+          ),
 
         warnOnce: (id, days) =>
           Effect.map(

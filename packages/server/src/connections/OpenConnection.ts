@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Provider } from "../acquirer/Acquirer.ts"
 import { makeApiPixProvider } from "../providers/ApiPixProvider.ts"
-import { type CredentialsInput, InvalidConnection, parametersOf, usable } from "./ConnectionCredentials.ts"
+import { type CredentialsInput, InvalidConnection, PARAMETERS, parametersOf, usable } from "./ConnectionCredentials.ts"
 import type { ConnectionRow } from "./ConnectionStore.ts"
 
 export interface OpenConnection {
@@ -26,7 +26,7 @@ export interface ConnectionTerms extends Pick<ConnectionRow, "settings"> {
   readonly credentials: CredentialsInput
 }
 
-export const profileOf = (name: string | null): Profile | undefined => profiles.find((profile) => profile.name === name)
+const profileOf = (name: string | null): Profile | undefined => profiles.find((profile) => profile.name === name)
 
 /** Opens a connection. It sends nothing. */
 export const openConnection = (
@@ -47,8 +47,7 @@ export const openConnection = (
         settings: parametersOf(terms.credentials),
         limits: { timeoutMs, tokenTimeoutMs: timeoutMs }
       }),
-      ({ setting }) =>
-        new InvalidConnection({ part: SETTINGS[setting] ?? `credentials.parameters.${setting}`, reason: "is missing" })
+      ({ setting }) => new InvalidConnection({ part: FIELDS[setting] ?? setting, reason: "is missing" })
     )
     const client = makeApiPixClient(connection)
     return {
@@ -65,9 +64,10 @@ export const openConnection = (
     }
   })
 
-/** The fields of the settings that `makeConnection` names. */
-const SETTINGS: Readonly<Record<string, string>> = {
+/** The fields of what `makeConnection` names. */
+const FIELDS: Readonly<Record<string, string>> = {
   "base URL": "settings.base_url",
   "token URL": "settings.token_url",
-  "client secret": "credentials.client_secret"
+  "client secret": "credentials.client_secret",
+  ...Object.fromEntries(Object.entries(PARAMETERS).map(([setting, field]) => [setting, `credentials.${field}`]))
 }

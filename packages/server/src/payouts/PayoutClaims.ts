@@ -10,11 +10,16 @@
  *   then), and rescheduled once the account may send again. A payout that the acquirer has is followed to its end. One that
  *   was claimed before with an unclear answer is parked too: an inquiry may send it, and a sent payout cannot be recalled.
  *   Its outcome may still be reported meanwhile.
+ * - The first claim fixes the connection of a payout, so that no retry reaches another provider. With `ACQUIRER=connections`
+ *   a payout whose account has no connection is parked until it has one.
  */
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
+import { connectionOfAccount } from "../accounts/AccountConnection.ts"
+import { Settings, type SettingsShape } from "../Settings.ts"
 import * as Batching from "../sql/Batching.ts"
 import { float8, instant, nullable, type Row, uuid } from "../sql/Column.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
@@ -49,6 +54,15 @@ export class PayoutClaims extends Context.Service<
     ) => Effect.Effect<{ readonly due: ReadonlyArray<ClaimedPayout>; readonly parked: number }, Unavailable>
     /** Reschedules parked payouts of accounts that may send again; returns how many. */
     readonly rescheduleParked: Effect.Effect<number, Unavailable>
+    /**
+     * Stores what the provider named a payout, unless it was named otherwise since `before`; false then. It is stored when
+     * the effect has succeeded.
+     */
+    readonly keepReference: (
+      id: string,
+      before: string | null,
+      reference: string
+    ) => Effect.Effect<boolean, Unavailable>
     /** Stores that a payout was submitted, and when to ask for its outcome. */
     readonly submitted: (submitted: Submitted) => Effect.Effect<void, Unavailable>
   }
@@ -57,11 +71,12 @@ export class PayoutClaims extends Context.Service<
     PayoutClaims,
     Effect.gen(function* () {
       const sql = yield* SqlClient
+      const { acquirer } = yield* Settings
       let afterAccount = FIRST_ACCOUNT
 
       return PayoutClaims.of({
         claim: (limit, leaseMs) =>
-          sql.unsafe<ClaimRow>(...claimPayouts({ limit, leaseMs, afterAccount })).pipe(
+          sql.unsafe<ClaimRow>(...claimPayouts[acquirer]({ limit, leaseMs, afterAccount })).pipe(
             Effect.map((found) => {
               afterAccount = found[0]?.next_account ?? FIRST_ACCOUNT
               return {
@@ -75,7 +90,12 @@ export class PayoutClaims extends Context.Service<
             }),
             runToCompletion(sql)
           ),
-        rescheduleParked: Effect.map(runToCompletion(sql)(sql.unsafe(reschedule)), ({ length }) => length),
+        rescheduleParked: Effect.map(runToCompletion(sql)(sql.unsafe(reschedule[acquirer])), ({ length }) => length),
+        keepReference: (id, before, reference) =>
+          Effect.map(
+            runToCompletion(sql)(sql.unsafe(...storeReference({ id, before, reference }))),
+            ({ length }) => length > 0
+          ),
         submitted: yield* Batching.make<Submitted, void>({
           maxBatch: 500,
           writes: sql,
@@ -104,7 +124,15 @@ const ACCOUNTS_PER_CLAIM = 100
 
 const RESCHEDULED_PER_ROUND = 1000
 
-const isPaused = "(a.status <> 'active' OR a.payouts_paused)"
+type AcquirerKind = SettingsShape["acquirer"]
+
+/** The connection of the account `a`: null is the simulator's, and with `ACQUIRER=connections` none. */
+const route = { simulator: "a.connection_id", connections: connectionOfAccount }
+
+const isPaused = {
+  simulator: "(a.status <> 'active' OR a.payouts_paused)",
+  connections: `(a.status <> 'active' OR a.payouts_paused OR ${route.connections} IS NULL)`
+}
 
 /** Where a round over all accounts begins. */
 export const FIRST_ACCOUNT = "00000000-0000-0000-0000-000000000000"
@@ -118,9 +146,10 @@ const accountAfter = (account: string) => `(
 
 // The due payouts of an account are a range of the index by account. An equality could be answered by the index of all due
 // times, which reads the backlog of others on the way.
-export const claimPayouts = statement(
-  { limit: value("integer"), leaseMs: value("double precision"), afterAccount: value("uuid") },
-  (p) => `
+const claimStatement = (acquirer: AcquirerKind) =>
+  statement(
+    { limit: value("integer"), leaseMs: value("double precision"), afterAccount: value("uuid") },
+    (p) => `
   WITH RECURSIVE longest_due AS MATERIALIZED (
     SELECT account_id FROM payouts WHERE status = 'processing' AND hand_over_at <= now()
     ORDER BY hand_over_at LIMIT 1
@@ -142,11 +171,12 @@ export const claimPayouts = statement(
     ) <= now()
   ),
   shares AS MATERIALIZED (
-    SELECT t.account_id, ${isPaused} AS is_paused, greatest(1, ${p.limit} / (SELECT count(*) FROM turns)) AS share
+    SELECT t.account_id, ${isPaused[acquirer]} AS is_paused,
+      nullif(${route[acquirer]}, '${SIMULATOR_CONNECTION}') AS connection_id, greatest(1, ${p.limit} / (SELECT count(*) FROM turns)) AS share
     FROM turns t JOIN accounts a ON a.id = t.account_id
   ),
   taken AS MATERIALIZED (
-    SELECT d.id, s.is_paused, s.is_paused AND d.processed_at IS NULL AS is_parked
+    SELECT d.id, s.connection_id, s.is_paused, s.is_paused AND d.processed_at IS NULL AS is_parked
     FROM shares s CROSS JOIN LATERAL (
       SELECT p.id, p.processed_at FROM payouts p
       WHERE p.status = 'processing' AND p.hand_over_at IS NOT NULL
@@ -160,7 +190,8 @@ export const claimPayouts = statement(
   ),
   claimed AS (
     UPDATE payouts p SET hand_over_at = now() + ${p.leaseMs} * interval '1 millisecond',
-      hand_overs = p.hand_overs + 1
+      hand_overs = p.hand_overs + 1,
+      connection_id = CASE WHEN p.hand_overs = 0 THEN t.connection_id ELSE p.connection_id END
     FROM taken t WHERE p.id = t.id AND NOT t.is_parked
     RETURNING ${payoutTable.columns("p")}, p.hand_overs, t.is_paused
   )
@@ -168,20 +199,22 @@ export const claimPayouts = statement(
     SELECT (SELECT count(*) FROM parked) AS parked,
       (SELECT account_id FROM further ORDER BY n DESC LIMIT 1) AS next_account
   ) r LEFT JOIN claimed c ON true`
-)
+  )
+
+export const claimPayouts = { simulator: claimStatement("simulator"), connections: claimStatement("connections") }
 
 const parkedAccountAfter = (condition: string) => `
       SELECT p.account_id FROM payouts p WHERE p.status = 'processing' AND p.hand_over_at IS NULL ${condition}
       ORDER BY p.account_id LIMIT 1`
 
-const reschedule = `
+const rescheduleStatement = (acquirer: AcquirerKind) => `
   WITH RECURSIVE waiting(account_id) AS (
     (${parkedAccountAfter("")})
     UNION ALL
     SELECT (${parkedAccountAfter("AND p.account_id > w.account_id")}) FROM waiting w WHERE w.account_id IS NOT NULL
   ),
   free AS MATERIALIZED (
-    SELECT d.id FROM waiting w JOIN accounts a ON a.id = w.account_id AND NOT ${isPaused}
+    SELECT d.id FROM waiting w JOIN accounts a ON a.id = w.account_id AND NOT ${isPaused[acquirer]}
     CROSS JOIN LATERAL (
       SELECT p.id FROM payouts p WHERE p.account_id = a.id AND p.status = 'processing' AND p.hand_over_at IS NULL
       ORDER BY p.id LIMIT ${RESCHEDULED_PER_ROUND} FOR UPDATE SKIP LOCKED
@@ -189,6 +222,16 @@ const reschedule = `
     LIMIT ${RESCHEDULED_PER_ROUND}
   )
   UPDATE payouts p SET hand_over_at = now() FROM free f WHERE p.id = f.id RETURNING p.id`
+
+const reschedule = { simulator: rescheduleStatement("simulator"), connections: rescheduleStatement("connections") }
+
+const storeReference = statement(
+  { id: value("uuid"), before: value("text"), reference: value("text") },
+  (p) => `
+  UPDATE payouts SET provider_reference = ${p.reference}
+  WHERE id = ${p.id} AND status || '' = 'processing' AND provider_reference IS NOT DISTINCT FROM ${p.before}
+  RETURNING id`
+)
 
 // `p.status || ''` fits no partial index, so that each row is found by its id.
 const storeSubmissions = statement(

@@ -4,7 +4,8 @@
  * Guarantees:
  * - Payouts are decided in the order given, each with its own decision. What one is granted, the next cannot spend; one that
  *   is too large does not keep a smaller one behind it from being granted.
- * - Checks come in this order: caller, idempotency key, account, onboarding, balance (PAY rules in docs/contract.md).
+ * - Checks come in this order: caller, idempotency key, account, onboarding, balance (PAY rules in docs/contract.md). An
+ *   account without a connection is inactive; one whose connection sends no payouts is restricted (OPR-62).
  */
 import type { Caller } from "@pix-payments/api/Security"
 import { payoutFee } from "@pix-payments/domain/Cents"
@@ -30,6 +31,10 @@ export interface PayoutTerms {
   /** 0: no duplicate guard. */
   readonly duplicateWindowSeconds: number
   readonly availableCents: number
+  /** The account's connection, or the default one; null where there is neither. */
+  readonly connectionId: string | null
+  /** Whether that connection sends payouts. */
+  readonly route: "open" | "missing" | "without-payouts"
 }
 
 export type Decision =
@@ -75,8 +80,10 @@ export const decidePayouts = (requests: ReadonlyArray<PayoutRequest>, facts: Fac
     const existing = key === undefined ? undefined : (createdByKey.get(key) ?? facts.known.get(key))
     if (existing !== undefined) return { _tag: "Replayed", payout: existing }
     const terms = facts.accounts.get(requested.accountId)
-    if (terms === undefined || terms.status !== "active") return { _tag: "AccountInactive" }
-    if (terms.onboardingStatus !== "completed") return { _tag: "AccountRestricted" }
+    if (terms === undefined || terms.status !== "active" || terms.route === "missing")
+      return { _tag: "AccountInactive" }
+    if (terms.onboardingStatus !== "completed" || terms.route === "without-payouts")
+      return { _tag: "AccountRestricted" }
     const fee = payoutFee(requested.amount, { fixed: terms.feeFixedCents, basis_points: terms.feeBasisPoints })
     const available = availableCents.get(requested.accountId) ?? terms.availableCents
     if (available < requested.amount + fee) return { _tag: "InsufficientBalance" }

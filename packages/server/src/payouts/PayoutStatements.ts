@@ -1,5 +1,6 @@
 /** The statements of `PayoutStore`. */
 import type { Caller } from "@pix-payments/api/Security"
+import { connectionOfAccount, defaultConnectionId } from "../accounts/AccountConnection.ts"
 import { currentCallers } from "../accounts/CallerCache.ts"
 import { notifications } from "../acquirer/NotificationStore.ts"
 import { outbox, OUTBOX_ROWS } from "../events/Outbox.ts"
@@ -23,7 +24,8 @@ export const readTerms = statement(
   (p) => `
   WITH ${p.callers}
   SELECT a.id, a.status, a.onboarding_status, a.auto_payout_enabled, a.payout_fee_fixed, a.payout_fee_basis_points,
-    a.payout_duplicate_window, l.balance AS available, ARRAY(SELECT n FROM live) AS live
+    a.payout_duplicate_window, a.connection_id, ${defaultConnectionId} AS default_connection_id,
+    (SELECT c.pays_out FROM acquirer_connections c WHERE c.id = ${connectionOfAccount}) AS pays_out, l.balance AS available, ARRAY(SELECT n FROM live) AS live
   FROM accounts a JOIN ledger_accounts l ON l.owner_id = a.id AND l.kind = 'available'
   WHERE a.id = ANY (${p.accounts})`
 )
@@ -124,7 +126,8 @@ const insertStatement = (lockMode: LockMode) =>
         account_id: uuid(),
         auto_payout_enabled: nullable(boolean()),
         payout_fee_fixed: nullable(bigint()),
-        payout_fee_basis_points: nullable(integer())
+        payout_fee_basis_points: nullable(integer()),
+        connection_id: nullable(uuid())
       }),
       callers: currentCallers
     },
@@ -137,6 +140,7 @@ const insertStatement = (lockMode: LockMode) =>
       a.status = 'active' AND a.onboarding_status = 'completed' AND a.payout_duplicate_window = 0
       AND a.auto_payout_enabled = n.auto_payout_enabled AND a.payout_fee_fixed = n.payout_fee_fixed
       AND a.payout_fee_basis_points = n.payout_fee_basis_points
+      AND ${connectionOfAccount} IS NOT DISTINCT FROM n.connection_id
     ))
   ),
   changed AS (
@@ -180,7 +184,8 @@ export const insertPayouts = (
       account_id,
       auto_payout_enabled: granted?.autoPayoutEnabled,
       payout_fee_fixed: granted?.feeFixedCents,
-      payout_fee_basis_points: granted?.feeBasisPoints
+      payout_fee_basis_points: granted?.feeBasisPoints,
+      connection_id: granted?.connectionId
     })),
     callers
   })

@@ -24,6 +24,7 @@ import type { UnknownCursor } from "../Errors.ts"
 import { type ChangedRow, DeliverySignal } from "../events/DeliverySignal.ts"
 import { Ids } from "../Ids.ts"
 import { lockLedgerOf } from "../ledger/Ledger.ts"
+import { Settings } from "../Settings.ts"
 import * as Batching from "../sql/Batching.ts"
 import { LOCKED, type LockMode } from "../sql/LockMode.ts"
 import type { Row } from "../sql/Column.ts"
@@ -81,6 +82,7 @@ export class PayoutStore extends Context.Service<
       const sql = yield* SqlClient
       const signal = yield* DeliverySignal
       const ids = yield* Ids
+      const { acquirer } = yield* Settings
       const cache = makeTermsCache()
 
       const signalAfterCommit = (written: ReadonlyArray<WrittenRow>) =>
@@ -88,7 +90,7 @@ export class PayoutStore extends Context.Service<
 
       const read = Effect.fnUntraced(function* (accountIds: ReadonlyArray<string>, callers: CallersOf["callers"]) {
         const rows = yield* sql.unsafe<TermsRow>(...readTerms({ accounts: accountIds, callers }))
-        const accounts = new Map(rows.map((row) => [row.id, termsOf(row)]))
+        const accounts = new Map(rows.map((row) => [row.id, termsOf(row, acquirer)]))
         cache.keep(accounts)
         return { accounts, current: new Set(rows[0]?.live) }
       })

@@ -54,6 +54,27 @@ export class PayoutSubmission extends Context.Service<
       const acquirer = yield* Acquirer
       const { acquirerTimeoutMs } = yield* Settings
 
+      const orderOf = (payout: StoredPayout): PayoutOrder => ({
+        id: payout.id,
+        amount: payout.amount,
+        method: payout.method,
+        pixKeyType: payout.pixKeyType,
+        pixKey: payout.pixKey,
+        bankAccount: payout.bankAccount,
+        recipientName: payout.recipientName,
+        recipientDocument: payout.recipientDocument,
+        description: payout.description,
+        reference: payout.providerReference,
+        keepReference: (reference) =>
+          Effect.matchEffect(claims.keepReference(payout.id, payout.providerReference, reference), {
+            onFailure: () => Effect.fail(new AcquirerUnclear({ reason: "the reference cannot be stored" })),
+            onSuccess: (isKept) =>
+              isKept
+                ? Effect.void
+                : Effect.fail(new AcquirerUnclear({ reason: "the payout was given another reference meanwhile" }))
+          })
+      })
+
       const inquireIn = (payout: StoredPayout, nextInquiryInMs: number, processedAtMs: number | null = null) =>
         claims.submitted({ id: payout.id, processedAtMs, nextInquiryInMs })
 
@@ -166,17 +187,3 @@ const sendBackOffMs = (attempts: number): number => Math.min(FIRST_INQUIRY_MS * 
 const isLastRequest = (attempts: number): boolean => attempts === 0 || sendBackOffMs(attempts - 1) >= RESEND_GRACE_MS
 
 type Rail = NonNullable<Provider["payouts"]>
-
-const orderOf = (payout: StoredPayout): PayoutOrder => ({
-  id: payout.id,
-  amount: payout.amount,
-  method: payout.method,
-  pixKeyType: payout.pixKeyType,
-  pixKey: payout.pixKey,
-  bankAccount: payout.bankAccount,
-  recipientName: payout.recipientName,
-  recipientDocument: payout.recipientDocument,
-  description: payout.description,
-  reference: payout.providerReference,
-  keepReference: () => Effect.fail(new AcquirerUnclear({ reason: "the reference cannot be stored" }))
-})

@@ -3,6 +3,8 @@
  *
  * A payout is decided on them first. The statement that stores it checks them, so that they may be out of date.
  */
+import { connectionOf } from "../accounts/AccountConnection.ts"
+import type { SettingsShape } from "../Settings.ts"
 import type { PayoutRequest, PayoutTerms } from "./PayoutDecision.ts"
 
 /** Terms as `readTerms` selects them. */
@@ -13,18 +15,30 @@ export interface StoredTerms {
   readonly payout_fee_fixed: bigint
   readonly payout_fee_basis_points: number
   readonly payout_duplicate_window: number
+  readonly connection_id: string | null
+  readonly default_connection_id: string | null
+  /** Null where the account has no connection. */
+  readonly pays_out: boolean | null
   readonly available: bigint
 }
 
-export const termsOf = (row: StoredTerms): PayoutTerms => ({
+export const termsOf = (row: StoredTerms, acquirer: SettingsShape["acquirer"]): PayoutTerms => ({
   status: row.status,
   onboardingStatus: row.onboarding_status,
   autoPayoutEnabled: row.auto_payout_enabled,
   feeFixedCents: Number(row.payout_fee_fixed),
   feeBasisPoints: row.payout_fee_basis_points,
   duplicateWindowSeconds: row.payout_duplicate_window,
+  connectionId: row.connection_id ?? row.default_connection_id,
+  route: routeOf(row, acquirer),
   availableCents: Number(row.available)
 })
+
+const routeOf = (row: StoredTerms, acquirer: SettingsShape["acquirer"]): PayoutTerms["route"] => {
+  const connection = connectionOf(acquirer, row)
+  if (connection === undefined) return "missing"
+  return connection === null || row.pays_out === true ? "open" : "without-payouts"
+}
 
 export const makeTermsCache = () => {
   const accounts = new Map<string, PayoutTerms>()

@@ -39,7 +39,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 60_000 }), { excludeTestServices:
     })
   )
 
-  it.effect("BAL-11: a connection has its ledger accounts, and its credentials are sealed for its row", () =>
+  it.effect("a connection has its ledger accounts, and its credentials are sealed for its row", () =>
     Effect.gen(function* () {
       const double = yield* startDouble()
       const { id } = yield* storeConnection(double)

@@ -123,7 +123,8 @@ const begin = Effect.fnUntraced(function* (seed: number) {
           onboardingStatus: account.onboarding_status,
           defaultExpiresInSeconds: account.default_expires_in,
           chargesPaused: false,
-          connectionId: null
+          connectionId: null,
+          storedConnectionId: null
         }
       }
       return caller

@@ -214,8 +214,8 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
 
         // The rows that a claim reads do not grow with the backlog.
         const [explained] = yield* sql.unsafe<Record<string, ReadonlyArray<{ Plan: Node }>>>(
-          `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${claimPayouts.text}`,
-          claimPayouts({ limit: 200, leaseMs: 60_000, afterAccount: FIRST_ACCOUNT })[1]
+          `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${claimPayouts.simulator.text}`,
+          claimPayouts.simulator({ limit: 200, leaseMs: 60_000, afterAccount: FIRST_ACCOUNT })[1]
         )
         const plan = Object.values(explained!)[0]![0]!.Plan
         assert.isAtMost(most(plan), 1000, "rows that a step of the claim reads")

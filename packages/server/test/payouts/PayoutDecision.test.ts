@@ -22,6 +22,8 @@ const terms = (changes: Partial<PayoutTerms> = {}): PayoutTerms => ({
   feeBasisPoints: 0,
   duplicateWindowSeconds: 0,
   availableCents: 10_000,
+  connectionId: null,
+  route: "open",
   ...changes
 })
 

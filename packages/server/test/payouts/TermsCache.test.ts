@@ -11,6 +11,8 @@ const terms = (changes: Partial<PayoutTerms> = {}): PayoutTerms => ({
   feeBasisPoints: 0,
   duplicateWindowSeconds: 0,
   availableCents: 1000,
+  connectionId: null,
+  route: "open",
   ...changes
 })
 

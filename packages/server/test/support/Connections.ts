@@ -1,4 +1,5 @@
 /** Connections of a service to doubles of providers. */
+import type { Connection } from "@pix-payments/api/operator/Connections"
 import type { PspDouble } from "@pix-payments/psp-double/PspDouble"
 import * as Effect from "effect/Effect"
 import { sealCredentials } from "../../src/connections/ConnectionCredentials.ts"
@@ -6,6 +7,8 @@ import { ConnectionRegistry } from "../../src/connections/ConnectionRegistry.ts"
 import { type ConnectionInput, ConnectionStore } from "../../src/connections/ConnectionStore.ts"
 import { Ids } from "../../src/Ids.ts"
 import { Secrets } from "../../src/Secrets.ts"
+import { operated } from "./Money.ts"
+import type { Fields } from "./TestService.ts"
 
 /** The credentials of a double as an operator gives them. */
 export const operatorCredentials = ({ client, clientId, clientSecret }: PspDouble) => ({
@@ -15,6 +18,21 @@ export const operatorCredentials = ({ client, clientId, clientSecret }: PspDoubl
   private_key: client.key,
   ca: client.ca
 })
+
+/** The body that connects to a double. */
+export const connectionTo = (double: PspDouble, fields: Fields = {}): Fields => ({
+  name: "Bank",
+  kind: "api-pix",
+  profile: double.profile.name,
+  settings: { base_url: double.baseUrl, token_url: double.tokenUrl },
+  credentials: operatorCredentials(double),
+  pix_key: double.key,
+  ...fields
+})
+
+/** Connects to a double over HTTP. */
+export const connectTo = (double: PspDouble, fields: Fields = {}) =>
+  operated<Connection>("POST", "/connections", connectionTo(double, fields), 201)
 
 /** Stores a connection to a double, and opens it. */
 export const storeConnection = Effect.fnUntraced(function* (double: PspDouble, input: Partial<ConnectionInput> = {}) {

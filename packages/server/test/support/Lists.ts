@@ -127,6 +127,7 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
     },
     "/operator/v1/sessions": { table: "operator_sessions", values: {} },
     "/operator/v1/audit": { table: "audit", values: {} },
+    "/operator/v1/connections": { table: "acquirer_connections", values: {} },
     "/operator/v1/ledger/entries": {
       table: "ledger_transfers",
       values: { account_id: [accountId], resource_id: [some.charge] }

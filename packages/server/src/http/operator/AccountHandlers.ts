@@ -16,6 +16,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { type AccountRow, Accounts, type ApplicationRow } from "../../accounts/Accounts.ts"
 import { type ApiKeyRow, ApiKeys } from "../../accounts/ApiKeys.ts"
+import { ConnectionStore } from "../../connections/ConnectionStore.ts"
 import { RequestRefused } from "../../Errors.ts"
 import { AuditLog, changeOf } from "../../operations/AuditLog.ts"
 import { PausedDeliveries } from "../../webhooks/PausedDeliveries.ts"
@@ -28,6 +29,7 @@ import { knownId, type OperatorHandlers } from "./OperatorHandlers.ts"
 
 export const accountHandlers = Effect.gen(function* () {
   const accounts = yield* Accounts
+  const connections = yield* ConnectionStore
   const audit = yield* AuditLog
   const pausedDeliveries = yield* PausedDeliveries
 
@@ -59,8 +61,15 @@ export const accountHandlers = Effect.gen(function* () {
         const id = yield* knownId(params)
         const before = toOperatorAccount(yield* accounts.get(id))
         const changes = yield* decodeBody(body, decodeUpdateAccount)
+        const { connection_id, ...others } = changes
+        if (typeof connection_id === "string") {
+          yield* Effect.catchTag(connections.get(connection_id), "NotFoundError", () =>
+            Effect.fail(new RequestRefused({ code: "VALIDATION_ERROR", details: ["connection_id"] }))
+          )
+        }
+        const settings = { ...withoutNulls(others), ...(connection_id !== undefined && { connection_id }) }
         const row = yield* accounts
-          .update(id, withoutNulls(changes))
+          .update(id, settings)
           .pipe(audit.recordWith("accounts.update", changeOf(before, changes)))
         pausedDeliveries.wake()
         return answer(200, toOperatorAccount(row))
@@ -154,6 +163,7 @@ const toOperatorAccount = (row: AccountRow): OperatorAccount => ({
   payout_duplicate_window: row.payout_duplicate_window,
   payouts_paused: row.payouts_paused,
   charges_paused: row.charges_paused,
+  connection_id: row.connection_id,
   balance: {
     object: "balance",
     currency: "BRL",

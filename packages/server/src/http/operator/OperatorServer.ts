@@ -23,6 +23,7 @@ import { hostOf } from "../Listener.ts"
 import { nothingPolicy, page } from "../Pages.ts"
 import { accountHandlers, applicationHandlers, keyHandlers } from "./AccountHandlers.ts"
 import { chargeActionHandlers, chargeHandlers, checkoutChargeHandlers } from "./ChargeHandlers.ts"
+import { connectionActionHandlers, connectionHandlers } from "./ConnectionHandlers.ts"
 import {
   deliveryActionHandlers,
   deliveryHandlers,
@@ -65,6 +66,8 @@ export const layer = Layer.effectDiscard(
       accounts: yield* accountHandlers,
       applications: yield* applicationHandlers,
       keys: yield* keyHandlers,
+      connections: yield* connectionHandlers,
+      connectionActions: yield* connectionActionHandlers,
       charges: yield* chargeHandlers,
       chargeActions: yield* chargeActionHandlers,
       checkoutCharges: yield* checkoutChargeHandlers,

@@ -35,6 +35,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Accounts"
         payout_duplicate_window: 0,
         payouts_paused: false,
         charges_paused: false,
+        connection_id: null,
         balance: { object: "balance", currency: "BRL", available: 0, pending: 0, total: 0 }
       })
       assert.match(plain.body.id, uuid7)
