@@ -29,6 +29,7 @@ const service = [
     "ledger/*",
     "network/PublicAddress",
     "notifications/*",
+    "connections/CredentialsInLog",
     "observability/{Redaction,ServiceLog}",
     "orders/Refunds",
     "payouts/{Outcomes,Pauses}",

@@ -64,12 +64,7 @@ export const makeTransport = (
   })
 
 /** An answer of any transport, from its text. */
-export const answerOf = (
-  status: number,
-  retryAfter: string | undefined,
-  text: string,
-  date: string | undefined
-): Answer => ({
+export const answerOf = (status: number, retryAfter: string | undefined, text: string, date?: string): Answer => ({
   status,
   retryAfter,
   dateMs: date === undefined || Number.isNaN(Date.parse(date)) ? undefined : Date.parse(date),

@@ -20,7 +20,7 @@ export const machineTransport =
       const received = reply(answer)
       return received === undefined
         ? Effect.fail(new TransportFailure({ kind: "connection-cut", code: "CUT" }))
-        : Effect.succeed(answerOf(received.status, received.headers["retry-after"], received.body ?? "", undefined))
+        : Effect.succeed(answerOf(received.status, received.headers["retry-after"], received.body ?? ""))
     })
 
 /** The certificate is unused: the transport is given. */

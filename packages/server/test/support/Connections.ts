@@ -1,7 +1,9 @@
 /** Connections of a service to doubles of providers. */
 import type { Connection } from "@pix-payments/api/operator/Connections"
 import type { PspDouble } from "@pix-payments/psp-double/PspDouble"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import { randomUUID } from "node:crypto"
 import { sealCredentials } from "../../src/connections/ConnectionCredentials.ts"
 import { ConnectionRegistry } from "../../src/connections/ConnectionRegistry.ts"
 import { type ConnectionInput, ConnectionStore } from "../../src/connections/ConnectionStore.ts"
@@ -55,4 +57,60 @@ export const storeConnection = Effect.fnUntraced(function* (double: PspDouble, i
   })
   yield* (yield* ConnectionRegistry).refresh
   return row
+})
+
+/** The secret of a problem below. */
+export const WRONG_SECRET = "a-secret-that-is-wrong"
+
+/** What is wrong with a connection, and what its check says of it. */
+interface Problem {
+  readonly fields: Fields
+  readonly step: string
+  readonly detail: RegExp
+}
+
+export const problems = Effect.fnUntraced(function* (double: PspDouble) {
+  const nowMs = yield* Clock.currentTimeMillis
+  const expired = yield* Effect.promise(() =>
+    double.authority.issue({
+      name: "old",
+      usage: "client",
+      validFromMs: nowMs - 172_800_000,
+      validToMs: nowMs - 86_400_000
+    })
+  )
+  const good = operatorCredentials(double)
+  const all: ReadonlyArray<Problem> = [
+    {
+      fields: { credentials: { ...good, certificate: expired.cert, private_key: expired.key } },
+      step: "certificate",
+      detail: /^The client certificate has expired\.$/
+    },
+    {
+      fields: { credentials: { ...good, certificate: expired.cert, private_key: expired.key } },
+      step: "token",
+      detail: /^The provider (rejects the client certificate|closes the connection without an answer)/
+    },
+    {
+      fields: { credentials: { ...good, ca: undefined } },
+      step: "token",
+      detail: /^The provider's certificate is not trusted \(.+\)\. Check credentials\.ca/
+    },
+    {
+      fields: { credentials: { ...good, client_secret: WRONG_SECRET } },
+      step: "token",
+      detail: /^The provider rejects client id and secret \(invalid_client\)\.$/
+    },
+    {
+      fields: { pix_key: randomUUID() },
+      step: "pix_key",
+      detail: /^The provider refuses a charge with this Pix key: /
+    },
+    {
+      fields: { settings: { base_url: "https://127.0.0.1:1", token_url: "https://127.0.0.1:1/token" } },
+      step: "token",
+      detail: /ECONNREFUSED/
+    }
+  ]
+  return all
 })
