@@ -26,7 +26,7 @@ export interface ConnectionTerms extends Pick<ConnectionRow, "settings"> {
   readonly credentials: CredentialsInput
 }
 
-const profileOf = (name: string | null): Profile | undefined => profiles.find((profile) => profile.name === name)
+export const profileOf = (name: string | null): Profile | undefined => profiles.find((profile) => profile.name === name)
 
 /** Opens a connection. It sends nothing. */
 export const openConnection = (

@@ -11,9 +11,8 @@ import type { ConnectionStore } from "./ConnectionStore.ts"
 
 const SECRET_BYTES = 24
 
-/** Below the listener of webhooks. Providers append `/pix`. */
-export const webhookPath = (id: string, secret: Redacted.Redacted<string>): string =>
-  `/webhooks/${id}/${Redacted.value(secret)}`
+/** Below the listener of callbacks. Providers append `/pix`. */
+export const webhookPath = (id: string, secret: Redacted.Redacted<string>): string => `/${id}/${Redacted.value(secret)}`
 
 /** The secret of a connection, made where there is none. */
 export const makeWebhookSecret = (
