@@ -11,6 +11,7 @@ const packages = [
   "packages/psp-double",
   "packages/api-pix",
   "packages/api",
+  "packages/dashboard",
   "packages/client",
   "packages/client-effect",
   "packages/server"
@@ -97,7 +98,7 @@ export default {
     exclude: { path: ["/dist/", "/test/(runtimes|toolchains)/", "/\\.data/"] },
     enhancedResolveOptions: {
       exportsFields: ["exports"],
-      extensions: [".ts", ".mjs", ".js"],
+      extensions: [".ts", ".tsx", ".mjs", ".js"],
       conditionNames: ["import", "types", "default"]
     }
   }

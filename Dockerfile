@@ -13,6 +13,19 @@ COPY packages/server/package.json packages/server/
 # Without the optional packages (embedded PostgreSQL, Node binaries). No script of a dependency runs.
 RUN npx --yes pnpm@12.21.0 install --frozen-lockfile --prod --no-optional --ignore-scripts --filter "@pix-payments/server..."
 
+FROM node:26-bookworm-slim AS dashboard
+WORKDIR /app
+COPY package.json pnpm-lock.yaml pnpm-workspace.yaml .pnpmfile.mjs ./
+COPY patches patches
+COPY packages/domain/package.json packages/domain/
+COPY packages/api/package.json packages/api/
+COPY packages/dashboard/package.json packages/dashboard/
+RUN npx --yes pnpm@12.21.0 install --frozen-lockfile --prod --ignore-scripts --filter "@pix-payments/dashboard..."
+COPY packages/domain/src packages/domain/src
+COPY packages/api/src packages/api/src
+COPY packages/dashboard packages/dashboard
+RUN node packages/dashboard/build.mjs
+
 FROM node:26-bookworm-slim
 ENV NODE_ENV=production LOG_FORMAT=json HOST=0.0.0.0 OPERATOR_HOST=0.0.0.0
 WORKDIR /app
@@ -22,6 +35,7 @@ COPY packages/api/src packages/api/src
 COPY packages/embedded-postgres/src packages/embedded-postgres/src
 COPY packages/api-pix/src packages/api-pix/src
 COPY packages/server/src packages/server/src
+COPY --from=dashboard /app/packages/dashboard/dist packages/dashboard/dist
 USER node
 EXPOSE 3000 3001
 STOPSIGNAL SIGTERM

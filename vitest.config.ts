@@ -23,6 +23,7 @@ const service = [
     "charges/{ChargeRecovery,CreationFields,CreationProperties,Emission,Settlement}",
     "events/{EventOrder,EventStreamAccess,EventStreamProcesses,Outbox}",
     "http/{Drain,ErrorOrder,InFlight,Lists,Pages,Security,SocketBounds,Unavailable}",
+    "browser/*",
     "inbound/{Callbacks,PayoutReports,Sweep}",
     "http/operator/{OperatorGuard,OperatorToken}",
     "operators/SignIns",

@@ -1,10 +1,12 @@
 /**
- * Runs a program of the workspace for `npm start` and `npm run demo`, and installs what it needs before.
+ * Runs a program of the workspace for `npm start` and `npm run demo`: installs what it needs, and builds the dashboard for the
+ * service, before.
  *
  * Guarantees:
  * - Node 20 and npm are enough.
  * - It installs no development tools, and removes none.
  * - An interrupted install is completed by the next start. A complete one is not repeated until the lock file changes.
+ * - The dashboard is built again where its sources or the lock file have changed. The service starts also where it cannot be built.
  * - Each step is one line on standard error.
  *
  * Why not `pnpm run`: it installs the development tools, and takes more than a second when nothing is to be installed.
@@ -23,7 +25,8 @@ const stamp = join(modules, ".installed-for-start")
 const pnpmState = join(modules, ".pnpm-workspace-state-v1.json")
 
 /** Projects whose dependencies `npm start` and `npm run demo` need. */
-const PROJECTS = ["@pix-payments/server", "@pix-payments/examples"]
+const PROJECTS = ["@pix-payments/server", "@pix-payments/dashboard", "@pix-payments/examples"]
+const SERVICE = "packages/server/src/main.ts"
 const PNPM = "pnpm@12.21.0"
 const NODE_MAJOR = 26
 
@@ -45,7 +48,7 @@ const contentOf = (path) => (existsSync(path) ? readFileSync(path, "utf8") : und
 const isInstalled = () =>
   contentOf(stamp) === lockHash &&
   existsSync(node) &&
-  ["domain", "api", "api-pix", "embedded-postgres", "server"].every((name) => {
+  ["domain", "api", "api-pix", "embedded-postgres", "server", "dashboard"].every((name) => {
     const folder = join(root, "packages", name)
     const { dependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
     return Object.keys(dependencies).every((each) => existsSync(join(folder, "node_modules", each, "package.json")))
@@ -70,7 +73,7 @@ const install = async () => {
   say(
     existsSync(join(modules, ".modules.yaml"))
       ? "The lock file has changed, or an install was interrupted: installing from the npm registry."
-      : `First start: installing from the npm registry, about ${systemNodeIsRecent ? 66 : 123} MB.`
+      : `First start: installing from the npm registry, about ${systemNodeIsRecent ? 80 : 137} MB.`
   )
   say(`1/2 ${PNPM}, the package manager`)
   await run("npx", ["--yes", PNPM, "--version"])
@@ -133,5 +136,13 @@ const end = ({ code, signal }) => {
   process.exit(code ?? 1)
 }
 
+/** Failing, it has printed why. Without a dashboard, the service answers its paths 404. */
+const buildDashboard = async () => {
+  const outcome = await supervised(node, ["packages/dashboard/build.mjs"], { stdio: ["ignore", "ignore", "inherit"] })
+  if (outcome.signal !== null) end(outcome)
+  if (outcome.code !== 0) say("The dashboard could not be built: the reason is above. The service starts without it.")
+}
+
 if (!isInstalled()) await install()
+if (process.argv.includes(SERVICE)) await buildDashboard()
 end(await supervised(node, process.argv.slice(2), { stdio: "inherit" }))

@@ -40,10 +40,17 @@ export interface PageAnswer {
 export interface PageContent {
   readonly contentType: string
   readonly text: string
-  /** True: the URL with its current hash (`?v=…`) is cached for good. Any other URL is revalidated. */
-  readonly isVersioned: boolean
+  readonly caching: Caching
   readonly contentSecurityPolicy: string
+  /** Names and values in turn. */
+  readonly otherHeaders?: ReadonlyArray<string>
 }
+
+/**
+ * How long browsers keep a page. `revalidated`: they ask each time. `versioned`: for good under the URL with its current
+ * hash (`?v=…`), revalidated under any other. `immutable`: for good; its path contains a hash.
+ */
+export type Caching = "revalidated" | "versioned" | "immutable"
 
 /** The content security policy of documents that a browser does not render. */
 export const nothingPolicy = "default-src 'none'; frame-ancestors 'none'"
@@ -53,10 +60,10 @@ export const page = (path: string, content: () => Promise<PageContent>): Page =>
   let pages: Promise<{ readonly version: string | undefined; readonly immutable: PageBody; readonly current: PageBody }>
   let isMade = false
   const make = async () => {
-    const { isVersioned, ...rest } = await content()
+    const { caching, ...rest } = await content()
     const compressed = await compress(rest)
-    const current = bodyOf(rest, compressed, "no-cache")
-    if (!isVersioned) return { version: undefined, immutable: current, current }
+    const current = bodyOf(rest, compressed, caching === "immutable" ? IMMUTABLE : "no-cache")
+    if (caching !== "versioned") return { version: undefined, immutable: current, current }
     return { version: `v=${hashOf(rest.text)}`, immutable: bodyOf(rest, compressed, IMMUTABLE), current }
   }
   return {
@@ -121,7 +128,7 @@ const BYTES_WINDOW_MS = 30_000
 /** The hash in a page's URL and `ETag`. */
 export const hashOf = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 22)
 
-type Text = Omit<PageContent, "isVersioned">
+type Text = Omit<PageContent, "caching">
 
 const compress = async ({ text }: Text) => {
   const plain = Buffer.from(text)
@@ -135,7 +142,7 @@ const compress = async ({ text }: Text) => {
 }
 
 const bodyOf = (
-  { contentSecurityPolicy, contentType, text }: Text,
+  { contentSecurityPolicy, contentType, otherHeaders = [], text }: Text,
   { br, gzip: gz, identity }: Awaited<ReturnType<typeof compress>>,
   cacheControl: string
 ): PageBody => {
@@ -143,6 +150,7 @@ const bodyOf = (
   const etag = `W/"${hashOf(text)}"`
   const common = [
     ...securityHeaders,
+    ...otherHeaders,
     "cache-control",
     cacheControl,
     "content-security-policy",

@@ -24,6 +24,7 @@ import { nothingPolicy, page } from "../Pages.ts"
 import { accountHandlers, applicationHandlers, keyHandlers } from "./AccountHandlers.ts"
 import { chargeActionHandlers, chargeHandlers, checkoutChargeHandlers } from "./ChargeHandlers.ts"
 import { connectionActionHandlers, connectionHandlers } from "./ConnectionHandlers.ts"
+import { dashboardPages } from "./Dashboard.ts"
 import {
   deliveryActionHandlers,
   deliveryHandlers,
@@ -107,7 +108,7 @@ export const layer = Layer.effectDiscard(
       port: operatorPort,
       routes: compile(OperatorApi, handlers, guard),
       guard,
-      pages: [document],
+      pages: [document, ...dashboardPages()],
       probes: [...(yield* healthProbes), metricsProbe],
       refusalOf: misdirected(new Set([...operatorHosts, hostOf(operatorHost).toLowerCase()])),
       onShed: () => {},
@@ -119,7 +120,7 @@ export const layer = Layer.effectDiscard(
 const document = page("/operator/openapi.json", async () => ({
   contentType: "application/json",
   text: JSON.stringify(openApiDocument(OperatorApi)),
-  isVersioned: false,
+  caching: "revalidated",
   contentSecurityPolicy: nothingPolicy
 }))
 

@@ -98,19 +98,19 @@ export const pages: ReadonlyArray<Page> = [
   page("/openapi.json", async () => ({
     contentType: "application/json",
     text: documentJson,
-    isVersioned: false,
+    caching: "revalidated",
     contentSecurityPolicy: nothingPolicy
   })),
   page("/docs", async () => ({
     contentType: "text/html; charset=utf-8",
     text: html(`/docs/reference.js?v=${hashOf(await script())}`),
-    isVersioned: false,
+    caching: "revalidated",
     contentSecurityPolicy: pagePolicy
   })),
   page("/docs/reference.js", async (): Promise<PageContent> => ({
     contentType: "text/javascript; charset=utf-8",
     text: await script(),
-    isVersioned: true,
+    caching: "versioned",
     contentSecurityPolicy: nothingPolicy
   }))
 ]

@@ -1,0 +1,73 @@
+/** The frame of every page: navigation, and who is signed in. */
+import type { ComponentChildren } from "preact"
+import { setZone, zone } from "../format/Time.ts"
+import { language, setLanguage, words } from "../words/Words.ts"
+import { signal } from "@preact/signals"
+import { path } from "./Router.ts"
+import { session } from "./Session.ts"
+
+/** Whether a narrow screen shows the navigation. */
+const isMenuOpen = signal(false)
+
+const Link = ({ label, to }: { readonly to: string; readonly label: string }) => {
+  const isHere = to === "/" ? path.value === "/" : path.value.startsWith(to)
+  return (
+    <a
+      href={to}
+      aria-current={isHere ? "page" : undefined}
+      onClick={() => {
+        isMenuOpen.value = false
+      }}
+    >
+      <span>{label}</span>
+    </a>
+  )
+}
+
+export const Shell = ({ children }: { readonly children: ComponentChildren }) => {
+  const { nav, product, signOut } = words()
+  const who = session.state.value
+  return (
+    <div class="app">
+      <nav id="side" class={isMenuOpen.value ? "side open" : "side"} aria-label={product}>
+        <div class="brand">
+          <i />
+          {product}
+        </div>
+        <h2>{nav.money}</h2>
+        <Link to="/charges" label={nav.charges} />
+      </nav>
+      <div>
+        <header class="top">
+          <button
+            type="button"
+            class="menu"
+            aria-expanded={isMenuOpen.value}
+            aria-controls="side"
+            onClick={() => {
+              isMenuOpen.value = !isMenuOpen.value
+            }}
+          >
+            {nav.menu}
+          </button>
+          <span class="grow" />
+          {who?.settings.acquirer === "simulator" && <span class="badge">Simulator</span>}
+          <button type="button" onClick={() => setZone(zone.value === "BRT" ? "UTC" : "BRT")}>
+            {zone.value}
+          </button>
+          <button
+            type="button"
+            lang={language.value === "en" ? "pt-BR" : "en"}
+            onClick={() => setLanguage(language.value === "en" ? "pt" : "en")}
+          >
+            {language.value === "en" ? "Português" : "English"}
+          </button>
+          <button type="button" title={who?.operator.name} onClick={() => void session.signOut()}>
+            {signOut}
+          </button>
+        </header>
+        <main id="main">{children}</main>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,18 @@
+/** A failed call: what happened, and what to do. */
+import type { Problem as Failed } from "../app/Client.ts"
+import { words } from "../words/Words.ts"
+
+const textOf = (problem: Failed): string => {
+  const { problem: texts } = words()
+  if (problem.code === "NETWORK") return texts.network
+  return problem.code === "NOT_FOUND" ? texts.notFound : problem.message
+}
+
+export const Problem = ({ problem, retry }: { readonly problem: Failed; readonly retry: () => void }) => (
+  <div class="card problem" role="alert">
+    <p>{textOf(problem)}</p>
+    <button type="button" onClick={retry}>
+      {words().actions.retry}
+    </button>
+  </div>
+)
