@@ -49,7 +49,7 @@ export const makeBank = (machine: Machine): Bank => {
     tokenLifetimeSeconds: 600,
     hookBatch: machine.pick([1, 3]),
     settings: {
-      returnFate: () => fate("by the simulation", 0),
+      returnFate: () => fate("by the simulation", 0.15),
       payoutFate: () => fate(PAYOUT_FAILED, 0.3)
     }
   })

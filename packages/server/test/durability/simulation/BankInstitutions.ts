@@ -90,8 +90,8 @@ export const makeBankInstitutions = (options: {
 
   return {
     broken,
-    paysOut: false,
-    refunds: false,
+    paysOut: double.profile.name !== "bacen",
+    refunds: true,
     storm: (on) => {
       bank.storm(on)
       restedAtMs = machine.nowMs()
