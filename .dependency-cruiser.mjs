@@ -37,7 +37,7 @@ const server = [
   ["refunds/"],
   ["disputes/"],
   ["orders/"],
-  ["notifications/"],
+  ["exceptions/", "notifications/"],
   ["simulator/"],
   ["webhooks/"],
   ["operations/"],

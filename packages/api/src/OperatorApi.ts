@@ -14,6 +14,7 @@ import { ConnectionActionsGroup, ConnectionsGroup } from "./operator/Connections
 import { DeliveriesGroup, DeliveryActionsGroup } from "./operator/Deliveries.ts"
 import { DisputeActionsGroup, DisputesGroup } from "./operator/Disputes.ts"
 import { EventsGroup } from "./operator/Events.ts"
+import { ExceptionActionsGroup, ExceptionsGroup } from "./operator/Exceptions.ts"
 import { KeysGroup } from "./operator/Keys.ts"
 import { LedgerGroup } from "./operator/Ledger.ts"
 import { AuditGroup, RequestsGroup } from "./operator/Logs.ts"
@@ -60,6 +61,8 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(PayoutActionsGroup)
   .add(DisputesGroup)
   .add(DisputeActionsGroup)
+  .add(ExceptionsGroup)
+  .add(ExceptionActionsGroup)
   .add(DeliveriesGroup)
   .add(DeliveryActionsGroup)
   .add(WebhookEndpointsGroup)

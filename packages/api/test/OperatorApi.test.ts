@@ -67,6 +67,8 @@ const operatorContract = {
   ],
   events: ["GET /events/stream stream", "GET /events list"],
   disputes: ["GET /disputes list", "GET /disputes/{id} retrieve"],
+  exceptions: ["GET /exceptions list", "GET /exceptions/{id} retrieve"],
+  exceptionActions: ["POST /exceptions/{id}/resolve resolve"],
   disputeActions: ["POST /disputes/{id}/defense defense", "POST /disputes/{id}/messages message"],
   deliveries: ["GET /deliveries list", "GET /deliveries/{id} retrieve"],
   deliveryActions: ["POST /deliveries/{id}/resend resend", "POST /deliveries/resend resendFailed"],

@@ -7,7 +7,15 @@ import * as Layer from "effect/Layer"
 import { Accounts } from "./accounts/Accounts.ts"
 import { ApiKeys } from "./accounts/ApiKeys.ts"
 import { AcquirerNotifications } from "./notifications/AcquirerNotifications.ts"
+import { ChargePayments } from "./notifications/ChargePayments.ts"
 import { DeferredNotifications } from "./notifications/DeferredNotifications.ts"
+import { DeferredStore } from "./notifications/DeferredStore.ts"
+import { Reversals } from "./notifications/Reversals.ts"
+import * as ExceptionMetrics from "./exceptions/ExceptionMetrics.ts"
+import { ExceptionResolution } from "./exceptions/ExceptionResolution.ts"
+import { ExceptionReturns } from "./exceptions/ExceptionReturns.ts"
+import { Exceptions } from "./exceptions/Exceptions.ts"
+import { ExceptionStore } from "./exceptions/ExceptionStore.ts"
 import * as Simulator from "./simulator/Simulator.ts"
 import { SimulatorNotifications } from "./simulator/SimulatorNotifications.ts"
 import * as ConnectedAcquirer from "./connections/ConnectedAcquirer.ts"
@@ -90,6 +98,8 @@ export const stores = Layer.mergeAll(
   PayoutStore.layer,
   PayoutClaims.layer,
   DisputeStore.layer,
+  DeferredStore.layer,
+  ExceptionStore.layer,
   LedgerReports.layer,
   Releases.layer,
   DeliveryQueue.layer,
@@ -119,10 +129,14 @@ export const deciders = Layer.merge(AcquirerNotifications.layer, WebhookEndpoint
       ChargeOrders.layer,
       DefenseOrders.layer,
       ChargeRecovery.layer,
-      DeferredNotifications.layer,
+      ChargePayments.layer,
       PayoutSubmission.PayoutSubmission.layer
     )
   ),
+  Layer.provideMerge(Layer.merge(DeferredNotifications.layer, ExceptionResolution.layer)),
+  Layer.provideMerge(Reversals.layer),
+  Layer.provideMerge(ExceptionReturns.layer),
+  Layer.provideMerge(Exceptions.layer),
   Layer.provideMerge(Layer.mergeAll(Charges.layer, Payouts.layer, Disputes.layer)),
   Layer.provideMerge(Layer.merge(ChargeMoney.layer, Refunds.layer))
 )
@@ -167,6 +181,11 @@ export const loops = Layer.mergeAll(
     DefenseOrders.use(({ finishDue }) => finishDue),
     "1 second"
   ),
+    "returns of exceptions",
+    ExceptionReturns.use(({ startDue }) => startDue),
+    "1 second"
+  ),
+  ExceptionMetrics.loop,
   backgroundLoop(
     "deferred notifications",
     DeferredNotifications.use(({ applyDue }) => applyDue),

@@ -24,9 +24,12 @@ export const LedgerAccountName = Schema.Literals([
 ])
 export type LedgerAccountName = typeof LedgerAccountName.Type
 
-/** A ledger account. `account_id` is null for those of the installation. */
+/** A ledger account, of an account or of a connection. */
 export const LedgerAccount = Schema.Struct({
-  account_id: Schema.NullOr(Id),
+  account_id: Schema.NullOr(Id).annotateKey({
+    description:
+      "The owner of the ledger account: an account, or a connection (`unallocated`, and the `acquirer` beside it). Null for `acquirer` and `fees` of an entry, and for those of the installation."
+  }),
   name: open(LedgerAccountName)
 }).annotate({ identifier: "LedgerAccount" })
 export type LedgerAccount = typeof LedgerAccount.Type

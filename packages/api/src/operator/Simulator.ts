@@ -92,8 +92,8 @@ export const decodeSimulateReport = (body: unknown) => decodeReport(body === und
 const simulatorOnly =
   "Reports of the simulated acquirer, handled like those of a real one. A copy of a report (the same `external_id`) changes nothing and is 409. Without the simulated acquirer, every report is 404."
 
-/** The answer to a report that arrives before the payment of its charge. */
-const deferred = OperatorCharge.pipe(HttpApiSchema.status(202))
+/** The answer to a report that does not change the charge now. */
+const unchanged = OperatorCharge.pipe(HttpApiSchema.status(202))
 
 const beforePayment =
   "If the payment of the charge has not arrived yet: 202 with the charge as it is. The report is applied when the payment arrives."
@@ -103,11 +103,15 @@ export class SimulatorChargesGroup extends HttpApiGroup.make("simulatorCharges")
     HttpApiEndpoint.post("pay", "/:id/pay", {
       params: byId,
       payload: SimulatePay,
-      success: OperatorCharge,
+      success: [OperatorCharge, unchanged],
       error: [NotFound, ValidationError, InvalidState]
     })
       .annotate(Access, { roles: ["developer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Report a payment")
+      .annotate(
+        OpenApi.Description,
+        "A payment that does not fit the charge is an exception: 202 with the charge as it is."
+      )
       .annotate(OpenApi.Transform, optionalBody),
     HttpApiEndpoint.post("fail", "/:id/fail", {
       params: byId,
@@ -129,7 +133,7 @@ export class SimulatorReturnsGroup extends HttpApiGroup.make("simulatorReturns")
     HttpApiEndpoint.post("refund", "/:id/refund", {
       params: byId,
       payload: SimulateRefund,
-      success: [OperatorCharge, deferred],
+      success: [OperatorCharge, unchanged],
       error: [NotFound, ValidationError, InvalidState]
     })
       .annotate(Access, { roles: ["developer"], accounts: "resource" })
@@ -139,7 +143,7 @@ export class SimulatorReturnsGroup extends HttpApiGroup.make("simulatorReturns")
     HttpApiEndpoint.post("infraction", "/:id/infraction", {
       params: byId,
       payload: SimulateInfraction,
-      success: [OperatorDispute.pipe(HttpApiSchema.status(201)), deferred],
+      success: [OperatorDispute.pipe(HttpApiSchema.status(201)), unchanged],
       error: [NotFound, ValidationError, InvalidState]
     })
       .annotate(Access, { roles: ["developer"], accounts: "resource" })
@@ -148,7 +152,7 @@ export class SimulatorReturnsGroup extends HttpApiGroup.make("simulatorReturns")
     HttpApiEndpoint.post("return", "/:id/return", {
       params: byId,
       payload: SimulateReturn,
-      success: [OperatorCharge, deferred],
+      success: [OperatorCharge, unchanged],
       error: [NotFound, ValidationError, InvalidState]
     })
       .annotate(Access, { roles: ["developer"], accounts: "resource" })

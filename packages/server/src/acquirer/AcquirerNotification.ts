@@ -2,8 +2,8 @@
  * The notifications of an acquirer, and the keys that deduplicate them.
  *
  * Guarantees:
- * - two notifications of one fact have one key, whichever way and however often they arrive. Keys are unique within a
- *   connection;
+ * - two notifications of one fact have a key in common, whichever way and however often they arrive. Keys are unique
+ *   within a connection, and that of a settlement in the installation;
  * - the key is the acquirer's id of the fact, or the id of the settlement or resource where that can happen only once.
  */
 import * as Schema from "effect/Schema"
@@ -80,30 +80,67 @@ export const subjectOf = (notification: AcquirerNotification): string => {
   return "orderId" in notification ? notification.orderId : notification.payoutId
 }
 
-/** The key of a notification; `undefined` where nothing in it can identify a duplicate. */
-export const keyOf = (notification: AcquirerNotification): string | undefined => {
-  const key = keyWithinConnection(notification)
+/**
+ * The keys of a notification; none where nothing in it can identify a duplicate. A payment has the key of its settlement,
+ * which is the same on all connections, and one of the acquirer's own id where it has one.
+ */
+export const keysOf = (notification: AcquirerNotification): ReadonlyArray<string> => {
+  const own = keyWithinConnection(notification)
   const { connectionId } = notification
-  return key === undefined || connectionId === undefined ? key : `${connectionId}/${key}`
+  return [
+    ...(notification._tag === "charge.paid" && notification.endToEndId !== undefined
+      ? [settlementKey(notification.endToEndId)]
+      : []),
+    ...(own === undefined ? [] : [connectionId === undefined ? own : `${connectionId}/${own}`])
+  ]
+}
+
+/** The key of a settlement: it pays one charge, or is one exception (CHG-9). */
+export const settlementKey = (endToEndId: string): string => `paid:${endToEndId}`
+
+/** Claimed with the key of a settlement whose return arrived before its payment. */
+export const beforePayment = (key: string): string => `${key}:before`
+
+// Keys are never deleted, so that a payment that arrives after its return claims another one.
+const afterReturn = (key: string): string => `${key}:after`
+
+/** The keys that decide whether a notification is a duplicate: see `keysToClaim`. */
+export const decisiveKeysOf = (notification: AcquirerNotification): ReadonlyArray<string> =>
+  keysOf(notification).flatMap((key) =>
+    notification._tag === "charge.paid" ? [key, beforePayment(key), afterReturn(key)] : [key]
+  )
+
+/** The keys that a notification claims, given which decisive keys are claimed; `undefined` for a duplicate. */
+export const keysToClaim = (
+  notification: AcquirerNotification,
+  claimed: Pick<ReadonlySet<string>, "has">
+): ReadonlyArray<string> | undefined => {
+  const keys = keysOf(notification).map((key) => (claimed.has(beforePayment(key)) ? afterReturn(key) : key))
+  return keys.some((key) => claimed.has(key)) ? undefined : keys
 }
 
 const keyWithinConnection = (notification: AcquirerNotification): string | undefined => {
   const { externalId } = notification
   switch (notification._tag) {
     case "charge.paid":
-      return `paid:${externalId ?? notification.endToEndId ?? notification.txid}`
+      if (externalId !== undefined) return `paid:${externalId}`
+      return notification.endToEndId === undefined ? `paid:${notification.txid}` : undefined
     case "charge.failed":
       return `failed:${externalId ?? notification.txid}`
     case "charge.refunded":
-    case "charge.returned":
-      return externalId === undefined ? undefined : returnKey(externalId)
+    case "charge.returned": {
+      const id = externalId ?? notification.endToEndId
+      return id === undefined ? undefined : returnKey(id)
+    }
     case "return.completed":
       return returnKey(notification.orderId)
     // A provider that reports a failure first, and completes the return all the same, is heard.
     case "return.failed":
       return `return:${notification.orderId}:failed`
-    case "med.opened":
-      return externalId === undefined ? undefined : `med:${externalId}:opened`
+    case "med.opened": {
+      const id = externalId ?? notification.endToEndId
+      return id === undefined ? undefined : `med:${id}:opened`
+    }
     case "med.won":
       return `med:${externalId ?? notification.disputeId}:won`
     case "med.lost":

@@ -4,8 +4,8 @@
  * Guarantees:
  * - a notification is recorded in the commit of its effect: in the statement that changes a charge or payout
  *   (`notifications`), or in the caller's transaction (`applyOnce`);
- * - an effect claims its key, once: of two duplicates at the same time one has an effect (CHG-8, DSP-10);
- * - a notification without an effect claims no key, so that one that arrived too early is applied when it is repeated.
+ * - an effect claims its keys, once: of two duplicates at the same time one has an effect (CHG-8, DSP-10);
+ * - a notification without an effect claims none, so that one that arrived too early is applied when it is repeated.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -14,7 +14,16 @@ import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import type { Ids } from "../Ids.ts"
 import { instant, json, nullable, text, uuid } from "../sql/Column.ts"
 import { part, rows } from "../sql/Statement.ts"
-import { type AcquirerNotification, keyOf, type Outcome, subjectOf } from "./AcquirerNotification.ts"
+import {
+  type AcquirerNotification,
+  beforePayment,
+  decisiveKeysOf,
+  keysOf,
+  keysToClaim,
+  type Outcome,
+  settlementKey,
+  subjectOf
+} from "./AcquirerNotification.ts"
 
 /** A notification with the id and the time of its arrival. */
 export interface ReceivedNotification {
@@ -39,12 +48,12 @@ export const notifications = part(
       resource_id: uuid(),
       subject: text(),
       report: json<AcquirerNotification>(),
-      key: nullable(text()),
       connection_id: nullable(uuid()),
       received_at: instant()
-    })
+    }),
+    keys: rows({ key: text(), id: uuid(), resource_id: uuid() })
   },
-  ({ received }) => `
+  ({ keys, received }) => `
   inserted_notifications AS (
     INSERT INTO acquirer_reports (id, subject, report, outcome, connection_id, received_at)
     SELECT r.id, r.subject, r.report, 'applied', r.connection_id, r.received_at FROM ${received} AS r
@@ -52,8 +61,8 @@ export const notifications = part(
   ),
   claimed_keys AS (
     INSERT INTO acquirer_notifications (key, report_id)
-    SELECT r.key, r.id FROM ${received} AS r
-    WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE AND r.key IS NOT NULL
+    SELECT k.key, k.id FROM ${keys} AS k
+    WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   )`,
   (those: ReadonlyArray<{ readonly resourceId: string; readonly received: ReceivedNotification }>) => ({
     received: those.map(({ received: { id, notification, receivedAtMs }, resourceId }) => ({
@@ -61,10 +70,12 @@ export const notifications = part(
       resource_id: resourceId,
       subject: subjectOf(notification),
       report: notification,
-      key: keyOf(notification),
       connection_id: notification.connectionId ?? null,
       received_at: receivedAtMs
-    }))
+    })),
+    keys: those.flatMap(({ received: { id, notification }, resourceId }) =>
+      keysOf(notification).map((key) => ({ key, id, resource_id: resourceId }))
+    )
   })
 )
 
@@ -94,7 +105,32 @@ export const claimKey = (sql: SqlClient, key: string, notificationId: string): E
   )
 
 /**
- * Runs the effect of a notification in one transaction with its key and its record. A duplicate is recorded as `ignored`,
+ * Claims the settlement of a payment that has not arrived, for its return, in the caller's transaction. `arrived`: the
+ * payment is applied, or another transaction applies it. The payment takes the claim over: see `applyOnce`.
+ */
+export const claimBeforePayment = Effect.fnUntraced(function* (
+  sql: SqlClient,
+  endToEndId: string,
+  notificationId: string
+): Effect.fn.Return<"claimed" | "arrived", SqlError> {
+  const key = settlementKey(endToEndId)
+  if (yield* claimKey(sql, key, notificationId)) {
+    yield* claimKey(sql, beforePayment(key), notificationId)
+    return "claimed"
+  }
+  const payment = { _tag: "charge.paid", txid: "", endToEndId } as const
+  const known = yield* claimed(sql, decisiveKeysOf(payment))
+  return known.has(beforePayment(key)) && keysToClaim(payment, known) !== undefined ? "claimed" : "arrived"
+})
+
+const claimed = (sql: SqlClient, keys: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>, SqlError> =>
+  Effect.map(
+    sql<{ key: string }>`SELECT key FROM acquirer_notifications WHERE ${sql.in("key", keys)}`,
+    (rows) => new Set(rows.map(({ key }) => key))
+  )
+
+/**
+ * Runs the effect of a notification in one transaction with its keys and its record. A duplicate is recorded as `ignored`,
  * and its effect is rolled back or not run.
  */
 export const applyOnce = <E, R>(
@@ -102,16 +138,16 @@ export const applyOnce = <E, R>(
   received: ReceivedNotification,
   effect: Effect.Effect<Outcome, E, R>
 ): Effect.Effect<Outcome, E | SqlError, R> => {
-  const key = keyOf(received.notification)
+  const { notification } = received
   const applied = Effect.gen(function* () {
-    if (key !== undefined) {
-      const claimed = yield* sql`SELECT key FROM acquirer_notifications WHERE key = ${key}`
-      if (claimed.length > 0) return yield* new Duplicate()
-    }
+    const decisive = decisiveKeysOf(notification)
+    const known = decisive.length === 0 ? new Set<string>() : yield* claimed(sql, decisive)
+    const keys = keysToClaim(notification, known)
+    if (keys === undefined) return yield* new Duplicate()
     const outcome = yield* effect
-    // A duplicate in another transaction may have claimed the key meanwhile.
-    if (key !== undefined && (outcome === "applied" || outcome === "deferred" || outcome === "exception")) {
-      if (!(yield* claimKey(sql, key, received.id))) return yield* new Duplicate()
+    // A duplicate in another transaction may have claimed a key meanwhile.
+    if (outcome === "applied" || outcome === "deferred" || outcome === "exception") {
+      for (const key of keys) if (!(yield* claimKey(sql, key, received.id))) return yield* new Duplicate()
     }
     yield* record(sql, received, outcome)
     return outcome

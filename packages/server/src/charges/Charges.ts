@@ -89,13 +89,15 @@ export class Charges extends Context.Service<
     readonly find: (id: string) => Effect.Effect<StoredCharge, NotFoundError | Unavailable>
     /**
      * Changes a charge as the acquirer notifies; `ignored` where the state does not allow it. A charge in `processing` is
-     * emitted first. A payment that other notifications overtook is `overtaken`, and left to `paymentOf`.
+     * emitted first. A payment that does not fit the charge, or that other notifications overtook, is `overtaken`, and left
+     * to `paymentOf`.
      */
     readonly report: (
       id: string,
       report: ChargeReport,
       facts: ReportFacts,
-      received: ReceivedNotification
+      received: ReceivedNotification,
+      fits?: (charge: StoredCharge) => boolean
     ) => Effect.Effect<"applied" | "ignored" | "overtaken", NotFoundError | Unavailable>
     /** The change of a charge by its payment; `undefined` where its state does not allow it. */
     readonly paymentOf: (
@@ -182,11 +184,13 @@ export class Charges extends Context.Service<
         id: string,
         kind: ChargeReport,
         facts: ReportFacts,
-        received: ReceivedNotification
+        received: ReceivedNotification,
+        fits: (charge: StoredCharge) => boolean = () => true
       ) {
         while (true) {
           let charge = yield* store.find(id)
           if (charge === undefined) return yield* new NotFoundError()
+          if (!fits(charge)) return "overtaken" as const
           // A notification proves that the Pix was emitted, so the acquirer's answer to that comes first.
           if (charge.status === "processing") charge = yield* emit(charge)
           if (charge.status === "processing") return yield* new Unavailable({ reason: "too-slow" })

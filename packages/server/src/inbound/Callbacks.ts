@@ -16,7 +16,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import { Acquirer, AcquirerUnclear, type ReceivedPix } from "../acquirer/Acquirer.ts"
-import { keyOf } from "../acquirer/AcquirerNotification.ts"
+import { decisiveKeysOf, keysToClaim } from "../acquirer/AcquirerNotification.ts"
 import type { CallbackResult } from "../observability/Metrics.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 import type { CallbackConnection } from "./CallbackConnections.ts"
@@ -57,10 +57,13 @@ export class Callbacks extends Context.Service<
       /** Payments that were not applied before, each once. */
       const newPayments = Effect.fnUntraced(function* (id: string, facts: ReadonlyArray<PixReceived>) {
         const once = [...new Map(facts.map((fact) => [fact.endToEndId, fact])).values()]
-        const keyed = once.map((fact) => ({ fact, key: paymentKey(id, fact.endToEndId) }))
-        const known = yield* store.known(id, { keys: keyed.map(({ key }) => key), orderIds: [], payoutIds: [] })
+        const payments = once.map((fact) => ({ fact, payment: paymentOf(id, fact.endToEndId) }))
+        const keys = payments.flatMap(({ payment }) => decisiveKeysOf(payment))
+        const known = yield* store.known(id, { keys, orderIds: [], payoutIds: [] })
         // Whether a return was applied is known by the provider's id of it, which a callback lacks.
-        return keyed.flatMap(({ fact, key }) => (fact.returnIds.length === 0 && known.keys.has(key) ? [] : [fact]))
+        return payments.flatMap(({ fact, payment }) =>
+          fact.returnIds.length === 0 && keysToClaim(payment, known.keys) === undefined ? [] : [fact]
+        )
       })
 
       const apply = Effect.fnUntraced(function* (
@@ -113,8 +116,8 @@ type PixReceived = Extract<HookFact, { readonly _tag: "PixReceived" }>
 const isForeign = ({ pixKey }: CallbackConnection, key: string | null): boolean =>
   key !== null && key.toLowerCase() !== pixKey.toLowerCase()
 
-const paymentKey = (connectionId: string, endToEndId: string): string =>
-  keyOf({ _tag: "charge.paid", connectionId, txid: "", endToEndId }) ?? endToEndId
+const paymentOf = (connectionId: string, endToEndId: string) =>
+  ({ _tag: "charge.paid", connectionId, txid: "", endToEndId }) as const
 
 /** Efí names the payer in the callback alone. */
 const withPayer = (pix: ReceivedPix, { payer }: PixReceived): ReceivedPix =>

@@ -10,7 +10,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { ReceivedPix, ReportedDispute, SentPayout } from "../acquirer/Acquirer.ts"
-import { type AcquirerNotification, keyOf } from "../acquirer/AcquirerNotification.ts"
+import { type AcquirerNotification, decisiveKeysOf, keysToClaim } from "../acquirer/AcquirerNotification.ts"
 import { AcquirerNotifications } from "../notifications/AcquirerNotifications.ts"
 import { describeCause } from "../observability/SafeCause.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
@@ -94,14 +94,11 @@ export class Reports extends Context.Service<
         if (page.length === 0) return nothingApplied
         const ids = page.map(idsOf)
         const known = yield* store.known(connectionId, {
-          keys: page.flatMap((item) => possible(item, listOf).flatMap((one) => keyOf(one) ?? [])),
+          keys: page.flatMap((item) => possible(item, listOf).flatMap(decisiveKeysOf)),
           orderIds: ids.flatMap(({ orderIds }) => orderIds),
           payoutIds: ids.flatMap(({ payoutIds }) => payoutIds)
         })
-        const isNew = (notification: AcquirerNotification) => {
-          const key = keyOf(notification)
-          return key === undefined || !known.keys.has(key)
-        }
+        const isNew = (notification: AcquirerNotification) => keysToClaim(notification, known.keys) !== undefined
         return yield* applyAll(page.map((item) => listOf(item, known).filter(isNew)))
       })
 

@@ -3,11 +3,11 @@
  *
  * Guarantees:
  * - a notification, its key and its effect are one commit; every notification is recorded with its outcome;
- * - a duplicate or late notification changes nothing; one that arrives before the payment of its charge is deferred until
- *   that payment (CHG-7, CHG-8, DSP-10);
- * - one settlement (end-to-end id) pays one charge (CHG-9).
+ * - a duplicate changes nothing; one that arrives before the payment of its charge is deferred until that payment (CHG-8,
+ *   DSP-10);
+ * - one settlement (end-to-end id) pays one charge, or is one exception (CHG-9, BAL-11).
  *
- * Rules: CHG-6 to CHG-9, PAY-4 to PAY-6, DSP-1 to DSP-10.
+ * Rules: CHG-6 to CHG-9, PAY-4 to PAY-6, DSP-1 to DSP-10, BAL-11.
  */
 import { idFromTxid } from "@pix-payments/domain/Txid"
 import * as Context from "effect/Context"
@@ -15,18 +15,21 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { Charges } from "../charges/Charges.ts"
+import type { StoredCharge } from "../charges/ChargeTable.ts"
 import { Disputes } from "../disputes/Disputes.ts"
-import { NotFoundError } from "../Errors.ts"
+import type { NotFoundError } from "../Errors.ts"
+import { connectionOf, isThrough, type Payment } from "../exceptions/Exceptions.ts"
+import { ExceptionReturns } from "../exceptions/ExceptionReturns.ts"
 import { ChargeOrders } from "../orders/ChargeOrders.ts"
 import type { RefundOutcome } from "../refunds/Refunds.ts"
 import { Ids } from "../Ids.ts"
 import { Payouts } from "../payouts/Payouts.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
-import type { AcquirerNotification, Outcome, Reversal } from "../acquirer/AcquirerNotification.ts"
-import { awaitsPayment, DeferredNotifications } from "./DeferredNotifications.ts"
+import type { AcquirerNotification, Outcome } from "../acquirer/AcquirerNotification.ts"
+import { ChargePayments } from "./ChargePayments.ts"
+import { type PaymentArrived, Reversals } from "./Reversals.ts"
 import { applyOnce, isDuplicate, type ReceivedNotification, received, record } from "../acquirer/NotificationStore.ts"
 
 export class AcquirerNotifications extends Context.Service<
@@ -42,11 +45,12 @@ export class AcquirerNotifications extends Context.Service<
       const sql = yield* SqlClient
       const ids = yield* Ids
       const charges = yield* Charges
-      const money = yield* ChargeMoney
       const payouts = yield* Payouts
       const disputes = yield* Disputes
       const orders = yield* ChargeOrders
-      const deferred = yield* DeferredNotifications
+      const payments = yield* ChargePayments
+      const reversals = yield* Reversals
+      const returns = yield* ExceptionReturns
 
       /** For effects that a store commits with the notification; one that changed nothing is recorded here. */
       const batched = (
@@ -65,12 +69,9 @@ export class AcquirerNotifications extends Context.Service<
           return outcome
         })
 
-      /** For effects that are committed in a transaction with the notification's key and record. */
-      const transacted = (
-        received: ReceivedNotification,
-        effect: Effect.Effect<Outcome, NotFoundError | Unavailable | SqlError>
-      ): Effect.Effect<Outcome, Unavailable> =>
-        applyOnce(
+      /** For effects that are committed in a transaction with the notification's keys and record. */
+      const transacted = (received: ReceivedNotification, effect: Effect.Effect<Outcome, Failure>) => {
+        const once: Effect.Effect<Outcome, PaymentArrived | Unavailable> = applyOnce(
           sql,
           received,
           Effect.catchTag(effect, "NotFoundError", () => Effect.succeed("unknown" as const))
@@ -82,36 +83,43 @@ export class AcquirerNotifications extends Context.Service<
               : Effect.die(defect)
           )
         )
+        const attempt: Effect.Effect<Outcome, Unavailable> = Effect.catchTag(once, "PaymentArrived", () => attempt)
+        return attempt
+      }
 
       const appliedIf = (done: boolean): Outcome => (done ? "applied" : "ignored")
 
-      const reverse = Effect.fnUntraced(function* (notification: Reversal, received: ReceivedNotification) {
-        const locked = yield* money.lock(chargeIdOf(notification))
-        if (locked === undefined) return yield* new NotFoundError()
-        if (awaitsPayment(locked.charge)) {
-          yield* deferred.defer(locked.charge, received)
-          return "deferred" as const
-        }
-        return appliedIf((yield* disputes.reverse(locked, notification)).isApplied)
+      /** The outcome of a return that the service ordered: of an exception's money, or of a charge's. */
+      const returned = Effect.fnUntraced(function* (orderId: string, outcome: RefundOutcome) {
+        if (yield* returns.finish(orderId, outcome)) return "applied" as const
+        return appliedIf((yield* orders.settleRefund(orderId, outcome)).isApplied)
       })
 
-      const settleRefund = (orderId: string, outcome: RefundOutcome) =>
-        Effect.map(orders.settleRefund(orderId, outcome), ({ isApplied }) => appliedIf(isApplied))
+      /** Pays the charge in a batch where it can be paid as it is; everything else is decided with the charge locked. */
+      const pay = (payment: Payment, received: ReceivedNotification) => {
+        const facts = { endToEndId: payment.endToEndId, paidAtMs: payment.atMs }
+        const connectionId = connectionOf(payment)
+        const fits = (charge: StoredCharge) =>
+          isThrough(connectionId, charge) && (payment.amount === undefined || payment.amount === charge.amount)
+        return charges.report(chargeIdOf(payment), "paid", facts, received, fits).pipe(
+          Effect.catchTag("NotFoundError", () => Effect.succeed("ignored" as const)),
+          Effect.catchDefect((defect) =>
+            isDuplicate(defect) ? Effect.succeed("ignored" as const) : Effect.die(defect)
+          ),
+          Effect.filterOrElse(
+            (outcome): outcome is "applied" => outcome === "applied",
+            () => transacted(received, payments.settle(payment, received))
+          )
+        )
+      }
 
       const apply = (
         notification: AcquirerNotification,
         received: ReceivedNotification
       ): Effect.Effect<Outcome, Unavailable> => {
         switch (notification._tag) {
-          case "charge.paid": {
-            const id = chargeIdOf(notification)
-            const facts = { endToEndId: notification.endToEndId }
-            return Effect.filterOrElse(
-              batched(received, charges.report(id, "paid", facts, received)),
-              (outcome) => outcome !== "overtaken",
-              () => transacted(received, Effect.map(deferred.pay(id, facts), appliedIf))
-            )
-          }
+          case "charge.paid":
+            return pay(notification, received)
           case "charge.failed":
             return Effect.map(
               batched(
@@ -123,14 +131,11 @@ export class AcquirerNotifications extends Context.Service<
           case "charge.refunded":
           case "charge.returned":
           case "med.opened":
-            return transacted(received, reverse(notification, received))
+            return transacted(received, reversals.apply(received, notification))
           case "return.completed":
-            return transacted(received, settleRefund(notification.orderId, { _tag: "Completed" }))
+            return transacted(received, returned(notification.orderId, { _tag: "Completed" }))
           case "return.failed":
-            return transacted(
-              received,
-              settleRefund(notification.orderId, { _tag: "Failed", reason: notification.reason })
-            )
+            return transacted(received, returned(notification.orderId, { _tag: "Failed", reason: notification.reason }))
           case "med.message":
             return transacted(received, Effect.as(disputes.reply(notification, notification.text), "applied" as const))
           case "med.won":
@@ -164,6 +169,8 @@ export class AcquirerNotifications extends Context.Service<
     })
   )
 }
+
+type Failure = NotFoundError | PaymentArrived | Unavailable | SqlError
 
 /** Only a payment can be `overtaken`. */
 const settled = (outcome: Outcome | "overtaken"): Outcome => (outcome === "overtaken" ? "ignored" : outcome)

@@ -60,6 +60,13 @@ const callbacks = Metric.counter("acquirer_callbacks_total", {
  */
 export type CallbackResult = "applied" | "check" | "unknown" | "foreign" | "refused" | "shed" | "unavailable"
 
+const openExceptions = Metric.gauge("acquirer_exceptions_open", {
+  description: "Open exceptions: money, or claims on money, that fit no charge, by kind."
+})
+const unallocatedCents = Metric.gauge("acquirer_unallocated_cents", {
+  description: "Cents in the ledger account `unallocated` of all connections."
+})
+
 /** Why a connection was closed. */
 export type CutReason = "connections" | "pipelined" | "unread"
 
@@ -87,6 +94,7 @@ export class Metrics extends Context.Service<
       name: string,
       read: { readonly connections: () => number; readonly unsent: () => number }
     ) => void
+    readonly exceptions: (openByKind: ReadonlyMap<string, number>, unallocated: number) => void
     /** Updates the gauges. */
     readonly scrape: Effect.Effect<void>
     /** Registers the ages of the sweeps, which are read at each scrape. */
@@ -136,6 +144,10 @@ export class Metrics extends Context.Service<
             add(openConnections, { listener }, connections())
             add(unsentAnswers, { listener }, unsent())
           })
+        },
+        exceptions: (openByKind, unallocated) => {
+          for (const [kind, count] of openByKind) add(openExceptions, { kind }, count)
+          unallocatedCents.updateUnsafe(unallocated, context)
         },
         scrape: Effect.sync(() => {
           for (const update of gauges) update()

@@ -54,7 +54,8 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
         const { body: paid, status } = yield* pay
         assert.strictEqual(status, 200)
         assert.strictEqual(paid.status, "paid")
-        assert.strictEqual((yield* pay).status, 409)
+        const second = yield* pay
+        assert.deepStrictEqual([second.status, second.body], [202, paid])
         const { body: account } = yield* operate<OperatorAccount>("GET", `/operator/v1/accounts/${accountId}`)
         assert.strictEqual(account.balance.available, 1990)
       })
@@ -196,7 +197,8 @@ const assertLedgerHolds = Effect.gen(function* () {
     ) sides GROUP BY owner_id, kind HAVING sum(amount) <> 0`
   assert.deepStrictEqual(different, [])
   const wrong = yield* sql`
-    SELECT c.id FROM charges c FULL JOIN ledger_transfers t ON t.resource_id = c.id
+    SELECT c.id FROM charges c
+    FULL JOIN (SELECT * FROM ledger_transfers WHERE credit <> 'unallocated') t ON t.resource_id = c.id
     WHERE (c.status = 'paid') IS DISTINCT FROM (t.id IS NOT NULL) OR t.amount <> c.amount`
   assert.deepStrictEqual(wrong, [])
 })

@@ -161,7 +161,6 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
         // `lost` is final.
         yield* refusesAll(id, ["win", "lose", "defense", "messages"])
         for (const [action, body] of [
-          ["pay", undefined],
           ["fail", undefined],
           ["refund", undefined],
           ["infraction", { reason: "x" }],

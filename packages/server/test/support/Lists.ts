@@ -2,6 +2,7 @@
  * Every list of both surfaces, with what each of its filters may be asked for: from the declarations, so that a new list,
  * or a new filter, needs a line here.
  */
+import { exceptionKinds, exceptionStatuses } from "@pix-payments/domain/AcquirerException"
 import { ChargeStatus } from "@pix-payments/domain/Charge"
 import { DisputeStatus } from "@pix-payments/domain/Dispute"
 import { PayoutStatus } from "@pix-payments/domain/Payout"
@@ -99,6 +100,10 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
     "/operator/v1/refunds": {
       table: "refunds",
       values: { charge_id: [some.charge], status: RefundStatus.literals }
+    },
+    "/operator/v1/exceptions": {
+      table: "acquirer_exceptions",
+      values: { status: exceptionStatuses, kind: exceptionKinds }
     },
     "/operator/v1/deliveries": {
       table: "deliveries",

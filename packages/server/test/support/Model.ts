@@ -284,10 +284,10 @@ const actOnCharge = (world: World, command: Extract<Command, { kind: "charge" }>
       return "done"
     case "pay":
       if (charge.status === "processing") emitted(charge)
-      if (charge.status !== "pending" && charge.status !== "expired") return "ignored"
-      // One settlement pays one charge.
+      // One settlement pays one charge, or is one exception.
       if (world.settlements.has(command.settlement)) return "ignored"
       world.settlements.add(command.settlement)
+      if (charge.status !== "pending" && charge.status !== "expired") return "exception"
       charge.status = "paid"
       tellOf(charge, "paid")
       if (account.releaseDelay) {

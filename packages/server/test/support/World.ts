@@ -63,6 +63,8 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
   const pending = yield* created(key, charge)
   const paid = yield* paidCharge(key, 50_000, charge)
   const contested = yield* paidCharge(key, 7000, charge)
+  yield* simulated(`/charges/${paid.id}/pay`, {}, 202)
+  const exceptions = yield* raised(databaseUrl, paid.id, person)
   const dispute = yield* simulated<{ id: string }>(`/charges/${contested.id}/infraction`, { reason: "fraud" }, 201)
   const payout = yield* paidOut(key, { ...holding, recipient_name: person.name, webhook_url: url })
   const sent = yield* paidOut(key, { pix_key: person.pixKey, reference: person.reference })
@@ -88,6 +90,7 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
     charges: [pending.id, paid.id, contested.id],
     payouts: [payout.id, sent.id, waiting.id],
     disputes: [dispute.id],
+    exceptions: exceptions.map(({ id }) => id),
     deliveries: deliveries.data.map(({ id }) => id),
     webhooks: [endpoint.body.id],
     "outbox-failures": failures.map(({ id }) => id),
@@ -109,6 +112,14 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
 
 /** Failed sign-ins of a test from its own address do not limit this one. */
 const SIGN_IN_FROM = "127.0.6.1"
+/** The exceptions of a charge, with a payer, whom the simulator does not disclose. */
+const raised = (databaseUrl: Redacted.Redacted<string>, chargeId: string, { document, name, pixKey }: Personal) =>
+  Effect.gen(function* () {
+    const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl, maxConnections: 1 })), SqlClient)
+    return yield* sql<{ id: string }>`
+      UPDATE acquirer_exceptions SET payer = ${JSON.stringify({ name, document })}::json, pix_key = ${pixKey}
+      WHERE charge_id = ${chargeId}::uuid RETURNING id`
+  }).pipe(Effect.scoped)
 
 /** A failed fan-out, which no request can cause. */
 const setAside = (databaseUrl: Redacted.Redacted<string>, deliveryId: string, endpointId: string) =>
@@ -177,6 +188,7 @@ const bodyFor = ({ method, template }: DeclaredRoute, world: World, url: string,
     "POST /operator/v1/accounts/{id}/payouts": payout,
     "POST /operator/v1/disputes/{id}/defense": { text: person.reference },
     "POST /operator/v1/disputes/{id}/messages": { text: person.reference },
+    "POST /operator/v1/exceptions/{id}/resolve": { action: "dismiss", reason: person.reference },
     "PATCH /operator/v1/webhooks/{id}": { active: true },
     "POST /operator/v1/deliveries/resend": {
       resource_id: world.ids["charges"]?.[1],

@@ -35,6 +35,7 @@ import {
 } from "./DeliveryHandlers.ts"
 import { disputeActionHandlers, disputeHandlers } from "./DisputeHandlers.ts"
 import { eventHandlers } from "./EventHandlers.ts"
+import { exceptionActionHandlers, exceptionHandlers } from "./ExceptionHandlers.ts"
 import { InstallationUses } from "./InstallationUses.ts"
 import { healthProbes } from "./Health.ts"
 import { ledgerHandlers, statsHandlers } from "./LedgerHandlers.ts"
@@ -77,6 +78,8 @@ export const layer = Layer.effectDiscard(
       payoutActions: yield* payoutActionHandlers,
       disputes: yield* disputeHandlers,
       disputeActions: yield* disputeActionHandlers,
+      exceptions: yield* exceptionHandlers,
+      exceptionActions: yield* exceptionActionHandlers,
       deliveries: yield* deliveryHandlers,
       deliveryActions: yield* deliveryActionHandlers,
       webhookEndpoints: yield* webhookEndpointHandlers,

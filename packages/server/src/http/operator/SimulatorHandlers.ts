@@ -190,7 +190,7 @@ const makeSimulation = Effect.gen(function* () {
 
   return <S extends Subject, B>(
     find: (id: string) => Effect.Effect<S, NotFoundError | Unavailable>,
-    toAnswer: (subject: S, isDeferred: boolean) => Effect.Effect<B, Unavailable>,
+    toAnswer: (subject: S, isUnchanged: boolean) => Effect.Effect<B, Unavailable>,
     wasSubmitted: (subject: S) => Effect.Effect<boolean, Unavailable> = () => Effect.succeed(true)
   ) =>
     <A extends Body>(
@@ -202,21 +202,24 @@ const makeSimulation = Effect.gen(function* () {
         const subject = yield* find(params.id)
         const notification = make(subject, yield* decodeBody(body, decode))
         if (!(yield* wasSubmitted(subject))) return yield* new InvalidStateError({ status: subject.status })
-        const { after, isDeferred } = yield* Effect.gen(function* () {
-          const wasDeferred = yield* notify(notification, subject.status)
-          return { id: subject.id, isDeferred: wasDeferred, after: yield* find(subject.id) }
+        const { after, isUnchanged } = yield* Effect.gen(function* () {
+          const wasUnchanged = yield* notify(notification, subject.status)
+          return { id: subject.id, isUnchanged: wasUnchanged, after: yield* find(subject.id) }
         }).pipe(audit.recordAfter(action))
-        return yield* toAnswer(after, isDeferred)
+        return yield* toAnswer(after, isUnchanged)
       }, Effect.catchTags(failures))
 })
 
-/** Sends a notification. Fails where it changes nothing; true where it is deferred until its charge is paid. */
+/**
+ * Sends a notification. Fails where it changes nothing; true where it does not change its subject now: it is deferred until
+ * the charge is paid, or an exception.
+ */
 const makeNotify = Effect.map(
   SimulatorNotifications,
   (simulator) => (notification: AcquirerNotification, status: string) =>
     Effect.flatMap(simulator.notify(notification), (outcome) =>
-      outcome === "applied" || outcome === "deferred"
-        ? Effect.succeed(outcome === "deferred")
+      outcome === "applied" || outcome === "deferred" || outcome === "exception"
+        ? Effect.succeed(outcome !== "applied")
         : Effect.fail(new InvalidStateError({ status }))
     )
 )
@@ -225,8 +228,8 @@ const makeChargeSimulation = Effect.gen(function* () {
   const charges = yield* Charges
   const refunds = yield* RefundStore
   const simulate = yield* makeSimulation
-  return simulate(charges.find, (charge: StoredCharge, isDeferred) =>
-    Effect.map(withRefunds(refunds, charge), (found) => answer(isDeferred ? 202 : 200, found))
+  return simulate(charges.find, (charge: StoredCharge, isUnchanged) =>
+    Effect.map(withRefunds(refunds, charge), (found) => answer(isUnchanged ? 202 : 200, found))
   )
 })
 
@@ -245,7 +248,7 @@ const makeInfraction = Effect.gen(function* () {
       const deadline =
         typeof input.defense_deadline_at === "string" ? parseInstant(input.defense_deadline_at) : undefined
       const { dispute } = yield* Effect.gen(function* () {
-        const isDeferred = yield* notify(
+        const isUnchanged = yield* notify(
           {
             _tag: "med.opened",
             txid: txidFromId(charge.id),
@@ -256,7 +259,7 @@ const makeInfraction = Effect.gen(function* () {
           },
           charge.status
         )
-        if (isDeferred) return { id: charge.id, dispute: undefined }
+        if (isUnchanged) return { id: charge.id, dispute: undefined }
         const [opened] = yield* disputes.list({ chargeId: charge.id }, { limit: 1, startingAfter: undefined })
         if (opened === undefined) return yield* new InvalidStateError({ status: charge.status })
         return { id: opened.id, dispute: opened }

@@ -1,0 +1,113 @@
+/** Money, and claims on money, that fit no charge, and how operators resolve them: OPR-80 to OPR-89. */
+import { ExceptionAction, ExceptionKind, ExceptionStatus } from "@pix-payments/domain/AcquirerException"
+import { Cents } from "@pix-payments/domain/Cents"
+import { Instant } from "@pix-payments/domain/Instant"
+import { listOf, listQuery } from "@pix-payments/domain/List"
+import { open } from "@pix-payments/domain/OpenEnum"
+import { personal } from "@pix-payments/domain/PersonalData"
+import { decoder, nullable } from "@pix-payments/domain/Request"
+import { text } from "@pix-payments/domain/Text"
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { OperatorAuthentication, RequestErrors } from "../Security.ts"
+import { InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
+import { Access } from "./Access.ts"
+import { byId, Id } from "./Fields.ts"
+
+/** An exception: what arrived, what was expected, and how it was resolved. */
+export const AcquirerException = Schema.Struct({
+  id: Id,
+  object: Schema.Literal("exception"),
+  connection_id: Id,
+  kind: open(ExceptionKind),
+  status: open(ExceptionStatus),
+  amount: Cents.annotate({ description: "Cents that arrived, were returned or are disputed." }),
+  expected_amount: Schema.NullOr(Cents).annotateKey({ description: "Cents that the charge asks for." }),
+  unallocated: Schema.Int.annotate({
+    description: "Cents of it in the connection's `unallocated`. Below zero for a return of money that is not there."
+  }),
+  currency: Schema.Literal("BRL"),
+  end_to_end_id: Schema.NullOr(Schema.String),
+  txid: Schema.NullOr(Schema.String),
+  external_id: Schema.NullOr(Schema.String).annotateKey({ description: "The provider's id of the fact." }),
+  pix_key: Schema.NullOr(Schema.String.annotate(personal("pix_key"))).annotateKey({
+    description: "The key that received the payment."
+  }),
+  payer: Schema.NullOr(
+    Schema.Struct({
+      name: Schema.NullOr(Schema.String),
+      document: Schema.NullOr(Schema.String.annotate(personal("document")))
+    })
+  ).annotateKey({ description: "As far as the provider discloses it." }),
+  occurred_at: Instant,
+  charge_id: Schema.NullOr(Id),
+  account_id: Schema.NullOr(Id),
+  action: Schema.NullOr(open(ExceptionAction)).annotateKey({
+    description: "How it was resolved. `return` of an open exception: the provider is asked."
+  }),
+  reason: Schema.NullOr(Schema.String),
+  failure_reason: Schema.NullOr(Schema.String).annotateKey({ description: "Why the last return failed." }),
+  resolved_by: Schema.NullOr(Schema.String).annotateKey({
+    description: "An operator, `rule`, `provider` (it returned the money) or `payment` (it arrived after its return)."
+  }),
+  resolved_at: Schema.NullOr(Instant),
+  created_at: Instant
+}).annotate({ identifier: "Exception" })
+export type AcquirerException = typeof AcquirerException.Type
+
+/** The body of `POST /exceptions/{id}/resolve`. `dismiss` needs a `reason` (OPR-84). */
+export const ResolveException = Schema.Struct({
+  action: ExceptionAction,
+  charge_id: nullable(Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" })).annotateKey({
+    description: "Of `accept`: the charge that the money is for. By default the one that the payment names."
+  }),
+  reason: nullable(text(1, 1000)).annotateKey({ description: "Required to dismiss." })
+}).annotate({ identifier: "ResolveException" })
+export type ResolveException = typeof ResolveException.Type
+
+export const decodeResolveException = decoder(ResolveException)
+
+export const exceptionsQuery = {
+  ...listQuery,
+  status: Schema.optionalKey(ExceptionStatus),
+  kind: Schema.optionalKey(ExceptionKind)
+}
+
+export class ExceptionsGroup extends HttpApiGroup.make("exceptions")
+  .add(
+    HttpApiEndpoint.get("list", "/", {
+      query: exceptionsQuery,
+      success: listOf(AcquirerException),
+      error: ValidationError
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "installation" })
+      .annotate(OpenApi.Summary, "List exceptions, newest first"),
+    HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: AcquirerException, error: NotFound })
+      .annotate(Access, { roles: ["viewer"], accounts: "installation" })
+      .annotate(OpenApi.Summary, "Get an exception")
+  )
+  .prefix("/operator/v1/exceptions")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors)
+  .annotate(OpenApi.Description, "Money, and claims on money, that fit no charge.") {}
+
+export class ExceptionActionsGroup extends HttpApiGroup.make("exceptionActions")
+  .add(
+    HttpApiEndpoint.post("resolve", "/:id/resolve", {
+      params: byId,
+      payload: ResolveException,
+      success: AcquirerException,
+      error: [NotFound, ValidationError, InvalidState]
+    })
+      .annotate(Access, { roles: ["operator"], accounts: "installation" })
+      .annotate(OpenApi.Summary, "Return, accept or dismiss an exception")
+      .annotate(
+        OpenApi.Description,
+        "`accept` credits the account's `available`. The charge becomes `paid` only if it was `pending` or `expired` and the amount is its own. `return` gives the money back to the payer; the exception stays `open` until the provider confirms it. `dismiss` moves nothing."
+      )
+  )
+  .prefix("/operator/v1/exceptions")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors) {}

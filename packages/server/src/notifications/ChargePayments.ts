@@ -1,0 +1,108 @@
+/**
+ * Payments that cannot be applied in a batch: those that other notifications overtook, and those that fit no charge.
+ *
+ * Guarantees:
+ * - what a payment does is decided with the ledger accounts, the charge and the exceptions of its Pix locked;
+ * - a payment, what arrived before it, and the rule of its connection are applied in one commit (BAL-11).
+ */
+import { idFromTxid } from "@pix-payments/domain/Txid"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Outcome } from "../acquirer/AcquirerNotification.ts"
+import type { ReceivedNotification } from "../acquirer/NotificationStore.ts"
+import { ChargeMoney } from "../charges/ChargeMoney.ts"
+import { ExceptionResolution } from "../exceptions/ExceptionResolution.ts"
+import { connectionOf, Exceptions, isThrough, misfitOf, type Payment } from "../exceptions/Exceptions.ts"
+import { ExceptionStore } from "../exceptions/ExceptionStore.ts"
+import { lockLedgerOf } from "../ledger/Ledger.ts"
+import { Unavailable } from "../sql/Unavailable.ts"
+import { DeferredNotifications } from "./DeferredNotifications.ts"
+import { decodeReversal, DeferredStore, type ReceivedReversal } from "./DeferredStore.ts"
+import type { PaymentArrived } from "./Reversals.ts"
+
+export class ChargePayments extends Context.Service<
+  ChargePayments,
+  {
+    /** Pays the charge of a payment, or raises an exception, in a transaction. */
+    readonly settle: (
+      payment: Payment,
+      received: ReceivedNotification
+    ) => Effect.Effect<Outcome, PaymentArrived | Unavailable | SqlError>
+  }
+>()("@pix-payments/server/ChargePayments") {
+  static readonly layer = Layer.effect(
+    ChargePayments,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const money = yield* ChargeMoney
+      const deferred = yield* DeferredNotifications
+      const deferredStore = yield* DeferredStore
+      const exceptions = yield* Exceptions
+      const resolution = yield* ExceptionResolution
+      const store = yield* ExceptionStore
+
+      /** The account of the charge that a payment names, if it is of the payment's connection. */
+      const findCharge = Effect.fnUntraced(function* (payment: Payment) {
+        const id = idFromTxid(payment.txid)
+        if (id === undefined) return undefined
+        const [row] = yield* sql<{ account_id: string; connection_id: string | null }>`
+          SELECT account_id, connection_id FROM charges WHERE id = ${id}::uuid`
+        return row !== undefined && isThrough(connectionOf(payment), { connectionId: row.connection_id })
+          ? { id, accountId: row.account_id }
+          : undefined
+      })
+
+      /** The returns that were posted before their payment arrived; their postings are reversed. */
+      const matchReturns = Effect.fnUntraced(function* (payment: Payment) {
+        const { endToEndId } = payment
+        if (endToEndId === undefined) return []
+        const unmatched = yield* store.lockUnmatchedReturns(connectionOf(payment), endToEndId)
+        return yield* Effect.forEach(unmatched, (each) =>
+          Effect.gen(function* () {
+            yield* exceptions.match(each)
+            // Such an exception has the id of its notification.
+            const [row] = yield* sql<{ report: unknown }>`
+              SELECT report FROM acquirer_reports WHERE id = ${each.id}::uuid`
+            const notification = yield* decodeReversal(row?.report)
+            return { id: each.id, notification } satisfies ReceivedReversal
+          })
+        )
+      })
+
+      return ChargePayments.of({
+        settle: Effect.fnUntraced(function* (payment, received) {
+          const known = yield* findCharge(payment)
+          const connectionId = connectionOf(payment)
+          yield* lockLedgerOf(sql, [connectionId, ...(known === undefined ? [] : [known.accountId])])
+          const locked = known === undefined ? undefined : yield* money.lock(known.id)
+          const misfit = misfitOf(locked?.charge, payment, yield* Clock.currentTimeMillis)
+          if (misfit === "duplicate") return "ignored"
+          const amount = payment.amount ?? locked?.charge.amount
+          // Without an amount, no money is known to have arrived.
+          if (amount === undefined) return "unknown"
+          const early = yield* matchReturns(payment)
+          if (misfit === undefined && locked !== undefined) {
+            const facts = { endToEndId: payment.endToEndId, paidAtMs: payment.atMs }
+            // `processing`: the acquirer has not answered, and repeats the notification.
+            if (!(yield* deferred.pay(locked, facts))) return yield* new Unavailable({ reason: "too-slow" })
+            yield* deferred.applyAll(early)
+            return "applied"
+          }
+          if (misfit === undefined) return "unknown"
+          const exception = yield* exceptions.raisePayment(misfit, amount, payment, received, locked?.charge)
+          const waiting =
+            locked === undefined || payment.endToEndId === undefined
+              ? []
+              : yield* deferredStore.take(locked.charge.id, payment.endToEndId)
+          yield* deferred.applyAll([...early, ...waiting])
+          yield* resolution.applyRule(exception.id)
+          return "exception"
+        })
+      })
+    })
+  )
+}
