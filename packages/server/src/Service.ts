@@ -181,6 +181,7 @@ export const loops = Layer.mergeAll(
     DefenseOrders.use(({ finishDue }) => finishDue),
     "1 second"
   ),
+  backgroundLoop(
     "returns of exceptions",
     ExceptionReturns.use(({ startDue }) => startDue),
     "1 second"

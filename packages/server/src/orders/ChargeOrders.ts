@@ -24,7 +24,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { Acquirer, type Progress, type Provider } from "../acquirer/Acquirer.ts"
-import { keyOf } from "../acquirer/AcquirerNotification.ts"
+import { keysOf } from "../acquirer/AcquirerNotification.ts"
 import { claimKey } from "../acquirer/NotificationStore.ts"
 import { type ChargeOrder, isChargeOrder, type NewOrder, OrderStore } from "../acquirer/OrderStore.ts"
 import type { LockedCharge } from "../charges/ChargeDecision.ts"
@@ -160,8 +160,8 @@ export class ChargeOrders extends Context.Service<
           }
           // A report of the same return is a copy.
           if (progress._tag === "Completed") {
-            const key = keyOf({ _tag: "return.completed", orderId: order.id, ...through(order.connectionId) })
-            if (key !== undefined) yield* claimKey(sql, key, order.id)
+            const outcome = { _tag: "return.completed", orderId: order.id, ...through(order.connectionId) } as const
+            for (const key of keysOf(outcome)) yield* claimKey(sql, key, order.id)
           }
           yield* disputes.endRefund(locked, locked.order, progress)
         },

@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { AcquirerNotifications } from "../../src/notifications/AcquirerNotifications.ts"
 import { assertRefused, created, retrieve, until } from "../support/ChargeRequests.ts"
 import {
   type Exception,
@@ -120,12 +121,15 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("An operat
         failure_reason: null
       })
       const sql = yield* SqlClient
-      const reports = () => sql<{ outcome: string }>`
-        SELECT outcome FROM acquirer_reports WHERE report->>'endToEndId' = ${exception.end_to_end_id} ORDER BY id`
-      assert.deepStrictEqual(
-        (yield* until(reports(), ({ length }) => length === 2)).map(({ outcome }) => outcome),
-        ["exception", "ignored"]
-      )
+      const [order] = yield* sql<{ id: string }>`
+        SELECT id FROM acquirer_orders WHERE exception_id = ${exception.id}::uuid`
+      const { receive } = yield* AcquirerNotifications
+      for (const report of [
+        { _tag: "return.completed", orderId: order!.id },
+        { _tag: "charge.refunded", txid: "", endToEndId: exception.end_to_end_id!, externalId: order!.id, amount: 1000 }
+      ] as const) {
+        assert.include(["ignored", "unknown"], yield* receive(report))
+      }
       assert.strictEqual(yield* unallocated(), before)
       assert.strictEqual((yield* retrieve(key, id)).body.status, "paid")
       yield* assertLedgerHolds
