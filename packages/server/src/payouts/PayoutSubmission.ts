@@ -94,6 +94,10 @@ export class PayoutSubmission extends Context.Service<
 
       const send = (payout: StoredPayout) => ask(payout, (rail, order) => rail.send(order))
 
+      /** The next request may be refused for good, and comes a grace after this one even if this process ends meanwhile. */
+      const sendUnaccepted = ({ attempts, payout }: ClaimedPayout) =>
+        isLastRequest(attempts + 1) ? Effect.andThen(inquireIn(payout, RESEND_GRACE_MS), send(payout)) : send(payout)
+
       const inquire = Effect.fnUntraced(function* ({ isPaused, payout }: ClaimedPayout, processedAtMs: number) {
         const answer = yield* ask(payout, (rail, order) => rail.outcome(order))
         if (answer?._tag !== "NotFound" || isPaused) return answer
@@ -107,7 +111,7 @@ export class PayoutSubmission extends Context.Service<
       const submit = Effect.fnUntraced(function* (claimed: ClaimedPayout) {
         const { attempts, payout } = claimed
         const { id, processedAtMs } = payout
-        const asked = processedAtMs === null ? yield* send(payout) : yield* inquire(claimed, processedAtMs)
+        const asked = processedAtMs === null ? yield* sendUnaccepted(claimed) : yield* inquire(claimed, processedAtMs)
         const isResent = asked?._tag === "Resent"
         const answer = isResent ? asked.answer : asked
         switch (answer?._tag) {

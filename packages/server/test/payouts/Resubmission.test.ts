@@ -137,6 +137,37 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, datab
     })
   )
 
+  it.effect(
+    "PAY-6, PAY-5: a process that ends while it repeats a request leaves a grace before a refusal is final",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const services = yield* Effect.context<SqlClient>()
+        const cut = Effect.fail(new AcquirerUnclear({ reason: "cut" }))
+        accepts = () => cut
+        const id = yield* processing
+        for (let request = 0; request < 7; request += 1) yield* submitDue(id)
+        for (const request of ["the eighth", "the ninth"]) {
+          let dueWhileSending = 0
+          accepts = () =>
+            Effect.orDie(Effect.provide(dueInMs(id), services)).pipe(
+              Effect.tap((ms) =>
+                Effect.sync(() => {
+                  dueWhileSending = ms
+                })
+              ),
+              Effect.andThen(cut)
+            )
+          yield* submitDue(id)
+          assert.isAbove(dueWhileSending, 110_000, request)
+        }
+        assert.strictEqual(
+          (yield* sql<{ hand_overs: number }>`SELECT hand_overs FROM payouts WHERE id = ${id}::uuid`)[0]?.hand_overs,
+          9
+        )
+      })
+  )
+
   it.effect("PAY-16: of an account that may not send now, it is not sent again", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
