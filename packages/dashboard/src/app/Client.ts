@@ -13,6 +13,8 @@ import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Schema from "effect/Schema"
+import type * as SchemaIssue from "effect/SchemaIssue"
 import { signal } from "@preact/signals"
 
 /** A failed call. `code` is the contract's, or `NETWORK` where no answer came. */
@@ -39,7 +41,7 @@ const runtime = ManagedRuntime.make(
 
 const client = runtime.runPromise(HttpApiClient.make(OperatorApi, { baseUrl: globalThis.location.origin }))
 
-type OperatorClient = Awaited<typeof client>
+export type OperatorClient = Awaited<typeof client>
 
 /** Calls an operation: `call((api) => api.charges.list({ query: {} }))`. */
 export const call = async <A, E>(
@@ -59,8 +61,26 @@ export const call = async <A, E>(
 
 const problemOf = (error: unknown): Problem => {
   const { code, details, message } = error as { code?: unknown; message?: unknown; details?: unknown }
+  // The declaration refuses it here already.
+  if (Schema.isSchemaError(error)) return { code: "VALIDATION_ERROR", message: "", details: pathsOf(error.issue) }
   if (typeof code === "string" && typeof message === "string") {
     return { code, message, details: Array.isArray(details) ? details.map(String) : [] }
   }
   return { code: "NETWORK", message: "", details: [] }
+}
+
+/** The fields that an issue concerns. */
+const pathsOf = (issue: SchemaIssue.Issue): ReadonlyArray<string> => {
+  switch (issue._tag) {
+    case "Pointer":
+      return [issue.path.map(String).join(".")]
+    case "Composite":
+    case "AnyOf":
+      return issue.issues.flatMap(pathsOf)
+    case "Encoding":
+    case "Filter":
+      return pathsOf(issue.issue)
+    default:
+      return []
+  }
 }

@@ -44,11 +44,3 @@ export const follow = (): void => {
     go(link.href)
   })
 }
-
-/** The parameter of a path: `matched("/charges/:id")` is the id, or `undefined`. */
-export const matched = (pattern: string, of: string): string | undefined => {
-  const [head = "", tail] = pattern.split("/:")
-  if (tail === undefined) return of === head ? "" : undefined
-  const rest = of.startsWith(`${head}/`) ? of.slice(head.length + 1) : ""
-  return rest === "" || rest.includes("/") ? undefined : decodeURIComponent(rest)
-}

@@ -54,6 +54,12 @@ const signIn = async (token: string): Promise<Problem | undefined> => {
   return undefined
 }
 
+/** Whether the operator has one of these roles. Admins have all; the server decides. */
+export const may = (...roles: ReadonlyArray<"developer" | "operator" | "admin">): boolean => {
+  const role = session.state.value?.operator.role
+  return role === "admin" || roles.some((each) => each === role)
+}
+
 export const session = {
   state: computed(() => (hasSession.value ? current.value : null)),
   /** Signs in by a link, or continues the session that the browser has. */
@@ -66,3 +72,6 @@ export const session = {
     globalThis.localStorage?.removeItem(MARK)
   }
 }
+
+/** Whether the installation has the simulated acquirer. */
+export const isSimulated = (): boolean => session.state.value?.settings.acquirer === "simulator"

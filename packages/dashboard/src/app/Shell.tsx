@@ -34,8 +34,20 @@ export const Shell = ({ children }: { readonly children: ComponentChildren }) =>
           <i />
           {product}
         </div>
+        <Link to="/" label={nav.today} />
+        <Link to="/disputes" label={nav.disputes} />
         <h2>{nav.money}</h2>
         <Link to="/charges" label={nav.charges} />
+        <Link to="/payouts" label={nav.payouts} />
+        <Link to="/ledger" label={nav.ledger} />
+        <h2>{nav.developers}</h2>
+        <Link to="/deliveries" label={nav.deliveries} />
+        <Link to="/requests" label={nav.requests} />
+        <h2>{nav.installation}</h2>
+        <Link to="/accounts" label={nav.accounts} />
+        <Link to="/operators" label={nav.operators} />
+        <Link to="/sessions" label={nav.sessions} />
+        <Link to="/audit" label={nav.audit} />
       </nav>
       <div>
         <header class="top">
@@ -51,7 +63,7 @@ export const Shell = ({ children }: { readonly children: ComponentChildren }) =>
             {nav.menu}
           </button>
           <span class="grow" />
-          {who?.settings.acquirer === "simulator" && <span class="badge">Simulator</span>}
+          {who?.settings.acquirer === "simulator" && <span class="badge">{nav.simulator}</span>}
           <button type="button" onClick={() => setZone(zone.value === "BRT" ? "UTC" : "BRT")}>
             {zone.value}
           </button>

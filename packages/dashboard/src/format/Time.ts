@@ -48,3 +48,9 @@ export const relative = (instant: string, nowMs: number): string => {
   }
   return absolute(instant)
 }
+
+/** The day in UTC, as figures name it: `2026-11-21`. */
+export const today = (): string =>
+  new Intl.DateTimeFormat("sv-SE", { timeZone: "UTC" }).format(
+    globalThis.performance.timeOrigin + globalThis.performance.now()
+  )

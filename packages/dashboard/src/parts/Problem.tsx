@@ -2,17 +2,22 @@
 import type { Problem as Failed } from "../app/Client.ts"
 import { words } from "../words/Words.ts"
 
-const textOf = (problem: Failed): string => {
+export const textOf = (problem: Failed): string => {
   const { problem: texts } = words()
   if (problem.code === "NETWORK") return texts.network
+  if (problem.message === "" && problem.code === "VALIDATION_ERROR") {
+    return `${texts.refused} ${problem.details.join(", ")}`
+  }
   return problem.code === "NOT_FOUND" ? texts.notFound : problem.message
 }
 
-export const Problem = ({ problem, retry }: { readonly problem: Failed; readonly retry: () => void }) => (
+export const Problem = ({ problem, retry }: { readonly problem: Failed; readonly retry?: () => void }) => (
   <div class="card problem" role="alert">
     <p>{textOf(problem)}</p>
-    <button type="button" onClick={retry}>
-      {words().actions.retry}
-    </button>
+    {retry !== undefined && (
+      <button type="button" onClick={retry}>
+        {words().actions.retry}
+      </button>
+    )}
   </div>
 )

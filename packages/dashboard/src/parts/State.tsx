@@ -8,20 +8,23 @@ const tones: Readonly<Record<string, Tone>> = {
   completed: "good",
   delivered: "good",
   won: "good",
+  active: "good",
+  consistent: "good",
   processing: "busy",
   delivering: "busy",
   infraction: "warn",
   under_review: "warn",
   open: "warn",
+  waiting: "warn",
   failed: "bad",
   charged_back: "bad",
-  lost: "bad"
+  lost: "bad",
+  inconsistent: "bad"
 }
 
 export const toneOf = (state: string): Tone => tones[state] ?? "quiet"
 
-const isKnown = (state: string): state is keyof ReturnType<typeof words>["states"] => state in words().states
+/** The word of a state, or the state itself where it is new. */
+export const stateName = (state: string): string => (words().states as Readonly<Record<string, string>>)[state] ?? state
 
-export const State = ({ of }: { readonly of: string }) => (
-  <span class={`chip ${toneOf(of)}`}>{isKnown(of) ? words().states[of] : of}</span>
-)
+export const State = ({ of }: { readonly of: string }) => <span class={`chip ${toneOf(of)}`}>{stateName(of)}</span>

@@ -1,0 +1,163 @@
+/** An application: its API keys, and its webhook endpoints with their health. */
+import type { Application } from "@pix-payments/api/operator/Applications"
+import { allScopes } from "@pix-payments/domain/Scope"
+import { useSignal } from "@preact/signals"
+import { call, type Outcome } from "../app/Client.ts"
+import { useLoaded } from "../app/Loaded.ts"
+import { query } from "../app/Router.ts"
+import { may } from "../app/Session.ts"
+import { Action } from "../parts/Action.tsx"
+import { Card, Head } from "../parts/Detail.tsx"
+import { type ListOf, Table } from "../parts/List.tsx"
+import { Problem } from "../parts/Problem.tsx"
+import { Secret } from "../parts/Secret.tsx"
+import { State } from "../parts/State.tsx"
+import { Time } from "../parts/Time.tsx"
+import { words } from "../words/Words.ts"
+
+export const ApplicationPage = ({ id }: { readonly id: string }) => {
+  const account = query.value.get("account")
+  const { cards } = words()
+  // The interface has no operation for one application: its name is in the list of its account.
+  const { value: siblings } = useLoaded(
+    account ?? "",
+    async (signal): Promise<Outcome<ListOf<Application> | undefined>> =>
+      account === null
+        ? { _tag: "Done", value: undefined }
+        : call((api) => api.applications.list({ params: { id: account }, query: { limit: 100 } }), signal)
+  )
+  const application = siblings?.data.find((each) => each.id === id)
+  return (
+    <>
+      <Head
+        title={application?.name ?? cards.application}
+        id={id}
+        {...(application !== undefined && { state: application.active ? "active" : "inactive" })}
+        operation={`/applications/${id}/keys`}
+      />
+      <Keys applicationId={id} />
+      <Endpoints applicationId={id} />
+    </>
+  )
+}
+
+const Keys = ({ applicationId }: { readonly applicationId: string }) => {
+  const params = { id: applicationId }
+  const { problem, reload, value } = useLoaded(applicationId, (signal) =>
+    call((api) => api.keys.list({ params, query: { limit: 100 } }), signal)
+  )
+  const secret = useSignal<string | undefined>(undefined)
+  const { actions, ask, cards, empty, fields, form } = words()
+  if (problem !== undefined) return <Problem problem={problem} retry={reload} />
+  return (
+    <>
+      {secret.value !== undefined && <Secret text={secret.value} />}
+      <Card
+        title={cards.keys}
+        note={
+          may("developer") && (
+            <Action
+              label={actions.createKey}
+              isSmall
+              question={ask.key}
+              fields={[
+                { name: "name", label: fields.name, hint: form.name },
+                { name: "scopes", label: fields.scopes, hint: form.scopes, kind: "choices", options: allScopes }
+              ]}
+              run={({ name, scopes = [] }) =>
+                call((api) =>
+                  api.keys.create({
+                    params,
+                    payload: { name: String(name), scopes: allScopes.filter((scope) => scopes.includes(scope)) }
+                  })
+                )
+              }
+              onDone={({ key }) => {
+                secret.value = key
+                reload()
+              }}
+            />
+          )
+        }
+      >
+        {value?.data.length === 0 && <p class="quiet pad">{empty.keys}</p>}
+        {value !== undefined && value.data.length > 0 && (
+          <Table
+            rows={value.data}
+            columns={[
+              { name: fields.name, cell: ({ name }) => <b>{name}</b> },
+              { name: fields.prefix, cell: ({ prefix }) => <code>{prefix}…</code>, wide: true },
+              { name: fields.scopes, cell: ({ scopes }) => scopes.join(", "), wide: true },
+              { name: fields.last_used, cell: (key) => key.last_used_at && <Time of={key.last_used_at} />, wide: true },
+              {
+                name: fields.status,
+                right: true,
+                cell: (key) =>
+                  key.revoked_at !== null ? (
+                    <State of="revoked" />
+                  ) : may("developer") ? (
+                    <Action
+                      label={actions.revoke}
+                      tone="bad"
+                      isSmall
+                      question={ask.revokeKey(key.name)}
+                      run={() => call((api) => api.keys.revoke({ params: { id: key.id } }))}
+                      onDone={reload}
+                    />
+                  ) : (
+                    <State of="active" />
+                  )
+              }
+            ]}
+          />
+        )}
+      </Card>
+    </>
+  )
+}
+
+const Endpoints = ({ applicationId }: { readonly applicationId: string }) => {
+  const { reload, value } = useLoaded(applicationId, (signal) =>
+    call((api) => api.webhookEndpoints.list({ params: { id: applicationId } }), signal)
+  )
+  const { actions, ask, cards, empty, fields } = words()
+  const change = (id: string, active: boolean) =>
+    call((api) => api.webhookEndpointActions.update({ params: { id }, payload: { active } }))
+  return (
+    <Card title={cards.endpoints}>
+      {value?.data.length === 0 && <p class="quiet pad">{empty.endpoints}</p>}
+      {value !== undefined && value.data.length > 0 && (
+        <Table
+          rows={value.data}
+          linkOf={({ id }) => `/deliveries?endpoint_id=${id}`}
+          columns={[
+            { name: fields.url, cell: ({ url }) => url },
+            {
+              name: fields.success_rate,
+              cell: (endpoint) => endpoint.success_rate !== null && `${Math.round(endpoint.success_rate * 100)} %`,
+              right: true,
+              wide: true
+            },
+            { name: fields.failures, cell: (endpoint) => endpoint.consecutive_failures, right: true, wide: true },
+            { name: fields.status, cell: ({ active }) => <State of={active ? "active" : "inactive"} /> },
+            {
+              name: fields.action,
+              right: true,
+              cell: ({ active, id }) =>
+                may("developer", "operator") && (
+                  <Action
+                    label={active ? actions.disable : actions.enable}
+                    tone={active ? "bad" : "first"}
+                    isSmall
+                    question={active ? ask.disable : ask.enable}
+                    run={() => change(id, !active)}
+                    onDone={reload}
+                  />
+                )
+            }
+          ]}
+        />
+      )}
+    </Card>
+  )
+}

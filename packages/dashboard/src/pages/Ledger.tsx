@@ -1,0 +1,72 @@
+/** The entries of the ledger, and its verification. */
+import type { LedgerAccount, LedgerVerification } from "@pix-payments/api/operator/Ledger"
+import { useSignal } from "@preact/signals"
+import { call } from "../app/Client.ts"
+import { money } from "../format/Money.ts"
+import { Card } from "../parts/Detail.tsx"
+import { List, Table } from "../parts/List.tsx"
+import { State } from "../parts/State.tsx"
+import { Time } from "../parts/Time.tsx"
+import { words } from "../words/Words.ts"
+
+const nameOf = ({ name }: LedgerAccount): string => name.replaceAll("_", " ")
+
+const Verification = ({ of }: { readonly of: LedgerVerification }) => {
+  const { cards, fields } = words()
+  const rows = of.differences.map((difference) => ({
+    ...difference,
+    id: `${difference.account.account_id} ${difference.account.name}`
+  }))
+  return (
+    <div role="status">
+      <Card title={cards.verification} note={<State of={of.consistent ? "consistent" : "inconsistent"} />}>
+        {rows.length > 0 && (
+          <Table
+            rows={rows}
+            columns={[
+              { name: fields.account, cell: ({ account }) => account.account_id, wide: true },
+              { name: fields.name, cell: ({ account }) => nameOf(account) },
+              { name: fields.kept, cell: ({ kept }) => money(kept), right: true },
+              { name: fields.computed, cell: ({ computed }) => money(computed), right: true }
+            ]}
+          />
+        )}
+      </Card>
+    </div>
+  )
+}
+
+export const Ledger = () => {
+  const { actions, empty, fields, nav } = words()
+  const verification = useSignal<LedgerVerification | undefined>(undefined)
+  const verify = async () => {
+    const outcome = await call((api) => api.ledger.verify({}))
+    if (outcome._tag === "Done") verification.value = outcome.value
+  }
+  return (
+    <>
+      <List
+        title={nav.ledger}
+        empty={empty.ledger}
+        filters={[
+          { name: "account_id", label: fields.account },
+          { name: "resource_id", label: fields.resource }
+        ]}
+        actions={
+          <button type="button" onClick={() => void verify()}>
+            {actions.verify}
+          </button>
+        }
+        load={(api, query) => api.ledger.entries({ query })}
+        columns={[
+          { name: fields.amount, cell: ({ amount }) => <b class="nowrap">{money(amount)}</b> },
+          { name: fields.from, cell: ({ from }) => nameOf(from) },
+          { name: fields.to, cell: ({ to }) => nameOf(to) },
+          { name: fields.reason, cell: ({ reason }) => reason, wide: true },
+          { name: fields.created, cell: (entry) => <Time of={entry.created_at} />, right: true, wide: true }
+        ]}
+      />
+      {verification.value !== undefined && <Verification of={verification.value} />}
+    </>
+  )
+}

@@ -1,0 +1,50 @@
+/** The lists of what was done: requests to `/v1`, and changes by operators. */
+import { List } from "../parts/List.tsx"
+import { Time } from "../parts/Time.tsx"
+import { words } from "../words/Words.ts"
+
+export const Requests = () => {
+  const { empty, fields, nav } = words()
+  return (
+    <List
+      title={nav.requests}
+      empty={empty.requests}
+      filters={[
+        { name: "route", label: fields.route },
+        { name: "status", label: fields.status }
+      ]}
+      load={(api, query) => api.requests.list({ query })}
+      columns={[
+        { name: fields.route, cell: ({ route }) => <b>{route}</b> },
+        {
+          name: fields.status,
+          cell: ({ status }) => (
+            <span class={status >= 500 ? "chip bad" : status >= 400 ? "chip warn" : "chip good"}>{status}</span>
+          )
+        },
+        { name: fields.duration, cell: (request) => `${request.duration_ms} ms`, right: true, wide: true },
+        { name: fields.request, cell: (request) => <code>{request.request_id}</code>, wide: true },
+        { name: fields.created, cell: (request) => <Time of={request.created_at} />, right: true }
+      ]}
+    />
+  )
+}
+
+export const Audit = () => {
+  const { empty, fields, nav } = words()
+  return (
+    <List
+      title={nav.audit}
+      empty={empty.audit}
+      load={(api, query) => api.audit.list({ query })}
+      columns={[
+        { name: fields.action, cell: ({ action }) => <b>{action}</b> },
+        { name: fields.operator, cell: ({ operator }) => operator },
+        { name: fields.via, cell: ({ via }) => via, wide: true },
+        { name: fields.address, cell: ({ address }) => address, wide: true },
+        { name: fields.resource, cell: (entry) => <span class="id">{entry.resource_id}</span>, wide: true },
+        { name: fields.created, cell: (entry) => <Time of={entry.created_at} />, right: true }
+      ]}
+    />
+  )
+}

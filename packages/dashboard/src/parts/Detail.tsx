@@ -1,0 +1,100 @@
+/** The page of one resource: its head, its facts, and what is missing while it loads. */
+import type { ComponentChildren } from "preact"
+import type * as Effect from "effect/Effect"
+import { call, type OperatorClient } from "../app/Client.ts"
+import { type Loaded, useLoaded } from "../app/Loaded.ts"
+import { words } from "../words/Words.ts"
+import { Copy } from "./Copy.tsx"
+import { Problem } from "./Problem.tsx"
+import { State } from "./State.tsx"
+
+/** A resource by its id, or its problem. */
+export const useResource = <A,>(id: string, operation: (api: OperatorClient) => Effect.Effect<A, unknown>): Loaded<A> =>
+  useLoaded(id, (signal) => call(operation, signal))
+
+/** Shows the problem until there is data; then the data stays. */
+export const Resource = <A,>({
+  children,
+  loaded
+}: {
+  readonly loaded: Loaded<A>
+  readonly children: (value: A) => ComponentChildren
+}) => (
+  <>
+    {loaded.problem !== undefined && <Problem problem={loaded.problem} retry={loaded.reload} />}
+    {loaded.value !== undefined && children(loaded.value)}
+  </>
+)
+
+interface HeadProps {
+  readonly title: ComponentChildren
+  readonly id: string
+  readonly state?: string
+  /** The path under `/operator/v1`, to copy as `curl`. */
+  readonly operation?: string
+  readonly children?: ComponentChildren
+}
+
+export const Head = ({ children, id, operation, state, title }: HeadProps) => (
+  <div class="head">
+    <h1>{title}</h1>
+    {state !== undefined && <State of={state} />}
+    <span class="id quiet">{id}</span>
+    <Copy text={id} />
+    {operation !== undefined && (
+      <Copy
+        text={`curl ${globalThis.location.origin}/operator/v1${operation} -H "x-operator-token: $PIX_TOKEN"`}
+        label={words().actions.curl}
+      />
+    )}
+    <span class="grow" />
+    {children}
+  </div>
+)
+
+/** A card with a title. */
+export const Card = ({
+  children,
+  note,
+  title
+}: {
+  readonly title: string
+  readonly note?: ComponentChildren
+  readonly children: ComponentChildren
+}) => (
+  <section class="card">
+    <header>
+      <h2>{title}</h2>
+      {note !== undefined && <span class="quiet">{note}</span>}
+    </header>
+    {children}
+  </section>
+)
+
+/** Names and values; a value that is absent is left out. */
+export const Facts = ({ of }: { readonly of: ReadonlyArray<readonly [string, ComponentChildren]> }) => (
+  <dl>
+    {of.map(([name, value]) =>
+      value === null || value === undefined || value === "" ? null : (
+        <Fact name={name} key={name}>
+          {value}
+        </Fact>
+      )
+    )}
+  </dl>
+)
+
+const Fact = ({ children, name }: { readonly name: string; readonly children: ComponentChildren }) => (
+  <>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </>
+)
+
+/** A link to a resource by its id. */
+export const IdLink = ({ id, to }: { readonly to: string; readonly id: string | null | undefined }) =>
+  id === null || id === undefined ? null : (
+    <a class="id" href={`/${to}/${id}`}>
+      {id}
+    </a>
+  )

@@ -1,0 +1,190 @@
+/**
+ * A list of resources: filters in the address, pages by key, a row that is a link.
+ *
+ * Guarantees: the last data stays while new data comes; `j` and `k` move the focus from row to row, Enter opens.
+ */
+import type { ComponentChildren } from "preact"
+import { useEffect } from "preact/hooks"
+import type * as Effect from "effect/Effect"
+import { call, type OperatorClient } from "../app/Client.ts"
+import { useLoaded } from "../app/Loaded.ts"
+import { go, path, query, withQuery } from "../app/Router.ts"
+import { stateName } from "./State.tsx"
+import { words } from "../words/Words.ts"
+import { Problem } from "./Problem.tsx"
+
+const PAGE = 50
+
+export interface Column<A> {
+  readonly name: string
+  readonly cell: (row: A) => ComponentChildren
+  /** Left out on narrow screens. */
+  readonly wide?: boolean
+  readonly right?: boolean
+}
+
+/** A parameter of the list's query: a text, or one of these states. */
+interface Filter {
+  readonly name: string
+  readonly label: string
+  readonly options?: ReadonlyArray<string>
+}
+
+/** The answer of every list. */
+export interface ListOf<A> {
+  readonly data: ReadonlyArray<A>
+  readonly has_more: boolean
+}
+
+interface Props<A> {
+  readonly title: string
+  /** What would be here, and what leads to it. */
+  readonly empty: ComponentChildren
+  readonly columns: ReadonlyArray<Column<A>>
+  readonly filters?: ReadonlyArray<Filter>
+  /** The page of a row. The first cell is the link. */
+  readonly linkOf?: (row: A) => string
+  readonly actions?: ComponentChildren
+  /** The query comes from the address, and the server checks it. So it is of every type. */
+  readonly load: (api: OperatorClient, query: never) => Effect.Effect<ListOf<A>, unknown>
+  /** Changes where the rows must be loaded again. */
+  readonly version?: number
+}
+
+export const List = <A extends { readonly id: string }>(props: Props<A>) => {
+  const { actions, columns, empty, filters = [], linkOf, load, title, version = 0 } = props
+  const text = words().list
+  const key = query.value.toString()
+  const names = [...filters.map(({ name }) => name), "starting_after"]
+  const asked = names.flatMap((name) => {
+    const value = query.value.get(name)
+    return value === null || value === "" ? [] : [[name, value] as const]
+  })
+  const { isLoading, problem, reload, value } = useLoaded(`${path.value}?${key}#${version}`, (signal) =>
+    call((api) => load(api, { limit: PAGE, ...Object.fromEntries(asked) } as never), signal)
+  )
+  const startingAfter = query.value.get("starting_after")
+  const isFiltered = asked.some(([name]) => name !== "starting_after")
+  useRowKeys()
+
+  return (
+    <>
+      <div class="head">
+        <h1>{title}</h1>
+        {actions}
+        <span class="grow" />
+        {filters.length > 0 && <Filters filters={filters} key={key} />}
+      </div>
+      {problem !== undefined && <Problem problem={problem} retry={reload} />}
+      {value !== undefined && value.data.length === 0 && (
+        <p class="quiet">
+          {isFiltered ? text.none : empty} {isFiltered && <a href={path.value}>{text.clear}</a>}
+        </p>
+      )}
+      {value !== undefined && value.data.length > 0 && (
+        <section class="card" aria-busy={isLoading}>
+          <Table columns={columns} linkOf={linkOf} rows={value.data} />
+        </section>
+      )}
+      {value !== undefined && (value.has_more || startingAfter !== null) && (
+        <div class="head">
+          {startingAfter !== null && <a href={withQuery({})}>{text.first}</a>}
+          <span class="grow" />
+          {value.has_more && <a href={withQuery({ starting_after: value.data.at(-1)!.id })}>{text.next}</a>}
+        </div>
+      )}
+    </>
+  )
+}
+
+/** Rows in columns; the row is a link where it has a page. */
+export const Table = <A extends { readonly id: string }>({
+  columns,
+  linkOf,
+  rows
+}: {
+  readonly columns: ReadonlyArray<Column<A>>
+  readonly rows: ReadonlyArray<A>
+  readonly linkOf?: ((row: A) => string) | undefined
+}) => (
+  <table>
+    <thead>
+      <tr>
+        {columns.map((column) => (
+          <th scope="col" class={classOf(column)} key={column.name}>
+            {column.name}
+          </th>
+        ))}
+      </tr>
+    </thead>
+    <tbody>
+      {rows.map((row) => (
+        <tr key={row.id}>
+          {columns.map((column, index) => (
+            <td class={classOf(column)} key={column.name}>
+              {index === 0 && linkOf !== undefined ? (
+                <a class="row" href={linkOf(row)}>
+                  {column.cell(row)}
+                </a>
+              ) : (
+                column.cell(row)
+              )}
+            </td>
+          ))}
+        </tr>
+      ))}
+    </tbody>
+  </table>
+)
+
+const classOf = ({ right, wide }: { readonly wide?: boolean; readonly right?: boolean }) =>
+  [wide && "wide", right && "right"].filter(Boolean).join(" ") || undefined
+
+const Filters = ({ filters }: { readonly filters: ReadonlyArray<Filter> }) => {
+  const apply = (form: HTMLFormElement) => {
+    const values = new FormData(form)
+    go(withQuery(Object.fromEntries(filters.map(({ name }) => [name, String(values.get(name) ?? "").trim()]))))
+  }
+  return (
+    <form
+      role="search"
+      class="head"
+      onSubmit={(event) => {
+        event.preventDefault()
+        apply(event.currentTarget)
+      }}
+    >
+      {filters.map(({ label, name, options }) => (
+        <label class="inline" key={name}>
+          {label}
+          {options === undefined ? (
+            <input name={name} defaultValue={query.value.get(name) ?? ""} />
+          ) : (
+            <select name={name} onChange={(event) => apply(event.currentTarget.form!)}>
+              <option value="">{words().list.all}</option>
+              {options.map((option) => (
+                <option value={option} selected={query.value.get(name) === option} key={option}>
+                  {stateName(option)}
+                </option>
+              ))}
+            </select>
+          )}
+        </label>
+      ))}
+      {filters.some(({ options }) => options === undefined) && <button type="submit">{words().list.filter}</button>}
+    </form>
+  )
+}
+
+const useRowKeys = () =>
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if ((event.key !== "j" && event.key !== "k") || event.metaKey || event.ctrlKey || event.altKey) return
+      if (event.target instanceof Element && event.target.closest("input, select, textarea, dialog") !== null) return
+      const rows = [...globalThis.document.querySelectorAll<HTMLElement>("main a.row")]
+      const here = rows.indexOf(globalThis.document.activeElement as HTMLElement)
+      rows[event.key === "j" ? Math.min(here + 1, rows.length - 1) : Math.max(here - 1, 0)]?.focus()
+    }
+    globalThis.addEventListener("keydown", onKey)
+    return () => globalThis.removeEventListener("keydown", onKey)
+  }, [])
