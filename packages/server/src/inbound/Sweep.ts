@@ -6,6 +6,7 @@
  *   in 24 hours its last three days. Nothing before the connection's creation is read.
  * - A sweep is complete when every page was read and every notification of it was applied. Progress is stored for each
  *   slice of `SLICE_MS`, so that an outage of days is caught up across restarts.
+ * - A list that cannot be read delays no other list, and a notification that fails delays none after it.
  * - A slow or failing connection delays no other while fewer than `MAX_IN_FLIGHT` are swept by this process. One page of
  *   each is in memory.
  */
@@ -47,7 +48,7 @@ export class Sweep extends Context.Service<
         { connectionId }: DueSweep,
         { fromMs, toMs }: TimeRange,
         list: (range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>,
-        apply: (connectionId: string, page: ReadonlyArray<A>) => Effect.Effect<Applied, Unavailable>
+        apply: Apply<A>
       ) {
         let applied = nothingApplied
         for (let page = 0; ; page += 1) {
@@ -59,47 +60,64 @@ export class Sweep extends Context.Service<
         }
       })
 
-      /** Fails where a page cannot be read. */
-      const readSlice = Effect.fnUntraced(function* (due: DueSweep, provider: Provider, slice: TimeRange) {
-        let applied = nothingApplied
-        if (provider.received !== undefined)
-          applied = together(applied, yield* pages(due, slice, provider.received.list, reports.received))
-        if (provider.payouts?.list !== undefined)
-          applied = together(applied, yield* pages(due, slice, provider.payouts.list, reports.payouts))
-        if (provider.disputes?.list !== undefined)
-          applied = together(applied, yield* pages(due, slice, provider.disputes.list, reports.disputes))
-        return applied
-      })
+      /** The lists that the provider has, each read and applied for a range. */
+      const listsOf = (due: DueSweep, { disputes, payouts, received }: Provider): ReadonlyArray<ReadList> => {
+        const read =
+          <A>(list: (range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>, apply: Apply<A>): ReadList =>
+          (range) =>
+            Effect.tap(pages(due, range, list, apply), ({ effects }) =>
+              Effect.sync(() => metrics.sweepFound(due.connectionId, effects))
+            )
+        return [
+          ...(received === undefined ? [] : [read(received.list, reports.received)]),
+          ...(payouts?.list === undefined ? [] : [read(payouts.list, reports.payouts)]),
+          ...(disputes?.list === undefined ? [] : [read(disputes.list, reports.disputes)])
+        ]
+      }
 
       /** Disputes are listed by their opening: those that are open here are read again, for their outcome. */
-      const readOpenDisputes = Effect.fnUntraced(function* (due: DueSweep, provider: Provider, toMs: number) {
-        const list = provider.disputes?.list
-        if (list === undefined) return nothingApplied
-        const oldestMs = yield* reportStore.oldestOpenDispute(due.connectionId)
-        return oldestMs === undefined
-          ? nothingApplied
-          : yield* pages(due, { fromMs: oldestMs - DISPUTE_MARGIN_MS, toMs }, list, reports.disputes)
+      const readOpenDisputes = Effect.fnUntraced(function* (due: DueSweep, { disputes }: Provider, toMs: number) {
+        const list = disputes?.list
+        const oldestMs = list && (yield* reportStore.oldestOpenDispute(due.connectionId))
+        if (list === undefined || oldestMs === undefined) return
+        const { effects } = yield* pages(due, { fromMs: oldestMs - DISPUTE_MARGIN_MS, toMs }, list, reports.disputes)
+        metrics.sweepFound(due.connectionId, effects)
       })
 
-      /** Slice by slice; `onComplete` is called for each. Fails with the first that is not complete. */
+      /**
+       * Slice by slice. A list that cannot be read is left out from there on; a notification that fails leaves out nothing.
+       * `onComplete` is called for each slice before the first that is not complete. Fails with the first problem.
+       */
       const readSlices = Effect.fnUntraced(function* (
         due: DueSweep,
         provider: Provider,
         { fromMs, toMs }: TimeRange,
         onComplete: (untilMs: number) => Effect.Effect<void, Unavailable>
       ) {
+        let lists = listsOf(due, provider)
+        let problem: AcquirerUnclear | undefined
         let startMs = fromMs
         while (true) {
-          const endMs = Math.min(startMs + SLICE_MS, toMs)
-          const applied = yield* readSlice(due, provider, { fromMs: startMs, toMs: endMs })
-          metrics.sweepFound(due.connectionId, applied.effects)
-          if (applied.failures > 0) {
-            return yield* new AcquirerUnclear({ reason: `${applied.failures} notifications could not be applied` })
+          const slice = { fromMs: startMs, toMs: Math.min(startMs + SLICE_MS, toMs) }
+          const readable: Array<ReadList> = []
+          for (const list of lists) {
+            const read = yield* Effect.catchTag(list(slice), "AcquirerUnclear", Effect.succeed)
+            if (read instanceof AcquirerUnclear) {
+              problem ??= read
+              continue
+            }
+            readable.push(list)
+            if (read.failures > 0) {
+              problem ??= new AcquirerUnclear({ reason: `${read.failures} notifications could not be applied` })
+            }
           }
-          yield* onComplete(endMs)
-          if (endMs >= toMs) return
-          startMs = endMs
+          if (problem === undefined) yield* onComplete(slice.toMs)
+          else if (readable.length === 0) return yield* problem
+          if (slice.toMs >= toMs) break
+          lists = readable
+          startMs = slice.toMs
         }
+        if (problem !== undefined) return yield* problem
       })
 
       const sweep = Effect.fnUntraced(function* (due: DueSweep) {
@@ -107,15 +125,19 @@ export class Sweep extends Context.Service<
         const provider = yield* acquirer.of(connectionId)
         const nowMs = yield* Clock.currentTimeMillis
         const since = (fromMs: number) => ({ fromMs: Math.min(Math.max(createdAtMs, fromMs), nowMs), toMs: nowMs })
-        yield* readSlices(due, provider, since((sweptUntilMs ?? createdAtMs) - OVERLAP_MS), (untilMs) =>
-          store.swept(connectionId, untilMs)
+        const recent = yield* Effect.result(
+          readSlices(due, provider, since((sweptUntilMs ?? createdAtMs) - OVERLAP_MS), (untilMs) =>
+            store.swept(connectionId, untilMs)
+          )
         )
-        const outcomes = yield* readOpenDisputes(due, provider, nowMs)
-        metrics.sweepFound(connectionId, outcomes.effects)
-        if (!isDeepDue) return
-        yield* store.deepAgainIn(connectionId, DEEP_RETRY_MS)
-        yield* readSlices(due, provider, since(nowMs - DEEP_MS), () => Effect.void)
-        yield* store.deepAgainIn(connectionId, DEEP_EVERY_MS)
+        const outcomes = yield* Effect.result(readOpenDisputes(due, provider, nowMs))
+        if (isDeepDue) {
+          yield* store.deepAgainIn(connectionId, DEEP_RETRY_MS)
+          yield* readSlices(due, provider, since(nowMs - DEEP_MS), () => Effect.void)
+          yield* store.deepAgainIn(connectionId, DEEP_EVERY_MS)
+        }
+        yield* Effect.fromResult(recent)
+        yield* Effect.fromResult(outcomes)
       })
 
       const sweepApart = (due: DueSweep) =>
@@ -151,6 +173,9 @@ export const loop = Layer.effectDiscard(
     yield* Effect.forkScoped(BackgroundLoop.run("sweeps", round, Effect.sleep("1 second")))
   })
 )
+
+type Apply<A> = (connectionId: string, page: ReadonlyArray<A>) => Effect.Effect<Applied, Unavailable>
+type ReadList = (range: TimeRange) => Effect.Effect<Applied, AcquirerUnclear | Unavailable>
 
 interface TimeRange {
   readonly fromMs: number

@@ -68,6 +68,8 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       const clock = yield* Clock.Clock
       const bank = yield* connectedBank({ now: () => clock.currentTimeMillisUnsafe() - behindMs })
       const charges = yield* pendingCharges(bank, 3)
+      // The first sweep would store its progress over this.
+      yield* sweepNow(bank)
       yield* sql`UPDATE acquirer_connections SET created_at = now() - interval '3 days',
         swept_until = now() - interval '30 hours', deep_swept_at = now() WHERE id = ${bank.connectionId}::uuid`
       for (const [index, charge] of charges.entries()) {
@@ -170,6 +172,52 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       yield* sweepNow(bank)
       assert.deepStrictEqual(new Set(yield* statusesOf(bank)), new Set(["paid"]))
       assert.strictEqual(yield* availableOf(bank.key), 5000)
+    })
+  )
+
+  it.effect("OPR-97: hours after a notification or a list began to fail, payments are still credited", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const clock = yield* Clock.Clock
+      let behindMs = 0
+      const now = () => clock.currentTimeMillisUnsafe() - behindMs
+      const [poisoned, listless] = [yield* connectedBank({ now }), yield* connectedBank({ now, profile: "efi" })]
+      const before = new Map<ConnectedBank, Date | null>()
+      for (const bank of [poisoned, listless]) {
+        yield* sweepNow(bank)
+        yield* sql`UPDATE acquirer_connections SET created_at = now() - interval '3 days',
+          swept_until = now() - interval '30 hours', deep_swept_at = now() WHERE id = ${bank.connectionId}::uuid`
+        before.set(bank, (yield* progressOf(bank)).swept_until)
+        const charges = yield* pendingCharges(bank, 2)
+        for (const [index, charge] of charges.entries()) {
+          behindMs = [29, 1][index]! * HOUR_MS
+          payAll(bank, [charge])
+        }
+        behindMs = 0
+        if (bank === poisoned) {
+          yield* sql.unsafe(`CREATE OR REPLACE FUNCTION poison_early() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF NEW.id = '${charges[0]!.id}' THEN RAISE 'poison'; END IF; RETURN NEW; END $$`)
+          yield* sql.unsafe(
+            `CREATE TRIGGER poison_early BEFORE UPDATE ON charges FOR EACH ROW EXECUTE FUNCTION poison_early()`
+          )
+        }
+      }
+      const end = listless.double.faults.always("error-after", { method: "GET", path: /\/infracoes$/ })
+      for (const bank of [poisoned, listless]) {
+        yield* sweepNow(bank)
+        assert.deepStrictEqual((yield* progressOf(bank)).swept_until, before.get(bank))
+      }
+      assert.deepStrictEqual((yield* statusesOf(poisoned)).toSorted(), ["paid", "pending"])
+      assert.deepStrictEqual(yield* statusesOf(listless), ["paid", "paid"])
+      end()
+      yield* sql.unsafe(`DROP TRIGGER poison_early ON charges`)
+      for (const bank of [poisoned, listless]) {
+        yield* until(
+          Effect.andThen(sweepNow(bank), progressOf(bank)),
+          (progress) => progress.swept_until!.getTime() > before.get(bank)!.getTime() + 29 * HOUR_MS
+        )
+        assert.deepStrictEqual(yield* statusesOf(bank), ["paid", "paid"])
+      }
     })
   )
 
