@@ -2,7 +2,10 @@
  * The demo of a bank (`pnpm run demo:bank`): starts a double of Efí and the service, connects them over mutual TLS, and shows a
  * charge, its payment, a partial return, a payout and a MED, each at the service and at the bank. It ends by itself.
  */
+import type { OperatorCharge } from "@pix-payments/api/operator/Charges"
 import { Payments } from "@pix-payments/client"
+import type { Dispute } from "@pix-payments/domain/Dispute"
+import { allScopes } from "@pix-payments/domain/Scope"
 import { txidFromId } from "@pix-payments/domain/Txid"
 import { type PspDouble, startPspDouble } from "@pix-payments/psp-double/PspDouble"
 import { type ChildProcess, spawn } from "node:child_process"
@@ -73,13 +76,18 @@ const stop = async (child: ChildProcess) => {
   await once(child, "exit")
 }
 
-interface Fields {
-  readonly [name: string]: any
+interface Created {
+  readonly id: string
+}
+
+interface Check {
+  readonly ok: boolean
+  readonly steps: ReadonlyArray<{ readonly ok: boolean; readonly step: string; readonly detail: string }>
 }
 
 const operatorOf =
   (url: string, token: string) =>
-  async (method: string, path: string, body?: unknown): Promise<Fields> => {
+  async <A = Created>(method: string, path: string, body?: unknown): Promise<A> => {
     const answer = await fetch(`${url}/operator/v1${path}`, {
       method,
       headers: { "x-operator-token": token, "content-type": "application/json" },
@@ -87,7 +95,7 @@ const operatorOf =
     })
     const text = await answer.text()
     if (!answer.ok) throw new Error(`${method} ${path} answers ${answer.status}: ${text}`)
-    return JSON.parse(text)
+    return JSON.parse(text) as A
   }
 
 /** Reads until it is as expected, for two sweeps at most. */
@@ -120,8 +128,13 @@ const show = async (double: PspDouble, operatorToken: string, service: Awaited<R
     pix_key: double.key,
     is_default: true
   })
-  await operator("POST", `/connections/${connection.id}/register-webhook`, { url: service.callbackUrl })
-  const check = await operator("POST", `/connections/${connection.id}/check`)
+  // The bank tries the URL, which the listener knows within seconds.
+  await until(
+    "The registration of the webhook",
+    () => operator<Check>("POST", `/connections/${connection.id}/register-webhook`, { url: service.callbackUrl }),
+    ({ ok }) => ok
+  )
+  const check = await operator<Check>("POST", `/connections/${connection.id}/check`)
   for (const { detail, ok, step } of check.steps) print(`  ${ok ? "ok " : "NOT"} ${step}: ${detail}`)
 
   const account = await operator("POST", "/accounts", {
@@ -132,9 +145,9 @@ const show = async (double: PspDouble, operatorToken: string, service: Awaited<R
     auto_payout_enabled: true
   })
   const application = await operator("POST", `/accounts/${account.id}/applications`, { name: "Loja" })
-  const { key: apiKey } = await operator("POST", `/applications/${application.id}/keys`, {
+  const { key: apiKey } = await operator<{ readonly key: string }>("POST", `/applications/${application.id}/keys`, {
     name: "demo",
-    scopes: ["charges.read", "charges.write", "payouts.read", "payouts.write", "balance.read"]
+    scopes: allScopes
   })
   const payments = new Payments({ apiKey, baseUrl: service.public })
   const books = async () => {
@@ -159,7 +172,7 @@ const show = async (double: PspDouble, operatorToken: string, service: Awaited<R
   printStep("3. The payer pays at the bank; its callback, over mutual TLS, makes the service ask and credit")
   double.provider.receipts.payCob(txidFromId(charge.id))
   await double.settle()
-  const readCharge = () => operator("GET", `/charges/${charge.id}`)
+  const readCharge = () => operator<OperatorCharge>("GET", `/charges/${charge.id}`)
   const paid = await until("The payment", readCharge, ({ status }) => status === "paid")
   print(`  ${paid.status}  end_to_end_id ${paid.pix.end_to_end_id}`)
   await books()
@@ -168,7 +181,7 @@ const show = async (double: PspDouble, operatorToken: string, service: Awaited<R
   await operator("POST", `/charges/${charge.id}/refund`, { amount: 1200, description: "Um pão a menos" })
   await double.settle()
   const returned = await until("The return", readCharge, ({ refunded_amount }) => refunded_amount === 1200)
-  print(`  ${returned.status}, ${reais(returned.refunded_amount)} returned, ${returned.refunds[0].status}`)
+  print(`  ${returned.status}, ${reais(returned.refunded_amount)} returned, ${returned.refunds[0]?.status}`)
   await books()
 
   printStep("5. Pay out R$ 10,00 to ana@example.com")
@@ -188,13 +201,13 @@ const show = async (double: PspDouble, operatorToken: string, service: Awaited<R
   await books()
 
   printStep("6. The payer disputes the rest (MED). No callback reports it: the next sweep does, within a minute")
-  const opened = double.provider.infractions.open(paid.pix.end_to_end_id, { cents: 3800 })
+  const opened = double.provider.infractions.open(paid.pix.end_to_end_id!, { cents: 3800 })
   if (opened._tag === "Failure") throw new Error("the bank opens no dispute")
-  const readDispute = async () => (await operator("GET", `/disputes?limit=1`)).data[0]
-  const dispute = await until("The dispute", readDispute, (found) => found !== undefined)
-  print(`  ${dispute.status}  ${reais(dispute.amount)}, to be defended until ${dispute.defense_deadline_at}`)
+  const readDisputes = async () => (await operator<{ readonly data: ReadonlyArray<Dispute> }>("GET", "/disputes")).data
+  const [dispute] = await until("The dispute", readDisputes, ({ length }) => length > 0)
+  print(`  ${dispute!.status}  ${reais(dispute!.amount)}, to be defended until ${dispute!.defense_deadline_at}`)
   await books()
-  await operator("POST", `/disputes/${dispute.id}/defense`, { text: "The order was delivered." })
+  await operator("POST", `/disputes/${dispute!.id}/defense`, { text: "The order was delivered." })
   await until(
     "The defence",
     async () => double.provider.infractions.get(opened.success.id),
@@ -202,12 +215,12 @@ const show = async (double: PspDouble, operatorToken: string, service: Awaited<R
   )
   print("  the bank has the defence")
   double.provider.infractions.close(opened.success.id, "REJEITADA")
-  const decided = await until("The decision", readDispute, ({ status }) => status === "won")
-  print(`  ${decided.status}`)
+  const [decided] = await until("The decision", readDisputes, ([found]) => found?.status === "won")
+  print(`  ${decided!.status}`)
   await books()
 
   printStep("7. Verify the ledger")
-  const { consistent } = await operator("GET", "/ledger/verify")
+  const { consistent } = await operator<{ readonly consistent: boolean }>("GET", "/ledger/verify")
   print(`  ${consistent ? "consistent" : "NOT CONSISTENT"}`)
   if (!consistent || double.violations.length > 0) throw new Error("the demo left something wrong")
 }
