@@ -23,7 +23,7 @@ import {
   type ReceivedPix
 } from "./Messages.ts"
 import type { Failure, Operation } from "./Outcome.ts"
-import { type PageRange, pageQuery } from "./Pages.ts"
+import { type PageRange, pageOf } from "./Pages.ts"
 
 export interface Emission {
   readonly txid: string
@@ -183,7 +183,7 @@ export const makeApiPixClient = (connection: Connection): ApiPixClient => {
       repeated(
         limits,
         connection
-          .call(LIST, { method: "GET", below: "pix", path: "/pix", query: pageQuery(profile, range) })
+          .call(LIST, { ...pageOf(connection, range), below: "pix", path: "/pix" })
           .pipe(Effect.flatMap((answer) => decodeReceivedPage(LIST, answer)))
       ),
     findReceived: (endToEndId) =>

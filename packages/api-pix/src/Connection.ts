@@ -37,6 +37,8 @@ import { makeTransport, type Transport, type TransportFailure, type TransportReq
 export interface Limits {
   /** Of one call, its token included. */
   readonly timeoutMs: number
+  /** Of the call that reads a page. */
+  readonly pageTimeoutMs: number
   readonly tokenTimeoutMs: number
   readonly maxInFlight: number
   /** Payouts that wait for the one that is being sent, where a provider takes one at a time. */
@@ -51,6 +53,7 @@ export interface Limits {
 
 export const DEFAULT_LIMITS: Limits = {
   timeoutMs: 10_000,
+  pageTimeoutMs: 25_000,
   tokenTimeoutMs: 5000,
   maxInFlight: 64,
   maxWaitingPayouts: 16,
@@ -81,6 +84,8 @@ export interface Call {
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown
+  /** Instead of the connection's time limit. */
+  readonly timeoutMs?: number
 }
 
 export interface ConnectionStatus {
@@ -185,6 +190,7 @@ export const makeConnection = (options: ConnectionOptions): Effect.Effect<Connec
     /** Ends within the time limit. Until the request is sent, the end of time means "not sent". */
     const exchange = Effect.fnUntraced(function* (operation: Operation, call: Call) {
       let isSent = false
+      const { timeoutMs = limits.timeoutMs } = call
       const withToken = (token: AccessToken) =>
         Effect.suspend(() => {
           isSent = true
@@ -197,14 +203,14 @@ export const makeConnection = (options: ConnectionOptions): Effect.Effect<Connec
           )
         ),
         Effect.timeoutOrElse({
-          duration: limits.timeoutMs,
+          duration: timeoutMs,
           orElse: () =>
             Effect.fail(
               isSent
                 ? new Unclear({
                     operation: operation.name,
                     kind: "timeout",
-                    reason: `no answer in ${limits.timeoutMs} ms`
+                    reason: `no answer in ${timeoutMs} ms`
                   })
                 : new NotSent({ operation: operation.name, reason: "no-access-token", detail: "no token in time" })
             )

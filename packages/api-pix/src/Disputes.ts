@@ -13,7 +13,7 @@ import type { Connection } from "./Connection.ts"
 import { absent, At, atMs, centsOf, decoder, PageParameters, Reais, Text } from "./Decoding.ts"
 import { checkedId, inOtherTerms, repeated, settledBy } from "./Lookup.ts"
 import { type Failure, NotFound, type Operation, Unclear } from "./Outcome.ts"
-import { type PageRange, pageQuery } from "./Pages.ts"
+import { type PageRange, pageOf } from "./Pages.ts"
 
 export type DisputeStatus = "open" | "under_review" | "won" | "lost"
 
@@ -123,13 +123,13 @@ const MOST_PAGES = 20
 /** Undefined if the provider has none in its API. */
 export const makeDisputes = (connection: Connection): Disputes | undefined => {
   if (connection.profile.disputes === null) return undefined
-  const { profile, limits } = connection
+  const { limits } = connection
 
   const list: Disputes["list"] = (range) =>
     repeated(
       limits,
       connection
-        .call(LIST, { method: "GET", below: "origin", path: "/v2/gn/infracoes", query: pageQuery(profile, range) })
+        .call(LIST, { ...pageOf(connection, range), below: "origin", path: "/v2/gn/infracoes" })
         .pipe(Effect.flatMap((answer) => decodeDisputePage(LIST, answer)))
     )
 

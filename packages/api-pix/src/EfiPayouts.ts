@@ -12,7 +12,7 @@ import type { Connection } from "./Connection.ts"
 import { absent, At, atMs, centsOf, decoder, PageParameters, Reais, Text } from "./Decoding.ts"
 import { checkedId, inOtherTerms, repeated, settledBy, unlessInFlight } from "./Lookup.ts"
 import { NotSent, type Operation } from "./Outcome.ts"
-import { pageQuery } from "./Pages.ts"
+import { pageOf } from "./Pages.ts"
 import type { Payee, Payout, PayoutOrder, Payouts, SentPage } from "./Payouts.ts"
 import { makeTurns } from "./Turns.ts"
 
@@ -74,7 +74,7 @@ const decodeSentPage = decoder(SentMessage, sentFrom)
 const ID = /^[a-zA-Z0-9]{1,35}$/
 
 export const makeEfiPayouts = (connection: Connection): Payouts => {
-  const { profile, limits } = connection
+  const { limits } = connection
   const inTurn = makeTurns({
     maxWaiting: limits.maxWaitingPayouts,
     maxWaitMs: limits.timeoutMs,
@@ -106,12 +106,7 @@ export const makeEfiPayouts = (connection: Connection): Payouts => {
       repeated(
         limits,
         connection
-          .call(LIST, {
-            method: "GET",
-            below: "origin",
-            path: "/v2/gn/pix/enviados",
-            query: pageQuery(profile, range)
-          })
+          .call(LIST, { ...pageOf(connection, range), below: "origin", path: "/v2/gn/pix/enviados" })
           .pipe(Effect.flatMap((answer) => decodeSentPage(LIST, answer)))
       )
   }

@@ -1,5 +1,6 @@
 /** Ranges of lists, and their pages, as the central bank's API and Efí's name them. */
 import { formatInstant } from "@pix-payments/domain/Instant"
+import type { Connection } from "./Connection.ts"
 import type { Profile } from "./Profile.ts"
 
 export interface PageRange {
@@ -14,7 +15,7 @@ export interface PageRange {
 const PAGE_SIZE = 100
 
 /** In whole seconds the range grows, so that it loses nothing. */
-export const pageQuery = (
+const pageQuery = (
   { instants }: Pick<Profile, "instants">,
   { fromMs, toMs, page = 0, pageSize = PAGE_SIZE }: PageRange
 ) => ({
@@ -22,6 +23,13 @@ export const pageQuery = (
   fim: instants === "ms" ? formatInstant(toMs) : inSeconds(Math.ceil(toMs / 1000) * 1000),
   "paginacao.paginaAtual": `${page}`,
   "paginacao.itensPorPagina": `${pageSize}`
+})
+
+/** The part of a call that asks for a page, which may take longer than other calls. */
+export const pageOf = ({ limits, profile }: Pick<Connection, "limits" | "profile">, range: PageRange) => ({
+  method: "GET" as const,
+  query: pageQuery(profile, range),
+  timeoutMs: limits.pageTimeoutMs
 })
 
 const inSeconds = (ms: number) => formatInstant(ms).replace(/\.\d+Z$/, "Z")
