@@ -6,6 +6,7 @@
  * - No confirmation is sent before `keepReference` has stored the end-to-end id, and each order has one, so that a repeated
  *   confirmation is of the same Pix, which the SPI settles once.
  * - An order with a reference is looked up first, and confirmed only if it has not begun.
+ * - A confirmation whose answer was lost is `Unclear` while the payment shows as begun, so that it is sent again.
  * - `REJEITADO` alone is a failure: the document does not say whether `NÃO_REALIZADO` is final.
  */
 import { formatReais } from "@pix-payments/domain/Cents"
@@ -115,7 +116,10 @@ export const makeSicoobPayouts = (connection: Connection): Payouts => {
         Effect.flatMap((answer) => decodeFound(CONFIRM, answer)),
         settledBy(CONFIRM, look(endToEndId), (found, failure) => {
           if (found.payout.cents !== order.cents) return inOtherTerms(CONFIRM)
-          return found.state === "unconfirmed" && failure._tag === "Refused" ? failure : undefined
+          if (found.state !== "unconfirmed") return undefined
+          return failure._tag === "Refused"
+            ? failure
+            : new Unclear({ operation: CONFIRM.name, kind: "not-found-yet", reason: "the payment shows as begun" })
         }),
         Effect.map(({ payout }) => named(payout, order))
       )

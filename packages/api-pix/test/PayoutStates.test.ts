@@ -153,6 +153,20 @@ describe("Sicoob's states", () => {
     })
   )
 
+  it.effect("a confirmation that was lost is unclear while the payment shows as begun, and is sent again", () =>
+    Effect.gen(function* () {
+      let isLost = true
+      const { payouts } = yield* payoutsOf("sicoob", ({ method, url }) => {
+        if (url.endsWith("/pagamentos")) return [200, { endToEndId: E2E }]
+        if (method === "GET") return [200, payment("NÃO_REALIZADO")]
+        return isLost ? [500, {}] : [200, payment("EM_PROCESSAMENTO")]
+      })
+      assert.strictEqual(yield* outcomeOf(payouts.send(order(undefined))), "Unclear: not-found-yet")
+      isLost = false
+      assert.strictEqual(yield* outcomeOf(payouts.send(order(E2E))), "done")
+    })
+  )
+
   it.effect("a first confirmation that is refused is refused, whether the payment shows or not", () =>
     Effect.gen(function* () {
       const refusal = [400, { type: "https://x/error/RequisicaoInvalida", title: "x", status: 400 }] as const
