@@ -121,7 +121,7 @@ export const makeApiPixProvider = ({
       find: (endToEndId) => bounded(findPix(endToEndId)),
       list: ({ fromMs, page, toMs }) =>
         client.listReceived({ fromMs, toMs, page, pageSize: LIST_PAGE }).pipe(
-          Effect.map((found) => ({ items: found.pix.map(receivedFrom), hasMore: found.page + 1 < found.pages })),
+          Effect.map((found) => ({ items: found.pix.map(receivedFrom), hasMore: page + 1 < found.pages })),
           Effect.mapError(unclear),
           (call) => bounded(call, LIST_TIMEOUT_MS)
         )
@@ -150,7 +150,7 @@ const disputesOf = (disputes: Disputes, bounded: Bounded): NonNullable<Provider[
           openedAtMs: of.openedAtMs,
           defenseDeadlineAtMs: of.deadlineMs
         })),
-        hasMore: found.page + 1 < found.pages
+        hasMore: page + 1 < found.pages
       })),
       // A merchant may do without the scope of disputes. The sweep of its payments is complete all the same.
       Effect.catchTag("ScopeMissing", () => Effect.succeed({ items: [], hasMore: false })),
@@ -201,7 +201,7 @@ const railOf = (payouts: Payouts, pixKey: string, bounded: Bounded): NonNullable
                 atMs
               }))
             })),
-            hasMore: found.page + 1 < found.pages
+            hasMore: page + 1 < found.pages
           })),
           Effect.mapError(unclear),
           (call) => bounded(call, LIST_TIMEOUT_MS)

@@ -1,11 +1,13 @@
 /** The port over API Pix, against the double. */
 import { assert, describe, it } from "@effect/vitest"
+import type { ApiPixClient } from "@pix-payments/api-pix/ApiPixClient"
 import { txidFromId } from "@pix-payments/domain/Txid"
 import type { PspDouble, PspDoubleOptions } from "@pix-payments/psp-double/PspDouble"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { randomUUID } from "node:crypto"
 import type { Emission, PayoutOrder, Provider } from "../../src/acquirer/Acquirer.ts"
+import { makeApiPixProvider } from "../../src/providers/ApiPixProvider.ts"
 import { connect, startDouble } from "../support/Bank.ts"
 
 const withBank = (
@@ -149,6 +151,23 @@ describe("The port over API Pix", () => {
         assert.strictEqual((yield* listed).status, "under_review")
       })
     )
+  )
+
+  it.effect("OPR-95: every page is read of a provider that counts its pages from one", () =>
+    Effect.gen(function* () {
+      const listReceived: ApiPixClient["listReceived"] = ({ page = 0 }) =>
+        Effect.succeed({ pix: [], page: page + 1, pages: 2 })
+      const provider = makeApiPixProvider({
+        client: { listReceived } as ApiPixClient,
+        payouts: undefined,
+        disputes: undefined,
+        pixKey: "loja@example.com",
+        timeoutMs: 60_000
+      })
+      const hasMore = (page: number) =>
+        Effect.map(provider.received!.list({ fromMs: 0, toMs: 1, page }), (listed) => listed.hasMore)
+      assert.deepStrictEqual([yield* hasMore(0), yield* hasMore(1)], [true, false])
+    })
   )
 
   it.live("CHG-4: nothing but a documented refusal is a refusal", () =>
