@@ -10,6 +10,7 @@ import { listOf, listQuery } from "@pix-payments/domain/List"
 import { parsePixKey, PixKeyType } from "@pix-payments/domain/PixKey"
 import { decoder, nullable } from "@pix-payments/domain/Request"
 import { text } from "@pix-payments/domain/Text"
+import { personal } from "@pix-payments/domain/PersonalData"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
@@ -71,7 +72,9 @@ export const Connection = Schema.Struct({
   kind: ConnectionKind,
   profile: Schema.NullOr(Schema.String).annotateKey({ description: "The provider; null for the simulator." }),
   settings: Schema.Struct({ base_url: Schema.NullOr(Schema.String), token_url: Schema.NullOr(Schema.String) }),
-  pix_key: Schema.NullOr(Schema.String).annotateKey({ description: "The receiving key." }),
+  pix_key: Schema.NullOr(Schema.String.annotate(personal("pix_key"))).annotateKey({
+    description: "The receiving key."
+  }),
   exception_rule: ExceptionRule,
   paused: Schema.Boolean.annotateKey({ description: "While true, nothing is sent to the provider." }),
   is_default: Schema.Boolean.annotateKey({ description: "Whether accounts without a connection use this one." }),

@@ -34,12 +34,17 @@ layer(TestService.layer())("An open stream", (it) => {
       assert.lengthOf(reader.heartbeats, 1)
       yield* TestClock.adjust("1 second")
       yield* heartbeats(reader, 2)
-      assert.deepStrictEqual(new Set(reader.heartbeats), new Set([`${id}.999`]))
+      // An open transaction of another test delays what a stream may show.
+      const reaches = Effect.fnUntraced(function* (lastEventId: string) {
+        for (let tries = 0; reader.lastEventId() !== lastEventId && tries < 100; tries++) {
+          yield* TestClock.adjust("15 seconds")
+          yield* Effect.promise(() => pause(50))
+        }
+        assert.strictEqual(reader.lastEventId(), lastEventId)
+      })
+      yield* reaches(`${id}.999`)
       // What does not meet the filter is passed all the same.
-      const later = yield* insertChange()
-      yield* TestClock.adjust("1 second")
-      yield* TestClock.adjust("15 seconds")
-      yield* until(() => reader.lastEventId() === `${later}.999`)
+      yield* reaches(`${yield* insertChange()}.999`)
       assert.deepStrictEqual(reader.received, [])
       const resumed = yield* streamed("", { "last-event-id": reader.lastEventId()! })
       const next = yield* insertChange()

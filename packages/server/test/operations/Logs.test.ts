@@ -108,7 +108,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Logs", (i
       for (const [method, path, body] of [
         ["POST", "accounts", {}],
         ["PATCH", `accounts/${account.id}`, { name: 1 }],
-        ["POST", `simulator/charges/${paid}/pay`],
+        ["POST", `simulator/charges/${failed}/fail`],
         ["POST", `keys/${paid}/revoke`],
         ["GET", `accounts/${account.id}`]
       ] as const) {

@@ -110,12 +110,17 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, webhookR
         ["delivered", "failed"].every((outcome) => answer.text.includes(`attempts_total{outcome="${outcome}"}`))
       )
       const served = [...text.matchAll(/^# TYPE (pix_payments_\w+) /gm)].map(([, name]) => name!)
-      const told = [...page.matchAll(/^\| `(pix_payments_\w+)/gm)].map(([, name]) => name!)
-      // It appears with its first loss.
-      assert.sameMembers(
-        told.filter((name) => name !== "pix_payments_request_log_dropped_total"),
-        served.filter((name) => name !== "pix_payments_request_log_dropped_total")
+      const documentedNames = [...page.matchAll(/^\| `(pix_payments_\w+)/gm)].map(([, name]) => name!)
+      // They appear with the first loss, and with the first connection to a provider.
+      const isRare = (name: string) =>
+        name === "pix_payments_request_log_dropped_total" ||
+        /^pix_payments_acquirer_(sweep|callbacks|connection)_/.test(name)
+      const common = (names: ReadonlyArray<string>) => names.filter((name) => !isRare(name))
+      assert.sameMembers(common(documentedNames), common(served))
+      const declared = new Set(
+        [...read("packages/server/src/observability/Metrics.ts").matchAll(/\("([a-z_]+)"/g)].map(([, name]) => name!)
       )
+      for (const name of documentedNames.filter(isRare)) assert.include(declared, name.replace("pix_payments_", ""))
     }).pipe(Effect.scoped)
   )
 })

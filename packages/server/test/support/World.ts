@@ -81,6 +81,13 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
     ({ data }) => data.length > 0
   )
   const failures = yield* setAside(databaseUrl, deliveries.data[0]!.id, endpoint.body.id)
+  const { refunds } = yield* operated<{ refunds: ReadonlyArray<{ id: string }> }>(
+    "POST",
+    `/charges/${paid.id}/refund`,
+    { amount: 1 }
+  )
+  const [refund] = refunds
+  const [connection] = yield* connected(databaseUrl, person)
   const operator = yield* makeOperator("viewer", [accountId])
   const { id: sessionId } = yield* signIn(operator.token, SIGN_IN_FROM)
   const ids: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -96,7 +103,9 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
     "outbox-failures": failures.map(({ id }) => id),
     operators: [operator.id],
     tokens: [operator.tokenId],
-    sessions: [sessionId]
+    sessions: [sessionId],
+    connections: [connection!.id],
+    refunds: [refund!.id]
   }
   return {
     ...caller,
@@ -119,6 +128,15 @@ const raised = (databaseUrl: Redacted.Redacted<string>, chargeId: string, { docu
     return yield* sql<{ id: string }>`
       UPDATE acquirer_exceptions SET payer = ${JSON.stringify({ name, document })}::json, pix_key = ${pixKey}
       WHERE charge_id = ${chargeId}::uuid RETURNING id`
+  }).pipe(Effect.scoped)
+
+/** A connection without credentials, which no request can make. */
+const connected = (databaseUrl: Redacted.Redacted<string>, { pixKey }: Personal) =>
+  Effect.gen(function* () {
+    const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl, maxConnections: 1 })), SqlClient)
+    return yield* sql<{ id: string }>`
+      INSERT INTO acquirer_connections (id, name, kind, profile, pix_key, created_at)
+      VALUES (uuidv7(), 'Banco', 'api-pix', 'efi', ${pixKey}, now()) RETURNING id`
   }).pipe(Effect.scoped)
 
 /** A failed fan-out, which no request can cause. */
