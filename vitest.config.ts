@@ -33,6 +33,7 @@ const service = [
     "connections/CredentialsInLog",
     "observability/{Redaction,ServiceLog}",
     "orders/Refunds",
+    "refunds/*",
     "payouts/{Outcomes,Pauses}",
     "sql/{Bisection,Plans,Privileges,WatchedListen,WriteSlots}",
     "startup/*",

@@ -4,7 +4,9 @@
  * Guarantees:
  * - a charge, a dispute and an exception have at most one open order each. Its id never changes: it is the provider's
  *   idempotency key;
- * - an order is leased to the process that asks the provider. When the lease has expired, another process asks again.
+ * - an order is leased to the process that asks the provider. When the lease has expired, another process asks again, after
+ *   at least the back-off of an unclear answer;
+ * - a refusal ends an order only where no other process has asked since: see `isLastRequest`.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -63,9 +65,15 @@ export class OrderStore extends Context.Service<
     readonly find: (id: string) => Effect.Effect<(StoredOrder & { readonly state: OrderState }) | undefined, SqlError>
     /** The open order of a charge, locked for the caller's transaction. */
     readonly lockOpenOf: (chargeId: string) => Effect.Effect<ChargeOrder | undefined, SqlError>
-    /** Ends an order, in a transaction that has locked what it is about. False where it has ended. */
-    readonly finish: (id: string, state: "done" | "refused") => Effect.Effect<boolean, SqlError>
-    /** Makes an order due again, later each time. */
+    /**
+     * Ends an order, in a transaction that has locked what it is about. False where it has ended, and for a refusal where it
+     * was asked again meanwhile.
+     */
+    readonly finish: (
+      order: Pick<StoredOrder, "id" | "attempts">,
+      state: "done" | "refused"
+    ) => Effect.Effect<boolean, SqlError>
+    /** Makes an order due again, later each time, unless it was asked again meanwhile. */
     readonly askAgain: (order: StoredOrder) => Effect.Effect<void, Unavailable>
     /** Leases open orders of these kinds whose lease has expired, up to `share` of each connection, for `leaseMs`. */
     readonly claim: (
@@ -94,16 +102,15 @@ export class OrderStore extends Context.Service<
             const order = row === undefined ? undefined : orderTable.decode(row)
             return order !== undefined && isChargeOrder(order) ? order : undefined
           }),
-        finish: (id, state) =>
+        finish: ({ attempts, id }, state) =>
           Effect.map(
             sql`UPDATE acquirer_orders SET state = ${state}, due_at = NULL, ask_at = NULL
-              WHERE id = ${id}::uuid AND state = 'ordered' RETURNING id`,
+              WHERE id = ${id}::uuid AND state = 'ordered' AND (${state} = 'done' OR attempts = ${attempts})
+              RETURNING id`,
             ({ length }) => length > 0
           ),
-        askAgain: (order) => {
-          const inMs = Math.min(FIRST_ASK_MS * 2 ** order.attempts, LAST_ASK_MS)
-          return runToCompletion(sql)(Effect.asVoid(sql.unsafe(...postpone({ id: order.id, inMs }))))
-        },
+        askAgain: ({ attempts, id }) =>
+          runToCompletion(sql)(Effect.asVoid(sql.unsafe(...postpone({ id, attempts, inMs: backOffMs(attempts) })))),
         claim: (kinds, share, leaseMs) =>
           sql.unsafe<Row>(...claimMany({ kinds, share, leaseMs })).pipe(
             Effect.map((claimed) => claimed.map(orderTable.decode)),
@@ -116,8 +123,19 @@ export class OrderStore extends Context.Service<
 
 export type OrderState = "ordered" | "done" | "refused"
 
-const FIRST_ASK_MS = 500
-const LAST_ASK_MS = 60_000
+const FIRST_BACK_OFF_MS = 500
+/** A request that was cut may be on its way as long. */
+const RESEND_GRACE_MS = 120_000
+
+/** Grows up to the grace, so that in the end no request of before can still be on its way. */
+const backOffMs = (attempts: number): number => Math.min(FIRST_BACK_OFF_MS * 2 ** attempts, RESEND_GRACE_MS)
+
+/**
+ * Whether the last request of an order is the only one that can be on its way: the first, or one that came a grace after the
+ * one before. The refusal of any other says nothing, because the one before may still be accepted.
+ */
+export const isLastRequest = ({ attempts }: StoredOrder): boolean =>
+  attempts === 1 || backOffMs(attempts - 1) >= RESEND_GRACE_MS
 
 const unset = {
   chargeId: null,
@@ -154,13 +172,18 @@ const lockOpen = statement(
 
 // An order of the previous release stays one that it finds.
 const postpone = statement(
-  { id: value("uuid"), inMs: value("double precision") },
-  ({ id, inMs }) => `
+  { id: value("uuid"), attempts: value("integer"), inMs: value("double precision") },
+  ({ attempts, id, inMs }) => `
   UPDATE acquirer_orders SET
     ask_at = CASE WHEN due_at IS NULL THEN now() + ${inMs} * interval '1 millisecond' END,
     due_at = CASE WHEN due_at IS NOT NULL THEN now() + ${inMs} * interval '1 millisecond' END
-  WHERE id = ${id} AND state = 'ordered'`
+  WHERE id = ${id} AND state = 'ordered' AND attempts = ${attempts}`
 )
+
+// The lease is no shorter than the back-off, so that `isLastRequest` holds of an order whose process died.
+const leaseUntil = (leaseMs: string) =>
+  `now() + greatest(${leaseMs}, least(${FIRST_BACK_OFF_MS} * 2 ^ least(attempts + 1, 30), ${RESEND_GRACE_MS}))
+      * interval '1 millisecond'`
 
 // A share for each connection, so that the orders of one that does not answer leave room for the others.
 const claimMany = statement(
@@ -179,8 +202,8 @@ const claimMany = statement(
     ORDER BY due_at LIMIT ${share} FOR UPDATE SKIP LOCKED
   )
   UPDATE acquirer_orders SET attempts = attempts + 1,
-    ask_at = CASE WHEN due_at IS NULL THEN now() + ${leaseMs} * interval '1 millisecond' END,
-    due_at = CASE WHEN due_at IS NOT NULL THEN now() + ${leaseMs} * interval '1 millisecond' END
+    ask_at = CASE WHEN due_at IS NULL THEN ${leaseUntil(leaseMs)} END,
+    due_at = CASE WHEN due_at IS NOT NULL THEN ${leaseUntil(leaseMs)} END
   WHERE id IN (SELECT id FROM due UNION ALL SELECT id FROM due_of_previous_release)
   RETURNING ${columns}`
 )

@@ -31,6 +31,7 @@ import { type RefundOutcome, Refunds } from "../refunds/Refunds.ts"
 import type { StoredRefund } from "../refunds/RefundStore.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
+import { claimsOn, isOpen, unreportedReturn } from "./DisputeClaims.ts"
 import { changedDispute, newDispute } from "./DisputeResource.ts"
 import { type DisputeMessage, DisputeStore, type StoredDispute } from "./DisputeStore.ts"
 
@@ -139,7 +140,8 @@ export class Disputes extends Context.Service<
       /** Gives the money back where it was, or to the MED that claims it by now. */
       const failRefund = Effect.fnUntraced(function* (locked: LockedCharge, order: ChargeOrder, reason: string) {
         yield* refunds.end(locked.charge, order, { _tag: "Failed", reason })
-        const claims = yield* claimsOn(locked)
+        const disputes = yield* store.lockOfCharge(locked.charge.id)
+        const claims = claimsOn(locked, order.id, disputes, yield* refunds.of(locked.charge.id))
         const blocked = Math.min(order.amount, claims.contested)
         const lost = Math.min(order.amount - blocked, claims.lost)
         const rest = order.amount - blocked - lost
@@ -153,25 +155,16 @@ export class Disputes extends Context.Service<
           ]
         })
         if (lost === 0) return { ...given, order: undefined }
-        yield* refunds.report(locked.charge, { amount: lost, pending: 0, isMed: true, providerId: null })
-        const taken = yield* moveCharge(given, {
+        // One MED is one return, which the provider may report later.
+        const taken = claims.taken
+        if (taken === undefined)
+          yield* refunds.report(locked.charge, { amount: lost, pending: 0, isMed: true, providerId: null })
+        else yield* refunds.match(taken, taken.providerId, taken.amount + lost)
+        const after = yield* moveCharge(given, {
           reason: "charge.charged_back",
           movements: [{ debit: "returns_in_transit", credit: "acquirer", amount: lost }]
         })
-        return { ...taken, order: undefined }
-      })
-
-      /** The cents that MEDs claim of money that is in transit: of the open one, and of those that were lost meanwhile. */
-      const claimsOn = Effect.fnUntraced(function* ({ charge, funds }: LockedCharge) {
-        const all = yield* store.lockOfCharge(charge.id)
-        if (charge.status === "infraction") {
-          const contested = all.find(isOpen)?.amount ?? charge.amount
-          return { contested: Math.max(0, contested - funds.blocked), lost: 0 }
-        }
-        if (charge.status !== "charged_back") return { contested: 0, lost: 0 }
-        const returned = (yield* refunds.of(charge.id)).filter(({ nature }) => nature === "dispute")
-        const lost = sumOf(all.filter(({ status }) => status === "lost")) - sumOf(returned)
-        return { contested: 0, lost: Math.max(0, lost) }
+        return { ...after, order: undefined }
       })
 
       const open = Effect.fnUntraced(function* (
@@ -226,21 +219,22 @@ export class Disputes extends Context.Service<
         const isKnown = ({ id, providerId, status }: StoredRefund) =>
           (providerId !== null && providerId === externalId) || (isReported(id) && status === "completed")
         if (known.some(isKnown)) return NOTHING
-        const lost = known.find(({ nature, providerId }) => nature === "dispute" && providerId === null)
-        if (isMed && lost !== undefined) return yield* matchReturn(found, lost, report)
-
-        const wanted = amount ?? leftOf(found.funds)
+        const loss = isMed ? unreportedReturn(known) : undefined
+        const wanted = amount ?? loss?.amount ?? leftOf(found.funds)
+        const missing = wanted - (loss?.amount ?? 0)
         // The provider has no money left for the open refund.
-        const isOverdrawn = order?.kind === "refund" && wanted > inAccount(found.funds) + found.funds.blocked
+        const isOverdrawn = order?.kind === "refund" && missing > inAccount(found.funds) + found.funds.blocked
         const locked = isOverdrawn
           ? yield* failRefund(found, order, "the provider returned the money otherwise")
           : found
+        const taken = isOverdrawn && isMed ? unreportedReturn(yield* refunds.of(charge.id)) : loss
+        if (taken !== undefined) return yield* matchReturn(locked, taken, report)
         const { funds } = locked
-        const taken = Math.min(wanted, inAccount(funds) + funds.blocked)
-        if (taken <= 0) return { isApplied: false, unmatched: amount ?? 0 }
+        const given = Math.min(wanted, inAccount(funds) + funds.blocked)
+        if (given <= 0) return { isApplied: false, unmatched: amount ?? 0 }
 
-        const parts = splitReturn(taken, funds)
-        const isEmpty = leftOf(funds) === taken
+        const parts = splitReturn(given, funds)
+        const isEmpty = leftOf(funds) === given
         const endsMed = isMed && charge.status === "infraction"
         const movements = [
           ...from(parts, "acquirer"),
@@ -248,21 +242,23 @@ export class Disputes extends Context.Service<
           { debit: "blocked", credit: "available", amount: endsMed ? funds.blocked - parts.blocked : 0 } as const
         ]
         const isFinal = isEmpty || endsMed || (isMed && as === "charged_back")
-        const step = { report: isFinal ? reportIn(locked, as) : undefined, reason: `charge.${as}`, movements }
+        // BAL-10: `refunded` once nothing is left.
+        const end = isEmpty ? as : "charged_back"
+        const step = { report: isFinal ? reportIn(locked, end) : undefined, reason: `charge.${as}`, movements }
         yield* moveCharge(locked, step)
-        const made = { amount: taken, pending: parts.pending, isMed, providerId: externalId, atMs: report.atMs }
+        const made = { amount: given, pending: parts.pending, isMed, providerId: externalId, atMs: report.atMs }
         yield* refunds.report(charge, made)
         if (isEmpty || endsMed) yield* loseOpen(charge.id)
         // Disputes are of Pix only: other returns emit the charge's event alone.
         if (isMed && charge.status === "paid" && charge.method === "pix") {
           const dispute = newDispute(charge, ids.next(), {
-            amount: taken,
+            amount: given,
             reason: "returned without prior notice",
             arrivedResolved: true
           })
           yield* store.put(dispute, outboxEntry("dispute.pix", ["lost"], changedDispute(dispute), ids.next))
         }
-        return { isApplied: true, unmatched: amount === undefined ? 0 : wanted - taken }
+        return { isApplied: true, unmatched: amount === undefined ? 0 : wanted - given }
       })
 
       const win = Effect.fnUntraced(function* (locked: LockedCharge, dispute: StoredDispute) {
@@ -376,16 +372,12 @@ interface GivenBack {
 const APPLIED: Reversed = { isApplied: true, unmatched: 0 }
 const NOTHING: Reversed = { isApplied: false, unmatched: 0 }
 
-const isOpen = ({ status }: StoredDispute) => status === "open" || status === "under_review"
-
 const wasPaid = ({ charge: { status } }: LockedCharge) =>
   status === "paid" || status === "infraction" || status === "refunded" || status === "charged_back"
 
 /** The report, where the state of the charge allows it. */
 const reportIn = ({ charge }: LockedCharge, report: NonNullable<ChargeStep["report"]>) =>
   chargeTransition(report, charge.status) === undefined ? undefined : report
-
-const sumOf = (all: ReadonlyArray<{ readonly amount: number }>) => all.reduce((sum, { amount }) => sum + amount, 0)
 
 const from = ({ available, blocked, pending }: ReversalParts, credit: "blocked" | "acquirer") => [
   { debit: "blocked", credit, amount: blocked } as const,

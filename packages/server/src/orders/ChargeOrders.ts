@@ -8,7 +8,8 @@
  *   on to the payer, or back where it was, in the commit of the provider's final answer (BAL-9). A refund never takes
  *   `available` below zero (BAL-5), nor more than is left of the charge (BAL-10);
  * - an unclear answer is not a refusal: the order is repeated under its id until the answer is final, by any process, also
- *   after a crash between the provider's answer and its commit.
+ *   after a crash between the provider's answer and its commit. Nor is the refusal of a repeated request, while the request
+ *   before it may still arrive.
  *
  * Rules: CHG-26, BAL-5, BAL-6, BAL-9, BAL-10, OPR-20, OPR-21, OPR-70 to OPR-73.
  */
@@ -26,7 +27,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { Acquirer, type Progress, type Provider } from "../acquirer/Acquirer.ts"
 import { keysOf } from "../acquirer/AcquirerNotification.ts"
 import { claimKey } from "../acquirer/NotificationStore.ts"
-import { type ChargeOrder, isChargeOrder, type NewOrder, OrderStore } from "../acquirer/OrderStore.ts"
+import { type ChargeOrder, isChargeOrder, isLastRequest, type NewOrder, OrderStore } from "../acquirer/OrderStore.ts"
 import type { LockedCharge } from "../charges/ChargeDecision.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { ChargeStore } from "../charges/ChargeStore.ts"
@@ -148,22 +149,28 @@ export class ChargeOrders extends Context.Service<
         return order
       })
 
-      /** Commits the provider's final answer, unless it was committed before. */
+      /** Commits the provider's final answer. False where the order is open still: another process has asked again. */
       const finish = Effect.fnUntraced(
-        function* (order: ChargeOrder, progress: Final) {
+        function* (order: ChargeOrder, progress: Final | Refused) {
           const locked = yield* money.lock(order.chargeId)
-          if (locked?.order?.id !== order.id) return
+          // A report of the provider ended it.
+          if (locked?.order?.id !== order.id) return true
+          if (progress._tag === "Refused" && locked.order.attempts !== order.attempts) return false
           if (order.kind === "cancel") {
             if (progress._tag === "Completed") yield* money.move(locked, CANCELED)
-            yield* orders.finish(order.id, progress._tag === "Completed" ? "done" : "refused")
-            return
+            return yield* orders.finish(order, progress._tag === "Completed" ? "done" : "refused")
           }
           // A report of the same return is a copy.
           if (progress._tag === "Completed") {
             const outcome = { _tag: "return.completed", orderId: order.id, ...through(order.connectionId) } as const
             for (const key of keysOf(outcome)) yield* claimKey(sql, key, order.id)
           }
-          yield* disputes.endRefund(locked, locked.order, progress)
+          yield* disputes.endRefund(
+            locked,
+            locked.order,
+            progress._tag === "Refused" ? { _tag: "Failed", reason: progress.reason } : progress
+          )
+          return true
         },
         sql.withTransaction,
         runToCompletion(sql)
@@ -184,18 +191,22 @@ export class ChargeOrders extends Context.Service<
         return yield* provider.orderReturn({ id, txid, endToEndId, amount, description })
       })
 
-      /** Asks the provider and commits its final answer; another one leaves the order open. */
+      /** Asks the provider and commits its final answer; another one leaves the order open. Gives whether it has ended. */
       const execute = Effect.fnUntraced(function* (order: ChargeOrder) {
         const progress = yield* acquirer.of(order.connectionId).pipe(
           Effect.flatMap((provider) => askFor(provider, order)),
           Effect.catchTags({
-            AcquirerRefused: ({ reason }) => Effect.succeed<Progress>({ _tag: "Failed", reason }),
-            AcquirerUnclear: () => Effect.succeed<Unclear>({ _tag: "Unclear" })
+            AcquirerRefused: ({ reason }) => Effect.succeed<Refused>({ _tag: "Refused", reason }),
+            AcquirerUnclear: () => Effect.undefined
           })
         )
-        if (progress._tag === "Completed" || progress._tag === "Failed") yield* finish(order, progress)
-        else yield* orders.askAgain(order)
-        return progress
+        const isOpen =
+          progress === undefined ||
+          progress._tag === "Accepted" ||
+          (progress._tag === "Refused" && !isLastRequest(order))
+        if (!isOpen) return yield* finish(order, progress)
+        yield* orders.askAgain(order)
+        return false
       })
 
       const stored = <A, E, R>(make: Effect.Effect<A, E | SqlError>, audited: Effect.Effect<void, SqlError, R>) =>
@@ -204,8 +215,7 @@ export class ChargeOrders extends Context.Service<
       return ChargeOrders.of({
         cancel: Effect.fn("ChargeOrders.cancel")(function* (id, audited = Effect.void) {
           const order = yield* stored(orderCancel(id), audited)
-          const { _tag } = yield* execute(order)
-          if (_tag === "Unclear") return yield* new Unavailable({ reason: "too-slow" })
+          if (!(yield* execute(order))) return yield* new Unavailable({ reason: "too-slow" })
           const charge = yield* charges.find(order.chargeId)
           if (charge?.status === "canceled") return charge
           return yield* new InvalidStateError({ status: charge?.status ?? "canceled" })
@@ -213,9 +223,11 @@ export class ChargeOrders extends Context.Service<
 
         refund: Effect.fn("ChargeOrders.refund")(function* (id, request = {}, audited = Effect.void) {
           const order = yield* stored(orderRefund(id, request), audited)
-          const progress = yield* execute(order)
-          if (progress._tag === "Failed") {
-            return yield* new RefundRejected({ chargeId: order.chargeId, reason: progress.reason })
+          yield* execute(order)
+          // A report of the provider may have ended it before the call.
+          const { failureReason, status } = yield* refundRows.get(order.id)
+          if (status === "failed") {
+            return yield* new RefundRejected({ chargeId: order.chargeId, reason: failureReason ?? "" })
           }
           return (yield* charges.find(order.chargeId)) ?? (yield* new NotFoundError())
         }),
@@ -253,8 +265,10 @@ export class ChargeOrders extends Context.Service<
 const through = (connectionId: string | null) => (connectionId === null ? {} : { connectionId })
 
 type Final = Exclude<Progress, { readonly _tag: "Accepted" }>
-interface Unclear {
-  readonly _tag: "Unclear"
+/** The provider's answer to a request, which says nothing of an earlier one. */
+interface Refused {
+  readonly _tag: "Refused"
+  readonly reason: string
 }
 
 const COMPLETED: Progress = { _tag: "Completed" }

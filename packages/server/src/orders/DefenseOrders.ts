@@ -6,7 +6,8 @@
  *   defense;
  * - the dispute becomes `under_review` in the commit of the provider's yes. A refusal leaves it open, and its reason is a
  *   message of the dispute;
- * - an unclear answer is no refusal: the order is repeated under its id until the answer is known, by any process.
+ * - an unclear answer is no refusal: the order is repeated under its id until the answer is known, by any process. Nor is
+ *   the refusal of a repeated request, while the request before it may still arrive.
  */
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -15,7 +16,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { Acquirer, AcquirerRefused, type Provider } from "../acquirer/Acquirer.ts"
-import { OrderStore, type StoredOrder } from "../acquirer/OrderStore.ts"
+import { isLastRequest, OrderStore, type StoredOrder } from "../acquirer/OrderStore.ts"
 import { Disputes } from "../disputes/Disputes.ts"
 import { DisputeStore, type StoredDispute } from "../disputes/DisputeStore.ts"
 import { InvalidStateError, type NotFoundError } from "../Errors.ts"
@@ -80,16 +81,21 @@ export class DefenseOrders extends Context.Service<
         return yield* orders.insert({ id, kind: "defend", disputeId, accountId, connectionId }, leaseMs)
       })
 
-      /** Commits the provider's answer, unless it was committed before. */
+      /** Commits the provider's answer. False where it was committed before, or another process has asked again. */
       const finish = Effect.fnUntraced(
         function* (order: StoredOrder, dispute: StoredDispute, refusal: string | undefined) {
           const locked = yield* lock(dispute)
-          if (locked === undefined || !(yield* orders.finish(order.id, refusal === undefined ? "done" : "refused")))
-            return
-          if (refusal === undefined) return void (yield* disputes.defended(locked))
+          if (locked === undefined || !(yield* orders.finish(order, refusal === undefined ? "done" : "refused"))) {
+            return false
+          }
+          if (refusal === undefined) {
+            yield* disputes.defended(locked)
+            return true
+          }
           const { epochMs, id } = ids.next()
           const text = `The defense was refused: ${refusal}`
           yield* store.addMessage({ id, disputeId: dispute.id, author: "platform", text, atMs: epochMs }, undefined)
+          return true
         },
         sql.withTransaction,
         runToCompletion(sql)
@@ -113,15 +119,15 @@ export class DefenseOrders extends Context.Service<
         if (dispute === undefined) return undefined
         const answer = yield* acquirer.of(order.connectionId).pipe(
           Effect.flatMap((provider) => askFor(provider, order, dispute)),
-          Effect.as({ isKnown: true, refusal: undefined }),
+          Effect.as({ isFinal: true, refusal: undefined }),
           Effect.catchTags({
-            AcquirerRefused: ({ reason }) => Effect.succeed({ isKnown: true, refusal: reason }),
-            AcquirerUnclear: () => Effect.succeed({ isKnown: false, refusal: undefined })
+            AcquirerRefused: ({ reason }) => Effect.succeed({ isFinal: isLastRequest(order), refusal: reason }),
+            AcquirerUnclear: () => Effect.succeed({ isFinal: false, refusal: undefined })
           })
         )
-        if (answer.isKnown) yield* finish(order, dispute, answer.refusal)
-        else yield* orders.askAgain(order)
-        return answer.refusal
+        if (answer.isFinal) return (yield* finish(order, dispute, answer.refusal)) ? answer.refusal : undefined
+        yield* orders.askAgain(order)
+        return undefined
       })
 
       return DefenseOrders.of({

@@ -96,7 +96,7 @@ export class RefundStore extends Context.Service<
           )
         }, orUnavailable),
         list: (filters, page) =>
-          readPage<Row>({ table: "refunds", columns, ...indexPaths(filters) }, page).pipe(
+          readPage<Row>({ table: "refunds", columns, account: "account_id", ...indexPaths(filters) }, page).pipe(
             Effect.map((found) => found.map(refundTable.decode)),
             Effect.provideService(SqlClient, sql),
             orUnavailable
@@ -143,8 +143,8 @@ const putOne = statement(
   { refunds: refundTable.rows(refundTable.fields) },
   (p) => `
   INSERT INTO refunds (${columns}) SELECT ${columns} FROM ${p.refunds} AS r
-  ON CONFLICT (id) DO UPDATE SET status = excluded.status, amount = excluded.amount, provider_id = excluded.provider_id,
-    failure_reason = excluded.failure_reason, completed_at = excluded.completed_at`
+  ON CONFLICT (id) DO UPDATE SET status = excluded.status, amount = excluded.amount, pending = excluded.pending,
+    provider_id = excluded.provider_id, failure_reason = excluded.failure_reason, completed_at = excluded.completed_at`
 )
 
 const findOne = statement({ id: value("uuid") }, ({ id }) => `SELECT ${columns} FROM refunds WHERE id = ${id}`)

@@ -42,8 +42,8 @@ export class Refunds extends Context.Service<
     /** Stores a return of the provider. */
     readonly report: (charge: StoredCharge, made: ProviderReturn) => Effect.Effect<void, SqlError>
     readonly of: (chargeId: string) => Effect.Effect<ReadonlyArray<StoredRefund>, SqlError>
-    /** Makes the return of a lost dispute the one that the provider reported. */
-    readonly match: (refund: StoredRefund, providerId: string, amount: number) => Effect.Effect<void, SqlError>
+    /** Sets the amount of the return of a lost dispute, and the provider's id of it once that is reported. */
+    readonly match: (refund: StoredRefund, providerId: string | null, amount: number) => Effect.Effect<void, SqlError>
   }
 >()("@pix-payments/server/Refunds") {
   static readonly layer = Layer.effect(
@@ -83,7 +83,7 @@ export class Refunds extends Context.Service<
             failureReason: isCompleted ? null : outcome.reason,
             completedAtMs: isCompleted ? ids.next().epochMs : null
           })
-          yield* orders.finish(order.id, isCompleted ? "done" : "refused")
+          yield* orders.finish(order, isCompleted ? "done" : "refused")
         }),
 
         report: Effect.fnUntraced(function* (charge, { amount, atMs, isMed, pending, providerId }) {
@@ -109,7 +109,8 @@ export class Refunds extends Context.Service<
 
         of: store.ofLocked,
 
-        match: (refund, providerId, amount) => store.put({ ...refund, providerId, amount })
+        match: (refund, providerId, amount) =>
+          store.put({ ...refund, providerId, amount, pending: Math.min(refund.pending, amount) })
       })
     })
   )

@@ -176,6 +176,24 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
     })
   )
 
+  it.effect("OPR-75, OPR-76: a repeated request that is refused ends nothing until the one before cannot arrive", () =>
+    Effect.gen(function* () {
+      const store = yield* DisputeStore
+      answer = Effect.fail(new AcquirerUnclear({ reason: "the connection was cut" }))
+      const dispute = yield* disputed
+      yield* filed(dispute.id)
+      answer = Effect.fail(new AcquirerRefused({ reason: "too late" }))
+      yield* lease
+      assert.strictEqual(yield* finishDue, 1)
+      assert.deepStrictEqual([...(yield* store.defensesOpenOf([dispute.id]))], [dispute.id])
+      const again = Effect.andThen(lease, finishDue)
+      for (let asks = 0; asks < 20 && (yield* again) > 0; asks += 1);
+      assert.deepStrictEqual([...(yield* store.defensesOpenOf([dispute.id]))], [])
+      assert.strictEqual((yield* store.find(dispute.id))?.status, "open")
+      assert.strictEqual((yield* store.messagesOf([dispute.id])).get(dispute.id)?.length, 2)
+    })
+  )
+
   it.effect("DSP-2, DSP-6: outcomes and messages find the dispute by the provider's id", () =>
     Effect.gen(function* () {
       const store = yield* DisputeStore

@@ -233,6 +233,79 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
       })
   )
 
+  it.effect(
+    "CHG-26: a repeated request that is refused ends nothing, because the request before it may still arrive; a later one does",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const ask = Effect.gen(function* () {
+          const [row] = yield* sql<{ seconds: number }>`
+            SELECT extract(epoch FROM ask_at - now())::float8 AS seconds FROM acquirer_orders
+            WHERE charge_id = ${id}::uuid AND state = 'ordered'`
+          yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid AND state = 'ordered'`
+          yield* ChargeOrders.use((orders) => orders.finishDue)
+          return row?.seconds
+        })
+        answer = Effect.fail(new AcquirerUnclear({ reason: "the connection was cut" }))
+        const { accountId, id } = yield* charged(0)
+        yield* refund(id)
+        answer = Effect.fail(new AcquirerRefused({ reason: "no balance" }))
+        yield* ask
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, returns_in_transit: 1000 })
+        // Each wait is longer than the one before, until nothing of before can be on its way.
+        const waits: Array<number> = []
+        for (let wait = yield* ask; wait !== undefined && waits.length < 20; wait = yield* ask) waits.push(wait)
+        assert.isAbove(waits.at(-1)!, 118)
+        assert.isBelow(waits.at(-2)!, 118)
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, returns_in_transit: 0 })
+        assert.strictEqual(yield* statusOf(id), "paid")
+        // A first request that is refused is the only one.
+        assert.strictEqual((yield* refund(id))._tag, "Failure")
+        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, returns_in_transit: 0 })
+      })
+  )
+
+  it.effect("CHG-26: a refusal counts only where no other process has asked meanwhile", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const gate = yield* Deferred.make<never, AcquirerRefused>()
+      answer = Deferred.await(gate)
+      calls.length = 0
+      const { accountId, id } = yield* charged(0)
+      const first = yield* Effect.forkChild(refund(id))
+      yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => calls.length > 0 })
+      // Its lease runs out while it waits.
+      answer = Effect.fail(new AcquirerUnclear({ reason: "the connection was cut" }))
+      yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid`
+      assert.strictEqual(yield* ChargeOrders.use((orders) => orders.finishDue), 1)
+      yield* Deferred.fail(gate, new AcquirerRefused({ reason: "no" }))
+      assert.strictEqual((yield* Fiber.join(first))._tag, "Success", "in progress")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, returns_in_transit: 1000 })
+      answer = DONE
+      yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid`
+      assert.strictEqual(yield* ChargeOrders.use((orders) => orders.finishDue), 1)
+      assert.strictEqual(yield* statusOf(id), "refunded")
+    })
+  )
+
+  it.effect("OPR-72: a refund that is reported completed before the call ends with a refusal is completed", () =>
+    Effect.gen(function* () {
+      const gate = yield* Deferred.make<never, AcquirerRefused>()
+      answer = Deferred.await(gate)
+      calls.length = 0
+      const { accountId, id } = yield* charged(0)
+      const first = yield* Effect.forkChild(refund(id))
+      yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => calls.length > 0 })
+      const report = { _tag: "return.completed", orderId: calls[0]!.id } as const
+      assert.strictEqual(yield* AcquirerNotifications.use(({ receive }) => receive(report)), "applied")
+      yield* Deferred.fail(gate, new AcquirerRefused({ reason: "already returned" }))
+      assert.strictEqual((yield* Fiber.join(first))._tag, "Success")
+      assert.strictEqual(yield* statusOf(id), "refunded")
+      assert.strictEqual(yield* AcquirerNotifications.use(({ receive }) => receive(report)), "ignored")
+      assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, returns_in_transit: 0 })
+    })
+  )
+
   it.effect("what is taken to be asked for is asked for at once, so that its lease does not run out before", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
@@ -289,7 +362,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
         yield* sql`UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'blocked' THEN 1000 ELSE -1000 END
           WHERE owner_id = ${accountId}::uuid AND kind IN ('available', 'blocked')`
         assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: -1000, blocked: 1000 })
-        answer = ends === "done" ? DONE : Effect.fail(new AcquirerRefused({ reason: "no" }))
+        answer = ends === "done" ? DONE : Effect.succeed({ _tag: "Failed", reason: "no" })
         yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid`
         assert.strictEqual(yield* ChargeOrders.use((orders) => orders.finishDue), 1)
         assert.strictEqual(yield* statusOf(id), ends === "done" ? "refunded" : "infraction")
