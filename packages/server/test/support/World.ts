@@ -66,12 +66,6 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
   yield* simulated(`/charges/${paid.id}/pay`, {}, 202)
   const exceptions = yield* raised(databaseUrl, paid.id, person)
   const dispute = yield* simulated<{ id: string }>(`/charges/${contested.id}/infraction`, { reason: "fraud" }, 201)
-  const returning = yield* paidCharge(key, 7000, charge)
-  const { refunds } = yield* operated<{ refunds: ReadonlyArray<{ id: string }> }>(
-    "POST",
-    `/charges/${returning.id}/refund`,
-    { amount: 100, description: "hold@simulator.test" }
-  )
   const payout = yield* paidOut(key, { ...holding, recipient_name: person.name, webhook_url: url })
   const sent = yield* paidOut(key, { pix_key: person.pixKey, reference: person.reference })
   yield* payoutReaching(key, sent.id, "completed")
@@ -100,8 +94,7 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
     accounts: [accountId],
     applications: [applicationId],
     keys: [keyId],
-    charges: [pending.id, paid.id, contested.id, returning.id],
-    refunds: refunds.map(({ id }) => id),
+    charges: [pending.id, paid.id, contested.id],
     payouts: [payout.id, sent.id, waiting.id],
     disputes: [dispute.id],
     exceptions: exceptions.map(({ id }) => id),
@@ -211,7 +204,6 @@ const bodyFor = ({ method, template }: DeclaredRoute, world: World, url: string,
     "POST /operator/v1/applications/{id}/keys": { name: person.name, scopes: ["charge:read"] },
     "POST /operator/v1/applications/{id}/checkout-charges": { ...charge, method: "pix" },
     "POST /operator/v1/accounts/{id}/payouts": payout,
-    "POST /operator/v1/charges/{id}/refund": { description: person.reference },
     "POST /operator/v1/disputes/{id}/defense": { text: person.reference },
     "POST /operator/v1/disputes/{id}/messages": { text: person.reference },
     "POST /operator/v1/exceptions/{id}/resolve": { action: "dismiss", reason: person.reference },
@@ -224,7 +216,6 @@ const bodyFor = ({ method, template }: DeclaredRoute, world: World, url: string,
     "POST /operator/v1/simulator/charges/{id}/infraction": { reason: person.reference },
     "POST /operator/v1/simulator/charges/{id}/return": { as: "refunded" },
     "POST /operator/v1/simulator/disputes/{id}/message": { text: person.reference },
-    "POST /operator/v1/simulator/refunds/{id}/fail": { reason: person.reference },
     "POST /operator/v1/simulator/payouts/{id}/fail": { reason: person.reference }
   }
   // Most simulator requests need no body.
