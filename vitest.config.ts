@@ -25,6 +25,7 @@ const service = [
     "http/{Drain,ErrorOrder,InFlight,Lists,Pages,Security,SocketBounds,Unavailable}",
     "browser/*",
     "inbound/{Callbacks,PayoutReports,Sweep}",
+    "exceptions/AnyOrder",
     "http/operator/{OperatorGuard,OperatorToken}",
     "operators/SignIns",
     "ledger/*",

@@ -145,18 +145,26 @@ export const applyOnce = <E, R>(
     const keys = keysToClaim(notification, known)
     if (keys === undefined) return yield* new Duplicate()
     const outcome = yield* effect
-    // A duplicate in another transaction may have claimed a key meanwhile.
     if (outcome === "applied" || outcome === "deferred" || outcome === "exception") {
-      for (const key of keys) if (!(yield* claimKey(sql, key, received.id))) return yield* new Duplicate()
+      for (const key of keys) if (!(yield* claimKey(sql, key, received.id))) return yield* new ClaimedMeanwhile()
     }
     yield* record(sql, received, outcome)
     return outcome
   })
-  return Effect.catchIf(
+  // Another transaction claimed a key meanwhile: a duplicate's, or that of a return before this payment.
+  const attempt: Effect.Effect<Outcome, E | SqlError | Duplicate, R> = Effect.catchIf(
     sql.withTransaction(applied),
+    (error): error is ClaimedMeanwhile => error instanceof ClaimedMeanwhile,
+    () => attempt
+  ) as Effect.Effect<Outcome, E | SqlError | Duplicate, R>
+  return Effect.catchIf(
+    attempt,
     (error): error is Duplicate => error instanceof Duplicate,
     () => Effect.as(record(sql, received, "ignored"), "ignored" as const)
   ) as Effect.Effect<Outcome, E | SqlError, R>
 }
 
 class Duplicate extends Data.TaggedError("Duplicate")<{}> {}
+
+/** The transaction is repeated, and reads which keys are claimed. */
+class ClaimedMeanwhile extends Data.TaggedError("ClaimedMeanwhile")<{}> {}

@@ -61,16 +61,17 @@ export class ChargePayments extends Context.Service<
         const { endToEndId } = payment
         if (endToEndId === undefined) return []
         const unmatched = yield* store.lockUnmatchedReturns(connectionOf(payment), endToEndId)
-        return yield* Effect.forEach(unmatched, (each) =>
-          Effect.gen(function* () {
-            yield* exceptions.match(each)
-            // Such an exception has the id of its notification.
-            const [row] = yield* sql<{ report: unknown }>`
-              SELECT report FROM acquirer_reports WHERE id = ${each.id}::uuid`
-            const notification = yield* decodeReversal(row?.report)
-            return { id: each.id, notification } satisfies ReceivedReversal
-          })
-        )
+        const matched: Array<ReceivedReversal> = []
+        for (const each of unmatched) {
+          // An exception of the notification has its id. One of what was returned too much has another id: its payment is
+          // applied, and this one is a copy.
+          const [row] = yield* sql<{ report: unknown }>`
+            SELECT report FROM acquirer_reports WHERE id = ${each.id}::uuid`
+          if (row === undefined) continue
+          yield* exceptions.match(each)
+          matched.push({ id: each.id, notification: yield* decodeReversal(row.report) })
+        }
+        return matched
       })
 
       return ChargePayments.of({

@@ -5,6 +5,7 @@
  * - one that arrives before the payment of its charge is deferred until that payment (DSP-10);
  * - a return of a Pix that is not known, or of more than is left of it, is an exception: it takes `unallocated` of the
  *   connection below zero. When its payment arrives, both are applied in one commit (BAL-11);
+ * - a return that another connection reports than the payment is recorded, and moves nothing (BAL-11);
  * - a MED of a Pix that pays no charge is an exception, and moves no money.
  *
  * Rules: BAL-11, DSP-1 to DSP-10.
@@ -73,6 +74,14 @@ export class Reversals extends Context.Service<
         return row !== undefined && isThrough(connectionId, { connectionId: row.connection_id }) ? row : undefined
       })
 
+      /** True where the connection reported the payment; false where another one did. */
+      const isPaymentOf = Effect.fnUntraced(function* (connectionId: string, endToEndId: string) {
+        if ((yield* store.lockPayment(connectionId, endToEndId)) !== undefined) return true
+        const paid = yield* sql<ChargeRow>`SELECT id, account_id, connection_id FROM charges
+          WHERE end_to_end_id = ${endToEndId}`
+        return paid.some(({ connection_id }) => isThrough(connectionId, { connectionId: connection_id }))
+      })
+
       const applyToCharge = Effect.fnUntraced(function* (locked: LockedCharge, reversal: Reversal) {
         const { isApplied, unmatched } = yield* disputes.reverse(locked, reversal)
         if (unmatched === 0 || reversal._tag === "med.opened" || reversal.endToEndId === undefined) {
@@ -127,7 +136,8 @@ export class Reversals extends Context.Service<
           if (amount === undefined) return "unknown"
           if (reversal._tag !== "med.opened") {
             if ((yield* claimBeforePayment(sql, endToEndId, received.id)) === "arrived") {
-              return yield* new PaymentArrived()
+              if (yield* isPaymentOf(connectionId, endToEndId)) return yield* new PaymentArrived()
+              return "unknown"
             }
           }
           yield* exceptions.raiseUnmatched(received.id, amount, reversal, locked?.charge)
