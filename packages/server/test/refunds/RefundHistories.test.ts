@@ -158,7 +158,9 @@ const end = (history: History, open: { readonly id: string; readonly amount: num
 
 const refund = Effect.fnUntraced(function* (history: History) {
   const { id, model, random, steps } = history
-  const amount = random.chance(0.2) ? undefined : 1 + random.below(Math.ceil(history.amount * 0.7))
+  const part = 1 + random.below(Math.ceil(history.amount * 0.7))
+  const tooMuch = model.pending + model.available + 1
+  const amount = random.chance(0.15) ? tooMuch : random.chance(0.2) ? undefined : part
   const outcome = random.pick(outcomeNames)
   steps.push(`refund ${amount ?? "all"}: ${outcome}`)
   answers.set(txidFromId(id), outcomes[outcome])
