@@ -25,7 +25,8 @@ import { ConnectionStore } from "./connections/ConnectionStore.ts"
 import { ChargeMoney } from "./charges/ChargeMoney.ts"
 import { ChargeOrders } from "./orders/ChargeOrders.ts"
 import { DefenseOrders } from "./orders/DefenseOrders.ts"
-import { ChargeRecovery } from "./charges/ChargeRecovery.ts"
+import * as OrderLoop from "./orders/OrderLoop.ts"
+import * as ChargeRecovery from "./charges/ChargeRecovery.ts"
 import { Charges } from "./charges/Charges.ts"
 import { ChargeStore } from "./charges/ChargeStore.ts"
 import { OrderStore } from "./acquirer/OrderStore.ts"
@@ -128,7 +129,7 @@ export const deciders = Layer.merge(AcquirerNotifications.layer, WebhookEndpoint
     Layer.mergeAll(
       ChargeOrders.layer,
       DefenseOrders.layer,
-      ChargeRecovery.layer,
+      ChargeRecovery.ChargeRecovery.layer,
       ChargePayments.layer,
       PayoutSubmission.PayoutSubmission.layer
     )
@@ -165,22 +166,10 @@ const backgroundLoop = <R>(name: string, round: Effect.Effect<number, Unavailabl
 
 /** The background loops of every process. Rows say what is due. */
 export const loops = Layer.mergeAll(
-  backgroundLoop(
-    "charge recovery",
-    ChargeRecovery.use(({ recover }) => recover),
-    "1 second"
-  ),
+  ChargeRecovery.loop,
   PayoutSubmission.loop,
-  backgroundLoop(
-    "charge orders",
-    ChargeOrders.use(({ finishDue }) => finishDue),
-    "1 second"
-  ),
-  backgroundLoop(
-    "defenses",
-    DefenseOrders.use(({ finishDue }) => finishDue),
-    "1 second"
-  ),
+  Layer.unwrap(ChargeOrders.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("charge orders", claimDue)))),
+  Layer.unwrap(DefenseOrders.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("defenses", claimDue)))),
   backgroundLoop(
     "returns of exceptions",
     ExceptionReturns.use(({ startDue }) => startDue),

@@ -14,6 +14,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { bigint, instant, integer, nullable, type Row, text, uuid } from "../sql/Column.ts"
+import { type Capacity, capacityPart } from "./Bulkheads.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { statement, texts, value } from "../sql/Statement.ts"
 import { type Stored, table } from "../sql/Table.ts"
@@ -75,10 +76,10 @@ export class OrderStore extends Context.Service<
     ) => Effect.Effect<boolean, SqlError>
     /** Makes an order due again, later each time, unless it was asked again meanwhile. */
     readonly askAgain: (order: StoredOrder) => Effect.Effect<void, Unavailable>
-    /** Leases open orders of these kinds whose lease has expired, up to `share` of each connection, for `leaseMs`. */
+    /** Leases open orders of these kinds whose lease has expired for `leaseMs`. */
     readonly claim: (
       kinds: ReadonlyArray<StoredOrder["kind"]>,
-      share: number,
+      capacity: Capacity,
       leaseMs: number
     ) => Effect.Effect<ReadonlyArray<StoredOrder>, Unavailable>
   }
@@ -111,8 +112,8 @@ export class OrderStore extends Context.Service<
           ),
         askAgain: ({ attempts, id }) =>
           runToCompletion(sql)(Effect.asVoid(sql.unsafe(...postpone({ id, attempts, inMs: backOffMs(attempts) })))),
-        claim: (kinds, share, leaseMs) =>
-          sql.unsafe<Row>(...claimMany({ kinds, share, leaseMs })).pipe(
+        claim: (kinds, capacity, leaseMs) =>
+          sql.unsafe<Row>(...claimMany({ kinds, capacity, limit: capacity.limit, leaseMs })).pipe(
             Effect.map((claimed) => claimed.map(orderTable.decode)),
             runToCompletion(sql)
           )
@@ -185,21 +186,23 @@ const leaseUntil = (leaseMs: string) =>
   `now() + greatest(${leaseMs}, least(${FIRST_BACK_OFF_MS} * 2 ^ least(attempts + 1, 30), ${RESEND_GRACE_MS}))
       * interval '1 millisecond'`
 
-// A share for each connection, so that the orders of one that does not answer leave room for the others.
+// Orders of the previous release are the simulator's.
 const claimMany = statement(
-  { kinds: texts, share: value("integer"), leaseMs: value("double precision") },
-  ({ kinds, leaseMs, share }) => `
+  { kinds: texts, capacity: capacityPart, limit: value("integer"), leaseMs: value("double precision") },
+  ({ capacity, kinds, leaseMs, limit }) => `
   WITH due AS MATERIALIZED (
-    SELECT o.id FROM (SELECT id FROM acquirer_connections UNION ALL SELECT NULL) AS c (id) CROSS JOIN LATERAL (
+    SELECT o.id, c.id AS connection_id FROM (SELECT id FROM acquirer_connections UNION ALL SELECT NULL) AS c (id) CROSS JOIN LATERAL (
       SELECT id FROM acquirer_orders
       WHERE state = 'ordered' AND ask_at IS NOT NULL AND ask_at <= now() AND kind = ANY (${kinds})
         AND connection_id IS NOT DISTINCT FROM c.id
-      ORDER BY ask_at LIMIT ${share} FOR UPDATE SKIP LOCKED
+      ORDER BY ask_at LIMIT greatest(0, ${capacity.freeOf("c.id")}) FOR UPDATE SKIP LOCKED
     ) o
+    LIMIT ${limit}
   ),
   due_of_previous_release AS MATERIALIZED (
     SELECT id FROM acquirer_orders WHERE state = 'ordered' AND due_at <= now() AND kind = ANY (${kinds})
-    ORDER BY due_at LIMIT ${share} FOR UPDATE SKIP LOCKED
+    ORDER BY due_at LIMIT greatest(0, ${capacity.freeOf("NULL")} - (SELECT count(*) FROM due WHERE connection_id IS NULL))
+    FOR UPDATE SKIP LOCKED
   )
   UPDATE acquirer_orders SET attempts = attempts + 1,
     ask_at = CASE WHEN due_at IS NULL THEN ${leaseUntil(leaseMs)} END,

@@ -3,12 +3,13 @@
  *
  * Guarantees:
  * - each charge is asked about by one process at a time, later with each attempt, until it is `pending` or `failed`;
- * - one charge or account that cannot be recovered delays no other.
+ * - one charge, account or connection that cannot be recovered delays no other.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
+import * as Bulkheads from "../acquirer/Bulkheads.ts"
 import { describeCause } from "../observability/SafeCause.ts"
 import { Settings } from "../Settings.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
@@ -19,8 +20,8 @@ import { claimDueRecoveries, renewRecoveries } from "./RecoveryStore.ts"
 export class ChargeRecovery extends Context.Service<
   ChargeRecovery,
   {
-    /** Recovers some of the charges that are due; how many recoveries were examined. */
-    readonly recover: Effect.Effect<number, Unavailable>
+    /** Claims charges that are due. Each call recovers one, and leases it until it has ended. */
+    readonly claimDue: (capacity: Bulkheads.Capacity) => Effect.Effect<Bulkheads.Claimed, Unavailable>
   }
 >()("@pix-payments/server/ChargeRecovery") {
   static readonly layer = Layer.effect(
@@ -31,31 +32,44 @@ export class ChargeRecovery extends Context.Service<
       const { acquirerTimeoutMs } = yield* Settings
       const leaseMs = acquirerTimeoutMs + LEASE_MARGIN_MS
 
-      const recoverOne = (charge: StoredCharge) =>
+      const recover = (charge: StoredCharge) =>
         Effect.catchCause(emit(charge), (cause) =>
           Effect.annotateLogs(Effect.logWarning("a charge could not be recovered", describeCause(cause)), {
             charge_id: charge.id
           })
         )
 
+      const renewing = (charge: StoredCharge) =>
+        Effect.forever(
+          Effect.andThen(Effect.sleep(leaseMs / 2), Effect.ignore(renewRecoveries(sql, [charge], leaseMs)))
+        )
+
       return ChargeRecovery.of({
-        recover: Effect.gen(function* () {
-          const { charges, examined } = yield* claimDueRecoveries(sql, CHARGES_AT_ONCE, leaseMs)
-          if (charges.length === 0) return examined
-          const renewing = Effect.forever(
-            Effect.andThen(Effect.sleep(leaseMs / 2), Effect.ignore(renewRecoveries(sql, charges, leaseMs)))
-          )
-          yield* Effect.raceFirst(
-            Effect.forEach(charges, recoverOne, { concurrency: "unbounded", discard: true }),
-            renewing
-          )
-          return examined
-        })
+        claimDue: (capacity) =>
+          Effect.map(claimDueRecoveries(sql, capacity, leaseMs), ({ charges, examined }) => ({
+            due: charges.map((charge) => ({
+              connectionId: charge.connectionId,
+              call: Effect.asVoid(Effect.raceFirst(recover(charge), renewing(charge)))
+            })),
+            hasMore: examined > 0
+          }))
       })
     })
   )
 }
 
-const LEASE_MARGIN_MS = 1000
+/** Recovers what is due until its scope closes. */
+export const loop = Layer.unwrap(
+  ChargeRecovery.use(({ claimDue }) =>
+    Effect.succeed(
+      Bulkheads.loop(
+        "charge recovery",
+        { all: 512, ofClaim: 64, ofConnection: 16, ofSimulator: 64 },
+        claimDue,
+        "1 second"
+      )
+    )
+  )
+)
 
-const CHARGES_AT_ONCE = 64
+const LEASE_MARGIN_MS = 1000

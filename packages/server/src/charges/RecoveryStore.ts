@@ -5,8 +5,10 @@
  * answers in time. When that row is due, each charge that still waits gets its own row, with its account. From then
  * on a charge has its own due time, which doubles with each attempt, and accounts are served in turn.
  */
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
+import { type Capacity, capacityPart } from "../acquirer/Bulkheads.ts"
 import type { Ids } from "../Ids.ts"
 import { float8, type InputOf, type Row, text, uuid } from "../sql/Column.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
@@ -51,16 +53,19 @@ export const recoveries = part(
 )
 
 /**
- * Leases up to `limit` charges in `processing` that are due, some of each account in turn, for `leaseMs` or longer: each
- * attempt doubles the time. `examined` is 0 when no recovery was due.
+ * Leases charges in `processing` that are due, some of each account in turn, for `leaseMs` or longer: each attempt doubles
+ * the time. An account is passed by while the share of the connection of its first charge is used. `examined` is 0 when no
+ * recovery could be claimed.
  */
 export const claimDueRecoveries = (
   sql: SqlClient,
-  limit: number,
+  capacity: Capacity,
   leaseMs: number
 ): Effect.Effect<{ readonly examined: number; readonly charges: ReadonlyArray<StoredCharge> }, Unavailable> =>
   Effect.gen(function* () {
-    const claimed = yield* sql.unsafe<Row & { readonly examined: bigint }>(...claimMany({ limit, leaseMs }))
+    const claimed = yield* sql.unsafe<Row & { readonly examined: bigint }>(
+      ...claimMany({ capacity, limit: capacity.limit, leaseMs })
+    )
     const [split] = yield* sql.unsafe<{ readonly examined: bigint }>(...splitMany({ limit: SPLIT_AT_ONCE }))
     return {
       examined: Number(claimed[0]?.examined ?? 0) + Number(split?.examined ?? 0),
@@ -124,8 +129,8 @@ const splitMany = statement(
  * match no other index, so that the planner has no choice.
  */
 const claimMany = statement(
-  { limit: value("integer"), leaseMs: value("double precision") },
-  ({ leaseMs, limit }) => `
+  { capacity: capacityPart, limit: value("integer"), leaseMs: value("double precision") },
+  ({ capacity, leaseMs, limit }) => `
     WITH RECURSIVE accounts AS (
       (SELECT account_id FROM charge_recoveries WHERE account_id IS NOT NULL ORDER BY account_id, due_at LIMIT 1)
       UNION ALL
@@ -134,16 +139,33 @@ const claimMany = statement(
         ORDER BY n.account_id, n.due_at LIMIT 1
       ) FROM accounts a WHERE a.account_id IS NOT NULL
     ),
+    turns AS MATERIALIZED (
+      SELECT a.account_id FROM accounts a WHERE a.account_id IS NOT NULL AND CASE WHEN ${capacity.isAnyUsed} THEN
+        ${capacity.freeOf(`(SELECT c.connection_id FROM charges c WHERE c.id = (
+          SELECT n.id FROM charge_recoveries n WHERE (n.account_id, n.due_at) >= (a.account_id, '-infinity')
+          ORDER BY n.account_id, n.due_at LIMIT 1
+        ))`)} > 0
+      ELSE true END
+    ),
     candidates AS MATERIALIZED (
-      SELECT d.due_at, d.id FROM accounts a CROSS JOIN LATERAL (
+      SELECT d.due_at, d.id, d.turn FROM turns a CROSS JOIN LATERAL (
         SELECT n.due_at, n.id, row_number() OVER (ORDER BY n.account_id, n.due_at) AS turn FROM charge_recoveries n
         WHERE (n.account_id, n.due_at) >= (a.account_id, '-infinity') AND (n.account_id, n.due_at) <= (a.account_id, now())
         ORDER BY n.account_id, n.due_at LIMIT ${limit}
       ) d
-      WHERE a.account_id IS NOT NULL ORDER BY d.turn, d.due_at LIMIT ${limit}
+      ORDER BY d.turn, d.due_at LIMIT ${limit}
+    ),
+    ranked AS MATERIALIZED (
+      SELECT d.due_at, d.id, d.connection_id,
+        row_number() OVER (PARTITION BY d.connection_id ORDER BY d.turn, d.due_at) AS place
+      FROM (
+        SELECT t.*, coalesce((SELECT c.connection_id FROM charges c WHERE c.id = t.id), '${SIMULATOR_CONNECTION}') AS connection_id
+        FROM candidates t
+      ) d
     ),
     claimed AS MATERIALIZED (
-      SELECT n.due_at, n.id FROM candidates c JOIN charge_recoveries n ON n.due_at = c.due_at AND n.id = c.id
+      SELECT n.due_at, n.id FROM ranked c JOIN charge_recoveries n ON n.due_at = c.due_at AND n.id = c.id
+      WHERE c.place <= ${capacity.freeOf("c.connection_id")}
       FOR UPDATE OF n SKIP LOCKED
     ),
     waiting AS MATERIALIZED (

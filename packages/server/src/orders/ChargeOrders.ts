@@ -40,7 +40,7 @@ import { RefundStore } from "../refunds/RefundStore.ts"
 import { Settings } from "../Settings.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { Unavailable } from "../sql/Unavailable.ts"
-import { finishDue, LEASE_MARGIN_MS } from "./OrderLoop.ts"
+import * as OrderLoop from "./OrderLoop.ts"
 
 /** The provider refused the refund, whose money is back where it was. */
 export class RefundRejected extends Data.TaggedError("RefundRejected")<{
@@ -80,8 +80,8 @@ export class ChargeOrders extends Context.Service<
       orderId: string,
       outcome: RefundOutcome
     ) => Effect.Effect<Reversed, NotFoundError | SqlError>
-    /** Repeats orders whose answer is not final; how many there were. */
-    readonly finishDue: Effect.Effect<number, Unavailable>
+    /** Claims orders whose answer is not final, to repeat them. */
+    readonly claimDue: OrderLoop.ClaimDue
   }
 >()("@pix-payments/server/ChargeOrders") {
   static readonly layer = Layer.effect(
@@ -97,7 +97,7 @@ export class ChargeOrders extends Context.Service<
       const disputes = yield* Disputes
       const ids = yield* Ids
       const { acquirerTimeoutMs } = yield* Settings
-      const leaseMs = acquirerTimeoutMs + LEASE_MARGIN_MS
+      const leaseMs = acquirerTimeoutMs + OrderLoop.LEASE_MARGIN_MS
 
       const statusOf = ({ charge }: LockedCharge) =>
         Effect.map(Clock.currentTimeMillis, (now) => chargeStatusAt(charge.status, charge.expiresAtMs, now))
@@ -254,7 +254,7 @@ export class ChargeOrders extends Context.Service<
             : { isApplied: false, unmatched: 0 }
         }),
 
-        finishDue: finishDue(orders, ["refund", "cancel"], leaseMs, (order) =>
+        claimDue: OrderLoop.claimDue(orders, ["refund", "cancel"], leaseMs, (order) =>
           isChargeOrder(order) ? execute(order) : Effect.void
         )
       })

@@ -24,7 +24,7 @@ import { Ids } from "../Ids.ts"
 import { Settings } from "../Settings.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
-import { finishDue, LEASE_MARGIN_MS } from "./OrderLoop.ts"
+import * as OrderLoop from "./OrderLoop.ts"
 
 /** The provider refused the defense. */
 export class DefenseRejected extends Data.TaggedError("DefenseRejected")<{
@@ -49,8 +49,8 @@ export class DefenseOrders extends Context.Service<
       defense: Defense,
       audited?: Effect.Effect<void, SqlError, R>
     ) => Effect.Effect<StoredDispute, NotFoundError | InvalidStateError | DefenseRejected | Unavailable, R>
-    /** Repeats defenses whose answer is not known; how many there were. */
-    readonly finishDue: Effect.Effect<number, Unavailable>
+    /** Claims defenses whose answer is not known, to repeat them. */
+    readonly claimDue: OrderLoop.ClaimDue
   }
 >()("@pix-payments/server/DefenseOrders") {
   static readonly layer = Layer.effect(
@@ -63,7 +63,7 @@ export class DefenseOrders extends Context.Service<
       const store = yield* DisputeStore
       const ids = yield* Ids
       const { acquirerTimeoutMs } = yield* Settings
-      const leaseMs = acquirerTimeoutMs + LEASE_MARGIN_MS
+      const leaseMs = acquirerTimeoutMs + OrderLoop.LEASE_MARGIN_MS
 
       const lock = Effect.fnUntraced(function* ({ chargeId, id }: StoredDispute) {
         return (yield* store.lockOfCharge(chargeId)).find((dispute) => dispute.id === id)
@@ -144,7 +144,7 @@ export class DefenseOrders extends Context.Service<
           return yield* disputes.find(disputeId)
         }),
 
-        finishDue: finishDue(orders, ["defend"], leaseMs, execute)
+        claimDue: OrderLoop.claimDue(orders, ["defend"], leaseMs, execute)
       })
     })
   )

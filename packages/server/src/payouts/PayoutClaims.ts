@@ -4,6 +4,8 @@
  * Guarantees:
  * - Accounts take turns: a claim takes an equal share of each account with due payouts, so that a backlog of one account,
  *   however long, delays no other. An account alone takes all.
+ * - A connection has a share of the calls in flight: a claim passes by accounts whose first payout is of a connection whose
+ *   share is used. Those of other connections are claimed as if they were alone.
  * - What a claim reads is bounded, however much waits: one payout where nothing is due; else some accounts, from where the
  *   last claim ended, and the account of the payout that is due longest.
  * - A payout of an account that is inactive or whose payouts are paused is parked when it is claimed (`hand_over_at` is null
@@ -19,6 +21,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { connectionOfAccount } from "../accounts/AccountConnection.ts"
+import { type Capacity, capacityPart } from "../acquirer/Bulkheads.ts"
 import { Settings, type SettingsShape } from "../Settings.ts"
 import * as Batching from "../sql/Batching.ts"
 import { float8, instant, nullable, type Row, uuid } from "../sql/Column.ts"
@@ -47,11 +50,17 @@ export interface Submitted {
 export class PayoutClaims extends Context.Service<
   PayoutClaims,
   {
-    /** Leases up to `limit` due payouts for `leaseMs`. `parked`: how many it parked instead. */
+    /**
+     * Leases due payouts for `leaseMs`. `parked`: how many it parked instead. `isWalkComplete` is false where the next claim
+     * looks at further accounts.
+     */
     readonly claim: (
-      limit: number,
+      capacity: Capacity,
       leaseMs: number
-    ) => Effect.Effect<{ readonly due: ReadonlyArray<ClaimedPayout>; readonly parked: number }, Unavailable>
+    ) => Effect.Effect<
+      { readonly due: ReadonlyArray<ClaimedPayout>; readonly parked: number; readonly isWalkComplete: boolean },
+      Unavailable
+    >
     /** Reschedules parked payouts of accounts that may send again; returns how many. */
     readonly rescheduleParked: Effect.Effect<number, Unavailable>
     /**
@@ -75,21 +84,24 @@ export class PayoutClaims extends Context.Service<
       let afterAccount = FIRST_ACCOUNT
 
       return PayoutClaims.of({
-        claim: (limit, leaseMs) =>
-          sql.unsafe<ClaimRow>(...claimPayouts[acquirer]({ limit, leaseMs, afterAccount })).pipe(
-            Effect.map((found) => {
-              afterAccount = found[0]?.next_account ?? FIRST_ACCOUNT
-              return {
-                due: found.flatMap((row) =>
-                  row.id === null
-                    ? []
-                    : [{ payout: payoutTable.decode(row), attempts: row.hand_overs - 1, isPaused: row.is_paused }]
-                ),
-                parked: Number(found[0]?.parked ?? 0n)
-              }
-            }),
-            runToCompletion(sql)
-          ),
+        claim: (capacity, leaseMs) =>
+          sql
+            .unsafe<ClaimRow>(...claimPayouts[acquirer]({ capacity, limit: capacity.limit, leaseMs, afterAccount }))
+            .pipe(
+              Effect.map((found) => {
+                afterAccount = found[0]?.next_account ?? FIRST_ACCOUNT
+                return {
+                  due: found.flatMap((row) =>
+                    row.id === null
+                      ? []
+                      : [{ payout: payoutTable.decode(row), attempts: row.hand_overs - 1, isPaused: row.is_paused }]
+                  ),
+                  parked: Number(found[0]?.parked ?? 0n),
+                  isWalkComplete: afterAccount === FIRST_ACCOUNT
+                }
+              }),
+              runToCompletion(sql)
+            ),
         rescheduleParked: Effect.map(runToCompletion(sql)(sql.unsafe(reschedule[acquirer])), ({ length }) => length),
         keepReference: (id, before, reference) =>
           Effect.map(
@@ -134,6 +146,9 @@ const isPaused = {
   connections: `(a.status <> 'active' OR a.payouts_paused OR ${route.connections} IS NULL)`
 }
 
+/** Null is the simulator's. */
+const routeOf = (acquirer: AcquirerKind) => `nullif(${route[acquirer]}, '${SIMULATOR_CONNECTION}')`
+
 /** Where a round over all accounts begins. */
 export const FIRST_ACCOUNT = "00000000-0000-0000-0000-000000000000"
 
@@ -148,7 +163,12 @@ const accountAfter = (account: string) => `(
 // times, which reads the backlog of others on the way.
 const claimStatement = (acquirer: AcquirerKind) =>
   statement(
-    { limit: value("integer"), leaseMs: value("double precision"), afterAccount: value("uuid") },
+    {
+      capacity: capacityPart,
+      limit: value("integer"),
+      leaseMs: value("double precision"),
+      afterAccount: value("uuid")
+    },
     (p) => `
   WITH RECURSIVE longest_due AS MATERIALIZED (
     SELECT account_id FROM payouts WHERE status = 'processing' AND hand_over_at <= now()
@@ -160,30 +180,47 @@ const claimStatement = (acquirer: AcquirerKind) =>
     SELECT ${accountAfter("f.account_id")}, f.n + 1 FROM further f
     WHERE f.account_id IS NOT NULL AND f.n < least(${ACCOUNTS_PER_CLAIM}, ${p.limit} / 2)
   ),
-  turns AS MATERIALIZED (
-    SELECT account_id FROM longest_due
-    UNION
-    SELECT f.account_id FROM further f WHERE (
-      SELECT p.hand_over_at FROM payouts p
+  heads AS MATERIALIZED (
+    SELECT t.account_id, ${isPaused[acquirer]} AS is_paused, ${routeOf(acquirer)} AS connection_id,
+      CASE WHEN h.hand_overs = 0 THEN ${routeOf(acquirer)} ELSE h.connection_id END AS head_connection_id
+    FROM (SELECT account_id FROM longest_due UNION SELECT account_id FROM further WHERE account_id IS NOT NULL) t
+    JOIN accounts a ON a.id = t.account_id
+    CROSS JOIN LATERAL (
+      SELECT p.hand_over_at, p.hand_overs, p.connection_id FROM payouts p
       WHERE p.status = 'processing' AND p.hand_over_at IS NOT NULL
-        AND (p.account_id, p.hand_over_at) >= (f.account_id, '-infinity') AND p.account_id <= f.account_id
+        AND (p.account_id, p.hand_over_at) >= (t.account_id, '-infinity') AND p.account_id <= t.account_id
       ORDER BY p.account_id, p.hand_over_at LIMIT 1
-    ) <= now()
+    ) h
+    WHERE h.hand_over_at <= now()
+  ),
+  turns AS MATERIALIZED (
+    SELECT h.*, count(*) OVER () AS turns, count(*) OVER (PARTITION BY h.head_connection_id) AS turns_of_connection
+    FROM (SELECT e.*, ${p.capacity.freeOf("e.head_connection_id")} AS free FROM heads e) h
+    WHERE h.is_paused OR h.free > 0
   ),
   shares AS MATERIALIZED (
-    SELECT t.account_id, ${isPaused[acquirer]} AS is_paused,
-      nullif(${route[acquirer]}, '${SIMULATOR_CONNECTION}') AS connection_id, greatest(1, ${p.limit} / (SELECT count(*) FROM turns)) AS share
-    FROM turns t JOIN accounts a ON a.id = t.account_id
+    SELECT t.account_id, t.is_paused, t.connection_id,
+      greatest(1, least(${p.limit} / t.turns, CASE WHEN NOT t.is_paused THEN t.free / t.turns_of_connection END)) AS share
+    FROM turns t
   ),
-  taken AS MATERIALIZED (
-    SELECT d.id, s.connection_id, s.is_paused, s.is_paused AND d.processed_at IS NULL AS is_parked
+  locked AS MATERIALIZED (
+    SELECT d.id, d.hand_over_at, s.account_id, s.connection_id, s.is_paused,
+      s.is_paused AND d.processed_at IS NULL AS is_parked,
+      CASE WHEN d.hand_overs = 0 THEN s.connection_id ELSE d.connection_id END AS called_connection_id
     FROM shares s CROSS JOIN LATERAL (
-      SELECT p.id, p.processed_at FROM payouts p
+      SELECT p.id, p.processed_at, p.hand_over_at, p.hand_overs, p.connection_id FROM payouts p
       WHERE p.status = 'processing' AND p.hand_over_at IS NOT NULL
         AND (p.account_id, p.hand_over_at) >= (s.account_id, '-infinity')
         AND (p.account_id, p.hand_over_at) <= (s.account_id, now())
       ORDER BY p.account_id, p.hand_over_at LIMIT s.share FOR UPDATE SKIP LOCKED
     ) d
+  ),
+  taken AS MATERIALIZED (
+    SELECT t.* FROM (
+      SELECT l.*, row_number() OVER (PARTITION BY l.is_parked, l.called_connection_id ORDER BY l.turn, l.hand_over_at) AS place
+      FROM (SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY hand_over_at) AS turn FROM locked) l
+    ) t
+    WHERE t.is_parked OR t.place <= ${p.capacity.freeOf("t.called_connection_id")}
   ),
   parked AS (
     UPDATE payouts p SET hand_over_at = NULL FROM taken t WHERE p.id = t.id AND t.is_parked RETURNING p.id

@@ -10,12 +10,11 @@
  *   still arrive and pay.
  * - A payout that the acquirer accepted and does not find any more is sent again under its id, at least `RESEND_GRACE_MS`
  *   after it was sent last, unless the account may not send now. It never fails for that reason.
- * - A call that hangs delays no other payout while fewer than `MAX_IN_FLIGHT` are in flight.
+ * - A connection that hangs delays no payout of another connection.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import {
   Acquirer,
@@ -24,6 +23,7 @@ import {
   type PayoutProgress,
   type Provider
 } from "../acquirer/Acquirer.ts"
+import * as Bulkheads from "../acquirer/Bulkheads.ts"
 import * as BackgroundLoop from "../observability/BackgroundLoop.ts"
 import { describeCause } from "../observability/SafeCause.ts"
 import { Settings } from "../Settings.ts"
@@ -35,13 +35,10 @@ import type { StoredPayout } from "./PayoutTable.ts"
 export class PayoutSubmission extends Context.Service<
   PayoutSubmission,
   {
-    /**
-     * Claims up to `limit` due payouts. Each effect submits one, or asks for its outcome, and never fails: where it cannot,
-     * the lease runs out and a later claim takes the payout again. `parked`: how many may not be sent now.
-     */
+    /** Claims due payouts. Each call submits one, or asks for its outcome. `parked`: how many may not be sent now. */
     readonly claimDue: (
-      limit: number
-    ) => Effect.Effect<{ readonly due: ReadonlyArray<Effect.Effect<void>>; readonly parked: number }, Unavailable>
+      capacity: Bulkheads.Capacity
+    ) => Effect.Effect<Bulkheads.Claimed & { readonly parked: number }, Unavailable>
     /** Reschedules parked payouts of accounts that may send again; returns how many. */
     readonly rescheduleParked: Effect.Effect<number, Unavailable>
   }
@@ -137,17 +134,22 @@ export class PayoutSubmission extends Context.Service<
       })
 
       return PayoutSubmission.of({
-        claimDue: (limit) =>
-          Effect.map(claims.claim(limit, acquirerTimeoutMs + LEASE_MARGIN_MS), ({ due, parked }) => ({
-            parked,
-            due: due.map((each) =>
-              Effect.catchCause(submit(each), (cause) =>
-                Effect.annotateLogs(Effect.logWarning("a payout could not be submitted", describeCause(cause)), {
-                  payout_id: each.payout.id
-                })
-              )
-            )
-          })),
+        claimDue: (capacity) =>
+          Effect.map(
+            claims.claim(capacity, acquirerTimeoutMs + LEASE_MARGIN_MS),
+            ({ due, isWalkComplete, parked }) => ({
+              parked,
+              hasMore: parked > 0 || !isWalkComplete,
+              due: due.map((each) => ({
+                connectionId: each.payout.connectionId,
+                call: Effect.catchCause(submit(each), (cause) =>
+                  Effect.annotateLogs(Effect.logWarning("a payout could not be submitted", describeCause(cause)), {
+                    payout_id: each.payout.id
+                  })
+                )
+              }))
+            })
+          ),
         rescheduleParked: claims.rescheduleParked
       })
     })
@@ -155,27 +157,24 @@ export class PayoutSubmission extends Context.Service<
 }
 
 /** Submits what is due, and reschedules what was parked, until its scope closes. */
-export const loop = Layer.effectDiscard(
-  Effect.gen(function* () {
-    const submission = yield* PayoutSubmission
-    const inFlight = yield* FiberSet.make<void>()
-
-    const round = Effect.gen(function* () {
-      if (MAX_IN_FLIGHT - (yield* FiberSet.size(inFlight)) < CLAIM_LIMIT) return 0
-      const { due, parked } = yield* submission.claimDue(CLAIM_LIMIT)
-      for (const one of due) yield* FiberSet.run(inFlight, one)
-      return due.length + parked
-    })
-
-    yield* Effect.forkScoped(BackgroundLoop.run("payout submission", round, Effect.sleep("100 millis")))
-    yield* Effect.forkScoped(
-      BackgroundLoop.run("parked payouts", submission.rescheduleParked, Effect.sleep("1 second"))
+export const loop = Layer.unwrap(
+  PayoutSubmission.use(({ claimDue, rescheduleParked }) =>
+    Effect.succeed(
+      Layer.merge(
+        Bulkheads.loop(
+          "payout submission",
+          { all: 1000, ofClaim: 200, ofConnection: 16, ofSimulator: 500 },
+          claimDue,
+          "100 millis"
+        ),
+        Layer.effectDiscard(
+          Effect.forkScoped(BackgroundLoop.run("parked payouts", rescheduleParked, Effect.sleep("1 second")))
+        )
+      )
     )
-  })
+  )
 )
 
-const MAX_IN_FLIGHT = 1000
-const CLAIM_LIMIT = 200
 const LEASE_MARGIN_MS = 10_000
 const FIRST_INQUIRY_MS = 1000
 const LAST_INQUIRY_MS = 60_000

@@ -14,6 +14,7 @@ import { DefenseOrders } from "../../src/orders/DefenseOrders.ts"
 import { assertRefused } from "../support/ChargeRequests.ts"
 import { type Dispute, disputeOf, med, refusesAll } from "../support/Disputes.ts"
 import { domainServicesLayer } from "../support/DomainServices.ts"
+import { runDue } from "../support/DueCalls.ts"
 import { operated, paidCharge } from "../support/Money.ts"
 import { TestService } from "../support/TestService.ts"
 
@@ -121,7 +122,7 @@ const disputed = Effect.gen(function* () {
 })
 
 const lease = SqlClient.use((sql) => sql`UPDATE acquirer_orders SET ask_at = now() WHERE kind = 'defend'`)
-const finishDue = DefenseOrders.use((orders) => orders.finishDue)
+const finishDue = DefenseOrders.use(({ claimDue }) => runDue(claimDue))
 const filed = (disputeId: string) =>
   DefenseOrders.use((orders) =>
     orders.file(disputeId, {

@@ -33,6 +33,7 @@ import {
   type Recipient,
   type World
 } from "../support/Model.ts"
+import { runDue, unusedCapacity } from "../support/DueCalls.ts"
 import { newKey } from "../support/TestService.ts"
 import { domainServicesLayer } from "../support/DomainServices.ts"
 
@@ -323,6 +324,15 @@ const actOnce = (
 const untilNothingIsDue = <E, R>(round: Effect.Effect<number, E, R>) =>
   Effect.repeat(round, { until: (done) => done === 0 })
 
+/** How many it recovered, and one more where recoveries were examined that needed no call. */
+const recoverDue = ({ claimDue }: ChargeRecovery["Service"]) =>
+  Effect.flatMap(claimDue(unusedCapacity(64)), ({ due, hasMore }) =>
+    Effect.as(
+      Effect.forEach(due, ({ call }) => call, { concurrency: "unbounded", discard: true }),
+      due.length + (hasMore ? 1 : 0)
+    )
+  )
+
 /** Makes everything due that waits for a time. */
 const runLoop = Effect.fnUntraced(function* (loop: Loop) {
   const sql = yield* SqlClient
@@ -335,11 +345,7 @@ const runLoop = Effect.fnUntraced(function* (loop: Loop) {
       // Twice: an unclear answer is queried again.
       for (let round = 0; round < 2; round++) {
         yield* sql`UPDATE payouts SET hand_over_at = now() WHERE status = 'processing'`
-        yield* untilNothingIsDue(
-          Effect.flatMap(submission.claimDue(200), ({ due }) =>
-            Effect.as(Effect.all(due, { concurrency: "unbounded", discard: true }), due.length)
-          )
-        )
+        yield* untilNothingIsDue(runDue(submission.claimDue))
       }
       return
     case "release":
@@ -348,7 +354,7 @@ const runLoop = Effect.fnUntraced(function* (loop: Loop) {
       return
     case "recover":
       yield* sql`UPDATE charge_recoveries SET due_at = now()`
-      yield* untilNothingIsDue(recovery.recover)
+      yield* untilNothingIsDue(recoverDue(recovery))
       return
     case "tell":
       yield* untilNothingIsDue(simulator.sendDue)

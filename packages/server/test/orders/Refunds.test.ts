@@ -21,6 +21,7 @@ import { ChargeOrders } from "../../src/orders/ChargeOrders.ts"
 import { Charges } from "../../src/charges/Charges.ts"
 import { Releases } from "../../src/ledger/Releases.ts"
 import { Accounts } from "../../src/accounts/Accounts.ts"
+import { runDue } from "../support/DueCalls.ts"
 import { assertRefused } from "../support/ChargeRequests.ts"
 import {
   assertLedgerHolds,
@@ -219,10 +220,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
         // The lease runs out.
         answer = DONE
         yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid`
-        const finished = yield* Effect.all(
-          [ChargeOrders.use((orders) => orders.finishDue), ChargeOrders.use((orders) => orders.finishDue)],
-          { concurrency: 2 }
-        )
+        const finished = yield* Effect.all([finishDue, finishDue], { concurrency: 2 })
         assert.deepStrictEqual(finished.toSorted(), [0, 1])
         assert.deepStrictEqual(new Set(calls.map((call) => call.id)).size, 1)
         assert.strictEqual(yield* statusOf(id), "refunded")
@@ -315,16 +313,13 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
       const gate = yield* Deferred.make<Progress>()
       answer = Deferred.await(gate)
       calls.length = 0
-      const round = yield* Effect.forkChild(ChargeOrders.use((orders) => orders.finishDue))
+      const round = yield* Effect.forkChild(ChargeOrders.use(({ claimDue }) => runDue(claimDue, 8)))
       yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => calls.length >= 8 })
       const taken = yield* sql`SELECT 1 FROM acquirer_orders WHERE state = 'ordered' AND ask_at > now()`
       assert.strictEqual(taken.length, calls.length)
       yield* Deferred.succeed(gate, { _tag: "Completed" })
       yield* Fiber.join(round)
-      yield* Effect.repeat(
-        ChargeOrders.use((orders) => orders.finishDue),
-        { until: (count) => count === 0 }
-      )
+      yield* Effect.repeat(finishDue, { until: (count) => count === 0 })
       assert.strictEqual(new Set(calls.map((call) => call.id)).size, 12)
     })
   )
@@ -341,7 +336,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, pending: 0, blocked: 0 })
       assert.strictEqual(yield* receive({ _tag: "charge.refunded", txid, externalId: calls.at(-1)!.id }), "applied")
       yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid AND state = 'ordered'`
-      assert.strictEqual(yield* ChargeOrders.use((orders) => orders.finishDue), 0)
+      assert.strictEqual(yield* finishDue, 0)
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, pending: 0, blocked: 0 })
       const disputes = yield* sql<{ status: string }>`SELECT status FROM disputes WHERE charge_id = ${id}::uuid`
       assert.deepStrictEqual(disputes, [{ status: "lost" }])
@@ -364,7 +359,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
         assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: -1000, blocked: 1000 })
         answer = ends === "done" ? DONE : Effect.succeed({ _tag: "Failed", reason: "no" })
         yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid`
-        assert.strictEqual(yield* ChargeOrders.use((orders) => orders.finishDue), 1)
+        assert.strictEqual(yield* finishDue, 1)
         assert.strictEqual(yield* statusOf(id), ends === "done" ? "refunded" : "infraction")
         assert.deepInclude(yield* ledgerBalancesOf(accountId), {
           available: 0,
@@ -374,3 +369,5 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
       })
   )
 })
+
+const finishDue = ChargeOrders.use(({ claimDue }) => runDue(claimDue))

@@ -23,6 +23,7 @@ import {
 } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
 import { domainServicesLayer } from "../support/DomainServices.ts"
+import { unusedCapacity } from "../support/DueCalls.ts"
 import { newKey, TestService } from "../support/TestService.ts"
 
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0 }
@@ -175,15 +176,15 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
       for (const stop of [{ payouts_paused: true }, { status: "inactive" }] as const) {
         const accountId = yield* backlog(1, 1)
         // The process dies between its claim and the acquirer: it is unknown whether anything was sent.
-        assert.lengthOf((yield* submission.claimDue(1)).due, 1)
+        assert.lengthOf((yield* submission.claimDue(unusedCapacity(1))).due, 1)
         yield* accounts.update(accountId, stop)
         // The lease runs out.
         yield* sql`UPDATE payouts SET hand_over_at = now() WHERE account_id = ${accountId}::uuid`
-        const { due, parked: parkedNow } = yield* submission.claimDue(1)
+        const { due, parked: parkedNow } = yield* submission.claimDue(unusedCapacity(1))
         assert.deepStrictEqual([due.length, parkedNow], [0, 1], JSON.stringify(stop))
         yield* accounts.update(accountId, { payouts_paused: false, status: "active" })
         assert.strictEqual(yield* submission.rescheduleParked, 1)
-        assert.lengthOf((yield* submission.claimDue(1)).due, 1)
+        assert.lengthOf((yield* submission.claimDue(unusedCapacity(1))).due, 1)
         yield* sql`UPDATE payouts SET status = 'failed', hand_over_at = NULL WHERE account_id = ${accountId}::uuid`
       }
     })
@@ -206,7 +207,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
             ({ length }) => length
           )
         // The first claim reaches every account, behind 40,000 payouts that are due before.
-        const { due, parked: parkedAtOnce } = yield* submission.claimDue(200)
+        const { due, parked: parkedAtOnce } = yield* submission.claimDue(unusedCapacity(200))
         assert.isAtMost(due.length + parkedAtOnce, 200)
         for (const other of others) assert.strictEqual(yield* claimedOf(other), 1)
         assert.isAbove(yield* claimedOf(many), 0)
@@ -215,7 +216,12 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
         // The rows that a claim reads do not grow with the backlog.
         const [explained] = yield* sql.unsafe<Record<string, ReadonlyArray<{ Plan: Node }>>>(
           `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${claimPayouts.simulator.text}`,
-          claimPayouts.simulator({ limit: 200, leaseMs: 60_000, afterAccount: FIRST_ACCOUNT })[1]
+          claimPayouts.simulator({
+            capacity: unusedCapacity(200),
+            limit: 200,
+            leaseMs: 60_000,
+            afterAccount: FIRST_ACCOUNT
+          })[1]
         )
         const plan = Object.values(explained!)[0]![0]!.Plan
         assert.isAtMost(most(plan), 1000, "rows that a step of the claim reads")
@@ -224,7 +230,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
         let rounds = 0
         let found = { due: 0, parked: 1 }
         while (found.due + found.parked > 0) {
-          const claim = yield* submission.claimDue(200)
+          const claim = yield* submission.claimDue(unusedCapacity(200))
           found = { due: claim.due.length, parked: claim.parked }
           rounds++
         }
@@ -232,7 +238,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
         assert.strictEqual(yield* submission.rescheduleParked, 0)
         yield* Accounts.use((accounts) => accounts.update(paused, { payouts_paused: false }))
         assert.strictEqual(yield* submission.rescheduleParked, 1000)
-        assert.isAbove((yield* submission.claimDue(200)).due.length, 0)
+        assert.isAbove((yield* submission.claimDue(unusedCapacity(200))).due.length, 0)
       }).pipe(Effect.timeout("100 seconds")),
     120_000
   )

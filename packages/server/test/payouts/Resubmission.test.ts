@@ -8,6 +8,7 @@ import { Acquirer, AcquirerUnclear, type PayoutProgress } from "../../src/acquir
 import { Ids } from "../../src/Ids.ts"
 import { PayoutSubmission } from "../../src/payouts/PayoutSubmission.ts"
 import { domainServicesLayer } from "../support/DomainServices.ts"
+import { runDue } from "../support/DueCalls.ts"
 
 /** A provider's payouts: those that it was sent, and those that it shows. */
 const sent: Array<string> = []
@@ -214,9 +215,7 @@ const submitDue = Effect.fnUntraced(function* (id: string) {
   const { claimDue } = yield* PayoutSubmission
   yield* sql`UPDATE payouts SET hand_over_at = CASE WHEN id = ${id}::uuid THEN now() ELSE now() + interval '1 hour' END
     WHERE status = 'processing'`
-  const { due } = yield* claimDue(10)
-  assert.lengthOf(due, 1)
-  yield* due[0]!
+  assert.strictEqual(yield* runDue(claimDue), 1)
 })
 
 /** It was sent longer ago than the grace. */
