@@ -141,7 +141,7 @@ const checkAgainstDatabase = Effect.fnUntraced(function* (keys: Keys) {
   if (row === undefined || !keys.some((key) => key.id === row.value)) {
     return yield* new SecretsError({
       message:
-        "The webhook secrets of this database are sealed with a key that this process does not have. Set SECRETS_KEYS to the key of the first start (in <DATA_DIR>/secrets.key there)."
+        "The webhook secrets and the credentials of connections in this database are sealed with a key that this process does not have. Set SECRETS_KEYS to the key of the first start (in <DATA_DIR>/secrets.key there)."
     })
   }
 })

@@ -186,7 +186,7 @@ const leaseUntil = (leaseMs: string) =>
   `now() + greatest(${leaseMs}, least(${FIRST_BACK_OFF_MS} * 2 ^ least(attempts + 1, 30), ${RESEND_GRACE_MS}))
       * interval '1 millisecond'`
 
-// Orders of the previous release are the simulator's.
+// Orders of the previous release are refunds and cancellations at the simulator: a claim of other kinds does not read them.
 const claimMany = statement(
   { kinds: texts, capacity: capacityPart, limit: value("integer"), leaseMs: value("double precision") },
   ({ capacity, kinds, leaseMs, limit }) => `
@@ -200,13 +200,13 @@ const claimMany = statement(
     LIMIT ${limit}
   ),
   due_of_previous_release AS MATERIALIZED (
-    SELECT id FROM acquirer_orders WHERE state = 'ordered' AND due_at <= now() AND kind = ANY (${kinds})
+    SELECT id FROM acquirer_orders WHERE 'refund' = ANY (${kinds}) AND state = 'ordered' AND due_at <= now() AND kind = ANY (${kinds})
     ORDER BY due_at LIMIT greatest(0, ${capacity.freeOf("NULL")} - (SELECT count(*) FROM due WHERE connection_id IS NULL))
     FOR UPDATE SKIP LOCKED
   )
   UPDATE acquirer_orders SET attempts = attempts + 1,
     ask_at = CASE WHEN due_at IS NULL THEN ${leaseUntil(leaseMs)} END,
     due_at = CASE WHEN due_at IS NOT NULL THEN ${leaseUntil(leaseMs)} END
-  WHERE id IN (SELECT id FROM due UNION ALL SELECT id FROM due_of_previous_release)
+  WHERE id = ANY (ARRAY(SELECT id FROM due UNION ALL SELECT id FROM due_of_previous_release))
   RETURNING ${columns}`
 )

@@ -9,7 +9,7 @@ import type { Secrets } from "../Secrets.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 import type { ConnectionStore } from "./ConnectionStore.ts"
 
-const SECRET_BYTES = 24
+const SECRET_BYTES = 32
 
 /** Below the listener of callbacks. Providers append `/pix`. */
 export const webhookPath = (id: string, secret: Redacted.Redacted<string>): string => `/${id}/${Redacted.value(secret)}`

@@ -12,14 +12,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
-import { randomBytes } from "node:crypto"
 import { ConnectionRegistry } from "../connections/ConnectionRegistry.ts"
 import { profileOf } from "../connections/OpenConnection.ts"
-import { NotFoundError } from "../Errors.ts"
 import { Metrics } from "../observability/Metrics.ts"
 import { describeCause } from "../observability/SafeCause.ts"
 import { Secrets } from "../Secrets.ts"
-import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { type Credential, hashOf } from "./CallbackSender.ts"
 
@@ -35,8 +32,6 @@ export class CallbackConnections extends Context.Service<
   CallbackConnections,
   {
     readonly find: (id: string) => CallbackConnection | undefined
-    /** The secret of a connection's callbacks, made when it is first asked for. */
-    readonly secretOf: (id: string) => Effect.Effect<string, NotFoundError | Unavailable>
     /** Reads the rows. */
     readonly refresh: Effect.Effect<void, Unavailable>
   }
@@ -102,16 +97,6 @@ export class CallbackConnections extends Context.Service<
             addresses: profile.callbackAddresses
           }
         },
-
-        secretOf: Effect.fn("CallbackConnections.secretOf")(function* (id) {
-          const made = secrets.seal(randomBytes(32).toString("base64url"), { kind: "connection", id })
-          const [row] = yield* runToCompletion(sql)(sql<{ webhook_secret: string }>`
-            UPDATE acquirer_connections SET webhook_secret = coalesce(webhook_secret, ${made})
-            WHERE id = ${id}::uuid AND kind = 'api-pix' RETURNING webhook_secret`)
-          if (row === undefined) return yield* new NotFoundError()
-          yield* refresh
-          return Redacted.value(secrets.open(row.webhook_secret, { kind: "connection", id }))
-        }),
 
         refresh
       })

@@ -241,7 +241,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
             SELECT extract(epoch FROM ask_at - now())::float8 AS seconds FROM acquirer_orders
             WHERE charge_id = ${id}::uuid AND state = 'ordered'`
           yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid AND state = 'ordered'`
-          yield* ChargeOrders.use((orders) => orders.finishDue)
+          yield* finishDue
           return row?.seconds
         })
         answer = Effect.fail(new AcquirerUnclear({ reason: "the connection was cut" }))
@@ -275,13 +275,13 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
       // Its lease runs out while it waits.
       answer = Effect.fail(new AcquirerUnclear({ reason: "the connection was cut" }))
       yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid`
-      assert.strictEqual(yield* ChargeOrders.use((orders) => orders.finishDue), 1)
+      assert.strictEqual(yield* finishDue, 1)
       yield* Deferred.fail(gate, new AcquirerRefused({ reason: "no" }))
       assert.strictEqual((yield* Fiber.join(first))._tag, "Success", "in progress")
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, returns_in_transit: 1000 })
       answer = DONE
       yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid`
-      assert.strictEqual(yield* ChargeOrders.use((orders) => orders.finishDue), 1)
+      assert.strictEqual(yield* finishDue, 1)
       assert.strictEqual(yield* statusOf(id), "refunded")
     })
   )

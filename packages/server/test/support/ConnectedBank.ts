@@ -4,13 +4,16 @@ import { txidFromId } from "@pix-payments/domain/Txid"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import { writeFile } from "node:fs/promises"
 import * as Https from "node:https"
 import { join } from "node:path"
-import type { ConnectionInput } from "../../src/connections/ConnectionStore.ts"
+import { type ConnectionInput, ConnectionStore } from "../../src/connections/ConnectionStore.ts"
+import { makeWebhookSecret } from "../../src/connections/WebhookUrl.ts"
 import { ListenAddresses } from "../../src/http/ListenAddresses.ts"
 import { CallbackConnections } from "../../src/inbound/CallbackConnections.ts"
+import { Secrets } from "../../src/Secrets.ts"
 import type { SettingsShape } from "../../src/Settings.ts"
 import { startDouble } from "./Bank.ts"
 import { created, retrieve, someCharge, until } from "./ChargeRequests.ts"
@@ -68,8 +71,8 @@ export const connectedBank = Effect.fnUntraced(function* (
   // End-to-end ids are made from the seed, and are unique.
   const double = yield* startDouble({ seed: ++doubles, ...options })
   const { id: connectionId } = yield* storeConnection(double, input)
-  const callbacks = yield* CallbackConnections
-  const secret = yield* callbacks.secretOf(connectionId)
+  const secret = Redacted.value(yield* makeWebhookSecret(yield* ConnectionStore, yield* Secrets, connectionId))
+  yield* (yield* CallbackConnections).refresh
   const { accountId, key } = yield* makeCaller()
   yield* sql`UPDATE accounts SET connection_id = ${connectionId}::uuid WHERE id = ${accountId}::uuid`
   const origin = (yield* ListenAddresses).acquirer

@@ -2,7 +2,7 @@
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Acquirer } from "../../src/acquirer/Acquirer.ts"
+import { Acquirer, type SimulatedProvider } from "../../src/acquirer/Acquirer.ts"
 import { SimulatorNotifications } from "../../src/simulator/SimulatorNotifications.ts"
 import * as Telemetry from "../../src/observability/Telemetry.ts"
 import * as Service from "../../src/Service.ts"
@@ -13,7 +13,7 @@ import { createDatabase, rolesOf, temporaryFolder } from "./Postgres.ts"
 /** `acquirer` wraps the service's. */
 export const domainServicesLayer = (
   settings: Partial<SettingsShape>,
-  acquirer: Layer.Layer<Acquirer, never, Acquirer> = Layer.effect(Acquirer, Acquirer)
+  acquirer: Layer.Layer<Acquirer, never, Acquirer | SimulatedProvider> = Layer.effect(Acquirer, Acquirer)
 ) => {
   const settingsLayer = Layer.effect(
     Settings,

@@ -4,6 +4,7 @@
  * statement whatever its parameters.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
+import * as PgTypes from "@effect/sql-pg/PgTypes"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -111,9 +112,13 @@ export const makeExplainer = Effect.fnUntraced(function* (
 })
 
 const literal = (value: unknown): string =>
-  value === null || value === undefined
-    ? "NULL"
-    : `'${String(value instanceof Date ? value.toISOString() : value).replaceAll("'", "''")}'`
+  value === null || value === undefined ? "NULL" : `'${textOf(value).replaceAll("'", "''")}'`
+
+/** Arrays of rows are parameters with their type. */
+const textOf = (value: unknown): string => {
+  if (value instanceof Date) return value.toISOString()
+  return PgTypes.isParameter(value) && Array.isArray(value.value) ? `{${value.value.join(",")}}` : String(value)
+}
 
 interface Explained {
   readonly "QUERY PLAN": ReadonlyArray<{ readonly Plan: Node }>
