@@ -18,6 +18,7 @@ import { Releases } from "../../src/ledger/Releases.ts"
 import { AcquirerNotifications } from "../../src/notifications/AcquirerNotifications.ts"
 import { ChargeOrders } from "../../src/orders/ChargeOrders.ts"
 import { Payouts } from "../../src/payouts/Payouts.ts"
+import { runDue } from "../support/DueCalls.ts"
 import { domainServicesLayer } from "../support/DomainServices.ts"
 import { randomFrom } from "../support/Model.ts"
 import { ledgerBalancesOf } from "../support/Money.ts"
@@ -190,7 +191,7 @@ const settle = Effect.fnUntraced(function* (history: History) {
     yield* SqlClient.use(
       (sql) => sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid AND state = 'ordered'`
     )
-    yield* ChargeOrders.use((orders) => orders.finishDue)
+    yield* ChargeOrders.use(({ claimDue }) => runDue(claimDue))
     return end(history, open, outcome)
   }
   if (outcome === "failed") {
