@@ -20,6 +20,7 @@ const service = [
   "packages/embedded-postgres/test/**/*.test.ts",
   "packages/psp-double/test/**/{Bacen,Efi,Faults,Hooks,Main,Mtls,PspMachine}.test.ts",
   ...[
+    "acquirers/*",
     "charges/{ChargeRecovery,CreationFields,CreationProperties,Emission,Settlement}",
     "events/{EventOrder,EventStreamAccess,EventStreamProcesses,Outbox}",
     "http/{Drain,ErrorOrder,InFlight,Lists,Pages,Security,SocketBounds,Unavailable}",

@@ -128,12 +128,7 @@ const show = async (double: PspDouble, operatorToken: string, service: Awaited<R
     pix_key: double.key,
     is_default: true
   })
-  // The bank tries the URL, which the listener knows within seconds.
-  await until(
-    "The registration of the webhook",
-    () => operator<Check>("POST", `/connections/${connection.id}/register-webhook`, { url: service.callbackUrl }),
-    ({ ok }) => ok
-  )
+  await operator<Check>("POST", `/connections/${connection.id}/register-webhook`, { url: service.callbackUrl })
   const check = await operator<Check>("POST", `/connections/${connection.id}/check`)
   for (const { detail, ok, step } of check.steps) print(`  ${ok ? "ok " : "NOT"} ${step}: ${detail}`)
 

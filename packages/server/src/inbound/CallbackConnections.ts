@@ -2,7 +2,8 @@
  * The connections of this process as its callbacks need them: what authenticates a sender, and the key that must be paid.
  *
  * Guarantees:
- * - A new connection or secret is known to every process within seconds.
+ * - A new connection or secret is known to every process within seconds, and at once where `refreshOnMiss` is awaited.
+ * - Callbacks that name unknown connections or secrets read the rows at most once in `MISS_SPACING`, all of them together.
  * - Secrets are stored sealed, for their own row only.
  */
 import type { Profile } from "@pix-payments/api-pix/Profile"
@@ -11,6 +12,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import * as Semaphore from "effect/Semaphore"
 import { SqlClient } from "effect/sql/SqlClient"
 import { ConnectionRegistry } from "../connections/ConnectionRegistry.ts"
 import { profileOf } from "../connections/OpenConnection.ts"
@@ -19,6 +21,7 @@ import { describeCause } from "../observability/SafeCause.ts"
 import { Secrets } from "../Secrets.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { type Credential, hashOf } from "./CallbackSender.ts"
+import { makeSharedRun } from "./SharedRun.ts"
 
 export interface CallbackConnection extends Credential {
   readonly id: string
@@ -34,6 +37,8 @@ export class CallbackConnections extends Context.Service<
     readonly find: (id: string) => CallbackConnection | undefined
     /** Reads the rows. */
     readonly refresh: Effect.Effect<void, Unavailable>
+    /** Ends after a read of the rows that began after this call; what is known stays where the database is unavailable. */
+    readonly refreshOnMiss: Effect.Effect<void>
   }
 >()("@pix-payments/server/CallbackConnections") {
   static readonly layer = Layer.effect(
@@ -79,7 +84,9 @@ export class CallbackConnections extends Context.Service<
           next.set(id, { id, sealed, secretHash, sweptUntilMs: swept_until.getTime() })
         }
         rows = next
-      })
+      }).pipe(Semaphore.makeUnsafe(1).withPermits(1))
+
+      const refreshOnMiss = yield* makeSharedRun(Effect.ignore(Effect.andThen(registry.refresh, refresh)), MISS_SPACING)
 
       yield* Effect.catchTag(refresh, "Unavailable", () => Effect.void)
 
@@ -98,11 +105,14 @@ export class CallbackConnections extends Context.Service<
           }
         },
 
-        refresh
+        refresh,
+        refreshOnMiss
       })
     })
   )
 }
+
+const MISS_SPACING = "250 millis"
 
 interface SecretRow {
   readonly id: string

@@ -84,13 +84,33 @@ const listen = Effect.fnUntraced(function* (settings: SettingsShape, port: numbe
   const serve = (request: IncomingMessage, response: BoundedResponse) => {
     const requestId = requestIdOf(request.headers["x-request-id"])
     const target = request.method === "POST" ? callbackTarget(request.url ?? "/") : undefined
-    const connection = target === undefined ? undefined : connections.find(target.connectionId)
-    if (!senders.admits(senders.senderOf(request), target?.secret, connection) || connection === undefined) {
+    const sender = senders.senderOf(request)
+    const find = () => {
+      const connection = target === undefined ? undefined : connections.find(target.connectionId)
+      return { connection, isAdmitted: senders.admits(sender, target?.secret, connection) }
+    }
+    const decide = ({ connection, isAdmitted }: ReturnType<typeof find>) => {
+      if (isAdmitted && connection !== undefined) return receive(connection, request, response, requestId)
       metrics.callback(connection?.id, "refused")
       // The body is not read.
       response.shouldKeepAlive = false
-      return send(response, requestId, NOT_FOUND)
+      send(response, requestId, NOT_FOUND)
     }
+    const found = find()
+    if (found.isAdmitted || target === undefined) return decide(found)
+    if (!senders.mayBecomeKnown(sender, target.secret, found.connection)) return decide(found)
+    // A provider tries a URL while it is being registered, and another process may have made its secret.
+    runFork(connections.refreshOnMiss).addObserver(() => {
+      if (!request.destroyed) decide(find())
+    })
+  }
+
+  const receive = (
+    connection: CallbackConnection,
+    request: IncomingMessage,
+    response: BoundedResponse,
+    requestId: string
+  ) => {
     if (connection.isPaused) {
       metrics.callback(connection.id, "unavailable")
       response.shouldKeepAlive = false

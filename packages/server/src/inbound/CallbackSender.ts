@@ -41,6 +41,8 @@ export const makeSenders = ({ acquirerCertificateNames, acquirerNetworks, acquir
   const names = new Set(acquirerCertificateNames)
   const accepted = (name: string | undefined) =>
     name !== undefined && (names.size === 0 || names.has(name)) ? name : undefined
+  const comesFrom = (address: string, ofProvider: ReadonlyArray<string>) =>
+    ofProvider.includes(plain(address)) || contains(networks, address)
 
   return {
     senderOf: ({ headers, socket }: IncomingMessage): Sender => {
@@ -55,17 +57,18 @@ export const makeSenders = ({ acquirerCertificateNames, acquirerNetworks, acquir
       }
     },
 
+    /** Whether another secret, or a connection of another process, could make this callback the provider's. */
+    mayBecomeKnown: (sender: Sender, secret: string | undefined, credential: Credential | undefined): boolean =>
+      sender.certificateName !== undefined ||
+      (secret !== undefined && comesFrom(sender.address, credential?.addresses ?? [])),
+
     /** Whether a callback is the provider's. `credential` is undefined for an unknown connection. */
     admits: (sender: Sender, secret: string | undefined, credential: Credential | undefined): boolean => {
       const isSecret = timingSafeEqual(hashOf(secret ?? ""), credential?.secretHash ?? NO_HASH)
       if (credential === undefined) return false
       if (secret === undefined) return sender.certificateName !== undefined
       if (!isSecret) return false
-      return (
-        sender.certificateName !== undefined ||
-        credential.addresses.includes(plain(sender.address)) ||
-        contains(networks, sender.address)
-      )
+      return sender.certificateName !== undefined || comesFrom(sender.address, credential.addresses)
     }
   }
 }
