@@ -34,7 +34,7 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 60_000 } }), { excludeT
         const url = "https://hooks.example.com"
         const registered = yield* operated<ConnectionCheck>("POST", `/connections/${id}/register-webhook`, { url })
         assert.isTrue(registered.ok, JSON.stringify(registered))
-        assert.match(double.provider.webhookUrl(double.key) ?? "", new RegExp(`^${url}/${id}/[\\w-]{32}$`))
+        assert.match(double.provider.webhookUrl(double.key) ?? "", new RegExp(`^${url}/${id}/[\\w-]{43}$`))
         const after = yield* check(id)
         assert.isTrue(after.ok)
         const connection = yield* operated<Connection>("GET", `/connections/${id}`)
