@@ -29,6 +29,7 @@ export const makeBankInstitutions = (options: {
   const due: Array<Hook> = []
   const inFlight = new Map<Hook, ServerProcess>()
   const acknowledged: Array<Hook> = []
+  let openExceptions: ReadonlyArray<string> = []
   /** The ends of complete sweeps since the institutions came to rest. */
   let restedAtMs = 0
   let sweeps = new Set<number>()
@@ -97,8 +98,27 @@ export const makeBankInstitutions = (options: {
       restedAtMs = machine.nowMs()
     },
     happen: () => {
-      const open = allCobs().filter(({ status }) => status === "ATIVA")
-      if (open.length > 0) pay(machine.pick(open).txid)
+      const all = allCobs()
+      if (all.length === 0) return
+      const open = all.filter(({ status }) => status === "ATIVA")
+      const dice = machine.random()
+      if (dice < 0.75) {
+        if (open.length > 0) pay(machine.pick(open).txid)
+      } else if (dice < 0.82) {
+        machine.count("payments of another amount")
+        if (open.length > 0) pay(machine.pick(open).txid, 777)
+      } else if (dice < 0.9) {
+        // Paid or removed before, or not.
+        machine.count("payments of any charge, again")
+        pay(machine.pick(all).txid)
+      } else {
+        machine.count("payments to the key or of an unknown txid")
+        const txid = machine.pick([undefined, "f".repeat(32)])
+        const cents = machine.pick([900, 1000, 2500])
+        const pix = receipts.receive({ key: bank.key, cents, ...(txid !== undefined && { txid }) })
+        machine.note(undefined, `${cents} arrive as ${pix.endToEndId} for ${txid}`)
+        bank.settleDue()
+      }
     },
     notify: (process) => {
       takeHooks()
@@ -119,7 +139,13 @@ export const makeBankInstitutions = (options: {
     },
     wasRefused: () => false,
     someDispute: () => undefined,
-    observe: () => Promise.resolve(),
+    someException: () => (openExceptions.length === 0 ? undefined : machine.pick(openExceptions)),
+    observe: async () => {
+      const rows = await database.query<{ id: string }>(
+        "SELECT id FROM acquirer_exceptions WHERE status = 'open' ORDER BY id"
+      )
+      openExceptions = rows.map(({ id }) => id)
+    },
     finish: (process) => {
       takeHooks()
       const hooks = due.splice(0)

@@ -35,11 +35,22 @@ export const reconcileBank = async (options: {
   const byPix = new Map(
     charges.flatMap((charge) => (charge.end_to_end_id === null ? [] : [[charge.end_to_end_id, charge]]))
   )
+  const exceptions = await query<ExceptionRow>(
+    `SELECT end_to_end_id, amount, action, charge_id FROM acquirer_exceptions
+     WHERE end_to_end_id IS NOT NULL AND kind NOT IN ('unmatched_return', 'unmatched_dispute')`
+  )
   for (const { cents, endToEndId, txid } of pix) {
     const charge = byPix.get(endToEndId)
-    if (charge === undefined) broken.push(`Pix ${endToEndId} of ${cents} is lost`)
-    else if (txidFromId(charge.id) !== txid || Number(charge.amount) !== cents) {
-      broken.push(`Pix ${endToEndId} of ${cents} for ${txid} pays charge ${charge.id} of ${charge.amount}`)
+    const raised = exceptions.filter(({ end_to_end_id }) => end_to_end_id === endToEndId)
+    const accepted = charge && raised.find(({ action, charge_id }) => action === "accept" && charge_id === charge.id)
+    if ((charge === undefined || accepted !== undefined ? 0 : 1) + raised.length !== 1) {
+      broken.push(`Pix ${endToEndId} of ${cents} pays ${charge?.id ?? "no charge"} and has ${raised.length} exceptions`)
+    } else if (charge !== undefined && Number(charge.amount) !== cents) {
+      broken.push(`Pix ${endToEndId} of ${cents} pays charge ${charge.id} of ${charge.amount}`)
+    } else if (charge !== undefined && accepted === undefined && txidFromId(charge.id) !== txid) {
+      broken.push(`Pix ${endToEndId} for ${txid} pays charge ${charge.id}`)
+    } else if (raised.some(({ amount }) => Number(amount) !== cents)) {
+      broken.push(`Pix ${endToEndId} of ${cents} has an exception of another amount`)
     }
   }
   const arrived = new Set(pix.map(({ endToEndId }) => endToEndId))
@@ -71,6 +82,13 @@ interface ChargeRow {
   readonly status: string
   readonly amount: bigint
   readonly end_to_end_id: string | null
+}
+
+interface ExceptionRow {
+  readonly end_to_end_id: string
+  readonly amount: bigint
+  readonly action: string | null
+  readonly charge_id: string | null
 }
 
 interface PayoutRow {

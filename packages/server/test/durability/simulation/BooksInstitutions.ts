@@ -219,6 +219,7 @@ export const makeBooksInstitutions = (options: {
     wasRefused: (chargeId) => pixOf(chargeId)?.state === "refused",
     someDispute: () =>
       [...books.pixes.values()].find(({ dispute }) => dispute !== undefined && machine.random() < 0.5)?.dispute,
+    someException: () => undefined,
     observe: async () => {
       for (const pix of learn) {
         pix.dispute = await disputeOf(pix)

@@ -213,6 +213,7 @@ export const makeCallers = (options: {
     },
 
     finish: async (process) => {
+      if (server.isQuiet()) await institutions.observe()
       const unsettled = operations.all.filter(({ isSettled }) => !isSettled)
       for (const each of unsettled) each.ask(process)
       const isNotified = institutions.finish(process)

@@ -141,6 +141,15 @@ const preparation = [
     END $$`,
   `CREATE TRIGGER simulation_order AFTER INSERT OR UPDATE ON acquirer_orders
     FOR EACH ROW EXECUTE FUNCTION simulation_order()`,
+  `CREATE FUNCTION simulation_acceptance() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF NEW.action = 'accept' AND OLD.action IS DISTINCT FROM 'accept' THEN
+        INSERT INTO simulation_moves (kind, id, is_now, amount) VALUES ('exceptions', NEW.id, 'accepted', OLD.unallocated);
+      END IF;
+      RETURN NULL;
+    END $$`,
+  `CREATE TRIGGER simulation_acceptance AFTER UPDATE ON acquirer_exceptions
+    FOR EACH ROW EXECUTE FUNCTION simulation_acceptance()`,
   // Only a resend reschedules a finished delivery, and restarts its curve.
   `CREATE FUNCTION simulation_delivery() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN

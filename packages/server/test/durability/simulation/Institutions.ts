@@ -37,6 +37,8 @@ export interface Institutions {
   readonly wasRefused: (chargeId: string) => boolean
   /** A dispute that the service has. */
   readonly someDispute: () => string | undefined
+  /** An exception that is open at this moment, or was. */
+  readonly someException: () => string | undefined
   /** Between two statements of the service: learns what the service made of notifications. */
   readonly observe: () => Promise<void>
   /** After the faults: sends every notification that is due; false when there are none. */

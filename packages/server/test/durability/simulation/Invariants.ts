@@ -48,7 +48,7 @@ export const makeInvariants = (options: {
         broken.push(`delivery ${row.id} was ${row.was}, and is ${row.is_now} though nobody resent it`)
         continue
       }
-      if (row.kind !== "releases" && row.kind !== "orders") {
+      if (row.kind !== "releases" && row.kind !== "orders" && row.kind !== "exceptions") {
         const states = moved.get(row.id) ?? []
         moved.set(row.id, [...states, row.is_now])
         const step = `${row.kind} ${row.was ?? "-"}>${row.is_now}`
@@ -63,16 +63,30 @@ export const makeInvariants = (options: {
     const kept = await query<{ owner_id: string; kind: string; balance: bigint }>(
       "SELECT owner_id, kind, balance FROM ledger_accounts"
     )
+    const connections = await unallocatedOf()
     let sum = 0
     for (const { balance, kind, owner_id } of kept) {
       sum += Number(balance)
-      const expected = model.balanceOf(owner_id, kind)
+      const expected = model.balanceOf(owner_id, kind) + (connections.get(`${owner_id} ${kind}`) ?? 0)
       if (Number(balance) !== expected) broken.push(`${kind} of ${owner_id} is ${balance}, in the model ${expected}`)
     }
     if (sum !== 0) broken.push(`all ledger accounts sum to ${sum}`)
     const differing = await query<{ owner_id: string; kind: string }>(transfersThatDiffer)
     for (const { kind, owner_id } of differing) broken.push(`${kind} of ${owner_id} is not the sum of its transfers`)
     return broken
+  }
+
+  /** The ledger accounts of connections: what their exceptions have not given away. */
+  const unallocatedOf = async () => {
+    const rows = await query<{ connection_id: string; cents: bigint }>(
+      "SELECT connection_id, sum(unallocated)::bigint AS cents FROM acquirer_exceptions GROUP BY connection_id"
+    )
+    const balances = new Map<string, number>()
+    for (const { cents, connection_id } of rows) {
+      balances.set(`${connection_id} unallocated`, Number(cents))
+      balances.set(`${connection_id} acquirer`, -Number(cents))
+    }
+    return balances
   }
 
   const waiting: Invariants["waiting"] = async () => {
@@ -108,12 +122,15 @@ export const makeInvariants = (options: {
 
 const movesSince = `
   SELECT m.order_no, m.kind, m.id, m.was, m.is_now, m.sequence,
-    coalesce(c.account_id, p.account_id, d.account_id) AS account_id, 
-    coalesce(m.amount, c.amount, p.amount, d.amount) AS amount, p.fee
+    coalesce(c.account_id, p.account_id, d.account_id, e.account_id) AS account_id,
+    coalesce(m.amount, c.amount, p.amount, d.amount) AS amount, p.fee,
+    EXISTS (SELECT FROM acquirer_exceptions a WHERE a.action = 'accept' AND a.charge_id = c.id
+      AND a.end_to_end_id = c.end_to_end_id) AS by_exception
   FROM simulation_moves m
   LEFT JOIN charges c ON c.id = m.id AND m.kind IN ('charges', 'releases', 'orders')
   LEFT JOIN payouts p ON p.id = m.id AND m.kind = 'payouts'
   LEFT JOIN disputes d ON d.id = m.id AND m.kind = 'disputes'
+  LEFT JOIN acquirer_exceptions e ON e.id = m.id AND m.kind = 'exceptions'
   WHERE m.order_no > $1::bigint ORDER BY m.order_no`
 
 const transfersThatDiffer = `

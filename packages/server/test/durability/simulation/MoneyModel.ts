@@ -8,7 +8,7 @@ import type { Merchant } from "./Callers.ts"
 /** A row of `simulation_moves`, with its resource's account and amount. */
 export interface MoveRow {
   readonly order_no: bigint
-  readonly kind: "charges" | "payouts" | "disputes" | "releases" | "orders" | "deliveries"
+  readonly kind: "charges" | "payouts" | "disputes" | "releases" | "orders" | "deliveries" | "exceptions"
   readonly id: string
   readonly was: string | null
   readonly is_now: string
@@ -16,6 +16,8 @@ export interface MoveRow {
   readonly account_id: string
   readonly amount: bigint
   readonly fee: bigint | null
+  /** Of a charge: whether an exception that was accepted pays it. */
+  readonly by_exception: boolean
 }
 
 export interface MoneyModel {
@@ -52,7 +54,9 @@ export const makeMoneyModel = (merchantOf: (accountId: string) => Merchant): Mon
     const amount = Number(row.amount)
     const step = `${row.was ?? "-"}>${row.is_now}`
     if (row.kind === "charges") {
-      if (row.is_now === "paid" && row.was === "pending") {
+      if (row.is_now === "paid" && row.by_exception) {
+        // The acceptance credits it.
+      } else if (row.is_now === "paid" && row.was === "pending") {
         const isHeld = merchantOf(owner).releaseDelayS > 0
         if (isHeld) unreleased.set(row.id, amount)
         move(owner, isHeld ? "pending" : "available", amount)
@@ -97,6 +101,9 @@ export const makeMoneyModel = (merchantOf: (accountId: string) => Merchant): Mon
         move(owner, "pending", held)
         move(owner, "available", amount - held)
       }
+    } else if (row.kind === "exceptions") {
+      move(owner, "available", amount)
+      move(owner, "acquirer", -amount)
     } else if (row.kind === "releases") {
       unreleased.set(row.id, (unreleased.get(row.id) ?? 0) - amount)
       move(owner, "pending", -amount)

@@ -1,5 +1,6 @@
 /** The operators of the simulated service: their decisions, orders, and changes of accounts. */
 import { Accounts, type AccountSettings } from "../../../src/accounts/Accounts.ts"
+import { type Decision, ExceptionResolution } from "../../../src/exceptions/ExceptionResolution.ts"
 import { ChargeOrders } from "../../../src/orders/ChargeOrders.ts"
 import { DefenseOrders } from "../../../src/orders/DefenseOrders.ts"
 import { Payouts } from "../../../src/payouts/Payouts.ts"
@@ -19,7 +20,7 @@ export interface Operators {
   readonly act: (process: ServerProcess) => void
   /** Resumes all accounts. */
   readonly resume: (process: ServerProcess) => void
-  /** Repeats the cancellations that were not answered; false when there are none. */
+  /** Repeats the cancellations that were not answered, and resolves an exception; false when no cancellation is left. */
   readonly finish: (process: ServerProcess) => boolean
 }
 
@@ -41,6 +42,8 @@ export const makeOperators = (options: {
     receivers,
     stops
   } = options
+  /** Exceptions that were decided once. */
+  const resolved = new Set<string>()
   /** Cancellations without an answer. */
   const cancels = new Set<string>()
 
@@ -79,10 +82,31 @@ export const makeOperators = (options: {
     }
   }
 
+  const resolveException = (process: ServerProcess, id: string, chargeId: string | null) => {
+    resolved.add(id)
+    const decision = machine.pick<Decision>([
+      { action: "return", reason: null },
+      { action: "return", reason: null },
+      { action: "accept", chargeId: null, reason: null },
+      { action: "accept", chargeId, reason: null },
+      { action: "dismiss", reason: "settled elsewhere" }
+    ])
+    const decided = ExceptionResolution.use(({ resolve }) => resolve(id, decision, "operator"))
+    // Not every exception has money, a charge or a payer.
+    const allowed = ["InvalidStateError", "RequestRefused"]
+    operate(process, `${decision.action} exception ${id}`, decided, allowed, (exit) => {
+      if (Exit.isSuccess(exit)) machine.count(`exceptions: ${decision.action}`)
+    })
+  }
+
   const act: Operators["act"] = (process: ServerProcess) => {
     const charge = someOf("charge")
     const payout = someOf("payout")
     const dispute = institutions.someDispute()
+    const exception = institutions.someException()
+    if (exception !== undefined && machine.random() < 0.6) {
+      return resolveException(process, exception, charge?.id ?? null)
+    }
     switch (machine.below(11)) {
       case 0:
         if (charge?.id !== undefined) cancel(process, charge.id)
@@ -148,6 +172,10 @@ export const makeOperators = (options: {
     resume,
     finish: (process) => {
       for (const id of cancels) cancel(process, id)
+      const exception = institutions.someException()
+      if (exception !== undefined && !resolved.has(exception)) {
+        resolveException(process, exception, someOf("charge")?.id ?? null)
+      }
       return cancels.size > 0
     }
   }
