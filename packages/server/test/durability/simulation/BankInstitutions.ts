@@ -2,6 +2,8 @@
 import * as profiles from "@pix-payments/api-pix/Profiles"
 import { txidFromId } from "@pix-payments/domain/Txid"
 import type { Hook } from "@pix-payments/psp-double/HookQueue"
+import { isOpen } from "@pix-payments/psp-double/provider/Infractions"
+import { returnableCents } from "@pix-payments/psp-double/provider/Receipts"
 import type { Cob, ReceivedPix } from "@pix-payments/psp-double/provider/State"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
@@ -29,6 +31,7 @@ export const makeBankInstitutions = (options: {
   const due: Array<Hook> = []
   const inFlight = new Map<Hook, ServerProcess>()
   const acknowledged: Array<Hook> = []
+  let elsewhere = 0
   let openExceptions: ReadonlyArray<string> = []
   /** The ends of complete sweeps since the institutions came to rest. */
   let restedAtMs = 0
@@ -89,6 +92,34 @@ export const makeBankInstitutions = (options: {
     bank.settleDue()
   }
 
+  /** A MED is opened or decided, or somebody else returns a Pix. */
+  const reverse = () => {
+    const { infractions } = double.provider
+    const paid = allPix().filter((pix) => returnableCents(pix) > 0)
+    const open = infractions.list(ALWAYS, ALL).items.filter(isOpen)
+    const infraction = open.length === 0 || machine.random() < 0.4 ? undefined : machine.pick(open)
+    if (infraction !== undefined) {
+      const outcome = machine.pick(["ACEITA", "REJEITADA"] as const)
+      infractions.close(infraction.id, outcome)
+      machine.count(`MEDs at the double: ${outcome}`)
+      machine.note(undefined, `the MED of ${infraction.endToEndId} is ${outcome}`)
+    } else if (paid.length > 0) {
+      const { cents, endToEndId } = machine.pick(paid)
+      if (double.profile.name === "efi" && machine.random() < 0.6) {
+        if (open.some((other) => other.endToEndId === endToEndId)) return
+        infractions.open(endToEndId)
+        machine.count("MEDs at the double: opened")
+        machine.note(undefined, `a MED of ${endToEndId} is opened`)
+      } else {
+        const returned = receipts.orderReturn(endToEndId, `elsewhere${++elsewhere}`, { cents })
+        if (Result.isFailure(returned)) return
+        machine.count("returns ordered elsewhere")
+        machine.note(undefined, `somebody else returns ${cents} of ${endToEndId}`)
+      }
+    }
+    bank.settleDue()
+  }
+
   return {
     broken,
     paysOut: double.profile.name !== "bacen",
@@ -98,6 +129,7 @@ export const makeBankInstitutions = (options: {
       restedAtMs = machine.nowMs()
     },
     happen: () => {
+      if (machine.random() < 0.3) return reverse()
       const all = allCobs()
       if (all.length === 0) return
       const open = all.filter(({ status }) => status === "ATIVA")
