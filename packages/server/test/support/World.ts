@@ -216,7 +216,9 @@ const bodyFor = ({ method, template }: DeclaredRoute, world: World, url: string,
     "POST /operator/v1/simulator/charges/{id}/infraction": { reason: person.reference },
     "POST /operator/v1/simulator/charges/{id}/return": { as: "refunded" },
     "POST /operator/v1/simulator/disputes/{id}/message": { text: person.reference },
-    "POST /operator/v1/simulator/payouts/{id}/fail": { reason: person.reference }
+    "POST /operator/v1/simulator/payouts/{id}/fail": { reason: person.reference },
+    "POST /operator/v1/simulator/refunds/{id}/fail": { reason: person.reference },
+    "POST /operator/v1/charges/{id}/refund": { amount: 1, description: person.reference }
   }
   // Most simulator requests need no body.
   const body = bodies[`${method} ${template}`] ?? (template.includes("/simulator/") ? {} : undefined)

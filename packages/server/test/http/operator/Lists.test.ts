@@ -104,7 +104,14 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Lists and
       const deliveries = yield* settled(created.id, 3)
       const { body: charge } = yield* call<Charge>("GET", `/v1/charges/${created.id}`, { key })
       assert.strictEqual(charge.pix.end_to_end_id, end_to_end_id)
-      const seen = { ...charge, account_id: accountId, application_id: applicationId, origin: "api" }
+      const seen = {
+        ...charge,
+        account_id: accountId,
+        application_id: applicationId,
+        origin: "api",
+        refunds: [],
+        refunded_amount: 0
+      }
       assert.deepStrictEqual<unknown>(paid.body, seen)
       const shown = yield* operate<
         Fields & { history: ReadonlyArray<{ at: string; status: string; event: string | null }> }
