@@ -19,6 +19,7 @@ import { ExceptionStore } from "./exceptions/ExceptionStore.ts"
 import * as Simulator from "./simulator/Simulator.ts"
 import { SimulatorNotifications } from "./simulator/SimulatorNotifications.ts"
 import * as ConnectedAcquirer from "./connections/ConnectedAcquirer.ts"
+import * as ConnectionMonitor from "./connections/ConnectionMonitor.ts"
 import { ConnectionRegistry } from "./connections/ConnectionRegistry.ts"
 import { Connections } from "./connections/Connections.ts"
 import { ConnectionStore } from "./connections/ConnectionStore.ts"
@@ -217,6 +218,7 @@ export const layer = Drain.whileServing.pipe(
       OperatorServer.layer,
       simulatorLoop,
       connectionLoop,
+      ConnectionMonitor.loop,
       callbackLoop,
       Sweep.loop,
       CallbackListener.layer,

@@ -44,6 +44,15 @@ const installationTokenUses = Metric.counter("operator_installation_token_uses_t
   description: "Requests with the installation's token, which is for the first admin and for emergencies."
 })
 
+const circuitOpen = Metric.gauge("acquirer_connection_circuit_open", {
+  description: "1 while the circuit of a connection is open: nothing is sent to its provider."
+})
+const connectionInFlight = Metric.gauge("acquirer_connection_calls_in_flight", {
+  description: "Calls to the provider of a connection that are in flight."
+})
+const certificateSeconds = Metric.gauge("acquirer_connection_certificate_seconds", {
+  description: "Seconds until the end of the client certificate of a connection."
+})
 const sweepAge = Metric.gauge("acquirer_sweep_age_seconds", {
   description: "Seconds since the end of the last complete sweep of a connection."
 })
@@ -97,6 +106,11 @@ export class Metrics extends Context.Service<
     readonly exceptions: (openByKind: ReadonlyMap<string, number>, unallocated: number) => void
     /** Updates the gauges. */
     readonly scrape: Effect.Effect<void>
+    /** What a process sees of a connection to a provider. */
+    readonly connection: (
+      id: string,
+      seen: { readonly isOpen: boolean; readonly inFlight: number; readonly certificateSeconds: number }
+    ) => void
     /** Registers the ages of the sweeps, which are read at each scrape. */
     readonly sweepAges: (read: () => ReadonlyArray<{ readonly connectionId: string; readonly seconds: number }>) => void
     readonly sweepFound: (connectionId: string, count: number) => void
@@ -152,6 +166,11 @@ export class Metrics extends Context.Service<
         scrape: Effect.sync(() => {
           for (const update of gauges) update()
         }),
+        connection: (connection, seen) => {
+          add(circuitOpen, { connection }, Number(seen.isOpen))
+          add(connectionInFlight, { connection }, seen.inFlight)
+          add(certificateSeconds, { connection }, seen.certificateSeconds)
+        },
         sweepAges: (read) => {
           gauges.push(() => {
             for (const { connectionId, seconds } of read()) add(sweepAge, { connection: connectionId }, seconds)

@@ -131,16 +131,17 @@ layer(Layer.empty, { excludeTestServices: true })("A process that is killed whil
           blocked: 0,
           fees: 50 * FEE,
           payouts_in_transit: 25 * (AMOUNT + FEE),
-          pending: 0
+          pending: 0,
+          returns_in_transit: 0
         })
         // Each change has its event.
-        const told = yield* sql<{ pix_key: string; actions: string }>`
+        const events = yield* sql<{ pix_key: string; actions: string }>`
           SELECT DISTINCT p.pix_key, (
             SELECT string_agg(array_to_string(c.actions, ' '), ' ' ORDER BY c.sequence, c.id) FROM changes c
             WHERE c.resource_id = p.id
           ) AS actions FROM payouts p ORDER BY 1`
         assert.deepStrictEqual(
-          told.map(({ actions, pix_key }) => `${pix_key} ${actions}`),
+          events.map(({ actions, pix_key }) => `${pix_key} ${actions}`),
           [
             "ana@example.com created processing completed",
             "fail@simulator.test created processing failed",
