@@ -129,13 +129,13 @@ const FIRST_BACK_OFF_MS = 500
 const RESEND_GRACE_MS = 120_000
 
 /** Grows up to the grace, so that in the end no request of before can still be on its way. */
-const backOffMs = (attempts: number): number => Math.min(FIRST_BACK_OFF_MS * 2 ** attempts, RESEND_GRACE_MS)
+export const backOffMs = (attempts: number): number => Math.min(FIRST_BACK_OFF_MS * 2 ** attempts, RESEND_GRACE_MS)
 
 /**
  * Whether the last request of an order is the only one that can be on its way: the first, or one that came a grace after the
  * one before. The refusal of any other says nothing, because the one before may still be accepted.
  */
-export const isLastRequest = ({ attempts }: StoredOrder): boolean =>
+export const isLastRequest = ({ attempts }: Pick<StoredOrder, "attempts">): boolean =>
   attempts === 1 || backOffMs(attempts - 1) >= RESEND_GRACE_MS
 
 const unset = {
@@ -182,7 +182,7 @@ const postpone = statement(
 )
 
 // The lease is no shorter than the back-off, so that `isLastRequest` holds of an order whose process died.
-const leaseUntil = (leaseMs: string) =>
+export const leaseUntil = (leaseMs: string): string =>
   `now() + greatest(${leaseMs}, least(${FIRST_BACK_OFF_MS} * 2 ^ least(attempts + 1, 30), ${RESEND_GRACE_MS}))
       * interval '1 millisecond'`
 

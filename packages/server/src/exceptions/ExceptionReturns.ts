@@ -6,6 +6,7 @@
  *   is known, by any process, also after a crash between the provider's answer and its commit;
  * - the money leaves `unallocated` in the commit of the outcome, once. A return that fails leaves the exception open, with
  *   the provider's reason (BAL-12);
+ * - a refusal of a repeated request is final only when no request before it can still arrive: see `isLastRequest`;
  * - a connection that does not answer delays no other: each has its own orders in flight, and a bounded number of them.
  */
 import * as Context from "effect/Context"
@@ -18,6 +19,7 @@ import { isUuid } from "@pix-payments/domain/Uuid"
 import { Acquirer } from "../acquirer/Acquirer.ts"
 import { keysOf } from "../acquirer/AcquirerNotification.ts"
 import { claimKey } from "../acquirer/NotificationStore.ts"
+import { backOffMs, isLastRequest, leaseUntil } from "../acquirer/OrderStore.ts"
 import { InvalidStateError } from "../Errors.ts"
 import { Ids } from "../Ids.ts"
 import { lockLedgerOf } from "../ledger/Ledger.ts"
@@ -122,12 +124,13 @@ export class ExceptionReturns extends Context.Service<
         const answer = yield* acquirer.of(providerOf(order.connectionId)).pipe(
           Effect.flatMap((provider) => provider.orderReturn(asked)),
           Effect.catchTags({
-            AcquirerRefused: ({ reason }) => Effect.succeed({ _tag: "Failed", reason } as const),
-            AcquirerUnclear: () => Effect.succeed({ _tag: "Accepted" } as const)
+            AcquirerRefused: ({ reason }) =>
+              Effect.succeed(isLastRequest(order) ? ({ _tag: "Failed", reason } as const) : ACCEPTED),
+            AcquirerUnclear: () => Effect.succeed(ACCEPTED)
           })
         )
         if (answer._tag !== "Accepted") return yield* commit(order, answer)
-        const inMs = Math.min(FIRST_ASK_MS * 2 ** order.attempts, LAST_ASK_MS)
+        const inMs = backOffMs(order.attempts)
         yield* runToCompletion(sql)(
           Effect.asVoid(sql`
             UPDATE acquirer_orders SET ask_at = now() + ${inMs}::double precision * interval '1 millisecond'
@@ -202,8 +205,7 @@ const reportOf = (order: ReturnOrder) => ({
 })
 
 const LEASE_MARGIN_MS = 10_000
-const FIRST_ASK_MS = 500
-const LAST_ASK_MS = 60_000
+const ACCEPTED = { _tag: "Accepted" } as const
 /** The most orders of a connection that one process asks for at a time. */
 const ORDERS_AT_ONCE = 8
 
@@ -248,7 +250,7 @@ const claimMany = statement(
     ) o
     WHERE c.id <> ALL (${p.connections})
   )
-  UPDATE acquirer_orders SET attempts = attempts + 1, ask_at = now() + ${p.leaseMs} * interval '1 millisecond'
+  UPDATE acquirer_orders SET attempts = attempts + 1, ask_at = ${leaseUntil(p.leaseMs)}
   WHERE id IN (SELECT id FROM due)
   RETURNING ${columns}`
 )
