@@ -27,6 +27,10 @@ const seed = Number(process.env["FUZZ_SEED"] ?? 1)
 
 /** The time limit for a 503. */
 const DATABASE_TIMEOUT_MS = 20_000
+// Streams, and a read that waits for events, have tests of their own.
+const isAnsweredAtOnce = ({ template }: { readonly template: string }) =>
+  !["/operator/v1/audit/export", "/operator/v1/events", "/operator/v1/events/stream"].includes(template)
+
 const AT_ONCE = 12
 const WORLD_LASTS = 250
 
@@ -56,7 +60,10 @@ layer(Layer.empty, { excludeTestServices: true })("Fuzz", (it) => {
         const renewed = Effect.map(Effect.provideService(makeWorld(url), TestService, client), (world) => {
           const listener: Listener = isPublic
             ? { routes: paymentsRoutes, credential: { name: "x-api-key", values: [world.key] } }
-            : { routes: operatorRoutes, credential: { name: "x-operator-token", values: [client.operatorToken] } }
+            : {
+                routes: operatorRoutes.filter(isAnsweredAtOnce),
+                credential: { name: "x-operator-token", values: [client.operatorToken] }
+              }
           return inputsFor(listener, world, url)
         })
         let makeInput = yield* renewed

@@ -206,6 +206,16 @@ const bodyFor = ({ method, template }: DeclaredRoute, world: World, url: string,
     "POST /operator/v1/accounts/{id}/payouts": payout,
     "POST /operator/v1/disputes/{id}/defense": { text: person.reference },
     "POST /operator/v1/disputes/{id}/messages": { text: person.reference },
+    "POST /operator/v1/connections": {
+      name: person.name,
+      kind: "api-pix",
+      profile: "efi",
+      credentials: { client_id: person.name, client_secret: person.secret, pkcs12: "AAAA", passphrase: person.secret },
+      pix_key: person.pixKey
+    },
+    "PATCH /operator/v1/connections/{id}": { name: person.reference },
+    "POST /operator/v1/connections/{id}/check": {},
+    "POST /operator/v1/connections/{id}/register-webhook": { url },
     "POST /operator/v1/exceptions/{id}/resolve": { action: "dismiss", reason: person.reference },
     "PATCH /operator/v1/webhooks/{id}": { active: true },
     "POST /operator/v1/deliveries/resend": {
