@@ -111,7 +111,11 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
           [paid(400), blocked(400), "charge.charged_back blocked>acquirer 400"],
           [paid(800), blocked(800), freed(800), "charge.charged_back available>acquirer 800"],
           [paid(1600), "charge.refunded available>acquirer 1600"],
-          [paid(3200), "charge.refunded available>acquirer 3200"]
+          [
+            paid(3200),
+            "charge.refund_ordered available>returns_in_transit 3200",
+            "charge.refunded returns_in_transit>acquirer 3200"
+          ]
         ])
         assert.deepStrictEqual(yield* ledgerBalancesOf(accountId), {
           available: 200,
@@ -207,24 +211,25 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
         concurrency: 20
       })
       /** Sends each notification of each charge five times at once; returns how often each was applied. */
-      const outcomesOf = (action: string, body?: Fields) =>
+      const outcomesOf = (action: string, bodyOf: (id: string) => Fields | undefined = () => undefined) =>
         Effect.forEach(
           made,
           ({ id }) =>
             Effect.map(
               Effect.forEach(
                 Array.from({ length: 5 }),
-                () => operate("POST", `/operator/v1/simulator/charges/${id}/${action}`, { body }),
+                () => operate("POST", `/operator/v1/simulator/charges/${id}/${action}`, { body: bodyOf(id) }),
                 { concurrency: "unbounded" }
               ),
               (answers) => answers.map(({ status }) => status).toSorted()
             ),
           { concurrency: "unbounded" }
         )
+      const endToEndIdOf = (id: string) => `E99999999202611220900${id.slice(-11)}`
       const once = (status: number) => made.map(() => [status, 409, 409, 409, 409])
-      assert.deepStrictEqual(yield* outcomesOf("pay"), once(200))
+      assert.deepStrictEqual(yield* outcomesOf("pay", (id) => ({ end_to_end_id: endToEndIdOf(id) })), once(200))
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 20_000, blocked: 0 })
-      assert.deepStrictEqual(yield* outcomesOf("infraction", { reason: "x" }), once(201))
+      assert.deepStrictEqual(yield* outcomesOf("infraction", () => ({ reason: "x" })), once(201))
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 20_000 })
       assert.deepStrictEqual(yield* outcomesOf("refund"), once(200))
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0 })

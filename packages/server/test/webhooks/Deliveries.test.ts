@@ -207,7 +207,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
       const { key } = yield* makeCaller()
       const { received, url } = yield* receiver()
       const { body: created } = yield* create({ key, webhook_url: url })
-      const pay = operate("POST", `/operator/v1/simulator/charges/${created.id}/pay`)
+      const pay = operate("POST", `/operator/v1/simulator/charges/${created.id}/pay`, {
+        body: { end_to_end_id: "E99999999202611220900AbCdEfGhIjK" }
+      })
       const answers = yield* Effect.all([pay, pay, pay, pay, pay], { concurrency: 5 })
       assert.deepStrictEqual(answers.map(({ status }) => status).toSorted(), [200, 409, 409, 409, 409])
       assert.strictEqual((yield* operate("POST", `/operator/v1/simulator/charges/${created.id}/fail`)).status, 409)
