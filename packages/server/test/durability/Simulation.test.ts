@@ -36,6 +36,7 @@ layer(Layer.empty, { excludeTestServices: true })("A storm of faults", (it) => {
           }
           // Faults happened, and histories reached every final state.
           if (seeds.length >= 100) assert.includeMembers([...kinds], mustHappen)
+          if (seeds.length >= 1000) assert.includeMembers([...kinds], rare)
         })
       }),
     600_000
@@ -98,7 +99,9 @@ const mustHappen = [
   "payouts that were completed",
   "payouts that were failed",
   "payouts that were canceled",
-  "disputes that were under_review",
   "disputes that were won",
   "disputes that were lost"
 ]
+
+/** Most disputes are decided before a history ends. */
+const rare = ["disputes that were under_review"]
