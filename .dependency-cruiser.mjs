@@ -14,6 +14,7 @@ const packages = [
   "packages/dashboard",
   "packages/client",
   "packages/client-effect",
+  "packages/cli",
   "packages/server"
 ]
 
@@ -25,6 +26,7 @@ const server = [
   ["observability/"],
   ["sql/"],
   ["network/"],
+  ["approvals/"],
   ["accounts/"],
   ["operators/"],
   ["events/"],
@@ -47,7 +49,7 @@ const server = [
   ["http/operator/"],
   ["startup/"],
   ["Service.ts"],
-  ["main.ts", "cli.ts", "migrate.ts"]
+  ["main.ts", "cli.ts", "migrate.ts", "maintain.ts"]
 ].map((row) => row.map((place) => `^packages/server/src/${place}`))
 
 /** Folders and programs of the bench. */

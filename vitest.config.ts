@@ -1,20 +1,28 @@
 /**
- * The tests in three projects. AGENTS.md has how long each takes.
+ * The tests in four projects. AGENTS.md has how long each takes.
  *
  * - `fast`: units, properties, and the whole service in as many tests as fit into a minute.
  * - `service`: tests of the service that wait, load or start processes, other runtimes, and the bench.
+ * - `browser`: the dashboard in one Chromium, which all files share.
  * - `durability`: kills, outages, random histories, hostile input, upgrades.
+ *
+ * A test that fails is run once more, because the machine may be busy. The output ends with a list of those that passed then, and
+ * why they failed at first: each is a fault to find.
  *
  * Why: a file of `fast` shares its process with others, because loading Effect takes longer than most files. A test that
  * counts metrics, which belong to the process, is in `service`.
  */
 import { defineConfig } from "vitest/config"
+import type { Reporter } from "vitest/reporters"
 
 const durability = ["packages/server/test/durability/**/*.test.ts"]
+
+const browser = ["packages/server/test/browser/*.test.ts"]
 
 const service = [
   "bench/test/**/*.test.ts",
   "examples/test/**/*.test.ts",
+  "packages/cli/test/**/{BrowserLogin,Commands,Completions,Drill,Export,Listen,Package,Robustness,Terminal,Trigger}.test.ts",
   "packages/client*/test/**/{FlakyNetwork,Package,Payments,PaymentsClient,Toolchains}.test.ts",
   "packages/api-pix/test/**/*.test.ts",
   "packages/embedded-postgres/test/**/*.test.ts",
@@ -24,19 +32,20 @@ const service = [
     "charges/{ChargeRecovery,CreationFields,CreationProperties,Emission,Settlement}",
     "events/{EventOrder,EventStreamAccess,EventStreamProcesses,Outbox}",
     "http/{Drain,ErrorOrder,InFlight,Lists,Pages,Security,SocketBounds,Unavailable}",
-    "browser/*",
     "inbound/{Callbacks,PayoutReports,Sweep}",
     "exceptions/AnyOrder",
     "http/operator/{OperatorGuard,OperatorToken}",
-    "operators/SignIns",
+    "operators/{SignIns,SingleSignOn}",
     "ledger/*",
     "network/PublicAddress",
     "notifications/*",
     "connections/CredentialsInLog",
     "observability/{Redaction,ServiceLog}",
+    "operations/FailingEndpoints",
     "orders/Refunds",
     "refunds/*",
     "payouts/{Outcomes,Pauses}",
+    "sql/partitions/{ChangesRetention,Conversion,DeliveriesConversion,DeliveriesOfMonths,Money,Retention}",
     "sql/{Bisection,Plans,Privileges,WatchedListen,WriteSlots}",
     "startup/*",
     "webhooks/{Deliveries,DeliveryLimits,DeliveryRetries,Dispatch,EndpointChanges,FailedDeliveries}",
@@ -47,8 +56,24 @@ const service = [
 
 const installed = "**/node_modules/**"
 
+/** Lists at the end the tests that failed at first, with their errors, which name the seed of a random test. */
+const secondAttempts = (): Reporter => {
+  const flaky: Array<string> = []
+  return {
+    onTestCaseResult: (test) => {
+      if (test.diagnostic()?.flaky !== true) return
+      const errors = (test.result().errors ?? []).map(({ message }) => message.replaceAll(/^/gm, "    "))
+      flaky.push([`  ${test.module.relativeModuleId} > ${test.fullName}`, ...errors].join("\n"))
+    },
+    onTestRunEnd: () => {
+      if (flaky.length > 0) process.stdout.write(`Passed at the second attempt only:\n${flaky.join("\n")}\n`)
+    }
+  }
+}
+
 export default defineConfig({
   test: {
+    reporters: ["default", secondAttempts()],
     globalSetup: ["packages/server/test/support/Postgres.ts"],
     maxWorkers: 2,
     projects: [
@@ -56,9 +81,10 @@ export default defineConfig({
         test: {
           name: "fast",
           include: ["packages/*/test/**/*.test.ts"],
-          exclude: [installed, ...service, ...durability],
+          exclude: [installed, ...service, ...browser, ...durability],
           isolate: false,
-          testTimeout: 30_000,
+          retry: 1,
+          testTimeout: 60_000,
           hookTimeout: 120_000
         }
       },
@@ -67,7 +93,19 @@ export default defineConfig({
           name: "service",
           include: service,
           exclude: [installed],
-          testTimeout: 30_000,
+          retry: 1,
+          testTimeout: 120_000,
+          hookTimeout: 120_000
+        }
+      },
+      {
+        test: {
+          name: "browser",
+          include: browser,
+          exclude: [installed],
+          globalSetup: ["packages/server/test/browser/Chromium.ts"],
+          retry: 1,
+          testTimeout: 120_000,
           hookTimeout: 120_000
         }
       },
@@ -75,7 +113,8 @@ export default defineConfig({
         test: {
           name: "durability",
           include: durability,
-          testTimeout: 30_000,
+          retry: 1,
+          testTimeout: 120_000,
           hookTimeout: 120_000
         }
       }

@@ -145,4 +145,6 @@ const buildDashboard = async () => {
 
 if (!isInstalled()) await install()
 if (process.argv.includes(SERVICE)) await buildDashboard()
-end(await supervised(node, process.argv.slice(2), { stdio: "inherit" }))
+// Compiled modules are kept for the next start.
+const env = { NODE_COMPILE_CACHE: join(modules, ".cache", "node-compile"), ...process.env }
+end(await supervised(node, process.argv.slice(2), { stdio: "inherit", env }))

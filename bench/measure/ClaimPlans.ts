@@ -44,7 +44,9 @@ export const claimStatements = Effect.gen(function* () {
   }
   const limits = { ...capacity, leaseMs: 30_000, excluded: [] }
   // The recorder returns no rows, which the queue may reject.
-  yield* Effect.exit(queue.claim("first", { ...limits, from: { ...now, dueAt: "-infinity" }, backlogged: [] }))
+  yield* Effect.exit(
+    queue.claim("first", { ...limits, from: { ...now, dueAt: "-infinity" }, backlogged: [], isOfAllTime: false })
+  )
   yield* Effect.exit(queue.sweep("first", { ...limits, afterAccount: "", resume: [] }))
   const [claim, sweep] = captured
   return claim !== undefined && sweep !== undefined

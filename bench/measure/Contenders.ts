@@ -112,15 +112,20 @@ const peer = ({
 }: Omit<Contender, "start" | "stores"> & {
   readonly main: string
   readonly compile?: Effect.Effect<void, BenchError>
+  readonly stores?: Contender["stores"]
 }): Contender => ({
-  ...about,
   stores: "rows and request log",
+  ...about,
   start: Effect.fnUntraced(function* ({ connections, databaseUrl, nodeArgs }) {
     if (compile !== undefined) yield* compile
     yield* migrate(databaseUrl)
     const { apiKey } = yield* withDatabase(databaseUrl, async (database) => {
       // The free space in pages serves our updates; the peers' updates do not use it.
       await database.query("ALTER TABLE charges SET (fillfactor = 100)")
+      // Peers claim keys by the unique indexes.
+      await database.query(`DROP TRIGGER IF EXISTS charge_stores_key ON charges;
+        DROP TRIGGER IF EXISTS charge_stores_settlement ON charges;
+        DROP TRIGGER IF EXISTS payout_stores_key ON payouts`)
       return insertAccount(database)
     })
     const port = yield* freePort
@@ -141,6 +146,15 @@ export const fastify = peer({
   description: "Fastify 5 and pg, one statement at a time, pool of 20 (peers/fastify-pg.ts)",
   jobs: allJobs,
   main: peerPath("fastify-pg.ts")
+})
+
+export const lean = peer({
+  name: "fastify+pg lean",
+  description:
+    "the same without a request log and the receiver object, one statement a step (peers/fastify-pg-lean.ts)",
+  jobs: allJobs,
+  stores: "rows",
+  main: peerPath("fastify-pg-lean.ts")
 })
 
 const fastifyBatched = peer({
@@ -193,8 +207,9 @@ const postgresAlone: Contender = {
   })
 }
 
-/** Ratios are to the first one. */
+/** Ratios are to the first one, the leanest peer without batching. */
 export const contenders: readonly [Contender, ...Array<Contender>] = [
+  lean,
   fastify,
   fastifyBatched,
   nest,

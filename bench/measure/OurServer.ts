@@ -85,3 +85,14 @@ export const startServer = Effect.fnUntraced(function* (
   if (key === undefined) return yield* new BenchError({ message: "the created API key has no text" })
   return { ...server, pid: server.child.pid, apiKey: key }
 })
+
+/** Partitions charges and payouts, as `pnpm run maintain --finish-upgrade` does. */
+export const finishUpgrade = Effect.fnUntraced(function* (databaseUrl: string) {
+  const main = join(here, "packages/server/src/maintain.ts")
+  const environment = { DATABASE_URL: databaseUrl, MIGRATIONS_DATABASE_URL: databaseUrl }
+  const child = yield* spawnNode("maintain", [main, "--finish-upgrade"], environment)
+  const code = yield* Effect.promise(
+    () => new Promise<number | null>((resolve) => void child.process.once("exit", resolve))
+  )
+  if (code !== 0) return yield* new BenchError({ message: `maintain fails: ${child.recentOutput()}` })
+}, Effect.scoped)

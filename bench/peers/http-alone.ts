@@ -110,7 +110,7 @@ const memory = Layer.mergeAll(
     }
   }),
   only(ChargeStore, {
-    insert: () => Effect.succeed({ existing: undefined }),
+    insert: () => Effect.succeed({ existing: undefined, mayEmit: true }),
     change: () => Effect.succeed(true),
     find: (id) => Effect.succeed({ ...stored, id }),
     findFor: (_, id) => Effect.succeed({ ...stored, id })

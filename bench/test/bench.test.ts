@@ -56,6 +56,7 @@ describe("bench", () => {
   it.concurrent("create-charge: every contender answers without errors", { timeout: timeoutMs }, async () => {
     const { lines, stdout } = await smokeRun(["--jobs", "create-charge"])
     expect(namesOf(lines)).toEqual([
+      "8 fastify+pg lean",
       "8 fastify+pg",
       "8 fastify+pg batched",
       ...(nest.packages?.isInstalled() ? ["8 nestjs+orm"] : []),

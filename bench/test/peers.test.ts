@@ -9,7 +9,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
 import { insertAccount } from "../load/Accounts.ts"
-import { contenders, nest } from "../measure/Contenders.ts"
+import { contenders, lean, nest } from "../measure/Contenders.ts"
 import { withDatabase } from "../measure/Database.ts"
 import type { Target } from "../load/Jobs.ts"
 
@@ -103,7 +103,9 @@ describe("contenders", () => {
     const variants = new Set(["pix-payments x2", "pix-payments otlp"])
     const compared = contenders.filter(
       ({ name, packages, stores }) =>
-        stores === "rows and request log" && !variants.has(name) && (packages === undefined || packages.isInstalled())
+        (stores === "rows and request log" || name === lean.name) &&
+        !variants.has(name) &&
+        (packages === undefined || packages.isInstalled())
     )
     for (const [index, contender] of compared.entries()) {
       const name = `bench_test_${process.pid}_${index}`
@@ -261,11 +263,13 @@ describe("contenders", () => {
 
   it("charges: the same rows", async () => {
     for (const target of running) await deliveriesCreated(target)
-    const [first, ...others] = await Promise.all(
-      running.map((target) => query(target, chargeRows).then(({ rows }) => rows))
-    )
-    expect(first?.length).toBeGreaterThan(0)
+    const rowsOf = async (target: (typeof running)[number]) => (await query(target, chargeRows)).rows
+    const withReceivers = running.filter(({ name }) => name !== lean.name)
+    const [first, ...others] = await Promise.all(withReceivers.map(rowsOf))
+    expect(first?.filter(({ receiver }) => receiver !== null).length).toBeGreaterThan(0)
     for (const other of others) expect(other).toEqual(first)
+    const leanRows = await rowsOf(running.find(({ name }) => name === lean.name)!)
+    expect(leanRows).toEqual(first?.map((row) => ({ ...row, receiver: null })))
   })
 })
 
@@ -293,9 +297,9 @@ const ask = async (target: Target, headers: Record<string, string>, sent: unknow
 const read = async (target: Target, what: string) =>
   comparable(await fetch(`http://127.0.0.1:${target.port}/v1/${what}`, { headers: { "x-api-key": target.apiKey } }))
 
-/** An answer without ids, instants and values derived from them. */
+/** An answer without ids, instants and values derived from them, and without the receiver, which the lean peer lacks. */
 const comparable = async (answer: Response) => {
-  const text = JSON.stringify(await answer.json())
+  const text = JSON.stringify(await answer.json(), (key, value: unknown) => (key === "receiver" ? undefined : value))
   return {
     status: answer.status,
     type: answer.headers.get("content-type")?.split(";")[0],

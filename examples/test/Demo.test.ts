@@ -85,6 +85,6 @@ describe("npm start and npm run demo", () => {
           assert.match(demo.stdout, line)
         }
       }).pipe(Effect.scoped),
-    60_000
+    240_000
   )
 })

@@ -34,6 +34,15 @@ const hashOfSources = () => {
   return hash.digest("hex")
 }
 
+/** Two tests may build at the same time. */
+const isRunning = (pid) => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
 const hash = hashOfSources()
 const stamp = join(built, STAMP)
 
@@ -41,7 +50,9 @@ if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== hash) {
   const startedAt = performance.now()
   // An earlier build was interrupted.
   for (const name of readdirSync(folder)) {
-    if (name.startsWith("dist.")) rmSync(join(folder, name), { recursive: true, force: true })
+    if (name.startsWith("dist.") && !isRunning(Number(name.slice("dist.".length)))) {
+      rmSync(join(folder, name), { recursive: true, force: true })
+    }
   }
   try {
     const { build } = await import("vite")

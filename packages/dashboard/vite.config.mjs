@@ -8,6 +8,8 @@ export default defineConfig({
     assetsDir: "assets",
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    reportCompressedSize: true
+    reportCompressedSize: true,
+    // On a slow machine the build is slow, which is no fault of a plugin.
+    rolldownOptions: { checks: { pluginTimings: false } }
   }
 })

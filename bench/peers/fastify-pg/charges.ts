@@ -6,6 +6,8 @@ import type { Pool } from "pg"
 import { chargeColumns, type ChargeRow, type ChargeStore, type ListQuery } from "../fastify/charge.ts"
 
 export const chargeStore = (pool: Pool): ChargeStore => ({
+  hasReceiver: true,
+
   insert: async ({ customerPhone, idempotencyKey, recoverAt, row }) => {
     const { rowCount } = await pool.query({
       ...insertCharge,
@@ -37,7 +39,7 @@ export const chargeStore = (pool: Pool): ChargeStore => ({
       await client.query("BEGIN")
       const { rowCount } = await client.query({
         ...updateEmitted,
-        values: [row.id, row.br_code, JSON.stringify(row.receiver)]
+        values: [row.id, row.br_code, row.receiver === null ? null : JSON.stringify(row.receiver)]
       })
       if (rowCount === 0) {
         await client.query("ROLLBACK")

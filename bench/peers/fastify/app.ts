@@ -3,7 +3,7 @@
  *
  * Guarantees:
  * - the API key is looked up for every request, so that a revocation takes effect immediately;
- * - every request is in the request log, whose rows are inserted in batches.
+ * - every request is in the request log, where a peer has one, whose rows are inserted in batches.
  *
  * It has no metrics and writes no log.
  */
@@ -50,7 +50,8 @@ export interface Stores {
   readonly findCaller: (hash: string) => Promise<Caller | undefined>
   readonly charges: ChargeStore
   readonly payouts: PayoutStore
-  readonly insertRequests: (rows: ReadonlyArray<RequestLogRow>) => Promise<unknown>
+  /** Absent where the peer has no request log. */
+  readonly insertRequests?: (rows: ReadonlyArray<RequestLogRow>) => Promise<unknown>
 }
 
 declare module "fastify" {
@@ -143,26 +144,30 @@ export const serve = async (pool: Pool, stores: Stores): Promise<void> => {
   /** Rows of the request log that are not inserted yet, at most 100,000. */
   const pending: Array<RequestLogRow> = []
 
-  app.addHook("onResponse", async (request, reply) => {
-    if (!request.url.startsWith("/v1/")) return
-    const { epochMs, id } = nextId()
-    if (pending.length >= 100_000) pending.splice(0, 2000)
-    pending.push({
-      id,
-      request_id: request.id,
-      key_id: request.caller?.key_id ?? null,
-      account_id: request.caller?.account_id ?? null,
-      route: `${request.method} ${request.routeOptions.url ?? "unknown"}`,
-      status: reply.statusCode,
-      duration_us: Math.round(reply.elapsedTime * 1000),
-      at: epochMs
+  const { insertRequests } = stores
+  if (insertRequests !== undefined) {
+    app.addHook("onResponse", async (request, reply) => {
+      if (!request.url.startsWith("/v1/")) return
+      const { epochMs, id } = nextId()
+      if (pending.length >= 100_000) pending.splice(0, 2000)
+      pending.push({
+        id,
+        request_id: request.id,
+        key_id: request.caller?.key_id ?? null,
+        account_id: request.caller?.account_id ?? null,
+        route: `${request.method} ${request.routeOptions.url ?? "unknown"}`,
+        status: reply.statusCode,
+        duration_us: Math.round(reply.elapsedTime * 1000),
+        at: epochMs
+      })
     })
-  })
+  }
 
   const flush = async () => {
+    if (insertRequests === undefined) return
     while (pending.length > 0) {
       const batch = pending.splice(0, 2000)
-      await stores.insertRequests(batch).catch((error: unknown) => {
+      await insertRequests(batch).catch((error: unknown) => {
         pending.unshift(...batch)
         throw error
       })

@@ -58,6 +58,8 @@ export interface ListQuery {
 }
 
 export interface ChargeStore {
+  /** Whether a charge has the receiver object. */
+  readonly hasReceiver: boolean
   /** False where the idempotency key is taken. */
   readonly insert: (charge: NewCharge) => Promise<boolean>
   /** Writes status, change and deliveries in one commit; false where the charge is no longer `processing`. */

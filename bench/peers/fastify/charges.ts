@@ -28,7 +28,13 @@ export const registerCharges = (app: FastifyInstance, guard: Guard, store: Charg
   /** Calls the acquirer and stores its answer. */
   const emit = async (stored: ChargeRow, merchant: Merchant): Promise<ChargeRow> => {
     const { brCode, receiver } = emitPix({ id: stored.id, amount: Number(stored.amount) }, merchant)
-    const row: ChargeRow = { ...stored, status: "pending", br_code: brCode, receiver, sequence: stored.sequence + 1 }
+    const row: ChargeRow = {
+      ...stored,
+      status: "pending",
+      br_code: brCode,
+      receiver: store.hasReceiver ? receiver : null,
+      sequence: stored.sequence + 1
+    }
     const { epochMs, id } = nextId()
     const change = { id, createdAt: new Date(epochMs), data: JSON.stringify(toCharge(row)) }
     if (await store.markEmitted({ row, change })) return row

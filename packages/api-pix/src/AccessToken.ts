@@ -27,6 +27,7 @@ import {
 import { problemOf } from "./Problem.ts"
 import type { Profile } from "./Profile.ts"
 import type { Transport, TransportFailure, TransportRequest } from "./Transport.ts"
+import { isWaiting, type Wait, waitFrom } from "./Wait.ts"
 
 export interface AccessToken {
   readonly value: Redacted.Redacted<string>
@@ -53,7 +54,7 @@ export const makeAccessTokens = Effect.fnUntraced(function* (options: {
   const scope = yield* Scope.Scope
   let token: AccessToken | undefined
   let underWay: Deferred.Deferred<AccessToken, NotExecuted> | undefined
-  let limitedUntilMs = 0
+  let limit: Wait | undefined
 
   const ask = options.transport(tokenRequest(options)).pipe(
     Effect.retry({ times: 1, while: ({ kind }) => kind === "closed-silently" || kind === "connection-cut" }),
@@ -69,14 +70,14 @@ export const makeAccessTokens = Effect.fnUntraced(function* (options: {
 
   const request = Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
     if (underWay !== undefined) return Deferred.await(underWay)
-    if (nowMs < limitedUntilMs) {
-      return Effect.fail(new RateLimited({ operation: OPERATION, retryAfterMs: limitedUntilMs - nowMs }))
+    if (limit !== undefined && isWaiting(limit, nowMs)) {
+      return Effect.fail(new RateLimited({ operation: OPERATION, retryAfterMs: limit.untilMs - nowMs }))
     }
     const asked = (underWay = Deferred.makeUnsafe<AccessToken, NotExecuted>())
     return ask.pipe(
       Effect.tapErrorTag("RateLimited", ({ retryAfterMs: waitMs }) =>
         Effect.map(Clock.currentTimeMillis, (limitedMs) => {
-          limitedUntilMs = limitedMs + waitMs
+          limit = waitFrom(limitedMs, waitMs)
         })
       ),
       Effect.forkIn(scope),

@@ -3,8 +3,10 @@
  *
  * Guarantees
  * - While open, no call passes. While half open, one passes at a time.
+ * - It is open for `openMs` at most, also after the clock is set back.
  * - A probe that is interrupted leaves the breaker half open.
  */
+import { isWaiting } from "./Wait.ts"
 
 export type CircuitState =
   | { readonly _tag: "Closed"; readonly failures: number }
@@ -28,7 +30,9 @@ export const makeCircuitBreaker = ({ failuresToOpen, openMs }: CircuitSettings):
   let current: CircuitState = { _tag: "Closed", failures: 0 }
 
   const state = (nowMs: number): CircuitState => {
-    if (current._tag === "Open" && nowMs >= current.untilMs) current = { _tag: "HalfOpen", probing: false }
+    if (current._tag === "Open" && !isWaiting({ untilMs: current.untilMs, forMs: openMs }, nowMs)) {
+      current = { _tag: "HalfOpen", probing: false }
+    }
     return current
   }
 

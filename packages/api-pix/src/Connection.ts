@@ -33,6 +33,7 @@ import {
 } from "./Outcome.ts"
 import type { CallValue, Profile, Resource } from "./Profile.ts"
 import { makeTransport, type Transport, type TransportFailure, type TransportRequest } from "./Transport.ts"
+import { isWaiting, type Wait, waitFrom } from "./Wait.ts"
 
 export interface Limits {
   /** Of one call, its token included. */
@@ -149,7 +150,7 @@ export const makeConnection = (options: ConnectionOptions): Effect.Effect<Connec
     })
     const permits = Semaphore.makeUnsafe(limits.maxInFlight)
     const breaker = makeCircuitBreaker(limits)
-    const limitedUntilMs = new Map<string, number>()
+    const rateLimits = new Map<string, Wait>()
     let inFlight = 0
 
     const valueOf = (value: CallValue, correlationId: string): string => {
@@ -218,23 +219,23 @@ export const makeConnection = (options: ConnectionOptions): Effect.Effect<Connec
       )
     })
 
-    const limit = (operation: string, nowMs: number): number | undefined => {
-      const untilMs = limitedUntilMs.get(operation)
-      if (untilMs === undefined || nowMs < untilMs) return untilMs
-      limitedUntilMs.delete(operation)
+    const limit = (operation: string, nowMs: number): Wait | undefined => {
+      const wait = rateLimits.get(operation)
+      if (wait === undefined || isWaiting(wait, nowMs)) return wait
+      rateLimits.delete(operation)
       return undefined
     }
 
     const record = (exit: Exit.Exit<unknown, Failure>, nowMs: number) => {
       const failure = Exit.isSuccess(exit) ? undefined : Option.getOrUndefined(Exit.findErrorOption(exit))
       breaker.record(Exit.isSuccess(exit) ? "success" : signalOf(failure), nowMs)
-      if (failure?._tag === "RateLimited") limitedUntilMs.set(failure.operation, nowMs + failure.retryAfterMs)
+      if (failure?._tag === "RateLimited") rateLimits.set(failure.operation, waitFrom(nowMs, failure.retryAfterMs))
     }
 
     const guarded = <A>(operation: string, effect: Effect.Effect<A, Failure>): Effect.Effect<A, Failure> =>
       Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
-        const untilMs = limit(operation, nowMs)
-        if (untilMs !== undefined) return Effect.fail(new RateLimited({ operation, retryAfterMs: untilMs - nowMs }))
+        const wait = limit(operation, nowMs)
+        if (wait !== undefined) return Effect.fail(new RateLimited({ operation, retryAfterMs: wait.untilMs - nowMs }))
         const admitted = Effect.suspend(() => {
           if (!breaker.admit(nowMs)) return notSent(operation, "circuit-open")
           inFlight += 1
@@ -272,7 +273,9 @@ export const makeConnection = (options: ConnectionOptions): Effect.Effect<Connec
         tokenStaleAtMs: tokens.cached()?.staleAtMs,
         certificateEndsAtMs: credentials.validToMs,
         clockDifferenceMs,
-        limitedUntilMs: new Map([...limitedUntilMs].filter(([, untilMs]) => nowMs < untilMs))
+        limitedUntilMs: new Map(
+          [...rateLimits].flatMap(([operation, wait]) => (isWaiting(wait, nowMs) ? [[operation, wait.untilMs]] : []))
+        )
       }))
     }
   })

@@ -4,6 +4,7 @@
  * Guarantees
  * - Money is cents, instants are epoch milliseconds. Null and absent are the same. Unknown fields are ignored.
  * - An answer of another shape is `Unclear`: it may still mean "done".
+ * - An entry of a list that cannot be decoded hides no other entry; it is counted.
  */
 import { parseInstant } from "@pix-payments/domain/Instant"
 import * as Effect from "effect/Effect"
@@ -25,6 +26,28 @@ export const PageParameters = Schema.Struct({
 export const centsOf = (reais: string): number => Number(reais.replace(".", ""))
 export const atMs = (text: string | null | undefined): number | undefined =>
   text === null || text === undefined ? undefined : parseInstant(text)
+
+/** A page of a list. */
+export interface Entries<A> {
+  readonly items: ReadonlyArray<A>
+  /** The number of entries of another shape. */
+  readonly unreadable: number
+}
+
+/** Entries as the provider sent them, for `entriesOf`. */
+export const RawEntries = absent(Schema.Array(Schema.Unknown))
+
+export const entriesOf = <S extends Schema.ConstraintDecoder<unknown>, A>(
+  schema: S,
+  from: (message: S["Type"]) => A
+): ((entries: ReadonlyArray<unknown> | null | undefined) => Entries<A>) => {
+  const decode = Schema.decodeUnknownOption(schema)
+  return (entries) => {
+    const all = entries ?? []
+    const items = all.flatMap((entry) => Option.toArray(Option.map(decode(entry), from)))
+    return { items, unreadable: all.length - items.length }
+  }
+}
 
 export type Decode<A> = (operation: Operation, answer: Answer) => Effect.Effect<A, Unclear>
 

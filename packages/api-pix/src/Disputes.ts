@@ -10,7 +10,7 @@ import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Connection } from "./Connection.ts"
-import { absent, At, atMs, centsOf, decoder, PageParameters, Reais, Text } from "./Decoding.ts"
+import { absent, At, atMs, centsOf, decoder, entriesOf, PageParameters, RawEntries, Reais, Text } from "./Decoding.ts"
 import { checkedId, inOtherTerms, repeated, settledBy } from "./Lookup.ts"
 import { type Failure, NotFound, type Operation, Unclear } from "./Outcome.ts"
 import { type PageRange, pageOf } from "./Pages.ts"
@@ -36,6 +36,8 @@ export interface Dispute {
 
 export interface DisputePage {
   readonly disputes: ReadonlyArray<Dispute>
+  /** The number of entries that are left out because they cannot be decoded. */
+  readonly unreadable: number
   readonly page: number
   readonly pages: number
 }
@@ -79,7 +81,7 @@ const DisputeMessage = Schema.Struct({
   })
 })
 
-const DisputesMessage = Schema.Struct({ parametros: PageParameters, infracoes: absent(Schema.Array(DisputeMessage)) })
+const DisputesMessage = Schema.Struct({ parametros: PageParameters, infracoes: RawEntries })
 
 const DISPUTE_STATUS = {
   ABERTA: "open",
@@ -107,11 +109,17 @@ const disputeFrom = (of: typeof DisputeMessage.Type): Dispute => {
   }
 }
 
-const disputesFrom = ({ parametros: { paginacao }, infracoes }: typeof DisputesMessage.Type): DisputePage => ({
-  disputes: (infracoes ?? []).map(disputeFrom),
-  page: Number(paginacao.paginaAtual),
-  pages: Number(paginacao.quantidadeDePaginas)
-})
+const disputeEntries = entriesOf(DisputeMessage, disputeFrom)
+
+const disputesFrom = ({ parametros: { paginacao }, infracoes }: typeof DisputesMessage.Type): DisputePage => {
+  const { items, unreadable } = disputeEntries(infracoes)
+  return {
+    disputes: items,
+    unreadable,
+    page: Number(paginacao.paginaAtual),
+    pages: Number(paginacao.quantidadeDePaginas)
+  }
+}
 
 const decodeDisputePage = decoder(DisputesMessage, disputesFrom)
 
@@ -136,11 +144,21 @@ export const makeDisputes = (connection: Connection): Disputes | undefined => {
   /** Looks a day around the opening, because the document does not say by which instant the list filters. */
   const find = Effect.fnUntraced(function* ({ id, openedAtMs }: Pick<Dispute, "id" | "openedAtMs">) {
     const range = { fromMs: openedAtMs - DAY_MS, toMs: openedAtMs + DAY_MS, pageSize: PAGE_SIZE }
+    let missed = 0
     for (let page = 0; page < MOST_PAGES; page += 1) {
-      const { disputes, pages } = yield* list({ ...range, page })
+      const { disputes, pages, unreadable } = yield* list({ ...range, page })
       const found = disputes.find((dispute) => dispute.id === id)
       if (found !== undefined) return found
+      missed += unreadable
       if (page + 1 >= pages) break
+    }
+    // One of them may be the dispute.
+    if (missed > 0) {
+      return yield* new Unclear({
+        operation: DEFEND.name,
+        kind: "unknown-answer",
+        reason: `${missed} disputes of an unknown form`
+      })
     }
     const reason = `no dispute ${id} from ${formatInstant(range.fromMs)} on`
     return yield* new NotFound({ operation: DEFEND.name, code: reason })

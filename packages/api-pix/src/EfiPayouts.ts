@@ -9,7 +9,7 @@ import { formatReais } from "@pix-payments/domain/Cents"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Connection } from "./Connection.ts"
-import { absent, At, atMs, centsOf, decoder, PageParameters, Reais, Text } from "./Decoding.ts"
+import { absent, At, atMs, centsOf, decoder, entriesOf, PageParameters, RawEntries, Reais, Text } from "./Decoding.ts"
 import { checkedId, inOtherTerms, repeated, settledBy, unlessInFlight } from "./Lookup.ts"
 import { NotSent, type Operation } from "./Outcome.ts"
 import { pageOf } from "./Pages.ts"
@@ -44,7 +44,7 @@ const PayoutMessage = Schema.Union([
   Schema.Struct({ e2eId: Text, ...payoutFields })
 ])
 
-const SentMessage = Schema.Struct({ parametros: PageParameters, pix: absent(Schema.Array(PayoutMessage)) })
+const SentMessage = Schema.Struct({ parametros: PageParameters, pix: RawEntries })
 
 const payoutFrom = (of: typeof PayoutMessage.Type): Payout => ({
   id: of.idEnvio ?? undefined,
@@ -61,11 +61,17 @@ const payoutFrom = (of: typeof PayoutMessage.Type): Payout => ({
   }))
 })
 
-const sentFrom = ({ parametros: { paginacao }, pix }: typeof SentMessage.Type): SentPage => ({
-  payouts: (pix ?? []).map(payoutFrom),
-  page: Number(paginacao.paginaAtual),
-  pages: Number(paginacao.quantidadeDePaginas)
-})
+const sentEntries = entriesOf(PayoutMessage, payoutFrom)
+
+const sentFrom = ({ parametros: { paginacao }, pix }: typeof SentMessage.Type): SentPage => {
+  const { items, unreadable } = sentEntries(pix)
+  return {
+    payouts: items,
+    unreadable,
+    page: Number(paginacao.paginaAtual),
+    pages: Number(paginacao.quantidadeDePaginas)
+  }
+}
 
 const decodePayout = decoder(PayoutMessage, payoutFrom)
 const decodeSentPage = decoder(SentMessage, sentFrom)

@@ -3,7 +3,20 @@
  * example.
  */
 import * as Schema from "effect/Schema"
-import { absent, At, atMs, centsOf, Count, type Decode, decoder, PageParameters, Reais, Text } from "./Decoding.ts"
+import {
+  absent,
+  At,
+  atMs,
+  centsOf,
+  Count,
+  type Decode,
+  decoder,
+  entriesOf,
+  PageParameters,
+  RawEntries,
+  Reais,
+  Text
+} from "./Decoding.ts"
 
 export type CobStatus = "ATIVA" | "CONCLUIDA" | "REMOVIDA_PELO_USUARIO_RECEBEDOR" | "REMOVIDA_PELO_PSP"
 export type ReturnStatus = "EM_PROCESSAMENTO" | "DEVOLVIDO" | "NAO_REALIZADO"
@@ -52,6 +65,8 @@ export interface Cob {
 
 export interface ReceivedPage {
   readonly pix: ReadonlyArray<ReceivedPix>
+  /** The number of entries that are left out because they cannot be decoded. */
+  readonly unreadable: number
   readonly page: number
   readonly pages: number
 }
@@ -98,7 +113,7 @@ const CobMessage = Schema.Struct({
 
 const ReceivedMessage = Schema.Struct({
   parametros: PageParameters,
-  pix: absent(Schema.Array(PixMessage))
+  pix: RawEntries
 })
 
 const WebhookMessage = Schema.Struct({ webhookUrl: Text })
@@ -152,11 +167,17 @@ const cobFrom =
     pix: (of.pix ?? []).map(pixFrom)
   })
 
-const pageFrom = ({ parametros: { paginacao }, pix }: typeof ReceivedMessage.Type): ReceivedPage => ({
-  pix: (pix ?? []).map(pixFrom),
-  page: Number(paginacao.paginaAtual),
-  pages: Number(paginacao.quantidadeDePaginas)
-})
+const receivedEntries = entriesOf(PixMessage, pixFrom)
+
+const pageFrom = ({ parametros: { paginacao }, pix }: typeof ReceivedMessage.Type): ReceivedPage => {
+  const { items, unreadable } = receivedEntries(pix)
+  return {
+    pix: items,
+    unreadable,
+    page: Number(paginacao.paginaAtual),
+    pages: Number(paginacao.quantidadeDePaginas)
+  }
+}
 
 const cobDecoders = {
   pixCopiaECola: decoder(CobMessage, cobFrom("pixCopiaECola")),

@@ -68,6 +68,8 @@ export interface Payout {
 
 export interface SentPage {
   readonly payouts: ReadonlyArray<Payout>
+  /** The number of entries that are left out because they cannot be decoded. */
+  readonly unreadable: number
   readonly page: number
   readonly pages: number
 }

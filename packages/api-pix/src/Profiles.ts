@@ -145,11 +145,3 @@ export const profiles: ReadonlyArray<Profile> = [
   santander,
   bradesco
 ]
-
-/** The profile of a connection that only receives: it asks for no scope of payouts, and has none. */
-export const receivingOnly = (profile: Profile): Profile => ({
-  ...profile,
-  scopes: profile.scopes.filter((scope) => !profile.payoutScopes.includes(scope)),
-  payoutScopes: [],
-  payouts: null
-})

@@ -33,6 +33,24 @@ describe("a connection", () => {
     )
   )
 
+  it.effect("a clock that is set back makes neither a 429 nor an open circuit last longer", () =>
+    withBank({ connection: { limits: { ...NO_RETRIES, failuresToOpen: 1, openMs: 10_000 } } }, (bank) =>
+      Effect.gen(function* () {
+        const { client, double } = bank
+        yield* TestClock.setTime(3_600_000)
+        double.faults.once("too-many-requests", { path: /cob/ })
+        yield* Effect.flip(client.find(TXID))
+        double.faults.once("error-after", { path: /pix/ })
+        yield* Effect.flip(client.findReceived("E".padEnd(32, "1")))
+        assert.strictEqual(yield* circuit(bank), "Open")
+        yield* TestClock.setTime(0)
+        assert.strictEqual(yield* circuit(bank), "HalfOpen")
+        assert.strictEqual((yield* Effect.flip(client.find(TXID)))._tag, "NotFound")
+        assert.strictEqual(yield* circuit(bank), "Closed")
+      })
+    )
+  )
+
   it.effect("after 429 of the token endpoint no token is requested until Retry-After has passed", () =>
     withBank({ retryAfterSeconds: 30 }, ({ double, client }) =>
       Effect.gen(function* () {

@@ -185,13 +185,3 @@ describe("Sicoob's states", () => {
     })
   )
 })
-
-describe("a connection that only receives", () => {
-  it("asks for no scope of payouts, and has none", () => {
-    for (const profile of [profiles.efi, profiles.sicoob, profiles.inter]) {
-      const { scopes, payouts } = profiles.receivingOnly(profile)
-      assert.isNull(payouts)
-      assert.deepStrictEqual([...scopes], [...profiles.bacen.scopes])
-    }
-  })
-})

@@ -9,12 +9,14 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { normalizeOpenApi } from "./OpenApiDocument.ts"
 import { AccountsGroup } from "./operator/Accounts.ts"
 import { ApplicationsGroup } from "./operator/Applications.ts"
+import { ApprovalActionsGroup, ApprovalsGroup } from "./operator/Approvals.ts"
 import { ChargeActionsGroup, ChargesGroup, CheckoutChargesGroup } from "./operator/Charges.ts"
 import { ConnectionActionsGroup, ConnectionsGroup } from "./operator/Connections.ts"
 import { DeliveriesGroup, DeliveryActionsGroup } from "./operator/Deliveries.ts"
 import { DisputeActionsGroup, DisputesGroup } from "./operator/Disputes.ts"
 import { EventsGroup } from "./operator/Events.ts"
 import { ExceptionActionsGroup, ExceptionsGroup } from "./operator/Exceptions.ts"
+import { InstallationGroup } from "./operator/Installation.ts"
 import { KeysGroup } from "./operator/Keys.ts"
 import { LedgerGroup } from "./operator/Ledger.ts"
 import { AuditGroup, RequestsGroup } from "./operator/Logs.ts"
@@ -22,6 +24,7 @@ import { OperatorsGroup, OperatorTokensGroup } from "./operator/Operators.ts"
 import { OutboxFailureActionsGroup, OutboxFailuresGroup } from "./operator/OutboxFailures.ts"
 import { PayoutActionsGroup, PayoutsGroup } from "./operator/Payouts.ts"
 import { RefundsGroup } from "./operator/Refunds.ts"
+import { SearchGroup } from "./operator/Search.ts"
 import { SessionGroup, SessionsGroup, SignInGroup } from "./operator/Sessions.ts"
 import {
   SimulatorChargesGroup,
@@ -31,6 +34,8 @@ import {
   SimulatorReturnsGroup
 } from "./operator/Simulator.ts"
 import { StatsGroup } from "./operator/Stats.ts"
+import { TimelinesGroup } from "./operator/Timelines.ts"
+import { WaitingGroup } from "./operator/Waiting.ts"
 import { WebhookEndpointActionsGroup, WebhookEndpointsGroup } from "./operator/WebhookEndpoints.ts"
 
 const about = OpenApi.annotations({
@@ -46,6 +51,8 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(SignInGroup)
   .add(SessionGroup)
   .add(SessionsGroup)
+  .add(InstallationGroup)
+  .add(SearchGroup)
   .add(OperatorsGroup)
   .add(OperatorTokensGroup)
   .add(AccountsGroup)
@@ -59,6 +66,8 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(RefundsGroup)
   .add(PayoutsGroup)
   .add(PayoutActionsGroup)
+  .add(ApprovalsGroup)
+  .add(ApprovalActionsGroup)
   .add(DisputesGroup)
   .add(DisputeActionsGroup)
   .add(ExceptionsGroup)
@@ -72,8 +81,10 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(EventsGroup)
   .add(RequestsGroup)
   .add(AuditGroup)
+  .add(TimelinesGroup)
   .add(LedgerGroup)
   .add(StatsGroup)
+  .add(WaitingGroup)
   .add(SimulatorChargesGroup)
   .add(SimulatorReturnsGroup)
   .add(SimulatorRefundsGroup)

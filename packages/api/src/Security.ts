@@ -69,9 +69,11 @@ export interface Operator {
   readonly role: OperatorRole
   /** The accounts that the operator is limited to; null for all accounts. */
   readonly accountIds: ReadonlyArray<string> | null
-  /** How the operator signed in. */
-  readonly via: "installation" | "token" | "session"
+  /** The credential of the request. A link, a code and an identity provider (`oidc`) are ones of sign-ins only. */
+  readonly via: "installation" | "token" | "session" | "link" | "oidc" | "code"
   readonly sessionId: string | null
+  /** True where the identity provider allows the session less than the operator's role (OPR-135). */
+  readonly isNarrowed?: boolean
 }
 
 export class CurrentOperator extends Context.Service<CurrentOperator, Operator>()(

@@ -53,7 +53,7 @@ const DOCUMENT = /[\w.-]+\.md\b(?!\.\w)|\u00a7\S*/g
 const lineOf = (text: string, index: number): number => text.slice(0, index).split("\n").length
 
 describe("the contract", () => {
-  it("gives each rule a number of its own", () => {
+  it("gives each rule a unique number", () => {
     assert.isAbove(rules.length, 100)
     const ids = rules.map(({ id }) => id)
     assert.deepStrictEqual(

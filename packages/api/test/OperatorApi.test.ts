@@ -17,14 +17,21 @@ import { declaredIn } from "./support/Declared.ts"
 
 const operatorEndpoints = declaredIn(OperatorApi)
 
-/** All but the sign-in, which is what gives a session. */
+/** All but the sign-ins, which give a session. */
 const guarded = operatorEndpoints.filter(({ group }) => group !== "signIn")
 
 /** The operations of the operator interface, by group. */
 const operatorContract = {
-  signIn: ["POST /session create"],
-  session: ["GET /session retrieve", "DELETE /session end", "POST /session/link link"],
+  signIn: [
+    "POST /session create",
+    "POST /session/token exchange",
+    "GET /session/oidc startOidc",
+    "GET /session/oidc/callback finishOidc"
+  ],
+  session: ["GET /session retrieve", "DELETE /session end", "POST /session/link link", "POST /session/code code"],
   sessions: ["GET /sessions list", "POST /sessions/{id}/end end"],
+  search: ["GET /search find"],
+  installation: ["GET /installation retrieve", "PATCH /installation update"],
   operators: [
     "POST /operators create",
     "GET /operators list",
@@ -45,9 +52,15 @@ const operatorContract = {
   applications: [
     "POST /accounts/{id}/applications create",
     "GET /accounts/{id}/applications list",
+    "GET /applications/{id} retrieve",
     "PATCH /applications/{id} update"
   ],
-  keys: ["POST /applications/{id}/keys create", "GET /applications/{id}/keys list", "POST /keys/{id}/revoke revoke"],
+  keys: [
+    "POST /applications/{id}/keys create",
+    "GET /applications/{id}/keys list",
+    "GET /keys/{id} retrieve",
+    "POST /keys/{id}/revoke revoke"
+  ],
   connections: ["GET /connections list", "GET /connections/{id} retrieve"],
   connectionActions: [
     "POST /connections create",
@@ -65,6 +78,8 @@ const operatorContract = {
     "POST /payouts/{id}/approve approve",
     "POST /payouts/{id}/cancel cancel"
   ],
+  approvals: ["GET /approvals list", "GET /approvals/{id} retrieve"],
+  approvalActions: ["POST /approvals/{id}/approve approve", "POST /approvals/{id}/reject reject"],
   events: ["GET /events/stream stream", "GET /events list"],
   disputes: ["GET /disputes list", "GET /disputes/{id} retrieve"],
   exceptions: ["GET /exceptions list", "GET /exceptions/{id} retrieve"],
@@ -72,14 +87,16 @@ const operatorContract = {
   disputeActions: ["POST /disputes/{id}/defense defense", "POST /disputes/{id}/messages message"],
   deliveries: ["GET /deliveries list", "GET /deliveries/{id} retrieve"],
   deliveryActions: ["POST /deliveries/{id}/resend resend", "POST /deliveries/resend resendFailed"],
-  webhookEndpoints: ["GET /applications/{id}/webhooks list"],
-  webhookEndpointActions: ["PATCH /webhooks/{id} update"],
+  webhookEndpoints: ["GET /webhooks listAll", "GET /applications/{id}/webhooks list", "GET /webhooks/{id} retrieve"],
+  webhookEndpointActions: ["PATCH /webhooks/{id} update", "POST /webhooks/{id}/test test"],
   outboxFailures: ["GET /outbox-failures list"],
   outboxFailureActions: ["POST /outbox-failures/{id}/retry retry"],
   requests: ["GET /requests list"],
-  audit: ["GET /audit list", "GET /audit/export export"],
+  audit: ["GET /audit list", "GET /audit/{id} retrieve", "GET /audit/export export"],
+  timelines: ["GET /charges/{id}/timeline charge", "GET /payouts/{id}/timeline payout"],
   ledger: ["GET /ledger/entries entries", "GET /ledger/verify verify"],
   stats: ["GET /stats retrieve"],
+  waiting: ["GET /waiting retrieve"],
   simulatorCharges: ["POST /simulator/charges/{id}/pay pay", "POST /simulator/charges/{id}/fail fail"],
   simulatorReturns: [
     "POST /simulator/charges/{id}/refund refund",

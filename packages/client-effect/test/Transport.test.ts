@@ -2,7 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { chargeOf, payoutOf, secretKey, someCharge } from "@pix-payments/client/test/Samples"
 import { json, type ReceivedRequest, startStub } from "@pix-payments/client/test/Stub"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as HttpClient from "effect/http/HttpClient"
 import * as Layer from "effect/Layer"
@@ -13,7 +15,7 @@ import * as Tracer from "effect/Tracer"
 import type { ServerResponse } from "node:http"
 import { inspect } from "node:util"
 import { PaymentsClient, type PaymentsError } from "../src/index.ts"
-import { balance, create, oops, withFastClock, withStub } from "./support/Stub.ts"
+import { balance, create, oops, turn, withFastClock, withStub } from "./support/Stub.ts"
 
 describe("the Effect client", () => {
   it.effect("sends the API key, a request id and the layer's headers", () =>
@@ -135,21 +137,41 @@ describe("the Effect client", () => {
 
   it.effect("an error response with an incomplete body is an error by its status", () =>
     Effect.gen(function* () {
-      const halves: ReadonlyArray<(response: ServerResponse, status: number) => void> = [
-        (response, status) => {
-          response.writeHead(status, { "content-length": "1000" }).write(`{"code":`)
-          response.socket?.end()
-        },
+      const halves: ReadonlyArray<(response: ServerResponse) => void> = [
+        (response) => void response.socket?.end(),
         // The connection stays open without further bytes.
-        (response, status) => void response.writeHead(status, { "content-length": "1000" }).write(`{"code":`)
+        () => {}
       ]
-      for (const half of halves) {
+      for (const [index, end] of halves.entries()) {
         for (const status of [400, 404, 422]) {
-          const { requests, result } = yield* TestClock.withLive(
-            withStub((response) => half(response, status), Effect.flip(create), { timeoutMs: 150 })
+          const stub = yield* Effect.acquireDisposable(
+            Effect.promise(() =>
+              startStub((response) => {
+                response.writeHead(status, { "content-length": "1000" }).write(`{"code":`)
+                end(response)
+              })
+            )
           )
-          assert.deepInclude(result.reason, { _tag: "UnknownApiError", status, code: "UNKNOWN" })
-          assert.strictEqual(requests.length, 1)
+          const hasStatus = yield* Deferred.make<void>()
+          const client = PaymentsClient.layerHttpClient({ baseUrl: stub.url, apiKey: Redacted.make(secretKey) }).pipe(
+            Layer.provide(
+              Layer.effect(
+                HttpClient.HttpClient,
+                Effect.map(
+                  HttpClient.HttpClient,
+                  HttpClient.tap(() => Deferred.succeed(hasStatus, undefined))
+                )
+              )
+            ),
+            Layer.provide(FetchHttpClient.layer)
+          )
+          const failure = yield* Effect.forkChild(Effect.flip(Effect.provide(create, client)))
+          yield* Deferred.await(hasStatus)
+          // Only the time limit ends the second.
+          if (index === 1) yield* Effect.andThen(turn, TestClock.adjust("30 seconds"))
+          const { reason } = yield* Fiber.join(failure)
+          assert.deepInclude(reason, { _tag: "UnknownApiError", status, code: "UNKNOWN" })
+          assert.strictEqual(stub.requests.length, 1)
         }
       }
     })

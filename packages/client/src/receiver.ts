@@ -6,6 +6,7 @@
  *   before that is answered with an error status, so that the service retries.
  * - Two attempts of a delivery are never handled at the same time, as far as the store knows.
  * - Late events are not dropped: an event older than the latest of its resource has `isStale: true`.
+ * - A test delivery, whose `data.test` is true, reaches `onTest` only, never a handler of its event.
  * - At most 1 MiB of a body is read.
  *
  * @module
@@ -59,6 +60,8 @@ export interface WebhookReceiverOptions extends Pick<Delivery, "secrets" | "tole
   readonly on: Handlers
   /** Records handled deliveries, so that a repeat is not handled twice. */
   readonly store: DeliveryStore
+  /** Called with test deliveries instead of a handler. Without it, they are answered 204. */
+  readonly onTest?: ((event: WebhookEvent) => unknown) | undefined
   /**
    * Called with rejected deliveries (`WebhookSignatureError`) and failures. Default: `console.error`, for failures and
    * misconfiguration only.
@@ -116,6 +119,7 @@ export interface WebhookReceiver {
 export const webhookReceiver = ({
   on,
   onError = logFailure,
+  onTest,
   secrets,
   store,
   toleranceMs
@@ -124,6 +128,10 @@ export const webhookReceiver = ({
     try {
       const event = await unwrap({ body: body as string, headers, secrets, toleranceMs })
       const { data, event: name, id, resource, sequence } = event
+      if (Object(data).test === true) {
+        await onTest?.(event)
+        return 204
+      }
       const handlers = on as Readonly<Record<string, (event: ReceivedEvent<WebhookEvent>) => unknown>>
       const handler = Object.hasOwn(on, name) ? handlers[name] : on["*"]
       if (!handler) return 204

@@ -93,6 +93,25 @@ describe("a receiver", () => {
     assert.deepStrictEqual(seen, [false, true])
   })
 
+  it("OPR-153: a test delivery reaches `onTest` only, once its signature is verified", async () => {
+    const handled = vi.fn()
+    const on: Handlers = { "charge.pix.paid": handled, "*": handled }
+    const event = eventOf({ data: { ...chargeOf({ status: "canceled" }), test: true } })
+    const { calls, store } = storeOf()
+    assert.strictEqual((await receiverOf(on, { store })(await requestOf(event))).status, 204)
+    const tests: Array<string> = []
+    const receive = receiverOf(on, { store, onTest: async ({ event, id }) => void tests.push(`${event} ${id}`) })
+    assert.strictEqual((await receive(await requestOf(event))).status, 204)
+    assert.strictEqual((await receive(await requestOf(event, "another secret"))).status, 401)
+    assert.deepStrictEqual(tests, ["charge.pix.paid d1"])
+    const failing = receiverOf(on, { store, onTest: () => Promise.reject(new Error("the log is away")) })
+    assert.strictEqual((await failing(await requestOf(event))).status, 500)
+    assert.deepStrictEqual([handled.mock.calls, calls], [[], []])
+    const other = eventOf({ data: { ...chargeOf({ status: "paid" }), test: "true" } })
+    assert.strictEqual((await receive(await requestOf(other))).status, 204)
+    assert.strictEqual(handled.mock.calls.length, 1)
+  })
+
   it("releases the claim and answers 500 if the handler or the store fails", async () => {
     const errors: Array<unknown> = []
     const failure = new Error("the database is away")

@@ -1,8 +1,10 @@
 /** The dashboard: starts the page. */
 import { effect } from "@preact/signals"
 import { render } from "preact"
+import { startLive } from "./app/Live.ts"
 import { follow } from "./app/Router.ts"
-import { session } from "./app/Session.ts"
+import { followRowKeys } from "./app/RowKeys.ts"
+import { may, session } from "./app/Session.ts"
 import { Shell } from "./app/Shell.tsx"
 import { CurrentPage } from "./Pages.tsx"
 import { SignIn } from "./pages/SignIn.tsx"
@@ -27,5 +29,12 @@ effect(() => {
   globalThis.document.documentElement.lang = language.value === "pt" ? "pt-BR" : "en"
 })
 follow()
+followRowKeys()
+startLive(
+  () => (session.state.peek() ?? null) !== null,
+  () => may("developer", "operator")
+)
+// A link that is opened in a tab of the page changes the fragment only.
+globalThis.addEventListener("hashchange", () => void session.start())
 void session.start()
 render(<App />, globalThis.document.getElementById("app")!)

@@ -29,3 +29,9 @@ export const mayGrantScopes = (role: OperatorRole, scopes: ReadonlyArray<Scope>)
 /** True where `role` is among the least roles. Every role includes `viewer`, and `admin` includes every role (OPR-38). */
 export const includesRole = (role: OperatorRole, least: ReadonlyArray<OperatorRole>): boolean =>
   role === "admin" || least.includes(role) || least.includes("viewer")
+
+/** The role that is left of `role` where somebody else allows `allowed` at most (OPR-135). */
+export const lesserRole = (role: OperatorRole, allowed: OperatorRole): OperatorRole => {
+  if (allowed === role || allowed === "admin") return role
+  return role === "admin" ? allowed : "viewer"
+}

@@ -9,8 +9,11 @@
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 
-/** What a field contains. `fields` is an object whose fields are known by their names. */
-export type PersonalKind = "document" | "email" | "phone" | "pix_key" | "fields"
+/**
+ * What a field contains. `fields` is an object whose fields are known by their names, `text` the text of somebody else,
+ * which may quote any of them.
+ */
+export type PersonalKind = "document" | "email" | "phone" | "pix_key" | "fields" | "text"
 
 /** The annotation of a field with personal data: `Schema.String.annotate(personal("document"))`. */
 export const personal = (kind: PersonalKind): { readonly personal: PersonalKind } => ({ personal: kind })
@@ -48,6 +51,26 @@ export const maskPixKey = (text: string): string => {
   return text.length > 20 ? text.slice(0, 8) + hidden(text.slice(8)) : maskDocument(text)
 }
 
+/**
+ * Words without digits stay, and numbers of up to three digits. Masked are longer numbers, also with separators between
+ * their digits, words with a digit, and words with `@` or an escaped character: `{"email":"*****@*******.***"}`.
+ */
+export const maskText = (text: string): string => {
+  // A long text may have been cut within an address, so its last word is masked, too.
+  let end = text.length
+  if (end >= LONG_TEXT) while (end > 0 && !/[\s"']/.test(text[end - 1]!)) end--
+  return text
+    .replace(separatedDigits, withoutLetters)
+    .replace(words, (word, start: number) => (start < end && isPlain(word) ? word : withoutLetters(word)))
+}
+
+/** A text of 1 KiB has at least as many characters. */
+const LONG_TEXT = 256
+const separatedDigits = /\p{N}(?:[^\p{L}\p{N}]{0,3}\p{N}){5,}/gu
+const words = /[^\s"'`<>{}[\](),;:|]+/gu
+const isPlain = (word: string): boolean => !/[@%&\\\p{N}]/u.test(word) || /^\p{N}{1,3}$/u.test(word)
+const withoutLetters = (text: string): string => text.replace(/[\p{L}\p{N}]/gu, "*")
+
 const hidden = (text: string): string => "*".repeat(text.length)
 
 /** The names of personal fields in an object without a schema. */
@@ -63,7 +86,8 @@ const masks: Readonly<Record<Exclude<PersonalKind, "fields">, (text: string) => 
   document: maskDocument,
   email: maskEmail,
   phone: maskPhone,
-  pix_key: maskPixKey
+  pix_key: maskPixKey,
+  text: maskText
 }
 
 const maskAs = (kind: PersonalKind): Mask =>

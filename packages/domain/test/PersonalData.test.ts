@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { Charge } from "../src/Charge.ts"
 import { listOf } from "../src/List.ts"
-import { maskDocument, maskEmail, maskOf, maskPhone, maskPixKey, personal } from "../src/PersonalData.ts"
+import { maskDocument, maskEmail, maskOf, maskPhone, maskPixKey, maskText, personal } from "../src/PersonalData.ts"
 
 describe("masks", () => {
   it("OPR-48: show enough to recognise and not enough to know", () => {
@@ -16,6 +16,55 @@ describe("masks", () => {
     assert.strictEqual(maskPixKey("+5511912345678"), "+*********5678")
     assert.strictEqual(maskPixKey("52998224725"), "***982247**")
     assert.strictEqual(maskPixKey("123e4567-e89b-12d3-a456-426655440000"), "123e4567****************************")
+  })
+
+  it("OPR-158: of a text, hide documents, e-mail addresses, phones, Pix keys and account numbers in any form", () => {
+    const domain = "commat;example"
+    for (const secret of [
+      "52998224725",
+      "529.982.247-25",
+      "529 982 247 25",
+      "11222333000181",
+      "12.ABC.345/01DE-35",
+      "12ABC34501DE35",
+      "maria@example.com",
+      "maria%40example.com",
+      "maria\\u0040example.com",
+      "maria&#64;example.com",
+      "maria&commat;example.com",
+      "+5511912345678",
+      "(11) 91234-5678",
+      "123e4567-e89b-12d3-a456-426655440000",
+      "12345-6",
+      "bWFyaWFAZXhhbXBsZS5jb20yMDI2"
+    ]) {
+      for (const quoted of [secret, `{"value":"${secret}","ok":false}`, `value=${secret}; no`, `<b>${secret}</b>`]) {
+        const masked = maskText(quoted)
+        for (const part of secret.split(/[^0-9A-Za-z]+/).filter((part) => part.length > 3 && !domain.includes(part))) {
+          assert.notInclude(masked, part, quoted)
+        }
+        assert.strictEqual(maskText(masked), masked)
+      }
+    }
+  })
+
+  it("OPR-158: of a text, leave words and short numbers", () => {
+    const text = '{"error":"invalid signature","status":401,"detail":"cabeçalho ausente"} see /docs, retry in 30 s'
+    assert.strictEqual(maskText(text), text)
+    assert.strictEqual(
+      maskText('{"name":"Maria","email":"maria@example.com"}'),
+      '{"name":"Maria","email":"*****@*******.***"}'
+    )
+  })
+
+  it("OPR-158: of a text that was cut, hide the last word", () => {
+    const start = "x ".repeat(500)
+    assert.strictEqual(maskText(`${start}"maria.seg`), `${start}"*****.***`)
+    assert.strictEqual(maskText(`${start}"maria" `), `${start}"maria" `)
+  })
+
+  it.prop("OPR-158: a masked text is masked to itself", [Schema.String], ([text]) => {
+    assert.strictEqual(maskText(maskText(text)), maskText(text))
   })
 
   const all = { maskDocument, maskEmail, maskPhone, maskPixKey }

@@ -5,7 +5,7 @@ import { createRequire } from "node:module"
 import { pathToFileURL } from "node:url"
 import { type EmbeddedPostgresError, failure } from "./Failure.ts"
 
-/** A cluster opens only with programs of its own major version. */
+/** A cluster opens only with programs of the same major version. */
 export const majorVersion = "18"
 
 export const Binaries = Schema.Struct({ initdb: Schema.String, postgres: Schema.String })

@@ -40,6 +40,8 @@ export interface Options {
   readonly port?: number
   /** Default: 100. */
   readonly maxConnections?: number
+  /** An existing folder for a Unix socket beside TCP. Default: none. */
+  readonly socketFolder?: string
 }
 
 /** Starts the server, and stops it with the scope. */
@@ -48,7 +50,8 @@ export const start: (options: Options) => Effect.Effect<EmbeddedPostgres, Embedd
     database = "postgres",
     dataDir,
     maxConnections = 100,
-    port: fixedPort
+    port: fixedPort,
+    socketFolder
   }) {
     const { initdb, postgres } = yield* Binaries.locate
     const folder = yield* DataFolder.open(Path.resolve(dataDir))
@@ -63,7 +66,8 @@ export const start: (options: Options) => Effect.Effect<EmbeddedPostgres, Embedd
       password,
       database,
       port: fixedPort,
-      maxConnections
+      maxConnections,
+      socketFolder
     })
     return { url: urlOf({ port, password }, database), port, dataDir: folder.path }
   })

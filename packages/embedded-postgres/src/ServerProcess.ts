@@ -2,7 +2,7 @@
  * The PostgreSQL server as a child process.
  *
  * Guarantees:
- * - it is durable (fsync, full page writes, synchronous commit) and listens on 127.0.0.1 alone;
+ * - it is durable (fsync, full page writes, synchronous commit) and listens on 127.0.0.1 alone, and on a Unix socket where asked;
  * - Ctrl-C does not reach it: it stops when the scope closes, so that requests in flight can finish;
  * - a server that a killed process left running is stopped before another one starts on its folder.
  */
@@ -26,7 +26,6 @@ import { environment, isAlive, outputOf, signal } from "./SystemProcess.ts"
 /** Set on the command line, which takes precedence over `postgresql.conf` and `ALTER SYSTEM`. */
 const settings = {
   listen_addresses: "127.0.0.1",
-  unix_socket_directories: "",
   shared_buffers: "256MB",
   // WAL files are recycled: creating one delays every commit (measured: 45 ms).
   min_wal_size: "1GB",
@@ -48,6 +47,7 @@ export interface ServerOptions {
   /** A free port if undefined. */
   readonly port: number | undefined
   readonly maxConnections: number
+  readonly socketFolder: string | undefined
 }
 
 /** Starts the server, waits until it is ready, and stops it with the scope. Returns its port. */
@@ -122,14 +122,18 @@ const launchOnce = Effect.fnUntraced(function* (options: ServerOptions) {
 })
 
 /** Spawns in a new session, because Ctrl-C in a terminal reaches every process of the foreground group. */
-const spawnServer = ({ folder, maxConnections, postgres, user }: ServerOptions, port: number) =>
+const spawnServer = ({ folder, maxConnections, postgres, socketFolder = "", user }: ServerOptions, port: number) =>
   Effect.acquireUseRelease(
     attempt(`Cannot write ${folder.log}`, () => Fs.open(folder.log, "a", 0o600)),
     (log) =>
       attempt(`Cannot run ${postgres}`, async (): Promise<Server> => {
         const { size } = await log.stat()
         const command = runAs(user, postgres)
-        const flags = Object.entries({ ...settings, max_connections: `${maxConnections}` })
+        const flags = Object.entries({
+          ...settings,
+          unix_socket_directories: socketFolder,
+          max_connections: `${maxConnections}`
+        })
         const child = spawn(
           command.file,
           [

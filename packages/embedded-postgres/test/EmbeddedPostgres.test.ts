@@ -25,7 +25,7 @@ layer(UsedFolder.layer, { excludeTestServices: true })("EmbeddedPostgres", (it) 
   it.effect("keeps the data from one start to the next", () =>
     Effect.gen(function* () {
       const dataDir = yield* UsedFolder
-      const first = yield* Effect.scoped(Effect.tap(start({ dataDir, database }), remember))
+      const first = yield* Effect.scoped(Effect.tap(start({ dataDir, database }), writeRow))
       assert.deepStrictEqual(yield* running(dataDir), undefined)
       const kept = yield* Effect.scoped(Effect.flatMap(start({ dataDir, database }), recall))
       assert.deepStrictEqual(kept, [{ word: "kept" }])
@@ -132,7 +132,7 @@ layer(UsedFolder.layer, { excludeTestServices: true })("EmbeddedPostgres", (it) 
       yield* write(dataDir, "postgres-password", "")
       yield* write(dataDir, "postgres.new/PG_VERSION", "18\n")
       const server = yield* start({ dataDir, database })
-      yield* remember(server)
+      yield* writeRow(server)
       assert.deepStrictEqual(yield* recall(server), [{ word: "kept" }])
     })
   )
@@ -251,9 +251,9 @@ const ask = (url: Redacted.Redacted<string>, statement: string) =>
     Effect.scoped
   )
 
-const remember = ({ url }: Server) => ask(url, "CREATE TABLE memory AS SELECT 'kept' AS word")
+const writeRow = ({ url }: Server) => ask(url, "CREATE TABLE memory AS SELECT 'kept' AS word")
 
-/** The rows that `remember` wrote, which are then removed. */
+/** The rows that `writeRow` wrote, which are then removed. */
 const recall = ({ url }: Server) => Effect.tap(ask(url, "SELECT word FROM memory"), () => ask(url, "DROP TABLE memory"))
 
 const refusal = (dataDir: string) =>

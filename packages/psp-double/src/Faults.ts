@@ -39,6 +39,8 @@ export const REQUEST_FAULTS = [
   "returns-as-object",
   /** Optional fields that are absent are null instead. */
   "null-fields",
+  /** The first entry of a list has an unknown form. */
+  "unknown-entry",
   /** An error in the shape of another provider, `{ erros: [{ codigo, mensagem, ocorrencia }] }`. */
   "foreign-error"
 ] as const
@@ -147,6 +149,8 @@ const canShow = (fault: Fault, method: string, path: string): boolean => {
       return method === "PUT" && /\/devolucao\/|\/gn\/pix\//.test(path)
     case "returns-as-object":
       return method === "GET" && /\/(pix|cob)(\/|$)/.test(path)
+    case "unknown-entry":
+      return method === "GET" && /\/(pix|enviados|infracoes)$/.test(path)
     default:
       return true
   }

@@ -158,6 +158,19 @@ describe("an answer in another shape", () => {
       assert.deepInclude(problem, { status: 404, violacoes: null })
     }))
 
+  it("the first entry of a list in an unknown form; a Pix alone stays", () =>
+    withDouble({}, async (double, call) => {
+      const { endToEndId } = double.provider.receipts.receive({ key: double.key, cents: 100 })
+      const other = double.provider.receipts.receive({ key: double.key, cents: 100 })
+      const end = double.faults.always("unknown-entry")
+      const range = "inicio=2020-01-01T00:00:00Z&fim=2100-01-01T00:00:00Z"
+      const { body } = await call("GET", `/api/v2/pix?${range}`)
+      assert.deepStrictEqual([body.pix.length, body.pix[0]], [2, { desconhecido: true }])
+      assert.include([endToEndId, other.endToEndId], body.pix[1].endToEndId)
+      assert.strictEqual((await call("GET", `/api/v2/pix/${endToEndId}`)).body.endToEndId, endToEndId)
+      end()
+    }))
+
   it("an error of another provider, under the same status; a success stays", () =>
     withDouble({}, async (double, call) => {
       double.faults.once("foreign-error", isCob)
@@ -199,6 +212,7 @@ describe("by seed", () => {
     for (let i = 0; i < 2000; i++) {
       everywhere.ofRequest("PUT", `/v2/cob/${i}`)
       everywhere.ofRequest("GET", `/v2/pix/${i}`)
+      everywhere.ofRequest("GET", "/v2/pix")
       everywhere.ofRequest("PUT", `/v2/pix/e/devolucao/${i}`)
     }
     assert.sameMembers([...everywhere.counts.keys()], [...REQUEST_FAULTS])

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as DateTime from "effect/DateTime"
 import { REQUEST_FAULTS } from "../src/Faults.ts"
 import type { ApiRequest } from "../src/http/Api.ts"
 import { makePspMachine, type PspMachine, type PspMachineOptions } from "../src/http/PspMachine.ts"
@@ -13,12 +14,18 @@ const simulation = (options: Omit<PspMachineOptions, "now">) => {
   let token = ""
 
   /** The answer as it reaches the caller: undefined for a cut connection. */
-  const exchange = (method: string, path: string, body?: unknown, headers: ApiRequest["headers"] = {}) => {
+  const exchange = (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: ApiRequest["headers"] = {},
+    query: ApiRequest["query"] = {}
+  ) => {
     clock.now += 1000
     const { answer, reply } = machine.exchange({
       method,
       path,
-      query: {},
+      query,
       headers: { authorization: `Bearer ${token}`, ...headers },
       body: body === undefined ? "" : JSON.stringify(body)
     })
@@ -47,11 +54,24 @@ const simulation = (options: Omit<PspMachineOptions, "now">) => {
     throw new Error("no certainty after 200 tries")
   }
 
+  /** Repeats until the list of what was received in the last day is answered. */
+  const listReceived = () => {
+    const at = (ms: number) => DateTime.formatIso(DateTime.makeUnsafe(ms))
+    for (let tries = 0; tries < 200; tries++) {
+      const query = { inicio: at(clock.now - 86_400_000), fim: at(clock.now) }
+      const answered = exchange("GET", `${profile.basePath}/pix`, undefined, {}, query)
+      if (answered?.status === 200) return
+      if (answered?.status === 401) authenticate()
+    }
+    throw new Error("no list after 200 tries")
+  }
+
   const key = provider.settings.keys[0]!
   return {
     machine,
     clock,
     exchange,
+    listReceived,
     authenticate,
     until,
     key,
@@ -61,7 +81,7 @@ const simulation = (options: Omit<PspMachineOptions, "now">) => {
 
 const history = (seed: number) => {
   const settings = { openingCents: 10_000 }
-  const { machine, exchange, until, authenticate, key, cob } = simulation({
+  const { machine, exchange, listReceived, until, authenticate, key, cob } = simulation({
     profile: "efi",
     seed,
     faults: storm,
@@ -86,6 +106,7 @@ const history = (seed: number) => {
       () => exchange("GET", `/v2/gn/pix/enviados/id-envio/p${id}`)
     )
   }
+  listReceived()
   machine.settleDue()
   return machine
 }

@@ -5,7 +5,7 @@
  * - A sealed text contains the id of its key. A key is rotated by putting the new one first in `SECRETS_KEYS`.
  * - The bound form (`v2.<key>.<bytes>`) opens for its own row only: kind and id of the row are associated data. The form
  *   of the release before (`<key>.<bytes>`) opens for any row.
- * - The credentials of connections are sealed in the bound form. Other secrets are with `SECRETS_BIND_TO_ROW` only, because
+ * - The credentials of connections, the cookies of sign-ins and the secrets of approvals are sealed in the bound form. Other secrets are with `SECRETS_BIND_TO_ROW` only, because
  *   the release before cannot open it.
  * - A process without the key of its database does not start.
  *
@@ -30,7 +30,7 @@ export class SecretsError extends Schema.TaggedError<SecretsError>()("SecretsErr
 
 /** The row that a secret belongs to. A copy of the secret, as in a delivery, keeps this owner. */
 export interface SecretOwner {
-  readonly kind: "charge" | "payout" | "webhook" | "connection"
+  readonly kind: "charge" | "payout" | "webhook" | "connection" | "sign-in" | "approval"
   readonly id: string
 }
 
@@ -51,7 +51,8 @@ export class Secrets extends Context.Service<
         : yield* keyOfDataDir(settings.dataDir)
       const keys = yield* parseKeys(text)
       yield* checkAgainstDatabase(keys)
-      const isBound = ({ kind }: SecretOwner) => settings.secretsBindToRow || kind === "connection"
+      const isBound = ({ kind }: SecretOwner) =>
+        settings.secretsBindToRow || kind === "connection" || kind === "sign-in" || kind === "approval"
       return Secrets.of({
         seal: (secret, owner) => (isBound(owner) ? sealBound(keys, secret, owner) : sealUnbound(keys, secret)),
         open: (sealed, owner) => open(keys, sealed, owner)

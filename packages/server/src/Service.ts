@@ -22,11 +22,12 @@ import * as ConnectedAcquirer from "./connections/ConnectedAcquirer.ts"
 import * as ConnectionMonitor from "./connections/ConnectionMonitor.ts"
 import { ConnectionRegistry } from "./connections/ConnectionRegistry.ts"
 import { Connections } from "./connections/Connections.ts"
+import { ApprovalStore } from "./approvals/ApprovalStore.ts"
 import { ConnectionStore } from "./connections/ConnectionStore.ts"
 import { ChargeMoney } from "./charges/ChargeMoney.ts"
 import { ChargeOrders } from "./orders/ChargeOrders.ts"
 import { DefenseOrders } from "./orders/DefenseOrders.ts"
-import * as OrderLoop from "./orders/OrderLoop.ts"
+import * as OrderLoop from "./acquirer/OrderLoop.ts"
 import * as ChargeRecovery from "./charges/ChargeRecovery.ts"
 import { Charges } from "./charges/Charges.ts"
 import { ChargeStore } from "./charges/ChargeStore.ts"
@@ -51,12 +52,18 @@ import { ReportStore } from "./inbound/ReportStore.ts"
 import * as Sweep from "./inbound/Sweep.ts"
 import { SweepStore } from "./inbound/SweepStore.ts"
 import { LedgerReports } from "./ledger/LedgerReports.ts"
+import * as LedgerVerification from "./ledger/LedgerVerification.ts"
 import { Releases } from "./ledger/Releases.ts"
 import * as BackgroundLoop from "./observability/BackgroundLoop.ts"
 import { AuditLog } from "./operations/AuditLog.ts"
 import { Metrics } from "./observability/Metrics.ts"
+import { Search } from "./operations/Search.ts"
+import { TimelineStore } from "./operations/TimelineStore.ts"
 import { Statistics } from "./operations/Statistics.ts"
+import * as StatusCounts from "./operations/StatusCounts.ts"
 import { AccountOf } from "./operators/AccountOf.ts"
+import { Installation } from "./operators/Installation.ts"
+import { OperatorIdentities } from "./operators/OperatorIdentities.ts"
 import { Operators } from "./operators/Operators.ts"
 import { OperatorSessions } from "./operators/OperatorSessions.ts"
 import { OperatorTokens } from "./operators/OperatorTokens.ts"
@@ -69,12 +76,14 @@ import { PayoutClaims } from "./payouts/PayoutClaims.ts"
 import { Secrets } from "./Secrets.ts"
 import * as Database from "./sql/Database.ts"
 import { DatabaseState } from "./sql/DatabaseState.ts"
+import * as Maintenance from "./sql/partitions/Maintenance.ts"
 import type { Unavailable } from "./sql/Unavailable.ts"
 import { DeliveryQueue } from "./webhooks/DeliveryQueue.ts"
 import { DeliveryStore } from "./webhooks/DeliveryStore.ts"
 import { FanOut } from "./webhooks/FanOut.ts"
 import * as PausedDeliveries from "./webhooks/PausedDeliveries.ts"
 import { OutboxFailures } from "./webhooks/OutboxFailures.ts"
+import { TestDeliveries } from "./webhooks/TestDeliveries.ts"
 import * as OutboxMaintenance from "./webhooks/OutboxMaintenance.ts"
 import { PublicAddress } from "./network/PublicAddress.ts"
 import { WebhookEndpoints } from "./webhooks/WebhookEndpoints.ts"
@@ -93,6 +102,7 @@ const foundation = Layer.mergeAll(
 export const stores = Layer.mergeAll(
   Accounts.layer,
   ApiKeys.layer,
+  ApprovalStore.layer,
   ConnectionStore.layer,
   ChargeStore.layer,
   OrderStore.layer,
@@ -103,6 +113,8 @@ export const stores = Layer.mergeAll(
   DeferredStore.layer,
   ExceptionStore.layer,
   LedgerReports.layer,
+  LedgerVerification.LedgerVerification.layer,
+  StatusCounts.StatusCounts.layer,
   Releases.layer,
   DeliveryQueue.layer,
   FanOut.layer,
@@ -112,12 +124,16 @@ export const stores = Layer.mergeAll(
   EventFeed.layer.pipe(Layer.provide(EventLog.layer)),
   EventLog.layer,
   AuditLog.layer,
+  Search.layer,
+  TimelineStore.layer,
   Statistics.layer,
   Secrets.layer,
   OperatorToken.layer,
+  Installation.layer,
   Operators.layer,
   OperatorTokens.layer,
   OperatorSessions.layer,
+  OperatorIdentities.layer,
   AccountOf.layer
 )
 
@@ -125,7 +141,7 @@ export const stores = Layer.mergeAll(
 export const storesLayer = stores.pipe(Layer.provideMerge(foundation))
 
 /** The services with the rules, over any acquirer. */
-export const deciders = Layer.merge(AcquirerNotifications.layer, WebhookEndpoints.layer).pipe(
+export const deciders = Layer.mergeAll(AcquirerNotifications.layer, WebhookEndpoints.layer, TestDeliveries.layer).pipe(
   Layer.provideMerge(
     Layer.mergeAll(
       ChargeOrders.layer,
@@ -171,10 +187,8 @@ export const loops = Layer.mergeAll(
   PayoutSubmission.loop,
   Layer.unwrap(ChargeOrders.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("charge orders", claimDue)))),
   Layer.unwrap(DefenseOrders.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("defenses", claimDue)))),
-  backgroundLoop(
-    "returns of exceptions",
-    ExceptionReturns.use(({ startDue }) => startDue),
-    "1 second"
+  Layer.unwrap(
+    ExceptionReturns.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("returns of exceptions", claimDue)))
   ),
   ExceptionMetrics.loop,
   backgroundLoop(
@@ -187,6 +201,8 @@ export const loops = Layer.mergeAll(
     Releases.use(({ releaseDue }) => releaseDue),
     "1 second"
   ),
+  LedgerVerification.loop,
+  StatusCounts.loop,
   PausedDeliveries.loop,
   OutboxMaintenance.loop,
   WebhookScheduler.layer
@@ -222,6 +238,7 @@ export const layer = Drain.whileServing.pipe(
       callbackLoop,
       Sweep.loop,
       CallbackListener.layer,
+      Maintenance.loop,
       loops.pipe(Layer.provide(WebhookSender.layer))
     )
   ),

@@ -24,6 +24,8 @@ export interface SettingsShape {
   readonly operatorHosts: ReadonlyArray<string>
   /** Unset: generated at the first start and printed once. */
   readonly operatorToken: Option.Option<Redacted.Redacted<string>>
+  /** The identity provider that operators sign in with. Unset: none. */
+  readonly oidc: Option.Option<OidcSettings>
   /** Unset: an embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: Option.Option<Redacted.Redacted<string>>
   /** The role that migrates the schema. Unset: the role of `databaseUrl`, if it has the privileges. */
@@ -67,10 +69,29 @@ export interface SettingsShape {
   readonly answerTimeoutMs: number
   /** How long a process still accepts requests after SIGTERM, so that balancers notice. */
   readonly shutdownDelayMs: number
+  /** For how many days lines of the request log are kept. */
+  readonly retentionRequestsDays: number
+  /** For how many days attempts of deliveries are kept. */
+  readonly retentionAttemptsDays: number
+  /** For how many days notifications of the acquirer are kept. */
+  readonly retentionReportsDays: number
+  /** For how many days deliveries are kept. */
+  readonly retentionDeliveriesDays: number
+  /** For how many days events and the history of resources are kept. */
+  readonly retentionEventsDays: number
   readonly processes: number
   readonly logLevel: "debug" | "info" | "warn" | "error" | "none"
   readonly logFormat: Option.Option<"pretty" | "json">
   readonly otlpEndpoint: Option.Option<string>
+}
+
+export interface OidcSettings {
+  /** As the provider writes it in its tokens. */
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret: Redacted.Redacted<string>
+  /** The claim that limits roles. Unset: none does. */
+  readonly roleClaim: Option.Option<string>
 }
 
 const atLeast = (minimum: number, name: string) =>
@@ -103,6 +124,33 @@ const strongToken = (token: Redacted.Redacted<string>): Result.Result<Redacted.R
   return weakness === undefined ? Result.succeed(token) : Result.fail(weakness)
 }
 
+const issuerUrl = (text: string): Result.Result<string, string> => {
+  const url = URL.parse(text)
+  if (url === null || url.search !== "" || url.hash !== "") return Result.fail(`"${text}" is not the URL of an issuer`)
+  const isLoopback = ["127.0.0.1", "[::1]", "localhost"].includes(url.hostname)
+  return url.protocol === "https:" || (url.protocol === "http:" && isLoopback)
+    ? Result.succeed(text)
+    : Result.fail("must begin with https://")
+}
+
+/** All of an identity provider's settings, or none. */
+const oidc: Config.Config<Option.Option<OidcSettings>> = checked(
+  "OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET",
+  Config.all({
+    issuer: Config.option(parsed("OIDC_ISSUER", issuerUrl)),
+    clientId: Config.option(Config.String("OIDC_CLIENT_ID")),
+    clientSecret: Config.option(Config.Redacted("OIDC_CLIENT_SECRET")),
+    roleClaim: Config.option(Config.String("OIDC_ROLE_CLAIM"))
+  }),
+  ({ clientId, clientSecret, issuer, roleClaim }) => {
+    const settings = Option.all({ issuer, clientId, clientSecret })
+    const isUnset = [issuer, clientId, clientSecret, roleClaim].every((each) => Option.isNone<unknown>(each))
+    return Option.isNone(settings) && !isUnset
+      ? Result.fail("all three are needed")
+      : Result.succeed(Option.map(settings, (set) => ({ ...set, roleClaim })))
+  }
+)
+
 const config: Config.Config<SettingsShape> = Config.all({
   host: Config.String("HOST").pipe(Config.withDefault("127.0.0.1")),
   port: port("PORT").pipe(Config.withDefault(3000)),
@@ -110,6 +158,7 @@ const config: Config.Config<SettingsShape> = Config.all({
   operatorPort: port("OPERATOR_PORT").pipe(Config.withDefault(3001)),
   operatorHosts: parsed("OPERATOR_HOSTS", parseHosts).pipe(Config.withDefault(defaultHosts)),
   operatorToken: Config.option(checked("OPERATOR_TOKEN", Config.Redacted("OPERATOR_TOKEN"), strongToken)),
+  oidc,
   databaseUrl: Config.option(Config.Redacted("DATABASE_URL")),
   migrationsDatabaseUrl: Config.option(Config.Redacted("MIGRATIONS_DATABASE_URL")),
   // Migrations lock on one connection and work on another.
@@ -141,6 +190,11 @@ const config: Config.Config<SettingsShape> = Config.all({
   maxConnections: atLeast(1, "MAX_CONNECTIONS").pipe(Config.withDefault(10_000)),
   answerTimeoutMs: atLeast(1, "ANSWER_TIMEOUT_MS").pipe(Config.withDefault(30_000)),
   shutdownDelayMs: atLeast(0, "SHUTDOWN_DELAY_MS").pipe(Config.withDefault(5000)),
+  retentionRequestsDays: atLeast(1, "RETENTION_REQUESTS_DAYS").pipe(Config.withDefault(30)),
+  retentionAttemptsDays: atLeast(1, "RETENTION_ATTEMPTS_DAYS").pipe(Config.withDefault(30)),
+  retentionReportsDays: atLeast(1, "RETENTION_ACQUIRER_REPORTS_DAYS").pipe(Config.withDefault(396)),
+  retentionDeliveriesDays: atLeast(1, "RETENTION_DELIVERIES_DAYS").pipe(Config.withDefault(396)),
+  retentionEventsDays: atLeast(1, "RETENTION_EVENTS_DAYS").pipe(Config.withDefault(396)),
   processes: atLeast(1, "PROCESSES").pipe(Config.withDefault(1)),
   logLevel: Config.Literals(["debug", "info", "warn", "error", "none"], "LOG_LEVEL").pipe(
     Config.withDefault("info" as const)

@@ -9,6 +9,7 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { OperatorApi } from "@pix-payments/api/OperatorApi"
 import { OperatorAuthentication } from "@pix-payments/api/Security"
 import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
 import * as HttpApiClient from "effect/http-api/HttpApiClient"
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
@@ -48,10 +49,15 @@ const operator = Effect.flatMap(
 
 const say = (line: string) => Effect.sync(() => process.stdout.write(`${line}\n`))
 
-const verify = Command.make("verify", {}, () =>
+const full = Flag.Boolean("full").pipe(
+  Flag.withDescription("Read all entries, not only those since the last checkpoint"),
+  Flag.withDefault(false)
+)
+
+const verify = Command.make("verify", { full }, (flags) =>
   Effect.gen(function* () {
     const { ledger } = yield* operator
-    const { accounts, consistent, differences } = yield* ledger.verify()
+    const { accounts, consistent, differences } = yield* ledger.verify({ query: flags.full ? { full: "true" } : {} })
     for (const { account, computed, kept } of differences) {
       yield* say(`${account.account_id ?? "installation"} ${account.name}: kept ${kept}, computed ${computed}`)
     }

@@ -16,6 +16,7 @@ import * as Service from "./Service.ts"
 import { Settings } from "./Settings.ts"
 import { DatabaseLocation } from "./sql/Database.ts"
 import { DemoAccount, demoOperatorToken } from "./startup/DemoAccount.ts"
+import * as StartupMemory from "./startup/StartupMemory.ts"
 import * as StartupMessage from "./startup/StartupMessage.ts"
 import * as WorkerProcesses from "./startup/WorkerProcesses.ts"
 
@@ -40,20 +41,23 @@ const settings = Layer.unwrap(
   )
 )
 
+const started = <E, R>(report: Effect.Effect<void, E, R>) =>
+  Layer.effectDiscard(Effect.andThen(StartupMemory.release, report))
+
 /** Shown by the process that was started, not by its workers. */
 const message = isDemo
   ? Layer.unwrap(
       Effect.map(Settings, ({ dataDir }) =>
-        Layer.effectDiscard(StartupMessage.showDemo).pipe(Layer.provide(DemoAccount.layer(dataDir)))
+        started(StartupMessage.showDemo).pipe(Layer.provide(DemoAccount.layer(dataDir)))
       )
     )
-  : Layer.effectDiscard(StartupMessage.logReady)
+  : started(StartupMessage.logReady)
 
 const single = message.pipe(Layer.provide(Service.layer))
 
 const supervisor = message.pipe(Layer.provide(WorkerProcesses.layer), Layer.provide(Service.storesLayer))
 
-const worker = Layer.effectDiscard(WorkerProcesses.reportAddresses).pipe(Layer.provide(Service.layer))
+const worker = started(WorkerProcesses.reportAddresses).pipe(Layer.provide(Service.layer))
 
 type StartError = Layer.Error<typeof single> | Layer.Error<typeof supervisor> | Layer.Error<typeof worker>
 type StartNeeds = Layer.Services<typeof single> | Layer.Services<typeof supervisor> | Layer.Services<typeof worker>

@@ -17,6 +17,7 @@ layer(TestService.layer(), { excludeTestServices: true })("ledger verify", (it) 
       const consistent = yield* verify(env)
       assert.strictEqual(consistent.code, 0)
       assert.match(consistent.written, /^The ledger is consistent: \d+ ledger accounts\.$/m)
+      assert.strictEqual((yield* ran("cli.ts", env, "ledger", "verify", "--full")).written, consistent.written)
 
       const spoil = (cents: number) =>
         sql`UPDATE ledger_accounts SET balance = balance + ${cents} WHERE owner_id = ${accountId}::uuid AND kind = 'blocked'`

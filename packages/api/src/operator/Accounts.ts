@@ -14,6 +14,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { InvalidDocument, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
+import { waiting } from "./Approvals.ts"
 import { byId, Count, Id } from "./Fields.ts"
 
 /** The fee of a payout: `fixed + round_half_up(amount * basis_points / 10000)` (PAY-9). */
@@ -41,6 +42,9 @@ export const OperatorAccount = Schema.Struct({
   charges_paused: Schema.Boolean.annotate({ description: "True while no charge can be created." }),
   connection_id: Schema.NullOr(Id).annotate({
     description: "The connection of new charges and payouts; null: the installation's default one."
+  }),
+  approval_limit: Schema.NullOr(Schema.Int).annotate({
+    description: "Cents that one operator may release with four eyes; null: any amount."
   }),
   balance: Balance
 }).annotate({ identifier: "OperatorAccount" })
@@ -86,7 +90,10 @@ export const UpdateAccount = Schema.Struct({
   payout_duplicate_window: Schema.optionalKey(DuplicateWindow),
   payouts_paused: Schema.optionalKey(Schema.Boolean),
   charges_paused: Schema.optionalKey(Schema.Boolean),
-  connection_id: Schema.optionalKey(Schema.NullOr(Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" })))
+  connection_id: Schema.optionalKey(Schema.NullOr(Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" }))),
+  approval_limit: Schema.optionalKey(
+    Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MAX_CENTS })))
+  )
 }).annotate({ identifier: "UpdateAccount" })
 export type UpdateAccount = typeof UpdateAccount.Type
 
@@ -120,11 +127,12 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
     HttpApiEndpoint.patch("update", "/:id", {
       params: byId,
       payload: UpdateAccount,
-      success: OperatorAccount,
+      success: [OperatorAccount, waiting],
       error: [NotFound, ValidationError]
     })
       .annotate(Access, { roles: ["admin"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Change an account's settings")
+      .annotate(OpenApi.Description, "With four eyes, another `connection_id` or `approval_limit` is 202.")
   )
   .prefix("/operator/v1/accounts")
   .middleware(OperatorAuthentication)

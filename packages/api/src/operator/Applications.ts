@@ -55,6 +55,9 @@ export class ApplicationsGroup extends HttpApiGroup.make("applications")
     })
       .annotate(Access, { roles: ["viewer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "List an account's applications, newest first"),
+    HttpApiEndpoint.get("retrieve", "/applications/:id", { params: byId, success: Application, error: NotFound })
+      .annotate(Access, { roles: ["viewer"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Get an application"),
     HttpApiEndpoint.patch("update", "/applications/:id", {
       params: byId,
       payload: UpdateApplication,

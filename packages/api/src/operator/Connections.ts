@@ -20,6 +20,7 @@ import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { Name } from "./Accounts.ts"
+import { waiting } from "./Approvals.ts"
 import { byId, Id } from "./Fields.ts"
 
 /** The key in DICT's form, where it is one of any type. */
@@ -77,6 +78,12 @@ export const Connection = Schema.Struct({
   }),
   exception_rule: ExceptionRule,
   paused: Schema.Boolean.annotateKey({ description: "While true, nothing is sent to the provider." }),
+  payouts_paused: Schema.Boolean.annotateKey({
+    description: "While true, payouts are accepted and approved, and not sent. What was sent is followed to its end."
+  }),
+  charges_paused: Schema.Boolean.annotateKey({
+    description: "While true, accounts of this connection create no charge: `ACCOUNT_INACTIVE`."
+  }),
   is_default: Schema.Boolean.annotateKey({ description: "Whether accounts without a connection use this one." }),
   pays_out: Schema.Boolean.annotateKey({ description: "Whether its provider sends payouts." }),
   state: ConnectionState,
@@ -98,6 +105,8 @@ export const CreateConnection = Schema.Struct({
   pix_key: PixKey,
   exception_rule: nullable(ExceptionRule),
   paused: nullable(Schema.Boolean),
+  payouts_paused: nullable(Schema.Boolean),
+  charges_paused: nullable(Schema.Boolean),
   is_default: nullable(Schema.Boolean)
 }).annotate({ identifier: "CreateConnection" })
 
@@ -109,6 +118,8 @@ export const UpdateConnection = Schema.Struct({
   pix_key: Schema.optionalKey(PixKey),
   exception_rule: Schema.optionalKey(ExceptionRule),
   paused: Schema.optionalKey(Schema.Boolean),
+  payouts_paused: Schema.optionalKey(Schema.Boolean),
+  charges_paused: Schema.optionalKey(Schema.Boolean),
   is_default: Schema.optionalKey(Schema.Boolean)
 }).annotate({ identifier: "UpdateConnection" })
 
@@ -116,7 +127,8 @@ export const UpdateConnection = Schema.Struct({
 export const RegisterWebhook = Schema.Struct({
   url: HttpsUrl.annotateKey({ description: "Where the provider reaches the listener of webhooks, without a path." }),
   mtls: nullable(Schema.Boolean).annotateKey({
-    description: "False where nothing before the listener checks the provider's certificate. Efí alone offers it."
+    description:
+      "False where nothing checks the provider's certificate: its callbacks are then known by the secret and its addresses, and Efí is asked not to demand mutual TLS. Otherwise a callback without a certificate is refused."
   })
 }).annotate({ identifier: "RegisterWebhook" })
 
@@ -161,26 +173,26 @@ export class ConnectionActionsGroup extends HttpApiGroup.make("connectionActions
   .add(
     HttpApiEndpoint.post("create", "/", {
       payload: CreateConnection,
-      success: Connection.pipe(HttpApiSchema.status(201)),
+      success: [Connection.pipe(HttpApiSchema.status(201)), waiting],
       error: ValidationError
     })
       .annotate(Access, admins)
       .annotate(OpenApi.Summary, "Connect to a provider")
       .annotate(
         OpenApi.Description,
-        "Certificate and key are checked against each other; nothing is sent to the provider. Credentials are encrypted and never returned."
+        "Certificate and key are checked against each other; nothing is sent to the provider. Credentials are encrypted and never returned. With four eyes it is 202, and another operator approves."
       ),
     HttpApiEndpoint.patch("update", "/:id", {
       params: byId,
       payload: UpdateConnection,
-      success: Connection,
+      success: [Connection, waiting],
       error: [NotFound, ValidationError]
     })
       .annotate(Access, admins)
       .annotate(OpenApi.Summary, "Change, pause or resume a connection, or rotate its credentials")
       .annotate(
         OpenApi.Description,
-        "Credentials that are left out stay. A new certificate replaces the old one. Calls in flight end on the old credentials."
+        "Credentials that are left out stay. A new certificate replaces the old one. Calls in flight end on the old credentials. With four eyes any change but that of `paused`, `payouts_paused` and `charges_paused` is 202."
       ),
     HttpApiEndpoint.post("check", "/:id/check", {
       params: byId,

@@ -3,6 +3,7 @@ import { EventName } from "@pix-payments/domain/EventCatalog"
 import { Instant, InstantInput } from "@pix-payments/domain/Instant"
 import { listOf, listQuery } from "@pix-payments/domain/List"
 import { open } from "@pix-payments/domain/OpenEnum"
+import { personal } from "@pix-payments/domain/PersonalData"
 import { decoder, nullable } from "@pix-payments/domain/Request"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
@@ -44,7 +45,9 @@ export const DeliveryAttempt = Schema.Struct({
   address: Schema.NullOr(Schema.String).annotateKey({ description: "The IP address of the connection." }),
   status_code: Schema.NullOr(Schema.Int),
   error: Schema.NullOr(Schema.String),
-  response_body: Schema.NullOr(Schema.String).annotateKey({ description: "The first KiB of the response." })
+  response_body: Schema.NullOr(Schema.String.annotate(personal("text"))).annotateKey({
+    description: "The first KiB of the response. It may quote personal data, which viewers and developers get masked."
+  })
 }).annotate({ identifier: "DeliveryAttempt" })
 export type DeliveryAttempt = typeof DeliveryAttempt.Type
 
@@ -54,28 +57,32 @@ export const DeliveryDetail = Schema.Struct({
 }).annotate({ identifier: "DeliveryDetail" })
 export type DeliveryDetail = typeof DeliveryDetail.Type
 
-/** The number of deliveries that were scheduled again. */
+/** How many deliveries were scheduled again, or would be. */
 export const Resent = Schema.Struct({
   object: Schema.Literal("resend"),
-  deliveries: Count
+  count: Count,
+  has_more: Schema.Boolean.annotateKey({
+    description: "True where more of them are left: one request takes 10,000. The same request goes on with the rest."
+  }),
+  dry_run: Schema.Boolean
 }).annotate({ identifier: "Resent" })
 export type Resent = typeof Resent.Type
 
-/** Which failed deliveries to resend: those of an endpoint, of a resource, or of both. */
+/** Which failed deliveries to resend: the filters of the list, and an instant. At least one of them. */
 export const ResendFailed = Schema.Struct({
   endpoint_id: nullable(Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" })),
   resource_id: nullable(Schema.String.check(Schema.isUUID()).annotate({ format: "uuid" })),
-  since: InstantInput
+  event: nullable(EventName),
+  status: Schema.optionalKey(Schema.Literal("failed")),
+  since: nullable(InstantInput),
+  dry_run: Schema.optionalKey(Schema.Boolean.annotate({ description: "True counts the deliveries and sends none." }))
 }).annotate({ identifier: "ResendFailed" })
 export type ResendFailed = typeof ResendFailed.Type
 
-export const decodeResendFailed = decoder(ResendFailed, ({ endpoint_id, resource_id }) =>
-  typeof endpoint_id === "string" || typeof resource_id === "string"
+export const decodeResendFailed = decoder(ResendFailed, ({ endpoint_id, event, resource_id, since }) =>
+  [endpoint_id, resource_id, event, since].some((filter) => filter !== undefined && filter !== null)
     ? []
-    : [
-        { code: "VALIDATION_ERROR", path: ["endpoint_id"] },
-        { code: "VALIDATION_ERROR", path: ["resource_id"] }
-      ]
+    : ["endpoint_id", "resource_id", "event", "since"].map((name) => ({ code: "VALIDATION_ERROR", path: [name] }))
 )
 
 export const deliveriesQuery = {
@@ -115,7 +122,7 @@ export class DeliveryActionsGroup extends HttpApiGroup.make("deliveryActions")
       .annotate(OpenApi.Summary, "Resend a delivery")
       .annotate(
         OpenApi.Description,
-        "One attempt is made at once, under the same delivery id; if it fails, the retry delays start again. A delivery that is in flight, canceled, or of a deleted endpoint is refused."
+        "One attempt is made at once, under the same delivery id; if it fails, the retry delays start again, except those of a test, which makes one attempt. A delivery that is in flight, canceled, or of a deleted endpoint is refused."
       ),
     HttpApiEndpoint.post("resendFailed", "/resend", {
       payload: ResendFailed,
@@ -123,8 +130,11 @@ export class DeliveryActionsGroup extends HttpApiGroup.make("deliveryActions")
       error: ValidationError
     })
       .annotate(Access, { roles: ["operator"], accounts: "filtered" })
-      .annotate(OpenApi.Summary, "Resend the failed deliveries of an endpoint or a resource")
-      .annotate(OpenApi.Description, "Those created since an instant. Each makes one attempt at once.")
+      .annotate(OpenApi.Summary, "Resend failed deliveries by filter")
+      .annotate(
+        OpenApi.Description,
+        "Each makes one attempt at once. Tests are left out. `dry_run` only counts them. Repeating a request at once finds none of them again."
+      )
   )
   .prefix("/operator/v1/deliveries")
   .middleware(OperatorAuthentication)

@@ -82,10 +82,10 @@ export class ExceptionsGroup extends HttpApiGroup.make("exceptions")
       success: listOf(AcquirerException),
       error: ValidationError
     })
-      .annotate(Access, { roles: ["viewer"], accounts: "installation" })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
       .annotate(OpenApi.Summary, "List exceptions, newest first"),
     HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: AcquirerException, error: NotFound })
-      .annotate(Access, { roles: ["viewer"], accounts: "installation" })
+      .annotate(Access, { roles: ["viewer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Get an exception")
   )
   .prefix("/operator/v1/exceptions")
@@ -101,7 +101,7 @@ export class ExceptionActionsGroup extends HttpApiGroup.make("exceptionActions")
       success: AcquirerException,
       error: [NotFound, ValidationError, InvalidState]
     })
-      .annotate(Access, { roles: ["operator"], accounts: "installation" })
+      .annotate(Access, { roles: ["operator"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Return, accept or dismiss an exception")
       .annotate(
         OpenApi.Description,

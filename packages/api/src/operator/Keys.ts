@@ -13,6 +13,7 @@ import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { Forbidden, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { Name } from "./Accounts.ts"
+import { waiting } from "./Approvals.ts"
 import { byId, Id } from "./Fields.ts"
 
 /** A key without its secret part. */
@@ -54,12 +55,15 @@ export class KeysGroup extends HttpApiGroup.make("keys")
     HttpApiEndpoint.post("create", "/applications/:id/keys", {
       params: byId,
       payload: CreateApiKey,
-      success: CreatedApiKey.pipe(HttpApiSchema.status(201)),
+      success: [CreatedApiKey.pipe(HttpApiSchema.status(201)), waiting],
       error: [NotFound, ValidationError, Forbidden]
     })
       .annotate(Access, { roles: ["developer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Create a key")
-      .annotate(OpenApi.Description, "Only this response has the complete key. Scope `payout:write` is for admins."),
+      .annotate(
+        OpenApi.Description,
+        "Only this response has the complete key. Scope `payout:write` is for admins. With four eyes it is 202; once another operator has approved it, the same request by the same admin creates the key."
+      ),
     HttpApiEndpoint.get("list", "/applications/:id/keys", {
       params: byId,
       query: listQuery,
@@ -68,6 +72,9 @@ export class KeysGroup extends HttpApiGroup.make("keys")
     })
       .annotate(Access, { roles: ["viewer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "List an application's keys, newest first"),
+    HttpApiEndpoint.get("retrieve", "/keys/:id", { params: byId, success: ApiKey, error: NotFound })
+      .annotate(Access, { roles: ["viewer"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Retrieve a key"),
     HttpApiEndpoint.post("revoke", "/keys/:id/revoke", { params: byId, success: ApiKey, error: NotFound })
       .annotate(Access, { roles: ["developer"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Revoke a key")

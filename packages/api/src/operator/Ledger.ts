@@ -65,6 +65,12 @@ export type LedgerVerification = typeof LedgerVerification.Type
 
 export const ledgerQuery = { ...listQuery, account_id: idFilter, resource_id: idFilter }
 
+export const verifyQuery = {
+  full: Schema.optionalKey(Schema.Literals(["true", "false"])).annotateKey({
+    description: "`true` reads all entries. Otherwise those since the last checkpoint are read."
+  })
+}
+
 export class LedgerGroup extends HttpApiGroup.make("ledger")
   .add(
     HttpApiEndpoint.get("entries", "/entries", {
@@ -74,9 +80,13 @@ export class LedgerGroup extends HttpApiGroup.make("ledger")
     })
       .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
       .annotate(OpenApi.Summary, "List ledger entries, newest first"),
-    HttpApiEndpoint.get("verify", "/verify", { success: LedgerVerification })
+    HttpApiEndpoint.get("verify", "/verify", {
+      query: verifyQuery,
+      success: LedgerVerification,
+      error: ValidationError
+    })
       .annotate(Access, { roles: ["viewer"], accounts: "installation" })
-      .annotate(OpenApi.Summary, "Recompute every ledger account and compare it with its stored balance")
+      .annotate(OpenApi.Summary, "Compare the stored balance of every ledger account with its entries")
   )
   .prefix("/operator/v1/ledger")
   .middleware(OperatorAuthentication)

@@ -3,15 +3,16 @@ import { Instant, InstantInput } from "@pix-payments/domain/Instant"
 import { listOf, listQuery } from "@pix-payments/domain/List"
 import { open } from "@pix-payments/domain/OpenEnum"
 import { personal } from "@pix-payments/domain/PersonalData"
+import { text } from "@pix-payments/domain/Text"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
-import { ValidationError } from "../WireErrors.ts"
+import { NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
-import { Count, Id, idFilter, textFilter } from "./Fields.ts"
+import { byId, Count, Id, idFilter, textFilter } from "./Fields.ts"
 
 /** A request to `/v1` and its response. */
 export const RequestLogEntry = Schema.Struct({
@@ -19,6 +20,9 @@ export const RequestLogEntry = Schema.Struct({
   object: Schema.Literal("request"),
   request_id: Schema.String.annotate({ description: "Equals the header X-Request-Id." }),
   key_id: Schema.NullOr(Id).annotateKey({ description: "Null if no key was accepted." }),
+  resource_id: Schema.NullOr(Id).annotateKey({
+    description: "The resource that the response is about; null if it is about several, or none."
+  }),
   route: Schema.String.annotate({ description: "Verb and path template: `POST /v1/charges`." }),
   status: Schema.Int.annotate({ description: "HTTP status." }),
   duration_ms: Count,
@@ -35,7 +39,7 @@ export const AuditEntry = Schema.Struct({
   resource_id: Schema.NullOr(Id).annotateKey({ description: "The resource that was changed." }),
   request_id: Schema.String,
   operator_id: Schema.NullOr(Id).annotateKey({ description: "Null for the installation's token." }),
-  via: Schema.NullOr(open(Schema.Literals(["installation", "token", "session"]))).annotateKey({
+  via: Schema.NullOr(open(Schema.Literals(["installation", "token", "session", "link", "oidc", "code"]))).annotateKey({
     description: "How the operator signed in."
   }),
   address: Schema.NullOr(Schema.String).annotateKey({ description: "The IP address of the request." }),
@@ -52,10 +56,17 @@ export type AuditEntry = typeof AuditEntry.Type
 export const requestsQuery = {
   ...listQuery,
   key_id: idFilter,
+  resource_id: idFilter,
+  request_id: textFilter,
   route: textFilter,
   status: Schema.optionalKey(
     Schema.Int.check(Schema.isBetween({ minimum: 100, maximum: 599 })).annotate({ description: "HTTP status." })
   )
+}
+
+export const auditQuery = {
+  ...listQuery,
+  action: Schema.optionalKey(text(1, 64).annotate({ description: "The operation: `payoutActions.approve`." }))
 }
 
 /** The entries of an export. */
@@ -83,12 +94,15 @@ export class RequestsGroup extends HttpApiGroup.make("requests")
 export class AuditGroup extends HttpApiGroup.make("audit")
   .add(
     HttpApiEndpoint.get("list", "/", {
-      query: listQuery,
+      query: auditQuery,
       success: listOf(AuditEntry),
       error: ValidationError
     })
       .annotate(Access, { roles: ["viewer"], accounts: "installation" })
       .annotate(OpenApi.Summary, "List the audit log: state-changing calls of operators, newest first"),
+    HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: AuditEntry, error: NotFound })
+      .annotate(Access, { roles: ["viewer"], accounts: "installation" })
+      .annotate(OpenApi.Summary, "Retrieve an entry of the audit log"),
     HttpApiEndpoint.get("export", "/export", {
       query: exportQuery,
       success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "application/jsonl" })),

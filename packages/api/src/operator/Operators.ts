@@ -15,6 +15,7 @@ import { OperatorAuthentication, RequestErrors } from "../Security.ts"
 import { Forbidden, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { Name } from "./Accounts.ts"
+import { waiting } from "./Approvals.ts"
 import { byId, Id } from "./Fields.ts"
 
 /** A person or machine that runs the service. */
@@ -90,11 +91,12 @@ export class OperatorsGroup extends HttpApiGroup.make("operators")
   .add(
     HttpApiEndpoint.post("create", "/", {
       payload: CreateOperator,
-      success: Operator.pipe(HttpApiSchema.status(201)),
+      success: [Operator.pipe(HttpApiSchema.status(201)), waiting],
       error: ValidationError
     })
       .annotate(Access, { roles: ["admin"], accounts: "installation" })
-      .annotate(OpenApi.Summary, "Add an operator"),
+      .annotate(OpenApi.Summary, "Add an operator")
+      .annotate(OpenApi.Description, "With four eyes it is 202, and another operator approves."),
     HttpApiEndpoint.get("list", "/", { query: listQuery, success: listOf(Operator), error: ValidationError })
       .annotate(Access, { roles: ["viewer"], accounts: "installation" })
       .annotate(OpenApi.Summary, "List operators, newest first"),
@@ -104,14 +106,14 @@ export class OperatorsGroup extends HttpApiGroup.make("operators")
     HttpApiEndpoint.patch("update", "/:id", {
       params: byId,
       payload: UpdateOperator,
-      success: Operator,
+      success: [Operator, waiting],
       error: [NotFound, ValidationError]
     })
       .annotate(Access, { roles: ["admin"], accounts: "installation" })
       .annotate(OpenApi.Summary, "Change the name, role or accounts of an operator, deactivate or reactivate it")
       .annotate(
         OpenApi.Description,
-        "It takes effect with the operator's next request, in every server process. Deactivating ends its sessions."
+        "It takes effect with the operator's next request, in every server process. Deactivating ends its sessions. With four eyes, another role or other accounts, and activating, are 202."
       )
   )
   .prefix("/operator/v1/operators")
@@ -124,12 +126,15 @@ export class OperatorTokensGroup extends HttpApiGroup.make("operatorTokens")
     HttpApiEndpoint.post("create", "/operators/:id/tokens", {
       params: byId,
       payload: CreateOperatorToken,
-      success: CreatedOperatorToken.pipe(HttpApiSchema.status(201)),
+      success: [CreatedOperatorToken.pipe(HttpApiSchema.status(201)), waiting],
       error: [NotFound, ValidationError, Forbidden]
     })
       .annotate(Access, { roles: ["viewer"], accounts: "own" })
       .annotate(OpenApi.Summary, "Create a personal token")
-      .annotate(OpenApi.Description, "For oneself; for somebody else as an admin. Only this response has the token."),
+      .annotate(
+        OpenApi.Description,
+        "For oneself; for somebody else as an admin. Only this response has the token. With four eyes a token for somebody else is 202; once another operator has approved it, the same request by the same admin creates the token."
+      ),
     HttpApiEndpoint.get("list", "/operators/:id/tokens", {
       params: byId,
       query: listQuery,

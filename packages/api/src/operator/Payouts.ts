@@ -1,5 +1,4 @@
 /** Payouts of every account and origin, and decisions about them: OPR-23 to OPR-25. */
-import { AccountType } from "@pix-payments/domain/Charge"
 import { listOf, listQuery } from "@pix-payments/domain/List"
 import { open } from "@pix-payments/domain/OpenEnum"
 import {
@@ -9,10 +8,8 @@ import {
   MINIMUM_PAYOUT_CENTS,
   Payout,
   PayoutMethod,
-  PayoutStatus,
-  Recipient
+  PayoutStatus
 } from "@pix-payments/domain/Payout"
-import { personal } from "@pix-payments/domain/PersonalData"
 import { decoder, nullable, type Refusal, type Violation } from "@pix-payments/domain/Request"
 import { hasProperty } from "effect/Predicate"
 import * as Result from "effect/Result"
@@ -34,21 +31,13 @@ import {
   ValidationError
 } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
+import { waiting } from "./Approvals.ts"
 import { byId, Id, idFilter, revealQuery } from "./Fields.ts"
 import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
+import { OperatorRecipient } from "./Recipient.ts"
 
 export const PayoutOrigin = Schema.Literals(["api", "dashboard"])
 export type PayoutOrigin = typeof PayoutOrigin.Type
-
-/** The recipient of a payout. That of a TED has a bank account. */
-export const OperatorRecipient = Schema.Struct({
-  ...Recipient.fields,
-  bank: Schema.NullOr(Schema.String).annotateKey({ description: "Null for a Pix, like the fields below." }),
-  branch: Schema.NullOr(Schema.String),
-  account: Schema.NullOr(Schema.String.annotate(personal("document"))),
-  account_type: Schema.NullOr(open(AccountType))
-}).annotate({ identifier: "OperatorRecipient" })
-export type OperatorRecipient = typeof OperatorRecipient.Type
 
 /** A payout of any origin. */
 export const OperatorPayout = Schema.Struct({
@@ -130,7 +119,7 @@ export class PayoutActionsGroup extends HttpApiGroup.make("payoutActions")
       params: byId,
       headers: optionalIdempotencyKey,
       payload: CreateDashboardPayout,
-      success: OperatorPayout.pipe(HttpApiSchema.status(201)),
+      success: [OperatorPayout.pipe(HttpApiSchema.status(201)), waiting],
       error: [
         NotFound,
         ValidationError,
@@ -146,15 +135,19 @@ export class PayoutActionsGroup extends HttpApiGroup.make("payoutActions")
       .annotate(OpenApi.Summary, "Request a payout")
       .annotate(
         OpenApi.Description,
-        "The payout has the origin `dashboard`. It is listed under `/v1/payouts`, uses the same balance, pays the fee and obeys `auto_payout_enabled`."
+        "The payout has the origin `dashboard`. It is listed under `/v1/payouts`, uses the same balance, pays the fee and obeys `auto_payout_enabled`. With four eyes it is created and sent once another operator has approved it: 202."
       ),
     HttpApiEndpoint.post("approve", "/payouts/:id/approve", {
       params: byId,
-      success: OperatorPayout,
+      success: [OperatorPayout, waiting],
       error: [NotFound, InvalidState]
     })
       .annotate(Access, { roles: ["operator"], accounts: "resource" })
-      .annotate(OpenApi.Summary, "Approve a pending payout"),
+      .annotate(OpenApi.Summary, "Approve a pending payout")
+      .annotate(
+        OpenApi.Description,
+        "With four eyes, above the account's `approval_limit`: 202, and another operator approves."
+      ),
     HttpApiEndpoint.post("cancel", "/payouts/:id/cancel", {
       params: byId,
       success: OperatorPayout,

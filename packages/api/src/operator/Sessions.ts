@@ -1,4 +1,4 @@
-/** Signing in, and the sessions of browsers: OPR-44 to OPR-47. */
+/** Signing in, and the sessions of browsers: OPR-44 to OPR-47, OPR-130 to OPR-137, OPR-150 to OPR-152. */
 import { Instant } from "@pix-payments/domain/Instant"
 import { listOf, listQuery } from "@pix-payments/domain/List"
 import { open } from "@pix-payments/domain/OpenEnum"
@@ -24,6 +24,7 @@ import {
 } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { byId, Id } from "./Fields.ts"
+import { CreatedOperatorToken } from "./Operators.ts"
 
 /** Who is signed in, and what a page needs to know of the installation. */
 export const Session = Schema.Struct({
@@ -67,33 +68,100 @@ export const SignInLink = Schema.Struct({
 }).annotate({ identifier: "SignInLink" })
 export type SignInLink = typeof SignInLink.Type
 
+/** A code of `pix login --browser`, which its command exchanges for a personal token. */
+export const SignInCode = Schema.Struct({
+  object: Schema.Literal("sign_in_code"),
+  code: Schema.String,
+  expires_at: Instant
+}).annotate({ identifier: "SignInCode" })
+export type SignInCode = typeof SignInCode.Type
+
+/** 32 bytes in base64url. */
+const base64url256 = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{43}$/))
+
+/** The body of `POST /session/code`. */
+export const CreateSignInCode = Schema.Struct({
+  challenge: base64url256.annotateKey({ description: "The SHA-256 of the verifier, in base64url without padding." }),
+  name: text(1, 200).annotateKey({ description: "The name of the token: what it is for, and on which machine." })
+}).annotate({ identifier: "CreateSignInCode" })
+export type CreateSignInCode = typeof CreateSignInCode.Type
+
+/** The body of `POST /session/token`. */
+export const ExchangeSignInCode = Schema.Struct({
+  code: text(1, 128),
+  verifier: base64url256.annotateKey({ description: "The text that the challenge was made of." })
+}).annotate({ identifier: "ExchangeSignInCode" })
+export type ExchangeSignInCode = typeof ExchangeSignInCode.Type
+
+export const decodeCreateSignInCode = decoder(CreateSignInCode)
+
+export const decodeExchangeSignInCode = decoder(ExchangeSignInCode)
+
 /** The body of `POST /session`: the installation's token, a personal token or that of a link. */
 export const SignIn = Schema.Struct({ token: text(1, 512) }).annotate({ identifier: "SignIn" })
 export type SignIn = typeof SignIn.Type
 
 export const decodeSignIn = decoder(SignIn)
 
-/** The only operation without a token or session. */
+/** What an identity provider sends back. Other parameters are ignored. */
+export const oidcCallbackQuery = {
+  code: Schema.optionalKey(text(1, 4096)),
+  state: Schema.optionalKey(text(1, 512)),
+  iss: Schema.optionalKey(text(1, 1024)),
+  error: Schema.optionalKey(text(1, 512))
+}
+
+/** A redirect of the browser. */
+const Redirect = HttpApiSchema.Empty(303)
+
+const signInErrors = [
+  ValidationError,
+  Unauthorized,
+  PayloadTooLarge,
+  Forbidden,
+  MisdirectedRequest,
+  RateLimited,
+  ServiceUnavailable,
+  InternalError
+] as const
+
+const redirectErrors = [NotFound, Forbidden, MisdirectedRequest, ServiceUnavailable, InternalError] as const
+
+/** The operations without a token or session. */
 export class SignInGroup extends HttpApiGroup.make("signIn")
   .add(
     HttpApiEndpoint.post("create", "/", {
       payload: SignIn,
       success: Session,
-      error: [
-        ValidationError,
-        Unauthorized,
-        PayloadTooLarge,
-        Forbidden,
-        MisdirectedRequest,
-        RateLimited,
-        ServiceUnavailable,
-        InternalError
-      ]
+      error: signInErrors
     })
       .annotate(OpenApi.Summary, "Sign in")
       .annotate(
         OpenApi.Description,
         "Starts a session and sets its cookie: `HttpOnly`, `SameSite=Strict`, and over TLS `Secure` with the prefix `__Host-`. The body must be JSON; a browser must send it from the same origin."
+      ),
+    HttpApiEndpoint.post("exchange", "/token", {
+      payload: ExchangeSignInCode,
+      success: CreatedOperatorToken.pipe(HttpApiSchema.status(201)),
+      error: signInErrors
+    })
+      .annotate(OpenApi.Summary, "Exchange a code and its verifier for a personal token")
+      .annotate(
+        OpenApi.Description,
+        "For `pix login --browser`. It works once, within two minutes. The token belongs to the operator who confirmed, and ends after 90 days."
+      ),
+    HttpApiEndpoint.get("startOidc", "/oidc", { success: Redirect, error: redirectErrors })
+      .annotate(OpenApi.Summary, "Go to the identity provider to sign in")
+      .annotate(OpenApi.Description, "For browsers. 404 where `OIDC_ISSUER` is not set."),
+    HttpApiEndpoint.get("finishOidc", "/oidc/callback", {
+      query: oidcCallbackQuery,
+      success: Redirect,
+      error: [ValidationError, ...redirectErrors]
+    })
+      .annotate(OpenApi.Summary, "Come back from the identity provider")
+      .annotate(
+        OpenApi.Description,
+        "Starts a session and redirects to `/#sign-in=done`; without a session, to `/#sign-in=` and an error code."
       )
   )
   .prefix("/operator/v1/session")
@@ -108,10 +176,24 @@ export class SessionGroup extends HttpApiGroup.make("session")
       .annotate(Access, { roles: ["viewer"], accounts: "own" })
       .annotate(OpenApi.Summary, "Sign out")
       .annotate(OpenApi.Description, "Ends the session of this request and removes its cookie."),
-    HttpApiEndpoint.post("link", "/link", { success: SignInLink.pipe(HttpApiSchema.status(201)) })
+    HttpApiEndpoint.post("link", "/link", { success: SignInLink.pipe(HttpApiSchema.status(201)), error: Forbidden })
       .annotate(Access, { roles: ["viewer"], accounts: "own" })
       .annotate(OpenApi.Summary, "Create a link that signs in once within five minutes")
-      .annotate(OpenApi.Description, "It signs in as the operator of this request.")
+      .annotate(
+        OpenApi.Description,
+        "It signs in as the operator of this request. 403 in a session whose role an identity provider limits."
+      ),
+    HttpApiEndpoint.post("code", "/code", {
+      payload: CreateSignInCode,
+      success: SignInCode.pipe(HttpApiSchema.status(201)),
+      error: [Forbidden, ValidationError]
+    })
+      .annotate(Access, { roles: ["viewer"], accounts: "own" })
+      .annotate(OpenApi.Summary, "Create a code that signs in the command line")
+      .annotate(
+        OpenApi.Description,
+        "`pix login --browser` exchanges it, with the verifier, for a personal token of this operator. 403 for the installation's token, and in a session whose role an identity provider limits."
+      )
   )
   .prefix("/operator/v1/session")
   .middleware(OperatorAuthentication)

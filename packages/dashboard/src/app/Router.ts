@@ -31,6 +31,9 @@ export const withQuery = (changes: Readonly<Record<string, string | undefined>>)
   return text === "" ? path.value : `${path.value}?${text}`
 }
 
+/** The entries of the request log with a request id. */
+export const requestPath = (requestId: string): string => `/requests?request_id=${encodeURIComponent(requestId)}`
+
 /** Follows clicks on links of this page, and the history. */
 export const follow = (): void => {
   globalThis.addEventListener("popstate", () => {

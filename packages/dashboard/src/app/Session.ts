@@ -2,23 +2,27 @@
  * The session of the page: who is signed in.
  *
  * Guarantee: a browser that has not signed in makes no request, because a refused one would be an error in its console. The page
- * cannot read the session's cookie, so a mark in the browser's storage says that there may be one.
+ * cannot read the session's cookie, so a mark in the browser's storage says that there may be one. A link is used by a
+ * request of the page that a person sees: neither a prefetch nor a prerendered page uses it.
  */
 import { computed, signal } from "@preact/signals"
 import type { Session } from "@pix-payments/api/operator/Sessions"
 import { call, hasSession, type Problem } from "./Client.ts"
+import { go } from "./Router.ts"
 
 /** Undefined before the server has answered, null where nobody is signed in. */
 const current = signal<Session | null | undefined>(undefined)
 
 const MARK = "signed-in"
 
-/** The token of a sign-in link, which is removed from the address. */
-const linkToken = (): string | undefined => {
-  const token = new URLSearchParams(globalThis.location.hash.slice(1)).get("link")
-  if (token === null) return undefined
-  globalThis.history.replaceState(undefined, "", globalThis.location.pathname + globalThis.location.search)
-  return token
+/** What the fragment of the address brings: a link's token, or how a sign-in elsewhere ended. It is removed. */
+const arrival = (): { readonly link: string | null; readonly signIn: string | null } => {
+  const fragment = new URLSearchParams(globalThis.location.hash.slice(1))
+  const brought = { link: fragment.get("link"), signIn: fragment.get("sign-in") }
+  if (brought.link !== null || brought.signIn !== null) {
+    globalThis.history.replaceState(undefined, "", globalThis.location.pathname + globalThis.location.search)
+  }
+  return brought
 }
 
 const load = async (): Promise<void> => {
@@ -37,17 +41,54 @@ const accept = (session: Session): void => {
   globalThis.localStorage?.setItem(MARK, "1")
 }
 
+/** Why a link or the identity provider did not sign in. */
+const refusal = signal<{ readonly by: "link" | "provider"; readonly code: string } | undefined>(undefined)
+
+/** Resolves once the page is not prerendered any more. */
+const shown = (): Promise<unknown> =>
+  new Promise((resolve) => {
+    const { document } = globalThis as unknown as { document: EventTarget & { readonly prerendering?: boolean } }
+    if (document.prerendering === true) document.addEventListener("prerenderingchange", resolve, { once: true })
+    else resolve(undefined)
+  })
+
+const PAGE = "page-before-sign-in"
+
+/** Keeps the page that somebody wanted to see, while the identity provider shows its own. */
+const keepPage = (): void => {
+  globalThis.sessionStorage?.setItem(PAGE, globalThis.location.pathname + globalThis.location.search)
+}
+
+/** The kept page, which is removed. Only a path of this page. */
+const pageBefore = (): string | undefined => {
+  const page = globalThis.sessionStorage?.getItem(PAGE) ?? ""
+  globalThis.sessionStorage?.removeItem(PAGE)
+  return /^\/(?![/\\])/.test(page) ? page : undefined
+}
+
 const start = async (): Promise<void> => {
-  const token = linkToken()
-  if (token !== undefined) {
-    const problem = await signIn(token)
+  await shown()
+  const { link, signIn: ended } = arrival()
+  if (link !== null) {
+    const problem = await signIn(link)
     if (problem === undefined) return
+    refusal.value = { by: "link", code: problem.code }
   }
+  const page = pageBefore()
+  if (ended === "done") {
+    if (page !== undefined) go(page, "replace")
+    return load()
+  }
+  if (ended !== null) refusal.value = { by: "provider", code: ended }
   if (globalThis.localStorage?.getItem(MARK) === "1") await load()
   else current.value = null
 }
 
+/** The end of the session before, whose answer removes the cookie. */
+let ending: Promise<unknown> = Promise.resolve()
+
 const signIn = async (token: string): Promise<Problem | undefined> => {
+  await ending
   const outcome = await call((api) => api.signIn.create({ payload: { token } }))
   if (outcome._tag === "Failed") return outcome.problem
   accept(outcome.value)
@@ -60,18 +101,28 @@ export const may = (...roles: ReadonlyArray<"developer" | "operator" | "admin">)
   return role === "admin" || roles.some((each) => each === role)
 }
 
+/** Whether the installation has an identity provider. The server writes it into the document. */
+export const hasSingleSignOn = globalThis.document.querySelector('meta[name="single-sign-on"]') !== null
+
 export const session = {
   state: computed(() => (hasSession.value ? current.value : null)),
+  refusal,
   /** Signs in by a link, or continues the session that the browser has. */
   start,
+  /** Before the page is left for the identity provider: the sign-in comes back to it. */
+  keepPage,
   /** The problem, or `undefined` after a sign-in. */
   signIn,
-  signOut: async (): Promise<void> => {
-    await call((api) => api.session.end({}))
+  signOut: (): void => {
+    // First, so that no part of the page asks for anything with the ended session.
     current.value = null
     globalThis.localStorage?.removeItem(MARK)
+    ending = call((api) => api.session.end({}))
   }
 }
+
+/** Whether the operator is limited to accounts: what concerns the whole installation is refused (OPR-39). */
+export const isLimited = (): boolean => (session.state.value?.operator.account_ids ?? null) !== null
 
 /** Whether the installation has the simulated acquirer. */
 export const isSimulated = (): boolean => session.state.value?.settings.acquirer === "simulator"

@@ -3,13 +3,28 @@ import type { ComponentChildren } from "preact"
 import { setZone, zone } from "../format/Time.ts"
 import { language, setLanguage, words } from "../words/Words.ts"
 import { signal } from "@preact/signals"
+import { BrakeBanner } from "./Installation.tsx"
+import { liveState } from "./Live.ts"
+import { isPageLoading } from "./Loaded.ts"
 import { path } from "./Router.ts"
+import { SearchBox } from "./SearchBox.tsx"
 import { session } from "./Session.ts"
+import { useWaiting, WaitingCount } from "./Waiting.tsx"
+
+const liveTones = { live: "good", polling: "quiet", paused: "quiet", offline: "warn" } as const
 
 /** Whether a narrow screen shows the navigation. */
 const isMenuOpen = signal(false)
 
-const Link = ({ label, to }: { readonly to: string; readonly label: string }) => {
+const Link = ({
+  counts,
+  label,
+  to
+}: {
+  readonly to: string
+  readonly label: string
+  readonly counts?: Parameters<typeof WaitingCount>[0]["of"]
+}) => {
   const isHere = to === "/" ? path.value === "/" : path.value.startsWith(to)
   return (
     <a
@@ -20,13 +35,15 @@ const Link = ({ label, to }: { readonly to: string; readonly label: string }) =>
       }}
     >
       <span>{label}</span>
+      {counts !== undefined && <WaitingCount of={counts} />}
     </a>
   )
 }
 
 export const Shell = ({ children }: { readonly children: ComponentChildren }) => {
-  const { nav, product, signOut } = words()
+  const { live, nav, product, signOut } = words()
   const who = session.state.value
+  useWaiting()
   return (
     <div class="app">
       <nav id="side" class={isMenuOpen.value ? "side open" : "side"} aria-label={product}>
@@ -35,19 +52,28 @@ export const Shell = ({ children }: { readonly children: ComponentChildren }) =>
           {product}
         </div>
         <Link to="/" label={nav.today} />
-        <Link to="/disputes" label={nav.disputes} />
+        <Link to="/approvals" label={nav.approvals} counts="approvals" />
+        <Link to="/disputes" label={nav.disputes} counts="disputes" />
+        <Link to="/exceptions" label={nav.exceptions} counts="exceptions" />
         <h2>{nav.money}</h2>
         <Link to="/charges" label={nav.charges} />
         <Link to="/payouts" label={nav.payouts} />
+        <Link to="/refunds" label={nav.refunds} />
         <Link to="/ledger" label={nav.ledger} />
         <h2>{nav.developers}</h2>
+        <Link to="/developers" label={nav.applications} />
+        <Link to="/endpoints" label={nav.endpoints} counts="failing_endpoints" />
         <Link to="/deliveries" label={nav.deliveries} />
+        <Link to="/outbox-failures" label={nav.outboxFailures} counts="outbox_failures" />
         <Link to="/requests" label={nav.requests} />
+        {who?.settings.acquirer === "simulator" && <Link to="/simulator" label={nav.simulator} />}
         <h2>{nav.installation}</h2>
         <Link to="/accounts" label={nav.accounts} />
+        <Link to="/connections" label={nav.connections} />
         <Link to="/operators" label={nav.operators} />
         <Link to="/sessions" label={nav.sessions} />
         <Link to="/audit" label={nav.audit} />
+        <Link to="/settings" label={nav.settings} />
       </nav>
       <div>
         <header class="top">
@@ -62,7 +88,15 @@ export const Shell = ({ children }: { readonly children: ComponentChildren }) =>
           >
             {nav.menu}
           </button>
+          <SearchBox />
           <span class="grow" />
+          <span
+            class={`chip ${liveTones[liveState.value]}`}
+            title={live[liveState.value].hint}
+            data-live={liveState.value}
+          >
+            {live[liveState.value].name}
+          </span>
           {who?.settings.acquirer === "simulator" && <span class="badge">{nav.simulator}</span>}
           <button type="button" onClick={() => setZone(zone.value === "BRT" ? "UTC" : "BRT")}>
             {zone.value}
@@ -74,11 +108,14 @@ export const Shell = ({ children }: { readonly children: ComponentChildren }) =>
           >
             {language.value === "en" ? "Português" : "English"}
           </button>
-          <button type="button" title={who?.operator.name} onClick={() => void session.signOut()}>
+          <button type="button" title={who?.operator.name} onClick={session.signOut}>
             {signOut}
           </button>
         </header>
-        <main id="main">{children}</main>
+        <BrakeBanner />
+        <main id="main" data-loading={isPageLoading.value ? "" : undefined}>
+          {children}
+        </main>
       </div>
     </div>
   )

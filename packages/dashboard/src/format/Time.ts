@@ -17,17 +17,37 @@ export const setZone = (next: Zone): void => {
   globalThis.localStorage?.setItem("zone", next)
 }
 
-/** `21 Nov 2026, 18:20:05`. */
+const zoneName = (): string => (zone.value === "UTC" ? "UTC" : "America/Sao_Paulo")
+
+/** `2026-11-21T18:20:05` */
+const wallTime = (ms: number, timeZone: string): string =>
+  new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "medium" }).format(ms).replace(" ", "T")
+
+/** Date and time in the zone, as a field for them has it: `2026-11-21T18:20`. */
+export const localTime = (ms: number): string => wallTime(ms, zoneName()).slice(0, 16)
+
+/** The instant of such a text in ISO 8601; undefined where it is none. */
+export const instantOf = (text: string): string | undefined => {
+  const asUtc = Date.parse(`${text}Z`)
+  if (Number.isNaN(asUtc)) return undefined
+  const offsetMs = Date.parse(`${wallTime(asUtc, zoneName())}Z`) - asUtc
+  // A year that is partly typed, such as 0002, is formatted as a text that no date parses.
+  return Number.isFinite(offsetMs) ? `${wallTime(asUtc - offsetMs, "UTC")}Z` : undefined
+}
+
+/** `21 Nov 2026, 18:20:05`. In Portuguese without the words and points between its parts. */
 export const absolute = (instant: string): string =>
   new Intl.DateTimeFormat(language.value === "pt" ? "pt-BR" : "en-GB", {
-    timeZone: zone.value === "UTC" ? "UTC" : "America/Sao_Paulo",
+    timeZone: zoneName(),
     day: "numeric",
     month: "short",
     year: "numeric",
     hour: "2-digit",
     minute: "2-digit",
     second: "2-digit"
-  }).format(Date.parse(instant))
+  })
+    .format(Date.parse(instant))
+    .replace(/ de (\S+?)\.? de /, " $1 ")
 
 const steps = [
   ["second", 60],
@@ -38,9 +58,12 @@ const steps = [
   ["year", Number.POSITIVE_INFINITY]
 ] as const
 
-/** `3 minutes ago`, `in 2 days`. */
+/** `3 min ago`, `in 2 days`. */
 export const relative = (instant: string, nowMs: number): string => {
-  const format = new Intl.RelativeTimeFormat(language.value === "pt" ? "pt-BR" : "en-GB", { numeric: "auto" })
+  const format = new Intl.RelativeTimeFormat(language.value === "pt" ? "pt-BR" : "en-GB", {
+    numeric: "auto",
+    style: "short"
+  })
   let value = (Date.parse(instant) - nowMs) / 1000
   for (const [unit, size] of steps) {
     if (Math.abs(value) < size) return format.format(Math.round(value), unit)
@@ -50,7 +73,18 @@ export const relative = (instant: string, nowMs: number): string => {
 }
 
 /** The day in UTC, as figures name it: `2026-11-21`. */
-export const today = (): string =>
-  new Intl.DateTimeFormat("sv-SE", { timeZone: "UTC" }).format(
-    globalThis.performance.timeOrigin + globalThis.performance.now()
-  )
+export const utcDay = (ms: number): string => new Intl.DateTimeFormat("sv-SE", { timeZone: "UTC" }).format(ms)
+
+/** `Saturday, 21 November 2026, 18:20 BRT`. */
+export const longDay = (ms: number): string => {
+  const day = new Intl.DateTimeFormat(language.value === "pt" ? "pt-BR" : "en-GB", {
+    timeZone: zoneName(),
+    weekday: "long",
+    day: "numeric",
+    month: "long",
+    year: "numeric",
+    hour: "2-digit",
+    minute: "2-digit"
+  }).format(ms)
+  return `${day} ${zone.value}`
+}

@@ -1,23 +1,31 @@
 /** An account: its balance, settings and applications. */
+import type { OperatorAccount } from "@pix-payments/api/operator/Accounts"
 import { call } from "../app/Client.ts"
 import { useLoaded } from "../app/Loaded.ts"
 import { may } from "../app/Session.ts"
-import { money } from "../format/Money.ts"
+import { centsOf, money } from "../format/Money.ts"
 import { Action } from "../parts/Action.tsx"
+import { Brakes } from "../parts/Brakes.tsx"
 import { Card, Facts, Head, Resource, useResource } from "../parts/Detail.tsx"
+import { textIn } from "../parts/Form.tsx"
 import { Table } from "../parts/List.tsx"
 import { State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
-import { words } from "../words/Words.ts"
+import { inBoth, words } from "../words/Words.ts"
 
 export const AccountPage = ({ id }: { readonly id: string }) => {
   const loaded = useResource(id, (api) => api.accounts.retrieve({ params: { id } }))
-  const { cards, fields } = words()
+  const { cards, fields, nav } = words()
+  const text = accountWords()
   return (
     <Resource loaded={loaded}>
       {(account) => (
         <>
-          <Head title={account.name} state={account.status} id={account.id} operation={`/accounts/${id}`} />
+          <Head title={account.name} state={account.status} id={account.id} operation={`/accounts/${id}`}>
+            <a href={`/charges?account_id=${id}`}>{nav.charges}</a>
+            <a href={`/payouts?account_id=${id}`}>{nav.payouts}</a>
+            <a href={`/ledger?account_id=${id}`}>{nav.ledger}</a>
+          </Head>
           <section class="cols">
             <Applications accountId={id} />
             <div class="stack">
@@ -29,13 +37,23 @@ export const AccountPage = ({ id }: { readonly id: string }) => {
                   ]}
                 />
               </Card>
-              <Card title={cards.settings}>
+              <Brakes
+                of={account}
+                whose={account.name}
+                change={(payload) => call((api) => api.accounts.update({ params: { id }, payload }))}
+                onDone={loaded.reload}
+              />
+              <Card title={cards.settings} note={may("admin") && <Change of={account} onDone={loaded.reload} />}>
                 <Facts
                   of={[
                     [fields.legal_name, account.legal_name],
                     [fields.document, account.document],
                     [fields.phone, account.phone],
                     [fields.auto_payout, account.auto_payout_enabled ? cards.yes : cards.no],
+                    [
+                      text.limit,
+                      account.approval_limit === null ? text.noLimit : text.above(money(account.approval_limit))
+                    ],
                     [
                       fields.fee,
                       `${money(account.payout_fee.fixed)} + ${(account.payout_fee.basis_points / 100).toLocaleString("pt-BR")} %`
@@ -51,6 +69,68 @@ export const AccountPage = ({ id }: { readonly id: string }) => {
     </Resource>
   )
 }
+
+/** What decides which payouts wait for a person. It sends the fields that were changed, so that it keeps others' changes. */
+const Change = ({ of: account, onDone }: { readonly of: OperatorAccount; readonly onDone: () => void }) => {
+  const text = accountWords()
+  const { cards, fields } = words()
+  const { approval_limit: limit, auto_payout_enabled: isAutomatic } = account
+  const writtenLimit = limit === null ? undefined : money(limit)
+  return (
+    <Action
+      label={text.change}
+      isSmall
+      question={text.ask}
+      fields={[
+        {
+          name: "auto_payout_enabled",
+          label: fields.auto_payout,
+          kind: "choice",
+          options: ["true", "false"],
+          nameOf: (option) => (option === "true" ? cards.yes : cards.no),
+          initial: String(isAutomatic)
+        },
+        {
+          name: "approval_limit",
+          label: text.limit,
+          hint: text.limitHint,
+          initial: writtenLimit,
+          isOptional: true
+        }
+      ]}
+      run={(values) => {
+        const written = textIn(values, "approval_limit")
+        const isToBeAutomatic = values["auto_payout_enabled"] === "true"
+        const payload = {
+          ...(isToBeAutomatic !== isAutomatic && { auto_payout_enabled: isToBeAutomatic }),
+          ...(written !== writtenLimit && { approval_limit: written === undefined ? null : centsOf(written) })
+        }
+        return call((api) => api.accounts.update({ params: { id: account.id }, payload }))
+      }}
+      onDone={onDone}
+    />
+  )
+}
+
+const accountWords = inBoth({
+  en: {
+    limit: "Approval limit",
+    noLimit: "none",
+    above: (amount: string) => `payouts above ${amount} need two operators`,
+    limitHint: "In reais, as 1.000,00. With four eyes, payouts above it need two operators. Empty: none.",
+    change: "Change",
+    ask: "Payouts that are not automatic wait until an operator approves them."
+  },
+  pt: {
+    limit: "Limite de aprovação",
+    noLimit: "nenhum",
+    above: (amount) => `pagamentos acima de ${amount} precisam de dois operadores`,
+    limitHint:
+      "Em reais, como 1.000,00. Com dupla aprovação, pagamentos acima dele precisam de dois operadores. Vazio: nenhum.",
+    change: "Alterar",
+    ask: "Pagamentos que não são automáticos esperam a aprovação de um operador."
+  }
+})
 
 const Applications = ({ accountId }: { readonly accountId: string }) => {
   const params = { id: accountId }

@@ -1,4 +1,5 @@
 /** An application: its API keys, and its webhook endpoints with their health. */
+import type { ApiKey } from "@pix-payments/api/operator/Keys"
 import type { Application } from "@pix-payments/api/operator/Applications"
 import { allScopes } from "@pix-payments/domain/Scope"
 import { useSignal } from "@preact/signals"
@@ -8,12 +9,51 @@ import { query } from "../app/Router.ts"
 import { may } from "../app/Session.ts"
 import { Action } from "../parts/Action.tsx"
 import { Card, Head } from "../parts/Detail.tsx"
+import { textIn } from "../parts/Form.tsx"
 import { type ListOf, Table } from "../parts/List.tsx"
 import { Problem } from "../parts/Problem.tsx"
 import { Secret } from "../parts/Secret.tsx"
 import { State } from "../parts/State.tsx"
-import { Time } from "../parts/Time.tsx"
-import { words } from "../words/Words.ts"
+import { now, Time } from "../parts/Time.tsx"
+import { inBoth, words } from "../words/Words.ts"
+
+const text = inBoth({
+  en: {
+    rotate: "Rotate",
+    ask: (name: string) =>
+      `Creates a second key ${name} with the same scopes. The old one works until it ends or you revoke it, which the page offers next.`,
+    end: "Ends",
+    endHint: "For example 2027-01-31T12:00:00Z. Empty: the new key has no end.",
+    replaced: (name: string, prefix: string) =>
+      `The old key ${name} (${prefix}…) still works. Revoke it once the new one is in use.`
+  },
+  pt: {
+    rotate: "Trocar",
+    ask: (name: string) =>
+      `Cria uma segunda chave ${name} com os mesmos escopos. A antiga vale até o seu fim ou até ser revogada, o que a página oferece depois.`,
+    end: "Fim",
+    endHint: "Por exemplo 2027-01-31T12:00:00Z. Vazio: a chave nova não tem fim.",
+    replaced: (name: string, prefix: string) =>
+      `A chave antiga ${name} (${prefix}…) ainda vale. Revogue quando a nova estiver em uso.`
+  }
+})
+
+const WEEK_MS = 7 * 24 * 60 * 60 * 1000
+
+/** The end that a new key is offered: that of the old one, unless it ends soon. */
+const endOf = ({ expires_at }: ApiKey): string | undefined =>
+  expires_at !== null && Date.parse(expires_at) - now.value > WEEK_MS ? expires_at : undefined
+
+/** A key that may replace another one: with its name and scopes. */
+const likeOf = ({ name, scopes }: ApiKey, expiresAt: string | undefined) => ({
+  name,
+  scopes: allScopes.filter((scope) => scopes.includes(scope)),
+  ...(expiresAt !== undefined && { expires_at: expiresAt })
+})
+
+/** Scope `payout:write` is for admins. */
+const mayCreate = ({ scopes }: ApiKey): boolean =>
+  may("developer") && (may("admin") || !scopes.includes("payout:write"))
 
 export const ApplicationPage = ({ id }: { readonly id: string }) => {
   const account = query.value.get("account")
@@ -47,11 +87,34 @@ const Keys = ({ applicationId }: { readonly applicationId: string }) => {
     call((api) => api.keys.list({ params, query: { limit: 100 } }), signal)
   )
   const secret = useSignal<string | undefined>(undefined)
+  /** The key that the shown one replaces. */
+  const replaced = useSignal<ApiKey | undefined>(undefined)
   const { actions, ask, cards, empty, fields, form } = words()
+  const own = text()
+  const revocation = (key: ApiKey) => (
+    <Action
+      label={actions.revoke}
+      tone="bad"
+      isSmall
+      question={ask.revokeKey(key.name)}
+      run={() => call((api) => api.keys.revoke({ params: { id: key.id } }))}
+      onDone={() => {
+        replaced.value = undefined
+        reload()
+      }}
+    />
+  )
   if (problem !== undefined) return <Problem problem={problem} retry={reload} />
   return (
     <>
       {secret.value !== undefined && <Secret text={secret.value} />}
+      {replaced.value !== undefined && (
+        <section class="card pad head" role="status">
+          <span>{own.replaced(replaced.value.name, replaced.value.prefix)}</span>
+          <span class="grow" />
+          {revocation(replaced.value)}
+        </section>
+      )}
       <Card
         title={cards.keys}
         note={
@@ -74,6 +137,7 @@ const Keys = ({ applicationId }: { readonly applicationId: string }) => {
               }
               onDone={({ key }) => {
                 secret.value = key
+                replaced.value = undefined
                 reload()
               }}
             />
@@ -96,14 +160,35 @@ const Keys = ({ applicationId }: { readonly applicationId: string }) => {
                   key.revoked_at !== null ? (
                     <State of="revoked" />
                   ) : may("developer") ? (
-                    <Action
-                      label={actions.revoke}
-                      tone="bad"
-                      isSmall
-                      question={ask.revokeKey(key.name)}
-                      run={() => call((api) => api.keys.revoke({ params: { id: key.id } }))}
-                      onDone={reload}
-                    />
+                    <span class="actions">
+                      {mayCreate(key) && (
+                        <Action
+                          label={own.rotate}
+                          isSmall
+                          question={own.ask(key.name)}
+                          fields={[
+                            {
+                              name: "expires_at",
+                              label: own.end,
+                              hint: own.endHint,
+                              initial: endOf(key),
+                              isOptional: true
+                            }
+                          ]}
+                          run={(values) =>
+                            call((api) =>
+                              api.keys.create({ params, payload: likeOf(key, textIn(values, "expires_at")) })
+                            )
+                          }
+                          onDone={(created) => {
+                            secret.value = created.key
+                            replaced.value = key
+                            reload()
+                          }}
+                        />
+                      )}{" "}
+                      {revocation(key)}
+                    </span>
                   ) : (
                     <State of="active" />
                   )
@@ -129,7 +214,7 @@ const Endpoints = ({ applicationId }: { readonly applicationId: string }) => {
       {value !== undefined && value.data.length > 0 && (
         <Table
           rows={value.data}
-          linkOf={({ id }) => `/deliveries?endpoint_id=${id}`}
+          linkOf={({ id }) => `/endpoints/${id}`}
           columns={[
             { name: fields.url, cell: ({ url }) => url },
             {

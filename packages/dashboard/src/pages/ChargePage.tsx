@@ -5,36 +5,19 @@ import { isSimulated, may } from "../app/Session.ts"
 import { centsOf, money } from "../format/Money.ts"
 import { Action } from "../parts/Action.tsx"
 import { Copy } from "../parts/Copy.tsx"
-import { deliveryMoment } from "../parts/DeliveryMoment.tsx"
 import { Card, Facts, Head, IdLink, Resource, useResource } from "../parts/Detail.tsx"
+import { textIn } from "../parts/Form.tsx"
+import { Table } from "../parts/List.tsx"
+import { QrCode } from "../parts/QrCode.tsx"
+import { ResourceTimeline } from "../parts/ResourceTimeline.tsx"
+import { Reveal } from "../parts/Reveal.tsx"
 import { State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
-import { type Moment, Timeline } from "../parts/Timeline.tsx"
 import { words } from "../words/Words.ts"
-
-const momentsOf = (charge: OperatorChargeDetail): ReadonlyArray<Moment> => [
-  ...charge.history.map(({ at, event, status }) => ({
-    at,
-    state: status,
-    title: <State of={status} />,
-    detail: event ?? undefined
-  })),
-  ...charge.refunds.map((refund) => ({
-    at: refund.created_at,
-    state: refund.status,
-    title: (
-      <>
-        <b>{words().actions.refund}</b> {money(refund.amount)} <State of={refund.status} />
-      </>
-    ),
-    detail: refund.failure_reason ?? undefined
-  })),
-  ...charge.deliveries.map(deliveryMoment)
-]
 
 export const ChargePage = ({ id }: { readonly id: string }) => {
   const loaded = useResource(id, (api) => api.charges.retrieve({ params: { id }, query: {} }))
-  const { actions, ask, cards, fields, form } = words()
+  const { actions, ask, fields, form } = words()
   return (
     <Resource loaded={loaded}>
       {(charge) => (
@@ -57,57 +40,112 @@ export const ChargePage = ({ id }: { readonly id: string }) => {
                   money(charge.amount - charge.refunded_amount),
                   charge.customer?.name ?? fields.payer
                 )}
-                fields={[{ name: "amount", label: fields.amount, hint: form.refund, isOptional: true }]}
-                run={({ amount }) =>
-                  call((api) =>
+                fields={[
+                  { name: "amount", label: fields.amount, hint: form.refund, isOptional: true },
+                  { name: "description", label: fields.description, hint: form.refundDescription, isOptional: true }
+                ]}
+                run={(values) => {
+                  const amount = textIn(values, "amount")
+                  const description = textIn(values, "description")
+                  return call((api) =>
                     api.chargeActions.refund({
                       params: { id },
-                      payload: amount === undefined ? {} : { amount: centsOf(String(amount)) }
+                      payload: {
+                        ...(amount !== undefined && { amount: centsOf(amount) }),
+                        ...(description !== undefined && { description })
+                      }
                     })
                   )
-                }
+                }}
                 onDone={loaded.reload}
               />
             )}
           </Head>
           <section class="cols">
-            <Card title={cards.timeline} note={cards.newestFirst}>
-              <Timeline moments={momentsOf(charge)} />
-            </Card>
+            <ResourceTimeline id={id} resource="charge" />
             <div class="stack">
-              <Card title={cards.charge}>
-                <Facts
-                  of={[
-                    [fields.reference, charge.reference],
-                    [fields.payer, charge.customer?.name],
-                    [fields.document, charge.customer?.document],
-                    [fields.email, charge.customer?.email],
-                    [fields.description, charge.description],
-                    [fields.origin, charge.origin],
-                    [fields.expires, charge.expires_at && <Time of={charge.expires_at} />],
-                    [fields.paid, charge.paid_at && <Time of={charge.paid_at} />],
-                    [fields.failureReason, charge.failure_reason],
-                    [fields.receiver, charge.receiver?.name],
-                    [fields.endToEndId, charge.pix.end_to_end_id && <code>{charge.pix.end_to_end_id}</code>],
-                    [fields.webhook, charge.webhook_url],
-                    [fields.account, <IdLink id={charge.account_id} to="accounts" key="account" />],
-                    [
-                      fields.copyAndPaste,
-                      charge.pix.br_code && (
-                        <>
-                          <code>{charge.pix.br_code}</code> <Copy text={charge.pix.br_code} />
-                        </>
-                      )
-                    ]
-                  ]}
-                />
-              </Card>
+              <Code charge={charge} />
+              <Terms charge={charge} />
+              <Refunds charge={charge} />
               {isSimulated() && may("developer") && <Simulator charge={charge} reload={loaded.reload} />}
             </div>
           </section>
         </>
       )}
     </Resource>
+  )
+}
+
+/** What the payer needs: only while it can be paid. */
+const Code = ({ charge: { pix, status } }: { readonly charge: OperatorChargeDetail }) => {
+  const { cards, fields } = words()
+  if (status !== "pending" || pix.br_code === null) return null
+  return (
+    <Card title={fields.copyAndPaste} note={<Copy text={pix.br_code} />}>
+      <div class="pay">
+        <QrCode text={pix.br_code} label={cards.qr} />
+        <code>{pix.br_code}</code>
+      </div>
+    </Card>
+  )
+}
+
+const Terms = ({ charge }: { readonly charge: OperatorChargeDetail }) => {
+  const { cards, fields } = words()
+  const params = { id: charge.id }
+  return (
+    <Reveal
+      value={charge}
+      load={() => call((api) => api.charges.retrieve({ params, query: { reveal: "true" } }))}
+      key={charge.id}
+    >
+      {({ customer }, button) => (
+        <Card title={cards.charge} note={button}>
+          <Facts
+            of={[
+              [fields.reference, charge.reference],
+              [fields.payer, customer?.name],
+              [fields.document, customer?.document],
+              [fields.email, customer?.email],
+              [fields.description, charge.description],
+              [fields.origin, charge.origin],
+              [fields.expires, charge.expires_at && <Time of={charge.expires_at} />],
+              [fields.paid, charge.paid_at && <Time of={charge.paid_at} />],
+              [fields.failureReason, charge.failure_reason],
+              [fields.receiver, charge.receiver?.name],
+              [fields.endToEndId, charge.pix.end_to_end_id && <code>{charge.pix.end_to_end_id}</code>],
+              [fields.webhook, charge.webhook_url],
+              [fields.account, <IdLink id={charge.account_id} to="accounts" key="account" />],
+              [
+                fields.application,
+                <a class="id" href={`/applications/${charge.application_id}?account=${charge.account_id}`} key="app">
+                  {charge.application_id}
+                </a>
+              ],
+              [fields.created, <Time of={charge.created_at} key="created" />]
+            ]}
+          />
+        </Card>
+      )}
+    </Reveal>
+  )
+}
+
+const Refunds = ({ charge }: { readonly charge: OperatorChargeDetail }) => {
+  const { cards, fields } = words()
+  if (charge.refunds.length === 0) return null
+  return (
+    <Card title={cards.refunds} note={cards.left(money(charge.amount - charge.refunded_amount))}>
+      <Table
+        rows={charge.refunds}
+        columns={[
+          { name: fields.amount, cell: ({ amount }) => <b class="nowrap">{money(amount)}</b> },
+          { name: fields.status, cell: ({ status }) => <State of={status} /> },
+          { name: fields.reason, cell: (refund) => refund.failure_reason ?? refund.description, wide: true },
+          { name: fields.created, cell: (refund) => <Time of={refund.created_at} />, right: true }
+        ]}
+      />
+    </Card>
   )
 }
 

@@ -11,14 +11,16 @@ export const Charges = () => {
     <List
       title={nav.charges}
       empty={empty.charges}
+      events={['"event":"charge.']}
       filters={[
         { name: "reference", label: fields.reference },
-        { name: "end_to_end_id", label: fields.endToEndId }
+        { name: "end_to_end_id", label: fields.endToEndId },
+        { name: "account_id", label: fields.account }
       ]}
       load={(api, query) => api.charges.list({ query })}
       linkOf={({ id }) => `/charges/${id}`}
       columns={[
-        { name: fields.amount, cell: ({ amount }) => money(amount) },
+        { name: fields.amount, cell: ({ amount }) => <span class="nowrap">{money(amount)}</span> },
         { name: fields.status, cell: ({ status }) => <State of={status} /> },
         { name: fields.reference, cell: ({ reference }) => reference, wide: true },
         { name: fields.payer, cell: ({ customer }) => customer?.name, wide: true },

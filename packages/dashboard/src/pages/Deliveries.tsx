@@ -1,18 +1,40 @@
-/** The list of webhook deliveries. */
+/** The list of webhook deliveries, and resending those of it that failed. */
 import { DeliveryStatus } from "@pix-payments/api/operator/Deliveries"
+import { eventNames } from "@pix-payments/domain/EventCatalog"
+import { useSignal } from "@preact/signals"
+import { query } from "../app/Router.ts"
+import { may } from "../app/Session.ts"
 import { List } from "../parts/List.tsx"
+import { ResendFailed } from "../parts/ResendFailed.tsx"
 import { State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
 
 export const Deliveries = () => {
+  const version = useSignal(0)
   const { empty, fields, nav } = words()
+  const filterOf = (name: string) => query.value.get(name) || undefined
   return (
     <List
       title={nav.deliveries}
+      version={version.value}
+      actions={
+        may("operator") && (
+          <ResendFailed
+            endpointId={filterOf("endpoint_id")}
+            resourceId={filterOf("resource_id")}
+            event={filterOf("event")}
+            onDone={() => {
+              version.value += 1
+            }}
+          />
+        )
+      }
       empty={empty.deliveries}
       filters={[
         { name: "status", label: fields.status, options: DeliveryStatus.literals },
+        { name: "event", label: fields.event, options: eventNames, nameOf: (event) => event },
+        { name: "endpoint_id", label: fields.endpoint },
         { name: "resource_id", label: fields.resource }
       ]}
       load={(api, query) => api.deliveries.list({ query })}

@@ -2,13 +2,20 @@
 import { call } from "../app/Client.ts"
 import { may } from "../app/Session.ts"
 import { Action } from "../parts/Action.tsx"
-import { Card, Facts, Head, Resource, useResource } from "../parts/Detail.tsx"
+import { Card, Facts, Head, IdLink, Resource, useResource } from "../parts/Detail.tsx"
 import { Time } from "../parts/Time.tsx"
 import { Timeline } from "../parts/Timeline.tsx"
 import { words } from "../words/Words.ts"
+import { endpointWords } from "./endpointWords.ts"
 
 const pageOf = (event: string): string | undefined =>
-  event.startsWith("charge.") ? "charges" : event.startsWith("payout.") ? "payouts" : undefined
+  event.startsWith("charge.")
+    ? "charges"
+    : event.startsWith("payment.")
+      ? "payouts"
+      : event.startsWith("dispute.")
+        ? "disputes"
+        : undefined
 
 const isSuccess = (status: number | null): boolean => status !== null && status >= 200 && status < 300
 
@@ -18,10 +25,17 @@ export const DeliveryPage = ({ id }: { readonly id: string }) => {
   return (
     <Resource loaded={loaded}>
       {(delivery) => {
-        const page = pageOf(delivery.event)
+        // A test has no resource: its id is the endpoint's.
+        const isTest = delivery.resource_id === delivery.endpoint_id
+        const page = isTest ? "endpoints" : pageOf(delivery.event)
         return (
           <>
-            <Head title={delivery.event} state={delivery.status} id={delivery.id} operation={`/deliveries/${id}`}>
+            <Head
+              title={isTest ? `${delivery.event} (${endpointWords().isTest})` : delivery.event}
+              state={delivery.status}
+              id={delivery.id}
+              operation={`/deliveries/${id}`}
+            >
               {may("operator") && delivery.status !== "delivering" && delivery.status !== "canceled" && (
                 <Action
                   label={actions.resend}
@@ -58,7 +72,7 @@ export const DeliveryPage = ({ id }: { readonly id: string }) => {
                     [fields.next_attempt, delivery.next_attempt_at && <Time of={delivery.next_attempt_at} />],
                     [fields.reason, delivery.reason],
                     [fields.created, <Time of={delivery.created_at} key="created" />],
-                    [fields.endpoint, delivery.endpoint_id && <span class="id">{delivery.endpoint_id}</span>],
+                    [fields.endpoint, <IdLink id={delivery.endpoint_id} to="endpoints" key="endpoint" />],
                     [
                       fields.resource,
                       page === undefined ? (

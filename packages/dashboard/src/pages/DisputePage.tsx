@@ -3,34 +3,56 @@ import type { OperatorDispute } from "@pix-payments/api/operator/Disputes"
 import { call } from "../app/Client.ts"
 import { isSimulated, may } from "../app/Session.ts"
 import { money } from "../format/Money.ts"
+import { base64Of } from "../format/Base64.ts"
+import { absolute } from "../format/Time.ts"
 import { Action } from "../parts/Action.tsx"
 import { Card, Facts, Head, IdLink, Resource, useResource } from "../parts/Detail.tsx"
-import { Time } from "../parts/Time.tsx"
-import { Timeline } from "../parts/Timeline.tsx"
+import { type Field, type Files, refusal } from "../parts/Form.tsx"
+import { now, Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
+import { disputeWords } from "./disputeWords.ts"
+
+const MAX_FILES = 5
+const MAX_FILE_BYTES = 5 * 1024 * 1024
+const HOUR_MS = 3_600_000
 
 const isUndecided = ({ status }: OperatorDispute): boolean => status === "open" || status === "under_review"
+
+/** Files that a defense cannot have are refused here: the server would have to read them first. */
+const defend = async (id: string, text: string, files: Files) => {
+  if (files.length > MAX_FILES || files.some(({ size }) => size > MAX_FILE_BYTES || size === 0)) return refusal("files")
+  const contents = await Promise.all(
+    files.map(async (file) => ({
+      name: file.name,
+      content_type: file.type === "" ? "application/octet-stream" : file.type,
+      content: await base64Of(file)
+    }))
+  )
+  return call((api) =>
+    api.disputeActions.defense({ params: { id }, payload: { text, ...(contents.length > 0 && { files: contents }) } })
+  )
+}
 
 export const DisputePage = ({ id }: { readonly id: string }) => {
   const loaded = useResource(id, (api) => api.disputes.retrieve({ params: { id }, query: {} }))
   const { actions, ask, cards, empty, fields, form } = words()
-  const text = [{ name: "text", label: fields.text, hint: form.text, kind: "long" }] as const
+  const own = disputeWords()
+  const text: ReadonlyArray<Field> = [{ name: "text", label: fields.text, hint: form.text, kind: "long" }]
   return (
     <Resource loaded={loaded}>
       {(dispute) => (
         <>
           <Head title={money(dispute.amount)} state={dispute.status} id={dispute.id} operation={`/disputes/${id}`}>
-            {may("operator") && dispute.status === "open" && (
+            {may("operator") && dispute.status === "open" && !dispute.defense_in_progress && (
               <Action
                 label={actions.defend}
                 tone="first"
                 question={ask.defend(money(dispute.amount))}
-                fields={text}
-                run={(values) =>
-                  call((api) =>
-                    api.disputeActions.defense({ params: { id }, payload: { text: String(values["text"]) } })
-                  )
-                }
+                fields={[
+                  ...text,
+                  { name: "files", label: own.files, hint: own.filesHint, kind: "files", isOptional: true }
+                ]}
+                run={(values, files) => defend(id, String(values["text"]), files)}
                 onDone={loaded.reload}
               />
             )}
@@ -48,17 +70,11 @@ export const DisputePage = ({ id }: { readonly id: string }) => {
               />
             )}
           </Head>
+          <Standing of={dispute} />
           <section class="cols">
-            <Card title={cards.messages} note={cards.newestFirst}>
+            <Card title={cards.messages}>
               {dispute.messages.length === 0 && <p class="quiet pad">{empty.messages}</p>}
-              <Timeline
-                moments={dispute.messages.map(({ at, author, text: said }) => ({
-                  at,
-                  state: author === "platform" ? "open" : "processing",
-                  title: <b>{author === "platform" ? cards.platform : cards.us}</b>,
-                  detail: said
-                }))}
-              />
+              <Chat of={dispute} />
             </Card>
             <div class="stack">
               <Card title={cards.dispute}>
@@ -82,6 +98,48 @@ export const DisputePage = ({ id }: { readonly id: string }) => {
         </>
       )}
     </Resource>
+  )
+}
+
+/** The clock to the deadline, or the outcome. */
+const Standing = ({ of: dispute }: { readonly of: OperatorDispute }) => {
+  const text = disputeWords()
+  const amount = money(dispute.amount)
+  if (dispute.status === "won") return <p class="card banner good">{text.won(amount)}</p>
+  if (dispute.status === "lost") return <p class="card banner bad">{text.lost(amount)}</p>
+  if (dispute.status === "under_review") return <p class="card banner busy">{text.underReview}</p>
+  if (dispute.defense_in_progress) return <p class="card banner busy">{text.inProgress}</p>
+  const { defense_deadline_at: deadline } = dispute
+  if (deadline === null) return null
+  const leftMs = Date.parse(deadline) - now.value
+  if (leftMs <= 0) return <p class="card banner bad">{text.over}</p>
+  const hours = Math.floor(leftMs / HOUR_MS)
+  const left =
+    hours < 48
+      ? text.hours(hours, Math.floor((leftMs % HOUR_MS) / 60_000))
+      : text.days(Math.floor(hours / 24), hours % 24)
+  return (
+    <p class={hours < 24 ? "card banner bad" : "card banner warn"}>
+      <strong>{left}</strong> {text.left} <span class="quiet">{absolute(deadline)}</span>
+    </p>
+  )
+}
+
+/** The messages, oldest first: ours on the right. */
+const Chat = ({ of: { messages } }: { readonly of: OperatorDispute }) => {
+  const { cards } = words()
+  if (messages.length === 0) return null
+  return (
+    <ol class="chat">
+      {messages.map(({ at, author, text }) => (
+        <li class={author === "platform" ? undefined : "ours"} key={`${at} ${text}`}>
+          <p>{text}</p>
+          <span class="quiet hint">
+            {author === "platform" ? cards.platform : cards.us} · <Time of={at} />
+          </span>
+        </li>
+      ))}
+    </ol>
   )
 }
 

@@ -1,15 +1,15 @@
 /** The entries of the ledger, and its verification. */
-import type { LedgerAccount, LedgerVerification } from "@pix-payments/api/operator/Ledger"
+import type { LedgerVerification } from "@pix-payments/api/operator/Ledger"
 import { useSignal } from "@preact/signals"
 import { call } from "../app/Client.ts"
 import { money } from "../format/Money.ts"
 import { Card } from "../parts/Detail.tsx"
+import { ledgerAccountName } from "../parts/ledgerAccounts.ts"
 import { List, Table } from "../parts/List.tsx"
+import { ResourceLink } from "../parts/ResourceLink.tsx"
 import { State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
-
-const nameOf = ({ name }: LedgerAccount): string => name.replaceAll("_", " ")
 
 const Verification = ({ of }: { readonly of: LedgerVerification }) => {
   const { cards, fields } = words()
@@ -25,7 +25,7 @@ const Verification = ({ of }: { readonly of: LedgerVerification }) => {
             rows={rows}
             columns={[
               { name: fields.account, cell: ({ account }) => account.account_id, wide: true },
-              { name: fields.name, cell: ({ account }) => nameOf(account) },
+              { name: fields.name, cell: ({ account }) => ledgerAccountName(account) },
               { name: fields.kept, cell: ({ kept }) => money(kept), right: true },
               { name: fields.computed, cell: ({ computed }) => money(computed), right: true }
             ]}
@@ -40,7 +40,7 @@ export const Ledger = () => {
   const { actions, empty, fields, nav } = words()
   const verification = useSignal<LedgerVerification | undefined>(undefined)
   const verify = async () => {
-    const outcome = await call((api) => api.ledger.verify({}))
+    const outcome = await call((api) => api.ledger.verify({ query: {} }))
     if (outcome._tag === "Done") verification.value = outcome.value
   }
   return (
@@ -60,9 +60,14 @@ export const Ledger = () => {
         load={(api, query) => api.ledger.entries({ query })}
         columns={[
           { name: fields.amount, cell: ({ amount }) => <b class="nowrap">{money(amount)}</b> },
-          { name: fields.from, cell: ({ from }) => nameOf(from) },
-          { name: fields.to, cell: ({ to }) => nameOf(to) },
+          { name: fields.from, cell: ({ from }) => ledgerAccountName(from) },
+          { name: fields.to, cell: ({ to }) => ledgerAccountName(to) },
           { name: fields.reason, cell: ({ reason }) => reason, wide: true },
+          {
+            name: fields.resource,
+            cell: ({ reason, resource_id: id }) => <ResourceLink name={reason} id={id} />,
+            wide: true
+          },
           { name: fields.created, cell: (entry) => <Time of={entry.created_at} />, right: true, wide: true }
         ]}
       />

@@ -1,5 +1,7 @@
 /** The lists of what was done: requests to `/v1`, and changes by operators. */
 import { List } from "../parts/List.tsx"
+import { RequestLink } from "../parts/RequestLink.tsx"
+import { ResourceLink } from "../parts/ResourceLink.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
 
@@ -11,7 +13,9 @@ export const Requests = () => {
       empty={empty.requests}
       filters={[
         { name: "route", label: fields.route },
-        { name: "status", label: fields.status }
+        { name: "status", label: fields.status },
+        { name: "resource_id", label: fields.resource },
+        { name: "request_id", label: fields.request }
       ]}
       load={(api, query) => api.requests.list({ query })}
       columns={[
@@ -23,7 +27,12 @@ export const Requests = () => {
           )
         },
         { name: fields.duration, cell: (request) => `${request.duration_ms} ms`, right: true, wide: true },
-        { name: fields.request, cell: (request) => <code>{request.request_id}</code>, wide: true },
+        {
+          name: fields.resource,
+          cell: ({ resource_id: id, route }) => <ResourceLink name={route.split("/v1/")[1] ?? ""} id={id} />,
+          wide: true
+        },
+        { name: fields.request, cell: (request) => <RequestLink id={request.request_id} />, wide: true },
         { name: fields.created, cell: (request) => <Time of={request.created_at} />, right: true }
       ]}
     />
@@ -36,13 +45,18 @@ export const Audit = () => {
     <List
       title={nav.audit}
       empty={empty.audit}
+      filters={[{ name: "action", label: fields.action }]}
       load={(api, query) => api.audit.list({ query })}
       columns={[
         { name: fields.action, cell: ({ action }) => <b>{action}</b> },
         { name: fields.operator, cell: ({ operator }) => operator },
         { name: fields.via, cell: ({ via }) => via, wide: true },
         { name: fields.address, cell: ({ address }) => address, wide: true },
-        { name: fields.resource, cell: (entry) => <span class="id">{entry.resource_id}</span>, wide: true },
+        {
+          name: fields.resource,
+          cell: ({ action, resource_id: id }) => <ResourceLink name={action} id={id} />,
+          wide: true
+        },
         { name: fields.created, cell: (entry) => <Time of={entry.created_at} />, right: true }
       ]}
     />

@@ -7,7 +7,7 @@ import { Action } from "../parts/Action.tsx"
 import { Card, Facts, Head, Resource, useResource } from "../parts/Detail.tsx"
 import { Table } from "../parts/List.tsx"
 import { Secret } from "../parts/Secret.tsx"
-import { State } from "../parts/State.tsx"
+import { masculineStateName, State } from "../parts/State.tsx"
 import { Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
 
@@ -106,7 +106,7 @@ const Tokens = ({ operatorId }: { readonly operatorId: string }) => {
                       onDone={reload}
                     />
                   ) : (
-                    <State of="revoked" />
+                    <State of="revoked" name={masculineStateName("revoked")} />
                   )
               }
             ]}

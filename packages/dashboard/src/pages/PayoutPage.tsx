@@ -1,46 +1,34 @@
 /** A payout: its recipient, and what can be done. */
 import type { OperatorPayout } from "@pix-payments/api/operator/Payouts"
 import { call } from "../app/Client.ts"
-import { useLoaded } from "../app/Loaded.ts"
 import { isSimulated, may } from "../app/Session.ts"
 import { money } from "../format/Money.ts"
 import { Action } from "../parts/Action.tsx"
-import { deliveryMoment } from "../parts/DeliveryMoment.tsx"
+import { ApprovePayout } from "../parts/ApprovePayout.tsx"
 import { Card, Facts, Head, IdLink, Resource, useResource } from "../parts/Detail.tsx"
-import { State } from "../parts/State.tsx"
+import { masculineStateName } from "../parts/State.tsx"
+import { ResourceTimeline } from "../parts/ResourceTimeline.tsx"
+import { Reveal } from "../parts/Reveal.tsx"
 import { Time } from "../parts/Time.tsx"
-import { type Moment, Timeline } from "../parts/Timeline.tsx"
 import { words } from "../words/Words.ts"
-
-const recipientOf = ({ recipient }: OperatorPayout): string => recipient.name ?? recipient.pix_key ?? ""
-
-const momentsOf = (payout: OperatorPayout): ReadonlyArray<Moment> => [
-  { at: payout.created_at, state: "pending", title: words().fields.created },
-  ...(payout.processed_at === null
-    ? []
-    : [{ at: payout.processed_at, state: payout.status, title: <State of={payout.status} /> }])
-]
 
 export const PayoutPage = ({ id }: { readonly id: string }) => {
   const loaded = useResource(id, (api) => api.payouts.retrieve({ params: { id }, query: {} }))
-  const deliveries = useLoaded(id, (signal) =>
-    call((api) => api.deliveries.list({ query: { resource_id: id, limit: 50 } }), signal)
-  )
-  const { actions, ask, cards, fields } = words()
+  const { actions, ask } = words()
   return (
     <Resource loaded={loaded}>
       {(payout) => (
         <>
-          <Head title={money(payout.amount)} state={payout.status} id={payout.id} operation={`/payouts/${id}`}>
+          <Head
+            title={money(payout.amount)}
+            state={payout.status}
+            stateName={masculineStateName(payout.status)}
+            id={payout.id}
+            operation={`/payouts/${id}`}
+          >
             {may("operator") && payout.status === "pending" && (
               <>
-                <Action
-                  label={actions.approve}
-                  tone="first"
-                  question={ask.approve(money(payout.amount), recipientOf(payout))}
-                  run={() => call((api) => api.payoutActions.approve({ params: { id } }))}
-                  onDone={loaded.reload}
-                />
+                <ApprovePayout payout={payout} onDone={loaded.reload} />
                 <Action
                   label={actions.cancelPayout}
                   tone="bad"
@@ -52,29 +40,9 @@ export const PayoutPage = ({ id }: { readonly id: string }) => {
             )}
           </Head>
           <section class="cols">
-            <Card title={cards.timeline} note={cards.newestFirst}>
-              <Timeline moments={[...momentsOf(payout), ...(deliveries.value?.data ?? []).map(deliveryMoment)]} />
-            </Card>
+            <ResourceTimeline id={id} resource="payout" />
             <div class="stack">
-              <Card title={cards.payout}>
-                <Facts
-                  of={[
-                    [fields.recipient, payout.recipient.name],
-                    [fields.document, payout.recipient.document],
-                    [fields.pixKey, payout.recipient.pix_key],
-                    [fields.fee, money(payout.fee)],
-                    [fields.method, payout.method],
-                    [fields.origin, payout.origin],
-                    [fields.reference, payout.reference],
-                    [fields.description, payout.description],
-                    [fields.failureReason, payout.failure_reason],
-                    [fields.endToEndId, payout.end_to_end_id && <code>{payout.end_to_end_id}</code>],
-                    [fields.duplicate_of, payout.duplicate_of && <IdLink id={payout.duplicate_of} to="payouts" />],
-                    [fields.created, <Time of={payout.created_at} key="created" />],
-                    [fields.account, <IdLink id={payout.account_id} to="accounts" key="account" />]
-                  ]}
-                />
-              </Card>
+              <Terms payout={payout} />
               {isSimulated() && may("developer") && payout.status === "processing" && (
                 <Simulator payout={payout} reload={loaded.reload} />
               )}
@@ -85,6 +53,45 @@ export const PayoutPage = ({ id }: { readonly id: string }) => {
     </Resource>
   )
 }
+
+const Terms = ({ payout }: { readonly payout: OperatorPayout }) => {
+  const { cards, fields } = words()
+  const params = { id: payout.id }
+  return (
+    <Reveal
+      value={payout}
+      load={() => call((api) => api.payouts.retrieve({ params, query: { reveal: "true" } }))}
+      key={payout.id}
+    >
+      {({ recipient }, button) => (
+        <Card title={cards.payout} note={button}>
+          <Facts
+            of={[
+              [fields.recipient, recipient.name],
+              [fields.document, recipient.document],
+              [fields.pixKey, recipient.pix_key],
+              [fields.bankAccount, bankAccountOf(recipient)],
+              [fields.fee, money(payout.fee)],
+              [fields.method, payout.method],
+              [fields.origin, payout.origin],
+              [fields.reference, payout.reference],
+              [fields.description, payout.description],
+              [fields.failureReason, payout.failure_reason],
+              [fields.endToEndId, payout.end_to_end_id && <code>{payout.end_to_end_id}</code>],
+              [fields.duplicate_of, payout.duplicate_of && <IdLink id={payout.duplicate_of} to="payouts" />],
+              [fields.created, <Time of={payout.created_at} key="created" />],
+              [fields.account, <IdLink id={payout.account_id} to="accounts" key="account" />]
+            ]}
+          />
+        </Card>
+      )}
+    </Reveal>
+  )
+}
+
+/** `00000000 0001 12345-6`, of a TED. */
+const bankAccountOf = ({ account, bank, branch }: OperatorPayout["recipient"]): string =>
+  [bank, branch, account].filter((part) => part !== null).join(" ")
 
 /** What the simulated acquirer can report of a payout that it has. */
 const Simulator = ({ payout, reload }: { readonly payout: OperatorPayout; readonly reload: () => void }) => {

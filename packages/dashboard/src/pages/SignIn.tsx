@@ -1,7 +1,15 @@
-/** The sign-in: a token becomes a session. */
+/** The sign-in: with a token, or at the identity provider. It says why a link or the provider did not sign in. */
 import { useSignal } from "@preact/signals"
-import { session } from "../app/Session.ts"
+import { hasSingleSignOn, session } from "../app/Session.ts"
 import { words } from "../words/Words.ts"
+
+const textOf = ({ by, code }: { readonly by: "link" | "provider"; readonly code: string }): string => {
+  const { limited, linkRefused, providerRefused, providerUnavailable } = words().signIn
+  if (code === "RATE_LIMITED") return limited
+  if (code === "NETWORK") return words().problem.network
+  if (by === "link") return linkRefused
+  return code === "SERVICE_UNAVAILABLE" ? providerUnavailable : providerRefused
+}
 
 export const SignIn = () => {
   const problem = useSignal<string | undefined>(undefined)
@@ -24,6 +32,17 @@ export const SignIn = () => {
     <main class="sign-in">
       <form class="card" onSubmit={submit}>
         <h1>{words().signIn.title}</h1>
+        {session.refusal.value !== undefined && (
+          <p class="wrong" role="alert">
+            {textOf(session.refusal.value)}
+          </p>
+        )}
+        {hasSingleSignOn && (
+          // With a target, the page does not follow it itself.
+          <a class="button first" href="/operator/v1/session/oidc" target="_self" onClick={session.keepPage}>
+            {words().signIn.provider}
+          </a>
+        )}
         <label>
           {words().signIn.token}
           <input

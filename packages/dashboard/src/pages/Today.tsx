@@ -1,42 +1,65 @@
-/** The first page: money of the day, and what needs a person. */
+/** The first page: money of the day, what needs a person, and whether the service keeps up. */
 import type { Stats } from "@pix-payments/api/operator/Stats"
-import type { ComponentChildren } from "preact"
+import { signal } from "@preact/signals"
+import type { ComponentChildren, FunctionComponent } from "preact"
+import { useEffect } from "preact/hooks"
 import { call } from "../app/Client.ts"
 import { useLoaded } from "../app/Loaded.ts"
 import { money } from "../format/Money.ts"
-import { today } from "../format/Time.ts"
-import { Card } from "../parts/Detail.tsx"
-import { Table } from "../parts/List.tsx"
+import { longDay, utcDay } from "../format/Time.ts"
 import { Problem } from "../parts/Problem.tsx"
-import { Time } from "../parts/Time.tsx"
+import { now, Time } from "../parts/Time.tsx"
 import { words } from "../words/Words.ts"
+import { NeedsPerson } from "./today/NeedsPerson.tsx"
+import { Running } from "./today/Running.tsx"
+import { todayWords } from "./today/todayWords.ts"
 
-/** Rows that a page shows of each reason. */
-const SHOWN = 5
+const DAY_MS = 24 * 60 * 60 * 1000
+
+const Chart = signal<FunctionComponent<{ readonly days: Stats["volume_per_day"] }> | undefined>(undefined)
 
 export const Today = () => {
-  const stats = useLoaded("stats", (signal) => call((api) => api.stats.retrieve({ query: {} }), signal))
-  const text = words()
+  // A report over whole tables: not at each event.
+  const stats = useLoaded("stats", (abort) => call((api) => api.stats.retrieve({ query: {} }), abort), {
+    events: ["paid", '"event":"payment.'],
+    every: 60,
+    atMost: 10
+  })
+  useEffect(() => {
+    if (Chart.value !== undefined) return
+    import("./today/Chart.tsx").then(
+      (file) => {
+        Chart.value = file.Chart
+      },
+      // The page works without its drawing.
+      () => {}
+    )
+  }, [])
+  const Drawing = Chart.value
   return (
     <>
       <div class="head">
-        <h1>{text.nav.today}</h1>
+        <h1>{words().nav.today}</h1>
+        <span class="quiet">{longDay(now.value)}</span>
       </div>
       {stats.problem !== undefined && <Problem problem={stats.problem} retry={stats.reload} />}
       {stats.value !== undefined && <Tiles stats={stats.value} />}
-      <NeedsPerson />
-      {stats.value !== undefined && (
-        <Card title={text.today.perDay} note={text.today.utc}>
-          <Bars days={stats.value.volume_per_day} />
-        </Card>
+      <section class="cols">
+        <NeedsPerson />
+        <Running stats={stats.value} />
+      </section>
+      {stats.value !== undefined && stats.value.volume_per_day.length > 0 && Drawing !== undefined && (
+        <Drawing days={stats.value.volume_per_day} />
       )}
     </>
   )
 }
 
 const Tiles = ({ stats }: { readonly stats: Stats }) => {
-  const { today: text } = words()
-  const day = stats.volume_per_day.find(({ date }) => date === today())
+  const text = todayWords()
+  const dayOf = (date: string) => stats.volume_per_day.find((day) => day.date === date)
+  const day = dayOf(utcDay(now.value))
+  const yesterday = dayOf(utcDay(now.value - DAY_MS))
   const all = Object.values(stats.charges).reduce((sum, count) => sum + count, 0)
   const paid = ["paid", "refunded", "charged_back", "infraction"].reduce(
     (sum, state) => sum + (stats.charges[state] ?? 0),
@@ -45,10 +68,10 @@ const Tiles = ({ stats }: { readonly stats: Stats }) => {
   return (
     <div class="tiles">
       <Tile name={text.received} value={money(day?.charges_amount ?? 0)}>
-        {text.charges(day?.charges_paid ?? 0)}
+        {text.charges(day?.charges_paid ?? 0)}, {text.yesterday(money(yesterday?.charges_amount ?? 0))}
       </Tile>
       <Tile name={text.sent} value={money(day?.payouts_amount ?? 0)}>
-        {text.payouts(day?.payouts_created ?? 0)}
+        {text.payouts(day?.payouts_created ?? 0)}, {text.yesterday(money(yesterday?.payouts_amount ?? 0))}
       </Tile>
       <Tile
         name={text.paidOf}
@@ -84,65 +107,3 @@ const Tile = ({
     <span class="quiet delta">{children}</span>
   </section>
 )
-
-const NeedsPerson = () => {
-  const { value } = useLoaded("person", async (signal) => {
-    const payouts = await call((api) => api.payouts.list({ query: { status: "pending", limit: SHOWN } }), signal)
-    if (payouts._tag === "Failed") return payouts
-    const disputes = await call((api) => api.disputes.list({ query: { status: "open", limit: SHOWN } }), signal)
-    if (disputes._tag === "Failed") return disputes
-    return { _tag: "Done" as const, value: { payouts: payouts.value.data, disputes: disputes.value.data } }
-  })
-  const { empty, fields, today: text } = words()
-  if (value === undefined) return null
-  const rows = [
-    ...value.disputes.map(({ amount, defense_deadline_at: at, id }) => ({
-      id,
-      amount,
-      at,
-      what: text.defend,
-      to: `/disputes/${id}`
-    })),
-    ...value.payouts.map(({ amount, created_at: at, id }) => ({
-      id,
-      amount,
-      at,
-      what: text.approve,
-      to: `/payouts/${id}`
-    }))
-  ]
-  return (
-    <Card title={text.person}>
-      {rows.length === 0 && <p class="quiet pad">{empty.person}</p>}
-      {rows.length > 0 && (
-        <Table
-          rows={rows}
-          linkOf={({ to }) => to}
-          columns={[
-            { name: fields.action, cell: ({ what }) => what },
-            { name: fields.amount, cell: ({ amount }) => <span class="nowrap">{money(amount)}</span>, right: true },
-            { name: fields.at, cell: ({ at }) => at !== null && <Time of={at} />, right: true }
-          ]}
-        />
-      )}
-    </Card>
-  )
-}
-
-/** One bar for each day. Its title has the amount. */
-const Bars = ({ days }: { readonly days: Stats["volume_per_day"] }) => {
-  const shown = days.toSorted((one, other) => (one.date < other.date ? -1 : 1)).slice(-30)
-  const highest = Math.max(1, ...shown.map((day) => day.charges_amount))
-  return (
-    <svg class="chart" viewBox="0 0 30 10" preserveAspectRatio="none" role="img" aria-label={words().today.perDay}>
-      {shown.map((day, index) => {
-        const height = (10 * day.charges_amount) / highest
-        return (
-          <rect x={30 - shown.length + index + 0.1} y={10 - height} width={0.8} height={height} key={day.date}>
-            <title>{`${day.date}: ${money(day.charges_amount)}`}</title>
-          </rect>
-        )
-      })}
-    </svg>
-  )
-}

@@ -1,14 +1,19 @@
 /**
  * An action of a page: a button that asks before it acts, in a dialog with what it needs.
  *
- * Guarantees: the dialog names the amount, or what else it changes; Escape leaves it; it acts once; a refusal stays in it.
+ * Guarantees:
+ * - The dialog names the amount, or what else it changes. It acts once.
+ * - Escape leaves it, but not while it acts. A refusal stays in it, and a failure of the page too.
+ * - Data that arrives while it is open changes neither its fields nor what it does.
+ * - Where another operator has to approve, the dialog says so.
  */
+import type { Approval } from "@pix-payments/api/operator/Approvals"
 import { useSignal } from "@preact/signals"
 import type { ComponentChildren } from "preact"
-import { useRef } from "preact/hooks"
-import type { Outcome, Problem } from "../app/Client.ts"
+import { useLayoutEffect, useRef } from "preact/hooks"
+import { FAILED_PAGE, type Outcome, type Problem } from "../app/Client.ts"
 import { words } from "../words/Words.ts"
-import { type Field, Fields, type Values, valuesOf } from "./Form.tsx"
+import { type Field, Fields, type Files, filesOf, type Values, valuesOf } from "./Form.tsx"
 
 interface Props<A> {
   readonly label: string
@@ -17,34 +22,59 @@ interface Props<A> {
   readonly tone?: "first" | "bad" | undefined
   readonly isSmall?: boolean
   readonly fields?: ReadonlyArray<Field>
-  readonly run: (values: Values) => Promise<Outcome<A>>
-  readonly onDone: (value: A) => void
+  /** The values of the form as it opens and as they change; undefined as it closes. */
+  readonly onValues?: (values: Values | undefined) => void
+  /** False where the form cannot be sent yet. */
+  readonly canSubmit?: boolean
+  readonly run: (values: Values, files: Files) => Promise<Outcome<A>>
+  /** Not called where the action waits for another operator. */
+  readonly onDone: (value: Exclude<A, Approval>) => void
 }
 
-export const Action = <A,>({ fields = [], isSmall = false, label, onDone, question, run, tone }: Props<A>) => {
+export const Action = <A,>(props: Props<A>) => {
+  const { canSubmit = true, isSmall = false, label, onDone, question, tone } = props
   const dialog = useRef<HTMLDialogElement>(null)
   const problem = useSignal<Problem | undefined>(undefined)
   const isBusy = useSignal(false)
   const isOpen = useSignal(false)
+  const form = useRef<HTMLFormElement>(null)
+  const isWaiting = useSignal(false)
+  const opened = useRef(props)
+  if (!isOpen.value) opened.current = props
+  const { fields = [], onValues, run } = opened.current
 
   const open = () => {
     problem.value = undefined
+    isWaiting.value = false
     isOpen.value = true
     dialog.current?.showModal()
   }
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
-    if (isBusy.value) return
+    if (isBusy.value || !canSubmit) return
     isBusy.value = true
-    const outcome = await run(valuesOf(event.currentTarget as HTMLFormElement, fields))
+    const written = event.currentTarget as HTMLFormElement
+    let outcome: Outcome<A> = { _tag: "Failed", problem: FAILED_PAGE }
+    try {
+      outcome = await run(valuesOf(written, fields), filesOf(written, fields))
+    } catch {
+      // A file that cannot be read.
+    }
     isBusy.value = false
     if (outcome._tag === "Failed") {
       problem.value = outcome.problem
       return
     }
+    if (isWaitingApproval(outcome.value)) {
+      isWaiting.value = true
+      return
+    }
     dialog.current?.close()
-    onDone(outcome.value)
+    onDone(outcome.value as Exclude<A, Approval>)
   }
+
+  const readValues = () => onValues?.(form.current === null ? undefined : valuesOf(form.current, fields))
+  useLayoutEffect(readValues, [isOpen.value])
 
   return (
     <>
@@ -54,20 +84,28 @@ export const Action = <A,>({ fields = [], isSmall = false, label, onDone, questi
       <dialog
         ref={dialog}
         aria-label={label}
+        // A browser that lets Escape close it all the same does so only after a second press.
+        onCancel={(event) => {
+          if (isBusy.value) event.preventDefault()
+        }}
+        onKeyDown={(event) => {
+          if (event.key === "Escape" && isBusy.value) event.preventDefault()
+        }}
         onClose={() => {
           isOpen.value = false
         }}
       >
-        {isOpen.value && (
-          <form onSubmit={submit}>
+        {isWaiting.value && <Waiting close={() => dialog.current?.close()} />}
+        {isOpen.value && !isWaiting.value && (
+          <form ref={form} onSubmit={submit} onInput={readValues}>
             <h2>{label}</h2>
             <p>{question}</p>
             <Fields fields={fields} problem={problem.value} />
             <div class="head">
-              <button type="submit" class={tone ?? "first"} disabled={isBusy.value}>
+              <button type="submit" class={tone ?? "first"} disabled={isBusy.value || !canSubmit}>
                 {label}
               </button>
-              <button type="button" onClick={() => dialog.current?.close()}>
+              <button type="button" disabled={isBusy.value} onClick={() => dialog.current?.close()}>
                 {words().actions.back}
               </button>
             </div>
@@ -77,3 +115,27 @@ export const Action = <A,>({ fields = [], isSmall = false, label, onDone, questi
     </>
   )
 }
+
+/** A request that was just stored, instead of the answer. A decided one is the answer of its decision. */
+const isWaitingApproval = (value: unknown): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  "object" in value &&
+  value.object === "approval" &&
+  "status" in value &&
+  value.status === "pending"
+
+const Waiting = ({ close }: { readonly close: () => void }) => (
+  <div role="status">
+    <h2>{words().approval.waits}</h2>
+    <p>{words().approval.asked}</p>
+    <div class="head">
+      <a href="/approvals" onClick={close}>
+        {words().nav.approvals}
+      </a>
+      <button type="button" onClick={close}>
+        {words().actions.back}
+      </button>
+    </div>
+  </div>
+)

@@ -2,10 +2,18 @@
 import { useSignal } from "@preact/signals"
 import { words } from "../words/Words.ts"
 
-export const Copy = ({ label, text }: { readonly text: string; readonly label?: string }) => {
+interface Props {
+  /** A function is called when the button is pressed; without a text it copies nothing. */
+  readonly text: string | (() => string | undefined)
+  readonly label?: string
+}
+
+export const Copy = ({ label, text }: Props) => {
   const isCopied = useSignal(false)
   const copy = () => {
-    globalThis.navigator.clipboard.writeText(text).then(
+    const copied = typeof text === "string" ? text : text()
+    if (copied === undefined) return
+    globalThis.navigator.clipboard.writeText(copied).then(
       () => {
         isCopied.value = true
         setTimeout(() => {

@@ -2,15 +2,16 @@
 import type { ComponentChildren } from "preact"
 import type * as Effect from "effect/Effect"
 import { call, type OperatorClient } from "../app/Client.ts"
+import { curl } from "../app/Curl.ts"
 import { type Loaded, useLoaded } from "../app/Loaded.ts"
 import { words } from "../words/Words.ts"
 import { Copy } from "./Copy.tsx"
 import { Problem } from "./Problem.tsx"
 import { State } from "./State.tsx"
 
-/** A resource by its id, or its problem. */
+/** A resource by its id, or its problem. It follows the events that name the id. */
 export const useResource = <A,>(id: string, operation: (api: OperatorClient) => Effect.Effect<A, unknown>): Loaded<A> =>
-  useLoaded(id, (signal) => call(operation, signal))
+  useLoaded(id, (signal) => call(operation, signal), { events: [id], every: 10 })
 
 /** Shows the problem until there is data; then the data stays. */
 export const Resource = <A,>({
@@ -30,25 +31,22 @@ interface HeadProps {
   readonly title: ComponentChildren
   readonly id: string
   readonly state?: string
+  /** The word of the state; by default that of `State`. */
+  readonly stateName?: string
   /** The path under `/operator/v1`, to copy as `curl`. */
   readonly operation?: string
   readonly children?: ComponentChildren
 }
 
-export const Head = ({ children, id, operation, state, title }: HeadProps) => (
+export const Head = ({ children, id, operation, state, stateName, title }: HeadProps) => (
   <div class="head">
     <h1>{title}</h1>
-    {state !== undefined && <State of={state} />}
+    {state !== undefined && <State of={state} name={stateName} />}
     <span class="id quiet">{id}</span>
     <Copy text={id} />
-    {operation !== undefined && (
-      <Copy
-        text={`curl ${globalThis.location.origin}/operator/v1${operation} -H "x-operator-token: $PIX_TOKEN"`}
-        label={words().actions.curl}
-      />
-    )}
+    {operation !== undefined && <Copy text={curl(`/operator/v1${operation}`)} label={words().actions.curl} />}
     <span class="grow" />
-    {children}
+    <div class="head">{children}</div>
   </div>
 )
 
@@ -75,7 +73,7 @@ export const Card = ({
 export const Facts = ({ of }: { readonly of: ReadonlyArray<readonly [string, ComponentChildren]> }) => (
   <dl>
     {of.map(([name, value]) =>
-      value === null || value === undefined || value === "" ? null : (
+      value === null || value === undefined || value === false || value === "" ? null : (
         <Fact name={name} key={name}>
           {value}
         </Fact>

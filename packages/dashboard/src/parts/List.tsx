@@ -1,14 +1,16 @@
 /**
  * A list of resources: filters in the address, pages by key, a row that is a link.
  *
- * Guarantees: the last data stays while new data comes; `j` and `k` move the focus from row to row, Enter opens.
+ * Guarantee: the last data stays while new data comes.
  */
 import type { ComponentChildren } from "preact"
-import { useEffect } from "preact/hooks"
+import { useRef } from "preact/hooks"
 import type * as Effect from "effect/Effect"
 import { call, type OperatorClient } from "../app/Client.ts"
+import { curlOf } from "../app/Curl.ts"
 import { useLoaded } from "../app/Loaded.ts"
 import { go, path, query, withQuery } from "../app/Router.ts"
+import { Copy } from "./Copy.tsx"
 import { stateName } from "./State.tsx"
 import { words } from "../words/Words.ts"
 import { Problem } from "./Problem.tsx"
@@ -28,6 +30,8 @@ interface Filter {
   readonly name: string
   readonly label: string
   readonly options?: ReadonlyArray<string>
+  /** The word of an option; by default that of a state. */
+  readonly nameOf?: (option: string) => string
 }
 
 /** The answer of every list. */
@@ -44,15 +48,17 @@ interface Props<A> {
   readonly filters?: ReadonlyArray<Filter>
   /** The page of a row. The first cell is the link. */
   readonly linkOf?: (row: A) => string
-  readonly actions?: ComponentChildren
+  readonly actions?: ComponentChildren | ((rows: ReadonlyArray<A>) => ComponentChildren)
   /** The query comes from the address, and the server checks it. So it is of every type. */
   readonly load: (api: OperatorClient, query: never) => Effect.Effect<ListOf<A>, unknown>
   /** Changes where the rows must be loaded again. */
   readonly version?: number
+  /** The events that change the rows; without them the list polls. */
+  readonly events?: ReadonlyArray<string>
 }
 
 export const List = <A extends { readonly id: string }>(props: Props<A>) => {
-  const { actions, columns, empty, filters = [], linkOf, load, title, version = 0 } = props
+  const { actions, columns, empty, events, filters = [], linkOf, load, title, version = 0 } = props
   const text = words().list
   const key = query.value.toString()
   const names = [...filters.map(({ name }) => name), "starting_after"]
@@ -60,18 +66,21 @@ export const List = <A extends { readonly id: string }>(props: Props<A>) => {
     const value = query.value.get(name)
     return value === null || value === "" ? [] : [[name, value] as const]
   })
-  const { isLoading, problem, reload, value } = useLoaded(`${path.value}?${key}#${version}`, (signal) =>
-    call((api) => load(api, { limit: PAGE, ...Object.fromEntries(asked) } as never), signal)
+  const read = (api: OperatorClient) => load(api, { limit: PAGE, ...Object.fromEntries(asked) } as never)
+  const { isLoading, problem, reload, value } = useLoaded(
+    `${path.value}?${key}#${version}`,
+    (signal) => call(read, signal),
+    events === undefined ? { every: 10 } : { events }
   )
   const startingAfter = query.value.get("starting_after")
   const isFiltered = asked.some(([name]) => name !== "starting_after")
-  useRowKeys()
 
   return (
     <>
       <div class="head">
         <h1>{title}</h1>
-        {actions}
+        {typeof actions === "function" ? actions(value?.data ?? []) : actions}
+        <Copy text={() => curlOf(read)} label={words().actions.curl} />
         <span class="grow" />
         {filters.length > 0 && <Filters filters={filters} key={key} />}
       </div>
@@ -106,36 +115,53 @@ export const Table = <A extends { readonly id: string }>({
   readonly columns: ReadonlyArray<Column<A>>
   readonly rows: ReadonlyArray<A>
   readonly linkOf?: ((row: A) => string) | undefined
-}) => (
-  <table>
-    <thead>
-      <tr>
-        {columns.map((column) => (
-          <th scope="col" class={classOf(column)} key={column.name}>
-            {column.name}
-          </th>
-        ))}
-      </tr>
-    </thead>
-    <tbody>
-      {rows.map((row) => (
-        <tr key={row.id}>
-          {columns.map((column, index) => (
-            <td class={classOf(column)} key={column.name}>
-              {index === 0 && linkOf !== undefined ? (
-                <a class="row" href={linkOf(row)}>
-                  {column.cell(row)}
-                </a>
-              ) : (
-                column.cell(row)
-              )}
-            </td>
+}) => {
+  const arrived = useArrived(rows)
+  return (
+    <table>
+      <thead>
+        <tr>
+          {columns.map((column) => (
+            <th scope="col" class={classOf(column)} key={column.name}>
+              {column.name}
+            </th>
           ))}
         </tr>
-      ))}
-    </tbody>
-  </table>
-)
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row.id} class={arrived.has(row.id) ? "arrived" : undefined}>
+            {columns.map((column, index) => (
+              <td class={classOf(column)} key={column.name}>
+                {index === 0 && linkOf !== undefined ? (
+                  <a class="row" href={linkOf(row)}>
+                    {column.cell(row)}
+                  </a>
+                ) : (
+                  column.cell(row)
+                )}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+/** The rows that came while the others were shown. */
+const useArrived = (rows: ReadonlyArray<{ readonly id: string }>): ReadonlySet<string> => {
+  const shown = useRef<ReadonlySet<string>>(new Set())
+  const arrived = useRef<ReadonlySet<string>>(new Set())
+  const ids = rows.map(({ id }) => id)
+  if (ids.some((id) => !shown.current.has(id))) {
+    // A list with other filters or of another page has other rows: none of them arrives.
+    const isSameList = ids.some((id) => shown.current.has(id))
+    arrived.current = new Set(isSameList ? ids.filter((id) => !shown.current.has(id)) : [])
+    shown.current = new Set(ids)
+  }
+  return arrived.current
+}
 
 const classOf = ({ right, wide }: { readonly wide?: boolean; readonly right?: boolean }) =>
   [wide && "wide", right && "right"].filter(Boolean).join(" ") || undefined
@@ -154,7 +180,7 @@ const Filters = ({ filters }: { readonly filters: ReadonlyArray<Filter> }) => {
         apply(event.currentTarget)
       }}
     >
-      {filters.map(({ label, name, options }) => (
+      {filters.map(({ label, name, nameOf = stateName, options }) => (
         <label class="inline" key={name}>
           {label}
           {options === undefined ? (
@@ -164,7 +190,7 @@ const Filters = ({ filters }: { readonly filters: ReadonlyArray<Filter> }) => {
               <option value="">{words().list.all}</option>
               {options.map((option) => (
                 <option value={option} selected={query.value.get(name) === option} key={option}>
-                  {stateName(option)}
+                  {nameOf(option)}
                 </option>
               ))}
             </select>
@@ -175,16 +201,3 @@ const Filters = ({ filters }: { readonly filters: ReadonlyArray<Filter> }) => {
     </form>
   )
 }
-
-const useRowKeys = () =>
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if ((event.key !== "j" && event.key !== "k") || event.metaKey || event.ctrlKey || event.altKey) return
-      if (event.target instanceof Element && event.target.closest("input, select, textarea, dialog") !== null) return
-      const rows = [...globalThis.document.querySelectorAll<HTMLElement>("main a.row")]
-      const here = rows.indexOf(globalThis.document.activeElement as HTMLElement)
-      rows[event.key === "j" ? Math.min(here + 1, rows.length - 1) : Math.max(here - 1, 0)]?.focus()
-    }
-    globalThis.addEventListener("keydown", onKey)
-    return () => globalThis.removeEventListener("keydown", onKey)
-  }, [])

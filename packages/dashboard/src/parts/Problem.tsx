@@ -5,6 +5,7 @@ import { words } from "../words/Words.ts"
 export const textOf = (problem: Failed): string => {
   const { problem: texts } = words()
   if (problem.code === "NETWORK") return texts.network
+  if (problem.code === "PAGE") return texts.page
   if (problem.message === "" && problem.code === "VALIDATION_ERROR") {
     return `${texts.refused} ${problem.details.join(", ")}`
   }

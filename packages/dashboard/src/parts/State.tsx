@@ -4,11 +4,14 @@ import { words } from "../words/Words.ts"
 type Tone = "good" | "busy" | "warn" | "bad" | "quiet"
 
 const tones: Readonly<Record<string, Tone>> = {
+  approved: "good",
   paid: "good",
   completed: "good",
   delivered: "good",
   won: "good",
   active: "good",
+  ready: "good",
+  resolved: "good",
   consistent: "good",
   processing: "busy",
   delivering: "busy",
@@ -16,7 +19,12 @@ const tones: Readonly<Record<string, Tone>> = {
   under_review: "warn",
   open: "warn",
   waiting: "warn",
+  paused: "warn",
+  circuit_open: "warn",
   failed: "bad",
+  failing: "bad",
+  rejected: "bad",
+  unusable: "bad",
   charged_back: "bad",
   lost: "bad",
   inconsistent: "bad"
@@ -27,4 +35,9 @@ export const toneOf = (state: string): Tone => tones[state] ?? "quiet"
 /** The word of a state, or the state itself where it is new. */
 export const stateName = (state: string): string => (words().states as Readonly<Record<string, string>>)[state] ?? state
 
-export const State = ({ of }: { readonly of: string }) => <span class={`chip ${toneOf(of)}`}>{stateName(of)}</span>
+/** The word of a state of a payout or a token. */
+export const masculineStateName = (state: string): string => words().masculineStates[state] ?? stateName(state)
+
+export const State = ({ name, of }: { readonly of: string; readonly name?: string | undefined }) => (
+  <span class={`chip ${toneOf(of)}`}>{name ?? stateName(of)}</span>
+)

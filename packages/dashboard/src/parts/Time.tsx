@@ -4,10 +4,21 @@ import { absolute, relative } from "../format/Time.ts"
 
 /** Moves on each half minute. */
 const wallClock = (): number => globalThis.performance.timeOrigin + globalThis.performance.now()
-const now = signal(wallClock())
+/** The present instant, for what is counted down. */
+export const now = signal(wallClock())
 setInterval(() => {
   now.value = wallClock()
 }, 30_000)
+
+/** An instant until which something must be done. Near its end it is a warning. */
+export const Deadline = ({ of, warnMs }: { readonly of: string; readonly warnMs: number }) => {
+  const leftMs = Date.parse(of) - now.value
+  return (
+    <span class={leftMs < 0 ? "chip bad" : leftMs < warnMs ? "chip warn" : undefined}>
+      <Time of={of} />
+    </span>
+  )
+}
 
 export const Time = ({ of }: { readonly of: string }) => (
   <time dateTime={of} title={absolute(of)}>

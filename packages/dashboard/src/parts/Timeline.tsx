@@ -5,6 +5,8 @@ import { toneOf } from "./State.tsx"
 
 export interface Moment {
   readonly at: string
+  /** Identifies it among the others; by default its place. */
+  readonly key?: string
   /** A state, which gives the mark its colour. */
   readonly state: string
   readonly title: ComponentChildren
@@ -14,12 +16,12 @@ export interface Moment {
 export const Timeline = ({ moments }: { readonly moments: ReadonlyArray<Moment> }) => (
   <ol class="line">
     {moments
-      .toSorted((one, other) => (one.at < other.at ? 1 : -1))
+      .toSorted((one, other) => (one.at === other.at ? 0 : one.at < other.at ? 1 : -1))
       .map((moment, index) => (
-        <li key={`${moment.at} ${index}`} class={toneOf(moment.state)}>
+        <li key={moment.key ?? `${moment.at} ${index}`} class={toneOf(moment.state)}>
           <div>
             {moment.title}
-            {moment.detail !== undefined && <p>{moment.detail}</p>}
+            {moment.detail !== undefined && moment.detail !== false && <div class="detail">{moment.detail}</div>}
           </div>
           <time dateTime={moment.at}>{absolute(moment.at)}</time>
         </li>

@@ -22,17 +22,25 @@ const states = {
   delivering: "delivering",
   delivered: "delivered",
   active: "active",
+  failing: "failing",
   inactive: "inactive",
   revoked: "revoked",
   ended: "ended",
   consistent: "consistent",
   inconsistent: "inconsistent",
+  ready: "ready",
+  paused: "paused",
+  unusable: "unusable",
+  circuit_open: "calls fail",
+  resolved: "resolved",
   waiting: "waits for a person"
 } satisfies Readonly<Record<ChargeStatus | PayoutStatus | DisputeStatus, string>> & Readonly<Record<string, string>>
 
 export const en = {
   product: "Pix payments",
   states,
+  /** States of payouts and tokens, where a language has another form for them. */
+  masculineStates: {} as Readonly<Record<string, string>>,
   nav: {
     menu: "Menu",
     money: "Money",
@@ -40,16 +48,25 @@ export const en = {
     installation: "Installation",
     today: "Today",
     disputes: "Disputes",
+    approvals: "Approvals",
+    exceptions: "Exceptions",
+    connections: "Connections",
     charges: "Charges",
     payouts: "Payouts",
     ledger: "Ledger",
     deliveries: "Deliveries",
+    outboxFailures: "Outbox failures",
+    refunds: "Returns",
     requests: "Requests",
     accounts: "Accounts",
     operators: "Operators",
     sessions: "Sessions",
     audit: "Audit",
-    simulator: "Simulator"
+    settings: "Settings",
+    simulator: "Simulator",
+    applications: "Applications",
+    endpoints: "Webhooks",
+    waiting: "waits for a person"
   },
   signIn: {
     title: "Sign in",
@@ -57,9 +74,20 @@ export const en = {
     hint: "Your personal token, or the operator token of the installation.",
     submit: "Sign in",
     refused: "This token is not accepted.",
+    provider: "Sign in with your company's account",
+    providerRefused:
+      "Your account does not sign in here. Ask an admin for an operator with your e-mail address and a role, or try again.",
+    providerUnavailable: "The identity provider did not answer. Try again, or use a token.",
+    linkRefused: "This link was used before, or is older than five minutes. Ask for another, or use a token.",
     limited: "Too many failed sign-ins from your address. Try again in half a minute."
   },
   signOut: "Sign out",
+  live: {
+    live: { name: "live", hint: "What changes appears here as it happens." },
+    polling: { name: "updating", hint: "What changes appears here within 15 seconds." },
+    paused: { name: "paused", hint: "Nothing is loaded while this page is hidden or nobody uses it." },
+    offline: { name: "reconnecting", hint: "The server does not answer. The page shows what it last answered." }
+  },
   list: {
     filter: "Filter",
     all: "all",
@@ -73,6 +101,8 @@ export const en = {
     charges: "No charge yet. Charges appear here as applications create them.",
     payouts: "No payout yet. Payouts appear here as applications create them.",
     disputes: "No dispute. A dispute appears here when a payer contests a Pix.",
+    refunds: "No return. Returns appear here when money of a charge goes back to its payer.",
+    outboxFailures: "No failure. Changes whose deliveries could not be created appear here.",
     deliveries: "No delivery yet. Deliveries appear here after an application registers a webhook endpoint.",
     attempts: "No attempt yet.",
     requests: "No request yet. Requests to /v1 appear here.",
@@ -101,6 +131,7 @@ export const en = {
     auto_payout: "Automatic payouts",
     available: "Available",
     charge: "Charge",
+    bankAccount: "Bank account",
     completed_at: "Completed",
     copyAndPaste: "Copy and paste",
     created: "Created",
@@ -112,6 +143,9 @@ export const en = {
     email: "E-mail",
     endpoint: "Endpoint",
     endToEndId: "End-to-end id",
+    error: "Error",
+    failed_at: "Last failure",
+    retried: "is being retried",
     event: "Event",
     expires: "Expires",
     failureReason: "Reason",
@@ -160,6 +194,9 @@ export const en = {
   cards: {
     timeline: "Timeline",
     newestFirst: "newest first",
+    refunds: "Returns",
+    qr: "QR code of the charge",
+    left: (amount: string) => `${amount} left`,
     charge: "Charge",
     payout: "Payout",
     dispute: "Dispute",
@@ -184,23 +221,6 @@ export const en = {
     masked: "masked",
     current: "this one"
   },
-  today: {
-    received: "Received today",
-    sent: "Sent today",
-    payouts: (count: number) => (count === 1 ? "1 payout" : `${count} payouts`),
-    charges: (count: number) => (count === 1 ? "1 charge" : `${count} charges`),
-    paidOf: "Paid of all charges",
-    ofCharges: (count: number) => `of ${count} charges`,
-    due: "Deliveries due",
-    noneDue: "none waits",
-    oldest: "oldest",
-    person: "Needs a person",
-    perDay: "Received per day",
-    utc: "days in UTC",
-    approve: "Payout waits for approval",
-    defend: "Dispute needs a defense",
-    review: "Review"
-  },
   timeline: {
     delivered: "delivered to",
     failed: "failed at",
@@ -221,6 +241,7 @@ export const en = {
     defend: "File defense",
     message: "Send message",
     resend: "Resend",
+    deliverAgain: "Retry",
     verify: "Verify",
     createAccount: "Create account",
     createApplication: "Create application",
@@ -250,6 +271,7 @@ export const en = {
     defend: (amount: string) => `The defense decides about ${amount}. It can be filed once.`,
     message: "The platform reads it beside the dispute.",
     resend: "One attempt is made at once, under the same delivery id.",
+    retryOutbox: (error: string) => `The deliveries of the change are created again. They failed with: ${error}`,
     account: "A company that receives and sends money.",
     application: "A client system of this account, with keys and endpoints.",
     key: "The key is shown once.",
@@ -262,12 +284,14 @@ export const en = {
     deactivate: (name: string) => `${name} is signed out and cannot sign in.`,
     activate: (name: string) => `${name} can sign in again.`,
     endSession: "Its browser is signed out.",
+    reveal: "Shows masked data. It is kept in the audit log.",
     simulate: (amount: string) => `The simulated acquirer reports it for ${amount}.`
   },
   form: {
     refused: "Not accepted.",
     optional: "optional",
     refund: "In reais, as 12,34. Empty: all that is left.",
+    refundDescription: "Up to 140 characters.",
     name: "1 to 200 characters.",
     text: "1 to 4000 characters.",
     reason: "1 to 255 characters.",
@@ -277,9 +301,14 @@ export const en = {
     scopes: "At least one.",
     role: "viewer reads; developer also manages applications; operator also moves money; admin does all."
   },
+  approval: {
+    waits: "Waiting for approval",
+    asked: "Another operator has to approve it. Nothing has changed yet."
+  },
   problem: {
     refused: "Not accepted:",
     network: "The server did not answer. Check that it runs, then try again.",
+    page: "The page could not finish this. Check what has happened before you try again.",
     notFound: "Nothing here. It may have another id, or belong to an account that you cannot see."
   }
 }

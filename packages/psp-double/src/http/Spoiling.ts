@@ -37,6 +37,12 @@ export const spoil = (fault: RequestFault | undefined, answer: Answer, { name }:
         if (isObject(value) && "endToEndId" in value) return { ...NULLS_OF_A_PIX, ...value }
         return isObject(value) && "title" in value ? { ...NULLS_OF_A_PROBLEM, ...value } : value
       })
+    case "unknown-entry":
+      return rewrite(answer, (field, value) =>
+        (field === "pix" || field === "infracoes") && Array.isArray(value) && value.length > 0
+          ? [{ desconhecido: true }, ...value.slice(1)]
+          : value
+      )
     case "foreign-error": {
       const erros = [{ codigo: "4769515", mensagem: "Requisição inválida", ocorrencia: "PIX-0001" }]
       return answer.status < 400 ? answer : json(answer.status, { erros })

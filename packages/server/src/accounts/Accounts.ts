@@ -11,11 +11,14 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
+import { ApprovalRequired, Authority, isAuthorized } from "../approvals/Authority.ts"
 import { NotFoundError, type UnknownCursor } from "../Errors.ts"
 import { Ids } from "../Ids.ts"
+import { Settings, type SettingsShape } from "../Settings.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { equals, is, isOneOf } from "../sql/Seek.ts"
 import { defaultConnectionId } from "./AccountConnection.ts"
+import { chargesStopped } from "./Brakes.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { statement, value } from "../sql/Statement.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
@@ -34,10 +37,12 @@ export interface AccountSettings {
   readonly payouts_paused: boolean
   readonly charges_paused: boolean
   readonly connection_id: string | null
+  /** Cents that one operator may release; null for any amount. */
+  readonly approval_limit: number | null
 }
 
 export interface NewAccount extends Partial<
-  Omit<AccountSettings, "payouts_paused" | "charges_paused" | "connection_id">
+  Omit<AccountSettings, "payouts_paused" | "charges_paused" | "connection_id" | "approval_limit">
 > {
   readonly name: string
   readonly legal_name: string
@@ -63,8 +68,11 @@ export interface AccountRow {
   readonly payout_duplicate_window: number
   readonly payouts_paused: boolean
   readonly charges_paused: boolean
+  /** By the account or by the installation. */
+  readonly charges_stopped: boolean
   readonly connection_id: string | null
   readonly default_connection_id: string | null
+  readonly approval_limit: bigint | null
   readonly created_at: Date
   readonly available: bigint
   readonly pending: bigint
@@ -84,10 +92,11 @@ export class Accounts extends Context.Service<
     readonly create: (input: NewAccount) => Effect.Effect<AccountRow, Unavailable>
     readonly get: (id: string) => Effect.Effect<AccountRow, NotFoundError | Unavailable>
     readonly list: (page: Page) => Effect.Effect<ReadonlyArray<AccountRow>, UnknownCursor | Unavailable>
+    /** Another connection or another limit needs the `Authority` around it. */
     readonly update: (
       id: string,
       changes: Partial<AccountSettings>
-    ) => Effect.Effect<AccountRow, NotFoundError | Unavailable>
+    ) => Effect.Effect<AccountRow, NotFoundError | ApprovalRequired | Unavailable>
     readonly createApplication: (
       accountId: string,
       name: string
@@ -107,11 +116,12 @@ export class Accounts extends Context.Service<
     Accounts,
     Effect.gen(function* () {
       const sql = yield* SqlClient
+      const { acquirer } = yield* Settings
       const ids = yield* Ids
       const withClient = Effect.provideService(SqlClient, sql)
 
       const get = Effect.fn("Accounts.get")(function* (id: string) {
-        const [row] = yield* sql.unsafe<AccountRow>(...findOne({ id }))
+        const [row] = yield* sql.unsafe<AccountRow>(...findOne[acquirer]({ id }))
         return row ?? (yield* new NotFoundError())
       }, orUnavailable)
 
@@ -146,7 +156,7 @@ export class Accounts extends Context.Service<
               {
                 table: "accounts",
                 as: "a",
-                columns,
+                columns: columns(acquirer),
                 account: "id",
                 pathsOf: (accountIds) => [{ selective: isOneOf("id", accountIds) }]
               },
@@ -158,7 +168,12 @@ export class Accounts extends Context.Service<
         ),
 
         update: Effect.fn("Accounts.update")(function* (id, changes) {
-          yield* sql`
+          const authority = yield* Authority
+          const connectionId = sql`CASE WHEN ${changes.connection_id !== undefined}::boolean
+                THEN ${changes.connection_id ?? null}::uuid ELSE connection_id END`
+          const approvalLimit = sql`CASE WHEN ${changes.approval_limit !== undefined}::boolean
+                THEN ${changes.approval_limit ?? null}::bigint ELSE approval_limit END`
+          const changed = yield* sql`
             UPDATE accounts SET
               name = coalesce(${changes.name ?? null}::text, name),
               legal_name = coalesce(${changes.legal_name ?? null}::text, legal_name),
@@ -175,10 +190,15 @@ export class Accounts extends Context.Service<
                 coalesce(${changes.payout_duplicate_window ?? null}::integer, payout_duplicate_window),
               payouts_paused = coalesce(${changes.payouts_paused ?? null}::boolean, payouts_paused),
               charges_paused = coalesce(${changes.charges_paused ?? null}::boolean, charges_paused),
-              connection_id = CASE WHEN ${changes.connection_id !== undefined}::boolean
-                THEN ${changes.connection_id ?? null}::uuid ELSE connection_id END
-            WHERE id = ${id}::uuid`
-          return yield* get(id)
+              connection_id = ${connectionId},
+              approval_limit = ${approvalLimit}
+            WHERE id = ${id}::uuid AND (
+              (connection_id IS NOT DISTINCT FROM ${connectionId} AND approval_limit IS NOT DISTINCT FROM ${approvalLimit})
+              OR ${isAuthorized(sql, authority, "account.update", "accounts.id")}
+            )
+            RETURNING id`
+          const row = yield* get(id)
+          return changed.length > 0 ? row : yield* new ApprovalRequired()
         }, runToCompletion(sql)),
 
         createApplication: Effect.fn("Accounts.createApplication")(function* (accountId, name) {
@@ -227,8 +247,13 @@ export class Accounts extends Context.Service<
 const balanceOf = (kind: string) =>
   `(SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.id AND l.kind = '${kind}') AS ${kind}`
 
-const columns = `a.id, a.name, a.legal_name, a.document, a.document_type, a.phone, a.status, a.onboarding_status,
+const columns = (
+  acquirer: SettingsShape["acquirer"]
+) => `a.id, a.name, a.legal_name, a.document, a.document_type, a.phone, a.status, a.onboarding_status,
   a.auto_payout_enabled, a.payout_fee_fixed, a.payout_fee_basis_points, a.default_expires_in, a.release_delay, a.payout_duplicate_window,
-  a.payouts_paused, a.charges_paused, a.connection_id, ${defaultConnectionId} AS default_connection_id, a.created_at, ${balanceOf("available")}, ${balanceOf("pending")}`
+  a.payouts_paused, a.charges_paused, ${chargesStopped[acquirer]} AS charges_stopped, a.connection_id, ${defaultConnectionId} AS default_connection_id, a.approval_limit, a.created_at, ${balanceOf("available")}, ${balanceOf("pending")}`
 
-const findOne = statement({ id: value("uuid") }, ({ id }) => `SELECT ${columns} FROM accounts a WHERE a.id = ${id}`)
+const findStatement = (acquirer: SettingsShape["acquirer"]) =>
+  statement({ id: value("uuid") }, ({ id }) => `SELECT ${columns(acquirer)} FROM accounts a WHERE a.id = ${id}`)
+
+const findOne = { simulator: findStatement("simulator"), connections: findStatement("connections") }

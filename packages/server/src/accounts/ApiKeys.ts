@@ -17,6 +17,7 @@ import { hash, randomBytes } from "node:crypto"
 import { Ids } from "../Ids.ts"
 import { Settings, type SettingsShape } from "../Settings.ts"
 import { connectionOf, defaultConnectionId } from "./AccountConnection.ts"
+import { chargesStopped } from "./Brakes.ts"
 import { isAccepted, keysAndOwners, makeCallerCache } from "./CallerCache.ts"
 import * as Batching from "../sql/Batching.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
@@ -24,6 +25,7 @@ import { equals, is } from "../sql/Seek.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { statement, texts } from "../sql/Statement.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { ApprovalRequired, Authority, isAuthorized } from "../approvals/Authority.ts"
 import { NotFoundError, UnknownCursor } from "../Errors.ts"
 
 export interface ApiKeyRow {
@@ -45,17 +47,18 @@ export class ApiKeys extends Context.Service<
     readonly authenticate: (key: string) => Effect.Effect<Caller | undefined, Unavailable>
     /** The caller at the key's last lookup, to be re-checked by a statement of the request. */
     readonly cached: (key: string) => Caller | undefined
-    /** Creates a key. Only this answer has the complete key (KEY-3). */
+    /** Creates a key. Only this answer has the complete key (KEY-3). `payout:write` needs the `Authority` around it. */
     readonly create: (input: {
       readonly applicationId: string
       readonly name: string
       readonly scopes: ReadonlyArray<Scope>
       readonly expiresAtMs: number | undefined
-    }) => Effect.Effect<ApiKeyRow & { readonly key: string }, NotFoundError | Unavailable>
+    }) => Effect.Effect<ApiKeyRow & { readonly key: string }, NotFoundError | ApprovalRequired | Unavailable>
     readonly list: (
       applicationId: string,
       page: Page
     ) => Effect.Effect<ReadonlyArray<ApiKeyRow>, NotFoundError | UnknownCursor | Unavailable>
+    readonly get: (id: string) => Effect.Effect<ApiKeyRow, NotFoundError | Unavailable>
     /** Revokes a key; repeating it changes nothing. */
     readonly revoke: (id: string) => Effect.Effect<ApiKeyRow, NotFoundError | Unavailable>
   }
@@ -73,7 +76,7 @@ export class ApiKeys extends Context.Service<
       const authenticate = yield* Batching.make<string, Caller | undefined>({
         maxBatch: 500,
         run: (hashes) =>
-          Effect.map(sql.unsafe<CallerRow>(...findCallers({ hashes: [...new Set(hashes)] })), (rows) => {
+          Effect.map(sql.unsafe<CallerRow>(...findCallers[acquirer]({ hashes: [...new Set(hashes)] })), (rows) => {
             const byHash = new Map(rows.map((row) => [row.hash, toCaller(row)]))
             return hashes.map((hash) => {
               const caller = byHash.get(hash)
@@ -89,19 +92,23 @@ export class ApiKeys extends Context.Service<
         authenticate: (key) => (key.length > MAX_KEY_LENGTH ? Effect.undefined : authenticate(hashOf(key))),
 
         create: Effect.fn("ApiKeys.create")(function* (input) {
+          const authority = yield* Authority
           const { epochMs, id } = ids.next()
           const key = `pix_${randomBytes(32).toString("base64url")}`
           const rows = yield* sql<ApiKeyRow>`
             INSERT INTO api_keys (id, application_id, name, prefix, hash, scopes, expires_at, created_at)
-            SELECT ${id}::uuid, a.id, ${input.name}::text, ${key.slice(0, 12)}::text, ${hashOf(key)}::text,
+            SELECT ${id}::uuid, p.id, ${input.name}::text, ${key.slice(0, 12)}::text, ${hashOf(key)}::text,
               string_to_array(${input.scopes.join(",")}::text, ','),
               to_timestamp(${input.expiresAtMs ?? null}::double precision / 1000),
               to_timestamp(${epochMs}::double precision / 1000)
-            FROM applications a WHERE a.id = ${input.applicationId}::uuid
+            FROM applications p WHERE p.id = ${input.applicationId}::uuid
+              AND (${!input.scopes.includes("payout:write")}::boolean
+                OR ${isAuthorized(sql, authority, "key.create", "p.id")})
             RETURNING ${sql.literal(columns)}`
           const row = rows[0]
-          if (row === undefined) return yield* new NotFoundError()
-          return { ...row, key }
+          if (row !== undefined) return { ...row, key }
+          const known = yield* sql`SELECT 1 FROM applications WHERE id = ${input.applicationId}::uuid`
+          return yield* known.length === 0 ? new NotFoundError() : new ApprovalRequired()
         }, runToCompletion(sql)),
 
         list: Effect.fn("ApiKeys.list")(
@@ -122,6 +129,11 @@ export class ApiKeys extends Context.Service<
           orUnavailable
         ),
 
+        get: Effect.fn("ApiKeys.get")(function* (id) {
+          const rows = yield* sql<ApiKeyRow>`SELECT ${sql.literal(columns)} FROM api_keys WHERE id = ${id}::uuid`
+          return rows[0] ?? (yield* new NotFoundError())
+        }, orUnavailable),
+
         revoke: Effect.fn("ApiKeys.revoke")(function* (id) {
           const rows = yield* sql<ApiKeyRow>`UPDATE api_keys SET revoked_at = coalesce(revoked_at, now())
             WHERE id = ${id}::uuid RETURNING ${sql.literal(columns)}`
@@ -141,15 +153,18 @@ const MAX_CACHED = 10_000
 
 const columns = "id, application_id, name, prefix, scopes, expires_at, revoked_at, last_used_at, created_at"
 
-const findCallers = statement(
-  { hashes: texts },
-  ({ hashes }) => `
+const callersStatement = (acquirer: SettingsShape["acquirer"]) =>
+  statement(
+    { hashes: texts },
+    ({ hashes }) => `
   SELECT k.hash, k.id AS key_id, k.scopes, p.id AS application_id, a.id AS account_id, a.name, a.document,
-    a.status, a.onboarding_status, a.default_expires_in, a.charges_paused, a.connection_id,
+    a.status, a.onboarding_status, a.default_expires_in, ${chargesStopped[acquirer]} AS charges_paused, a.connection_id,
     ${defaultConnectionId} AS default_connection_id
   FROM ${keysAndOwners}
   WHERE k.hash = ANY (${hashes}) AND ${isAccepted}`
-)
+  )
+
+const findCallers = { simulator: callersStatement("simulator"), connections: callersStatement("connections") }
 
 interface CallerRow {
   readonly hash: string

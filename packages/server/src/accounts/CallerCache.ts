@@ -3,7 +3,7 @@
  *
  * Guarantees:
  * - nothing is stored, answered or refused on cached data alone. A statement of the request (the write itself, or one
- *   beside a read) re-checks key, application and account. If any changed, it does nothing and the request starts again
+ *   beside a read) re-checks key, application, account and brakes. If any changed, it does nothing and the request starts again
  *   with a fresh lookup;
  * - so a revocation takes effect with the next request, in every process (KEY-4).
  *
@@ -13,6 +13,7 @@ import type { Caller } from "@pix-payments/api/Security"
 import * as Data from "effect/Data"
 import { integer, nullable, text, uuid } from "../sql/Column.ts"
 import { connectionOfAccount } from "./AccountConnection.ts"
+import { chargesStoppedThrough } from "./Brakes.ts"
 import { part, rows, statement } from "../sql/Statement.ts"
 
 /** The cached caller has changed; nothing was done. */
@@ -73,7 +74,8 @@ export const currentCallers = part(
       onboarding_status: text(),
       default_expires_in: integer(),
       charges_paused: integer(),
-      connection_id: nullable(uuid())
+      connection_id: nullable(uuid()),
+      used_connection_id: nullable(uuid())
     })
   },
   ({ callers }) => `
@@ -83,7 +85,7 @@ export const currentCallers = part(
     WHERE ${isAccepted} AND p.id = r.application_id AND a.id = r.account_id
       AND array_to_string(k.scopes, ' ') = r.scopes AND a.name = r.name AND a.document = r.document
       AND a.status = r.status AND a.onboarding_status = r.onboarding_status
-      AND a.default_expires_in = r.default_expires_in AND a.charges_paused::integer = r.charges_paused
+      AND a.default_expires_in = r.default_expires_in AND ${chargesStoppedThrough("r.used_connection_id")}::integer = r.charges_paused
       AND ${connectionOfAccount} IS NOT DISTINCT FROM r.connection_id
   )`,
   (callers: ReadonlyArray<Caller>) => ({
@@ -99,7 +101,8 @@ export const currentCallers = part(
       onboarding_status: account.onboardingStatus,
       default_expires_in: account.defaultExpiresInSeconds,
       charges_paused: Number(account.chargesPaused),
-      connection_id: account.storedConnectionId
+      connection_id: account.storedConnectionId,
+      used_connection_id: account.connectionId ?? null
     }))
   })
 )

@@ -91,11 +91,11 @@ export interface ReturnOrder {
   readonly description: string | null
 }
 
-/** The progress of an order at the provider. */
-export type Progress =
-  | { readonly _tag: "Accepted" }
-  | { readonly _tag: "Completed" }
-  | { readonly _tag: "Failed"; readonly reason: string }
+/** The final outcome of a return at the provider. */
+export type ReturnOutcome = { readonly _tag: "Completed" } | { readonly _tag: "Failed"; readonly reason: string }
+
+/** The progress of a return at the provider. */
+export type Progress = { readonly _tag: "Accepted" } | ReturnOutcome
 
 export interface PayoutOrder {
   /** The payout's id, which is the provider's idempotency key (PAY-6). */
@@ -173,6 +173,8 @@ export interface Range {
 
 export interface Paged<A> {
   readonly items: ReadonlyArray<A>
+  /** The number of entries that the provider sent in an unknown form. */
+  readonly unreadable: number
   readonly hasMore: boolean
 }
 

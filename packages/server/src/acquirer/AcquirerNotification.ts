@@ -73,9 +73,11 @@ export type Reversal = Extract<
  */
 export type Outcome = "applied" | "deferred" | "exception" | "ignored" | "unknown"
 
-/** The resource that a notification names. */
+/** The resource that a notification names; a charge by its txid, or by the end-to-end id of its payment. */
 export const subjectOf = (notification: AcquirerNotification): string => {
-  if ("txid" in notification) return notification.txid
+  if ("txid" in notification) {
+    return notification.txid || (("endToEndId" in notification ? notification.endToEndId : undefined) ?? "")
+  }
   if ("disputeId" in notification) return notification.disputeId || (notification.externalId ?? "")
   return "orderId" in notification ? notification.orderId : notification.payoutId
 }
@@ -94,6 +96,24 @@ export const keysOf = (notification: AcquirerNotification): ReadonlyArray<string
     ...(own === undefined ? [] : [connectionId === undefined ? own : `${connectionId}/${own}`])
   ]
 }
+
+/**
+ * The key under which a notification without an effect is recorded once; none where nothing in it can identify a duplicate.
+ * It claims nothing: such a notification may have an effect later.
+ */
+export const recordKeyOf = (notification: AcquirerNotification): string | undefined => {
+  const key = keysOf(notification)[0]
+  return key === undefined ? undefined : `seen:${notification.connectionId ?? "simulator"}/${key}`
+}
+
+/** True where a notification that had no effect never has one: what it reports is known, and was final. */
+export const isFinal = ({ _tag }: AcquirerNotification): boolean =>
+  _tag === "charge.paid" ||
+  _tag === "charge.refunded" ||
+  _tag === "charge.returned" ||
+  _tag === "return.completed" ||
+  _tag === "return.failed" ||
+  _tag === "med.won"
 
 /** The key of a settlement: it pays one charge, or is one exception (CHG-9). */
 export const settlementKey = (endToEndId: string): string => `paid:${endToEndId}`

@@ -1,11 +1,12 @@
 /**
- * The acquirer's notifications in PostgreSQL: every one with its outcome, and the keys of those that had an effect.
+ * The acquirer's notifications in PostgreSQL, with their outcomes, and the keys of those that had an effect.
  *
  * Guarantees:
  * - a notification is recorded in the commit of its effect: in the statement that changes a charge or payout
  *   (`notifications`), or in the caller's transaction (`applyOnce`);
  * - an effect claims its keys, once: of two duplicates at the same time one has an effect (CHG-8, DSP-10);
- * - a notification without an effect claims none, so that one that arrived too early is applied when it is repeated.
+ * - a notification without an effect claims none, so that one that arrived too early is applied when it is repeated. It is
+ *   recorded once, however often it is repeated.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -21,6 +22,7 @@ import {
   keysOf,
   keysToClaim,
   type Outcome,
+  recordKeyOf,
   settlementKey,
   subjectOf
 } from "./AcquirerNotification.ts"
@@ -83,18 +85,29 @@ export const notifications = part(
 export const isDuplicate = (defect: unknown): boolean =>
   isSqlError(defect) &&
   defect.reason._tag === "UniqueViolation" &&
-  (defect.reason.constraint === "acquirer_notifications_pkey" || defect.reason.constraint === "charges_settlement")
+  UNIQUE_CONSTRAINTS.has(defect.reason.constraint ?? "")
 
-/** Records a notification with its outcome. */
+/** They refuse a second notification of one key, and a second charge of one settlement. */
+const UNIQUE_CONSTRAINTS = new Set(["acquirer_notifications_pkey", "charge_settlements_pkey", "charges_settlement"])
+
+/** Records a notification with its outcome. A repeated one without an effect is not recorded again. */
 export const record = (
   sql: SqlClient,
   { id, notification, receivedAtMs }: ReceivedNotification,
   outcome: Outcome
-): Effect.Effect<void, SqlError> =>
-  Effect.asVoid(sql`
+): Effect.Effect<void, SqlError> => {
+  const key = outcome === "ignored" || outcome === "unknown" ? recordKeyOf(notification) : undefined
+  return Effect.asVoid(sql`
+    WITH first AS (
+      INSERT INTO acquirer_notifications (key, report_id)
+      SELECT ${key ?? null}::text, ${id}::uuid WHERE ${key !== undefined}::boolean
+      ON CONFLICT DO NOTHING RETURNING key
+    )
     INSERT INTO acquirer_reports (id, subject, report, outcome, connection_id, received_at)
-    VALUES (${id}::uuid, ${subjectOf(notification)}, ${JSON.stringify(notification)}::json, ${outcome},
-      ${notification.connectionId ?? null}::uuid, to_timestamp(${receivedAtMs}::double precision / 1000))`)
+    SELECT ${id}::uuid, ${subjectOf(notification)}::text, ${JSON.stringify(notification)}::json, ${outcome}::text,
+      ${notification.connectionId ?? null}::uuid, to_timestamp(${receivedAtMs}::double precision / 1000)
+    WHERE ${key === undefined}::boolean OR EXISTS (SELECT FROM first)`)
+}
 
 /** Claims a key in the caller's transaction; false where it was claimed before. */
 export const claimKey = (sql: SqlClient, key: string, notificationId: string): Effect.Effect<boolean, SqlError> =>

@@ -6,7 +6,7 @@
  *   idempotency key;
  * - an order is leased to the process that asks the provider. When the lease has expired, another process asks again, after
  *   at least the back-off of an unclear answer;
- * - a refusal ends an order only where no other process has asked since: see `isLastRequest`.
+ * - a refusal ends an order only where no other process has asked since: see `isLastRequest` of `Retries.ts`.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -14,11 +14,12 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { bigint, instant, integer, nullable, type Row, text, uuid } from "../sql/Column.ts"
-import { type Capacity, capacityPart } from "./Bulkheads.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { statement, texts, value } from "../sql/Statement.ts"
 import { type Stored, table } from "../sql/Table.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
+import { type Capacity, capacityPart } from "./Bulkheads.ts"
+import { backOffMs, backOffMsSql } from "./Retries.ts"
 
 const orderTable = table({
   id: uuid(),
@@ -42,6 +43,11 @@ const orderTable = table({
 
 export interface StoredOrder extends Stored<typeof orderTable> {}
 
+/** An order, and its state. */
+export interface KnownOrder extends StoredOrder {
+  readonly state: "ordered" | "done" | "refused"
+}
+
 /** A cancellation or refund of a charge. */
 export interface ChargeOrder extends StoredOrder {
   readonly kind: "refund" | "cancel"
@@ -54,16 +60,17 @@ export const isChargeOrder = (order: StoredOrder): order is ChargeOrder =>
 /** True of an order whose money left the account when it was stored. */
 export const isOfPreviousRelease = ({ dueAtMs }: StoredOrder): boolean => dueAtMs !== null
 
-/** A new order. What it is about is one of the nullable fields. */
-export type NewOrder = Pick<StoredOrder, "id" | "kind"> &
-  Partial<Omit<StoredOrder, "id" | "kind" | "attempts" | "dueAtMs">>
+/** A new order. What it is about is one of the nullable fields. Without `attempts`, its caller asks the provider at once. */
+export type NewOrder = Pick<StoredOrder, "id" | "kind"> & Partial<Omit<StoredOrder, "id" | "kind" | "dueAtMs">>
 
 export class OrderStore extends Context.Service<
   OrderStore,
   {
     /** Stores an order, leased to this process, in the caller's transaction. */
     readonly insert: (order: NewOrder, leaseMs: number) => Effect.Effect<StoredOrder, SqlError>
-    readonly find: (id: string) => Effect.Effect<(StoredOrder & { readonly state: OrderState }) | undefined, SqlError>
+    readonly find: (id: string) => Effect.Effect<KnownOrder | undefined, SqlError>
+    /** An open order, locked for the caller's transaction. */
+    readonly lockOpen: (id: string) => Effect.Effect<StoredOrder | undefined, SqlError>
     /** The open order of a charge, locked for the caller's transaction. */
     readonly lockOpenOf: (chargeId: string) => Effect.Effect<ChargeOrder | undefined, SqlError>
     /**
@@ -96,10 +103,14 @@ export class OrderStore extends Context.Service<
         },
         find: (id) =>
           Effect.map(sql.unsafe<Row>(...findOne({ id })), ([row]) =>
-            row === undefined ? undefined : { ...orderTable.decode(row), state: row["state"] as OrderState }
+            row === undefined ? undefined : { ...orderTable.decode(row), state: row["state"] as KnownOrder["state"] }
+          ),
+        lockOpen: (id) =>
+          Effect.map(sql.unsafe<Row>(...lockOpen({ id })), ([row]) =>
+            row === undefined ? undefined : orderTable.decode(row)
           ),
         lockOpenOf: (chargeId) =>
-          Effect.map(sql.unsafe<Row>(...lockOpen({ chargeId })), ([row]) => {
+          Effect.map(sql.unsafe<Row>(...lockOpenOf({ chargeId })), ([row]) => {
             const order = row === undefined ? undefined : orderTable.decode(row)
             return order !== undefined && isChargeOrder(order) ? order : undefined
           }),
@@ -121,22 +132,6 @@ export class OrderStore extends Context.Service<
     })
   )
 }
-
-export type OrderState = "ordered" | "done" | "refused"
-
-const FIRST_BACK_OFF_MS = 500
-/** A request that was cut may be on its way as long. */
-const RESEND_GRACE_MS = 120_000
-
-/** Grows up to the grace, so that in the end no request of before can still be on its way. */
-export const backOffMs = (attempts: number): number => Math.min(FIRST_BACK_OFF_MS * 2 ** attempts, RESEND_GRACE_MS)
-
-/**
- * Whether the last request of an order is the only one that can be on its way: the first, or one that came a grace after the
- * one before. The refusal of any other says nothing, because the one before may still be accepted.
- */
-export const isLastRequest = ({ attempts }: Pick<StoredOrder, "attempts">): boolean =>
-  attempts === 1 || backOffMs(attempts - 1) >= RESEND_GRACE_MS
 
 const unset = {
   chargeId: null,
@@ -166,6 +161,11 @@ const findOne = statement(
 )
 
 const lockOpen = statement(
+  { id: value("uuid") },
+  ({ id }) => `SELECT ${columns} FROM acquirer_orders WHERE id = ${id} AND state = 'ordered' FOR UPDATE`
+)
+
+const lockOpenOf = statement(
   { chargeId: value("uuid") },
   ({ chargeId }) =>
     `SELECT ${columns} FROM acquirer_orders WHERE charge_id = ${chargeId} AND state = 'ordered' FOR UPDATE`
@@ -182,21 +182,33 @@ const postpone = statement(
 )
 
 // The lease is no shorter than the back-off, so that `isLastRequest` holds of an order whose process died.
-export const leaseUntil = (leaseMs: string): string =>
-  `now() + greatest(${leaseMs}, least(${FIRST_BACK_OFF_MS} * 2 ^ least(attempts + 1, 30), ${RESEND_GRACE_MS}))
-      * interval '1 millisecond'`
+const leaseUntil = (leaseMs: string): string =>
+  `now() + greatest(${leaseMs}, ${backOffMsSql("(attempts + 1)")}) * interval '1 millisecond'`
 
 // Orders of the previous release are refunds and cancellations at the simulator: a claim of other kinds does not read them.
 const claimMany = statement(
   { kinds: texts, capacity: capacityPart, limit: value("integer"), leaseMs: value("double precision") },
   ({ capacity, kinds, leaseMs, limit }) => `
-  WITH due AS MATERIALIZED (
-    SELECT o.id, c.id AS connection_id FROM (SELECT id FROM acquirer_connections UNION ALL SELECT NULL) AS c (id) CROSS JOIN LATERAL (
-      SELECT id FROM acquirer_orders
-      WHERE state = 'ordered' AND ask_at IS NOT NULL AND ask_at <= now() AND kind = ANY (${kinds})
-        AND connection_id IS NOT DISTINCT FROM c.id
+  WITH due_of_kinds AS MATERIALIZED (
+    SELECT o.id, o.ask_at, c.id AS connection_id
+    FROM acquirer_connections c CROSS JOIN unnest(${kinds}) AS k (kind) CROSS JOIN LATERAL (
+      SELECT id, ask_at FROM acquirer_orders
+      WHERE state = 'ordered' AND ask_at IS NOT NULL AND ask_at <= now() AND kind = k.kind AND connection_id = c.id
       ORDER BY ask_at LIMIT greatest(0, ${capacity.freeOf("c.id")}) FOR UPDATE SKIP LOCKED
     ) o
+    UNION ALL
+    SELECT o.id, o.ask_at, NULL
+    FROM unnest(${kinds}) AS k (kind) CROSS JOIN LATERAL (
+      SELECT id, ask_at FROM acquirer_orders
+      WHERE state = 'ordered' AND ask_at IS NOT NULL AND ask_at <= now() AND kind = k.kind AND connection_id IS NULL
+      ORDER BY ask_at LIMIT greatest(0, ${capacity.freeOf("NULL")}) FOR UPDATE SKIP LOCKED
+    ) o
+  ),
+  due AS MATERIALIZED (
+    SELECT id, connection_id FROM (
+      SELECT *, row_number() OVER (PARTITION BY connection_id ORDER BY ask_at) AS place FROM due_of_kinds
+    ) d
+    WHERE place <= ${capacity.freeOf("d.connection_id")}
     LIMIT ${limit}
   ),
   due_of_previous_release AS MATERIALIZED (

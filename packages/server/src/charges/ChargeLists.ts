@@ -53,7 +53,7 @@ export const chargeList = (
   const named = reference === undefined ? [] : [equals("reference", "text", reference)]
   const ways =
     endToEndId !== undefined
-      ? { paths: [{ selective: equals("end_to_end_id", "text", endToEndId) }], filters: [...scope, ...named, ...kind] }
+      ? { paths: [{ selective: isSettledBy(endToEndId) }], filters: [...scope, ...named, ...kind] }
       : accountId !== undefined && origin === "api" && reference === undefined
         ? { paths: [ofAccount(accountId, filters, nowMs)], filters: kind }
         : { paths: ofAny(accountId, filters), filters: kind }
@@ -95,7 +95,7 @@ const ofAccount = (accountId: string, { method, status }: ChargeFilters, nowMs: 
     case "expired":
       return { ...unpaid, before: ([, lifetime], bind) => lowestIdIn(`${bind(nowMs)}::bigint - ${lifetime} + 2`) }
     case "processing":
-      return { selective: (bind) => `${unanswered} AND ${equals("account_id", "uuid", accountId)(bind)}` }
+      return { selective: (bind) => `${UNANSWERED} AND ${equals("account_id", "uuid", accountId)(bind)}` }
     default:
       return { columns: [account, is("status", "text", status)], predicate: "origin = 'api' AND status <> 'pending'" }
   }
@@ -128,9 +128,14 @@ const lowestIdIn = (epochMs: string): string =>
   `(lpad(to_hex(greatest(0, ${epochMs})), 12, '0') || '${lowestIdAt(0).replaceAll("-", "").slice(12)}')::uuid`
 
 /** Charges that wait for the acquirer's answer: those of recoveries, and those of the release before migration 0004. */
-const unanswered = `(status = 'processing' OR (status = 'pending' AND NOT acquirer_answered)) AND id = ANY (ARRAY(
+export const UNANSWERED = `(status = 'processing' OR (status = 'pending' AND NOT acquirer_answered)) AND id = ANY (ARRAY(
   SELECT unnest(charge_ids) FROM charge_recoveries UNION SELECT id FROM charges WHERE status = 'processing'
 ))`
+
+const isSettledBy =
+  (endToEndId: string): Condition =>
+  (bind) =>
+    `id = (SELECT charge_id FROM charge_settlements WHERE end_to_end_id = ${bind(endToEndId)}::text)`
 
 const hasStatus =
   (status: ChargeStatus, nowMs: number): Condition =>

@@ -28,13 +28,24 @@ export const toCharge = (charge: StoredCharge, nowMs: number): Charge => ({
 })
 
 /** A charge after a change, for its events (EVT-5). */
-export const changedCharge = (charge: StoredCharge, nowMs: number): Changed => ({
-  id: charge.id,
-  accountId: charge.accountId,
-  applicationId: charge.applicationId,
-  status: charge.status,
-  sequence: charge.sequence,
-  webhookUrl: charge.webhookUrl,
-  sealedWebhookSecret: charge.sealedWebhookSecret,
-  data: toCharge(charge, nowMs)
-})
+export const changedCharge = (charge: StoredCharge, nowMs: number): Changed => {
+  const data = toCharge(charge, nowMs)
+  return {
+    id: charge.id,
+    accountId: charge.accountId,
+    applicationId: charge.applicationId,
+    status: charge.status,
+    sequence: charge.sequence,
+    webhookUrl: charge.webhookUrl,
+    sealedWebhookSecret: charge.sealedWebhookSecret,
+    data,
+    changedFields: [
+      data.status,
+      data.pix.br_code !== null,
+      data.pix.end_to_end_id,
+      data.receiver !== null,
+      data.paid_at,
+      data.failure_reason
+    ]
+  }
+}

@@ -2,8 +2,9 @@
  * Charges in PostgreSQL, many in one statement and one commit.
  *
  * Guarantees:
- * - the row of a charge claims its idempotency key: of two calls with one key, one inserts and the other gets that row
- *   (IDEM-5);
+ * - a row of `charge_keys` claims the idempotency key: of two calls with one key, one inserts and the other gets that
+ *   charge (IDEM-5);
+ * - a row of `charge_settlements` claims the end-to-end id of a payment, so that no settlement is credited twice;
  * - a change is guarded by the transition table and by the sequence on which it was decided; its outbox entry, ledger
  *   transfers and notification are in the same commit;
  * - a new charge has a recovery in its commit, so that it is found if the acquirer's answer never arrives (CHG-4).
@@ -17,18 +18,21 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import { isConnectionPaused } from "../accounts/Brakes.ts"
 import { callersOf, currentCallers, findCurrentCallers, StaleCaller } from "../accounts/CallerCache.ts"
 import { notifications } from "../acquirer/NotificationStore.ts"
 import type { UnknownCursor } from "../Errors.ts"
 import { type ChangedRow, DeliverySignal } from "../events/DeliverySignal.ts"
-import { outbox, OUTBOX_ROWS } from "../events/Outbox.ts"
+import { storesChangedFields } from "../events/EventData.ts"
+import { outbox, OUTBOX_ROWS, type OutboxEntry, withChangedFields } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
 import { isLocked, lockedTransfers, lockLedgerOf, PASSED_BY } from "../ledger/Ledger.ts"
 import * as Batching from "../sql/Batching.ts"
 import type { LockMode } from "../sql/LockMode.ts"
 import { bigint, float8, integer, nullable, type Row, uuid } from "../sql/Column.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
-import { rows, statement, uuids, value } from "../sql/Statement.ts"
+import { oneOfIds, type Updates, updatesOf } from "../sql/PrunedIds.ts"
+import { rows, statement, value } from "../sql/Statement.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import type { ChargeChange } from "./ChargeDecision.ts"
 import { type ChargeFilters, chargeList } from "./ChargeLists.ts"
@@ -46,7 +50,7 @@ export class ChargeStore extends Context.Service<
       charge: StoredCharge,
       recoverInMs: number,
       cached: Caller | undefined
-    ) => Effect.Effect<{ readonly existing: StoredCharge | undefined }, StaleCaller | Unavailable>
+    ) => Effect.Effect<Insertion, StaleCaller | Unavailable>
     /** Applies a change; false when the charge has changed since it was decided. */
     readonly change: (change: ChargeChange) => Effect.Effect<boolean, Unavailable>
     /** The same in the caller's transaction, which has locked the charge. */
@@ -76,6 +80,7 @@ export class ChargeStore extends Context.Service<
       const sql = yield* SqlClient
       const signal = yield* DeliverySignal
       const ids = yield* Ids
+      const entryOf = (yield* storesChangedFields) ? withChangedFields : (entry: OutboxEntry) => entry
 
       const findByKey = (key: Pick<StoredCharge, "applicationId" | "origin" | "idempotencyKey">) =>
         Effect.map(sql.unsafe<Row>(...findOneByKey(key)), ([row]) =>
@@ -89,7 +94,7 @@ export class ChargeStore extends Context.Service<
         run: (charges) =>
           Effect.gen(function* () {
             const callers = callersOf(charges, ({ cached }) => cached)
-            const rows = yield* sql.unsafe<{ readonly id: string | null; readonly n: number | null }>(
+            const rows = yield* sql.unsafe<InsertedRow>(
               ...insertMany({
                 charges: inKeyOrder(charges).map((each) => ({ ...each.charge, caller: callers.numberOf(each) })),
                 recoveries: recoveriesOf(charges, ids),
@@ -97,12 +102,13 @@ export class ChargeStore extends Context.Service<
               })
             )
             const live = new Set(rows.map(({ n }) => n))
-            const fresh = new Set(rows.map(({ id }) => id))
+            const fresh = new Map(rows.map(({ id, is_paused }) => [id, is_paused]))
             return yield* Effect.forEach(charges, (each): Effect.Effect<Inserted, SqlError> => {
-              if (fresh.has(each.charge.id)) return Effect.succeed(NEW)
+              const isPaused = fresh.get(each.charge.id)
+              if (isPaused !== undefined) return Effect.succeed({ existing: undefined, mayEmit: !isPaused })
               const n = callers.numberOf(each)
               if (n !== undefined && !live.has(n)) return Effect.succeed(STALE_CALLER)
-              return Effect.map(findByKey(each.charge), (existing) => ({ existing }))
+              return Effect.map(findByKey(each.charge), (existing) => ({ existing, mayEmit: false }))
             })
           })
       })
@@ -116,7 +122,7 @@ export class ChargeStore extends Context.Service<
           ({ charge }) => charge.id,
           ({ charge }) => charge.accountId,
           (changes, lockMode) =>
-            Effect.tap(sql.unsafe<WrittenRow>(...changeMany(changes, lockMode)), (written) =>
+            Effect.tap(sql.unsafe<WrittenRow>(...changeMany(changes, entryOf, lockMode)), (written) =>
               sql.afterCommit(Effect.sync(() => signal.afterCommit(written.filter(isChanged))))
             )
         )
@@ -155,7 +161,7 @@ export class ChargeStore extends Context.Service<
         change: (change) => (change.transfers.length === 0 ? changeState(change) : moveMoney(change)),
         changeInTransaction: (change) =>
           Effect.gen(function* () {
-            const done = (yield* sql.unsafe<WrittenRow>(...changeMany([change], "wait"))).filter(isChanged)
+            const done = (yield* sql.unsafe<WrittenRow>(...changeMany([change], entryOf, "wait"))).filter(isChanged)
             if (done.length !== 1) {
               return yield* Effect.die(new Error(`charge ${change.charge.id} has changed while it was locked`))
             }
@@ -183,6 +189,13 @@ export class ChargeStore extends Context.Service<
   )
 }
 
+export interface Insertion {
+  /** The charge of the idempotency key, where there was one. */
+  readonly existing: StoredCharge | undefined
+  /** False where the connection of the new charge is paused. */
+  readonly mayEmit: boolean
+}
+
 interface NewCharge {
   readonly charge: StoredCharge
   readonly recoverInMs: number
@@ -194,8 +207,6 @@ interface Asked {
   readonly id: string
 }
 
-const NEW = { existing: undefined }
-
 const STALE_CALLER = "stale caller"
 
 const orStaleCaller = <A>(answer: Effect.Effect<A | typeof STALE_CALLER, Unavailable>) =>
@@ -205,17 +216,27 @@ const orStaleCaller = <A>(answer: Effect.Effect<A | typeof STALE_CALLER, Unavail
     () => new StaleCaller()
   )
 
-type Inserted = { readonly existing: StoredCharge | undefined } | typeof STALE_CALLER
+type Inserted = Insertion | typeof STALE_CALLER
+
+/** A charge that was inserted, or the number of a caller that is as cached. */
+interface InsertedRow {
+  readonly id: string | null
+  readonly n: number | null
+  readonly is_paused: boolean
+}
 
 const selectCharge = `SELECT ${chargeColumns} FROM charges`
 
 const findOneByKey = statement(
   { applicationId: value("uuid"), origin: value("text"), idempotencyKey: value("text") },
   (p) => `${selectCharge}
-  WHERE application_id = ${p.applicationId} AND origin = ${p.origin} AND idempotency_key = ${p.idempotencyKey}`
+  WHERE id = (
+      SELECT charge_id FROM charge_keys
+      WHERE digest = idempotency_digest(${p.applicationId}, ${p.origin}, ${p.idempotencyKey})
+    ) AND application_id = ${p.applicationId} AND origin = ${p.origin} AND idempotency_key = ${p.idempotencyKey}`
 )
 
-const findByIds = statement({ ids: uuids }, ({ ids }) => `${selectCharge} WHERE id = ANY (${ids})`)
+const findByIds = statement({ ids: oneOfIds }, ({ ids }) => `${selectCharge} WHERE ${ids("id")}`)
 
 const findAccount = statement({ id: value("uuid") }, ({ id }) => `SELECT account_id FROM charges WHERE id = ${id}`)
 
@@ -255,40 +276,47 @@ const insertMany = statement(
   (p) => `
   WITH ${p.callers},
   ${p.recoveries},
-  inserted AS (
-    INSERT INTO charges (${createdColumns}, acquirer_answered)
-    SELECT ${createdColumns}, false
-    FROM ${p.charges} AS c
+  requested AS MATERIALIZED (
+    SELECT ${createdColumns} FROM ${p.charges} AS c
     WHERE c.caller IS NULL OR (c.caller IN (SELECT n FROM live)) IS TRUE
-    ON CONFLICT (application_id, origin, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
-    RETURNING id
+  ),
+  claimed AS (
+    INSERT INTO charge_keys (digest, charge_id)
+    SELECT idempotency_digest(application_id, origin, idempotency_key), id FROM requested
+    WHERE idempotency_key IS NOT NULL
+    ON CONFLICT (digest) DO NOTHING
+    RETURNING charge_id
+  ),
+  inserted AS (
+    INSERT INTO charges (${createdColumns}, acquirer_answered, key_stored)
+    SELECT ${createdColumns}, false, true FROM requested
+    WHERE idempotency_key IS NULL OR (id IN (SELECT charge_id FROM claimed)) IS TRUE
+    RETURNING id, connection_id
   )
-  SELECT id, NULL::integer AS n FROM inserted UNION ALL SELECT NULL, n FROM live`
+  SELECT id, NULL::integer AS n, ${isConnectionPaused("connection_id")} AS is_paused FROM inserted
+  UNION ALL SELECT NULL, n, false FROM live`
 )
 
 const changes = {
-  charges: chargeTable.rows([
-    "id",
-    "status",
-    "brCode",
-    "endToEndId",
-    "receiver",
-    "paidAtMs",
-    "failureReason",
-    "sequence"
-  ]),
+  charges: updatesOf(
+    chargeTable.rows(["id", "status", "brCode", "endToEndId", "receiver", "paidAtMs", "failureReason", "sequence"])
+  ),
   outbox
 }
 
-const changedCtes = (p: { readonly charges: string; readonly outbox: string }, guard: string) => `
+const changedCtes = (p: { readonly charges: Updates; readonly outbox: string }, guard: string) => `
   changed AS (
     UPDATE charges c SET status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id,
       receiver = i.receiver, paid_at = i.paid_at, failure_reason = i.failure_reason, sequence = i.sequence,
-      acquirer_answered = true
-    FROM ${p.charges} AS i
-    WHERE c.id = i.id AND c.sequence = i.sequence - 1 AND (${statusOf("c")}) || '>' || i.status IN (${allowedTransitions})
+      acquirer_answered = true, settlement_stored = i.end_to_end_id IS NOT NULL
+    FROM ${p.charges.rows} AS i
+    WHERE ${p.charges.isRow("c", "i")} AND c.sequence = i.sequence - 1 AND (${statusOf("c")}) || '>' || i.status IN (${allowedTransitions})
       AND NOT (i.status = 'paid' AND c.has_deferred_reports) AND ${guard}
-    RETURNING c.id
+    RETURNING c.id, CASE WHEN old.end_to_end_id IS DISTINCT FROM new.end_to_end_id THEN new.end_to_end_id END AS settlement
+  ),
+  inserted_settlements AS (
+    INSERT INTO charge_settlements (end_to_end_id, charge_id)
+    SELECT settlement, id FROM changed WHERE settlement IS NOT NULL
   ),
   ${p.outbox}`
 
@@ -323,10 +351,17 @@ type WrittenRow = Omit<ChangedRow, "id"> & Batching.Written
 
 const isChanged = (row: WrittenRow): row is WrittenRow & ChangedRow => row.id !== null
 
-const changeMany = (unordered: ReadonlyArray<ChargeChange>, lockMode: LockMode) => {
+const changeMany = (
+  unordered: ReadonlyArray<ChargeChange>,
+  entryOf: (entry: OutboxEntry) => OutboxEntry,
+  lockMode: LockMode
+) => {
   // Rows are locked in the order of their ids, so that two processes never wait for each other.
   const ordered = unordered.toSorted((one, other) => (one.charge.id < other.charge.id ? -1 : 1))
-  const changed = { charges: ordered.map(({ charge }) => charge), outbox: ordered.map((change) => change.outbox) }
+  const changed = {
+    charges: ordered.map(({ charge }) => charge),
+    outbox: ordered.map((change) => entryOf(change.outbox))
+  }
   const transfers = ordered.flatMap((change) => change.transfers)
   const received = ordered.flatMap(({ charge, received }) =>
     received === undefined ? [] : [{ resourceId: charge.id, received }]

@@ -222,8 +222,10 @@ export class Charges extends Context.Service<
         // An empty secret signs nothing.
         const sealed = request.webhook_secret ? secrets.seal(request.webhook_secret, { kind: "charge", id }) : null
         const charge = newCharge(id, epochMs, owner, merchant, request, sealed)
-        const { existing } = yield* store.insert(charge, acquirerTimeoutMs + RECOVERY_MARGIN_MS, owner.cached)
+        const { existing, mayEmit } = yield* store.insert(charge, acquirerTimeoutMs + RECOVERY_MARGIN_MS, owner.cached)
         if (existing !== undefined) return { charge: existing, replayed: true }
+        // `ChargeRecovery` emits it once its connection is resumed.
+        if (!mayEmit) return { charge, replayed: false }
 
         const settled = yield* emitFor(charge, merchant, false)
         if (settled.status === "failed") {
@@ -258,7 +260,7 @@ export class Charges extends Context.Service<
           const merchant = {
             ...account,
             defaultExpiresInSeconds: account.default_expires_in,
-            chargesPaused: account.charges_paused,
+            chargesPaused: account.charges_stopped,
             connectionId: connectionOf(acquirerKind, account)
           }
           return yield* Effect.catchTag(create(owner, merchant, request), "StaleCaller", Effect.die)

@@ -8,6 +8,7 @@
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
+import { isConnectionPaused } from "../accounts/Brakes.ts"
 import { type Capacity, capacityPart } from "../acquirer/Bulkheads.ts"
 import type { Ids } from "../Ids.ts"
 import { float8, type InputOf, type Row, text, uuid } from "../sql/Column.ts"
@@ -54,8 +55,8 @@ export const recoveries = part(
 
 /**
  * Leases charges in `processing` that are due, some of each account in turn, for `leaseMs` or longer: each attempt doubles
- * the time. An account is passed by while the share of the connection of its first charge is used. `examined` is 0 when no
- * recovery could be claimed.
+ * the time. An account is passed by while the share of the connection of its first charge is used. Charges of a paused
+ * connection are leased and left out. `examined` is 0 when no recovery could be claimed.
  */
 export const claimDueRecoveries = (
   sql: SqlClient,
@@ -63,13 +64,13 @@ export const claimDueRecoveries = (
   leaseMs: number
 ): Effect.Effect<{ readonly examined: number; readonly charges: ReadonlyArray<StoredCharge> }, Unavailable> =>
   Effect.gen(function* () {
-    const claimed = yield* sql.unsafe<Row & { readonly examined: bigint }>(
+    const claimed = yield* sql.unsafe<Row & { readonly examined: bigint; readonly is_paused: boolean }>(
       ...claimMany({ capacity, limit: capacity.limit, leaseMs })
     )
     const [split] = yield* sql.unsafe<{ readonly examined: bigint }>(...splitMany({ limit: SPLIT_AT_ONCE }))
     return {
       examined: Number(claimed[0]?.examined ?? 0) + Number(split?.examined ?? 0),
-      charges: claimed.filter(({ id }) => id !== null).map(chargeTable.decode)
+      charges: claimed.filter(({ id, is_paused }) => id !== null && !is_paused).map(chargeTable.decode)
     }
   }).pipe(runToCompletion(sql))
 
@@ -183,7 +184,7 @@ const claimMany = statement(
       FROM claimed t WHERE n.due_at = t.due_at AND n.id = t.id AND (t.id IN (SELECT id FROM waiting)) IS TRUE
     )
     SELECT e.examined, s.* FROM (SELECT count(*) AS examined FROM claimed) e
-    LEFT JOIN (SELECT ${chargeColumns} FROM waiting) s ON true`
+    LEFT JOIN (SELECT ${chargeColumns}, ${isConnectionPaused("connection_id")} AS is_paused FROM waiting) s ON true`
 )
 
 const renewMany = statement(

@@ -42,8 +42,6 @@ export class ConnectionRegistry extends Context.Service<
     /** All connections to providers outside of this service, paused and unusable ones included. */
     readonly all: () => ReadonlyArray<RegisteredConnection>
     readonly find: (id: string) => RegisteredConnection | undefined
-    /** Those that may be called: open and not paused. */
-    readonly usable: () => ReadonlyArray<RegisteredConnection & { readonly open: OpenConnection }>
     /** Runs with a connection, paused ones included, which is not closed before the effect ends. */
     readonly use: <A, E, R>(
       id: string,
@@ -148,10 +146,6 @@ export class ConnectionRegistry extends Context.Service<
           const entry = entries.get(id)
           return entry === undefined ? undefined : registered(entry)
         },
-        usable: () =>
-          [...entries.values()].flatMap(({ opened, problem, row }) =>
-            opened === undefined || row.paused ? [] : [{ row, open: opened, problem }]
-          ),
         use: (id, call) =>
           Effect.acquireUseRelease(
             Effect.suspend(() => {

@@ -14,15 +14,18 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
+import { ApprovalRequired, Authority, isAuthorized } from "../approvals/Authority.ts"
 import { NotFoundError, type UnknownCursor } from "../Errors.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
-/** Where the provider is, instead of where its profile says. */
 export interface ConnectionSettings {
+  /** Where the provider is, instead of where its profile says. */
   readonly base_url?: string
   readonly token_url?: string
+  /** Whether the webhook was registered for mutual TLS: its callbacks then need the provider's certificate. */
+  readonly webhook_mtls?: boolean
 }
 
 /** What a check tried, and what it found. */
@@ -43,6 +46,8 @@ export interface ConnectionRow {
   readonly pix_key: string | null
   readonly exception_rule: ExceptionRule
   readonly paused: boolean
+  readonly payouts_paused: boolean
+  readonly charges_paused: boolean
   readonly is_default: boolean
   /** Whether its provider sends payouts. */
   readonly pays_out: boolean
@@ -61,8 +66,17 @@ export interface ConnectionInput {
   readonly pix_key: string
   readonly exception_rule: ExceptionRule
   readonly paused: boolean
+  /** Absent in a request for a connection that the release before stored: false. */
+  readonly payouts_paused?: boolean
+  readonly charges_paused?: boolean
   readonly is_default: boolean
 }
+
+/** Whether changes are of brakes only, which need no approval (OPR-112). */
+export const areBrakes = (changes: object): boolean => Object.keys(changes).every((name) => brakes.has(name))
+
+/** The names of a connection's brakes. */
+export const brakes: ReadonlySet<string> = new Set(["paused", "payouts_paused", "charges_paused"])
 
 /** What follows from the credentials and the profile. */
 export interface SealedConnection {
@@ -74,20 +88,21 @@ export interface SealedConnection {
 export class ConnectionStore extends Context.Service<
   ConnectionStore,
   {
+    /** By the `Authority` around it. */
     readonly create: (
-      connection: ConnectionInput &
-        SealedConnection & { readonly id: string; readonly epochMs: number; readonly profile: string }
-    ) => Effect.Effect<ConnectionRow, Unavailable>
+      connection: ConnectionInput & SealedConnection & { readonly id: string; readonly profile: string }
+    ) => Effect.Effect<ConnectionRow, ApprovalRequired | Unavailable>
     readonly get: (id: string) => Effect.Effect<ConnectionRow, NotFoundError | Unavailable>
     readonly list: (page: Page) => Effect.Effect<ReadonlyArray<ConnectionRow>, UnknownCursor | Unavailable>
     /** Every connection to a provider outside of this service. */
     readonly all: Effect.Effect<ReadonlyArray<ConnectionRow>, Unavailable>
     /** The credentials as they are stored; undefined where there are none. */
     readonly sealedCredentials: (id: string) => Effect.Effect<string | undefined, Unavailable>
+    /** By the `Authority` around it, which brakes alone do not need. */
     readonly update: (
       id: string,
       changes: Partial<ConnectionInput & SealedConnection>
-    ) => Effect.Effect<ConnectionRow, NotFoundError | Unavailable>
+    ) => Effect.Effect<ConnectionRow, NotFoundError | ApprovalRequired | Unavailable>
     /** Stores what follows from a profile, whose meaning may change with a release. */
     readonly paysOut: (id: string, paysOut: boolean) => Effect.Effect<void, Unavailable>
     readonly checked: (
@@ -98,6 +113,8 @@ export class ConnectionStore extends Context.Service<
       id: string,
       registered: boolean
     ) => Effect.Effect<ConnectionRow, NotFoundError | Unavailable>
+    /** Stores whether the callbacks of a connection need the provider's certificate. */
+    readonly webhookMtls: (id: string, isMutualTls: boolean) => Effect.Effect<void, Unavailable>
     /** The secret in the path of the webhook, as it is stored; `sealed` where there was none. */
     readonly webhookSecret: (id: string, sealed: string | null) => Effect.Effect<string | undefined, Unavailable>
     /** True for the first process that warns of this certificate `days` before its end. */
@@ -123,17 +140,23 @@ export class ConnectionStore extends Context.Service<
 
       return ConnectionStore.of({
         create: Effect.fn("ConnectionStore.create")(function* (input) {
+          const authority = yield* Authority
           yield* sql.withTransaction(
             Effect.gen(function* () {
               if (input.is_default) yield* clearDefault(input.id)
-              yield* sql`
+              const inserted = yield* sql`
                 INSERT INTO acquirer_connections (id, name, kind, profile, settings, credentials, pix_key,
-                  exception_rule, paused, is_default, pays_out, certificate_expires_at, created_at)
-                VALUES (${input.id}::uuid, ${input.name}, 'api-pix', ${input.profile},
-                  ${JSON.stringify(input.settings)}::json, ${input.sealedCredentials}, ${input.pix_key},
-                  ${input.exception_rule}, ${input.paused}::boolean, ${input.is_default}::boolean,
-                  ${input.paysOut}::boolean, to_timestamp(${input.certificateExpiresAtMs}::double precision / 1000),
-                  to_timestamp(${input.epochMs}::double precision / 1000))`
+                  exception_rule, paused, payouts_paused, charges_paused, is_default, pays_out, certificate_expires_at,
+                  created_at)
+                SELECT ${input.id}::uuid, ${input.name}::text, 'api-pix', ${input.profile}::text,
+                  ${JSON.stringify(input.settings)}::json, ${input.sealedCredentials}::text, ${input.pix_key}::text,
+                  ${input.exception_rule}::text, ${input.paused}::boolean,
+                  ${input.payouts_paused ?? false}::boolean, ${input.charges_paused ?? false}::boolean,
+                  ${input.is_default}::boolean,
+                  ${input.paysOut}::boolean, to_timestamp(${input.certificateExpiresAtMs}::double precision / 1000), now()
+                WHERE ${isAuthorized(sql, authority, "connection.create", "NULL::uuid")}
+                RETURNING id`
+              if (inserted.length === 0) return yield* new ApprovalRequired()
               yield* sql`
                 INSERT INTO ledger_accounts (owner_id, kind)
                 SELECT ${input.id}::uuid, unnest(ARRAY['unallocated', 'acquirer'])`
@@ -163,12 +186,13 @@ export class ConnectionStore extends Context.Service<
         }, orUnavailable),
 
         update: Effect.fn("ConnectionStore.update")(function* (id, changes) {
+          const authority = yield* Authority
           const reconnects =
             changes.settings !== undefined || changes.sealedCredentials !== undefined || changes.pix_key !== undefined
           yield* sql.withTransaction(
             Effect.gen(function* () {
               if (changes.is_default === true) yield* clearDefault(id)
-              yield* sql`
+              const changed = yield* sql`
                 UPDATE acquirer_connections SET
                   name = coalesce(${changes.name ?? null}::text, name),
                   settings = coalesce(${changes.settings === undefined ? null : JSON.stringify(changes.settings)}::json, settings),
@@ -176,6 +200,8 @@ export class ConnectionStore extends Context.Service<
                   pix_key = coalesce(${changes.pix_key ?? null}::text, pix_key),
                   exception_rule = coalesce(${changes.exception_rule ?? null}::text, exception_rule),
                   paused = coalesce(${changes.paused ?? null}::boolean, paused),
+                  payouts_paused = coalesce(${changes.payouts_paused ?? null}::boolean, payouts_paused),
+                  charges_paused = coalesce(${changes.charges_paused ?? null}::boolean, charges_paused),
                   is_default = coalesce(${changes.is_default ?? null}::boolean, is_default),
                   pays_out = coalesce(${changes.paysOut ?? null}::boolean, pays_out),
                   certificate_warned_days = CASE WHEN ${changes.sealedCredentials !== undefined}::boolean THEN NULL
@@ -187,7 +213,12 @@ export class ConnectionStore extends Context.Service<
                   webhook_registered_at = CASE WHEN ${changes.pix_key ?? null}::text <> pix_key THEN NULL
                     ELSE webhook_registered_at END,
                   version = version + ${reconnects ? 1 : 0}::integer
-                WHERE id = ${id}::uuid`
+                WHERE id = ${id}::uuid AND (${areBrakes(changes)}::boolean
+                  OR ${isAuthorized(sql, authority, "connection.update", "acquirer_connections.id")})
+                RETURNING id`
+              if (changed.length > 0) return
+              yield* get(id)
+              return yield* new ApprovalRequired()
             })
           )
           return yield* get(id)
@@ -214,6 +245,14 @@ export class ConnectionStore extends Context.Service<
           return yield* get(id)
         }, runToCompletion(sql)),
 
+        webhookMtls: (id, isMutualTls) =>
+          Effect.asVoid(
+            runToCompletion(sql)(sql`
+              UPDATE acquirer_connections
+              SET settings = jsonb_set(settings::jsonb, '{webhook_mtls}', to_jsonb(${isMutualTls}::boolean))::json
+              WHERE id = ${id}::uuid`)
+          ),
+
         webhookSecret: (id, sealed) =>
           Effect.map(
             runToCompletion(sql)(sql<{ webhook_secret: string | null }>`
@@ -235,5 +274,5 @@ export class ConnectionStore extends Context.Service<
   )
 }
 
-const columns = `id, name, kind, profile, settings, pix_key, exception_rule, paused, is_default, pays_out,
-  certificate_expires_at, webhook_registered_at, checked_at, check_result, version, created_at`
+const columns = `id, name, kind, profile, settings, pix_key, exception_rule, paused, payouts_paused, charges_paused,
+  is_default, pays_out, certificate_expires_at, webhook_registered_at, checked_at, check_result, version, created_at`

@@ -24,7 +24,13 @@ import {
   openCredentials,
   sealCredentials
 } from "./ConnectionCredentials.ts"
-import { type CheckStep, type ConnectionInput, type ConnectionRow, ConnectionStore } from "./ConnectionStore.ts"
+import {
+  type CheckStep,
+  type ConnectionInput,
+  type ConnectionRow,
+  ConnectionStore,
+  type SealedConnection
+} from "./ConnectionStore.ts"
 import { openConnection } from "./OpenConnection.ts"
 import { findWebhookSecret, makeWebhookSecret, webhookPath } from "./WebhookUrl.ts"
 
@@ -37,15 +43,23 @@ export interface ConnectionChanges extends Partial<ConnectionInput> {
   readonly credentials?: CredentialsInput
 }
 
+export interface PreparedConnection extends ConnectionInput, SealedConnection {
+  readonly id: string
+  readonly profile: string
+}
+
+export type PreparedChanges = Partial<ConnectionInput & SealedConnection>
+
 export class Connections extends Context.Service<
   Connections,
   {
-    readonly create: (input: NewConnection) => Effect.Effect<ConnectionRow, InvalidConnection | Unavailable>
-    /** Credentials that are left out stay. */
-    readonly update: (
+    /** A new connection as it is stored, with its credentials sealed, once it could be opened. */
+    readonly prepare: (input: NewConnection) => Effect.Effect<PreparedConnection, InvalidConnection | Unavailable>
+    /** The changes as they are stored, once the connection could be opened with them. Credentials that are left out stay. */
+    readonly prepareChanges: (
       id: string,
       changes: ConnectionChanges
-    ) => Effect.Effect<ConnectionRow, InvalidConnection | NotFoundError | Unavailable>
+    ) => Effect.Effect<PreparedChanges, InvalidConnection | NotFoundError | Unavailable>
     /** Tries a connection, paused ones included, and stores what was found. */
     readonly check: (
       id: string
@@ -105,12 +119,12 @@ export class Connections extends Context.Service<
       })
 
       return Connections.of({
-        create: Effect.fn("Connections.create")(function* (input) {
-          const { epochMs, id } = ids.next()
-          return yield* store.create({ ...input, ...(yield* sealed(id, input)), id, epochMs })
+        prepare: Effect.fn("Connections.prepare")(function* ({ credentials, ...input }) {
+          const { id } = ids.next()
+          return { ...input, ...(yield* sealed(id, { ...input, credentials })), id }
         }),
 
-        update: Effect.fn("Connections.update")(function* (id, { credentials, ...changes }) {
+        prepareChanges: Effect.fn("Connections.prepareChanges")(function* (id, { credentials, ...changes }) {
           const row = yield* store.get(id)
           const reopens = credentials !== undefined || changes.settings !== undefined || changes.pix_key !== undefined
           if (row.kind === "simulator") {
@@ -120,14 +134,14 @@ export class Connections extends Context.Service<
               return yield* new InvalidConnection({ part, reason: "cannot be set for the simulator" })
             }
           }
-          if (!reopens) return yield* store.update(id, changes)
+          if (!reopens) return changes
           const terms = {
             profile: row.profile,
             settings: { ...row.settings, ...changes.settings },
             pix_key: changes.pix_key ?? row.pix_key ?? "",
             credentials: mergeCredentials(yield* credentialsOf(id), credentials ?? {})
           }
-          return yield* store.update(id, { ...changes, settings: terms.settings, ...(yield* sealed(id, terms)) })
+          return { ...changes, settings: terms.settings, ...(yield* sealed(id, terms)) }
         }),
 
         check: Effect.fn("Connections.check")(function* (id) {
@@ -148,6 +162,8 @@ export class Connections extends Context.Service<
         registerWebhook: Effect.fn("Connections.registerWebhook")(function* (id, url, withoutMtls) {
           const row = yield* getProvider(id)
           const secret = yield* makeWebhookSecret(store, secrets, id)
+          // Before the provider tries the URL: it may try it without a certificate, which must be refused.
+          yield* store.webhookMtls(id, !withoutMtls)
           const target = `${url.replace(/\/+$/, "")}${webhookPath(id, secret)}`
           const steps = yield* openStored(row).pipe(
             Effect.flatMap(({ client }) =>
@@ -159,6 +175,8 @@ export class Connections extends Context.Service<
             Effect.scoped,
             Effect.catchTag("InvalidConnection", (problem) => Effect.succeed(unopened(problem)))
           )
+          const wasMtls = row.settings.webhook_mtls
+          if (!steps.every(({ ok }) => ok) && wasMtls !== undefined) yield* store.webhookMtls(id, wasMtls)
           yield* keep(id, steps)
           return steps
         })
@@ -168,6 +186,6 @@ export class Connections extends Context.Service<
 }
 
 /** What the simulator's connection does not have. */
-const SIMULATOR_LACKS = ["settings", "pix_key", "paused"] as const
+const SIMULATOR_LACKS = ["settings", "pix_key", "paused", "payouts_paused", "charges_paused"] as const
 
 const webhook = (ok: boolean, detail: string): ReadonlyArray<CheckStep> => [{ step: "webhook", ok, detail }]

@@ -19,7 +19,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { providerIdOf } from "../acquirer/Acquirer.ts"
+import { providerIdOf, type ReturnOutcome } from "../acquirer/Acquirer.ts"
 import type { Reversal } from "../acquirer/AcquirerNotification.ts"
 import type { ChargeOrder } from "../acquirer/OrderStore.ts"
 import type { ChargeStep, LockedCharge } from "../charges/ChargeDecision.ts"
@@ -27,7 +27,7 @@ import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { InvalidStateError, NotFoundError } from "../Errors.ts"
 import { outboxEntry } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
-import { type RefundOutcome, Refunds } from "../refunds/Refunds.ts"
+import { Refunds } from "../refunds/Refunds.ts"
 import type { StoredRefund } from "../refunds/RefundStore.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
@@ -58,7 +58,7 @@ export class Disputes extends Context.Service<
     readonly endRefund: (
       locked: LockedCharge,
       order: ChargeOrder,
-      outcome: RefundOutcome
+      outcome: ReturnOutcome
     ) => Effect.Effect<void, SqlError>
     /** Applies the outcome of a dispute, in a transaction. False where its state does not allow it. */
     readonly resolve: (

@@ -30,9 +30,12 @@ export class DeliverySignal extends Context.Service<
     readonly await: Effect.Effect<void>
     /** From here on, wait again. */
     readonly rest: Effect.Effect<void>
-    /** The same for claims of first attempts that the fan-out did not send itself, and for those of retries. */
-    readonly first: { readonly await: Effect.Effect<void>; readonly rest: Effect.Effect<void> }
-    readonly retries: { readonly await: Effect.Effect<void>; readonly rest: Effect.Effect<void> }
+    /**
+     * The same for claims of first attempts that the fan-out did not send itself, and for those of retries. `rest` returns
+     * whether they were woken.
+     */
+    readonly first: { readonly await: Effect.Effect<void>; readonly rest: Effect.Effect<boolean> }
+    readonly retries: { readonly await: Effect.Effect<void>; readonly rest: Effect.Effect<boolean> }
   }
 >()("@pix-payments/server/DeliverySignal") {
   static readonly layer = Layer.effect(
@@ -85,8 +88,8 @@ export class DeliverySignal extends Context.Service<
         },
         await: here.await,
         rest: Effect.asVoid(here.close),
-        first: { await: first.await, rest: Effect.asVoid(first.close) },
-        retries: { await: retries.await, rest: Effect.asVoid(retries.close) }
+        first: { await: first.await, rest: first.close },
+        retries: { await: retries.await, rest: retries.close }
       })
     })
   )

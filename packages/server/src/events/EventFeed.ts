@@ -23,6 +23,7 @@ import {
   type EventFilter,
   EventLog,
   eventsAfter,
+  type EventsRemoved,
   type Position,
   type StreamedEvent
 } from "./EventLog.ts"
@@ -44,7 +45,7 @@ export class EventFeed extends Context.Service<
       readonly filter: EventFilter
       readonly limit: number
       readonly waitMs: number
-    }) => Effect.Effect<EventBatch, Unavailable>
+    }) => Effect.Effect<EventBatch, EventsRemoved | Unavailable>
   }
 >()("@pix-payments/server/EventFeed") {
   static readonly layer = Layer.effect(
@@ -61,7 +62,10 @@ export class EventFeed extends Context.Service<
         const { changes, end, isMore } = yield* log.read(from, EVERYTHING)
         tail.append(changes, end)
         return isMore ? 1 : 0
-      })
+      }).pipe(
+        // Readers read from the database, which says which of them have missed events.
+        Effect.catchTag("EventsRemoved", () => Effect.as(Effect.sync(tail.clear), 0))
+      )
 
       let unread = 0
       const round = Effect.suspend(() => {
@@ -82,7 +86,11 @@ export class EventFeed extends Context.Service<
           return Effect.sync(tail.onMoved(from, () => resume(Effect.void)))
         }).pipe(Effect.timeoutOption(waitMs))
 
-      const read = (after: Position, filter: EventFilter, limit: number): Effect.Effect<EventBatch, Unavailable> => {
+      const read = (
+        after: Position,
+        filter: EventFilter,
+        limit: number
+      ): Effect.Effect<EventBatch, EventsRemoved | Unavailable> => {
         const inMemory = tail.after(after)
         return inMemory === undefined
           ? Effect.map(log.read(after, filter), (page) =>
@@ -150,6 +158,7 @@ export const makeTail = () => {
       changes = []
       bytes = 0
       span = undefined
+      for (const wake of waiting) wake()
     },
 
     append: (read: ReadonlyArray<CommittedChange>, end: Position): void => {

@@ -1,10 +1,12 @@
-/** The history of a charge, oldest first, read from its changes. */
+/** The history of a charge, oldest first, read from its changes that are kept. */
 import type { ChargeStatus } from "@pix-payments/domain/Charge"
 import { formatInstant } from "@pix-payments/domain/Instant"
+import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
+import { DAY_MS } from "../sql/partitions/Period.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
 export interface HistoryEntry {
@@ -24,8 +26,10 @@ export class EventHistory extends Context.Service<
     Effect.map(SqlClient, (sql) =>
       EventHistory.of({
         of: (chargeId, createdAtMs) =>
+          // Partitions from before the charge are not read. Clocks of servers differ by less than a day.
           sql<ChangeRow>`
-            SELECT status, kind, actions, created_at FROM changes WHERE resource_id = ${chargeId}::uuid
+            SELECT status, kind, actions, created_at FROM changes
+            WHERE resource_id = ${chargeId}::uuid AND id >= ${lowestIdAt(createdAtMs - DAY_MS)}::uuid
             ORDER BY sequence, id`.pipe(
             Effect.map((rows) => [
               { status: "processing" as const, event: null, at: formatInstant(createdAtMs) },

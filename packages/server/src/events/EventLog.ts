@@ -6,6 +6,7 @@
  *   (`pg_snapshot_xmin`), so that nothing is ever committed before a position that was read: no event is skipped, and none is
  *   read twice.
  * - A position is found again by its change id alone, in any process and after a restart.
+ * - A reader that continues before an event that retention has removed gets an error, and never a gap.
  * - A page reads a bounded number of index entries and rows, whatever the filter.
  *
  * Why the transaction's id: change ids are made before the commit, by processes with different clocks. A transaction that
@@ -15,9 +16,12 @@ import { deliveryBody } from "@pix-payments/domain/Event"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import { statement, texts, uuids, value } from "../sql/Statement.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { eventLogStart } from "../sql/partitions/EventLogStart.ts"
+import { eventData, eventJson } from "./EventData.ts"
 import { textDigest } from "./Outbox.ts"
 
 /** A position between events: after the nth event of a change. */
@@ -63,14 +67,22 @@ export interface EventLogPage {
   readonly isMore: boolean
 }
 
+/** Retention has removed events after the position of a reader. */
+export class EventsRemoved extends Schema.TaggedError<EventsRemoved>()("EventsRemoved", {}) {}
+
 export class EventLog extends Context.Service<
   EventLog,
   {
-    /** The changes with events after a position that meet a filter. Of the position's own change, all events are returned. */
-    readonly read: (from: Position, filter: EventFilter) => Effect.Effect<EventLogPage, Unavailable>
+    /**
+     * The changes with events after a position that meet a filter. Of the position's own change, all events are returned.
+     * Fails with `EventsRemoved` where retention has removed events after the position.
+     */
+    readonly read: (from: Position, filter: EventFilter) => Effect.Effect<EventLogPage, EventsRemoved | Unavailable>
+    /** The position before the oldest event that is kept. */
+    readonly oldest: Effect.Effect<Position, Unavailable>
     /** The position after the last event. */
     readonly last: Effect.Effect<Position, Unavailable>
-    /** The position after the nth event of a change; `undefined` where the change is not kept. */
+    /** The position after the nth event of a change; `undefined` where the change, or an event after it, is not kept. */
     readonly find: (changeId: string, n: number) => Effect.Effect<Position | undefined, Unavailable>
   }
 >()("@pix-payments/server/EventLog") {
@@ -92,15 +104,21 @@ export class EventLog extends Context.Service<
               })
             )
             .pipe(
-              Effect.map((rows) => toPage(rows, from)),
-              orUnavailable
+              orUnavailable,
+              Effect.flatMap((rows) =>
+                rows[0]?.is_expired === true ? Effect.fail(new EventsRemoved()) : Effect.succeed(toPage(rows, from))
+              )
             ),
+        oldest: sql.unsafe<PositionRow>(readStart).pipe(
+          Effect.map(([row]) => (row === undefined ? OLDEST : toPosition(row, ALL_EVENTS))),
+          orUnavailable
+        ),
         last: sql.unsafe<PositionRow>(readLast).pipe(
           Effect.map(([row]) => (row === undefined ? OLDEST : toPosition(row, ALL_EVENTS))),
           orUnavailable
         ),
         find: (changeId, n) =>
-          sql.unsafe<PositionRow>(...findChange({ change: changeId })).pipe(
+          sql.unsafe<PositionRow>(...findChange({ change: changeId, n })).pipe(
             Effect.map(([row]) => (row === undefined ? undefined : toPosition(row, n))),
             orUnavailable
           )
@@ -176,6 +194,7 @@ type PageRow = (
     })
   | { readonly id: null }
 ) & {
+  readonly is_expired: boolean
   readonly scanned: number
   readonly end_transaction_id: string | null
   readonly end_id: string | null
@@ -210,7 +229,7 @@ const toChange = (row: Extract<PageRow, PositionRow>): CommittedChange => ({
   names: row.names,
   createdAt: row.created_at.toISOString(),
   sequence: row.sequence,
-  data: row.data
+  data: eventJson(row.data)
 })
 
 /** Changes of a page, and index entries that it reads for them. */
@@ -231,20 +250,23 @@ const readPage = statement(
     events: texts
   },
   (p) => `
-  WITH scanned AS MATERIALIZED (
+  WITH ${eventLogStart},
+  scanned AS MATERIALIZED (
     SELECT transaction_id, id, account_id FROM changes
     WHERE (transaction_id, id) > (${p.transaction}::xid8, ${p.change}) AND transaction_id < ${watermark}
     ORDER BY transaction_id, id LIMIT ${SCANNED}
   ),
   scan AS MATERIALIZED (
     SELECT count(*)::integer AS scanned,
+      EXISTS (SELECT FROM start WHERE (start.transaction_id, start.id) > (${p.transaction}::xid8, ${p.change})) AS is_expired,
       (SELECT transaction_id::text FROM scanned ORDER BY scanned.transaction_id DESC LIMIT 1) AS end_transaction_id,
       (SELECT id FROM scanned ORDER BY scanned.transaction_id DESC, scanned.id DESC LIMIT 1) AS end_id
     FROM scanned
   )
   SELECT t.*, scan.* FROM scan LEFT JOIN (
     SELECT s.transaction_id::text AS transaction_id, s.id, s.account_id, c.application_id,
-      ARRAY(SELECT c.kind || '.' || a FROM unnest(c.actions) AS a) AS names, c.created_at, c.sequence, c.data
+      ARRAY(SELECT c.kind || '.' || a FROM unnest(c.actions) AS a) AS names, c.created_at, c.sequence,
+      ${eventData("c")} AS data
     FROM (
       SELECT * FROM scanned WHERE ${p.everyAccount} OR account_id = ANY (${p.accounts})
       ORDER BY transaction_id, id
@@ -259,11 +281,30 @@ const readPage = statement(
   ORDER BY t.transaction_id::xid8, t.id`
 )
 
-const readLast = `
-  SELECT transaction_id::text AS transaction_id, id FROM changes WHERE transaction_id < ${watermark}
-  ORDER BY changes.transaction_id DESC, id DESC LIMIT 1`
+const readStart = `WITH ${eventLogStart} SELECT transaction_id::text AS transaction_id, id FROM start`
 
+const readLast = `
+  WITH ${eventLogStart},
+  newest AS MATERIALIZED (
+    SELECT transaction_id, id FROM changes WHERE transaction_id < ${watermark}
+    ORDER BY transaction_id DESC, id DESC LIMIT 1
+  ),
+  ends AS (SELECT * FROM newest UNION ALL SELECT * FROM start)
+  SELECT transaction_id::text AS transaction_id, id FROM ends ORDER BY ends.transaction_id DESC, id DESC LIMIT 1`
+
+// The position after all events of the last removed change is kept: nothing after it was removed.
 const findChange = statement(
-  { change: value("uuid") },
-  (p) => `SELECT transaction_id::text AS transaction_id, id FROM changes WHERE id = ${p.change}`
+  { change: value("uuid"), n: value("integer") },
+  (p) => `
+  WITH ${eventLogStart},
+  found AS (
+    SELECT transaction_id, id FROM changes WHERE id = ${p.change}
+    UNION ALL SELECT transaction_id, id FROM start WHERE id = ${p.change}
+  )
+  SELECT transaction_id::text AS transaction_id, id FROM found f
+  WHERE NOT EXISTS (
+    SELECT FROM start s WHERE (s.transaction_id, s.id) > (f.transaction_id, f.id)
+      OR s.id = f.id AND ${p.n} < ${ALL_EVENTS}
+  )
+  LIMIT 1`
 )

@@ -3,7 +3,8 @@
  *
  * Guarantees:
  * - a change is one row in `changes`, with the resource after the change and the names of its events. Every delivery is
- *   made from that row and its own id alone, so that its bytes never change (DLV-4);
+ *   made from that row, what never changes of its charge (`EventData.ts`) and its own id, so that its bytes never change
+ *   (DLV-4);
  * - a change that may have deliveries is one row of fixed width in `outbox`. It reads nothing of the account's endpoints
  *   but their version, so that no endpoint can abort, delay or lengthen the commit (EVT-11);
  * - `FanOut` inserts the deliveries later, for the endpoints subscribed in that version (EVT-10);
@@ -15,6 +16,7 @@ import { findEvent } from "@pix-payments/domain/EventCatalog"
 import { normalizeUrl } from "@pix-payments/domain/PublicUrl"
 import type { Generated } from "@pix-payments/domain/Uuid"
 import { hash } from "node:crypto"
+import type { ChangedFields } from "./EventData.ts"
 import { instant, integer, names, nullable, text, uuid } from "../sql/Column.ts"
 import { part, rows } from "../sql/Statement.ts"
 
@@ -29,6 +31,8 @@ export interface Changed {
   readonly sealedWebhookSecret: string | null
   /** The resource as its events show it. */
   readonly data: unknown
+  /** What a charge has at this change only, where its other fields are read from the charge. */
+  readonly changedFields?: ChangedFields
 }
 
 /** A change as the outbox stores it. */
@@ -52,8 +56,8 @@ export interface OutboxEntry {
     readonly normalized_hash?: string
     readonly destination_hash?: string
   }
-  /** The resource as JSON text, whose bytes receivers verify. */
-  readonly data: string
+  readonly data: unknown
+  readonly changedFields: ChangedFields | undefined
 }
 
 /** The entry of a change. Actions that make no event of the catalog with `kind` are left out (there is no `charge.card.emitted`). */
@@ -84,9 +88,14 @@ export const outboxEntry = (
             destination_hash: textDigest(destinationOf(changed.webhookUrl))
           })
     },
-    data: JSON.stringify(changed.data)
+    data: changed.data,
+    changedFields: changed.changedFields
   }
 }
+
+/** The entry of a charge that is stored without what its charge has. */
+export const withChangedFields = (entry: OutboxEntry): OutboxEntry =>
+  entry.changedFields === undefined ? entry : { ...entry, data: entry.changedFields }
 
 /**
  * The part of a statement that inserts changes and their outbox rows: CTEs that follow one called `changed`, which
@@ -129,7 +138,9 @@ export const outbox = part(
     WHERE h.dispatched = 1 AND (v.version IS NOT NULL OR h.destination_hash IS NOT NULL)
     RETURNING change_id
   )`,
-  (entries: ReadonlyArray<OutboxEntry>) => ({ entries: entries.map(({ data, row }) => ({ ...row, data })) })
+  (entries: ReadonlyArray<OutboxEntry>) => ({
+    entries: entries.map(({ data, row }) => ({ ...row, data: JSON.stringify(data) }))
+  })
 )
 
 /** The column that a statement selects beside the changed ids: how many outbox rows it inserted. */

@@ -4,7 +4,7 @@
  * Guarantees:
  * - of several resolutions of one exception at the same time, one is done, and the others are refused;
  * - the money of an accepted exception reaches the account in the commit that resolves it, with the payment of its charge
- *   if it is one (BAL-12).
+ *   if it is one (BAL-12). A MED that was reported of the Pix blocks the money in that commit.
  *
  * Rules: BAL-11, BAL-12, OPR-80 to OPR-89.
  */
@@ -16,17 +16,19 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { Charges } from "../charges/Charges.ts"
 import type { StoredCharge } from "../charges/ChargeTable.ts"
 import { ChargeStore } from "../charges/ChargeStore.ts"
+import { Disputes } from "../disputes/Disputes.ts"
 import { InvalidStateError, NotFoundError, RequestRefused } from "../Errors.ts"
 import { Ids } from "../Ids.ts"
 import { lockLedgerOf, transfer } from "../ledger/Ledger.ts"
-import { DeferredStore } from "../notifications/DeferredStore.ts"
+import { decodeReversal, DeferredStore } from "../notifications/DeferredStore.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
-import { isThrough, movement, resolution } from "./Exceptions.ts"
-import { ExceptionReturns, type ReturnOrder } from "./ExceptionReturns.ts"
+import { Exceptions, isThrough, movement, resolution } from "./Exceptions.ts"
+import { ExceptionReturns, type ExceptionReturn } from "./ExceptionReturns.ts"
 import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
 
 /** What an operator decides. */
@@ -60,6 +62,9 @@ export class ExceptionResolution extends Context.Service<
       const charges = yield* Charges
       const chargeStore = yield* ChargeStore
       const deferred = yield* DeferredStore
+      const money = yield* ChargeMoney
+      const disputes = yield* Disputes
+      const exceptions = yield* Exceptions
 
       const find = Effect.fnUntraced(function* (id: string) {
         const exception = isUuid(id) ? yield* store.find(id) : undefined
@@ -112,6 +117,23 @@ export class ExceptionResolution extends Context.Service<
           transfers: transfer(ids, { ...credit, resourceId: charge.id, reason: "charge.paid" }),
           releaseInMs: undefined
         })
+        yield* openDisputes(exception, charge.id)
+      })
+
+      /** Opens the MEDs that were reported of a Pix before it was accepted as the payment of its charge. */
+      const openDisputes = Effect.fnUntraced(function* (
+        { connectionId, endToEndId }: StoredException,
+        chargeId: string
+      ) {
+        const unmatched = endToEndId === null ? [] : yield* store.lockUnmatchedDisputes(connectionId, endToEndId)
+        for (const each of unmatched) {
+          const [row] = yield* sql<{ report: unknown }>`
+            SELECT report FROM acquirer_reports WHERE id = ${each.id}::uuid`
+          const locked = row === undefined ? undefined : yield* money.lock(chargeId)
+          if (row === undefined || locked === undefined) continue
+          const { isApplied } = yield* disputes.reverse(locked, yield* decodeReversal(row.report))
+          if (isApplied) yield* exceptions.match(each)
+        }
       })
 
       const chargeFor = Effect.fnUntraced(function* (exception: StoredException, chargeId: string | null) {
@@ -146,7 +168,7 @@ export class ExceptionResolution extends Context.Service<
             yield* accept(exception, charge, by, decision.reason)
             return undefined
           case "return":
-            return yield* orderReturn(exception, by, decision.reason, returns.leaseMs)
+            return yield* orderReturn(exception, by, decision.reason, "at once")
         }
       })
 
@@ -154,9 +176,9 @@ export class ExceptionResolution extends Context.Service<
         exception: StoredException,
         by: string,
         reason: string | null,
-        askInMs: number
+        asks: Parameters<typeof returns.order>[1]
       ) {
-        const order = yield* returns.order(exception, askInMs)
+        const order = yield* returns.order(exception, asks)
         yield* store.put({ ...exception, action: "return", resolvedBy: by, reason, failureReason: null }, [])
         return order
       })
@@ -167,7 +189,7 @@ export class ExceptionResolution extends Context.Service<
         resolve: Effect.fn("ExceptionResolution.resolve")(function* (id, decision, by, audited = Effect.void) {
           const known = yield* find(id)
           const accepting = decision.action === "accept" ? yield* chargeFor(known, decision.chargeId) : undefined
-          const order: ReturnOrder | undefined = yield* Effect.tap(
+          const order: ExceptionReturn | undefined = yield* Effect.tap(
             decide(known, decision, accepting, by),
             () => audited
           ).pipe(sql.withTransaction, runToCompletion(sql))
@@ -187,7 +209,8 @@ export class ExceptionResolution extends Context.Service<
               return
             }
             case "return":
-              if (exception.endToEndId !== null) yield* Effect.orDie(orderReturn(exception, RULE, null, 0))
+              if (exception.endToEndId !== null)
+                yield* Effect.orDie(orderReturn(exception, RULE, null, "in the background"))
           }
         })
       })

@@ -3,7 +3,12 @@
  *
  * Every write runs in a transaction that has locked the ledger accounts of the connection first, then the exception.
  */
-import type { ExceptionAction, ExceptionKind, ExceptionStatus } from "@pix-payments/domain/AcquirerException"
+import {
+  type ExceptionAction,
+  type ExceptionKind,
+  type ExceptionStatus,
+  exceptionStatuses
+} from "@pix-payments/domain/AcquirerException"
 import type { ExceptionRule } from "@pix-payments/domain/AcquirerConnection"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -15,7 +20,7 @@ import type { UnknownCursor } from "../Errors.ts"
 import { type Transfer, transfersUnderLock } from "../ledger/Ledger.ts"
 import { bigint, instant, json, nullable, type Row, text, uuid } from "../sql/Column.ts"
 import { type List, type Page, readPage } from "../sql/Paging.ts"
-import { equalsUnindexed, is } from "../sql/Seek.ts"
+import { equalsUnindexed, is, oneOf, oneOfIds } from "../sql/Seek.ts"
 import { statement, value } from "../sql/Statement.ts"
 import { type Stored, table } from "../sql/Table.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
@@ -67,6 +72,13 @@ export class ExceptionStore extends Context.Service<
       connectionId: string,
       endToEndId: string
     ) => Effect.Effect<ReadonlyArray<StoredException>, SqlError>
+    /** MEDs of a Pix whose payment had not arrived, locked, oldest first. */
+    readonly lockUnmatchedDisputes: (
+      connectionId: string,
+      endToEndId: string
+    ) => Effect.Effect<ReadonlyArray<StoredException>, SqlError>
+    /** The account that alone uses a connection, which is not the default one. */
+    readonly accountOf: (connectionId: string) => Effect.Effect<string | null, SqlError>
     readonly ruleOf: (connectionId: string) => Effect.Effect<ExceptionRule, SqlError>
     readonly find: (id: string) => Effect.Effect<StoredException | undefined, Unavailable>
     readonly list: (
@@ -96,6 +108,17 @@ export class ExceptionStore extends Context.Service<
           first(sql.unsafe<Row>(...lockPaymentOf({ connectionId, endToEndId }))),
         lockUnmatchedReturns: (connectionId, endToEndId) =>
           decoded(sql.unsafe<Row>(...lockReturnsOf({ connectionId, endToEndId }))),
+        lockUnmatchedDisputes: (connectionId, endToEndId) =>
+          decoded(sql.unsafe<Row>(...lockDisputesOf({ connectionId, endToEndId }))),
+        accountOf: (connectionId) =>
+          Effect.map(
+            sql<{ id: string }>`
+              SELECT id FROM accounts
+              WHERE connection_id = ${connectionId}::uuid AND connection_id IS NOT NULL
+                AND NOT EXISTS (SELECT FROM acquirer_connections WHERE id = ${connectionId}::uuid AND is_default)
+              LIMIT 2`,
+            ([row, other]) => (row === undefined || other !== undefined ? null : row.id)
+          ),
         ruleOf: (connectionId) =>
           Effect.map(
             sql<{ exception_rule: ExceptionRule }>`
@@ -104,11 +127,10 @@ export class ExceptionStore extends Context.Service<
           ),
         find: (id) => orUnavailable(first(sql.unsafe<Row>(...findOne({ id })))),
         list: (filters, page) =>
-          readPage<Row>({ table: "acquirer_exceptions", columns, ...indexPaths(filters) }, page).pipe(
-            decoded,
-            Effect.provideService(SqlClient, sql),
-            orUnavailable
-          ),
+          readPage<Row>(
+            { table: "acquirer_exceptions", columns, account: "account_id", ...indexPaths(filters) },
+            page
+          ).pipe(decoded, Effect.provideService(SqlClient, sql), orUnavailable),
         totals: Effect.gen(function* () {
           const open = yield* sql<{ kind: ExceptionKind; count: bigint }>`
             SELECT kind, count(*) AS count FROM acquirer_exceptions WHERE status = 'open' GROUP BY kind`
@@ -130,13 +152,19 @@ const columns = exceptionTable.columns()
 /** Exceptions are few, so that a second filter needs no index. */
 const indexPaths = (filters: Parameters<ExceptionStore["Service"]["list"]>[0]): Partial<List> => {
   const { kind, status } = filters
-  if (kind !== undefined) {
-    return {
-      paths: [{ columns: [is("kind", "text", kind)] }],
-      filters: status === undefined ? [] : [equalsUnindexed("status", "text", status)]
-    }
+  const statusIs = status === undefined ? oneOf("status", exceptionStatuses) : is("status", "text", status)
+  const pathsOf: List["pathsOf"] = (ids) => [
+    { columns: [oneOfIds("account_id", ids), statusIs], predicate: "account_id IS NOT NULL" }
+  ]
+  if (kind === undefined) return status === undefined ? { pathsOf } : { paths: [{ columns: [statusIs] }], pathsOf }
+  return {
+    paths: [{ columns: [is("kind", "text", kind)] }],
+    pathsOf,
+    filters: [
+      equalsUnindexed("kind", "text", kind),
+      ...(status === undefined ? [] : [equalsUnindexed("status", "text", status)])
+    ]
   }
-  return status === undefined ? {} : { paths: [{ columns: [is("status", "text", status)] }] }
 }
 
 const putOne = statement(
@@ -174,5 +202,13 @@ const lockReturnsOf = statement(
   (p) => `${select}
   WHERE end_to_end_id = ${p.endToEndId} AND connection_id = ${p.connectionId}
     AND kind = 'unmatched_return' AND unallocated < 0
+  ORDER BY id FOR UPDATE`
+)
+
+const lockDisputesOf = statement(
+  { connectionId: value("uuid"), endToEndId: value("text") },
+  (p) => `${select}
+  WHERE end_to_end_id = ${p.endToEndId} AND connection_id = ${p.connectionId}
+    AND kind = 'unmatched_dispute' AND resolved_by IS DISTINCT FROM 'payment'
   ORDER BY id FOR UPDATE`
 )

@@ -83,7 +83,7 @@ export class Exceptions extends Context.Service<
     ) => Effect.Effect<void, SqlError>
     /** Takes a return out of a payment's exception; how many cents were not there any more. */
     readonly takeReturn: (exception: StoredException, amount: number, by: string) => Effect.Effect<number, SqlError>
-    /** Reverses the posting of a return whose payment has arrived. */
+    /** Resolves a return or MED whose payment has arrived, and reverses what was posted for it. */
     readonly match: (unmatched: StoredException) => Effect.Effect<void, SqlError>
   }
 >()("@pix-payments/server/Exceptions") {
@@ -106,7 +106,7 @@ export class Exceptions extends Context.Service<
             pixKey: payment.key ?? null,
             payer: payment.payer ?? null,
             chargeId: charge?.id ?? null,
-            accountId: charge?.accountId ?? null,
+            accountId: charge?.accountId ?? (yield* store.accountOf(connectionOf(payment))),
             createdAtMs: received.receivedAtMs
           }
           yield* store.put(exception, movement(ids, exception, "in", amount, "exception.received"))
@@ -127,7 +127,7 @@ export class Exceptions extends Context.Service<
             pixKey: null,
             payer: null,
             chargeId: charge?.id ?? null,
-            accountId: charge?.accountId ?? null,
+            accountId: charge?.accountId ?? (yield* store.accountOf(connectionOf(reversal))),
             createdAtMs: nowMs
           }
           yield* store.put(exception, isReturn ? movement(ids, exception, "out", amount, "exception.returned") : [])
@@ -152,7 +152,9 @@ export class Exceptions extends Context.Service<
           const resolved = unmatched.status === "open" ? resolution(null, "payment", nowMs) : {}
           yield* store.put(
             { ...unmatched, ...resolved, unallocated: 0 },
-            movement(ids, unmatched, "in", -unmatched.unallocated, "exception.matched")
+            unmatched.unallocated === 0
+              ? []
+              : movement(ids, unmatched, "in", -unmatched.unallocated, "exception.matched")
           )
         })
       })

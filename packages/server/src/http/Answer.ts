@@ -9,7 +9,8 @@ export interface Answer<Body = unknown> {
   readonly status: number
   /** Sent as JSON; `undefined` for no body. */
   readonly body?: Body
-  readonly headers?: Readonly<Record<string, string>>
+  /** A list is sent as a header for each of its values. */
+  readonly headers?: Readonly<Record<string, string | ReadonlyArray<string>>>
   /** Sent instead of `body`. */
   readonly stream?: StreamedBody
 }

@@ -12,6 +12,7 @@
  *
  * Measured: one fiber per request, and only the compiled routes between node and the handler (bench/RESULTS.md).
  */
+import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -101,6 +102,7 @@ export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
       route: "unknown",
       keyId: null,
       accountId: null,
+      resourceId: null,
       address: null
     }
     const method = request.method ?? "GET"
@@ -109,6 +111,7 @@ export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
       options.onAnswered(info, method, loggedStatus, performance.now() - startedAt)
     }
     const finish = (answer: Answer) => {
+      info.resourceId = resourceOf(answer, found._tag === "Found" ? found.params["id"] : undefined)
       send(response, answer, info.requestId)
       answered(answer.status)
     }
@@ -243,6 +246,15 @@ export const headerOf = (request: IncomingMessage, name: string): string | undef
   return Array.isArray(value) ? value.join(", ") : value
 }
 
+/** The resource that an answer is about: the one in its body or, where it has none, that of the path. */
+const resourceOf = ({ body, status }: Answer, pathId: string | undefined): string | null => {
+  if (hasProperty(body, "id") && typeof body.id === "string") return body.id
+  // The charge that was stored, and that the acquirer refused.
+  if (hasProperty(body, "charge_id") && typeof body.charge_id === "string") return body.charge_id
+  // Of a refused request, the path may name a resource of another account.
+  return status < 300 && pathId !== undefined && isUuid(pathId) ? pathId : null
+}
+
 /** The span of a request. Its name has the route and not the path, which may contain personal data. */
 const traced = (
   answering: Effect.Effect<Answer, WireError | Unavailable>,
@@ -288,7 +300,10 @@ const shedHeaders: ReadonlyArray<string> = [
 
 const send = (response: ServerResponse, answer: Answer, requestId: string): void => {
   const headers = [...apiHeaders, "x-request-id", requestId]
-  for (const name in answer.headers) headers.push(name, answer.headers[name] ?? "")
+  for (const name in answer.headers) {
+    const value = answer.headers[name] ?? ""
+    for (const each of typeof value === "string" ? [value] : value) headers.push(name, each)
+  }
   // The rest of a body that is too large is not read.
   if (answer.status === 413) response.shouldKeepAlive = false
   if (answer.body === undefined) {

@@ -28,7 +28,6 @@ export interface CallbackConnection extends Credential {
   readonly profile: Profile
   /** The receiving Pix key. */
   readonly pixKey: string
-  readonly isPaused: boolean
 }
 
 export class CallbackConnections extends Context.Service<
@@ -52,11 +51,10 @@ export class CallbackConnections extends Context.Service<
       let rows = new Map<string, KnownRow>()
 
       metrics.sweepAges(() =>
-        [...rows.values()].flatMap(({ id, sweptUntilMs }) =>
-          registry.find(id)?.row.paused === false
-            ? [{ connectionId: id, seconds: Math.max(0, (clock.currentTimeMillisUnsafe() - sweptUntilMs) / 1000) }]
-            : []
-        )
+        [...rows.values()].map(({ id, sweptUntilMs }) => ({
+          connectionId: id,
+          seconds: Math.max(0, (clock.currentTimeMillisUnsafe() - sweptUntilMs) / 1000)
+        }))
       )
 
       /** Undefined, and logged, where the secret cannot be opened: no callback with it is accepted. */
@@ -74,14 +72,16 @@ export class CallbackConnections extends Context.Service<
 
       const refresh = Effect.gen(function* () {
         const found = yield* orUnavailable(sql<SecretRow>`
-          SELECT id, webhook_secret, coalesce(swept_until, created_at) AS swept_until FROM acquirer_connections
+          SELECT id, webhook_secret, coalesce(swept_until, created_at) AS swept_until,
+            coalesce((settings ->> 'webhook_mtls')::boolean, false) AS is_mutual_tls
+          FROM acquirer_connections
           WHERE kind = 'api-pix'`)
         const next = new Map<string, KnownRow>()
-        for (const { id, swept_until, webhook_secret: sealed } of found) {
+        for (const { id, is_mutual_tls: isMutualTls, swept_until, webhook_secret: sealed } of found) {
           const before = rows.get(id)
           const secretHash =
             sealed === null ? undefined : before?.sealed === sealed ? before.secretHash : yield* opened(id, sealed)
-          next.set(id, { id, sealed, secretHash, sweptUntilMs: swept_until.getTime() })
+          next.set(id, { id, sealed, secretHash, isMutualTls, sweptUntilMs: swept_until.getTime() })
         }
         rows = next
       }).pipe(Semaphore.makeUnsafe(1).withPermits(1))
@@ -99,8 +99,8 @@ export class CallbackConnections extends Context.Service<
             id,
             profile,
             pixKey: known.pix_key,
-            isPaused: known.paused,
             secretHash: rows.get(id)?.secretHash,
+            isMutualTls: rows.get(id)?.isMutualTls ?? false,
             addresses: profile.callbackAddresses
           }
         },
@@ -118,11 +118,13 @@ interface SecretRow {
   readonly id: string
   readonly webhook_secret: string | null
   readonly swept_until: Date
+  readonly is_mutual_tls: boolean
 }
 
 interface KnownRow {
   readonly id: string
   readonly sealed: string | null
   readonly secretHash: Buffer | undefined
+  readonly isMutualTls: boolean
   readonly sweptUntilMs: number
 }

@@ -97,9 +97,10 @@ const listen = Effect.fnUntraced(function* (settings: SettingsShape, port: numbe
       send(response, requestId, NOT_FOUND)
     }
     const found = find()
-    if (found.isAdmitted || target === undefined) return decide(found)
+    if (target === undefined || (found.isAdmitted && sender.certificateName !== undefined)) return decide(found)
     if (!senders.mayBecomeKnown(sender, target.secret, found.connection)) return decide(found)
-    // A provider tries a URL while it is being registered, and another process may have made its secret.
+    // A provider tries a URL while it is being registered: another process may have made its secret, or required a
+    // certificate.
     runFork(connections.refreshOnMiss).addObserver(() => {
       if (!request.destroyed) decide(find())
     })
@@ -111,11 +112,6 @@ const listen = Effect.fnUntraced(function* (settings: SettingsShape, port: numbe
     response: BoundedResponse,
     requestId: string
   ) => {
-    if (connection.isPaused) {
-      metrics.callback(connection.id, "unavailable")
-      response.shouldKeepAlive = false
-      return send(response, requestId, UNAVAILABLE)
-    }
     bodies.read(request, {
       onDone: (text) => {
         if (text !== undefined) return run(connection, text, response, requestId)

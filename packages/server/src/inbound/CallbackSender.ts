@@ -5,13 +5,15 @@
  * - The headers of a proxy are read from `ACQUIRER_TRUSTED_PROXY` only.
  * - A certificate counts where TLS, or the proxy, verified it against the authority of the installation, and its common
  *   name is one of `ACQUIRER_CERTIFICATE_NAMES` where these are set.
- * - A secret counts from the provider's addresses, or with a certificate. It is compared in constant time.
+ * - A secret counts from the provider's addresses, or with a certificate; where the connection is registered for mutual TLS,
+ *   with a certificate only. It is compared in constant time.
  */
 import type { Network } from "@pix-payments/domain/PublicUrl"
 import { createHash, timingSafeEqual } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 import { BlockList, isIP } from "node:net"
 import { TLSSocket } from "node:tls"
+import { commonNameOf } from "./DistinguishedName.ts"
 
 export interface Sender {
   readonly address: string
@@ -33,6 +35,8 @@ export interface Credential {
   readonly secretHash: Buffer | undefined
   /** Addresses that the provider sends from. */
   readonly addresses: ReadonlyArray<string>
+  /** Whether the provider was asked to send its certificate. */
+  readonly isMutualTls: boolean
 }
 
 export const makeSenders = ({ acquirerCertificateNames, acquirerNetworks, acquirerTrustedProxy }: SenderRules) => {
@@ -53,11 +57,11 @@ export const makeSenders = ({ acquirerCertificateNames, acquirerNetworks, acquir
       const isVerified = headers["x-ssl-client-verify"] === "SUCCESS"
       return {
         address: forwarded ?? "",
-        certificateName: accepted(isVerified && typeof subject === "string" ? commonName(subject) : undefined)
+        certificateName: accepted(isVerified && typeof subject === "string" ? commonNameOf(subject) : undefined)
       }
     },
 
-    /** Whether another secret, or a connection of another process, could make this callback the provider's. */
+    /** Whether a connection, secret or registration of another process could make this callback the provider's. */
     mayBecomeKnown: (sender: Sender, secret: string | undefined, credential: Credential | undefined): boolean =>
       sender.certificateName !== undefined ||
       (secret !== undefined && comesFrom(sender.address, credential?.addresses ?? [])),
@@ -68,7 +72,8 @@ export const makeSenders = ({ acquirerCertificateNames, acquirerNetworks, acquir
       if (credential === undefined) return false
       if (secret === undefined) return sender.certificateName !== undefined
       if (!isSecret) return false
-      return sender.certificateName !== undefined || comesFrom(sender.address, credential.addresses)
+      if (sender.certificateName !== undefined) return true
+      return !credential.isMutualTls && comesFrom(sender.address, credential.addresses)
     }
   }
 }
@@ -84,9 +89,6 @@ const verifiedName = (socket: IncomingMessage["socket"]): string | undefined => 
   const name: unknown = socket.getPeerCertificate().subject?.CN
   return typeof name === "string" ? name : undefined
 }
-
-/** Of a subject as nginx and HAProxy write it: `CN=bank,O=…` or `/O=…/CN=bank`. */
-const commonName = (subject: string): string | undefined => /(?:^|[,/])\s*CN=([^,/]+)/.exec(subject)?.[1]?.trim()
 
 /** An IPv4 address in its own form. */
 const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, "")

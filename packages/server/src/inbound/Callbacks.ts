@@ -4,6 +4,7 @@
  * Guarantees:
  * - A callback credits nothing. The payment that it names is read from the provider, and applied as by a sweep.
  * - The key of a payment must be the connection's, in the callback and at the provider.
+ * - Payments are applied in chunks as the provider confirms them. What a repeated callback finds applied is not asked again.
  * - Every result but `unavailable` comes after the commit of what follows from it.
  * - The provider is not asked for payments that were applied, nor more than `MOST_MISSES` times a minute for payments that
  *   it does not have.
@@ -59,7 +60,7 @@ export class Callbacks extends Context.Service<
         const once = [...new Map(facts.map((fact) => [fact.endToEndId, fact])).values()]
         const payments = once.map((fact) => ({ fact, payment: paymentOf(id, fact.endToEndId) }))
         const keys = payments.flatMap(({ payment }) => decisiveKeysOf(payment))
-        const known = yield* store.known(id, { keys, orderIds: [], payoutIds: [] })
+        const known = yield* store.known(id, { keys, recordKeys: [], orderIds: [], payoutIds: [] })
         // Whether a return was applied is known by the provider's id of it, which a callback lacks.
         return payments.flatMap(({ fact, payment }) =>
           fact.returnIds.length === 0 && keysToClaim(payment, known.keys) === undefined ? [] : [fact]
@@ -72,14 +73,23 @@ export class Callbacks extends Context.Service<
       ): Effect.fn.Return<CallbackResult, Unavailable> {
         const payments = facts.filter((fact) => fact._tag === "PixReceived")
         const own = payments.filter(({ key }) => !isForeign(connection, key ?? null))
-        const asked = yield* Effect.forEach(
-          own.length === 0 ? [] : yield* newPayments(connection.id, own),
-          (fact) => Effect.option(ask(connection, fact)),
-          { concurrency: ASKED_AT_ONCE }
-        )
-        const answered = asked.flatMap((answer) => (answer._tag === "Some" ? [answer.value] : []))
-        const found = answered.filter((pix) => pix !== undefined)
-        const { failures } = yield* reports.received(connection.id, found)
+        const asked = own.length === 0 ? [] : yield* newPayments(connection.id, own)
+        let unanswered = 0
+        let failed = 0
+        let foreign = payments.length - own.length
+        // What a chunk confirms is committed before the next one is asked: a repeated callback goes on after it.
+        for (let start = 0; start < asked.length; start += CHUNK) {
+          const chunk = asked.slice(start, start + CHUNK)
+          const answers = yield* Effect.forEach(chunk, (fact) => Effect.option(ask(connection, fact)), {
+            concurrency: ASKED_AT_ONCE
+          })
+          const answered = answers.flatMap((answer) => (answer._tag === "Some" ? [answer.value] : []))
+          const found = answered.filter((pix) => pix !== undefined)
+          const { failures } = yield* reports.received(connection.id, found)
+          unanswered += chunk.length - answered.length
+          foreign += answered.length - found.length
+          failed += failures
+        }
         const payouts = facts.filter((fact) => fact._tag === "PayoutChanged")
         if (payouts.length > 0) {
           yield* store.inquireNow(
@@ -87,8 +97,7 @@ export class Callbacks extends Context.Service<
             payouts.map(({ id, reference }) => ({ id: id === undefined ? undefined : idFromTxid(id), reference }))
           )
         }
-        if (failures > 0 || answered.length < asked.length) return "unavailable"
-        const foreign = payments.length - own.length + (answered.length - found.length)
+        if (failed + unanswered > 0) return "unavailable"
         return foreign === facts.length ? "foreign" : "applied"
       })
 
@@ -146,5 +155,7 @@ const makeMisses = () => {
 const MOST_MISSES = 60
 /** Of one callback. */
 const ASKED_AT_ONCE = 4
+/** Payments that are asked for and then applied. */
+const CHUNK = 16
 /** Providers wait for up to a minute. */
 const TIMEOUT_MS = 20_000

@@ -1,6 +1,7 @@
 /**
  * What the database knows of the facts that a provider reports: one statement for a page of them.
  */
+import type { DisputeStatus } from "@pix-payments/domain/Dispute"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -13,6 +14,8 @@ import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 /** The names of facts: keys of notifications, and ids that may be of an order or payout. */
 export interface Names {
   readonly keys: ReadonlyArray<string>
+  /** Keys of notifications that may have been recorded without an effect. */
+  readonly recordKeys: ReadonlyArray<string>
   readonly orderIds: ReadonlyArray<string>
   readonly payoutIds: ReadonlyArray<string>
 }
@@ -20,10 +23,17 @@ export interface Names {
 export interface Known {
   /** Keys of notifications that had an effect. */
   readonly keys: Pick<ReadonlySet<string>, "has">
+  /** Keys of notifications that were recorded without an effect. */
+  readonly recordKeys: Pick<ReadonlySet<string>, "has">
   /** Orders of this connection. */
   readonly orders: Pick<ReadonlySet<string>, "has">
   /** Payouts of this connection whose outcome is not known yet. */
   readonly openPayouts: Pick<ReadonlySet<string>, "has">
+}
+
+export interface KnownDispute {
+  readonly id: string
+  readonly status: DisputeStatus
 }
 
 /** The names of a payout in a webhook. */
@@ -36,11 +46,11 @@ export class ReportStore extends Context.Service<
   ReportStore,
   {
     readonly known: (connectionId: string, names: Names) => Effect.Effect<Known, Unavailable>
-    /** Our ids of disputes, by the provider's. */
+    /** Our disputes, by the provider's ids. */
     readonly disputes: (
       connectionId: string,
       externalIds: ReadonlyArray<string>
-    ) => Effect.Effect<ReadonlyMap<string, string>, Unavailable>
+    ) => Effect.Effect<ReadonlyMap<string, KnownDispute>, Unavailable>
     /** When the oldest dispute was opened that has no outcome here; undefined where there is none. */
     readonly oldestOpenDispute: (connectionId: string) => Effect.Effect<number | undefined, Unavailable>
     /** Makes the inquiry of accepted payouts due now; how many. */
@@ -55,16 +65,18 @@ export class ReportStore extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient
       return ReportStore.of({
-        known: Effect.fnUntraced(function* (connectionId, { keys, ...ids }) {
+        known: Effect.fnUntraced(function* (connectionId, { keys, recordKeys, ...ids }) {
+          const asked = new Set([...keys.flatMap((key) => [key, before(key), after(key)]), ...recordKeys])
           const found = yield* orUnavailable(
             sql.unsafe<{ readonly kind: "key" | "order" | "payout"; readonly name: string }>(
-              ...findKnown({ ...ids, keys: named(keys.flatMap((key) => [key, before(key), after(key)])), connectionId })
+              ...findKnown({ ...ids, keys: named([...asked]), connectionId })
             )
           )
           const of = (kind: string) => new Set(found.filter((row) => row.kind === kind).map(({ name }) => name))
           const claimed = of("key")
           return {
             keys: { has: (key) => claimed.has(key) && (!claimed.has(before(key)) || claimed.has(after(key))) },
+            recordKeys: claimed,
             orders: of("order"),
             openPayouts: of("payout")
           }
@@ -73,11 +85,11 @@ export class ReportStore extends Context.Service<
         disputes: Effect.fnUntraced(function* (connectionId, externalIds) {
           if (externalIds.length === 0) return new Map()
           const found = yield* orUnavailable(
-            sql.unsafe<{ readonly id: string; readonly external_id: string }>(
+            sql.unsafe<KnownDispute & { readonly external_id: string }>(
               ...findDisputes({ connectionId, externalIds: named(externalIds) })
             )
           )
-          return new Map(found.map(({ external_id, id }) => [external_id, id]))
+          return new Map(found.map(({ external_id, ...dispute }) => [external_id, dispute]))
         }),
 
         oldestOpenDispute: Effect.fnUntraced(function* (connectionId) {
@@ -127,13 +139,12 @@ const findKnown = statement(
 const findDisputes = statement(
   { connectionId: value("uuid"), externalIds: names },
   (p) => `
-  SELECT id, external_id FROM disputes
+  SELECT id, external_id, status FROM disputes
   WHERE connection_id = ${p.connectionId} AND external_id IS NOT NULL
     AND external_id = ANY (ARRAY(SELECT e.name FROM ${p.externalIds} AS e))`
 )
 
-// A payout whose submission is in flight has no answer yet: its inquiry follows. Names of the provider have no index: they
-// are compared with those of the payouts in process.
+// A payout whose submission is in flight has no answer yet: its inquiry follows.
 const makeInquiriesDue = statement(
   { connectionId: value("uuid"), ids: uuids, references: names },
   (p) => `
@@ -141,7 +152,7 @@ const makeInquiriesDue = statement(
   WHERE id IN (
     SELECT id FROM payouts WHERE id = ANY (${p.ids})
     UNION ALL
-    SELECT id FROM payouts WHERE status = 'processing' AND hand_over_at > now()
+    SELECT id FROM payouts WHERE provider_reference IS NOT NULL
       AND provider_reference = ANY (ARRAY(SELECT r.name FROM ${p.references} AS r))
   ) AND connection_id = ${p.connectionId} AND status || '' = 'processing' AND processed_at IS NOT NULL
     AND hand_over_at > now()

@@ -2,7 +2,7 @@
  * Applies what a provider reports, by webhook or in the pages of a sweep, as notifications.
  *
  * Guarantees:
- * - Facts that were applied before are skipped, by one statement per page.
+ * - Facts that were applied before, or that changed nothing and never will, are skipped, by one statement per page.
  * - The notifications of one Pix are applied in order: its payment, then its returns. One that fails leaves out those after
  *   it, and nothing else of the page.
  */
@@ -10,7 +10,13 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { ReceivedPix, ReportedDispute, SentPayout } from "../acquirer/Acquirer.ts"
-import { type AcquirerNotification, decisiveKeysOf, keysToClaim } from "../acquirer/AcquirerNotification.ts"
+import {
+  type AcquirerNotification,
+  decisiveKeysOf,
+  isFinal,
+  keysToClaim,
+  recordKeyOf
+} from "../acquirer/AcquirerNotification.ts"
 import { AcquirerNotifications } from "../notifications/AcquirerNotifications.ts"
 import { describeCause } from "../observability/SafeCause.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
@@ -88,17 +94,24 @@ export class Reports extends Context.Service<
       const applyPage = Effect.fnUntraced(function* <A>(
         connectionId: string,
         page: ReadonlyArray<A>,
-        idsOf: (item: A) => Omit<Names, "keys">,
+        idsOf: (item: A) => Pick<Names, "orderIds" | "payoutIds">,
         listOf: (item: A, known: Known) => ReadonlyArray<AcquirerNotification>
       ) {
         if (page.length === 0) return nothingApplied
         const ids = page.map(idsOf)
+        const notifications = page.flatMap((item) => possible(item, listOf))
         const known = yield* store.known(connectionId, {
-          keys: page.flatMap((item) => possible(item, listOf).flatMap(decisiveKeysOf)),
+          keys: notifications.flatMap(decisiveKeysOf),
+          recordKeys: notifications.flatMap((notification) => recordKeyOf(notification) ?? []),
           orderIds: ids.flatMap(({ orderIds }) => orderIds),
           payoutIds: ids.flatMap(({ payoutIds }) => payoutIds)
         })
-        const isNew = (notification: AcquirerNotification) => keysToClaim(notification, known.keys) !== undefined
+        const isWithoutEffect = (notification: AcquirerNotification) => {
+          const key = recordKeyOf(notification)
+          return key !== undefined && isFinal(notification) && known.recordKeys.has(key)
+        }
+        const isNew = (notification: AcquirerNotification) =>
+          keysToClaim(notification, known.keys) !== undefined && !isWithoutEffect(notification)
         return yield* applyAll(page.map((item) => listOf(item, known).filter(isNew)))
       })
 
@@ -136,8 +149,9 @@ export class Reports extends Context.Service<
             decided,
             () => ({ orderIds: [], payoutIds: [] }),
             (of) => {
-              const disputeId = ours.get(of.externalId)
-              const outcome = disputeId === undefined ? undefined : disputeDecided(connectionId, disputeId, of)
+              const dispute = ours.get(of.externalId)
+              if (dispute === undefined || dispute.status === of.status) return []
+              const outcome = disputeDecided(connectionId, dispute.id, of)
               return outcome === undefined ? [] : [outcome]
             }
           )
@@ -150,7 +164,7 @@ export class Reports extends Context.Service<
 
 /** Which notification a fact is depends on what is known of it: all that it can be. */
 const possible = <A>(item: A, listOf: (item: A, known: Known) => ReadonlyArray<AcquirerNotification>) =>
-  [never, always].flatMap((ours) => listOf(item, { keys: never, orders: ours, openPayouts: ours }))
+  [never, always].flatMap((ours) => listOf(item, { keys: never, recordKeys: never, orders: ours, openPayouts: ours }))
 
 const never = { has: () => false }
 const always = { has: () => true }

@@ -6,11 +6,11 @@
  *   in 24 hours its last three days. Nothing before the connection's creation is read.
  * - A sweep is complete when every page was read and every notification of it was applied. Progress is stored for each
  *   slice of `SLICE_MS`, so that an outage of days is caught up across restarts.
- * - A list that cannot be read delays no other list, and a notification that fails delays none after it.
+ * - A list that cannot be read delays no other list. A notification that fails, or an entry that cannot be read, delays none
+ *   after it: the sweep is repeated, and meanwhile the others are applied.
  * - A slow or failing connection delays no other while fewer than `MAX_IN_FLIGHT` are swept by this process. One page of
  *   each is in memory.
  */
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
@@ -54,8 +54,14 @@ export class Sweep extends Context.Service<
         for (let page = 0; ; page += 1) {
           if (page >= MOST_PAGES) return yield* new AcquirerUnclear({ reason: `a slice has over ${MOST_PAGES} pages` })
           yield* store.extend(connectionId, LEASE_MS)
-          const { hasMore, items } = yield* list({ fromMs, toMs, page })
+          const { hasMore, items, unreadable } = yield* list({ fromMs, toMs, page })
           applied = together(applied, yield* apply(connectionId, items))
+          if (unreadable > 0) {
+            applied = together(applied, { effects: 0, failures: unreadable })
+            yield* Effect.annotateLogs(Effect.logWarning(`${unreadable} entries of a provider's list cannot be read`), {
+              connection_id: connectionId
+            })
+          }
           if (!hasMore) return applied
         }
       })
@@ -108,7 +114,7 @@ export class Sweep extends Context.Service<
             }
             readable.push(list)
             if (read.failures > 0) {
-              problem ??= new AcquirerUnclear({ reason: `${read.failures} notifications could not be applied` })
+              problem ??= new AcquirerUnclear({ reason: `${read.failures} notifications could not be read or applied` })
             }
           }
           if (problem === undefined) yield* onComplete(slice.toMs)
@@ -121,9 +127,8 @@ export class Sweep extends Context.Service<
       })
 
       const sweep = Effect.fnUntraced(function* (due: DueSweep) {
-        const { connectionId, createdAtMs, isDeepDue, sweptUntilMs } = due
+        const { connectionId, createdAtMs, isDeepDue, nowMs, sweptUntilMs } = due
         const provider = yield* acquirer.of(connectionId)
-        const nowMs = yield* Clock.currentTimeMillis
         const since = (fromMs: number) => ({ fromMs: Math.min(Math.max(createdAtMs, fromMs), nowMs), toMs: nowMs })
         const recent = yield* Effect.result(
           readSlices(due, provider, since((sweptUntilMs ?? createdAtMs) - OVERLAP_MS), (untilMs) =>

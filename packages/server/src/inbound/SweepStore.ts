@@ -3,7 +3,8 @@
  *
  * Guarantees:
  * - A connection is leased to one process at a time. When its lease has expired, another process sweeps it.
- * - `swept_until` only grows, and only by slices that were complete.
+ * - `swept_until` grows only by slices that were complete, and is never ahead of the database's clock.
+ * - Times are the database's: a process whose clock is wrong leaves nothing out.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Context from "effect/Context"
@@ -15,6 +16,8 @@ import type { Unavailable } from "../sql/Unavailable.ts"
 
 export interface DueSweep {
   readonly connectionId: string
+  /** By the database's clock. */
+  readonly nowMs: number
   readonly createdAtMs: number
   /** The end of the last complete slice; null before the first. */
   readonly sweptUntilMs: number | null
@@ -55,18 +58,20 @@ export class SweepStore extends Context.Service<
             Effect.map(
               sql<DueRow>`
                 UPDATE acquirer_connections
-                SET sweep_at = now() + ${leaseMs}::double precision * interval '1 millisecond'
+                SET sweep_at = now() + ${leaseMs}::double precision * interval '1 millisecond',
+                  swept_until = CASE WHEN swept_until > now() THEN now() ELSE swept_until END
                 WHERE id IN (
                   SELECT id FROM acquirer_connections
-                  WHERE id <> ${SIMULATOR_CONNECTION}::uuid AND NOT paused AND (sweep_at IS NULL OR sweep_at <= now())
+                  WHERE id <> ${SIMULATOR_CONNECTION}::uuid AND (sweep_at IS NULL OR sweep_at <= now())
                   ORDER BY sweep_at NULLS FIRST LIMIT ${limit}::integer FOR UPDATE SKIP LOCKED
                 )
-                RETURNING id, created_at, swept_until,
+                RETURNING id, now() AS now, created_at, swept_until,
                   (deep_swept_at <= now() - ${DEEP_EVERY_MS}::double precision * interval '1 millisecond') IS NOT FALSE
                     AS is_deep_due`,
               (found) =>
                 found.map((row) => ({
                   connectionId: row.id,
+                  nowMs: row.now.getTime(),
                   createdAtMs: row.created_at.getTime(),
                   sweptUntilMs: row.swept_until?.getTime() ?? null,
                   isDeepDue: row.is_deep_due
@@ -96,6 +101,7 @@ export class SweepStore extends Context.Service<
 
 interface DueRow {
   readonly id: string
+  readonly now: Date
   readonly created_at: Date
   readonly swept_until: Date | null
   readonly is_deep_due: boolean

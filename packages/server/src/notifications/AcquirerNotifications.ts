@@ -22,11 +22,11 @@ import type { NotFoundError } from "../Errors.ts"
 import { connectionOf, isThrough, type Payment } from "../exceptions/Exceptions.ts"
 import { ExceptionReturns } from "../exceptions/ExceptionReturns.ts"
 import { ChargeOrders } from "../orders/ChargeOrders.ts"
-import type { RefundOutcome } from "../refunds/Refunds.ts"
 import { Ids } from "../Ids.ts"
 import { Payouts } from "../payouts/Payouts.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
+import type { ReturnOutcome } from "../acquirer/Acquirer.ts"
 import type { AcquirerNotification, Outcome } from "../acquirer/AcquirerNotification.ts"
 import { ChargePayments } from "./ChargePayments.ts"
 import { type PaymentArrived, Reversals } from "./Reversals.ts"
@@ -90,7 +90,7 @@ export class AcquirerNotifications extends Context.Service<
       const appliedIf = (done: boolean): Outcome => (done ? "applied" : "ignored")
 
       /** The outcome of a return that the service ordered: of an exception's money, or of a charge's. */
-      const returned = Effect.fnUntraced(function* (orderId: string, outcome: RefundOutcome) {
+      const returned = Effect.fnUntraced(function* (orderId: string, outcome: ReturnOutcome) {
         if (yield* returns.finish(orderId, outcome)) return "applied" as const
         return appliedIf((yield* orders.settleRefund(orderId, outcome)).isApplied)
       })

@@ -17,7 +17,7 @@ import type { ReceivedNotification } from "../acquirer/NotificationStore.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { ExceptionResolution } from "../exceptions/ExceptionResolution.ts"
 import { connectionOf, Exceptions, isThrough, misfitOf, type Payment } from "../exceptions/Exceptions.ts"
-import { ExceptionStore } from "../exceptions/ExceptionStore.ts"
+import { ExceptionStore, type StoredException } from "../exceptions/ExceptionStore.ts"
 import { lockLedgerOf } from "../ledger/Ledger.ts"
 import { Unavailable } from "../sql/Unavailable.ts"
 import { DeferredNotifications } from "./DeferredNotifications.ts"
@@ -56,13 +56,10 @@ export class ChargePayments extends Context.Service<
           : undefined
       })
 
-      /** The returns that were posted before their payment arrived; their postings are reversed. */
-      const matchReturns = Effect.fnUntraced(function* (payment: Payment) {
-        const { endToEndId } = payment
-        if (endToEndId === undefined) return []
-        const unmatched = yield* store.lockUnmatchedReturns(connectionOf(payment), endToEndId)
+      /** Resolves what was reported before its payment arrived, and gives the notifications of it. */
+      const match = Effect.fnUntraced(function* (unmatched: ReadonlyArray<StoredException>) {
         const matched: Array<ReceivedReversal> = []
-        for (const each of unmatched) {
+        for (const each of unmatched.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
           // An exception of the notification has its id. One of what was returned too much has another id: its payment is
           // applied, and this one is a copy.
           const [row] = yield* sql<{ report: unknown }>`
@@ -72,6 +69,17 @@ export class ChargePayments extends Context.Service<
           matched.push({ id: each.id, notification: yield* decodeReversal(row.report) })
         }
         return matched
+      })
+
+      /** The returns that came before their payment, and the MEDs where it pays its charge. */
+      const takeEarly = Effect.fnUntraced(function* (payment: Payment, isPaying: boolean) {
+        const { endToEndId } = payment
+        if (endToEndId === undefined) return []
+        const connectionId = connectionOf(payment)
+        const returns = yield* store.lockUnmatchedReturns(connectionId, endToEndId)
+        // A MED of a payment that is an exception waits for the decision about it.
+        const disputes = isPaying ? yield* store.lockUnmatchedDisputes(connectionId, endToEndId) : []
+        return yield* match([...returns, ...disputes])
       })
 
       return ChargePayments.of({
@@ -85,7 +93,7 @@ export class ChargePayments extends Context.Service<
           const amount = payment.amount ?? locked?.charge.amount
           // Without an amount, no money is known to have arrived.
           if (amount === undefined) return "unknown"
-          const early = yield* matchReturns(payment)
+          const early = yield* takeEarly(payment, misfit === undefined && locked !== undefined)
           if (misfit === undefined && locked !== undefined) {
             const facts = { endToEndId: payment.endToEndId, paidAtMs: payment.atMs }
             // `processing`: the acquirer has not answered, and repeats the notification.

@@ -6,7 +6,8 @@
  * - a return of a Pix that is not known, or of more than is left of it, is an exception: it takes `unallocated` of the
  *   connection below zero. When its payment arrives, both are applied in one commit (BAL-11);
  * - a return that another connection reports than the payment is recorded, and moves nothing (BAL-11);
- * - a MED of a Pix that pays no charge is an exception, and moves no money.
+ * - a MED of a Pix that pays no charge is an exception, and moves no money. When its payment arrives, or is accepted, the
+ *   money is blocked in that commit.
  *
  * Rules: BAL-11, DSP-1 to DSP-10.
  */
@@ -65,7 +66,7 @@ export class Reversals extends Context.Service<
           endToEndId === undefined
             ? []
             : yield* sql<ChargeRow>`SELECT id, account_id, connection_id FROM charges
-                WHERE end_to_end_id = ${endToEndId}`
+                WHERE id = (SELECT charge_id FROM charge_settlements WHERE end_to_end_id = ${endToEndId})`
         const id = idFromTxid(txid)
         const [row] =
           paid.length > 0 || id === undefined
@@ -78,7 +79,7 @@ export class Reversals extends Context.Service<
       const isPaymentOf = Effect.fnUntraced(function* (connectionId: string, endToEndId: string) {
         if ((yield* store.lockPayment(connectionId, endToEndId)) !== undefined) return true
         const paid = yield* sql<ChargeRow>`SELECT id, account_id, connection_id FROM charges
-          WHERE end_to_end_id = ${endToEndId}`
+          WHERE id = (SELECT charge_id FROM charge_settlements WHERE end_to_end_id = ${endToEndId})`
         return paid.some(({ connection_id }) => isThrough(connectionId, { connectionId: connection_id }))
       })
 
@@ -93,12 +94,14 @@ export class Reversals extends Context.Service<
 
       const applyToException = Effect.fnUntraced(function* (
         exception: StoredException,
+        id: string,
         reversal: Reversal,
         charge: StoredCharge | undefined
       ) {
         const amount = reversal.amount ?? exception.amount
         if (reversal._tag === "med.opened") {
-          yield* exceptions.raiseUnmatched(ids.next().id, amount, reversal, charge)
+          // Under the notification's id, by which it is found when the payment is accepted.
+          yield* exceptions.raiseUnmatched(id, amount, reversal, charge)
           return "exception" as const
         }
         const isOrdered =
@@ -127,18 +130,17 @@ export class Reversals extends Context.Service<
           const locked = found === undefined ? undefined : yield* money.lock(found.id)
           if (locked?.charge.endToEndId === endToEndId) return yield* applyToCharge(locked, reversal)
           const exception = yield* store.lockPayment(connectionId, endToEndId)
-          if (exception !== undefined) return yield* applyToException(exception, reversal, locked?.charge)
+          if (exception !== undefined) return yield* applyToException(exception, received.id, reversal, locked?.charge)
           if (locked !== undefined && awaitsPayment(locked.charge)) {
             yield* deferred.defer(locked.charge.id, received)
             return "deferred"
           }
           const amount = reversal.amount ?? locked?.charge.amount
           if (amount === undefined) return "unknown"
-          if (reversal._tag !== "med.opened") {
-            if ((yield* claimBeforePayment(sql, endToEndId, received.id)) === "arrived") {
-              if (yield* isPaymentOf(connectionId, endToEndId)) return yield* new PaymentArrived()
-              return "unknown"
-            }
+          // The payment finds this claim, and applies both in one commit.
+          if ((yield* claimBeforePayment(sql, endToEndId, received.id)) === "arrived") {
+            if (yield* isPaymentOf(connectionId, endToEndId)) return yield* new PaymentArrived()
+            if (reversal._tag !== "med.opened") return "unknown"
           }
           yield* exceptions.raiseUnmatched(received.id, amount, reversal, locked?.charge)
           return "exception"

@@ -44,11 +44,19 @@ const installationTokenUses = Metric.counter("operator_installation_token_uses_t
   description: "Requests with the installation's token, which is for the first admin and for emergencies."
 })
 
+const residentBytes = Metric.gauge("process_resident_memory_bytes", {
+  description: "Resident memory of the process."
+})
+
 const circuitOpen = Metric.gauge("acquirer_connection_circuit_open", {
   description: "1 while the circuit of a connection is open: nothing is sent to its provider."
 })
 const connectionInFlight = Metric.gauge("acquirer_connection_calls_in_flight", {
   description: "Calls to the provider of a connection that are in flight."
+})
+const acquirerCallDuration = Metric.histogram("acquirer_call_duration_ms", {
+  description: "How long calls to the acquirer took, in milliseconds, by connection and operation.",
+  boundaries: durationsMs
 })
 const certificateSeconds = Metric.gauge("acquirer_connection_certificate_seconds", {
   description: "Seconds until the end of the client certificate of a connection."
@@ -86,6 +94,16 @@ const setAside = Metric.counter("webhook_set_aside_total", {
   description: "Changes and deliveries that failed on their own and were set aside, by kind."
 })
 
+const partitionsAhead = Metric.gauge("partitions_ahead_seconds", {
+  description: "For how long the partitions of a table reach into the future."
+})
+const partitionsExpired = Metric.gauge("partitions_expired", {
+  description: "Partitions of a table that are older than its retention and not removed."
+})
+const partitionsRemoved = Metric.counter("partitions_removed_total", {
+  description: "Partitions of a table that this process removed."
+})
+
 export class Metrics extends Context.Service<
   Metrics,
   {
@@ -106,6 +124,8 @@ export class Metrics extends Context.Service<
     readonly exceptions: (openByKind: ReadonlyMap<string, number>, unallocated: number) => void
     /** Updates the gauges. */
     readonly scrape: Effect.Effect<void>
+    /** A call to a provider, whatever its outcome. `connection` is `simulator` for the simulated one. */
+    readonly acquirerCall: (connection: string, operation: string, durationMs: number) => void
     /** What a process sees of a connection to a provider. */
     readonly connection: (
       id: string,
@@ -119,6 +139,8 @@ export class Metrics extends Context.Service<
     /** A delivery, or the fan-out of a change, failed on its own. */
     readonly deliverySetAside: () => void
     readonly fanOutSetAside: () => void
+    readonly partitions: (table: string, seen: { readonly aheadSeconds: number; readonly expired: number }) => void
+    readonly partitionRemoved: (table: string) => void
   }
 >()("@pix-payments/server/Metrics") {
   static readonly layer = Layer.effect(
@@ -133,7 +155,7 @@ export class Metrics extends Context.Service<
         byLabels.set(key, added)
         return added
       }
-      const gauges: Array<() => void> = []
+      const gauges: Array<() => void> = [() => residentBytes.updateUnsafe(process.memoryUsage.rss(), context)]
       const add = (metric: Metric.Metric<number, unknown>, labels: Record<string, string>, by: number) =>
         labelled(metric, labels).updateUnsafe(by, context)
       // Start at 0, so that an alert sees the first increase.
@@ -166,6 +188,8 @@ export class Metrics extends Context.Service<
         scrape: Effect.sync(() => {
           for (const update of gauges) update()
         }),
+        acquirerCall: (connection, operation, durationMs) =>
+          labelled(acquirerCallDuration, { connection, operation }).updateUnsafe(durationMs, context),
         connection: (connection, seen) => {
           add(circuitOpen, { connection }, Number(seen.isOpen))
           add(connectionInFlight, { connection }, seen.inFlight)
@@ -188,7 +212,13 @@ export class Metrics extends Context.Service<
           attemptDuration.updateUnsafe(durationMs, context)
         },
         deliverySetAside: () => add(setAside, { kind: "delivery" }, 1),
-        fanOutSetAside: () => add(setAside, { kind: "fan-out" }, 1)
+        fanOutSetAside: () => add(setAside, { kind: "fan-out" }, 1),
+        partitions: (table, { aheadSeconds, expired }) => {
+          add(partitionsAhead, { table }, aheadSeconds)
+          add(partitionsExpired, { table }, expired)
+          add(partitionsRemoved, { table }, 0)
+        },
+        partitionRemoved: (table) => add(partitionsRemoved, { table }, 1)
       })
     })
   )

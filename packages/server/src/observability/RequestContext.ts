@@ -10,13 +10,22 @@ export interface RequestInfo {
   route: string
   keyId: string | null
   accountId: string | null
+  /** The resource that the answer is about. */
+  resourceId: string | null
   /** The IP address of an operator's request. */
   address: string | null
 }
 
 /** The request of the current fiber. */
 export const CurrentRequest = Context.Reference<RequestInfo>("@pix-payments/server/CurrentRequest", {
-  defaultValue: () => ({ requestId: "", route: "unknown", keyId: null, accountId: null, address: null })
+  defaultValue: () => ({
+    requestId: "",
+    route: "unknown",
+    keyId: null,
+    accountId: null,
+    resourceId: null,
+    address: null
+  })
 })
 
 /** The request id that the caller sent, where it is well-formed; otherwise a new one. */

@@ -15,11 +15,12 @@ import * as Layer from "effect/Layer"
 import { hasProperty } from "effect/Predicate"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import type { UnknownCursor } from "../Errors.ts"
+import { NotFoundError, type UnknownCursor } from "../Errors.ts"
 import { CurrentRequest } from "../observability/RequestContext.ts"
 import { Ids } from "../Ids.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
+import { is } from "../sql/Seek.ts"
 import { statement, value } from "../sql/Statement.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
@@ -45,6 +46,10 @@ export interface IdRange {
   readonly before: string
 }
 
+export interface AuditFilters {
+  readonly action?: string | undefined
+}
+
 /** What an action changed: fields of the resource, without secrets. */
 export interface AuditChange {
   readonly before?: Fields | undefined
@@ -68,7 +73,7 @@ export class AuditLog extends Context.Service<
     readonly recordAfter: (
       action: string,
       change?: AuditChange
-    ) => <A extends { readonly id: string }, E, R>(
+    ) => <A extends { readonly id: string | null }, E, R>(
       change: Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E | Unavailable, R | CurrentOperator>
     /** Records a change within its transaction. */
@@ -77,13 +82,22 @@ export class AuditLog extends Context.Service<
       resourceId: string | null,
       change?: AuditChange
     ) => Effect.Effect<void, SqlError, CurrentOperator>
+    /**
+     * Records what changes nothing. It commits asynchronously, so that it needs no write slot and waits for no standby. A
+     * change that is committed after it keeps it; without one, a crash of PostgreSQL in the next moments may lose it.
+     */
+    readonly recordUse: (action: string, after: Fields) => Effect.Effect<void, Unavailable, CurrentOperator>
     /** Up to `limit` entries with ids between the two, oldest first, after the first `skipped`. */
     readonly entriesBetween: (
       range: IdRange,
       limit: number,
       skipped?: number
     ) => Effect.Effect<ReadonlyArray<AuditRow>, Unavailable>
-    readonly list: (page: Page) => Effect.Effect<ReadonlyArray<AuditRow>, UnknownCursor | Unavailable>
+    readonly get: (id: string) => Effect.Effect<AuditRow, NotFoundError | Unavailable>
+    readonly list: (
+      filters: AuditFilters,
+      page: Page
+    ) => Effect.Effect<ReadonlyArray<AuditRow>, UnknownCursor | Unavailable>
   }
 >()("@pix-payments/server/AuditLog") {
   static readonly layer = Layer.effect(
@@ -92,15 +106,24 @@ export class AuditLog extends Context.Service<
       const sql = yield* SqlClient
       const ids = yield* Ids
 
-      const record = Effect.fnUntraced(function* (action: string, resourceId: string | null, change: AuditChange = {}) {
+      const record = (action: string, resourceId: string | null, change?: AuditChange) =>
+        insert(action, resourceId, change, false)
+
+      const insert = Effect.fnUntraced(function* (
+        action: string,
+        resourceId: string | null,
+        change: AuditChange = {},
+        isAsynchronous: boolean
+      ) {
         const operator = yield* CurrentOperator
         const request = yield* CurrentRequest
         const { epochMs, id } = ids.next()
         yield* sql`INSERT INTO audit (id, operator, action, resource_id, request_id, at, operator_id, via, address,
             before, after)
-          VALUES (${id}::uuid, ${operator.name}, ${action}, ${resourceId}::uuid, ${request.requestId},
-            to_timestamp(${epochMs}::double precision / 1000), ${operator.id}::uuid, ${operator.via}, ${request.address},
-            ${jsonOf(change.before)}::json, ${jsonOf(change.after)}::json)`
+          SELECT ${id}::uuid, ${operator.name}::text, ${action}::text, ${resourceId}::uuid, ${request.requestId}::text,
+            to_timestamp(${epochMs}::double precision / 1000), ${operator.id}::uuid, ${operator.via}::text,
+            ${request.address}::text, ${jsonOf(change.before)}::json, ${jsonOf(change.after)}::json
+          WHERE CASE WHEN ${isAsynchronous}::boolean THEN set_config('synchronous_commit', 'off', true) = 'off' ELSE true END`
       })
 
       return AuditLog.of({
@@ -110,17 +133,26 @@ export class AuditLog extends Context.Service<
             runToCompletion(sql)
           ),
         record,
+        recordUse: (action, after) => orUnavailable(insert(action, null, { after }, true)),
         recordAfter: (action, recorded) => (change) =>
           Effect.uninterruptible(
             Effect.tap(change, (result) => runToCompletion(sql)(record(action, result.id, recorded ?? stateOf(result))))
           ),
         entriesBetween: ({ before, from }, limit, skipped = 0) =>
           orUnavailable(sql.unsafe<AuditRow>(...entriesBetween({ from, before, limit, skipped }))),
-        list: (page) =>
-          readPage<AuditRow>({ table: "audit", columns }, page).pipe(
-            Effect.provideService(SqlClient, sql),
-            orUnavailable
-          )
+        get: Effect.fn("AuditLog.get")(function* (id) {
+          const rows = yield* sql<AuditRow>`SELECT ${sql.literal(columns)} FROM audit WHERE id = ${id}::uuid`
+          return rows[0] ?? (yield* new NotFoundError())
+        }, orUnavailable),
+        list: ({ action }, page) =>
+          readPage<AuditRow>(
+            {
+              table: "audit",
+              columns,
+              ...(action !== undefined && { paths: [{ columns: [is("action", "text", action)] }] })
+            },
+            page
+          ).pipe(Effect.provideService(SqlClient, sql), orUnavailable)
       })
     })
   )

@@ -1,10 +1,11 @@
 /**
- * The log of requests to `/v1`: key, route, status, duration and request id (ERR-12).
+ * The log of requests to `/v1`: key, route, resource, status, duration and request id (ERR-12).
  *
  * Guarantees:
  * - lines are inserted in batches, and no answer waits for them;
  * - the buffer is flushed on shutdown, and bounded: while the database is unreachable, the oldest lines are dropped and
  *   counted;
+ * - a batch is stored once, also where the answer to its commit was lost and it is repeated;
  * - the same statement sets `last_used_at` of the keys.
  *
  * Rules: ERR-12, OPR-31.
@@ -73,6 +74,7 @@ export class RequestLog extends Context.Service<
             request_id: info.requestId,
             key_id: info.keyId,
             account_id: info.accountId,
+            resource_id: info.resourceId,
             route: `${method} ${info.route}`,
             status,
             duration_us: Math.round(durationMs * 1000),
@@ -92,6 +94,7 @@ const lineColumns = {
   request_id: text(),
   key_id: nullable(uuid()),
   account_id: nullable(uuid()),
+  resource_id: nullable(uuid()),
   route: text(),
   status: integer(),
   duration_us: integer(),
@@ -104,9 +107,10 @@ const insertMany = statement(
   { lines: rows(lineColumns) },
   ({ lines }) => `
   WITH lines AS (
-    INSERT INTO requests (id, request_id, key_id, account_id, route, status, duration_us, at)
-    SELECT id, request_id, key_id, account_id, route, status, duration_us, at
+    INSERT INTO requests (id, request_id, key_id, account_id, resource_id, route, status, duration_us, at)
+    SELECT id, request_id, key_id, account_id, resource_id, route, status, duration_us, at
     FROM ${lines} AS r
+    ON CONFLICT (id) DO NOTHING
     RETURNING key_id, at
   )
   UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, u.at)

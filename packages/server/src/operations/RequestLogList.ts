@@ -4,10 +4,12 @@
  * Rules: OPR-31.
  */
 import { type List, type Page, readPage } from "../sql/Paging.ts"
-import { type Column, equals, everyValue, inSubquery, is, isOneOf } from "../sql/Seek.ts"
+import { type Column, equals, equalsUnindexed, everyValue, inSubquery, is, isOneOf } from "../sql/Seek.ts"
 
 export interface RequestFilters {
   readonly key_id?: string | undefined
+  readonly resource_id?: string | undefined
+  readonly request_id?: string | undefined
   readonly route?: string | undefined
   readonly status?: number | undefined
 }
@@ -16,6 +18,7 @@ export interface RequestRow {
   readonly id: string
   readonly request_id: string
   readonly key_id: string | null
+  readonly resource_id: string | null
   readonly route: string
   readonly status: number
   readonly duration_us: number
@@ -27,7 +30,7 @@ export const listRequests = (filters: RequestFilters, page: Page) =>
     {
       table: "requests",
       account: "account_id",
-      columns: "id, request_id, key_id, route, status, duration_us, at",
+      columns: "id, request_id, key_id, resource_id, route, status, duration_us, at",
       ...indexPaths(filters)
     },
     page
@@ -35,9 +38,32 @@ export const listRequests = (filters: RequestFilters, page: Page) =>
 
 /**
  * The index has key, route and status, in this order: a key has as many ranges as it has routes and statuses. Failed
- * requests have a separate index.
+ * requests have a separate index. A resource is named by few requests, and a request id by one, unless a caller repeats it.
  */
-const indexPaths = ({ key_id: keyId, route, status }: RequestFilters): Partial<List> => {
+const indexPaths = ({
+  key_id: keyId,
+  request_id: requestId,
+  resource_id: resourceId,
+  route,
+  status
+}: RequestFilters): Partial<List> => {
+  const others = [
+    ...(keyId === undefined ? [] : [equalsUnindexed("key_id", "uuid", keyId)]),
+    ...(route === undefined ? [] : [equalsUnindexed("route", "text", route)]),
+    ...(status === undefined ? [] : [equalsUnindexed("status", "integer", status)])
+  ]
+  if (requestId !== undefined) {
+    return {
+      paths: [{ selective: equals("request_id", "text", requestId), most: MOST_OF_REQUEST_ID }],
+      filters: [...others, ...(resourceId === undefined ? [] : [equalsUnindexed("resource_id", "uuid", resourceId)])]
+    }
+  }
+  if (resourceId !== undefined) {
+    return {
+      paths: [{ columns: [is("resource_id", "uuid", resourceId)], predicate: "resource_id IS NOT NULL" }],
+      filters: others
+    }
+  }
   const conditions = [
     ...(keyId === undefined ? [] : [equals("key_id", "uuid", keyId)]),
     ...(route === undefined ? [] : [equals("route", "text", route)]),
@@ -64,6 +90,9 @@ const indexPaths = ({ key_id: keyId, route, status }: RequestFilters): Partial<L
     ]
   }
 }
+
+/** A caller may send the same request id for ever. */
+const MOST_OF_REQUEST_ID = 1000
 
 /** The keys of accounts. */
 const keysOf = (accountIds: ReadonlyArray<string>): Column =>

@@ -6,9 +6,11 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
+import { UNANSWERED } from "../charges/ChargeLists.ts"
 import { withReportPlanner } from "../sql/Database.ts"
 import { LimitedTo } from "../sql/Paging.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { type CountRow, readCounts } from "./StatusCounts.ts"
 
 export class Statistics extends Context.Service<
   Statistics,
@@ -27,13 +29,17 @@ export class Statistics extends Context.Service<
               const limit = yield* LimitedTo
               const accountIds = accountId === undefined ? limit : [accountId].filter((id) => isWithin(id, limit))
               const parameters = [accountIds === undefined ? null : `{${accountIds.join(",")}}`]
+              const counts = yield* sql.unsafe<CountRow>(readCounts, parameters)
               return {
                 object: "stats" as const,
-                charges: byState(yield* sql.unsafe<StateRow>(chargesByState, parameters)),
-                payouts: byState(yield* sql.unsafe<StateRow>(inStates("payouts"), parameters)),
+                charges: {
+                  ...byState(counts.filter(isState("charge"))),
+                  ...byState(yield* sql.unsafe<StateRow>(unansweredCharges, parameters))
+                },
+                payouts: byState(counts.filter(isState("payout"))),
                 disputes: byState(yield* sql.unsafe<StateRow>(inStates("disputes"), parameters)),
                 deliveries: byState(yield* sql.unsafe<StateRow>(deliveriesByState, parameters)),
-                volume_per_day: (yield* sql.unsafe<DayRow>(volumePerDay, parameters)).map(toDay),
+                volume_per_day: toDays(counts),
                 ...toDue(
                   yield* sql.unsafe<DueRow>(due, parameters),
                   yield* sql.unsafe<RateRow>(successRate, parameters)
@@ -49,14 +55,6 @@ export class Statistics extends Context.Service<
 interface StateRow {
   readonly status: string
   readonly count: bigint
-}
-
-interface DayRow {
-  readonly date: string
-  readonly charges_paid: bigint
-  readonly charges_amount: string
-  readonly payouts_created: bigint
-  readonly payouts_amount: string
 }
 
 interface DueRow {
@@ -77,25 +75,10 @@ const inAccount = (column: string) => `($1::uuid[] IS NULL OR ${column} = ANY ($
 const inStates = (table: string) =>
   `SELECT status, count(*) AS count FROM ${table} WHERE ${inAccount("account_id")} GROUP BY status`
 
-const chargesByState = `
-  SELECT CASE WHEN status <> 'pending' THEN status WHEN NOT acquirer_answered THEN 'processing'
-    WHEN expires_at <= now() THEN 'expired' ELSE status END AS status,
-    count(*) AS count
-  FROM charges WHERE ${inAccount("account_id")} GROUP BY 1`
-
-const volumePerDay = `
-  WITH paid AS (
-    SELECT (paid_at AT TIME ZONE 'UTC')::date AS day, count(*) AS count, sum(amount) AS amount FROM charges
-    WHERE paid_at >= now() - interval '30 days' AND ${inAccount("account_id")} GROUP BY 1
-  ),
-  sent AS (
-    SELECT (created_at AT TIME ZONE 'UTC')::date AS day, count(*) AS count, sum(amount) AS amount FROM payouts
-    WHERE created_at >= now() - interval '30 days' AND ${inAccount("account_id")} GROUP BY 1
-  )
-  SELECT to_char(coalesce(p.day, s.day), 'YYYY-MM-DD') AS date, coalesce(p.count, 0) AS charges_paid,
-    coalesce(p.amount, 0)::text AS charges_amount, coalesce(s.count, 0) AS payouts_created,
-    coalesce(s.amount, 0)::text AS payouts_amount
-  FROM paid p FULL JOIN sent s ON s.day = p.day ORDER BY 1 DESC`
+/** These have no change yet. */
+const unansweredCharges = `
+  SELECT 'processing' AS status, count(*) AS count FROM charges WHERE ${UNANSWERED} AND ${inAccount("account_id")}
+  HAVING count(*) > 0`
 
 // Scheduled deliveries of a deleted endpoint count as canceled.
 const deliveriesByState = `
@@ -114,20 +97,41 @@ const due = `
     SELECT c.created_at FROM outbox o JOIN changes c ON c.id = o.change_id WHERE ${inAccount("o.account_id")}
   ) waiting`
 
+// Those stored in their delivery are kept for longer. They count as long as they would as rows.
 const successRate = `
-  SELECT count(*) AS attempts, count(*) FILTER (WHERE a.error IS NULL) AS successes
-  FROM delivery_attempts a JOIN deliveries d ON d.id = a.delivery_id WHERE ${inAccount("d.account_id")}`
+  SELECT sum(attempts)::bigint AS attempts, sum(successes)::bigint AS successes FROM (
+    SELECT count(*) AS attempts, count(*) FILTER (WHERE a.error IS NULL) AS successes
+    FROM delivery_attempts a JOIN deliveries d ON d.id = a.delivery_id WHERE ${inAccount("d.account_id")}
+    UNION ALL
+    SELECT count(*), count(*) FROM deliveries d WHERE ${inAccount("d.account_id")}
+      AND d.first_attempt_at >= coalesce((SELECT uuid_extract_timestamp(before_id) FROM removed_partitions
+        WHERE parent = 'delivery_attempts' ORDER BY before_id DESC LIMIT 1), '-infinity')
+  ) a`
 
 const byState = (rows: ReadonlyArray<StateRow>) =>
   Object.fromEntries(rows.map(({ count, status }) => [status, Number(count)]))
 
-const toDay = (row: DayRow) => ({
-  date: row.date,
-  charges_paid: Number(row.charges_paid),
-  charges_amount: Number(row.charges_amount),
-  payouts_created: Number(row.payouts_created),
-  payouts_amount: Number(row.payouts_amount)
-})
+const isState =
+  (resource: CountRow["resource"]) =>
+  (row: CountRow): row is CountRow & StateRow =>
+    row.resource === resource && row.status !== null
+
+/** The newest day first. */
+const toDays = (rows: ReadonlyArray<CountRow>) => {
+  const volumes = rows.filter(({ date }) => date !== null)
+  const of = (resource: CountRow["resource"], date: string | null) =>
+    volumes.find((row) => row.resource === resource && row.date === date)
+  return [...new Set(volumes.map(({ date }) => date))]
+    .toSorted()
+    .toReversed()
+    .map((date) => ({
+      date: date ?? "",
+      charges_paid: Number(of("charge", date)?.count ?? 0),
+      charges_amount: Number(of("charge", date)?.amount ?? 0),
+      payouts_created: Number(of("payout", date)?.count ?? 0),
+      payouts_amount: Number(of("payout", date)?.amount ?? 0)
+    }))
+}
 
 const toDue = ([dueNow]: ReadonlyArray<DueRow>, [rate]: ReadonlyArray<RateRow>) => ({
   deliveries_due: Number(dueNow?.count ?? 0),

@@ -27,8 +27,8 @@ export class AccountOf extends Context.Service<
     Effect.map(SqlClient, (sql) =>
       AccountOf.of({
         isOneOf: (kind, id, accountIds) =>
-          sql.unsafe<{ account_id: string }>(queries[kind], [id]).pipe(
-            Effect.map(([row]) => row !== undefined && accountIds.includes(row.account_id)),
+          sql.unsafe<{ account_id: string | null }>(queries[kind], [id]).pipe(
+            Effect.map(([row]) => typeof row?.account_id === "string" && accountIds.includes(row.account_id)),
             orUnavailable
           )
       })
@@ -46,9 +46,11 @@ const queries = {
   refunds: ofTable("refunds"),
   payouts: ofTable("payouts"),
   disputes: ofTable("disputes"),
+  exceptions: ofTable("acquirer_exceptions"),
   deliveries: ofTable("deliveries"),
   webhooks: `SELECT p.account_id FROM webhook_endpoints w JOIN applications p ON p.id = w.application_id
     WHERE w.id = $1::uuid`,
+  approvals: ofTable("approvals"),
   "outbox-failures": ofTable("outbox_failures")
 }
 

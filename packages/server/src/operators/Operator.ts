@@ -1,6 +1,6 @@
 /** The operator behind a request, as tokens and sessions find it. */
 import type { Operator } from "@pix-payments/api/Security"
-import type { OperatorRole } from "@pix-payments/domain/Operator"
+import { lesserRole, type OperatorRole } from "@pix-payments/domain/Operator"
 import { createHash, randomBytes } from "node:crypto"
 
 /** The columns of an operator who may sign in, joined as `o`. Null columns are those of the installation's token. */
@@ -23,18 +23,28 @@ export const installation = {
   accountIds: null
 } as const satisfies Partial<Operator>
 
-export const toOperator = (row: OperatorColumns, via: Operator["via"], sessionId: string | null = null): Operator =>
-  row.operator_id === null || row.role === null
-    ? { ...installation, via, sessionId }
-    : {
-        id: row.operator_id,
-        name: row.operator_name ?? "",
-        email: row.email,
-        role: row.role,
-        accountIds: row.account_ids,
-        via,
-        sessionId
-      }
+/** `session` is that of the request, with the role that an identity provider gave. */
+export const toOperator = (
+  row: OperatorColumns,
+  via: Operator["via"],
+  session: { readonly id: string | null; readonly role: OperatorRole | null } = { id: null, role: null }
+): Operator => {
+  if (row.operator_id === null || row.role === null) return { ...installation, via, sessionId: session.id }
+  const role = session.role === null ? row.role : lesserRole(row.role, session.role)
+  return {
+    id: row.operator_id,
+    name: row.operator_name ?? "",
+    email: row.email,
+    role,
+    accountIds: row.account_ids,
+    via,
+    sessionId: session.id,
+    isNarrowed: role !== row.role
+  }
+}
+
+/** The page that signs in with a link's token. Browsers send no fragment, so it reaches no server and no log. */
+export const linkUrl = (origin: string, token: string): string => `${origin}/#link=${token}`
 
 /** A new secret of 256 bits. */
 export const newSecret = (): string => randomBytes(32).toString("base64url")

@@ -4,11 +4,15 @@
  * Guarantees:
  * - A session ends after 30 minutes without a request, after 12 hours, when it is ended, and with its operator's
  *   deactivation. PostgreSQL's clock decides.
+ * - Where a session is ended, the links and codes of its operator that are not used are revoked in the same commit.
  * - The secret of its cookie is stored as its SHA-256.
+ * - A sign-in at an identity provider starts one session, however often its callback is repeated.
+ * - A session of an identity provider has the lesser of the operator's role and of the role that the provider gave.
  *
- * Rules: OPR-44, OPR-45.
+ * Rules: OPR-44, OPR-45, OPR-134, OPR-135, OPR-157.
  */
 import type { Operator } from "@pix-payments/api/Security"
+import type { OperatorRole } from "@pix-payments/domain/Operator"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -43,6 +47,15 @@ export class OperatorSessions extends Context.Service<
       readonly address: string
       readonly userAgent: string | undefined
     }) => Effect.Effect<OperatorSessionRow & { readonly secret: string }, Unavailable>
+    /** Starts the session of a sign-in at an identity provider. `undefined` where its `state` has started one. */
+    readonly startWith: (input: {
+      readonly operatorId: string
+      readonly address: string
+      readonly userAgent: string | undefined
+      /** The role that the provider gave. */
+      readonly role: OperatorRole | undefined
+      readonly state: string
+    }) => Effect.Effect<(OperatorSessionRow & { readonly secret: string }) | undefined, Unavailable>
     readonly find: (id: string) => Effect.Effect<OperatorSessionRow, NotFoundError | Unavailable>
     /** Sessions of an operator; of everybody where it is `undefined`. */
     readonly list: (
@@ -62,26 +75,40 @@ export class OperatorSessions extends Context.Service<
       const sql = yield* SqlClient
       const ids = yield* Ids
 
+      const insert = Effect.fn("OperatorSessions.start")(function* (input: {
+        readonly operatorId: string | null
+        readonly address: string
+        readonly userAgent: string | undefined
+        readonly role: OperatorRole | undefined
+        readonly state: string | undefined
+      }) {
+        const { id } = ids.next()
+        const secret = newSecret()
+        const [row] = yield* sql<OperatorSessionRow>`
+          INSERT INTO operator_sessions (id, operator_id, hash, address, user_agent, created_at, last_seen_at, expires_at,
+            role, state_hash)
+          VALUES (${id}::uuid, ${input.operatorId}::uuid, ${hashOf(secret)}, ${input.address},
+            ${input.userAgent?.slice(0, MAX_USER_AGENT) ?? null}, now(), now(), now() + interval '12 hours',
+            ${input.role ?? null}, ${input.state === undefined ? null : hashOf(input.state)})
+          ON CONFLICT (state_hash) WHERE state_hash IS NOT NULL DO NOTHING
+          RETURNING ${sql.literal(columns)}`
+        return row === undefined ? undefined : { ...row, secret }
+      })
+
       return OperatorSessions.of({
         authenticate: Effect.fn("OperatorSessions.authenticate")(function* (secret) {
           if (!/^[\w-]{43}$/.test(secret)) return undefined
-          const [row] = yield* sql.unsafe<OperatorColumns & { readonly id: string; readonly live: boolean }>(
-            ...findOne({ hash: hashOf(secret) })
-          )
+          const [row] = yield* sql.unsafe<SessionOwner>(...findOne({ hash: hashOf(secret) }))
           if (row === undefined) return undefined
-          return row.live ? toOperator(row, "session", row.id) : "ended"
+          return row.live ? toOperator(row, "session", { id: row.id, role: row.session_role }) : "ended"
         }, orUnavailable),
 
-        start: Effect.fn("OperatorSessions.start")(function* ({ address, operatorId, userAgent }) {
-          const { id } = ids.next()
-          const secret = newSecret()
-          const [row] = yield* sql<OperatorSessionRow>`
-            INSERT INTO operator_sessions (id, operator_id, hash, address, user_agent, created_at, last_seen_at, expires_at)
-            VALUES (${id}::uuid, ${operatorId}::uuid, ${hashOf(secret)}, ${address},
-              ${userAgent?.slice(0, MAX_USER_AGENT) ?? null}, now(), now(), now() + interval '12 hours')
-            RETURNING ${sql.literal(columns)}`
-          return { ...row!, secret }
-        }, runToCompletion(sql)),
+        start: (input) =>
+          Effect.map(insert({ ...input, role: undefined, state: undefined }), (started) => started!).pipe(
+            runToCompletion(sql)
+          ),
+
+        startWith: (input) => runToCompletion(sql)(insert(input)),
 
         find: Effect.fn("OperatorSessions.find")(function* (id) {
           const [row] = yield* sql<OperatorSessionRow>`
@@ -113,7 +140,17 @@ export class OperatorSessions extends Context.Service<
   )
 }
 
+interface SessionOwner extends OperatorColumns {
+  readonly id: string
+  readonly live: boolean
+  /** The role that an identity provider gave; null without one. */
+  readonly session_role: OperatorRole | null
+}
+
 const MAX_USER_AGENT = 255
+
+/** A link, or a code, which is stored as one. */
+const isUnusedLink = (tokens: string): string => `${tokens}.kind = 'link' AND ${tokens}.revoked_at IS NULL`
 
 const columns = "id, operator_id, address, user_agent, created_at, last_seen_at, expires_at, ended_at"
 
@@ -122,7 +159,7 @@ const findOne = statement(
   { hash: value("text") },
   ({ hash }) => `
   WITH found AS (
-    SELECT s.id, s.last_seen_at, ${operatorColumns},
+    SELECT s.id, s.last_seen_at, s.role AS session_role, ${operatorColumns},
       s.ended_at IS NULL AND s.expires_at > now() AND s.last_seen_at > now() - interval '30 minutes'
         AND (s.operator_id IS NULL OR o.active) AS live
     FROM operator_sessions s LEFT JOIN operators o ON o.id = s.operator_id WHERE s.hash = ${hash}
@@ -131,12 +168,31 @@ const findOne = statement(
     UPDATE operator_sessions s SET last_seen_at = now() FROM found f
     WHERE s.id = f.id AND f.live AND f.last_seen_at < now() - interval '1 minute'
   )
-  SELECT id, live, operator_id, operator_name, email, role, account_ids FROM found`
+  SELECT id, live, session_role, operator_id, operator_name, email, role, account_ids FROM found`
 )
 
+// `ended_at` is `now()` in the statement that ends it: a repeat revokes nothing. The installation's operator is null.
 const endOne = statement(
   { id: value("uuid"), operatorId: value("uuid") },
-  (p) => `UPDATE operator_sessions SET ended_at = coalesce(ended_at, now())
+  (p) => `
+  WITH ended AS (
+    UPDATE operator_sessions SET ended_at = coalesce(ended_at, now())
     WHERE id = ${p.id} AND (${p.operatorId} IS NULL OR operator_id = ${p.operatorId})
-    RETURNING ${columns}`
+    RETURNING ${columns}
+  ),
+  revoked AS (
+    UPDATE operator_tokens t SET revoked_at = now() FROM ended e
+    WHERE t.operator_id IS NOT DISTINCT FROM e.operator_id AND e.ended_at = now() AND ${isUnusedLink("t")}
+  )
+  SELECT ${columns} FROM ended`
+)
+
+/** Ends the sessions of an operator, and revokes its links and codes that are not used. */
+export const endSignIns = statement(
+  { operatorId: value("uuid") },
+  ({ operatorId }) => `
+  WITH ended AS (
+    UPDATE operator_sessions SET ended_at = now() WHERE operator_id = ${operatorId} AND ended_at IS NULL
+  )
+  UPDATE operator_tokens t SET revoked_at = now() WHERE t.operator_id = ${operatorId} AND ${isUnusedLink("t")}`
 )

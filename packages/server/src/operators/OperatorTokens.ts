@@ -1,20 +1,23 @@
 /**
- * Personal tokens of operators, and links that sign in once.
+ * Personal tokens of operators, links that sign in once, and codes that are exchanged for a token.
  *
  * Guarantees:
  * - A token is stored as its SHA-256. Only the answer of its creation has it.
  * - `authenticate` looks the token up for every request: a revocation, an expiry, another role or a deactivated operator
  *   takes effect with the next request, in every process.
  * - A link signs in once, within five minutes. It is not a token.
- * - Revoking a token ends the sessions of its operator in the same commit, because they may have been started with it.
+ * - A code is exchanged once, within two minutes, with the verifier of its challenge: the hash that is stored covers both.
+ * - Revoking a token ends the sessions of its operator in the same commit, and revokes its links and codes, because they may
+ *   have been made with it.
  *
- * Rules: OPR-42, OPR-43, OPR-47.
+ * Rules: OPR-42, OPR-43, OPR-47, OPR-150 to OPR-152, OPR-157.
  */
 import type { Operator } from "@pix-payments/api/Security"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
+import { ApprovalRequired, Authority, isAuthorized } from "../approvals/Authority.ts"
 import { NotFoundError, type UnknownCursor } from "../Errors.ts"
 import { Ids } from "../Ids.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
@@ -23,6 +26,8 @@ import { equals, is } from "../sql/Seek.ts"
 import { statement, value } from "../sql/Statement.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { hashOf, newSecret, type OperatorColumns, operatorColumns, toOperator } from "./Operator.ts"
+import { endSignIns } from "./OperatorSessions.ts"
+import { createHash } from "node:crypto"
 
 export interface OperatorTokenRow {
   readonly id: string
@@ -40,11 +45,13 @@ export class OperatorTokens extends Context.Service<
   {
     /** The operator of a token; `undefined` where it is not accepted, whatever the reason. */
     readonly authenticate: (token: string) => Effect.Effect<Operator | undefined, Unavailable>
+    /** Creates a token. One that `by` creates for somebody else needs the `Authority` around it. */
     readonly create: (input: {
       readonly operatorId: string
+      readonly by: string | null
       readonly name: string
       readonly expiresAtMs: number | undefined
-    }) => Effect.Effect<OperatorTokenRow & { readonly token: string }, NotFoundError | Unavailable>
+    }) => Effect.Effect<OperatorTokenRow & { readonly token: string }, NotFoundError | ApprovalRequired | Unavailable>
     readonly list: (
       operatorId: string,
       page: Page
@@ -60,6 +67,20 @@ export class OperatorTokens extends Context.Service<
     ) => Effect.Effect<{ readonly id: string; readonly token: string; readonly expiresAt: Date }, Unavailable>
     /** The operator of a link, which is used up by this; `undefined` where it is not accepted. */
     readonly useLink: (token: string) => Effect.Effect<Operator | undefined, Unavailable>
+    /** A code for a token of this operator with this name. */
+    readonly makeCode: (input: {
+      readonly operatorId: string
+      readonly challenge: string
+      readonly name: string
+    }) => Effect.Effect<{ readonly id: string; readonly code: string; readonly expiresAt: Date }, Unavailable>
+    /** A new token for a code, which is used up by this; `undefined` where code or verifier are not accepted. */
+    readonly exchangeCode: (input: {
+      readonly code: string
+      readonly verifier: string
+    }) => Effect.Effect<
+      { readonly row: OperatorTokenRow & { readonly token: string }; readonly operator: Operator } | undefined,
+      Unavailable
+    >
   }
 >()("@pix-payments/server/OperatorTokens") {
   static readonly layer = Layer.effect(
@@ -75,7 +96,8 @@ export class OperatorTokens extends Context.Service<
           return row === undefined ? undefined : toOperator(row, "token")
         }, orUnavailable),
 
-        create: Effect.fn("OperatorTokens.create")(function* ({ expiresAtMs, name, operatorId }) {
+        create: Effect.fn("OperatorTokens.create")(function* ({ by, expiresAtMs, name, operatorId }) {
+          const authority = yield* Authority
           const { epochMs, id } = ids.next()
           const token = `${PERSONAL}${newSecret()}`
           const [row] = yield* sql<OperatorTokenRow>`
@@ -84,9 +106,11 @@ export class OperatorTokens extends Context.Service<
               ${hashOf(token)}::text, to_timestamp(${expiresAtMs ?? null}::double precision / 1000),
               to_timestamp(${epochMs}::double precision / 1000)
             FROM operators o WHERE o.id = ${operatorId}::uuid
+              AND ((o.id = ${by}::uuid) IS TRUE OR ${isAuthorized(sql, authority, "operator_token.create", "o.id")})
             RETURNING ${sql.literal(columns)}`
-          if (row === undefined) return yield* new NotFoundError()
-          return { ...row, token }
+          if (row !== undefined) return { ...row, token }
+          const known = yield* sql`SELECT 1 FROM operators WHERE id = ${operatorId}::uuid`
+          return yield* known.length === 0 ? new NotFoundError() : new ApprovalRequired()
         }, runToCompletion(sql)),
 
         list: (operatorId, page) =>
@@ -104,8 +128,7 @@ export class OperatorTokens extends Context.Service<
           function* (id, operatorId) {
             const [row] = yield* sql.unsafe<OperatorTokenRow>(...revokeOne({ id, operatorId }))
             if (row === undefined) return yield* new NotFoundError()
-            yield* sql`UPDATE operator_sessions SET ended_at = now()
-              WHERE operator_id = ${row.operator_id}::uuid AND ended_at IS NULL`
+            yield* sql.unsafe(...endSignIns({ operatorId: row.operator_id }))
             return row
           },
           sql.withTransaction,
@@ -126,7 +149,34 @@ export class OperatorTokens extends Context.Service<
         useLink: Effect.fn("OperatorTokens.useLink")(function* (token) {
           if (!token.startsWith(LINK)) return undefined
           const [row] = yield* sql.unsafe<OperatorColumns>(...useOne({ hash: hashOf(token) }))
-          return row === undefined ? undefined : toOperator(row, "session")
+          return row === undefined ? undefined : toOperator(row, "link")
+        }, runToCompletion(sql)),
+
+        makeCode: Effect.fn("OperatorTokens.makeCode")(function* ({ challenge, name, operatorId }) {
+          const { id } = ids.next()
+          const code = `${CODE}${newSecret()}`
+          const rows = yield* sql<{ expiresAt: Date }>`
+            INSERT INTO operator_tokens (id, operator_id, kind, name, prefix, hash, expires_at, created_at)
+            VALUES (${id}::uuid, ${operatorId}::uuid, 'link', ${name}, ${CODE}, ${codeHash(code, challenge)},
+              now() + interval '2 minutes', now())
+            RETURNING expires_at AS "expiresAt"`
+          return { id, code, expiresAt: rows[0]!.expiresAt }
+        }, runToCompletion(sql)),
+
+        exchangeCode: Effect.fn("OperatorTokens.exchangeCode")(function* ({ code, verifier }) {
+          if (!code.startsWith(CODE)) return undefined
+          const { id } = ids.next()
+          const token = `${PERSONAL}${newSecret()}`
+          const challenge = createHash("sha256").update(verifier).digest("base64url")
+          const [row] = yield* sql.unsafe<OperatorTokenRow & OperatorColumns>(
+            ...exchangeOne({
+              codeHash: codeHash(code, challenge),
+              id,
+              prefix: token.slice(0, PREFIX_LENGTH),
+              hash: hashOf(token)
+            })
+          )
+          return row === undefined ? undefined : { row: { ...row, token }, operator: toOperator(row, "code") }
         }, runToCompletion(sql))
       })
     })
@@ -135,6 +185,7 @@ export class OperatorTokens extends Context.Service<
 
 const PERSONAL = "pixop_"
 const LINK = "pixlink_"
+const CODE = "pixcode_"
 const PREFIX_LENGTH = 14
 const PERSONAL_ONLY = "kind = 'personal'"
 
@@ -164,6 +215,27 @@ const revokeOne = statement(
   (p) => `UPDATE operator_tokens SET revoked_at = coalesce(revoked_at, now())
     WHERE id = ${p.id} AND ${PERSONAL_ONLY} AND (${p.operatorId} IS NULL OR operator_id = ${p.operatorId})
     RETURNING ${columns}`
+)
+
+/** What is stored of a code. Without the verifier of the challenge, nobody finds it. */
+const codeHash = (code: string, challenge: string): string => hashOf(`${code}.${challenge}`)
+
+// A code is stored as a link is, because the kinds of a token are fixed. `useLink` finds none, for its prefix.
+const exchangeOne = statement(
+  { codeHash: value("text"), id: value("uuid"), prefix: value("text"), hash: value("text") },
+  (p) => `
+  WITH used AS (
+    UPDATE operator_tokens SET revoked_at = now()
+    WHERE hash = ${p.codeHash} AND kind = 'link' AND revoked_at IS NULL AND expires_at > now()
+    RETURNING operator_id AS owner_id, name AS token_name
+  ),
+  created AS (
+    INSERT INTO operator_tokens (id, operator_id, kind, name, prefix, hash, expires_at, created_at)
+    SELECT ${p.id}, o.id, 'personal', u.token_name, ${p.prefix}, ${p.hash}, now() + interval '90 days', now()
+    FROM used u JOIN operators o ON o.id = u.owner_id WHERE o.active
+    RETURNING ${columns}
+  )
+  SELECT c.*, o.name AS operator_name, o.email, o.role, o.account_ids FROM created c JOIN operators o ON o.id = c.operator_id`
 )
 
 const useOne = statement(

@@ -4,9 +4,11 @@
  * Guarantees:
  * - An e-mail address belongs to one operator, whatever its case.
  * - An admin is not limited to accounts. Every account of a limit exists.
- * - Deactivating an operator ends its sessions in the same commit, so that they stay ended when it is active again.
+ * - Creating and activating an operator, and another role or other accounts, need the `Authority` around them.
+ * - Deactivating an operator ends its sessions and revokes its links and codes in the same commit, so that they give nothing
+ *   when it is active again.
  *
- * Rules: OPR-37, OPR-41.
+ * Rules: OPR-37, OPR-41, OPR-112, OPR-157.
  */
 import type { OperatorRole } from "@pix-payments/domain/Operator"
 import * as Context from "effect/Context"
@@ -14,12 +16,14 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import { ApprovalRequired, Authority, authorityPart } from "../approvals/Authority.ts"
 import { NotFoundError, RequestRefused, type UnknownCursor } from "../Errors.ts"
 import { Ids } from "../Ids.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { statement, uuids, value } from "../sql/Statement.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { endSignIns } from "./OperatorSessions.ts"
 
 export interface OperatorRow {
   readonly id: string
@@ -39,6 +43,14 @@ export interface OperatorChanges {
   readonly active?: boolean | undefined
 }
 
+/** What a new or changed operator would be. */
+export interface OperatorCheck {
+  readonly role: OperatorRole
+  readonly account_ids: ReadonlyArray<string> | null
+  /** Null where the address does not change. */
+  readonly email: string | null
+}
+
 export class Operators extends Context.Service<
   Operators,
   {
@@ -47,13 +59,15 @@ export class Operators extends Context.Service<
       readonly email: string
       readonly role: OperatorRole
       readonly account_ids: ReadonlyArray<string> | null
-    }) => Effect.Effect<OperatorRow, RequestRefused | Unavailable>
+    }) => Effect.Effect<OperatorRow, RequestRefused | ApprovalRequired | Unavailable>
+    /** Refuses what `create` and `update` would refuse. */
+    readonly check: (operator: OperatorCheck) => Effect.Effect<void, RequestRefused | Unavailable>
     readonly get: (id: string) => Effect.Effect<OperatorRow, NotFoundError | Unavailable>
     readonly list: (page: Page) => Effect.Effect<ReadonlyArray<OperatorRow>, UnknownCursor | Unavailable>
     readonly update: (
       id: string,
       changes: OperatorChanges
-    ) => Effect.Effect<OperatorRow, NotFoundError | RequestRefused | Unavailable>
+    ) => Effect.Effect<OperatorRow, NotFoundError | RequestRefused | ApprovalRequired | Unavailable>
   }
 >()("@pix-payments/server/Operators") {
   static readonly layer = Layer.effect(
@@ -81,10 +95,26 @@ export class Operators extends Context.Service<
           yield* checkLimit(role, accountIds)
           const { epochMs, id } = ids.next()
           const [row] = yield* sql.unsafe<OperatorRow>(
-            ...insertOne({ id, name, email, role, accountIds: arrayOf(accountIds), epochMs })
+            ...insertOne({
+              id,
+              name,
+              email,
+              role,
+              accountIds: arrayOf(accountIds),
+              epochMs,
+              authority: yield* Authority
+            })
           )
-          return row ?? (yield* refuse("email"))
+          if (row !== undefined) return row
+          return yield* (yield* sql.unsafe(...findEmail({ email }))).length > 0
+            ? refuse("email")
+            : new ApprovalRequired()
         }, runToCompletion(sql)),
+
+        check: Effect.fn("Operators.check")(function* ({ account_ids: accountIds, email, role }) {
+          yield* checkLimit(role, accountIds)
+          if (email !== null && (yield* sql.unsafe(...findEmail({ email }))).length > 0) return yield* refuse("email")
+        }, orUnavailable),
 
         get: Effect.fn("Operators.get")(function* (id) {
           const [row] = yield* sql.unsafe<OperatorRow>(...findOne({ id }))
@@ -109,13 +139,16 @@ export class Operators extends Context.Service<
             }
             yield* checkLimit(after.role, after.account_ids)
             const [row] = yield* sql.unsafe<OperatorRow>(
-              ...updateOne({ id, ...after, accountIds: arrayOf(after.account_ids) })
+              ...updateOne({
+                id,
+                ...after,
+                accountIds: arrayOf(after.account_ids),
+                authority: yield* Authority
+              })
             )
-            if (!after.active) {
-              yield* sql`UPDATE operator_sessions SET ended_at = now()
-                WHERE operator_id = ${id}::uuid AND ended_at IS NULL`
-            }
-            return row ?? (yield* new NotFoundError())
+            if (row === undefined) return yield* new ApprovalRequired()
+            if (!after.active) yield* sql.unsafe(...endSignIns({ operatorId: id }))
+            return row
           },
           sql.withTransaction,
           runToCompletion(sql)
@@ -145,10 +178,12 @@ const insertOne = statement(
     email: value("text"),
     role: value("text"),
     accountIds: value("text"),
-    epochMs: value("double precision")
+    epochMs: value("double precision"),
+    authority: authorityPart
   },
   (p) => `INSERT INTO operators (${columns})
-    VALUES (${p.id}, ${p.name}, ${p.email}, ${p.role}, ${p.accountIds}::uuid[], true, to_timestamp(${p.epochMs} / 1000))
+    SELECT ${p.id}, ${p.name}, ${p.email}, ${p.role}, ${p.accountIds}::uuid[], true, to_timestamp(${p.epochMs} / 1000)
+    WHERE ${p.authority("operator.create", "NULL::uuid")}
     ON CONFLICT (lower(email)) DO NOTHING RETURNING ${columns}`
 )
 
@@ -158,8 +193,19 @@ const updateOne = statement(
     name: value("text"),
     role: value("text"),
     accountIds: value("text"),
-    active: value("boolean")
+    active: value("boolean"),
+    authority: authorityPart
   },
   (p) => `UPDATE operators SET name = ${p.name}, role = ${p.role}, account_ids = ${p.accountIds}::uuid[],
-    active = ${p.active} WHERE id = ${p.id} RETURNING ${columns}`
+    active = ${p.active}
+    WHERE id = ${p.id} AND (
+      (role = ${p.role} AND account_ids IS NOT DISTINCT FROM ${p.accountIds}::uuid[] AND (active OR NOT ${p.active}))
+      OR ${p.authority("operator.update", "operators.id")}
+    )
+    RETURNING ${columns}`
+)
+
+const findEmail = statement(
+  { email: value("text") },
+  ({ email }) => `SELECT 1 FROM operators WHERE lower(email) = lower(${email})`
 )

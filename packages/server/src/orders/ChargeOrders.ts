@@ -24,10 +24,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { Acquirer, type Progress, type Provider } from "../acquirer/Acquirer.ts"
+import { Acquirer, type Progress, type Provider, type ReturnOutcome } from "../acquirer/Acquirer.ts"
 import { keysOf } from "../acquirer/AcquirerNotification.ts"
 import { claimKey } from "../acquirer/NotificationStore.ts"
-import { type ChargeOrder, isChargeOrder, isLastRequest, type NewOrder, OrderStore } from "../acquirer/OrderStore.ts"
+import * as OrderLoop from "../acquirer/OrderLoop.ts"
+import { type ChargeOrder, isChargeOrder, type NewOrder, OrderStore } from "../acquirer/OrderStore.ts"
+import { isLastRequest } from "../acquirer/Retries.ts"
 import type { LockedCharge } from "../charges/ChargeDecision.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { ChargeStore } from "../charges/ChargeStore.ts"
@@ -35,12 +37,11 @@ import type { StoredCharge } from "../charges/ChargeTable.ts"
 import { Disputes, type Reversed } from "../disputes/Disputes.ts"
 import { InsufficientBalanceError, InvalidStateError, NotFoundError } from "../Errors.ts"
 import { Ids } from "../Ids.ts"
-import { type RefundOutcome, Refunds } from "../refunds/Refunds.ts"
+import { Refunds } from "../refunds/Refunds.ts"
 import { RefundStore } from "../refunds/RefundStore.ts"
 import { Settings } from "../Settings.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { Unavailable } from "../sql/Unavailable.ts"
-import * as OrderLoop from "./OrderLoop.ts"
 
 /** The provider refused the refund, whose money is back where it was. */
 export class RefundRejected extends Data.TaggedError("RefundRejected")<{
@@ -78,7 +79,7 @@ export class ChargeOrders extends Context.Service<
     /** Applies the final outcome of a refund as the provider reports it, in a transaction. */
     readonly settleRefund: (
       orderId: string,
-      outcome: RefundOutcome
+      outcome: ReturnOutcome
     ) => Effect.Effect<Reversed, NotFoundError | SqlError>
     /** Claims orders whose answer is not final, to repeat them. */
     readonly claimDue: OrderLoop.ClaimDue
@@ -151,7 +152,7 @@ export class ChargeOrders extends Context.Service<
 
       /** Commits the provider's final answer. False where the order is open still: another process has asked again. */
       const finish = Effect.fnUntraced(
-        function* (order: ChargeOrder, progress: Final | Refused) {
+        function* (order: ChargeOrder, progress: ReturnOutcome | Refused) {
           const locked = yield* money.lock(order.chargeId)
           // A report of the provider ended it.
           if (locked?.order?.id !== order.id) return true
@@ -203,7 +204,7 @@ export class ChargeOrders extends Context.Service<
         const isOpen =
           progress === undefined ||
           progress._tag === "Accepted" ||
-          (progress._tag === "Refused" && !isLastRequest(order))
+          (progress._tag === "Refused" && !isLastRequest(order.attempts))
         if (!isOpen) return yield* finish(order, progress)
         yield* orders.askAgain(order)
         return false
@@ -264,7 +265,6 @@ export class ChargeOrders extends Context.Service<
 
 const through = (connectionId: string | null) => (connectionId === null ? {} : { connectionId })
 
-type Final = Exclude<Progress, { readonly _tag: "Accepted" }>
 /** The provider's answer to a request, which says nothing of an earlier one. */
 interface Refused {
   readonly _tag: "Refused"

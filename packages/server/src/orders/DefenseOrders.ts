@@ -16,7 +16,9 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { Acquirer, AcquirerRefused, type Provider } from "../acquirer/Acquirer.ts"
-import { isLastRequest, OrderStore, type StoredOrder } from "../acquirer/OrderStore.ts"
+import * as OrderLoop from "../acquirer/OrderLoop.ts"
+import { OrderStore, type StoredOrder } from "../acquirer/OrderStore.ts"
+import { isLastRequest } from "../acquirer/Retries.ts"
 import { Disputes } from "../disputes/Disputes.ts"
 import { DisputeStore, type StoredDispute } from "../disputes/DisputeStore.ts"
 import { InvalidStateError, type NotFoundError } from "../Errors.ts"
@@ -24,7 +26,6 @@ import { Ids } from "../Ids.ts"
 import { Settings } from "../Settings.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
-import * as OrderLoop from "./OrderLoop.ts"
 
 /** The provider refused the defense. */
 export class DefenseRejected extends Data.TaggedError("DefenseRejected")<{
@@ -121,7 +122,8 @@ export class DefenseOrders extends Context.Service<
           Effect.flatMap((provider) => askFor(provider, order, dispute)),
           Effect.as({ isFinal: true, refusal: undefined }),
           Effect.catchTags({
-            AcquirerRefused: ({ reason }) => Effect.succeed({ isFinal: isLastRequest(order), refusal: reason }),
+            AcquirerRefused: ({ reason }) =>
+              Effect.succeed({ isFinal: isLastRequest(order.attempts), refusal: reason }),
             AcquirerUnclear: () => Effect.succeed({ isFinal: false, refusal: undefined })
           })
         )

@@ -19,6 +19,8 @@ export interface PayoutRequest {
   readonly requested: RequestedPayout
   /** The caller from the cache, where the statement has to revalidate it. */
   readonly cachedCaller: Caller | undefined
+  /** True where a second operator approved it: it is sent whatever the account's setting (OPR-113). */
+  readonly isApproved?: boolean
 }
 
 /** The terms of an account, and what it can spend. */
@@ -91,7 +93,7 @@ export const decidePayouts = (requests: ReadonlyArray<PayoutRequest>, facts: Fac
     const isGuarded = terms.duplicateWindowSeconds > 0
     const intent = isGuarded ? intentOf({ ...recipientKey(requested), ...requested }) : ""
     const duplicateOf = isGuarded ? (createdByIntent.get(intent) ?? facts.duplicates.get(intent) ?? null) : null
-    const initial = initialPayout(terms.autoPayoutEnabled && duplicateOf === null)
+    const initial = initialPayout(request.isApproved === true || (terms.autoPayoutEnabled && duplicateOf === null))
     const payout: StoredPayout = { ...requested, status: initial.status, fee, duplicateOf }
     if (key !== undefined) createdByKey.set(key, payout)
     if (isGuarded) createdByIntent.set(intent, payout.id)

@@ -2,11 +2,13 @@
 import type { Caller } from "@pix-payments/api/Security"
 import { connectionOfAccount, defaultConnectionId } from "../accounts/AccountConnection.ts"
 import { currentCallers } from "../accounts/CallerCache.ts"
+import { type AuthorityOf, authorityPart, type IsAuthorized } from "../approvals/Authority.ts"
 import { notifications } from "../acquirer/NotificationStore.ts"
 import { outbox, OUTBOX_ROWS } from "../events/Outbox.ts"
 import { isCovered, isLocked, lockedTransfers, PASSED_BY } from "../ledger/Ledger.ts"
 import type { LockMode } from "../sql/LockMode.ts"
 import { bigint, boolean, integer, nullable, text, uuid } from "../sql/Column.ts"
+import { oneOfIds, type Updates, updatesOf } from "../sql/PrunedIds.ts"
 import { rows, statement, uuids } from "../sql/Statement.ts"
 import type { PayoutChange } from "./PayoutChange.ts"
 import type { PayoutTerms } from "./PayoutDecision.ts"
@@ -31,8 +33,8 @@ export const readTerms = statement(
 )
 
 export const findPayouts = statement(
-  { ids: uuids },
-  ({ ids }) => `SELECT ${payoutColumns} FROM payouts WHERE id = ANY (${ids})`
+  { ids: oneOfIds },
+  ({ ids }) => `SELECT ${payoutColumns} FROM payouts WHERE ${ids("id")}`
 )
 
 export const findKnown = statement(
@@ -40,8 +42,9 @@ export const findKnown = statement(
   ({ keys }) => `
   SELECT ${payoutTable.columns("p")}
   FROM ${keys} AS k
-  JOIN payouts p ON coalesce(p.application_id, p.account_id) = k.scope_id AND p.origin = k.origin
-    AND p.idempotency_key = k.idempotency_key AND p.idempotency_key IS NOT NULL`
+  JOIN payout_keys d ON d.digest = idempotency_digest(k.scope_id, k.origin, k.idempotency_key)
+  JOIN payouts p ON p.id = d.payout_id AND coalesce(p.application_id, p.account_id) = k.scope_id AND p.origin = k.origin
+    AND p.idempotency_key = k.idempotency_key`
 )
 
 export interface DuplicateRow {
@@ -109,29 +112,36 @@ const created = [
 
 const createdColumns = `${payoutTable.names(created)}, pix_key_type, pix_key`
 
-// A known key is skipped before the INSERT tries it: a conflict waits for whoever changes that payout, and they may wait
-// for the balance that is locked here. A key stored since the statement began is tried all the same.
-const insertStatement = (lockMode: LockMode) =>
-  statement(
-    {
-      payouts: payoutTable.rows(created, {
-        pix_key_type: nullable(text()),
-        pix_key: nullable(text()),
-        caller: nullable(integer())
-      }),
-      outbox,
-      transfers: lockedTransfers,
-      // Terms are null where the payouts were decided under the lock.
-      terms: rows({
-        account_id: uuid(),
-        auto_payout_enabled: nullable(boolean()),
-        payout_fee_fixed: nullable(bigint()),
-        payout_fee_basis_points: nullable(integer()),
-        connection_id: nullable(uuid())
-      }),
-      callers: currentCallers
-    },
-    (p) => `
+const insertParts = {
+  payouts: payoutTable.rows(created, {
+    pix_key_type: nullable(text()),
+    pix_key: nullable(text()),
+    caller: nullable(integer())
+  }),
+  outbox,
+  transfers: lockedTransfers,
+  // Terms are null where the payouts were decided under the lock.
+  terms: rows({
+    account_id: uuid(),
+    auto_payout_enabled: nullable(boolean()),
+    payout_fee_fixed: nullable(bigint()),
+    payout_fee_basis_points: nullable(integer()),
+    connection_id: nullable(uuid())
+  }),
+  callers: currentCallers
+}
+
+const insertText = (
+  p: {
+    readonly payouts: string
+    readonly outbox: string
+    readonly transfers: { readonly lock: (lockMode: LockMode) => string; readonly insert: string }
+    readonly terms: string
+    readonly callers: string
+  },
+  lockMode: LockMode,
+  guard: string
+) => `
   WITH ${p.callers},
   ${p.transfers.lock(lockMode)},
   covered AS MATERIALIZED (
@@ -143,40 +153,52 @@ const insertStatement = (lockMode: LockMode) =>
       AND ${connectionOfAccount} IS NOT DISTINCT FROM n.connection_id
     ))
   ),
-  changed AS (
-    INSERT INTO payouts (${createdColumns}, hand_over_at)
-    SELECT ${createdColumns}, CASE WHEN status = 'processing' THEN now() END
-    FROM ${p.payouts} AS p
+  requested AS MATERIALIZED (
+    SELECT ${createdColumns} FROM ${p.payouts} AS p
     WHERE (p.account_id IN (SELECT account_id FROM covered)) IS TRUE
+      AND ${guard}
       AND (p.caller IS NULL OR (p.caller IN (SELECT n FROM live)) IS TRUE)
-      AND NOT EXISTS (
-      SELECT 1 FROM payouts k
-      WHERE coalesce(k.application_id, k.account_id) = coalesce(p.application_id, p.account_id)
-        AND k.origin = p.origin AND k.idempotency_key = p.idempotency_key AND k.idempotency_key IS NOT NULL
-    )
-    ON CONFLICT (coalesce(application_id, account_id), origin, idempotency_key) WHERE idempotency_key IS NOT NULL
-      DO NOTHING
+  ),
+  claimed AS (
+    INSERT INTO payout_keys (digest, payout_id)
+    SELECT idempotency_digest(coalesce(application_id, account_id), origin, idempotency_key), id FROM requested
+    WHERE idempotency_key IS NOT NULL
+    ON CONFLICT (digest) DO NOTHING
+    RETURNING payout_id
+  ),
+  changed AS (
+    INSERT INTO payouts (${createdColumns}, hand_over_at, key_stored)
+    SELECT ${createdColumns}, CASE WHEN status = 'processing' THEN now() END, true FROM requested
+    WHERE idempotency_key IS NULL OR (id IN (SELECT payout_id FROM claimed)) IS TRUE
     RETURNING id
   ),
   ${p.outbox},
   ${p.transfers.insert}
   ${WRITTEN}`
-  )
+
+const insertStatement = (lockMode: LockMode) =>
+  statement(insertParts, (p) => insertText(p, lockMode, "p.origin = 'api'"))
 
 const inserts = { wait: insertStatement("wait"), skip: insertStatement("skip") }
 
+// OPR-112: not without an approval where one is needed.
+const insertOfOperator = statement({ ...insertParts, authority: authorityPart }, (p) =>
+  insertText(p, "wait", p.authority("payout.create", "p.account_id"))
+)
+
 /**
  * Stores payouts whose account covers what all of its payouts here cost. With terms, only those whose account still has
- * them; with a caller's number, only those whose caller is current.
+ * them; with a caller's number, only those whose caller is current. Those of operators are stored with their authority only.
  */
 export const insertPayouts = (
   payouts: ReadonlyArray<{ readonly payout: StoredPayout; readonly caller?: number | undefined }>,
   changes: ReadonlyArray<PayoutChange>,
   terms: ReadonlyArray<readonly [accountId: string, terms: PayoutTerms | undefined]>,
   callers: ReadonlyArray<Caller>,
-  lockMode: LockMode
-) =>
-  inserts[lockMode]({
+  lockMode: LockMode,
+  authority?: AuthorityOf
+) => {
+  const rows = {
     payouts: payouts.map(({ caller, payout }) => ({ ...payout, ...recipientKey(payout), caller })),
     outbox: changes.map((change) => change.outbox),
     transfers: changes.flatMap(({ transfers }) => transfers),
@@ -188,46 +210,64 @@ export const insertPayouts = (
       connection_id: granted?.connectionId
     })),
     callers
-  })
+  }
+  return authority === undefined ? inserts[lockMode](rows) : insertOfOperator({ ...rows, authority })
+}
 
 const changeParts = {
-  payouts: payoutTable.rows(["id", "status", "endToEndId", "failureReason", "processedAtMs", "sequence"]),
+  payouts: updatesOf(payoutTable.rows(["id", "status", "endToEndId", "failureReason", "processedAtMs", "sequence"])),
   outbox,
   transfers: lockedTransfers
 }
 
 const changeCtes = (
   p: {
-    readonly payouts: string
+    readonly payouts: Updates
     readonly outbox: string
     readonly transfers: { readonly lock: (lockMode: LockMode) => string; readonly insert: string }
   },
-  lockMode: LockMode
+  lockMode: LockMode,
+  guard: string
 ) => `
   WITH ${p.transfers.lock(lockMode)},
   changed AS (
     UPDATE payouts p SET status = i.status, end_to_end_id = i.end_to_end_id, failure_reason = i.failure_reason,
       processed_at = coalesce(p.processed_at, i.processed_at), sequence = i.sequence,
       hand_over_at = CASE WHEN i.status = 'processing' THEN now() END
-    FROM ${p.payouts} AS i
-    WHERE p.id = i.id AND p.sequence = i.sequence - 1 AND p.status || '>' || i.status IN (${allowedTransitions})
-      AND (i.status <> 'processing'
-        OR EXISTS (SELECT 1 FROM accounts a WHERE a.id = p.account_id AND a.status = 'active'))
+    FROM ${p.payouts.rows} AS i
+    WHERE ${p.payouts.isRow("p", "i")} AND p.sequence = i.sequence - 1 AND p.status || '>' || i.status IN (${allowedTransitions})
+      AND ${guard}
       AND ${isLocked("p.account_id")}
     RETURNING p.id
   ),
   ${p.outbox},
   ${p.transfers.insert}`
 
-const change = (lockMode: LockMode) => statement(changeParts, (p) => `${changeCtes(p, lockMode)} ${WRITTEN}`)
+const NO_RELEASE = "i.status <> 'processing'"
 
-/** Stores changes, each where its payout has the status and the sequence that it was decided on. */
+const change = (lockMode: LockMode) =>
+  statement(changeParts, (p) => `${changeCtes(p, lockMode, NO_RELEASE)} ${WRITTEN}`)
+
+/**
+ * Stores changes other than releases, each where its payout has the status and the sequence that it was decided on.
+ */
 export const changePayouts = { wait: change("wait"), skip: change("skip") }
+
+const canBeReleased = (isAuthorized: IsAuthorized) => `EXISTS (
+        SELECT 1 FROM accounts a WHERE a.id = p.account_id AND a.status = 'active'
+          AND (a.approval_limit IS NULL OR p.amount <= a.approval_limit OR ${isAuthorized("payout.release", "p.id")})
+      )`
+
+/** Stores the release of a payout of an active account, up to its limit or with the authority to exceed it (OPR-112). */
+export const releasePayouts = statement(
+  { ...changeParts, authority: authorityPart },
+  (p) => `${changeCtes(p, "wait", canBeReleased(p.authority))} ${WRITTEN}`
+)
 
 const changeByNotification = (lockMode: LockMode) =>
   statement(
     { ...changeParts, notifications },
-    (p) => `${changeCtes(p, lockMode)},
+    (p) => `${changeCtes(p, lockMode, NO_RELEASE)},
   ${p.notifications}
   ${WRITTEN}`
   )

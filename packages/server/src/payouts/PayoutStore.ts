@@ -20,6 +20,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { callersOf } from "../accounts/CallerCache.ts"
+import { ApprovalRequired, type AuthorityOf } from "../approvals/Authority.ts"
 import type { UnknownCursor } from "../Errors.ts"
 import { type ChangedRow, DeliverySignal } from "../events/DeliverySignal.ts"
 import { Ids } from "../Ids.ts"
@@ -29,6 +30,7 @@ import * as Batching from "../sql/Batching.ts"
 import { LOCKED, type LockMode } from "../sql/LockMode.ts"
 import type { Row } from "../sql/Column.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
+import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { creation, type PayoutChange } from "./PayoutChange.ts"
 import {
@@ -49,6 +51,7 @@ import {
   findPayouts,
   insertPayouts,
   readTerms,
+  releasePayouts,
   type DuplicateRow,
   type TermsRow
 } from "./PayoutStatements.ts"
@@ -60,6 +63,15 @@ export class PayoutStore extends Context.Service<
   {
     /** Decides a payout, and stores it where it is granted. */
     readonly create: (request: PayoutRequest) => Effect.Effect<Decision, Unavailable>
+    /** Decides a payout of an operator, and stores it where it is granted and the operator is authorized. */
+    readonly createOfOperator: (
+      request: PayoutRequest,
+      authority: AuthorityOf
+    ) => Effect.Effect<Decision, ApprovalRequired | Unavailable>
+    /** What `createOfOperator` would decide now. It stores nothing, and looks `guardSeconds` back for a duplicate. */
+    readonly preview: (request: PayoutRequest, guardSeconds: number) => Effect.Effect<Decision, Unavailable>
+    /** Stores a release where it is authorized; false where the payout, its account or the limit is not as decided on. */
+    readonly release: (change: PayoutChange, authority: AuthorityOf) => Effect.Effect<boolean, Unavailable>
     /** Stores a change; false where the payout was changed since it was decided. */
     readonly change: (change: PayoutChange) => Effect.Effect<boolean, Unavailable>
     readonly find: (id: string) => Effect.Effect<StoredPayout | undefined, Unavailable>
@@ -137,8 +149,9 @@ export class PayoutStore extends Context.Service<
       /** Decides with the balances locked before terms, keys and duplicates are read. */
       const decideLocked = (
         asked: ReadonlyArray<PayoutRequest>,
-        lockMode: LockMode
-      ): Effect.Effect<ReadonlyArray<Decision | typeof LOCKED>, SqlError> =>
+        lockMode: LockMode,
+        authority?: AuthorityOf
+      ): Effect.Effect<ReadonlyArray<Decision | typeof LOCKED>, SqlError | ApprovalRequired> =>
         sql.withTransaction(
           Effect.gen(function* () {
             const locked = yield* lockLedgerOf(sql, accountIdsOf(asked), lockMode)
@@ -163,9 +176,11 @@ export class PayoutStore extends Context.Service<
                   granted.map(({ events, payout }) => creation(payout, events, ids)),
                   [...new Set(granted.map(({ payout }) => payout.accountId))].map((id) => [id, undefined]),
                   [],
-                  "wait"
+                  "wait",
+                  authority
                 )
               )
+              if (authority !== undefined && written.length === 0) return yield* new ApprovalRequired()
               if (written.filter(isChanged).length !== granted.length) {
                 return yield* Effect.die(new Error("payouts are not stored as they were decided under the lock"))
               }
@@ -226,7 +241,7 @@ export class PayoutStore extends Context.Service<
         maxBatch: 200,
         writes: sql,
         accountOf: ({ requested }) => requested.accountId,
-        run: decideLocked
+        run: (requests, lockMode) => Effect.catchTag(decideLocked(requests, lockMode), "ApprovalRequired", Effect.die)
       })
 
       // Changes that move money wait for it, and delay none that move none.
@@ -258,6 +273,48 @@ export class PayoutStore extends Context.Service<
             first(request),
             (decision): decision is Decision => decision !== OPEN,
             () => underLock(request)
+          ),
+        createOfOperator: (request, authority) =>
+          runToCompletion(sql)(
+            Effect.map(decideLocked([request], "wait", authority), ([decision]) => {
+              if (decision === undefined || decision === LOCKED)
+                throw new Error("the payout of an operator is not decided")
+              return decision
+            })
+          ),
+        preview: (request, guardSeconds) =>
+          Effect.gen(function* () {
+            const { accounts } = yield* read([request.requested.accountId], [])
+            const guarded = new Map(
+              [...accounts].map(([id, terms]) => [
+                id,
+                { ...terms, duplicateWindowSeconds: Math.max(terms.duplicateWindowSeconds, guardSeconds) }
+              ])
+            )
+            const { decisions } = decidePayouts([request], {
+              isCurrent: () => true,
+              accounts: guarded,
+              known: yield* knownKeys([request]),
+              duplicates: yield* recentDuplicates([request], guarded)
+            })
+            return decisions[0]!
+          }).pipe(orUnavailable),
+        release: (change, authority) =>
+          runToCompletion(sql)(
+            Effect.map(
+              Effect.tap(
+                sql.unsafe<WrittenRow>(
+                  ...releasePayouts({
+                    payouts: [change.payout],
+                    outbox: [change.outbox],
+                    transfers: change.transfers,
+                    authority
+                  })
+                ),
+                signalAfterCommit
+              ),
+              (written) => written.some(isChanged)
+            )
           ),
         change: (change) => (change.transfers.length === 0 ? changeState(change) : moveMoney(change)),
         find: (id) => find(id.toLowerCase()),

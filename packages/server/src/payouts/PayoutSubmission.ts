@@ -9,7 +9,7 @@
  * - A refusal of a repeated request is final only `RESEND_GRACE_MS` after the request before it: until then that one may
  *   still arrive and pay.
  * - A payout that the acquirer accepted and does not find any more is sent again under its id, at least `RESEND_GRACE_MS`
- *   after it was sent last, unless the account may not send now. It never fails for that reason.
+ *   after it was sent last, unless a brake stops it. It never fails for that reason.
  * - A connection that hangs delays no payout of another connection.
  */
 import * as Clock from "effect/Clock"
@@ -24,6 +24,7 @@ import {
   type Provider
 } from "../acquirer/Acquirer.ts"
 import * as Bulkheads from "../acquirer/Bulkheads.ts"
+import { backOffMs, isLastRequest, RESEND_GRACE_MS } from "../acquirer/Retries.ts"
 import * as BackgroundLoop from "../observability/BackgroundLoop.ts"
 import { describeCause } from "../observability/SafeCause.ts"
 import { Settings } from "../Settings.ts"
@@ -39,8 +40,8 @@ export class PayoutSubmission extends Context.Service<
     readonly claimDue: (
       capacity: Bulkheads.Capacity
     ) => Effect.Effect<Bulkheads.Claimed & { readonly parked: number }, Unavailable>
-    /** Reschedules parked payouts of accounts that may send again; returns how many. */
-    readonly rescheduleParked: Effect.Effect<number, Unavailable>
+    /** Reschedules parked payouts that may be sent again, some of each account in turn. */
+    readonly rescheduleParked: PayoutClaims["Service"]["rescheduleParked"]
   }
 >()("@pix-payments/server/PayoutSubmission") {
   static readonly layer = Layer.effect(
@@ -120,13 +121,12 @@ export class PayoutSubmission extends Context.Service<
             if (isResent || isLastRequest(attempts)) {
               return yield* Effect.asVoid(payouts.report(id, "failed", { reason: answer.reason }))
             }
-            return yield* inquireIn(payout, sendBackOffMs(attempts))
+            return yield* inquireIn(payout, backOffMs(attempts))
           default: {
             if (isResent) return
-            const backOffMs = processedAtMs === null ? sendBackOffMs(attempts) : inquiryBackOffMs(attempts)
             return yield* inquireIn(
               payout,
-              backOffMs,
+              processedAtMs === null ? backOffMs(attempts) : inquiryBackOffMs(attempts),
               answer?._tag === "Accepted" ? yield* Clock.currentTimeMillis : null
             )
           }
@@ -168,7 +168,14 @@ export const loop = Layer.unwrap(
           "100 millis"
         ),
         Layer.effectDiscard(
-          Effect.forkScoped(BackgroundLoop.run("parked payouts", rescheduleParked, Effect.sleep("1 second")))
+          Effect.forkScoped(
+            BackgroundLoop.run(
+              "parked payouts",
+              // A round that found nothing to send goes on while accounts are left.
+              Effect.map(rescheduleParked, ({ isWalkComplete, rescheduled }) => rescheduled + (isWalkComplete ? 0 : 1)),
+              Effect.sleep("1 second")
+            )
+          )
         )
       )
     )
@@ -176,17 +183,8 @@ export const loop = Layer.unwrap(
 )
 
 const LEASE_MARGIN_MS = 10_000
-const FIRST_INQUIRY_MS = 1000
 const LAST_INQUIRY_MS = 60_000
-/** A provider may show a payout only a while after it accepted it, and a request may be on its way as long. */
-const RESEND_GRACE_MS = 120_000
 
-const inquiryBackOffMs = (attempts: number): number => Math.min(FIRST_INQUIRY_MS * 2 ** attempts, LAST_INQUIRY_MS)
-
-/** Grows up to the grace, so that in the end no request of before can still be on its way. */
-const sendBackOffMs = (attempts: number): number => Math.min(FIRST_INQUIRY_MS * 2 ** attempts, RESEND_GRACE_MS)
-
-/** Whether a request is the only one that can be on its way: the first, or one that came a grace after the one before. */
-const isLastRequest = (attempts: number): boolean => attempts === 0 || sendBackOffMs(attempts - 1) >= RESEND_GRACE_MS
+const inquiryBackOffMs = (attempts: number): number => Math.min(backOffMs(attempts), LAST_INQUIRY_MS)
 
 type Rail = NonNullable<Provider["payouts"]>

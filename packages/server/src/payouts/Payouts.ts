@@ -20,6 +20,7 @@ import * as Result from "effect/Result"
 import { Accounts } from "../accounts/Accounts.ts"
 import { StaleCaller } from "../accounts/CallerCache.ts"
 import type { ReceivedNotification } from "../acquirer/NotificationStore.ts"
+import { ApprovalRequired, Authority } from "../approvals/Authority.ts"
 import {
   AccountInactiveError,
   InsufficientBalanceError,
@@ -67,8 +68,14 @@ export class Payouts extends Context.Service<
       body: unknown,
       isCached?: boolean
     ) => Effect.Effect<CreatedPayout, CreationError | StaleCaller>
-    /** Creates a payout that an operator requests; the key is optional. */
+    /** Creates a payout that an operator requests, by the `Authority` around it; the key is optional. */
     readonly createForOperator: (
+      accountId: string,
+      key: string | undefined,
+      request: CreateDashboardPayout
+    ) => Effect.Effect<CreatedPayout, CreationError | ApprovalRequired>
+    /** What `createForOperator` would create now, with the latest payout of a day that it repeats. It stores nothing. */
+    readonly previewForOperator: (
       accountId: string,
       key: string | undefined,
       request: CreateDashboardPayout
@@ -81,11 +88,12 @@ export class Payouts extends Context.Service<
       filters: PayoutFilters,
       page: Page
     ) => Effect.Effect<ReadonlyArray<StoredPayout>, UnknownCursor | Unavailable>
-    /** Approves or cancels a pending payout; of two concurrent decisions one wins. */
-    readonly decide: (
-      id: string,
-      decision: "approved" | "canceled"
-    ) => Effect.Effect<StoredPayout, NotFoundError | InvalidStateError | Unavailable>
+    /** Cancels a pending payout; of two concurrent decisions one wins. */
+    readonly cancel: (id: string) => Effect.Effect<StoredPayout, NotFoundError | InvalidStateError | Unavailable>
+    /** Approves a pending payout, by the `Authority` around it where the amount is above the account's limit. */
+    readonly release: (
+      id: string
+    ) => Effect.Effect<StoredPayout, NotFoundError | InvalidStateError | ApprovalRequired | Unavailable>
     /** Moves a payout as the acquirer reports; `ignored` where that changes nothing. */
     readonly report: (
       id: string,
@@ -119,21 +127,28 @@ export class Payouts extends Context.Service<
         )
       }
 
-      const create = Effect.fnUntraced(function* (
+      const checkWebhook = (
         owner: Owner,
         key: string | undefined,
-        request: CreatePayout | CreateDashboardPayout
-      ) {
-        if (
-          typeof request.webhook_url === "string" &&
-          !(yield* addresses.mayReceive(request.webhook_url, owner.accountId))
-        ) {
+        { webhook_url: url }: CreatePayout | CreateDashboardPayout
+      ) =>
+        Effect.gen(function* () {
+          if (typeof url !== "string" || (yield* addresses.mayReceive(url, owner.accountId))) return undefined
           const refusal = { code: "INVALID_WEBHOOK_URL", details: ["webhook_url"] } as const
           return yield* unlessReplay(owner, key, new RequestRefused(refusal))
-        }
+        })
+
+      const requestOf = (owner: Owner, key: string | undefined, request: CreatePayout | CreateDashboardPayout) => {
         const { epochMs, id } = ids.next()
-        const requested = requestedPayout(id, epochMs, owner, key, request, secrets)
-        return yield* answerOf(yield* store.create({ requested, cachedCaller: owner.cachedCaller }))
+        return {
+          requested: requestedPayout(id, epochMs, owner, key, request, secrets),
+          cachedCaller: owner.cachedCaller
+        }
+      }
+
+      const create = Effect.fnUntraced(function* (owner: Owner, key: string | undefined, request: CreatePayout) {
+        const replayed = yield* checkWebhook(owner, key, request)
+        return replayed ?? (yield* answerOf(yield* store.create(requestOf(owner, key, request))))
       })
 
       const find = Effect.fnUntraced(function* (id: string) {
@@ -141,11 +156,8 @@ export class Payouts extends Context.Service<
         return payout ?? (yield* new NotFoundError())
       })
 
-      const isActive = (accountId: string) =>
-        accounts.get(accountId).pipe(
-          Effect.map(({ status }) => status === "active"),
-          Effect.catchTag("NotFoundError", Effect.die)
-        )
+      const accountOf = ({ accountId }: StoredPayout) =>
+        Effect.catchTag(accounts.get(accountId), "NotFoundError", Effect.die)
 
       /** The payout after the change; `undefined` where `report` changes nothing. */
       const move = Effect.fn("Payouts.move")(function* (
@@ -156,8 +168,6 @@ export class Payouts extends Context.Service<
       ) {
         while (true) {
           const payout = yield* find(id)
-          // PAY-22
-          if (report === "approved" && !(yield* isActive(payout.accountId))) return undefined
           const change = transition(payout, report, facts, yield* Clock.currentTimeMillis, ids)
           if (change === undefined) return undefined
           if (yield* store.change({ ...change, received })) return change.payout
@@ -178,10 +188,28 @@ export class Payouts extends Context.Service<
           return yield* create(owner, key, decoded.success)
         }),
 
-        createForOperator: (accountId, key, request) =>
-          create({ accountId, applicationId: null, origin: "dashboard", cachedCaller: undefined }, key, request).pipe(
-            Effect.catchTag("StaleCaller", Effect.die)
-          ),
+        createForOperator: Effect.fn("Payouts.createForOperator")(
+          function* (accountId, key, request) {
+            const owner = dashboardOf(accountId)
+            const authority = yield* Authority
+            const isApproved = authority.approvalId !== null
+            // The address of an approved payout was checked with its request, and is at each attempt.
+            const replayed = isApproved ? undefined : yield* checkWebhook(owner, key, request)
+            if (replayed !== undefined) return replayed
+            const decision = yield* store.createOfOperator({ ...requestOf(owner, key, request), isApproved }, authority)
+            return yield* answerOf(decision)
+          },
+          Effect.catchTag("StaleCaller", Effect.die)
+        ),
+
+        previewForOperator: Effect.fn("Payouts.previewForOperator")(
+          function* (accountId, key, request) {
+            const owner = dashboardOf(accountId)
+            const replayed = yield* checkWebhook(owner, key, request)
+            return replayed ?? (yield* answerOf(yield* store.preview(requestOf(owner, key, request), A_DAY_SECONDS)))
+          },
+          Effect.catchTag("StaleCaller", Effect.die)
+        ),
 
         get: (accountId, id) =>
           Effect.filterOrFail(
@@ -193,10 +221,29 @@ export class Payouts extends Context.Service<
         find,
         list: store.list,
 
-        decide: Effect.fn("Payouts.decide")(function* (id, decision) {
-          const moved = yield* move(id, decision, {})
+        cancel: Effect.fn("Payouts.cancel")(function* (id) {
+          const moved = yield* move(id, "canceled", {})
           if (moved !== undefined) return moved
           return yield* new InvalidStateError({ status: (yield* find(id)).status })
+        }),
+
+        release: Effect.fn("Payouts.release")(function* (id) {
+          const authority = yield* Authority
+          while (true) {
+            const payout = yield* find(id)
+            const change = transition(payout, "approved", {}, yield* Clock.currentTimeMillis, ids)
+            const account = yield* accountOf(payout)
+            // PAY-22
+            if (change === undefined || account.status !== "active") {
+              return yield* new InvalidStateError({ status: payout.status })
+            }
+            if (yield* store.release(change, authority)) return change.payout
+            const now = yield* find(id)
+            const { status } = yield* accountOf(payout)
+            // A concurrent change of the payout or its account won: decide again.
+            if (now.sequence !== payout.sequence || status !== "active" || authority.isExempt) continue
+            return yield* new ApprovalRequired()
+          }
         }),
 
         report: (id, report, facts, received) =>
@@ -210,6 +257,16 @@ interface Owner extends Pick<StoredPayout, "accountId" | "applicationId" | "orig
   /** The caller from the cache, until it is revalidated. */
   readonly cachedCaller: Caller | undefined
 }
+
+const dashboardOf = (accountId: string): Owner => ({
+  accountId,
+  applicationId: null,
+  origin: "dashboard",
+  cachedCaller: undefined
+})
+
+/** How far back an operator's payout is compared with others. */
+const A_DAY_SECONDS = 86_400
 
 const answerOf = (
   decision: Decision

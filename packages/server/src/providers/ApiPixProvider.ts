@@ -121,7 +121,11 @@ export const makeApiPixProvider = ({
       find: (endToEndId) => bounded(findPix(endToEndId)),
       list: ({ fromMs, page, toMs }) =>
         client.listReceived({ fromMs, toMs, page, pageSize: LIST_PAGE }).pipe(
-          Effect.map((found) => ({ items: found.pix.map(receivedFrom), hasMore: page + 1 < found.pages })),
+          Effect.map((found) => ({
+            items: found.pix.map(receivedFrom),
+            unreadable: found.unreadable,
+            hasMore: page + 1 < found.pages
+          })),
           Effect.mapError(unclear),
           (call) => bounded(call, LIST_TIMEOUT_MS)
         )
@@ -150,10 +154,11 @@ const disputesOf = (disputes: Disputes, bounded: Bounded): NonNullable<Provider[
           openedAtMs: of.openedAtMs,
           defenseDeadlineAtMs: of.deadlineMs
         })),
+        unreadable: found.unreadable,
         hasMore: page + 1 < found.pages
       })),
       // A merchant may do without the scope of disputes. The sweep of its payments is complete all the same.
-      Effect.catchTag("ScopeMissing", () => Effect.succeed({ items: [], hasMore: false })),
+      Effect.catchTag("ScopeMissing", () => Effect.succeed({ items: [], unreadable: 0, hasMore: false })),
       Effect.mapError(unclear),
       (call) => bounded(call, LIST_TIMEOUT_MS)
     ),
@@ -201,6 +206,7 @@ const railOf = (payouts: Payouts, pixKey: string, bounded: Bounded): NonNullable
                 atMs
               }))
             })),
+            unreadable: found.unreadable,
             hasMore: page + 1 < found.pages
           })),
           Effect.mapError(unclear),

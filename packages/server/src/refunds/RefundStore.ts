@@ -7,7 +7,13 @@
  */
 import type { Cents } from "@pix-payments/domain/Cents"
 import { formatInstant } from "@pix-payments/domain/Instant"
-import type { Refund, RefundNature, RefundOrigin, RefundStatus } from "@pix-payments/domain/Refund"
+import {
+  type Refund,
+  type RefundNature,
+  type RefundOrigin,
+  type RefundStatus,
+  refundStatuses
+} from "@pix-payments/domain/Refund"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -16,7 +22,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { NotFoundError, type UnknownCursor } from "../Errors.ts"
 import { bigint, instant, nullable, type Row, text, uuid } from "../sql/Column.ts"
 import { type List, type Page, readPage } from "../sql/Paging.ts"
-import { equalsUnindexed, is } from "../sql/Seek.ts"
+import { equalsUnindexed, is, oneOf, oneOfIds } from "../sql/Seek.ts"
 import { statement, uuids, value } from "../sql/Statement.ts"
 import { type Stored, table } from "../sql/Table.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
@@ -136,7 +142,11 @@ const indexPaths = (filters: Parameters<RefundStore["Service"]["list"]>[0]): Par
       filters: status === undefined ? [] : [equalsUnindexed("status", "text", status)]
     }
   }
-  return status === undefined ? {} : { paths: [{ columns: [is("status", "text", status)] }] }
+  const statusIs = status === undefined ? oneOf("status", refundStatuses) : is("status", "text", status)
+  return {
+    ...(status === undefined ? {} : { paths: [{ columns: [statusIs] }] }),
+    pathsOf: (ids) => [{ columns: [oneOfIds("account_id", ids), statusIs] }]
+  }
 }
 
 const putOne = statement(

@@ -8,13 +8,11 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { SqlError } from "effect/sql/SqlError"
+import type { ReturnOutcome } from "../acquirer/Acquirer.ts"
 import { type ChargeOrder, OrderStore } from "../acquirer/OrderStore.ts"
 import type { StoredCharge } from "../charges/ChargeTable.ts"
 import { Ids } from "../Ids.ts"
 import { RefundStore, type StoredRefund } from "./RefundStore.ts"
-
-/** The outcome of a refund that the service ordered. */
-export type RefundOutcome = { readonly _tag: "Completed" } | { readonly _tag: "Failed"; readonly reason: string }
 
 /** A return that the provider made without an order. */
 export interface ProviderReturn {
@@ -38,7 +36,7 @@ export class Refunds extends Context.Service<
       description: string | null
     ) => Effect.Effect<void, SqlError>
     /** Ends an open order and its refund. */
-    readonly end: (charge: StoredCharge, order: ChargeOrder, outcome: RefundOutcome) => Effect.Effect<void, SqlError>
+    readonly end: (charge: StoredCharge, order: ChargeOrder, outcome: ReturnOutcome) => Effect.Effect<void, SqlError>
     /** Stores a return of the provider. */
     readonly report: (charge: StoredCharge, made: ProviderReturn) => Effect.Effect<void, SqlError>
     readonly of: (chargeId: string) => Effect.Effect<ReadonlyArray<StoredRefund>, SqlError>

@@ -3,12 +3,17 @@
  *
  * Guarantees:
  * - All pending migrations run in one transaction, under an advisory lock that a second process waits for.
+ * - Large tables are partitioned afterwards: a constraint is validated, which reads the table and stops no writer, and
+ *   a short transaction swaps the tables. Where that fails, the service starts and works, and the next start or
+ *   maintenance repeats it.
  * - Ids have no gaps (a test checks it). A migration with an id below the newest applied one would never run.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Migrator from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
+import { isSqlError } from "effect/sql/SqlError"
+import { describeCause } from "../observability/SafeCause.ts"
 import foundation from "./migrations/0001_foundation.ts"
 import money from "./migrations/0002_money.ts"
 import webhookEndpoints from "./migrations/0003_webhook_endpoints.ts"
@@ -21,6 +26,23 @@ import listIndexes from "./migrations/0009_list_indexes.ts"
 import acquirerConnections from "./migrations/0010_acquirer_connections.ts"
 import eventStream from "./migrations/0011_event_stream.ts"
 import operators from "./migrations/0012_operators.ts"
+import accountIndexes from "./migrations/0013_account_indexes.ts"
+import installation from "./migrations/0014_installation.ts"
+import approvals from "./migrations/0015_approvals.ts"
+import identityProviders from "./migrations/0016_identity_providers.ts"
+import ledgerCheckpoints from "./migrations/0017_ledger_checkpoints.ts"
+import keyTables from "./migrations/0018_key_tables.ts"
+import partitions from "./migrations/0019_partitions.ts"
+import connectionBrakes from "./migrations/0020_connection_brakes.ts"
+import statistics from "./migrations/0021_statistics.ts"
+import boundedReads from "./migrations/0022_bounded_reads.ts"
+import auditByAction from "./migrations/0023_audit_by_action.ts"
+import eventData from "./migrations/0024_event_data.ts"
+import fillFactors from "./migrations/0025_fill_factors.ts"
+import firstAttempts from "./migrations/0026_first_attempts.ts"
+import { exclusively } from "./partitions/MaintenanceLock.ts"
+import { prepare } from "./partitions/Partitions.ts"
+import { LOCK_NOT_AVAILABLE, sqlStateOf } from "./SqlState.ts"
 
 export const migrations = {
   "0001_foundation": foundation,
@@ -34,7 +56,21 @@ export const migrations = {
   "0009_list_indexes": listIndexes,
   "0010_acquirer_connections": acquirerConnections,
   "0011_event_stream": eventStream,
-  "0012_operators": operators
+  "0012_operators": operators,
+  "0013_account_indexes": accountIndexes,
+  "0014_installation": installation,
+  "0015_approvals": approvals,
+  "0016_identity_providers": identityProviders,
+  "0017_ledger_checkpoints": ledgerCheckpoints,
+  "0018_key_tables": keyTables,
+  "0019_partitions": partitions,
+  "0020_connection_brakes": connectionBrakes,
+  "0021_statistics": statistics,
+  "0022_bounded_reads": boundedReads,
+  "0023_audit_by_action": auditByAction,
+  "0024_event_data": eventData,
+  "0025_fill_factors": fillFactors,
+  "0026_first_attempts": firstAttempts
 }
 
 /** The database server is too old. */
@@ -42,7 +78,14 @@ export class DatabaseTooOld extends Schema.TaggedError<DatabaseTooOld>()("Databa
   message: Schema.String
 }) {}
 
-/** Runs pending migrations, and `after` while it still has the lock. */
+/** A migration did not get its locks in time. Nothing was changed. */
+export class TablesInUse extends Schema.TaggedError<TablesInUse>()("TablesInUse", { message: Schema.String }) {}
+
+const TABLES_IN_USE =
+  "The schema was not migrated: another transaction uses the tables, such as a dump or a report. " +
+  "End it (pg_stat_activity shows it) and repeat."
+
+/** Runs pending migrations, then `after`, then prepares the partitions, all under the lock. */
 export const runWith = Effect.fnUntraced(
   function* <E, R>(after: Effect.Effect<unknown, E, R>) {
     const sql = yield* SqlClient
@@ -62,11 +105,21 @@ export const runWith = Effect.fnUntraced(
         yield* connection.executeRaw("RESET lock_timeout", [])
       }).pipe(Effect.ignore)
     )
-    const applied = yield* Migrator.make({})({ loader: Migrator.fromRecord(migrations) })
+    const applied = yield* Effect.catchIf(
+      Migrator.make({})({ loader: Migrator.fromRecord(migrations) }),
+      (error) => isSqlError(error.cause) && sqlStateOf(error.cause) === LOCK_NOT_AVAILABLE,
+      () => new TablesInUse({ message: TABLES_IN_USE })
+    )
+    // Before the partitions, which may take minutes: servers without these privileges start meanwhile.
     yield* after
+    if (!(yield* isOfLaterRelease)) yield* exclusively(connection, preparePartitions)
     return applied
   },
   (effect) => Effect.scoped(effect)
+)
+
+const preparePartitions = Effect.catchCause(prepare, (cause) =>
+  Effect.logWarning("the partitions could not be made; the next start or maintenance repeats it", describeCause(cause))
 )
 
 /** Runs pending migrations. */

@@ -72,7 +72,15 @@ export const isAmong =
 const idArray = (ids: ReadonlyArray<string>): string => `{${ids.join(",")}}`
 
 /** How rows are found: a range of an index, or a condition that few rows of the table meet. */
-export type AccessPath = IndexPath | { readonly selective: Condition }
+export type AccessPath = IndexPath | SelectivePath
+
+export interface SelectivePath {
+  readonly selective: Condition
+  /** Rows of the table under its alias, read in the order of the joins that are written; by default the table. */
+  readonly source?: string | undefined
+  /** How many rows are read where others decide how many there are. Which ones is not defined; rows beyond are not listed. */
+  readonly most?: number | undefined
+}
 
 /** Ranges of one index. */
 export interface IndexPath {
@@ -113,7 +121,7 @@ export const pageStatement = (seek: Seek, count: number): Statement =>
   statement(seek, count, (context) => {
     const paths = seek.paths ?? [primaryKey]
     return paths
-      .map((path) => `(${"selective" in path ? selective(context, path.selective) : ranges(context, path)})`)
+      .map((path) => `(${"selective" in path ? selective(context, path) : ranges(context, path)})`)
       .join(" UNION ALL ")
   })
 
@@ -165,10 +173,14 @@ const HIGHEST = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 const DEFAULT_LIMIT = 21
 const MAX_LIMIT = 101
 
-/** Without order and limit in the CTE, so that only the condition chooses the index. */
-const selective = ({ as, before, bind, filters, from, limit, table }: Context, condition: Condition): string => `
+/** Without order and limit in the CTE, so that only the condition chooses the index. It is read as far as the limit after it. */
+const selective = (
+  { as, before, bind, filters, from, limit, table }: Context,
+  { most, selective: condition, source = `${table} AS ${as}` }: SelectivePath
+): string => `
   SELECT * FROM (
-    WITH few AS MATERIALIZED (SELECT * FROM ${table} AS ${as} WHERE ${condition(bind)}) SELECT * FROM few
+    WITH few AS MATERIALIZED (SELECT ${as}.* FROM ${source} WHERE ${condition(bind)})
+    SELECT * FROM few ${most === undefined ? "" : `LIMIT ${most}`}
   ) AS ${as}
   WHERE ${[`id >= ${from}`, `id < ${before}`, ...filters].join(" AND ")} ORDER BY id DESC LIMIT ${limit}`
 

@@ -3,8 +3,10 @@
  *
  * Guarantees:
  * - Credentials of the demo are printed to a terminal only. The log line names the file that contains them.
+ * - The sign-in link of the demo signs in as the installation's token does, which is printed beside it.
  * - A start without `--demo` warns if the acquirer is the simulator.
  */
+import { CurrentOperator } from "@pix-payments/api/Security"
 import * as Cause from "effect/Cause"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
@@ -14,6 +16,9 @@ import * as Redacted from "effect/Redacted"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { ListenAddresses } from "../http/ListenAddresses.ts"
 import { OperatorToken } from "../http/operator/OperatorToken.ts"
+import { AuditLog } from "../operations/AuditLog.ts"
+import { installation, linkUrl } from "../operators/Operator.ts"
+import { OperatorTokens } from "../operators/OperatorTokens.ts"
 import { Settings } from "../Settings.ts"
 import { DatabaseLocation } from "../sql/Database.ts"
 import { DemoAccount } from "./DemoAccount.ts"
@@ -54,6 +59,7 @@ export const showDemo = Effect.gen(function* () {
       try: curl(addresses.public, "$PAYMENTS_API_KEY", " ")
     })
   }
+  const link = yield* signInLink(addresses.operator)
   const operatorToken = Option.match(token, { onNone: () => "", onSome: Redacted.value })
   const bold = (text: string) => `\u001b[1m${text}\u001b[22m`
   const dim = (text: string) => `\u001b[2m${text}\u001b[22m`
@@ -64,6 +70,8 @@ export const showDemo = Effect.gen(function* () {
     `  API            ${addresses.public}/v1`,
     `  Reference      ${addresses.public}/docs`,
     `  Operator       ${addresses.operator}/operator/v1`,
+    `  Dashboard      ${link}`,
+    dim("                 (signs in once, within five minutes; then with the operator token)"),
     `  Database       ${database.embeddedIn === undefined ? "DATABASE_URL" : `embedded PostgreSQL 18 in ${database.embeddedIn}`}`,
     "",
     `  Demo account   ${account.name}`,
@@ -80,6 +88,17 @@ export const showDemo = Effect.gen(function* () {
   ]
   yield* Effect.sync(() => process.stdout.write(`${lines.join("\n")}\n`))
 })
+
+/** A link that signs in to the dashboard at `origin` as the installation (OPR-130). */
+const signInLink = Effect.fnUntraced(
+  function* (origin: string) {
+    const tokens = yield* OperatorTokens
+    const audit = yield* AuditLog
+    const { token } = yield* tokens.makeLink(null).pipe(audit.recordWith("session.link"))
+    return linkUrl(origin, token)
+  },
+  Effect.provideService(CurrentOperator, { ...installation, via: "installation", sessionId: null })
+)
 
 /** Why the service cannot start, in one sentence. An unexpected failure has its stack. */
 export const failureOf = (cause: Cause.Cause<unknown>): string => {

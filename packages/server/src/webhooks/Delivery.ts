@@ -1,7 +1,9 @@
 /** Deliveries as they are claimed and attempted, and the destinations that bound them. */
 import { deliveryBody } from "@pix-payments/domain/Event"
+import { eventJson } from "../events/EventData.ts"
 import { part, uuids } from "../sql/Statement.ts"
-import type { DeliveryRow } from "./DeliveryStore.ts"
+
+export type DeliveryStatus = "scheduled" | "delivering" | "delivered" | "failed" | "canceled"
 
 /** First attempts and retries are claimed separately. */
 export type Lane = "first" | "retries"
@@ -49,7 +51,7 @@ export interface CompletedAttempt {
 /** A claimed delivery as statements return it. */
 export interface ClaimedRow {
   readonly id: string
-  readonly status: DeliveryRow["status"]
+  readonly status: DeliveryStatus
   readonly event: string
   readonly account_id: string
   readonly endpoint_id: string | null
@@ -63,7 +65,7 @@ export interface ClaimedRow {
   readonly curve_from: number
   readonly created_at: Date
   readonly sequence: number
-  /** The resource, as the JSON text that was stored. */
+  /** The resource, as `eventData` selects it. */
   readonly data: string
 }
 
@@ -84,7 +86,7 @@ export const toClaimedDelivery = (row: ClaimedRow): ClaimedDelivery => ({
     name: row.event,
     createdAt: row.created_at.toISOString(),
     sequence: row.sequence,
-    dataJson: row.data
+    dataJson: eventJson(row.data)
   })
 })
 

@@ -4,6 +4,8 @@
  * Guarantees:
  * - each lane has its own capacity;
  * - a claim is not interrupted, so that every claimed delivery is either sent or released;
+ * - after a resend or a resume in this process, a claim reads deliveries of any age; those of other processes that are weeks
+ *   old are left to the sweeps;
  * - when the scope ends, attempts are interrupted first and their leases released afterwards.
  */
 import * as Duration from "effect/Duration"
@@ -36,6 +38,8 @@ export const makeDeliveryLane = Effect.fnUntraced(function* (options: {
   const capacityFreed = Latch.makeUnsafe(false)
   const inFlight = makeInFlightDeliveries(maxInFlight, maxPerClaim, () => void capacityFreed.openUnsafe())
   const cursor = makeClaimCursor()
+  // Whether deliveries of any age may have become due since the last claim that read them all.
+  let isOfAllTime = true
   let claimIdleMs = POLL_MS
   let sweepIdleMs = POLL_MS
 
@@ -70,12 +74,13 @@ export const makeDeliveryLane = Effect.fnUntraced(function* (options: {
   })
 
   const claim = Effect.gen(function* () {
-    yield* signal.rest
+    if (yield* signal.rest) isOfAllTime = true
     yield* capacityFreed.close
     const capacity = inFlight.capacity()
     if (capacity === undefined) return 0
     const next = cursor.nextClaim(capacity)
-    const result = yield* queue.claim(lane, { ...capacity, ...next, leaseMs })
+    const result = yield* queue.claim(lane, { ...capacity, ...next, isOfAllTime, leaseMs })
+    isOfAllTime = isOfAllTime && !result.isCaughtUp
     yield* start(result.claimed)
     claimIdleMs = Math.min(POLL_MS, Math.max(MIN_IDLE_MS, result.nextInMs ?? POLL_MS))
     const isMore = cursor.claimed(result, next.backlogged, capacity)

@@ -4,6 +4,7 @@
  * A scheduled delivery is shown with its endpoint's current address, and as canceled if the endpoint is deleted. So a change
  * of an endpoint updates none of its scheduled deliveries.
  */
+import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import type { List } from "../sql/Paging.ts"
 import {
   type Column,
@@ -14,9 +15,14 @@ import {
   is,
   isOneOf,
   oneOf,
+  oneOfIds,
   type IndexPath,
   type AccessPath
 } from "../sql/Seek.ts"
+import { timeOf } from "../sql/partitions/Period.ts"
+
+/** How far the times in ids of different processes may differ. */
+export const CLOCK_SKEW_MS = 24 * 60 * 60 * 1000
 
 export interface DeliveryFilters {
   readonly status?: string | undefined
@@ -49,8 +55,9 @@ const indexPaths = (filters: DeliveryFilters): Partial<List> => {
   const shown: ReadonlyArray<Condition> = status === undefined ? [] : [isShownAs(status)]
   const named = event === undefined ? [] : [equalsUnindexed("event", "text", event)]
   if (resourceId !== undefined) {
-    // A resource has few deliveries.
+    // A resource has few deliveries. They are not older than the resource.
     return {
+      from: lowestIdAt(timeOf(resourceId) - CLOCK_SKEW_MS),
       paths: [{ columns: [is("resource_id", "uuid", resourceId)] }],
       filters: [
         ...(endpointId === undefined ? [] : [equalsUnindexed("endpoint_id", "uuid", endpointId)]),
@@ -61,13 +68,12 @@ const indexPaths = (filters: DeliveryFilters): Partial<List> => {
   }
   const eventIs = event === undefined ? everyValue("event", "text") : is("event", "text", event)
   if (endpointId !== undefined) return { paths: [ofEndpoints(is("endpoint_id", "uuid", endpointId), eventIs, status)] }
-  const withoutEndpoint: AccessPath = {
-    columns: [eventIs, status === undefined ? oneOf("status", states) : is("status", "text", status)],
-    predicate: "endpoint_id IS NULL"
-  }
+  const statusIs = status === undefined ? oneOf("status", states) : is("status", "text", status)
+  const predicate = "endpoint_id IS NULL"
+  const withoutEndpoint: AccessPath = { columns: [eventIs, statusIs], predicate }
   const pathsOf = (accountIds: ReadonlyArray<string>): ReadonlyArray<AccessPath> => [
     ofEndpoints(endpointsOf(accountIds), eventIs, status),
-    withoutEndpoint
+    { columns: [oneOfIds("account_id", accountIds), eventIs, statusIs], predicate }
   ]
   if (status === undefined && event === undefined) return { pathsOf }
   const ended: AccessPath = {

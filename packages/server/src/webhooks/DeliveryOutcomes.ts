@@ -1,12 +1,20 @@
 /**
  * The SQL that records attempts, fails deliveries and releases leases.
  *
- * Guarantees: a statement changes a delivery only while `attempts_made` is that of the lease, so that an attempt whose
- * lease has expired ends nothing.
+ * Guarantees:
+ * - A statement changes a delivery only while `attempts_made` is that of the lease, so that an attempt whose lease has
+ *   expired ends nothing.
+ * - Each attempt is stored once: in its delivery, where it fits and its lease has not expired (`FirstAttempt.ts`), else as
+ *   a row of `delivery_attempts`.
  */
-import { bigint, float8, instant, integer, nullable, text, uuid } from "../sql/Column.ts"
+import { bigint, boolean, float8, instant, integer, nullable, text, uuid } from "../sql/Column.ts"
 import { rows, statement, value } from "../sql/Statement.ts"
 import type { CompletedAttempt } from "./Delivery.ts"
+import { fitsDelivery } from "./FirstAttempt.ts"
+
+/** A column of `deliveries` gets the attempt's value where the attempt fits into the row. */
+const set = (column: string, from: string): string =>
+  `${column} = CASE WHEN i.fits_delivery THEN i.${from} ELSE d.${column} END`
 
 const record = statement(
   {
@@ -15,6 +23,7 @@ const record = statement(
       attempts_made: integer(),
       status: text(),
       delay_ms: nullable(float8()),
+      fits_delivery: boolean(),
       attempt_id: uuid(),
       at: instant(),
       duration_ms: integer(),
@@ -36,9 +45,13 @@ const record = statement(
   WITH input AS MATERIALIZED (SELECT * FROM ${p.attempts} i),
   recorded AS (
     UPDATE deliveries d SET status = i.status, attempts_made = d.attempts_made + 1,
-      due_at = CASE WHEN i.status = 'scheduled' THEN now() + i.delay_ms * interval '1 millisecond' END
+      due_at = CASE WHEN i.status = 'scheduled' THEN now() + i.delay_ms * interval '1 millisecond' END,
+      ${set("first_attempt_at", "at")}, ${set("first_duration_ms", "duration_ms")},
+      ${set("first_status_code", "status_code")}, ${set("first_address", "address")},
+      ${set("first_response_body", "response_body")}
     FROM input i
     WHERE d.id = i.delivery_id AND d.status = 'delivering' AND d.attempts_made = i.attempts_made
+    RETURNING i.attempt_id
   ),
   counted AS (
     INSERT INTO webhook_endpoint_health AS h (endpoint_id, consecutive_failures, successes, failures, last_success_at,
@@ -54,24 +67,26 @@ const record = statement(
       last_failure_at = greatest(h.last_failure_at, excluded.last_failure_at)
   )
   INSERT INTO delivery_attempts (id, delivery_id, at, duration_ms, address, status_code, error, response_body)
-  SELECT attempt_id, delivery_id, at, duration_ms, address, status_code, error, response_body FROM input`
+  SELECT attempt_id, delivery_id, at, duration_ms, address, status_code, error, response_body FROM input
+  WHERE NOT fits_delivery OR attempt_id NOT IN (SELECT attempt_id FROM recorded)`
 )
 
 /** Stores attempts, the next state of their deliveries and the health of their endpoints. */
 export const recordAttempts = (completed: ReadonlyArray<CompletedAttempt>) =>
   record({
-    attempts: completed.map(({ attempt, delivery, outcome }) => ({
-      delivery_id: delivery.id,
-      attempts_made: delivery.attemptsMade,
-      status: outcome.status,
-      delay_ms: outcome.status === "scheduled" ? outcome.delayMs : null,
-      attempt_id: attempt.id,
-      at: attempt.atMs,
-      duration_ms: attempt.durationMs,
-      address: attempt.address,
-      status_code: attempt.statusCode,
-      error: attempt.error,
-      response_body: attempt.responseBody
+    attempts: completed.map((one) => ({
+      delivery_id: one.delivery.id,
+      attempts_made: one.delivery.attemptsMade,
+      status: one.outcome.status,
+      delay_ms: one.outcome.status === "scheduled" ? one.outcome.delayMs : null,
+      fits_delivery: fitsDelivery(one),
+      attempt_id: one.attempt.id,
+      at: one.attempt.atMs,
+      duration_ms: one.attempt.durationMs,
+      address: one.attempt.address,
+      status_code: one.attempt.statusCode,
+      error: one.attempt.error,
+      response_body: one.attempt.responseBody
     })),
     health: healthOf(completed)
   })

@@ -47,6 +47,8 @@ export interface Claim extends Capacity {
   readonly leaseMs: number
   /** Where the last claim ended. */
   readonly from: claims.Position
+  /** Whether what is newly due may be of any age; else it is of the last weeks. */
+  readonly isOfAllTime: boolean
   /** Destinations from which nothing newly due is taken: they are saturated or backlogged. */
   readonly excluded: ReadonlyArray<string>
   /** Backlogged destinations whose turn it is. */
@@ -157,7 +159,7 @@ export class DeliveryQueue extends Context.Service<
 
       return DeliveryQueue.of({
         claim: (lane, claim) => {
-          const { excluded, from, leaseMs, limit, perAccount, perDestination, perOrigin } = claim
+          const { excluded, from, isOfAllTime, leaseMs, limit, perAccount, perDestination, perOrigin } = claim
           const backlogged = claim.backlogged.filter((destination) => !quarantined.has(accountOf(destination)))
           const input = {
             limit,
@@ -173,7 +175,8 @@ export class DeliveryQueue extends Context.Service<
             backlogged,
             perAccount,
             excludedOrigins: [...claim.saturatedOrigins],
-            perOrigin
+            perOrigin,
+            isOfAllTime
           }
           return attemptWrite(sql, sql.unsafe<claims.ClaimRow>(...claims.claim[lane](input))).pipe(
             Effect.flatMap((rows) => {

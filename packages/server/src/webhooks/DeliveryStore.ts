@@ -1,10 +1,12 @@
 /**
  * Deliveries as operators see them, and resending them.
  *
- * Guarantees: a resend restarts the retry curve at once; a delivery that is in flight, canceled or of a deleted endpoint is
- * not resent.
+ * Guarantees:
+ * - A resend restarts the retry curve at once, except that of a test, which makes one attempt.
+ * - A delivery that is in flight, canceled, of a deleted endpoint or without its event is not resent, and stays as it is.
+ * - `resendFailed` leaves tests out.
  *
- * Rules: DLV-8, OPR-27.
+ * Rules: DLV-8, OPR-27, OPR-155, OPR-193.
  */
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
@@ -13,11 +15,14 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { InvalidStateError, NotFoundError, type UnknownCursor } from "../Errors.ts"
 import { DeliverySignal } from "../events/DeliverySignal.ts"
-import { LimitedTo, type Page, readPage } from "../sql/Paging.ts"
+import { type List, type Page, readPage } from "../sql/Paging.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
-import { statement, value } from "../sql/Statement.ts"
+import { statement, uuids, value } from "../sql/Statement.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
-import { type DeliveryFilters, deliveryList, shownColumns, shownJoin } from "./DeliveryLists.ts"
+import type { DeliveryStatus } from "./Delivery.ts"
+import { CLOCK_SKEW_MS, type DeliveryFilters, deliveryList, shownColumns, shownJoin } from "./DeliveryLists.ts"
+import { firstAttemptOf } from "./FirstAttempt.ts"
+import { ATTEMPTS_BEFORE_TEST, isTest } from "./TestEvent.ts"
 
 export interface DeliveryRow {
   readonly id: string
@@ -25,7 +30,7 @@ export interface DeliveryRow {
   readonly resource_id: string
   readonly endpoint_id: string | null
   readonly url: string
-  readonly status: "scheduled" | "delivering" | "delivered" | "failed" | "canceled"
+  readonly status: DeliveryStatus
   readonly attempts_made: number
   readonly due_at: Date | null
   /** Why it ended without an answer of the receiver. */
@@ -47,13 +52,15 @@ export class DeliveryStore extends Context.Service<
   {
     /** Sends a delivery again at once and restarts its retry curve. */
     readonly resend: (id: string) => Effect.Effect<DeliveryRow, NotFoundError | InvalidStateError | Unavailable>
-    /** Resends all failed deliveries of an endpoint or a resource and returns how many. */
-    readonly resendFailed: (of: {
-      readonly endpointId: string | undefined
-      readonly resourceId: string | undefined
-      readonly sinceMs: number
-    }) => Effect.Effect<number, Unavailable>
+    /**
+     * Resends failed deliveries, newest first, and returns how many; `isDryRun` only counts. It works in turns of
+     * `RESENT_PER_TURN`, each a commit, and leaves what is beyond `MAX_RESENT`.
+     */
+    readonly resendFailed: (
+      of: Omit<DeliveryFilters, "status"> & { readonly sinceMs: number | undefined; readonly isDryRun: boolean }
+    ) => Effect.Effect<{ readonly count: number; readonly hasMore: boolean }, Unavailable>
     readonly find: (id: string) => Effect.Effect<DeliveryRow | undefined, Unavailable>
+    /** Its attempts that are kept, oldest first. */
     readonly attemptsOf: (id: string) => Effect.Effect<ReadonlyArray<AttemptRow>, Unavailable>
     readonly list: (
       filters: DeliveryFilters,
@@ -83,37 +90,36 @@ export class DeliveryStore extends Context.Service<
           return known
         }),
 
-        resendFailed: Effect.fn("DeliveryStore.resendFailed")(function* (of) {
+        resendFailed: Effect.fn("DeliveryStore.resendFailed")(function* ({ isDryRun, sinceMs, ...filters }) {
+          const list: List = { ...deliveryList({ ...filters, status: "failed" }), columns: "deliveries.id" }
+          // Nothing below it was created since then.
+          const lowestId = lowestIdAt((sinceMs ?? CLOCK_SKEW_MS) - CLOCK_SKEW_MS)
+          // Not a cursor, which would have to exist: retention may remove the last delivery of a turn before the next turn.
+          let before: string | undefined
           let count = 0
-          const limit = yield* LimitedTo
-          const resend = of.resourceId === undefined ? resendFailedOfEndpoint : resendFailedOfResource
-          for (let found = RESENT_PER_STATEMENT; found === RESENT_PER_STATEMENT; count += found) {
-            const again = yield* runToCompletion(sql)(
-              sql.unsafe(
-                ...resend({
-                  endpointId: of.endpointId ?? null,
-                  resourceId: of.resourceId ?? null,
-                  sinceMs: of.sinceMs,
-                  lowestId: lowestIdAt(of.sinceMs - CLOCK_SKEW_MS),
-                  limit: limit === undefined ? null : `{${limit.join(",")}}`
-                })
-              )
+          for (let turn = 0; turn < MAX_RESENT / RESENT_PER_TURN; turn++) {
+            const page = { limit: RESENT_PER_TURN, startingAfter: undefined }
+            const rows = yield* readPage<{ readonly id: string }>({ ...list, before }, page).pipe(
+              Effect.provideService(SqlClient, sql),
+              Effect.catchTag("UnknownCursor", Effect.die),
+              orUnavailable
             )
-            found = again.length
-            if (found > 0) signal.wake()
+            const ids = rows.slice(0, RESENT_PER_TURN).map(({ id }) => id)
+            const parameters = { ids, sinceMs: sinceMs ?? 0 }
+            const resent = isDryRun
+              ? yield* orUnavailable(sql.unsafe<{ readonly id: string }>(...countFailed(parameters)))
+              : yield* runToCompletion(sql)(sql.unsafe<{ readonly id: string }>(...resendMany(parameters)))
+            count += resent.length
+            if (!isDryRun && resent.length > 0) signal.wake()
+            before = ids.at(-1)
+            const isLast = rows.length <= RESENT_PER_TURN || before === undefined || before < lowestId
+            if (isLast) return { count, hasMore: false }
           }
-          return count
+          return { count, hasMore: true }
         }),
 
         find,
-        attemptsOf: (id) =>
-          orUnavailable(
-            sql.unsafe<AttemptRow>(
-              `SELECT at, duration_ms, address, status_code, error, response_body FROM delivery_attempts
-               WHERE delivery_id = $1::uuid ORDER BY id`,
-              [id]
-            )
-          ),
+        attemptsOf: (id) => orUnavailable(sql.unsafe<AttemptRow>(...findAttempts({ id }))),
         list: (filters, page) =>
           readPage<DeliveryRow>(deliveryList(filters), page).pipe(Effect.provideService(SqlClient, sql), orUnavailable)
       })
@@ -123,48 +129,41 @@ export class DeliveryStore extends Context.Service<
 
 const findOne = `SELECT ${shownColumns} FROM deliveries ${shownJoin} WHERE deliveries.id = $1::uuid`
 
+const findAttempts = statement(
+  { id: value("uuid") },
+  ({ id }) => `
+  SELECT at, duration_ms, address, status_code, error, response_body FROM (
+    SELECT id, delivery_id, at, duration_ms, address, status_code, error, response_body FROM delivery_attempts
+    WHERE delivery_id = ${id}
+    UNION ALL ${firstAttemptOf(id)}
+  ) a ORDER BY id`
+)
+
+/** An endpoint that is deleted gets nothing any more, and retention removes events. */
+const CAN_BE_SENT = `NOT EXISTS (
+    SELECT 1 FROM webhook_endpoints w WHERE w.id = d.endpoint_id AND w.deleted_at IS NOT NULL
+  ) AND (SELECT true FROM changes c WHERE c.id = d.change_id) IS TRUE`
+
 const resendWhere = (condition: string): string => `
   UPDATE deliveries d SET status = 'scheduled', due_at = now(), held_due_at = NULL, reason = NULL,
-    curve_from = d.attempts_made
-  WHERE ${condition} AND d.status IN ('scheduled', 'delivered', 'failed') AND NOT EXISTS (
-    SELECT 1 FROM webhook_endpoints w WHERE w.id = d.endpoint_id AND w.deleted_at IS NOT NULL
-  )
+    curve_from = d.attempts_made - CASE WHEN ${isTest("d")} THEN ${ATTEMPTS_BEFORE_TEST} ELSE 0 END
+  WHERE ${condition} AND d.status IN ('scheduled', 'delivered', 'failed') AND ${CAN_BE_SENT}
   RETURNING d.id`
 
 const resendOne = statement({ id: value("uuid") }, ({ id }) => resendWhere(`d.id = ${id}`))
 
-/** Bounded, to stay within the statement timeout. */
-const RESENT_PER_STATEMENT = 5000
+/** A page of the list, whose plan is for as many. Few rows are locked at a time. */
+const RESENT_PER_TURN = 100
 
-/** How far the time in an id and the time of its change may differ. */
-const CLOCK_SKEW_MS = 24 * 60 * 60 * 1000
+const MAX_RESENT = 10_000
 
-// Walks one index in its order; each row is then found by its id: `status || ''` fits no partial index.
-const resendFailed = (index: "endpoint_id" | "resource_id") =>
-  statement(
-    {
-      endpointId: value("uuid"),
-      resourceId: value("uuid"),
-      sinceMs: value("double precision"),
-      lowestId: value("uuid"),
-      limit: value("text")
-    },
-    (p) => {
-      const owner = index === "endpoint_id" ? p.endpointId : p.resourceId
-      return resendWhere(`d.status || '' = 'failed' AND d.id IN (
-    SELECT f.id FROM deliveries f
-    WHERE f.status = 'failed' AND (f.${index}, f.id) >= (${owner}, ${p.lowestId}) AND f.${index} <= ${owner}
-      AND f.created_at >= to_timestamp(${p.sinceMs} / 1000)
-      AND (${p.endpointId} IS NULL OR f.endpoint_id = ${p.endpointId})
-      AND (${p.resourceId} IS NULL OR f.resource_id = ${p.resourceId})
-      AND (${p.limit} IS NULL OR ${p.limit}::uuid[] @> ARRAY[f.account_id])
-      AND NOT EXISTS (
-        SELECT 1 FROM webhook_endpoints e WHERE e.id = f.endpoint_id AND e.deleted_at IS NOT NULL
-      )
-    ORDER BY f.${index}, f.id LIMIT ${RESENT_PER_STATEMENT} FOR UPDATE
-  )`)
-    }
-  )
+const failed = { ids: uuids, sinceMs: value("double precision") }
 
-const resendFailedOfEndpoint = resendFailed("endpoint_id")
-const resendFailedOfResource = resendFailed("resource_id")
+// Each row is found by its id: `status || ''` fits no partial index.
+const isFailed = (p: { readonly [Name in keyof typeof failed]: string }): string =>
+  `d.id = ANY (${p.ids}) AND d.status || '' = 'failed' AND d.created_at >= to_timestamp(${p.sinceMs} / 1000)
+    AND NOT ${isTest("d")}`
+
+const resendMany = statement(failed, (p) => resendWhere(isFailed(p)))
+
+const countFailed = statement(failed, (p) => `SELECT d.id FROM deliveries d WHERE ${isFailed(p)} AND ${CAN_BE_SENT}`)

@@ -4,6 +4,7 @@
  * Why one statement: a single event then costs one round trip.
  */
 import { eventCatalog } from "@pix-payments/domain/EventCatalog"
+import { eventData } from "../events/EventData.ts"
 import { nullable, text, uuid } from "../sql/Column.ts"
 import { rows, statement, uuids, value } from "../sql/Statement.ts"
 import { DESTINATION_KEY, destinations } from "./Delivery.ts"
@@ -207,7 +208,7 @@ const fanOutOf = (
   ) m LEFT JOIN (
     SELECT i.id, i.status, i.event, i.account_id, i.resource_id, i.endpoint_id, i.url, i.destination_hash,
       i.destination_hash AS previous_hash, CASE WHEN i.endpoint_id IS NULL THEN i.secret ELSE w.secret END AS secret,
-      0 AS attempts_made, 0 AS curve_from, c.created_at, c.sequence, c.data
+      0 AS attempts_made, 0 AS curve_from, c.created_at, c.sequence, ${eventData("c")} AS data
     FROM inserted i JOIN changes c ON c.id = i.change_id LEFT JOIN endpoints w ON w.id = i.endpoint_id
     WHERE i.status = 'delivering'
   ) t ON true

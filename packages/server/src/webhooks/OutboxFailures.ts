@@ -30,6 +30,8 @@ export class OutboxFailures extends Context.Service<
   OutboxFailures,
   {
     readonly list: (page: Page) => Effect.Effect<ReadonlyArray<OutboxFailureRow>, UnknownCursor | Unavailable>
+    /** Up to `limit + 1` failures whose retry was not requested, or failed again. */
+    readonly unretried: (limit: number) => Effect.Effect<ReadonlyArray<{ readonly id: string }>, Unavailable>
     readonly retry: (id: string) => Effect.Effect<OutboxFailureRow, NotFoundError | Unavailable>
   }
 >()("@pix-payments/server/OutboxFailures") {
@@ -44,6 +46,16 @@ export class OutboxFailures extends Context.Service<
             Effect.provideService(SqlClient, sql),
             orUnavailable
           ),
+        unretried: (limit) =>
+          readPage<{ readonly id: string }>(
+            {
+              table: "outbox_failures",
+              columns: "id",
+              account: "account_id",
+              paths: [{ columns: [], predicate: "retried_at IS NULL" }]
+            },
+            { limit, startingAfter: undefined }
+          ).pipe(Effect.provideService(SqlClient, sql), Effect.catchTag("UnknownCursor", Effect.die), orUnavailable),
         retry: Effect.fn("OutboxFailures.retry")(function* (id) {
           const [row] = yield* runToCompletion(sql)(sql.unsafe<OutboxFailureRow>(retryOne, [id]))
           if (row === undefined) return yield* new NotFoundError()

@@ -21,12 +21,14 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { NotFoundError, RequestRefused } from "../Errors.ts"
+import { NotFoundError, RequestRefused, type UnknownCursor } from "../Errors.ts"
 import { destinationOf } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
 import { Secrets } from "../Secrets.ts"
 import { Settings } from "../Settings.ts"
+import { type List, type Page, readPage } from "../sql/Paging.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
+import { type AccessPath, is, isOneOf, oneOfIds } from "../sql/Seek.ts"
 import { statement, value } from "../sql/Statement.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { PausedDeliveries } from "./PausedDeliveries.ts"
@@ -44,11 +46,22 @@ export interface EndpointRow {
 
 /** An endpoint with the results of its deliveries. */
 export interface HealthRow extends EndpointRow {
+  readonly account_id: string
+  readonly application_id: string
+  readonly application_name: string
   readonly consecutive_failures: number
   readonly successes: bigint
   readonly failures: bigint
+  /** Its parked deliveries, up to `MAX_PARKED`. */
+  readonly parked: number
   readonly last_success_at: Date | null
   readonly last_failure_at: Date | null
+}
+
+export interface EndpointFilters {
+  readonly accountId?: string | undefined
+  /** Only active endpoints whose last attempt failed. */
+  readonly failing?: boolean | undefined
 }
 
 export class WebhookEndpoints extends Context.Service<
@@ -57,6 +70,15 @@ export class WebhookEndpoints extends Context.Service<
     readonly list: (applicationId: string) => Effect.Effect<ReadonlyArray<EndpointRow>, Unavailable>
     /** Lists endpoints with their health, for operators. */
     readonly listWithHealth: (applicationId: string) => Effect.Effect<ReadonlyArray<HealthRow>, Unavailable>
+    /** A page of the endpoints of all applications with their health, for operators. */
+    readonly listAll: (
+      filters: EndpointFilters,
+      page: Page
+    ) => Effect.Effect<ReadonlyArray<HealthRow>, UnknownCursor | Unavailable>
+    /** Up to `limit + 1` ids of endpoints that fail. */
+    readonly failing: (limit: number) => Effect.Effect<ReadonlyArray<{ readonly id: string }>, Unavailable>
+    /** An endpoint with its health, for operators. */
+    readonly findWithHealth: (id: string) => Effect.Effect<HealthRow, NotFoundError | Unavailable>
     readonly find: (applicationId: string, id: string) => Effect.Effect<EndpointRow, NotFoundError | Unavailable>
     readonly create: (
       caller: Caller,
@@ -109,10 +131,31 @@ export class WebhookEndpoints extends Context.Service<
         listWithHealth: (applicationId) =>
           orUnavailable(
             sql.unsafe<HealthRow>(
-              `${selectHealth} WHERE w.application_id = $1::uuid AND w.deleted_at IS NULL ORDER BY w.id DESC`,
+              `${selectHealth} WHERE application_id = $1::uuid AND deleted_at IS NULL
+               ORDER BY webhook_endpoints.id DESC`,
               [applicationId]
             )
           ),
+
+        listAll: (filters, page) =>
+          readPage<HealthRow>({ ...endpointList(filters), columns: healthColumns, join: healthJoin }, page).pipe(
+            Effect.provideService(SqlClient, sql),
+            orUnavailable
+          ),
+
+        failing: (limit) =>
+          readPage<{ readonly id: string }>(
+            { ...endpointList({ failing: true }), columns: "webhook_endpoints.id" },
+            { limit, startingAfter: undefined }
+          ).pipe(Effect.provideService(SqlClient, sql), Effect.catchTag("UnknownCursor", Effect.die), orUnavailable),
+
+        findWithHealth: Effect.fn("WebhookEndpoints.findWithHealth")(function* (id) {
+          const [row] = yield* sql.unsafe<HealthRow>(
+            `${selectHealth} WHERE webhook_endpoints.id = $1::uuid AND deleted_at IS NULL`,
+            [id]
+          )
+          return row ?? (yield* new NotFoundError())
+        }, orUnavailable),
 
         create: Effect.fn("WebhookEndpoints.create")(function* (caller, input) {
           yield* checkAddress(input.url, caller)
@@ -174,7 +217,7 @@ export class WebhookEndpoints extends Context.Service<
           )
           if (row === undefined) return yield* new NotFoundError()
           paused.wake()
-          const [found] = yield* sql.unsafe<HealthRow>(`${selectHealth} WHERE w.id = $1::uuid`, [id])
+          const [found] = yield* sql.unsafe<HealthRow>(`${selectHealth} WHERE webhook_endpoints.id = $1::uuid`, [id])
           return found ?? (yield* new NotFoundError())
         }, runToCompletion(sql)),
 
@@ -214,16 +257,93 @@ const isOwn = (p: { readonly [Name in keyof typeof ownParts]: string }): string 
 
 const findOwn = statement(ownParts, (p) => `SELECT ${columns} FROM webhook_endpoints WHERE ${isOwn(p)}`)
 
+// A deleted endpoint fails no more.
 const deleteOwn = statement(
   ownParts,
-  (p) => `UPDATE webhook_endpoints SET deleted_at = now() WHERE ${isOwn(p)} RETURNING id`
+  (p) => `
+  WITH removed AS (UPDATE webhook_endpoints SET deleted_at = now() WHERE ${isOwn(p)} RETURNING id),
+  reset AS (
+    UPDATE webhook_endpoint_health h SET consecutive_failures = 0 FROM removed r
+    WHERE h.endpoint_id = r.id AND h.consecutive_failures > 0
+  )
+  SELECT id FROM removed`
 )
 
-const selectHealth = `
-  SELECT w.*, coalesce(h.consecutive_failures, 0) AS consecutive_failures,
-    coalesce(h.successes, 0) AS successes, coalesce(h.failures, 0) AS failures, h.last_success_at, h.last_failure_at
-  FROM (SELECT ${columns}, application_id, deleted_at FROM webhook_endpoints) w
-  LEFT JOIN webhook_endpoint_health h ON h.endpoint_id = w.id`
+const MAX_PARKED = 1000
+
+// The expression of the parked ones is that of their index (`PausedDeliveries.ts`).
+const healthColumns = `webhook_endpoints.id, url, description, events, active AND disabled_at IS NULL AS active, secret,
+  created_at, account_id, application_id,
+  (SELECT p.name FROM applications p WHERE p.id = application_id) AS application_name,
+  coalesce(h.consecutive_failures, 0) AS consecutive_failures, coalesce(h.successes, 0) AS successes,
+  coalesce(h.failures, 0) AS failures, h.last_success_at, h.last_failure_at, (
+    SELECT count(*)::integer FROM (
+      SELECT 1 FROM deliveries d
+      WHERE d.held_due_at IS NOT NULL
+        AND coalesce(d.endpoint_id, d.application_id, d.account_id) = webhook_endpoints.id
+      LIMIT ${MAX_PARKED}
+    ) counted
+  ) AS parked`
+
+const healthJoin = "LEFT JOIN webhook_endpoint_health h ON h.endpoint_id = webhook_endpoints.id"
+
+const selectHealth = `SELECT ${healthColumns} FROM webhook_endpoints ${healthJoin}`
+
+const isListed = "deleted_at IS NULL"
+
+/** The endpoints that are asked whether they fail: those that failed and were disabled since are among them. */
+const MOST_FAILING = 5000
+
+const isActive = `${isListed} AND active AND disabled_at IS NULL`
+
+// Few endpoints fail. They are found by their health, the newest first. Each step of the walk is a look-up, whatever the
+// statistics say.
+const failingPath: AccessPath = {
+  source: `(
+      WITH RECURSIVE walk AS (
+        (SELECT f.endpoint_id, 1 AS n FROM webhook_endpoint_health f WHERE f.consecutive_failures > 0
+          ORDER BY f.endpoint_id DESC LIMIT 1)
+        UNION ALL
+        SELECT next.endpoint_id, n + 1 FROM walk CROSS JOIN LATERAL (
+          SELECT f.endpoint_id FROM webhook_endpoint_health f
+          WHERE f.consecutive_failures > 0 AND f.endpoint_id < walk.endpoint_id
+          ORDER BY f.endpoint_id DESC LIMIT 1
+        ) next WHERE n < ${MOST_FAILING}
+      )
+      SELECT endpoint_id FROM walk
+    ) failing CROSS JOIN LATERAL (
+      SELECT * FROM webhook_endpoints e WHERE e.id = failing.endpoint_id OFFSET 0
+    ) webhook_endpoints`,
+  selective: () => isActive
+}
+
+// An account has few endpoints. A scalar subquery stays a look-up for each of them.
+const failingOf = (accountIds: ReadonlyArray<string>): AccessPath => ({
+  selective: (bind) => `${isOneOf("account_id", accountIds)(bind)} AND ${isActive} AND (
+      SELECT f.consecutive_failures FROM webhook_endpoint_health f WHERE f.endpoint_id = webhook_endpoints.id
+    ) > 0`,
+  most: MOST_FAILING
+})
+
+const endpointList = ({ accountId, failing = false }: EndpointFilters): Omit<List, "columns"> => {
+  const ofAccount = accountId === undefined ? [] : [is("account_id", "uuid", accountId)]
+  return {
+    table: "webhook_endpoints",
+    account: "account_id",
+    scope: [() => isListed],
+    ...(failing
+      ? {
+          paths: [accountId === undefined ? failingPath : failingOf([accountId])],
+          pathsOf: (accountIds) => [failingOf(accountId === undefined ? accountIds : [accountId])]
+        }
+      : {
+          paths: [{ columns: ofAccount, predicate: isListed }],
+          ...(accountId === undefined && {
+            pathsOf: (accountIds) => [{ columns: [oneOfIds("account_id", accountIds)], predicate: isListed }]
+          })
+        })
+  }
+}
 
 const insertOne = statement(
   {

@@ -86,9 +86,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Charges o
         // A card is contested with the issuer: the charge says so, and there is no dispute of Pix.
         yield* simulated(`/charges/${id}/return`, { as: "charged_back" })
         assert.deepStrictEqual(yield* disputesOf(id), [])
-        const told = yield* eventStatusesOf(id)
-        assert.strictEqual(told.includes("charge.card.charged_back charged_back"), method === "card")
-        assert.isEmpty(told.filter((event) => event.startsWith("dispute")))
+        const events = yield* eventStatusesOf(id)
+        assert.strictEqual(events.includes("charge.card.charged_back charged_back"), method === "card")
+        assert.isEmpty(events.filter((event) => event.startsWith("dispute")))
       }
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0 })
       assert.strictEqual(yield* availableOf(key), 0)

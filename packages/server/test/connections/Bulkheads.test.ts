@@ -1,4 +1,4 @@
-/** A connection that hangs: recovery, payouts and orders of the others go on, and it has no more calls than its share. */
+/** A connection that hangs: what is due to the others is done meanwhile, and it has no more calls than its share. */
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -14,9 +14,10 @@ import { WebhookSender } from "../../src/webhooks/WebhookSender.ts"
 const HUNG = randomUUID()
 const OTHER = randomUUID()
 
-type Kind = "emit" | "send" | "cancel"
-const kinds: ReadonlyArray<Kind> = ["emit", "send", "cancel"]
-const SHARES: Record<Kind, number> = { emit: 16, send: 16, cancel: 8 }
+/** Calls of one loop share what a connection may have in flight. `order`: cancellations and refunds of charges. */
+type Kind = "emit" | "send" | "order" | "return" | "defend"
+const kinds: ReadonlyArray<Kind> = ["emit", "send", "order", "return", "defend"]
+const SHARES: Record<Kind, number> = { emit: 16, send: 16, order: 8, return: 8, defend: 8 }
 
 /** Calls of both connections, by kind. */
 const counts = new Map<string, { inFlight: number; most: number; done: number }>()
@@ -47,7 +48,11 @@ const counted = <A, E>(connectionId: string, kind: Kind, answer: Effect.Effect<A
 const providerOf = (simulated: Provider, connectionId: string): Provider => ({
   ...simulated,
   emit: () => counted(connectionId, "emit", Effect.succeed({ brCode: "br", receiver: null })),
-  cancel: () => counted(connectionId, "cancel", Effect.void),
+  cancel: () => counted(connectionId, "order", Effect.void),
+  // A return of a charge's money has the charge's txid.
+  orderReturn: ({ txid }) =>
+    counted(connectionId, txid === null ? "return" : "order", Effect.succeed({ _tag: "Completed" as const })),
+  disputes: { defend: () => counted(connectionId, "defend", Effect.void) },
   payouts: {
     send: () => counted(connectionId, "send", Effect.succeed({ _tag: "Completed" as const, endToEndId: undefined })),
     outcome: () => Effect.succeed({ _tag: "NotFound" as const })
@@ -71,9 +76,9 @@ const running = loops.pipe(
   Layer.provideMerge(domainServicesLayer({ acquirerTimeoutMs: 600_000, databaseConnections: 6 }, providers))
 )
 
-layer(running, { excludeTestServices: true, timeout: 60_000 })("A connection that hangs", (it) => {
+layer(running, { excludeTestServices: true, timeout: 240_000 })("A connection that hangs", (it) => {
   it.effect(
-    "CHG-4, PAY-6, CHG-26: the recoveries, payouts and orders of another are all done meanwhile, and it has no more calls in flight than its share",
+    "CHG-4, PAY-6, CHG-26, BAL-12, OPR-75: recoveries, payouts, refunds, returns of exceptions and defenses of another are all done meanwhile, and it has no more calls in flight than its share",
     () =>
       Effect.gen(function* () {
         for (const kind of kinds) {
@@ -89,7 +94,7 @@ layer(running, { excludeTestServices: true, timeout: 60_000 })("A connection tha
   )
 })
 
-/** Charges to recover, payouts and cancellations of both; those of the connection that hangs are due first, of many accounts. */
+/** Charges, payouts and orders of both; those of the connection that hangs are due first, of many accounts. */
 const due = Effect.gen(function* () {
   const sql = yield* SqlClient
   const accounts = yield* Accounts
@@ -111,10 +116,25 @@ const due = Effect.gen(function* () {
         sequence, hand_over_at)
       SELECT uuidv7(), ${accountId}::uuid, 'dashboard', 'processing', 'pix', 500, 0, 'email', 'ana@example.com', now(), 1,
         now() - ${ageS}::integer * interval '1 second' FROM generate_series(1, ${calls}::integer)`
+    const dueOrder = sql`${connectionId}::uuid, 100, 0, 'ordered', now() - ${ageS}::integer * interval '1 second', now()
+      FROM generate_series(1, ${calls}::integer) AS n`
     yield* sql`INSERT INTO acquirer_orders (id, kind, charge_id, account_id, connection_id, amount, pending, state, ask_at,
         created_at)
-      SELECT uuidv7(), 'cancel', uuidv7(), ${accountId}::uuid, ${connectionId}::uuid, 0, 0, 'ordered',
-        now() - ${ageS}::integer * interval '1 second', now() FROM generate_series(1, ${calls}::integer)`
+      SELECT uuidv7(), (ARRAY['cancel', 'refund'])[1 + n % 2], uuidv7(), ${accountId}::uuid, ${dueOrder}`
+    yield* sql`INSERT INTO acquirer_orders (id, kind, exception_id, end_to_end_id, connection_id, amount, pending, state,
+        ask_at, created_at)
+      SELECT uuidv7(), 'return', uuidv7(), 'E' || n, ${dueOrder}`
+    yield* sql`WITH opened AS (
+        INSERT INTO disputes (id, charge_id, account_id, application_id, status, amount, opened_at, arrived_resolved, sequence)
+        SELECT uuidv7(), uuidv7(), ${accountId}::uuid, ${accountId}::uuid, 'open', 100, now(), false, 1
+        FROM generate_series(1, ${calls}::integer) RETURNING id
+      ), filed AS (
+        INSERT INTO dispute_messages (id, dispute_id, author, text, at)
+        SELECT uuidv7(), id, 'operator', 'delivered', now() FROM opened RETURNING id, dispute_id
+      )
+      INSERT INTO acquirer_orders (id, kind, dispute_id, account_id, connection_id, amount, pending, state, ask_at, created_at)
+      SELECT id, 'defend', dispute_id, ${accountId}::uuid, ${connectionId}::uuid, 0, 0, 'ordered',
+        now() - ${ageS}::integer * interval '1 second', now() FROM filed`
     yield* sql`INSERT INTO charges (id, account_id, application_id, origin, status, method, amount, expires_at, created_at,
         sequence, acquirer_answered, connection_id)
       SELECT uuidv7(), ${accountId}::uuid, ${accountId}::uuid, 'checkout', 'pending', 'pix', 500, now() + interval '1 hour',

@@ -47,7 +47,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
         const secrets = [double.clientSecret, WRONG_SECRET, passphrase, pkcs12.slice(0, 40), keyLine(double)]
         for (const secret of secrets) assert.notInclude(output, secret)
       }),
-    120_000
+    240_000
   )
 })
 

@@ -2,11 +2,13 @@
 import { assert, layer } from "@effect/vitest"
 import type { Connection } from "@pix-payments/api/operator/Connections"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { startDouble } from "../support/Bank.ts"
 import { assertRefused, create, created, type ErrorBody } from "../support/ChargeRequests.ts"
-import { connectionTo, connectTo, operatorCredentials } from "../support/Connections.ts"
+import { connectionTo, connectTo, fund, operatorCredentials } from "../support/Connections.ts"
 import { assertLedgerHolds, operated, payOut, payoutReaching } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
 import type { Fields } from "../support/TestService.ts"
@@ -27,6 +29,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Connectio
         pix_key: double.key,
         exception_rule: "hold",
         paused: false,
+        payouts_paused: false,
+        charges_paused: false,
         is_default: false,
         pays_out: true,
         state: "ready",
@@ -135,7 +139,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Connectio
       for (const [body, part] of [
         [{ credentials: {} }, "credentials"],
         [{ pix_key: double.key }, "pix_key"],
-        [{ paused: true }, "paused"]
+        [{ paused: true }, "paused"],
+        [{ payouts_paused: true }, "payouts_paused"],
+        [{ charges_paused: true }, "charges_paused"]
       ] as const) {
         assertRefused(
           yield* operate<ErrorBody>("PATCH", `/operator/v1/connections/${SIMULATOR_CONNECTION}`, { body }),
@@ -214,11 +220,38 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Connectio
         yield* operated("PATCH", `/accounts/${accountId}`, { connection_id: id })
         const charge = yield* created(key)
         assert.strictEqual(charge.status, "processing")
-        assert.strictEqual(double.exchanges.length, 0)
+        assert.isFalse(double.exchanges.some(({ method }) => method === "PUT"))
         const resumed = yield* operated<Connection>("PATCH", `/connections/${id}`, { paused: false })
         assert.strictEqual(resumed.state, "ready")
         assert.strictEqual((yield* created(key)).status, "pending")
       })
+  )
+})
+
+/** A process whose clock is a day ahead. */
+const aheadLayer = Layer.unwrap(
+  Effect.map(Clock.Clock, (clock) => {
+    const ahead = Object.assign(Object.create(clock) as Clock.Clock, {
+      currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + DAY_MS,
+      currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + DAY_MS)
+    })
+    return TestService.layer({ settings }).pipe(Layer.provide(Layer.succeed(Clock.Clock, ahead)))
+  })
+)
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+layer(aheadLayer, { excludeTestServices: true })("Connections of a process with a wrong clock", (it) => {
+  it.effect("OPR-95: a connection is created by the database's clock, because nothing older than it is read", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { id } = yield* connectTo(yield* startDouble())
+      const [row] = yield* sql<{ is_now: boolean; made_ahead: boolean }>`
+        SELECT created_at BETWEEN now() - interval '10 minutes' AND now() AS is_now,
+          uuid_extract_timestamp(id) > now() + interval '20 hours' AS made_ahead
+        FROM acquirer_connections WHERE id = ${id}::uuid`
+      assert.deepStrictEqual(row, { is_now: true, made_ahead: true })
+    })
   )
 })
 
@@ -228,15 +261,4 @@ const paymentOf = (id: string) =>
     const [row] = yield* sql<{ connection_id: string | null; processed_at: Date | null }>`
       SELECT connection_id, processed_at FROM payouts WHERE id = ${id}::uuid`
     return row
-  })
-
-/** Credits an account from the simulator, which any account may use. */
-const fund = (accountId: string, amount: number) =>
-  Effect.gen(function* () {
-    const { makeApplication, makeKey } = yield* TestService
-    const { key } = yield* makeKey(yield* makeApplication(accountId))
-    yield* operated("PATCH", `/accounts/${accountId}`, { connection_id: SIMULATOR_CONNECTION })
-    const { id } = yield* created(key, { amount })
-    yield* operated("POST", `/simulator/charges/${id}/pay`)
-    yield* operated("PATCH", `/accounts/${accountId}`, { connection_id: null })
   })

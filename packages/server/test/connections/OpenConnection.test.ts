@@ -62,7 +62,7 @@ describe("An open connection", () => {
         double.faults.always("slow", { method: "GET", path: /\/(pix|enviados|infracoes)$/ })
         const range = yield* lastHour
         for (const list of [provider.received!.list, provider.payouts!.list!, provider.disputes!.list!]) {
-          assert.deepStrictEqual(yield* list(range), { items: [], hasMore: false })
+          assert.deepStrictEqual(yield* list(range), { items: [], unreadable: 0, hasMore: false })
         }
         assert.deepStrictEqual((yield* client.connection.status).circuit, { _tag: "Closed", failures: 0 })
       })
@@ -74,10 +74,10 @@ describe("An open connection", () => {
       Effect.gen(function* () {
         const { double, provider } = yield* opened(
           { profile: "efi", scopes: ["pix.read", "gn.pix.send.read", "cob.write", "cob.read"] },
-          60_000
+          240_000
         )
         const range = yield* lastHour
-        assert.deepStrictEqual(yield* provider.disputes!.list!(range), { items: [], hasMore: false })
+        assert.deepStrictEqual(yield* provider.disputes!.list!(range), { items: [], unreadable: 0, hasMore: false })
         // Any other failure is no empty list.
         double.faults.always("error-after", { path: /enviados$/ })
         assert.strictEqual((yield* Effect.flip(provider.payouts!.list!(range)))._tag, "AcquirerUnclear")

@@ -91,7 +91,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
         service.signal("SIGTERM")
         assert.strictEqual(yield* service.ended, 0)
       }),
-    90_000
+    240_000
   )
 
   it.effect("that receives SIGTERM finishes its requests, releases its leases, and exits with 0", () =>

@@ -14,13 +14,13 @@ import { inputsFor, type Listener } from "./fuzz/Inputs.ts"
 import { randomFrom } from "./fuzz/Random.ts"
 import { exchange } from "./fuzz/Wire.ts"
 import { created } from "../support/ChargeRequests.ts"
-import { operatorRoutes, paymentsRoutes } from "../support/Declared.ts"
+import { type DeclaredRoute, operatorRoutes, paymentsRoutes } from "../support/Declared.ts"
 import { assertLedgerHolds } from "../support/Money.ts"
 import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
 import { startProcess } from "../support/Process.ts"
 import { receiver } from "../support/Receiver.ts"
 import { clientOf, TestService } from "../support/TestService.ts"
-import { makeWorld } from "../support/World.ts"
+import { makeWorld, type World } from "../support/World.ts"
 
 const inputs = Number(process.env["FUZZ_INPUTS"] ?? 5000)
 const seed = Number(process.env["FUZZ_SEED"] ?? 1)
@@ -31,8 +31,13 @@ const DATABASE_TIMEOUT_MS = 20_000
 const isAnsweredAtOnce = ({ template }: { readonly template: string }) =>
   !["/operator/v1/audit/export", "/operator/v1/events", "/operator/v1/events/stream"].includes(template)
 
+/** The brakes of the installation stop all accounts, so that nothing else would be accepted meanwhile. */
+const stopsAllAccounts = ({ method, template }: { readonly method: string; readonly template: string }) =>
+  method === "PATCH" && template === "/operator/v1/installation"
+
 const AT_ONCE = 12
 const WORLD_LASTS = 250
+const INPUTS_THAT_STOP = 100
 
 layer(Layer.empty, { excludeTestServices: true })("Fuzz", (it) => {
   it.effect.each(["openapi.json", "operator-openapi.json"])(
@@ -54,51 +59,68 @@ layer(Layer.empty, { excludeTestServices: true })("Fuzz", (it) => {
           databaseUrl
         })
         const { url } = yield* receiver()
+        const releaseBrakes = client.operate("PATCH", "/operator/v1/installation", {
+          body: { payouts_paused: false, charges_paused: false }
+        })
         const isPublic = document === "openapi.json"
         const judge = judgeBy(document)
-        // Requests use up the states of a world, so that a new one is made from time to time.
-        const renewed = Effect.map(Effect.provideService(makeWorld(url), TestService, client), (world) => {
-          const listener: Listener = isPublic
-            ? { routes: paymentsRoutes, credential: { name: "x-api-key", values: [world.key] } }
-            : {
-                routes: operatorRoutes.filter(isAnsweredAtOnce),
-                credential: { name: "x-operator-token", values: [client.operatorToken] }
-              }
-          return inputsFor(listener, world, url)
+        const listenerOf = (world: World, routes: ReadonlyArray<DeclaredRoute>): Listener => ({
+          routes,
+          credential: isPublic
+            ? { name: "x-api-key", values: [world.key] }
+            : { name: "x-operator-token", values: [client.operatorToken] }
         })
-        let makeInput = yield* renewed
+        const routes = isPublic
+          ? paymentsRoutes
+          : operatorRoutes.filter((route) => isAnsweredAtOnce(route) && !stopsAllAccounts(route))
+        const newWorld = Effect.provideService(makeWorld(url), TestService, client)
+        let world = yield* newWorld
         const counted = new Map<string, number>()
+
+        const send = Effect.fnUntraced(function* (index: number, listener: Listener) {
+          const input = inputsFor(listener, world, url)(randomFrom(seed * 1_000_003 + index))
+          const answer = yield* exchange(
+            isPublic ? service.publicUrl : service.operatorUrl,
+            input.bytes,
+            DATABASE_TIMEOUT_MS
+          )
+          const complaint =
+            answer === "hangs"
+              ? "it hangs"
+              : answer === undefined
+                ? input.isHttp && "no answer"
+                : judge(answer, input.route, input.isHttp)
+          const status = typeof answer === "object" ? String(answer.status) : String(answer)
+          counted.set(status, (counted.get(status) ?? 0) + 1)
+          if (complaint === undefined || complaint === false) return
+          assert.fail(
+            [
+              `FUZZ_SEED=${seed}, input ${index}: ${complaint}`,
+              input.bytes.subarray(0, 3000).toString("latin1"),
+              typeof answer === "object" ? answer.body.slice(0, 1000) : "",
+              service.written().slice(-3000)
+            ].join("\n\n")
+          )
+        })
 
         yield* Effect.forEach(
           Array.from({ length: inputs }, (_, index) => index),
           Effect.fnUntraced(function* (index) {
-            if (index % WORLD_LASTS === WORLD_LASTS - 1) makeInput = yield* renewed
-            const input = makeInput(randomFrom(seed * 1_000_003 + index))
-            const answer = yield* exchange(
-              isPublic ? service.publicUrl : service.operatorUrl,
-              input.bytes,
-              DATABASE_TIMEOUT_MS
-            )
-            const complaint =
-              answer === "hangs"
-                ? "it hangs"
-                : answer === undefined
-                  ? input.isHttp && "no answer"
-                  : judge(answer, input.route, input.isHttp)
-            const status = typeof answer === "object" ? String(answer.status) : String(answer)
-            counted.set(status, (counted.get(status) ?? 0) + 1)
-            if (complaint === undefined || complaint === false) return
-            assert.fail(
-              [
-                `FUZZ_SEED=${seed}, input ${index}: ${complaint}`,
-                input.bytes.subarray(0, 3000).toString("latin1"),
-                typeof answer === "object" ? answer.body.slice(0, 1000) : "",
-                service.written().slice(-3000)
-              ].join("\n\n")
-            )
+            // Requests use up the states of a world, so that a new one is made from time to time.
+            if (index % WORLD_LASTS === WORLD_LASTS - 1) world = yield* newWorld
+            yield* send(index, listenerOf(world, routes))
           }),
           { concurrency: AT_ONCE, discard: true }
         )
+        if (!isPublic) {
+          const stopping = listenerOf(world, operatorRoutes.filter(stopsAllAccounts))
+          yield* Effect.forEach(
+            Array.from({ length: INPUTS_THAT_STOP }, (_, index) => inputs + index),
+            (index) => send(index, stopping),
+            { concurrency: AT_ONCE, discard: true }
+          )
+          assert.strictEqual((yield* releaseBrakes).status, 200)
+        }
 
         // It reached both what is accepted and what is refused.
         for (const status of ["200", "201", "400", "401", "404"]) assert.isAbove(counted.get(status) ?? 0, 5, status)

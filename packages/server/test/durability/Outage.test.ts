@@ -31,7 +31,7 @@ layer(Layer.empty, { excludeTestServices: true })("An outage of PostgreSQL", (it
         yield* assertRecovers(service, key)
         // The service ends before its database.
       }).pipe(Effect.scoped),
-    60_000
+    240_000
   )
 
   it.effect(
@@ -53,7 +53,7 @@ layer(Layer.empty, { excludeTestServices: true })("An outage of PostgreSQL", (it
         yield* wire.mend
         yield* assertRecovers(service, key)
       }).pipe(Effect.scoped),
-    60_000
+    240_000
   )
 })
 

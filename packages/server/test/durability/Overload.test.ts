@@ -130,7 +130,7 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE } }), { exclu
           yield* created(key)
           assert.lengthOf((yield* listed(key, "?limit=100")).data, 31)
         }).pipe(Effect.scoped),
-      60_000
+      240_000
     )
   }
 )

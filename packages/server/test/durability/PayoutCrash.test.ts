@@ -155,7 +155,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process that is killed whil
         service.signal("SIGTERM")
         assert.strictEqual(yield* service.ended, 0)
       }),
-    90_000
+    240_000
   )
 })
 

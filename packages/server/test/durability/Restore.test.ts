@@ -91,7 +91,7 @@ layer(Layer.empty, { excludeTestServices: true })("A restored installation", (it
           assert.isFalse((yield* verification).consistent)
         }).pipe(Effect.provide(service))
       }).pipe(Effect.scoped),
-    120_000
+    240_000
   )
   it.effect(
     "to a moment has what was committed before it and nothing later, and keeps no setting of the recovery",
@@ -132,7 +132,7 @@ layer(Layer.empty, { excludeTestServices: true })("A restored installation", (it
         )
         assert.deepStrictEqual(left, [])
       }).pipe(Effect.scoped),
-    120_000
+    240_000
   )
 })
 

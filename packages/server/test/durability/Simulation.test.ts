@@ -8,8 +8,8 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { openDatabase } from "./simulation/Database.ts"
-import { hostileSeed } from "./simulation/HostileTenant.ts"
-import { simulate, told } from "./simulation/Simulation.ts"
+import { hostileSeed, isHostile } from "./simulation/HostileTenant.ts"
+import { report, simulate } from "./simulation/Simulation.ts"
 import { createDatabase } from "../support/Postgres.ts"
 
 const onlySeed = process.env["SIMULATION_SEED"]
@@ -31,7 +31,7 @@ layer(Layer.empty, { excludeTestServices: true })("A storm of faults", (it) => {
           const kinds = new Set<string>()
           for (const seed of seeds) {
             const outcome = await simulate(seed, database)
-            if (outcome.broken.length > 0) assert.fail(told(outcome))
+            if (outcome.broken.length > 0) assert.fail(report(outcome))
             for (const kind of outcome.counts.keys()) kinds.add(kind)
           }
           // Faults happened, and histories reached every final state.
@@ -42,17 +42,30 @@ layer(Layer.empty, { excludeTestServices: true })("A storm of faults", (it) => {
     600_000
   )
 
-  it.effect("is the same for the same seed", () =>
-    Effect.gen(function* () {
-      const database = yield* Effect.flatMap(createDatabase(), openDatabase)
-      yield* Effect.promise(async () => {
-        for (const seed of [...seeds.slice(0, 5), 7, 11]) {
-          const first = await simulate(seed, database)
-          const second = await simulate(seed, database)
-          assert.deepStrictEqual(second.history, first.history)
-        }
-      })
-    })
+  it.effect(
+    "is the same for the same seed",
+    () =>
+      Effect.gen(function* () {
+        const database = yield* Effect.flatMap(createDatabase(), openDatabase)
+        yield* Effect.promise(async () => {
+          // Of a hostile tenant's thousands of deliveries that are due at one instant, PostgreSQL may claim any first.
+          const comparable = seeds.filter((seed) => onlySeed !== undefined || !isHostile(seed))
+          for (const seed of [...comparable.slice(0, 5), 7, 11]) {
+            const first = await simulate(seed, database)
+            const second = await simulate(seed, database)
+            const at = first.history.findIndex((line, index) => line !== second.history[index])
+            assert.deepStrictEqual(
+              [first, second].map(({ history }) => [history.length, ...history.slice(Math.max(0, at - 20), at + 3)]),
+              Array.from({ length: 2 }, () => [
+                first.history.length,
+                ...first.history.slice(Math.max(0, at - 20), at + 3)
+              ]),
+              `seed ${seed}, line ${at}`
+            )
+          }
+        })
+      }),
+    180_000
   )
 })
 
@@ -75,6 +88,8 @@ const mustHappen = [
   "hostile tenants",
   "histories at bacen",
   "histories at efi",
+  "histories with the exception rule accept",
+  "histories with the exception rule return",
   "the bank refuses a connection",
   "a request to the bank arrives late",
   "a request to the bank outlives its time limit",
@@ -91,6 +106,10 @@ const mustHappen = [
   "exceptions: return",
   "MEDs at the double: opened",
   "MEDs at the double: ACEITA",
+  "histories with MEDs and returns of a part",
+  "MEDs at the double: of a part",
+  "refunds of a part",
+  "returns of a part ordered elsewhere",
   "returns ordered elsewhere",
   "charges that were paid",
   "charges that were canceled",

@@ -37,6 +37,8 @@ layer(Layer.empty, { excludeTestServices: true })("A synchronous standby that is
             eventually(operate<{ database: string }>("GET", "/health/ready"), ({ body }) => body.database === state)
           yield* created(key)
           yield* standby("nobody")
+          // Each connection learns of it by itself, a moment later.
+          yield* eventually(create(key), ({ status }) => status === 503)
           const late = newKey()
           assertRefused(yield* create(key, { reference: "late" }, late), "SERVICE_UNAVAILABLE")
           // As long again: what is cancelled with its callers is committed by now, here alone.
@@ -53,7 +55,7 @@ layer(Layer.empty, { excludeTestServices: true })("A synchronous standby that is
           yield* stateReaching("ok")
         }).pipe(Effect.provide(service))
       }).pipe(Effect.scoped),
-    90_000
+    240_000
   )
 
   it.effect(
@@ -160,6 +162,6 @@ layer(Layer.empty, { excludeTestServices: true })("A synchronous standby that is
         yield* standby("")
         yield* eventually(sql`SELECT FROM accounts WHERE name = 'at last'`, ({ length }) => length === 1)
       }).pipe(Effect.scoped),
-    60_000
+    240_000
   )
 })

@@ -99,6 +99,10 @@ describe.each(fixtures)("An installation of %s", (name) => {
       yield* Effect.provideService(Migrations.run, SqlClient, fresh)
       const wanted = yield* Effect.provideService(describeSchema, SqlClient, fresh)
       assert.deepStrictEqual(yield* Effect.provideService(describeSchema, SqlClient, sql), wanted)
+      // Servers of the earlier release read whole resources only.
+      const storing = (of: SqlClient) => of`SELECT FROM installation WHERE name = 'stores_changed_fields'`
+      assert.lengthOf(yield* storing(sql), 0)
+      assert.lengthOf(yield* storing(fresh), 1)
     }).pipe(Effect.scoped)
   )
 

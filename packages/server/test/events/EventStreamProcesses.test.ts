@@ -51,7 +51,7 @@ describe("The event stream", () => {
         assert.strictEqual(new Set(idsOf([whole])).size, 140)
         cut.interruptUnsafe()
       }).pipe(Effect.scoped),
-    120_000
+    240_000
   )
 
   it.live(
@@ -67,6 +67,6 @@ describe("The event stream", () => {
         // The answers are whole: a cut one would have an error.
         for (const { response } of readers) assert.isTrue(response.complete)
       }).pipe(Effect.scoped),
-    120_000
+    240_000
   )
 })

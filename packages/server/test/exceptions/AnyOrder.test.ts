@@ -7,7 +7,7 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { AcquirerNotification } from "../../src/acquirer/AcquirerNotification.ts"
-import { LedgerReports } from "../../src/ledger/LedgerReports.ts"
+import { LedgerVerification } from "../../src/ledger/LedgerVerification.ts"
 import { created } from "../support/ChargeRequests.ts"
 import { movedTo, newConnection, newPix, notified, txidOf, unallocated } from "../support/Exceptions.ts"
 import { type Random, randomFrom } from "../support/Model.ts"
@@ -79,7 +79,7 @@ const factsOf = (random: Random, pix: Pix): ReadonlyArray<Fact> => {
 
 layer(TestService.layer({ settings: { acquirerTimeoutMs: 300, simulatorSettleMs: 0 } }), {
   excludeTestServices: true,
-  timeout: 60_000
+  timeout: 240_000
 })("Reports of providers in any order", (it) => {
   it.effect.each(seeds)(
     "BAL-11, CHG-8, CHG-9: what arrived is credited, unallocated or returned, once (seed %d)",
@@ -189,7 +189,7 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 300, simulatorSettleMs:
           )
         )
         assert.deepStrictEqual(explained, left)
-        const verified = yield* LedgerReports.use(({ verify }) => verify)
+        const verified = yield* LedgerVerification.use(({ verify }) => verify("full"))
         assert.deepStrictEqual(
           verified.filter(({ computed, kept }) => computed !== kept),
           []

@@ -51,7 +51,7 @@ describe("A server after SIGTERM", () => {
         const refused = yield* Effect.flip(Effect.tryPromise(() => ask(account)))
         assert.include(String((refused.cause as { readonly code?: unknown }).code), "ECONNREFUSED")
       }).pipe(Effect.scoped),
-    60_000
+    240_000
   )
 })
 

@@ -20,7 +20,20 @@ const large = `{"x":"${"x".repeat(256 * 1024)}"}`
 layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 } }), {
   excludeTestServices: true
 })("Security", (it) => {
-  describe("OPR-2: the operator surface: every route but the sign-in, without the token", () => {
+  it("OPR-2: the routes that sign in, and no others, need no credential", () => {
+    const open = operatorRoutes.filter(({ endpoint }) => !endpoint.middlewares.has(OperatorAuthentication))
+    assert.sameMembers(
+      open.map(({ method, template }) => `${method} ${template}`),
+      [
+        "POST /operator/v1/session",
+        "POST /operator/v1/session/token",
+        "GET /operator/v1/session/oidc",
+        "GET /operator/v1/session/oidc/callback"
+      ]
+    )
+  })
+
+  describe("OPR-2: the operator surface: every route but those that sign in, without the token", () => {
     it.effect.each(operatorRoutes.filter(({ endpoint }) => endpoint.middlewares.has(OperatorAuthentication)))(
       "$method $template",
       (route) =>
@@ -49,8 +62,8 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulato
           }
           // The token is not a key, and is accepted only in its own header.
           for (const headers of [{ "x-api-key": operatorToken }, { authorization: `Bearer ${operatorToken}` }]) {
-            const told = { "x-operator-token": undefined, ...headers }
-            assertRefused(yield* operate(route.method, path, { headers: told, body: large, from }), "UNAUTHORIZED")
+            const sent = { "x-operator-token": undefined, ...headers }
+            assertRefused(yield* operate(route.method, path, { headers: sent, body: large, from }), "UNAUTHORIZED")
           }
         })
     )
@@ -207,7 +220,8 @@ describe.each(failures)("When PostgreSQL fails: $name", ({ breaks }) => {
         const { call, operate } = yield* TestService
         const { url } = yield* receiver()
         const world = yield* makeWorld(url)
-        const tables = yield* sql<{ name: string }>`SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`
+        const tables = yield* sql<{ name: string }>`SELECT relname::text AS name FROM pg_class
+          WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition`
         yield* sql.unsafe(`CREATE FUNCTION raise_internals() RETURNS trigger LANGUAGE plpgsql AS
           $$ BEGIN RAISE EXCEPTION 'internal row %', to_json(NEW); END $$`)
         // Keys are still looked up, or nothing else would be reached.

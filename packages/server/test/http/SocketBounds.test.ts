@@ -252,5 +252,5 @@ it.live(
         (closed) => closed >= 30
       )
     }).pipe(Effect.scoped),
-  60_000
+  240_000
 )

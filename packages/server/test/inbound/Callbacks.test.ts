@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { txidFromId } from "@pix-payments/domain/Txid"
 import { makeAuthority } from "@pix-payments/psp-double/Certificates"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import { SqlClient } from "effect/sql/SqlClient"
 import { randomUUID } from "node:crypto"
 import {
@@ -171,6 +172,38 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 2000 }), { excludeTestServices:
       )
       assert.strictEqual(yield* availableOf(bank.key), 1000)
     })
+  )
+
+  it.effect(
+    "OPR-92: what the provider confirms is applied while it is asked for the rest, and a repeat finishes it",
+    () =>
+      Effect.gen(function* () {
+        const bank = yield* connectedBank()
+        yield* withoutSweeps
+        const paid = payAll(bank, yield* pendingCharges(bank, 40))
+        const last = paid.at(-1)!.endToEndId
+        const end = bank.double.faults.always("hang", { method: "GET", path: new RegExp(`/pix/${last}$`) })
+        const body = { pix: paid.flatMap((pix) => hookOf(bank, pix).pix) }
+        const answer = yield* Effect.forkChild(post(`${bank.url}/pix`, body, bank.double.client))
+        yield* until(statusesOf(bank), (all) => all.filter((status) => status === "paid").length >= 16)
+        assert.isUndefined(answer.pollUnsafe())
+        assert.strictEqual((yield* Fiber.join(answer)).status, 503)
+        assert.deepStrictEqual(
+          (yield* statusesOf(bank)).filter((status) => status !== "paid"),
+          ["pending"]
+        )
+        end()
+        const asked = () => bank.double.exchanges.filter(({ path }) => /\/pix\/\w{32}$/.test(path)).length
+        const before = asked()
+        assert.strictEqual(
+          (yield* until(post(`${bank.url}/pix`, body, bank.double.client), ({ status }) => status === 200)).status,
+          200
+        )
+        assert.isBelow(asked() - before, 10)
+        assert.deepStrictEqual(new Set(yield* statusesOf(bank)), new Set(["paid"]))
+        assert.strictEqual(yield* availableOf(bank.key), 40_000)
+        yield* assertLedgerHolds
+      })
   )
 
   it.effect("OPR-94: a flood asks the provider within bounds, and replays of what is known do not ask it", () =>

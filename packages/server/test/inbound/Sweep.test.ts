@@ -16,8 +16,8 @@ import {
   statusesOf,
   sweepNow
 } from "../support/ConnectedBank.ts"
-import { until } from "../support/ChargeRequests.ts"
-import { assertLedgerHolds, availableOf } from "../support/Money.ts"
+import { created, retrieve, until } from "../support/ChargeRequests.ts"
+import { assertLedgerHolds, availableOf, operated } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
 
@@ -61,6 +61,43 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
     })
   )
 
+  it.effect(
+    "OPR-64, OPR-95: a paused connection is swept; what waited for it is sent when it is resumed, and done once",
+    () =>
+      Effect.gen(function* () {
+        const bank = yield* connectedBank()
+        const [paid, refunded] = yield* pendingCharges(bank, 2)
+        payAll(bank, [refunded!])
+        yield* sweepNow(bank)
+        const pause = (paused: boolean) => operated("PATCH", `/connections/${bank.connectionId}`, { paused })
+        const sent = () =>
+          bank.double.exchanges
+            .filter(({ method, path }) => method !== "GET" && !path.includes("oauth"))
+            .map(({ method, path }) => `${method} ${path}`)
+        yield* pause(true)
+        const before = sent().length
+        const waiting = yield* created(bank.key)
+        assert.strictEqual(waiting.status, "processing")
+        yield* operated("POST", `/charges/${refunded!.id}/refund`, { amount: 100 })
+        payAll(bank, [paid!])
+        yield* sweepNow(bank)
+        assert.strictEqual((yield* retrieve(bank.key, paid!.id)).body.status, "paid")
+        assert.deepStrictEqual(sent().slice(before), [])
+        yield* pause(false)
+        yield* until(retrieve(bank.key, waiting.id), ({ body }) => body.status === "pending")
+        const sql = yield* SqlClient
+        yield* eventually(
+          sql`SELECT 1 FROM refunds WHERE charge_id = ${refunded!.id}::uuid AND status = 'completed'`,
+          ({ length }) => length === 1
+        )
+        // A request that is repeated under its id is refused by the provider, and looked up.
+        const accepted = bank.double.exchanges.filter(({ method, status }) => method === "PUT" && status === 201)
+        assert.strictEqual(accepted.length, before + 2)
+        assert.strictEqual(yield* availableOf(bank.key), 1900)
+        yield* assertLedgerHolds
+      })
+  )
+
   it.effect("OPR-96: after an outage of hours, what arrived meanwhile is credited, slice by slice", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
@@ -82,6 +119,24 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       assert.isAtLeast(listings(bank) - before, 6)
       assert.deepStrictEqual(yield* statusesOf(bank), ["paid", "paid", "paid"])
       assert.isAbove((yield* progressOf(bank)).swept_until!.getTime(), (yield* Clock.currentTimeMillis) - HOUR_MS)
+    })
+  )
+
+  it.effect("OPR-96: progress that a wrong clock set into the future leaves nothing out", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const bank = yield* connectedBank()
+      const [charge] = yield* pendingCharges(bank, 1)
+      yield* sweepNow(bank)
+      yield* sql`UPDATE acquirer_connections SET swept_until = now() + interval '1 hour'
+        WHERE id = ${bank.connectionId}::uuid`
+      payAll(bank, [charge!])
+      yield* sweepNow(bank)
+      yield* sweepNow(bank)
+      assert.strictEqual((yield* retrieve(bank.key, charge!.id)).body.status, "paid")
+      const ahead = yield* sql`SELECT 1 FROM acquirer_connections
+        WHERE id = ${bank.connectionId}::uuid AND swept_until > now()`
+      assert.lengthOf(ahead, 0)
     })
   )
 
@@ -112,8 +167,9 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       const sql = yield* SqlClient
       const { connectionId } = yield* connectedBank()
       const key = `paid:${connectionId}`
-      const isKnown = Effect.map(known(connectionId, { keys: [key], orderIds: [], payoutIds: [] }), ({ keys }) =>
-        keys.has(key)
+      const isKnown = Effect.map(
+        known(connectionId, { keys: [key], recordKeys: [], orderIds: [], payoutIds: [] }),
+        ({ keys }) => keys.has(key)
       )
       const claim = (claimed: string) =>
         sql`INSERT INTO acquirer_notifications (key, report_id) VALUES (${claimed}, ${connectionId}::uuid)`
@@ -172,6 +228,25 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       yield* sweepNow(bank)
       assert.deepStrictEqual(new Set(yield* statusesOf(bank)), new Set(["paid"]))
       assert.strictEqual(yield* availableOf(bank.key), 5000)
+    })
+  )
+
+  it.effect("OPR-97: an entry in an unknown form hides no other, and the sweep is repeated from where it began", () =>
+    Effect.gen(function* () {
+      const bank = yield* connectedBank({ profile: "efi" })
+      const charges = yield* pendingCharges(bank, 4)
+      yield* sweepNow(bank)
+      const before = yield* progressOf(bank)
+      payAll(bank, charges)
+      const end = bank.double.faults.always("unknown-entry", { path: /\/pix$/ })
+      yield* sweepNow(bank)
+      assert.deepStrictEqual((yield* statusesOf(bank)).toSorted(), ["paid", "paid", "paid", "pending"])
+      assert.deepStrictEqual((yield* progressOf(bank)).swept_until, before.swept_until)
+      end()
+      yield* sweepNow(bank)
+      assert.deepStrictEqual(new Set(yield* statusesOf(bank)), new Set(["paid"]))
+      assert.strictEqual(yield* availableOf(bank.key), 4000)
+      yield* assertLedgerHolds
     })
   )
 

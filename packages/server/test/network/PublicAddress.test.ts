@@ -228,7 +228,7 @@ layer(
       const { makeCaller } = yield* TestService
       const sql = yield* SqlClient
       const [hostile, other] = [yield* makeCaller(), yield* makeCaller()]
-      /** Deliveries of an account, each to a destination of its own. */
+      /** Deliveries of an account, each to another destination. */
       const due = (accountId: string, count: number, host: string) => sql`
         WITH made AS (
           INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data,

@@ -1,11 +1,15 @@
 /** The request log and the audit log. */
 import { allScopes } from "@pix-payments/domain/Scope"
+import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import { SqlClient } from "effect/sql/SqlClient"
+import { exportPieces } from "../../src/http/operator/LogHandlers.ts"
+import { AuditLog } from "../../src/operations/AuditLog.ts"
 import { create } from "../support/ChargeDeliveries.ts"
 import { assertRefused, instant, uuid7 } from "../support/ChargeRequests.ts"
-import { makeOperator, signIn } from "../support/Operators.ts"
+import { makeOperator, newestEntries, signIn } from "../support/Operators.ts"
 import { eventually, loopback } from "../support/Receiver.ts"
 import { newKey, TestService } from "../support/TestService.ts"
 import { type Key, type List, someAccount } from "../support/Operator.ts"
@@ -13,7 +17,27 @@ import { type Key, type List, someAccount } from "../support/Operator.ts"
 const settings = { webhookAllowedNetworks: loopback, webhookRetryDelaysMs: [20], acquirerTimeoutMs: 300 }
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Logs", (it) => {
-  it.effect("ERR-12, OPR-31: records every request of /v1, and when a key was last used", () =>
+  it.effect("OPR-161: lists 1000 requests of a request id at most", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const sql = yield* SqlClient
+      yield* sql`INSERT INTO requests (id, request_id, route, status, duration_us, at)
+        SELECT uuidv7(), 'repeated', 'GET /v1/balance', 200, 1, now() FROM generate_series(1, 1050)`
+      const seen = new Set<string>()
+      for (let after = "", hasMore = true; hasMore;) {
+        const { body } = yield* operate<List<LoggedRequest>>(
+          "GET",
+          `/operator/v1/requests?request_id=repeated&limit=100${after}`
+        )
+        for (const { id } of body.data) seen.add(id)
+        after = `&starting_after=${body.data.at(-1)!.id}`
+        hasMore = body.has_more
+      }
+      assert.strictEqual(seen.size, 1000)
+    })
+  )
+
+  it.effect("ERR-12, OPR-31, OPR-161: records every request of /v1, and when a key was last used", () =>
     Effect.gen(function* () {
       const { call, makeCaller, operate } = yield* TestService
       const { applicationId, key, keyId } = yield* makeCaller()
@@ -48,6 +72,15 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Logs", (i
         assert.isTrue(Number.isInteger(duration_ms) && duration_ms >= 0)
       }
       assert.strictEqual(mine[1]?.request_id, "my-request-1")
+      assert.deepStrictEqual(
+        (yield* logged("request_id=my-request-1", 1)).map(({ id }) => id),
+        [mine[1]?.id]
+      )
+      yield* logged(`request_id=my-request-1&key_id=${keyId}&status=400`, 0)
+      yield* logged("request_id=my-request-0", 0)
+      const strangers = yield* makeOperator("viewer", [(yield* makeCaller()).accountId])
+      const unseen = yield* strangers.call<List<LoggedRequest>>("GET", "/operator/v1/requests?request_id=my-request-1")
+      assert.deepStrictEqual(unseen.body.data, [])
       assert.strictEqual(mine[2]?.request_id, created.headers["x-request-id"])
       assert.deepStrictEqual(
         (yield* logged(`key_id=${keyId}&status=400`, 1)).map(({ id }) => id),
@@ -71,6 +104,52 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Logs", (i
       assert.strictEqual(first, mine[0]?.created_at)
       yield* call("GET", "/v1/account", { key })
       yield* eventually(lastUsed, (at) => at > first)
+    })
+  )
+
+  it.effect("OPR-140: an entry names the resource that was created or read, and none that the key may not see", () =>
+    Effect.gen(function* () {
+      const { call, makeCaller, operate } = yield* TestService
+      const { key, keyId } = yield* makeCaller()
+      const { key: stranger, keyId: strangerId } = yield* makeCaller()
+      const created = yield* create({ key })
+      const { id } = created.body
+      yield* call("GET", `/v1/charges/${id}`, { key })
+      yield* call("GET", "/v1/charges", { key })
+      yield* call("GET", `/v1/charges/${id}`, { key: stranger })
+      const refused = yield* call<{ charge_id: string }>("POST", "/v1/charges", {
+        key,
+        idempotencyKey: newKey(),
+        body: { amount: 1000, customer: { name: "A", document: "52998224725", email: "refuse@simulator.test" } }
+      })
+      assert.strictEqual(refused.status, 422, refused.text)
+      const endpoint = yield* call<{ id: string }>("POST", "/v1/webhooks", {
+        key,
+        body: { url: "http://127.0.0.1:1/", events: ["charge.pix.paid"], secret: "secret-of-a-webhook" }
+      })
+      yield* call("DELETE", `/v1/webhooks/${endpoint.body.id}`, { key })
+      const logged = (query: string, count: number) =>
+        Effect.map(
+          eventually(
+            operate<List<LoggedRequest>>("GET", `/operator/v1/requests?${query}`),
+            ({ body }) => body.data.length === count
+          ),
+          ({ body }) => body.data.map(({ resource_id, route, status }) => [route, status, resource_id])
+        )
+      assert.deepStrictEqual(yield* logged(`key_id=${keyId}`, 6), [
+        ["DELETE /v1/webhooks/{id}", 204, endpoint.body.id],
+        ["POST /v1/webhooks", 201, endpoint.body.id],
+        ["POST /v1/charges", 422, refused.body.charge_id],
+        ["GET /v1/charges", 200, null],
+        ["GET /v1/charges/{id}", 200, id],
+        ["POST /v1/charges", 201, id]
+      ])
+      assert.deepStrictEqual(yield* logged(`key_id=${strangerId}`, 1), [["GET /v1/charges/{id}", 404, null]])
+      assert.deepStrictEqual(yield* logged(`resource_id=${id}`, 2), [
+        ["GET /v1/charges/{id}", 200, id],
+        ["POST /v1/charges", 201, id]
+      ])
+      assert.deepStrictEqual(yield* logged(`resource_id=${id}&status=201`, 1), [["POST /v1/charges", 201, id]])
     })
   )
 
@@ -114,20 +193,24 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Logs", (i
       ] as const) {
         yield* operate(method, `/operator/v1/${path}`, { body })
       }
-      const { body } = yield* operate<List<AuditEntry>>("GET", `/operator/v1/audit?limit=${steps.length}`)
+      const entries = yield* newestEntries(steps.length)
       assert.deepStrictEqual<unknown>(
-        body.data.map(({ action, request_id, resource_id }) => [action, resource_id, request_id]),
+        entries.map(({ action, request_id, resource_id }) => [action, resource_id, request_id]),
         steps
       )
-      for (const entry of body.data) {
+      for (const entry of entries) {
         assert.deepInclude<unknown>(entry, { object: "audit_entry", operator: "operator" })
         assert.match(entry.created_at, instant)
       }
+      const { body } = yield* operate<List<AuditEntry>>("GET", "/operator/v1/audit?limit=3")
       const after = yield* operate<List<AuditEntry>>(
         "GET",
         `/operator/v1/audit?limit=1&starting_after=${body.data[1]?.id}`
       )
       assert.deepStrictEqual(after.body.data[0], body.data[2])
+      const one = yield* operate<AuditEntry>("GET", `/operator/v1/audit/${body.data[1]?.id}`)
+      assert.deepStrictEqual([one.status, one.body], [200, body.data[1]!])
+      for (const id of [paid, "x"]) assertRefused(yield* operate("GET", `/operator/v1/audit/${id}`), "NOT_FOUND")
     })
   )
 
@@ -139,10 +222,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Logs", (i
       const { call } = yield* signIn(token)
       const from = "127.0.7.1"
       const path = `/operator/v1/accounts/${accountId}`
-      const newest = Effect.map(
-        operate<List<Record<string, unknown>>>("GET", "/operator/v1/audit?limit=1"),
-        ({ body }) => body.data[0] ?? {}
-      )
+      const newest = Effect.map(newestEntries(1), ([entry]) => entry)
       const fee = { fixed: 100, basis_points: 5 }
       yield* call("PATCH", path, { body: { name: "Nova", payout_fee: fee }, from })
       assert.deepInclude<unknown>(yield* newest, {
@@ -195,6 +275,29 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Logs", (i
     })
   )
 
+  it.effect("OPR-195: lists the entries of an action", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const sql = yield* SqlClient
+      yield* sql`INSERT INTO audit (id, operator, action, request_id, at)
+        SELECT (lpad(to_hex(1483228800000 + n), 12, '0') || '70008000000000000000')::uuid, 'a',
+          CASE n % 3 WHEN 0 THEN 'of.one' ELSE 'of.other' END, n::text, now() FROM generate_series(1, 30) n`
+      const of = (query: string) =>
+        Effect.map(operate<List<AuditEntry>>("GET", `/operator/v1/audit?${query}`), ({ body, status, text }) => {
+          assert.strictEqual(status, 200, text)
+          return { ids: body.data.map(({ request_id }) => request_id), hasMore: body.has_more, last: body.data.at(-1) }
+        })
+      const first = yield* of("action=of.one&limit=6")
+      assert.deepInclude(first, { ids: ["30", "27", "24", "21", "18", "15"], hasMore: true })
+      const second = yield* of(`action=of.one&limit=6&starting_after=${first.last!.id}`)
+      assert.deepInclude(second, { ids: ["12", "9", "6", "3"], hasMore: false })
+      assert.deepInclude(yield* of("action=of.none"), { ids: [], hasMore: false })
+      assertRefused(yield* operate("GET", `/operator/v1/audit?action=${"x".repeat(65)}`), "VALIDATION_ERROR", [
+        "action"
+      ])
+    })
+  )
+
   it.effect(
     "OPR-51: the audit log is exported as JSON Lines, oldest first, and a range that is too long is refused",
     () =>
@@ -215,7 +318,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Logs", (i
               .split("\n")
               .map((line): Record<string, unknown> => JSON.parse(line))
           })
-        const all = yield* lines("created_before=2021-01-01T00:00:00Z")
+        const all = yield* lines("created_after=2019-01-01T00:00:00Z&created_before=2021-01-01T00:00:00Z")
         assert.deepStrictEqual(all.pop(), { object: "audit_export", entries: 1200 })
         assert.deepStrictEqual(
           all.map((line) => line["request_id"]),
@@ -232,6 +335,35 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Logs", (i
         assertRefused(yield* operate("GET", path), "VALIDATION_ERROR", ["created_after", "created_before"])
       })
   )
+
+  it.effect(
+    "OPR-51: an export reads a page of 500 entries when the one before it was sent, and has no other in memory",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const audit = yield* AuditLog
+        yield* sql`INSERT INTO audit (id, operator, action, request_id, at)
+        SELECT (lpad(to_hex(1514764800000 + n), 12, '0') || '70008000000000000000')::uuid, 'a', 'keys.revoke', n::text,
+          to_timestamp(1514764800 + n / 1000.0) FROM generate_series(1, 1700) n`
+        const pages: Array<number> = []
+        const next = exportPieces(
+          {
+            ...audit,
+            entriesBetween: (...range) =>
+              Effect.tap(audit.entriesBetween(...range), ({ length }) => Effect.sync(() => pages.push(length)))
+          },
+          { from: lowestIdAt(1_514_764_800_000), before: lowestIdAt(1_514_764_900_000) }
+        )
+        const lines: Array<number> = []
+        for (let page = 1; page <= 4; page++) {
+          lines.push((yield* next).split("\n").length - 1)
+          assert.lengthOf(pages, page)
+        }
+        assert.deepStrictEqual(pages, [500, 500, 500, 200])
+        assert.deepStrictEqual(lines, [500, 500, 500, 201])
+        assert.isTrue(Exit.hasInterrupts(yield* Effect.exit(next)))
+      })
+  )
 })
 
 interface LoggedRequest {
@@ -239,6 +371,7 @@ interface LoggedRequest {
   readonly object: string
   readonly request_id: string
   readonly key_id: string | null
+  readonly resource_id: string | null
   readonly route: string
   readonly status: number
   readonly duration_ms: number

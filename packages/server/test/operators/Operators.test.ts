@@ -10,7 +10,7 @@ import { createHash } from "node:crypto"
 import { assertRefused, instant, uuid7 } from "../support/ChargeRequests.ts"
 import { unknownId } from "../support/Declared.ts"
 import type { List } from "../support/Operator.ts"
-import { makeOperator, withToken } from "../support/Operators.ts"
+import { makeOperator, withoutFourEyes, withToken } from "../support/Operators.ts"
 import { newKey, TestService } from "../support/TestService.ts"
 
 const path = "/operator/v1/operators"
@@ -110,6 +110,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
 
   it.effect("OPR-42: operators manage their own tokens, and admins everybody's", () =>
     Effect.gen(function* () {
+      yield* withoutFourEyes
       const ana = yield* makeOperator("viewer")
       const bia = yield* makeOperator("operator")
       const admin = yield* makeOperator("admin")
@@ -171,6 +172,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
 
   it.effect("OPR-38: a key with `payout:write` is created by admins only", () =>
     Effect.gen(function* () {
+      yield* withoutFourEyes
       const { makeCaller } = yield* TestService
       const { applicationId } = yield* makeCaller()
       const keys = `/operator/v1/applications/${applicationId}/keys`

@@ -6,7 +6,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { assertRefused } from "../support/ChargeRequests.ts"
 import { operatorRoutes, unknownId } from "../support/Declared.ts"
 import { makeOperator } from "../support/Operators.ts"
-import { loopback, receiver } from "../support/Receiver.ts"
+import { eventually, loopback, receiver } from "../support/Receiver.ts"
 import { type Call, TestService } from "../support/TestService.ts"
 import { acceptedBy, makeWorld } from "../support/World.ts"
 
@@ -67,6 +67,30 @@ layer(TestService.layer({ settings: { logLevel: "none", webhookAllowedNetworks: 
         email: "m***@example.com",
         document: "***982247**"
       })
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("OPR-48, OPR-143, OPR-158: a receiver that quotes its delivery shows no personal data to them", () =>
+    Effect.gen(function* () {
+      const { url } = yield* receiver((received, response) => response.writeHead(422).end(received.bytes))
+      const world = yield* makeWorld(url, person)
+      const admin = yield* makeOperator("admin")
+      const [deliveryId] = world.ids["deliveries"]!
+      const [chargeId] = world.ids["charges"]!
+      for (const path of [`deliveries/${deliveryId}`, `charges/${chargeId}/timeline`]) {
+        const clear = yield* eventually(admin.call("GET", `/operator/v1/${path}`), ({ text }) =>
+          text.includes(person.document)
+        )
+        assert.include(clear.text, person.email, path)
+        for (const role of ["viewer", "developer"] as const) {
+          const { call } = yield* makeOperator(role)
+          const masked = yield* call("GET", `/operator/v1/${path}`)
+          assert.strictEqual(masked.status, 200)
+          for (const value of personal) assert.notInclude(masked.text, value, `${role} ${path}`)
+          // What is no personal data stays legible.
+          assert.include(masked.text, '\\"customer\\":{\\"name\\":', `${role} ${path}`)
+        }
+      }
     }).pipe(Effect.scoped)
   )
 

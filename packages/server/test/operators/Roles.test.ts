@@ -42,6 +42,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Roles", (it) => {
       assert.deepStrictEqual(changing("viewer"), [
         "/operator/v1/session",
         "/operator/v1/session/link",
+        "/operator/v1/session/code",
         "/operator/v1/sessions/{id}/end",
         "/operator/v1/operators/{id}/tokens",
         "/operator/v1/tokens/{id}/revoke"

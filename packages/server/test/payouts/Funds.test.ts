@@ -55,9 +55,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Funds of 
 
       const guarded = yield* known
       yield* guarded.change({ payout_duplicate_window: 60 })
-      const twin = (yield* guarded.ask()).body
-      assert.deepInclude<unknown>(twin, { status: "pending" })
-      assert.isNotNull((yield* operated<OperatorPayout>("GET", `/payouts/${twin.id}`)).duplicate_of)
+      const duplicate = (yield* guarded.ask()).body
+      assert.deepInclude<unknown>(duplicate, { status: "pending" })
+      assert.isNotNull((yield* operated<OperatorPayout>("GET", `/payouts/${duplicate.id}`)).duplicate_of)
 
       const ended = yield* known
       yield* ended.change({ status: "inactive" })

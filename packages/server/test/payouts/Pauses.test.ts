@@ -3,7 +3,6 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Accounts } from "../../src/accounts/Accounts.ts"
-import { Ids } from "../../src/Ids.ts"
 import { claimPayouts, FIRST_ACCOUNT } from "../../src/payouts/PayoutClaims.ts"
 import { PayoutSubmission } from "../../src/payouts/PayoutSubmission.ts"
 import { assertRefused, create, created, someCharge } from "../support/ChargeRequests.ts"
@@ -18,9 +17,9 @@ import {
   payOut,
   payoutReaching,
   retrievePayout,
-  simulated,
-  somePayout
+  simulated
 } from "../support/Money.ts"
+import { mostRows, payoutBacklog, type PlanNode } from "../support/PayoutBacklog.ts"
 import { eventually } from "../support/Receiver.ts"
 import { domainServicesLayer } from "../support/DomainServices.ts"
 import { unusedCapacity } from "../support/DueCalls.ts"
@@ -143,28 +142,6 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Pauses of
   )
 })
 
-/** Payouts of an account that wait for submission. */
-const backlog = Effect.fnUntraced(function* (count: number, dueAgoS: number, payouts_paused = false) {
-  const sql = yield* SqlClient
-  const accounts = yield* Accounts
-  const { id } = yield* accounts.create({
-    name: "Loja",
-    legal_name: "Loja Ltda",
-    phone: "+5511999998888",
-    document: "11222333000181",
-    document_type: "cnpj"
-  })
-  yield* accounts.update(id, { payouts_paused })
-  const first = (yield* Ids).next().id
-  yield* sql`
-    INSERT INTO payouts (id, account_id, origin, status, method, amount, fee, pix_key_type, pix_key, created_at, sequence,
-      hand_over_at)
-    SELECT CASE WHEN n = 1 THEN ${first}::uuid ELSE uuidv7() END, ${id}::uuid, 'dashboard', 'processing', 'pix', 500, 0,
-      'email', ${somePayout.pix_key}, now(), 1, now() - ${dueAgoS}::integer * interval '1 second' + n * interval '1 microsecond'
-    FROM generate_series(1, ${count}::integer) AS n`
-  return id
-})
-
 layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databaseConnections: 4 }), {
   excludeTestServices: true
 })("A hand-over", (it) => {
@@ -174,7 +151,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
       const submission = yield* PayoutSubmission
       const accounts = yield* Accounts
       for (const stop of [{ payouts_paused: true }, { status: "inactive" }] as const) {
-        const accountId = yield* backlog(1, 1)
+        const accountId = yield* payoutBacklog(1, 1)
         // The process dies between its claim and the acquirer: it is unknown whether anything was sent.
         assert.lengthOf((yield* submission.claimDue(unusedCapacity(1))).due, 1)
         yield* accounts.update(accountId, stop)
@@ -183,7 +160,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
         const { due, parked: parkedNow } = yield* submission.claimDue(unusedCapacity(1))
         assert.deepStrictEqual([due.length, parkedNow], [0, 1], JSON.stringify(stop))
         yield* accounts.update(accountId, { payouts_paused: false, status: "active" })
-        assert.strictEqual(yield* submission.rescheduleParked, 1)
+        assert.strictEqual((yield* submission.rescheduleParked).rescheduled, 1)
         assert.lengthOf((yield* submission.claimDue(unusedCapacity(1))).due, 1)
         yield* sql`UPDATE payouts SET status = 'failed', hand_over_at = NULL WHERE account_id = ${accountId}::uuid`
       }
@@ -196,9 +173,9 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
       Effect.gen(function* () {
         const sql = yield* SqlClient
         const submission = yield* PayoutSubmission
-        const paused = yield* backlog(20_000, 3000, true)
-        const many = yield* backlog(20_000, 2000)
-        const others = yield* Effect.forEach([1, 2, 3, 4, 5], () => backlog(1, 1))
+        const paused = yield* payoutBacklog(20_000, 3000, true)
+        const many = yield* payoutBacklog(20_000, 2000)
+        const others = yield* Effect.forEach([1, 2, 3, 4, 5], () => payoutBacklog(1, 1))
         yield* sql`ANALYZE payouts`
 
         const claimedOf = (accountId: string) =>
@@ -214,7 +191,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
         assert.strictEqual(yield* claimedOf(paused), 0)
 
         // The rows that a claim reads do not grow with the backlog.
-        const [explained] = yield* sql.unsafe<Record<string, ReadonlyArray<{ Plan: Node }>>>(
+        const [explained] = yield* sql.unsafe<Record<string, ReadonlyArray<{ Plan: PlanNode }>>>(
           `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${claimPayouts.simulator.text}`,
           claimPayouts.simulator({
             capacity: unusedCapacity(200),
@@ -224,7 +201,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
           })[1]
         )
         const plan = Object.values(explained!)[0]![0]!.Plan
-        assert.isAtMost(most(plan), 1000, "rows that a step of the claim reads")
+        assert.isAtMost(mostRows(plan), 1000, "rows that a step of the claim reads")
 
         // Each paused payout is claimed once, and then parked.
         let rounds = 0
@@ -235,25 +212,11 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
           rounds++
         }
         assert.isAtMost(rounds, 402)
-        assert.strictEqual(yield* submission.rescheduleParked, 0)
+        assert.strictEqual((yield* submission.rescheduleParked).rescheduled, 0)
         yield* Accounts.use((accounts) => accounts.update(paused, { payouts_paused: false }))
-        assert.strictEqual(yield* submission.rescheduleParked, 1000)
+        assert.strictEqual((yield* submission.rescheduleParked).rescheduled, 1000)
         assert.isAbove((yield* submission.claimDue(unusedCapacity(200))).due.length, 0)
       }).pipe(Effect.timeout("100 seconds")),
-    120_000
+    240_000
   )
 })
-
-interface Node {
-  readonly "Actual Rows": number
-  readonly "Actual Loops": number
-  readonly "Rows Removed by Filter"?: number
-  readonly Plans?: ReadonlyArray<Node>
-}
-
-/** The most rows that any step read. */
-const most = (node: Node): number =>
-  Math.max(
-    node["Actual Rows"] * node["Actual Loops"] + (node["Rows Removed by Filter"] ?? 0),
-    ...(node.Plans ?? []).map(most)
-  )

@@ -22,6 +22,7 @@ import {
   simulated,
   eventStatusesOf
 } from "../support/Money.ts"
+import { makeOperator } from "../support/Operators.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
 
@@ -226,32 +227,39 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Payout `s
 
   it.effect("OPR-12: an approval whose caller disconnects is in the audit log", () =>
     Effect.gen(function* () {
-      const { operatorToken, operatorUrl } = yield* TestService
+      const { operatorUrl } = yield* TestService
       const sql = yield* SqlClient
       const { key } = yield* funded(10_000, { auto_payout_enabled: false })
       const { id } = yield* paidOut(key)
-      // It is committed, and cannot be logged yet.
+      // Each use of the installation's token would wait for its own entry.
+      const { call, token } = yield* makeOperator("operator")
+      // It waits for its entry, with which it commits.
       yield* Effect.gen(function* () {
         yield* sql`LOCK TABLE audit IN SHARE MODE`
         const asked = yield* Effect.forkChild(
           Effect.promise((signal) =>
             fetch(`${operatorUrl}/operator/v1/payouts/${id}/approve`, {
               method: "POST",
-              headers: { "x-operator-token": operatorToken },
+              headers: { "x-operator-token": token },
               signal
             })
           )
         )
-        yield* payoutReaching(key, id, "completed")
+        yield* eventually(
+          sql`SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'audit'::regclass`,
+          ({ length }) => length > 0
+        )
         yield* Fiber.interrupt(asked)
         // The server has seen it.
-        for (let n = 0; n < 5; n++) yield* operated("GET", `/payouts/${id}`)
+        for (let n = 0; n < 5; n++) {
+          assert.strictEqual((yield* call("GET", `/operator/v1/payouts/${id}`)).status, 200)
+        }
       }).pipe(sql.withTransaction)
       yield* eventually(
         sql`SELECT 1 FROM audit WHERE resource_id = ${id}::uuid AND action = 'payoutActions.approve'`,
-        ({ length }) => length === 1,
-        5000
+        ({ length }) => length === 1
       )
+      yield* payoutReaching(key, id, "completed")
     })
   )
 

@@ -156,7 +156,7 @@ describe("The port over API Pix", () => {
   it.effect("OPR-95: every page is read of a provider that counts its pages from one", () =>
     Effect.gen(function* () {
       const listReceived: ApiPixClient["listReceived"] = ({ page = 0 }) =>
-        Effect.succeed({ pix: [], page: page + 1, pages: 2 })
+        Effect.succeed({ pix: [], unreadable: 0, page: page + 1, pages: 2 })
       const provider = makeApiPixProvider({
         client: { listReceived } as ApiPixClient,
         payouts: undefined,

@@ -13,7 +13,7 @@ import { Accounts } from "../../src/accounts/Accounts.ts"
 import { Acquirer, AcquirerRefused, AcquirerUnclear, type Progress, providerIdOf } from "../../src/acquirer/Acquirer.ts"
 import type { AcquirerNotification } from "../../src/acquirer/AcquirerNotification.ts"
 import { Charges } from "../../src/charges/Charges.ts"
-import { LedgerReports } from "../../src/ledger/LedgerReports.ts"
+import { LedgerVerification } from "../../src/ledger/LedgerVerification.ts"
 import { Releases } from "../../src/ledger/Releases.ts"
 import { AcquirerNotifications } from "../../src/notifications/AcquirerNotifications.ts"
 import { ChargeOrders } from "../../src/orders/ChargeOrders.ts"
@@ -350,7 +350,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 500, simulatorSettleMs: 0, databa
             return Effect.die(new Error(message, { cause: defect }))
           })
         }
-        const verified = yield* LedgerReports.use(({ verify }) => verify)
+        const verified = yield* LedgerVerification.use(({ verify }) => verify("full"))
         assert.deepStrictEqual(
           verified.filter(({ computed, kept }) => computed !== kept),
           []

@@ -116,7 +116,9 @@ describe("Batching", () => {
 
   it.live("says so too where the lost connection broke a transaction, whose roll-back is then lost with it", () =>
     Effect.gen(function* () {
-      const lost = Effect.fail(new SqlError({ reason: new ConnectionError({ cause: new Error("told by the test") }) }))
+      const lost = Effect.fail(
+        new SqlError({ reason: new ConnectionError({ cause: new Error("thrown by the test") }) })
+      )
       let runs = 0
       const one = yield* Batching.make<number, number>({
         maxBatch: 10,
@@ -368,7 +370,7 @@ const makeStore = (
           if (held !== undefined) yield* Deferred.await(held)
           yield* Effect.yieldNow
           atOnce--
-          const cause = new Error("told by the test")
+          const cause = new Error("thrown by the test")
           if (options.isAway === true) return yield* new SqlError({ reason: new ConnectionError({ cause }) })
           if (members.some((member) => member === options.poison)) {
             return yield* options.fault ?? new SqlError({ reason: new ConstraintError({ cause }) })

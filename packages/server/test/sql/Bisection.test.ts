@@ -85,7 +85,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("An accoun
         assert.strictEqual(yield* availableOf(key), 5000)
         yield* assertLedgerHolds
       }),
-    20_000
+    120_000
   )
 })
 
@@ -121,7 +121,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A row tha
           else assert.strictEqual(answer.status, 201, answer.text)
         }
       }),
-    40_000
+    120_000
   )
 })
 
@@ -165,6 +165,6 @@ layer(Layer.empty, { excludeTestServices: true })("Two services with opposite or
           yield* assertLedgerHolds
         }).pipe(Effect.provide(first))
       }).pipe(Effect.scoped),
-    60_000
+    240_000
   )
 })

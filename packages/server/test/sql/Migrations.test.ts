@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Migrator from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
 import { readdir } from "node:fs/promises"
 import { join } from "node:path"
@@ -23,6 +24,24 @@ describe("Migrations", () => {
       names.map((name) => `${name}.ts`)
     )
   })
+
+  it.live("give way to a transaction that uses charges, and are made when they are repeated", () =>
+    Effect.gen(function* () {
+      const url = yield* createDatabase()
+      const sql = Context.get(yield* Layer.build(Layer.fresh(PgClient.layer({ url, maxConnections: 3 }))), SqlClient)
+      const before = Object.entries(Migrations.migrations).filter(([name]) => name < "0018")
+      yield* Migrator.make({})({ loader: Migrator.fromRecord(Object.fromEntries(before)) }).pipe(
+        Effect.provideService(SqlClient, sql)
+      )
+      const run = Effect.provideService(Migrations.run, SqlClient, sql)
+      const dump = yield* sql.reserve
+      yield* dump.executeRaw("BEGIN", [])
+      yield* dump.executeRaw("LOCK TABLE charges IN ACCESS SHARE MODE", [])
+      assert.match(String(yield* Effect.flip(run)), /TablesInUse/)
+      yield* dump.executeRaw("COMMIT", [])
+      assert.lengthOf(yield* run, Object.keys(Migrations.migrations).length - before.length)
+    }).pipe(Effect.scoped)
+  )
 
   it.live("are made once, by as many processes as start at the same moment", () =>
     Effect.gen(function* () {

@@ -22,7 +22,7 @@ layer(TestService.layer(), { excludeTestServices: true })("The role of the servi
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const tables = yield* sql<{ name: string }>`SELECT relname::text AS name FROM pg_class
-        WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'm', 'f', 'S')`
+        WHERE relnamespace = 'public'::regnamespace AND NOT relispartition AND relkind IN ('r', 'p', 'm', 'f', 'S')`
       for (const { name } of tables) {
         assert.property(privileges, name, "a table without a line in sql/Privileges.ts")
         const [has] = yield* sql.unsafe<{ list: string }>(
@@ -49,6 +49,21 @@ layer(TestService.layer(), { excludeTestServices: true })("The role of the servi
         owns: 0,
         is_member: 0
       })
+    })
+  )
+
+  it.effect("cannot replace a table of a function that runs with the owner's privileges by a temporary one", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const functions = yield* sql`SELECT proname::text AS name, proconfig AS settings FROM pg_proc
+        WHERE pronamespace = 'public'::regnamespace AND prosecdef ORDER BY 1`
+      assert.deepStrictEqual(
+        functions,
+        ["charge_stores_key", "charge_stores_settlement", "payout_stores_key"].map((name) => ({
+          name,
+          settings: ["search_path=public, pg_temp"]
+        }))
+      )
     })
   )
 
@@ -122,7 +137,24 @@ describe("Two roles", () => {
         const sql = yield* connected(asService(owner))
         assert.isTrue(yield* Effect.provideService(Migrations.areApplied, SqlClient, sql))
       }).pipe(Effect.scoped),
-    60_000
+    240_000
+  )
+
+  it.live(
+    "`migrate` exits with 1 while a table is not partitioned, and partitions the others",
+    () =>
+      Effect.gen(function* () {
+        const owner = yield* createDatabase()
+        const env = { DATABASE_URL: Redacted.value(asService(owner)), MIGRATIONS_DATABASE_URL: Redacted.value(owner) }
+        const sql = yield* connected(owner)
+        yield* sql`CREATE TABLE requests_default (id uuid)`
+        const refused = yield* migrate(env)
+        assert.strictEqual(refused.code, 1)
+        assert.include(refused.written, "not partitioned: requests. Repeat it.")
+        yield* sql`DROP TABLE requests_default`
+        assert.strictEqual((yield* migrate(env)).code, 0)
+      }).pipe(Effect.scoped),
+    240_000
   )
 
   it.live("an error of MIGRATIONS_DATABASE_URL names the setting, without the password", () =>

@@ -87,7 +87,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A batch t
       const [low = "", high = ""] = payoutIds.toSorted()
       const nowMs = yield* Clock.currentTimeMillis
       const changes = yield* Effect.forEach([high, low], (id) =>
-        Effect.map(store.find(id), (payout) => transition(payout!, "approved", {}, nowMs, ids)!)
+        Effect.map(store.find(id), (payout) => transition(payout!, "canceled", {}, nowMs, ids)!)
       )
       const batch = yield* sql.withTransaction(
         Effect.gen(function* () {
@@ -111,9 +111,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A batch t
       const { key } = yield* makeCaller()
       const { id } = yield* created(key)
       const charge = (yield* store.find(id))!
+      // As a server of the release before does, whose keys a trigger stores.
       const insertElsewhere = (idempotencyKey: string) => sql`
         INSERT INTO charges SELECT (jsonb_populate_record(c,
-          jsonb_build_object('id', uuidv7(), 'idempotency_key', ${idempotencyKey}::text))).*
+          jsonb_build_object('id', uuidv7(), 'idempotency_key', ${idempotencyKey}::text, 'key_stored', false))).*
         FROM charges c WHERE id = ${id}::uuid`
       const batch = yield* sql.withTransaction(
         Effect.gen(function* () {

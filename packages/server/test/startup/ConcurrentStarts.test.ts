@@ -78,11 +78,13 @@ layer(Layer.empty, { excludeTestServices: true })("Several processes", (it) => {
       )
       assert.deepStrictEqual(yield* sql`SELECT id FROM charges WHERE NOT acquirer_answered`, [])
       // Each charge has its events once, and each delivery the attempts that it needed.
-      const told = yield* sql<{ events: string }>`SELECT string_agg(name, ' ' ORDER BY name) AS events FROM events
+      const eventsByResource = yield* sql<{
+        events: string
+      }>`SELECT string_agg(name, ' ' ORDER BY name) AS events FROM events
         WHERE resource_id <> ${same[0]!.body.id}::uuid GROUP BY resource_id`
-      assert.strictEqual(told.length, created.length)
+      assert.strictEqual(eventsByResource.length, created.length)
       assert.deepStrictEqual(
-        new Set(told.map(({ events }) => events)),
+        new Set(eventsByResource.map(({ events }) => events)),
         new Set(["charge.pix.created charge.pix.emitted", "charge.pix.created charge.pix.emitted charge.pix.paid"])
       )
       assert.strictEqual(received.length, 40 * 3 + 80 * 4)

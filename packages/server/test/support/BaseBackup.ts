@@ -39,7 +39,7 @@ export const backUp = Effect.fnUntraced(function* <E = never, R = never>(
   })
 }, Effect.scoped)
 
-/** Writes a file of the cluster in a data folder, owned by whoever owns the cluster. */
+/** Writes a file of the cluster in a data folder, owned by the owner of the cluster. */
 export const putInto = async (dataDir: string, name: string, text: string): Promise<void> => {
   const path = join(dataDir, "postgres", name)
   await writeFile(path, text)

@@ -1,5 +1,6 @@
 /** Connections of a service to doubles of providers. */
 import type { Connection } from "@pix-payments/api/operator/Connections"
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import type { PspDouble } from "@pix-payments/psp-double/PspDouble"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -9,8 +10,9 @@ import { ConnectionRegistry } from "../../src/connections/ConnectionRegistry.ts"
 import { type ConnectionInput, ConnectionStore } from "../../src/connections/ConnectionStore.ts"
 import { Ids } from "../../src/Ids.ts"
 import { Secrets } from "../../src/Secrets.ts"
+import { created } from "./ChargeRequests.ts"
 import { operated } from "./Money.ts"
-import type { Fields } from "./TestService.ts"
+import { type Fields, TestService } from "./TestService.ts"
 
 /** The credentials of a double as an operator gives them. */
 export const operatorCredentials = ({ client, clientId, clientSecret }: PspDouble) => ({
@@ -42,7 +44,6 @@ export const storeConnection = Effect.fnUntraced(function* (double: PspDouble, i
   const store = yield* ConnectionStore
   const row = yield* store.create({
     id,
-    epochMs,
     name: "Bank",
     profile: double.profile.name,
     settings: { base_url: double.baseUrl, token_url: double.tokenUrl },
@@ -58,6 +59,17 @@ export const storeConnection = Effect.fnUntraced(function* (double: PspDouble, i
   yield* (yield* ConnectionRegistry).refresh
   return row
 })
+
+/** Credits an account from the simulator, which any account may use. */
+export const fund = (accountId: string, amount: number) =>
+  Effect.gen(function* () {
+    const { makeApplication, makeKey } = yield* TestService
+    const { key } = yield* makeKey(yield* makeApplication(accountId))
+    yield* operated("PATCH", `/accounts/${accountId}`, { connection_id: SIMULATOR_CONNECTION })
+    const { id } = yield* created(key, { amount })
+    yield* operated("POST", `/simulator/charges/${id}/pay`)
+    yield* operated("PATCH", `/accounts/${accountId}`, { connection_id: null })
+  })
 
 /** The secret of a problem below. */
 export const WRONG_SECRET = "a-secret-that-is-wrong"

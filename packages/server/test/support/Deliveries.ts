@@ -15,7 +15,7 @@ export const answer = (response: ServerResponse, status: number) => {
   response.end()
 }
 
-/** Tells the simulated acquirer something that must come to something. */
+/** Instructs the simulated acquirer, and expects that the call succeeds. */
 export const simulate = <A = Fields>(path: string, body?: Fields, status = 200) =>
   Effect.flatMap(TestService, ({ operate }) =>
     Effect.map(operate<A>("POST", `/operator/v1/simulator${path}`, { body }), (answered) => {

@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import { once } from "node:events"
 import * as Http from "node:http"
+import { onServer } from "./Postgres.ts"
 import { eventually } from "./Receiver.ts"
 import { TestService } from "./TestService.ts"
 
@@ -94,9 +95,27 @@ export const streamed = (query?: string, headers?: Readonly<Record<string, strin
 
 /** The events of a reader, once there are as many. */
 export const eventsOf = ({ received }: Reader, count: number) =>
-  eventually(
-    Effect.sync(() => received),
-    ({ length }) => length >= count
+  Effect.andThen(
+    earlierTransactionsEnded,
+    eventually(
+      Effect.sync(() => received),
+      ({ length }) => length >= count
+    )
   )
 
 export const ended = ({ hasEnded }: Reader) => eventually(Effect.sync(hasEnded), (has) => has)
+
+/**
+ * Waits until every transaction that has begun has ended, in all databases of the server: before that, readers get no
+ * event of a later one.
+ */
+export const earlierTransactionsEnded = Effect.gen(function* () {
+  const [now] = yield* onServer("SELECT pg_snapshot_xmax(pg_current_snapshot())::text")
+  yield* eventually(
+    onServer(
+      `SELECT FROM pg_snapshot_xmin(pg_current_snapshot()) AS oldest WHERE oldest >= '${String(now![0])}'::xid8`
+    ),
+    (rows) => rows.length > 0,
+    200_000
+  )
+})

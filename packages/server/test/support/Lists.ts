@@ -3,6 +3,7 @@
  * or a new filter, needs a line here.
  */
 import { exceptionKinds, exceptionStatuses } from "@pix-payments/domain/AcquirerException"
+import { ApprovalStatus } from "@pix-payments/domain/Approval"
 import { ChargeStatus } from "@pix-payments/domain/Charge"
 import { DisputeStatus } from "@pix-payments/domain/Dispute"
 import { PayoutStatus } from "@pix-payments/domain/Payout"
@@ -42,7 +43,14 @@ const deliveryStatus = `CASE WHEN status = 'scheduled' AND EXISTS (
     SELECT 1 FROM webhook_endpoints w WHERE w.id = endpoint_id AND w.deleted_at IS NOT NULL
   ) THEN 'canceled' ELSE status END`
 
+const isFailing = `active AND disabled_at IS NULL AND EXISTS (
+    SELECT 1 FROM webhook_endpoint_health h WHERE h.endpoint_id = id AND h.consecutive_failures > 0
+  )`
+
 const operatorId = "01a1fd37-d21e-717f-8451-d23f26a87900"
+
+const approvalStatus = `CASE WHEN used_at IS NULL AND status <> 'rejected' AND expires_at <= now() THEN 'expired'
+  ELSE status END`
 
 /** The operator whose tokens are listed. */
 export const addListedOperator = Effect.flatMap(
@@ -93,6 +101,7 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
       table: "payouts",
       values: { account_id: [accountId], status: PayoutStatus.literals }
     },
+    "/operator/v1/approvals": { table: "approvals", values: { status: ApprovalStatus.literals } },
     "/operator/v1/disputes": {
       table: "disputes",
       values: { charge_id: [some.charge], status: DisputeStatus.literals }
@@ -118,9 +127,16 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
       table: "requests",
       values: {
         key_id: [keyId],
+        resource_id: [some.charge],
+        request_id: ["7"],
         route: ["GET /v1/charges", "POST /v1/payouts"],
         status: ["200", "201", "400"]
       }
+    },
+    "/operator/v1/webhooks": {
+      table: "webhook_endpoints",
+      scope: ["deleted_at IS NULL"],
+      values: { account_id: [accountId], failing: ["true", "false"] }
     },
     "/operator/v1/outbox-failures": { table: "outbox_failures", values: {} },
     "/operator/v1/operators": { table: "operators", values: {} },
@@ -131,7 +147,7 @@ export const listsFor = (tenant: TenantAsked): ReadonlyArray<ListAsked> => {
       values: {}
     },
     "/operator/v1/sessions": { table: "operator_sessions", values: {} },
-    "/operator/v1/audit": { table: "audit", values: {} },
+    "/operator/v1/audit": { table: "audit", values: { action: ["keys.revoke", "installation.use"] } },
     "/operator/v1/connections": { table: "acquirer_connections", values: {} },
     "/operator/v1/ledger/entries": {
       table: "ledger_transfers",
@@ -157,7 +173,9 @@ const meaning = (table: string, filter: string, value: string): string => {
   if (filter === "created_after") return `created_at > '${value}'`
   if (filter === "created_before") return `created_at < '${value}'`
   if (filter === "status" && table === "charges") return `${chargeStatus} = '${value}'`
+  if (filter === "status" && table === "approvals") return `${approvalStatus} = '${value}'`
   if (filter === "status" && table === "deliveries") return `${deliveryStatus} = '${value}'`
+  if (filter === "failing") return value === "true" ? isFailing : "true"
   return `${filter} = '${value}'`
 }
 

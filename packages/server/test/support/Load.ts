@@ -18,6 +18,8 @@ export interface Target {
 export interface Load {
   /** How many operations are answered so far. */
   readonly answered: () => number
+  /** The answers so far, with times of `performance.now()`. */
+  readonly answers: () => ReadonlyArray<{ readonly askedAt: number; readonly answeredAt: number }>
   /** A summary of the answers, in one line. */
   readonly summary: () => string
   /** Starts no new operations, and ends when all are answered. The faults must be over. */
@@ -68,6 +70,7 @@ export const startLoad = (target: Target, receiver: Receiver, callers = 8) =>
     const operations: Array<Operation> = []
     const wrong: Array<string> = []
     const statuses = new Map<number, number>()
+    const answers: Array<{ readonly askedAt: number; readonly answeredAt: number }> = []
     const startedAt = performance.now()
     const over = new AbortController()
 
@@ -112,6 +115,7 @@ export const startLoad = (target: Target, receiver: Receiver, callers = 8) =>
       while (operation.id === undefined) {
         const askedAt = performance.now()
         const answer = await ask(operation).catch(() => undefined)
+        answers.push({ askedAt, answeredAt: performance.now() })
         if (answer !== undefined) statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
         if (answer?.status === 201) operation.id = String(answer.body["id"])
         else if (answer === undefined && performance.now() - askedAt >= DATABASE_TIMEOUT_MS) wrong.push("a call hangs")
@@ -216,6 +220,7 @@ export const startLoad = (target: Target, receiver: Receiver, callers = 8) =>
         const answers = [...statuses].toSorted(([a], [b]) => a - b).map(([status, count]) => `${count} x ${status}`)
         return `${operations.length} operations in ${seconds} s, ${answers.join(", ")}, ${receiver.received.length} deliveries`
       },
+      answers: () => answers,
       answered: () => operations.filter(({ id }) => id !== undefined).length,
       stop: Effect.promise(async () => {
         over.abort()

@@ -1,5 +1,5 @@
 /**
- * A million rows, in the shape that is worst for whoever looks through them: what lists look for is the oldest there is,
+ * A million rows, in the worst shape for a scan: the rows that lists look for are the oldest,
  * behind all that they do not.
  */
 import * as Effect from "effect/Effect"
@@ -26,32 +26,45 @@ const rowsOf = {
   simulator_reports: 20_000
 } as const
 
-/** Loads tables without their triggers; where there is much of it, their indexes are made at the end. */
+/**
+ * Loads tables; where there is much of it, their indexes are made at the end. It is no transaction: events of all
+ * databases of the server would wait for its end.
+ */
 export const loading = Effect.fnUntraced(function* <E, R>(load: Effect.Effect<unknown, E, R>, isMuch: boolean) {
   const sql = yield* SqlClient
   const tables = Object.keys(rowsOf)
   const indexes = yield* sql.unsafe<{ name: string; made: string }>(
-    `SELECT i.indexname AS name, i.indexdef AS made FROM pg_indexes i
+    `SELECT i.indexname AS name, replace(i.indexdef, ' ON ONLY ', ' ON ') AS made FROM pg_indexes i
      WHERE i.tablename = ANY (string_to_array($1, ',')) AND i.schemaname = current_schema() AND $2::boolean
        AND NOT EXISTS (SELECT 1 FROM pg_constraint c WHERE c.conname = i.indexname)`,
     [tables.join(","), isMuch]
   )
-  yield* sql.withTransaction(
-    Effect.gen(function* () {
-      yield* sql`SELECT set_config('session_replication_role', 'replica', true),
-        set_config('synchronous_commit', 'off', true)`
-      for (const { name } of indexes) yield* sql.unsafe(`DROP INDEX ${name}`)
-      yield* load
-      for (const { made } of indexes) yield* sql.unsafe(made)
-    })
-  )
+  for (const { name } of indexes) yield* sql.unsafe(`DROP INDEX ${name}`)
+  yield* load
+  for (const { made } of indexes) yield* sql.unsafe(made)
   yield* sql.unsafe(`ANALYZE ${tables.join(", ")}`)
+})
+
+/** Inserts in one transaction. */
+export const withoutTriggers = Effect.fnUntraced(function* <E, R>(load: Effect.Effect<unknown, E, R>) {
+  const sql = yield* SqlClient
+  yield* sql.withTransaction(
+    Effect.andThen(
+      sql`SELECT set_config('session_replication_role', 'replica', true), set_config('synchronous_commit', 'off', true)`,
+      load
+    )
+  )
 })
 
 /** Statistics are those of the test: nobody else gathers any. */
 export const withoutAutovacuum = Effect.gen(function* () {
   const sql = yield* SqlClient
-  for (const table of Object.keys(rowsOf)) yield* sql.unsafe(`ALTER TABLE ${table} SET (autovacuum_enabled = false)`)
+  // Of a partitioned table, its partitions.
+  const tables = yield* sql<{ name: string }>`
+    SELECT coalesce(i.inhrelid::regclass::text, n.name) AS name
+    FROM unnest(string_to_array(${Object.keys(rowsOf).join(",")}, ',')) AS n(name)
+    LEFT JOIN pg_inherits i ON i.inhparent = n.name::regclass`
+  for (const { name } of tables) yield* sql.unsafe(`ALTER TABLE ${name} SET (autovacuum_enabled = false)`)
 })
 
 /** An id of the n-th row of a tenant, which is made `age` before now; ids of one table differ by tenant. */
@@ -76,12 +89,12 @@ export const loadRows = Effect.fnUntraced(function* (tenants: ReadonlyArray<Tena
         SELECT date_trunc('milliseconds', now() - interval '${ends}' - interval '30 days' * (1 - n::float8 / ${count})) AS at
       ) made`
   }
-  const parameters = [JSON.stringify(tenants)]
+  const insert = (text: string) => withoutTriggers(sql.unsafe(text, [JSON.stringify(tenants)]))
   const few = (values: ReadonlyArray<string>, usual: string) =>
     `CASE WHEN n <= ${FEW} THEN (ARRAY[${values.map((value) => `'${value}'`).join(", ")}])[1 + n % ${values.length}] ELSE ${usual} END`
 
   // Half is paid, the rest expired unpaid; some live for a week and can still be paid, behind many that cannot.
-  yield* sql.unsafe(
+  yield* insert(
     `INSERT INTO charges (id, account_id, application_id, origin, status, method, amount, reference, end_to_end_id,
        expires_at, created_at, sequence)
      SELECT ${idOf("charges", "at")}, account_id, application_id,
@@ -93,10 +106,15 @@ export const loadRows = Effect.fnUntraced(function* (tenants: ReadonlyArray<Tena
          THEN interval '7 days' WHEN n % 2 = 0 THEN interval '1 hour' ELSE interval '61 seconds' END, at, 2
      FROM ${rows("charges")} CROSS JOIN LATERAL (
        SELECT ${few(["failed", "canceled", "refunded", "charged_back", "infraction"], "CASE WHEN n % 2 = 0 THEN 'paid' ELSE 'pending' END")} AS status
-     ) s`,
-    parameters
+     ) s`
   )
-  yield* sql.unsafe(
+  // What triggers would have stored.
+  yield* insert(
+    `INSERT INTO charge_settlements (end_to_end_id, charge_id)
+     SELECT c.end_to_end_id, c.id FROM ${tenant} JOIN charges c USING (account_id)
+     WHERE c.end_to_end_id IS NOT NULL ON CONFLICT DO NOTHING`
+  )
+  yield* insert(
     `INSERT INTO payouts (id, account_id, application_id, origin, status, method, amount, fee, pix_key_type, pix_key,
        created_at, sequence, hand_over_at)
      SELECT ${idOf("payouts", "at")}, account_id, application_id, 'api', s.status,
@@ -104,10 +122,9 @@ export const loadRows = Effect.fnUntraced(function* (tenants: ReadonlyArray<Tena
        CASE WHEN s.status = 'processing' THEN now() + interval '1 day' END
      FROM ${rows("payouts")} CROSS JOIN LATERAL (
        SELECT ${few(["pending", "processing", "failed", "canceled"], "'completed'")} AS status
-     ) s`,
-    parameters
+     ) s`
   )
-  yield* sql.unsafe(
+  yield* insert(
     `INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination, status,
        attempts_made, due_at, created_at)
      SELECT ${idOf("deliveries", "at")}, ${idOf("changes", "at")},
@@ -117,48 +134,41 @@ export const loadRows = Effect.fnUntraced(function* (tenants: ReadonlyArray<Tena
        CASE WHEN s.status IN ('scheduled', 'delivering') THEN now() + interval '1 day' END, at
      FROM ${rows("deliveries")} CROSS JOIN LATERAL (
        SELECT ${few(["scheduled", "delivering", "failed", "canceled", "failed"], "'delivered'")} AS status
-     ) s`,
-    parameters
+     ) s`
   )
-  yield* sql.unsafe(
-    `INSERT INTO requests (id, request_id, key_id, account_id, route, status, duration_us, at)
+  yield* insert(
+    `INSERT INTO requests (id, request_id, key_id, account_id, resource_id, route, status, duration_us, at)
      SELECT ${idOf("requests", "at")}, n::text, CASE WHEN n % 9 = 0 THEN NULL ELSE key_id END, account_id,
-       ${few(["POST /v1/payouts", "GET /v1/balance"], "'GET /v1/charges'")},
+       CASE WHEN n % 9 > 0 THEN ${idOf("charges", "at")} END, ${few(["POST /v1/payouts", "GET /v1/balance"], "'GET /v1/charges'")},
        CASE WHEN n % 9 = 0 THEN 401 WHEN n <= ${FEW} THEN (ARRAY[201, 400, 503])[1 + n % 3] ELSE 200 END, 1000, at
-     FROM ${rows("requests")}`,
-    parameters
+     FROM ${rows("requests")}`
   )
-  yield* sql.unsafe(
+  yield* insert(
     `INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
      SELECT ${idOf("ledger", "at")}, account_id, 'acquirer', 'available', 1, ${idOf("charges", "at")}, 'charge.paid', at
-     FROM ${rows("ledger_transfers")}`,
-    parameters
+     FROM ${rows("ledger_transfers")}`
   )
-  yield* sql.unsafe(
+  yield* insert(
     `INSERT INTO disputes (id, charge_id, account_id, application_id, status, amount, opened_at, arrived_resolved, sequence)
      SELECT ${idOf("disputes", "at")}, ${idOf("charges", "at")}, account_id, application_id,
        ${few(["open", "under_review", "won"], "'lost'")}, 1, at, false, 2
-     FROM ${rows("disputes")}`,
-    parameters
+     FROM ${rows("disputes")}`
   )
-  yield* sql.unsafe(
+  yield* insert(
     `INSERT INTO audit (id, operator, action, resource_id, request_id, at)
-     SELECT ${idOf("audit", "at")}, 'o', 'keys.revoke', account_id, 'r', at FROM ${rows("audit")}`,
-    parameters
+     SELECT ${idOf("audit", "at")}, 'o', 'keys.revoke', account_id, 'r', at FROM ${rows("audit")}`
   )
-  yield* sql.unsafe(
+  yield* insert(
     `INSERT INTO releases (charge_id, account_id, amount, due_at, released_at)
      SELECT ${idOf("releases", "at")}, account_id, 1, CASE WHEN n <= ${FEW} THEN now() + interval '1 day' ELSE at END,
        CASE WHEN n > ${FEW} THEN at END
-     FROM ${rows("releases")}`,
-    parameters
+     FROM ${rows("releases")}`
   )
-  yield* sql.unsafe(
+  yield* insert(
     `INSERT INTO simulator_reports (id, report, due_at, reported_at)
      SELECT ${idOf("reports", "at")}, '{}', CASE WHEN n <= ${FEW} THEN now() + interval '1 day' ELSE at END,
        CASE WHEN n > ${FEW} THEN at END
-     FROM ${rows("simulator_reports")}`,
-    parameters
+     FROM ${rows("simulator_reports")}`
   )
 })
 

@@ -22,8 +22,7 @@ interface ModelCharge {
   readonly amount: number
   readonly method: "pix" | "boleto" | "card"
   status: string
-  /** Waits for its release. */
-  held: boolean
+  awaitsRelease: boolean
   /** Returns and MEDs that came before the payment. */
   readonly deferred: Array<Extract<Command, { kind: "charge" }>>
   readonly events: Array<string>
@@ -93,7 +92,7 @@ export type Command =
   | { readonly kind: "toggle-auto"; readonly account: number }
 
 /** Background loops, for all accounts at once. */
-export type Loop = "hand-over" | "release" | "recover" | "tell"
+export type Loop = "submit" | "release" | "recover" | "notify"
 
 /** Numbers below 1 that follow from a seed alone. */
 export type Random = () => number
@@ -242,33 +241,41 @@ export const apply = (world: World, command: Command): ReadonlyArray<string> => 
 const repeat = (times: number, act: () => string) => Array.from({ length: times }, act).toSorted()
 
 // The catalog's gaps.
-const untold = new Set([
+const withoutEvent = new Set([
   "charge.card.emitted",
   "charge.card.infraction",
   "charge.boleto.infraction",
   "charge.boleto.charged_back"
 ])
 
-const tellOf = (charge: ModelCharge, ...actions: ReadonlyArray<string>) => {
+const addEvents = (charge: ModelCharge, ...actions: ReadonlyArray<string>) => {
   for (const action of actions) {
     const event = `charge.${charge.method}.${action}`
-    if (!untold.has(event)) charge.events.push(event)
+    if (!withoutEvent.has(event)) charge.events.push(event)
   }
 }
 
 const emitted = (charge: ModelCharge) => {
   charge.status = "pending"
-  tellOf(charge, "created", "emitted")
+  addEvents(charge, "created", "emitted")
 }
 
 const createCharge = (world: World, command: Extract<Command, { kind: "create-charge" }>): string => {
   const { account, amount, method, payer } = command
-  const charge: ModelCharge = { account, amount, method, status: "processing", held: false, deferred: [], events: [] }
+  const charge: ModelCharge = {
+    account,
+    amount,
+    method,
+    status: "processing",
+    awaitsRelease: false,
+    deferred: [],
+    events: []
+  }
   world.charges.push(charge)
   if (payer === "timeout") return "processing"
   if (payer === "refuse") {
     charge.status = "failed"
-    tellOf(charge, "failed")
+    addEvents(charge, "failed")
     return "ChargeRejected"
   }
   emitted(charge)
@@ -289,10 +296,10 @@ const actOnCharge = (world: World, command: Extract<Command, { kind: "charge" }>
       world.settlements.add(command.settlement)
       if (charge.status !== "pending" && charge.status !== "expired") return "exception"
       charge.status = "paid"
-      tellOf(charge, "paid")
+      addEvents(charge, "paid")
       if (account.releaseDelay) {
         account.pending += charge.amount
-        charge.held = true
+        charge.awaitsRelease = true
       } else {
         account.available += charge.amount
       }
@@ -303,16 +310,16 @@ const actOnCharge = (world: World, command: Extract<Command, { kind: "charge" }>
       if (charge.status === "processing") emitted(charge)
       if (charge.status !== "pending") return "ignored"
       charge.status = "failed"
-      tellOf(charge, "failed")
+      addEvents(charge, "failed")
       return "applied"
     case "cancel":
       if (charge.status !== "pending") return "InvalidStateError"
       charge.status = "canceled"
-      tellOf(charge, "canceled")
+      addEvents(charge, "canceled")
       return "canceled"
     case "refund":
       if (charge.status !== "paid") return "InvalidStateError"
-      if (!charge.held && account.available < charge.amount) return "InsufficientBalanceError"
+      if (!charge.awaitsRelease && account.available < charge.amount) return "InsufficientBalanceError"
       goesBack(world, command.charge, "refunded")
       return "refunded"
     case "refunded":
@@ -324,7 +331,7 @@ const actOnCharge = (world: World, command: Extract<Command, { kind: "charge" }>
       if (isDeferred(charge, command)) return "deferred"
       if (charge.status !== "paid" || charge.method !== "pix") return "ignored"
       charge.status = "infraction"
-      tellOf(charge, "infraction")
+      addEvents(charge, "infraction")
       leaves(account, charge)
       account.blocked += charge.amount
       world.disputes.push({
@@ -361,9 +368,9 @@ const isDeferred = (charge: ModelCharge, command: Extract<Command, { kind: "char
 
 /** The money of a charge leaves the balance: unreleased money first. */
 const leaves = (account: ModelAccount, charge: ModelCharge) => {
-  if (charge.held) account.pending -= charge.amount
+  if (charge.awaitsRelease) account.pending -= charge.amount
   else account.available -= charge.amount
-  charge.held = false
+  charge.awaitsRelease = false
 }
 
 /** The money returns to the payer; no dispute of the charge can be decided otherwise afterwards. */
@@ -373,7 +380,7 @@ const goesBack = (world: World, index: number, as: "refunded" | "charged_back") 
   if (charge.status === "infraction") account.blocked -= charge.amount
   else leaves(account, charge)
   charge.status = as
-  tellOf(charge, as)
+  addEvents(charge, as)
   for (const dispute of world.disputes) {
     if (dispute.charge === index && (dispute.status === "open" || dispute.status === "under_review")) lose(dispute)
   }
@@ -497,7 +504,7 @@ const settle = (world: World, payout: ModelPayout, outcome: "completed" | "faile
 /** Runs everything that is due, until nothing is left. */
 export const applyLoop = (world: World, loop: Loop): void => {
   switch (loop) {
-    case "hand-over":
+    case "submit":
       for (const payout of world.payouts) {
         if (payout.status !== "processing") continue
         if (payout.known === undefined && payout.recipient !== "hold") {
@@ -508,9 +515,9 @@ export const applyLoop = (world: World, loop: Loop): void => {
       return
     case "release":
       for (const charge of world.charges) {
-        if (!charge.held) continue
+        if (!charge.awaitsRelease) continue
         const account = world.accounts[charge.account]!
-        charge.held = false
+        charge.awaitsRelease = false
         account.pending -= charge.amount
         account.available += charge.amount
       }
@@ -518,8 +525,8 @@ export const applyLoop = (world: World, loop: Loop): void => {
     case "recover":
       for (const charge of world.charges) if (charge.status === "processing") emitted(charge)
       return
-    case "tell":
-      // What an operator's refund makes the acquirer tell is known already.
+    case "notify":
+      // The acquirer's notification of an operator's refund changes nothing.
       return
   }
 }

@@ -5,6 +5,7 @@ import type { Charge } from "@pix-payments/domain/Charge"
 import type { Payout } from "@pix-payments/domain/Payout"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { eventData, eventJson } from "../../src/events/EventData.ts"
 import { created } from "./ChargeRequests.ts"
 import { eventually } from "./Receiver.ts"
 import { type Fields, newKey, TestService } from "./TestService.ts"
@@ -151,7 +152,7 @@ export const entriesOf = (resourceId: string) =>
     ({ data }) => data.map(({ amount, from, reason, to }) => `${reason} ${from.name}>${to.name} ${amount}`).toReversed()
   )
 
-interface Verification {
+export interface Verification {
   readonly object: string
   readonly consistent: boolean
   readonly accounts: ReadonlyArray<{ account: LedgerEnd; kept: number; computed: number }>
@@ -183,7 +184,7 @@ export const eventsOf = (resourceId: string) =>
   Effect.flatMap(SqlClient, (sql) =>
     Effect.map(
       sql<{ kind: string; actions: ReadonlyArray<string>; sequence: number; data: string; created_at: Date }>`
-        SELECT kind, actions, sequence, data::text AS data, created_at FROM changes
+        SELECT kind, actions, sequence, ${sql.literal(eventData("c"))} AS data, created_at FROM changes c
         WHERE resource_id = ${resourceId}::uuid ORDER BY sequence, id`,
       (rows) =>
         rows.flatMap(({ actions, created_at, data, kind, sequence }) =>
@@ -191,7 +192,7 @@ export const eventsOf = (resourceId: string) =>
             event: `${kind}.${action}`,
             sequence,
             created_at: created_at.toISOString(),
-            data: JSON.parse(data)
+            data: JSON.parse(eventJson(data))
           }))
         )
     )

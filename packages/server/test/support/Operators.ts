@@ -1,4 +1,5 @@
 /** Operators with tokens and sessions, for tests of the operator interface. */
+import type { AuditEntry } from "@pix-payments/api/operator/Logs"
 import type { OperatorRole } from "@pix-payments/domain/Operator"
 import * as Effect from "effect/Effect"
 import { type Call, newKey, TestService } from "./TestService.ts"
@@ -29,6 +30,23 @@ export const makeOperator = Effect.fn("makeOperator")(function* (
   const { id: tokenId, token } = created.body
   return { id, tokenId, token, call: withToken(operate, token) } satisfies TestOperator
 })
+
+/** The newest entries of the audit log, uses of the installation's token aside: tests use it throughout. */
+export const newestEntries = (limit: number) =>
+  Effect.gen(function* () {
+    const { operate } = yield* TestService
+    const { body, text } = yield* operate<{ data: ReadonlyArray<AuditEntry> }>("GET", "/operator/v1/audit?limit=100")
+    const entries = body.data.filter(({ action }) => action !== "installation.use").slice(0, limit)
+    if (entries.length < limit) throw new Error(`fewer than ${limit} entries: ${text}`)
+    return entries
+  })
+
+/** Several admins switch four eyes on by themselves (OPR-110). */
+export const withoutFourEyes = Effect.flatMap(TestService, ({ operate }) =>
+  Effect.map(operate("PATCH", "/operator/v1/installation", { body: { four_eyes: "off" } }), ({ status, text }) => {
+    if (status !== 200) throw new Error(text)
+  })
+)
 
 /** Calls with another token than the installation's. */
 export const withToken =

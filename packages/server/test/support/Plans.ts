@@ -19,7 +19,7 @@ export interface Sent {
 }
 
 export interface Work {
-  /** In the order of their names, each once. */
+  /** In the order of their names, each once. An index of a partition has the name of its partitioned index. */
   readonly indexes: ReadonlyArray<string>
   /** Tables that are read from end to end. */
   readonly fullScans: ReadonlyArray<string>
@@ -54,6 +54,8 @@ export const makeRecorder = () => {
       return taken
     },
     settings: () => settings ?? [],
+    /** Records the statements of an effect. */
+    record: Effect.provideService(CurrentTransformer, transformer),
     layer: Layer.succeed(CurrentTransformer, transformer)
   }
 }
@@ -73,6 +75,7 @@ export const makeExplainer = Effect.fnUntraced(function* (
   const built = yield* Layer.build(Layer.fresh(PgClient.layer({ url, maxConnections: 1 })))
   const sql = Context.get(built, SqlClient)
   for (const { name, setting } of settings) yield* sql`SELECT set_config(${name}, ${setting}, false)`
+  const indexName = yield* partitionedIndexNames(sql)
   const names = new Map<string, string>()
 
   const explained = Effect.fnUntraced(function* ({ parameters, text }: Sent) {
@@ -85,7 +88,7 @@ export const makeExplainer = Effect.fnUntraced(function* (
       `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) EXECUTE ${name}${values}`
     )
     yield* sql.unsafe("ROLLBACK TO SAVEPOINT before")
-    return workOf(row!["QUERY PLAN"][0]!.Plan)
+    return workOf(row!["QUERY PLAN"][0]!.Plan, indexName)
   })
   const undone = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     Effect.andThen(sql.unsafe("BEGIN"), effect).pipe(Effect.ensuring(Effect.orDie(sql.unsafe("ROLLBACK"))))
@@ -110,6 +113,19 @@ export const makeExplainer = Effect.fnUntraced(function* (
       )
   }
 })
+
+/** The name of an index, or of the partitioned index that it is a part of. */
+export const partitionedIndexNames = (sql: SqlClient) =>
+  Effect.map(
+    sql<{ name: string; parent: string }>`
+      SELECT c.relname::text AS name, p.relname::text AS parent
+      FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_class p ON p.oid = i.inhparent
+      WHERE p.relkind = 'I'`,
+    (rows) => {
+      const parents = new Map(rows.map(({ name, parent }) => [name, parent]))
+      return (name: string) => parents.get(name) ?? name
+    }
+  )
 
 const literal = (value: unknown): string =>
   value === null || value === undefined ? "NULL" : `'${textOf(value).replaceAll("'", "''")}'`
@@ -137,11 +153,13 @@ interface Node {
   readonly Plans?: ReadonlyArray<Node>
 }
 
-const workOf = (plan: Node): Work => {
+const workOf = (plan: Node, indexName: (name: string) => string): Work => {
   const nodes = all(plan)
   const scans = nodes.filter((node) => /^(Index|Seq|Bitmap Heap|Tid)/.test(node["Node Type"]))
   return {
-    indexes: [...new Set(nodes.flatMap((node) => node["Index Name"] ?? []))].toSorted(),
+    indexes: [
+      ...new Set(nodes.flatMap((node) => (node["Index Name"] === undefined ? [] : indexName(node["Index Name"]))))
+    ].toSorted(),
     fullScans: nodes
       .filter((node) => node["Node Type"] === "Seq Scan" && node["Actual Loops"] > 0)
       .flatMap((node) => node["Relation Name"] ?? []),

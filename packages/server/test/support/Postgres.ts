@@ -50,10 +50,10 @@ export const createDatabase = (
 
 /** The same database for the role that services run with: its privileges are those of `sql/Privileges.ts`. */
 export const asService = (url: Redacted.Redacted<string>): Redacted.Redacted<string> => {
-  const told = new URL(Redacted.value(url))
-  told.username = SERVICE_ROLE
-  told.password = SERVICE_ROLE
-  return Redacted.make(told.href)
+  const withRole = new URL(Redacted.value(url))
+  withRole.username = SERVICE_ROLE
+  withRole.password = SERVICE_ROLE
+  return Redacted.make(withRole.href)
 }
 
 /** The two roles of a database of this run's server: one migrates, the other one serves. */
@@ -66,16 +66,17 @@ export const rolesOf = (
 const isOfThisRun = (url: string): boolean =>
   URL.canParse(url) && new URL(url).password === new URL(inject("databaseUrl")).password
 
+/** The rows of a query on a connection to the server of this run. */
+export const onServer = (statement: string, url = urlOf("postgres")) =>
+  PgConnection.make({ url }).pipe(
+    Effect.flatMap((connection) => connection.queryValues(statement, [], false)),
+    Effect.scoped
+  )
+
 export const SERVICE_ROLE = "pix_payments_service"
 
 const makeServiceRole = (url: Redacted.Redacted<string>) =>
   onServer(`CREATE ROLE ${SERVICE_ROLE} LOGIN PASSWORD '${SERVICE_ROLE}'`, url)
-
-const onServer = (statement: string, url = urlOf("postgres")) =>
-  PgConnection.make({ url }).pipe(
-    Effect.flatMap((connection) => connection.query(statement, [], false)),
-    Effect.scoped
-  )
 
 const urlOf = (name: string): Redacted.Redacted<string> => {
   const url = new URL(inject("databaseUrl"))

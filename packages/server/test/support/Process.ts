@@ -1,4 +1,4 @@
-/** The service as a process of its own, which can be killed. */
+/** The service as a separate process that tests can kill. */
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
@@ -29,8 +29,10 @@ export const startProcess = (
             const line = written()
               .split("\n")
               .find((candidate) => candidate.includes("the service is ready"))
-            const [, publicUrl] = /"public":"([^"]+)"/.exec(line ?? "") ?? []
-            const [, operatorUrl] = /"operator":"([^"]+)"/.exec(line ?? "") ?? []
+            // A terminal gets a page instead of a line.
+            const ready = line ?? (written().includes("npm run demo") ? written() : "")
+            const [, publicUrl] = /(?:"public":"|API +)(http[^"\s]+?)(?:"|\/v1)/.exec(ready) ?? []
+            const [, operatorUrl] = /(?:"operator":"|Operator +)(http[^"\s]+?)(?:"|\/operator)/.exec(ready) ?? []
             if (publicUrl === undefined || operatorUrl === undefined) return
             const signal = (name: NodeJS.Signals) => void child.kill(name)
             resolve({ publicUrl, operatorUrl, signal, ended: Effect.promise(() => ended), written })

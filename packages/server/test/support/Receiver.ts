@@ -106,11 +106,11 @@ export const closedPort: Effect.Effect<number> = Effect.promise(async () => {
   return port
 })
 
-/** Repeats a read until it is as wanted; dies with the last value after 20 seconds. */
+/** Repeats a read until it is as wanted; dies with the last value after 45 seconds. */
 export const eventually = <A, E, R>(
   look: Effect.Effect<A, E, R>,
   isThere: (seen: A) => boolean,
-  withinMs = 20_000
+  withinMs = 45_000
 ): Effect.Effect<A, E, R> =>
   Effect.gen(function* () {
     const end = performance.now() + withinMs

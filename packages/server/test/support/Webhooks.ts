@@ -18,8 +18,11 @@ export interface EndpointList {
 
 /** An endpoint as operators see it. */
 export interface EndpointHealth extends WebhookEndpoint {
+  readonly account_id: string
+  readonly application_id: string
   readonly consecutive_failures: number
   readonly success_rate: number | null
+  readonly parked: number
   readonly last_success_at: string | null
   readonly last_failure_at: string | null
 }
@@ -103,7 +106,11 @@ export const resend = (id: string) =>
 
 export const resendFailed = (body: Fields) =>
   Effect.flatMap(TestService, ({ operate }) =>
-    operate<{ readonly object: string; readonly deliveries: number }>("POST", "/operator/v1/deliveries/resend", {
-      body
-    })
+    operate<{ readonly object: string; readonly count: number; readonly has_more: boolean; readonly dry_run: boolean }>(
+      "POST",
+      "/operator/v1/deliveries/resend",
+      {
+        body
+      }
+    )
   )

@@ -90,7 +90,10 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
   const [connection] = yield* connected(databaseUrl, person)
   const operator = yield* makeOperator("viewer", [accountId])
   const { id: sessionId } = yield* signIn(operator.token, SIGN_IN_FROM)
+  const [approval] = yield* requestedRelease(databaseUrl, accountId, waiting.id, operator.id, person)
+  const audit = yield* operated<{ data: ReadonlyArray<{ id: string }> }>("GET", "/audit?limit=1")
   const ids: Readonly<Record<string, ReadonlyArray<string>>> = {
+    approvals: [approval!.id],
     accounts: [accountId],
     applications: [applicationId],
     keys: [keyId],
@@ -105,7 +108,8 @@ export const makeWorld = Effect.fn("makeWorld")(function* (url: string, person =
     tokens: [operator.tokenId],
     sessions: [sessionId],
     connections: [connection!.id],
-    refunds: [refund!.id]
+    refunds: [refund!.id],
+    audit: audit.data.map(({ id }) => id)
   }
   return {
     ...caller,
@@ -139,6 +143,44 @@ const connected = (databaseUrl: Redacted.Redacted<string>, { pixKey }: Personal)
       VALUES (uuidv7(), 'Banco', 'api-pix', 'efi', ${pixKey}, now()) RETURNING id`
   }).pipe(Effect.scoped)
 
+/** A request for the release of a payout, as of an operator who may request none: it cannot be done. */
+const requestedRelease = (
+  databaseUrl: Redacted.Redacted<string>,
+  accountId: string,
+  payoutId: string,
+  by: string,
+  { document, name, pixKey }: Personal
+) =>
+  Effect.gen(function* () {
+    const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl, maxConnections: 1 })), SqlClient)
+    const payout = {
+      id: payoutId,
+      method: "pix",
+      amount: 500,
+      fee: 0,
+      description: null,
+      reference: null,
+      recipient: {
+        name,
+        document,
+        pix_key_type: "email",
+        pix_key: pixKey,
+        bank: null,
+        branch: null,
+        account: null,
+        account_type: null
+      },
+      duplicate_of: null
+    }
+    return yield* sql<{ id: string }>`
+      INSERT INTO approvals (id, action, resource_id, account_id, request, payout, fingerprint, requested_by, status,
+        expires_at, created_at)
+      VALUES (uuidv7(), 'payout.release', ${payoutId}::uuid, ${accountId}::uuid,
+        ${JSON.stringify({ document, pix_key: pixKey })}::json, ${JSON.stringify(payout)}::json, uuidv7()::text, ${by}::uuid,
+        'pending', now() + interval '1 hour', now())
+      RETURNING id`
+  }).pipe(Effect.scoped)
+
 /** A failed fan-out, which no request can cause. */
 const setAside = (databaseUrl: Redacted.Redacted<string>, deliveryId: string, endpointId: string) =>
   Effect.gen(function* () {
@@ -157,12 +199,16 @@ export const acceptedBy = (
   url: string,
   person = somePerson
 ): { readonly path: string; readonly options: CallOptions } => ({
-  path: route.takesId ? pathWith(route, world.idFor(route)) : route.template,
+  path: `${route.takesId ? pathWith(route, world.idFor(route)) : route.template}${queryFor(route, person)}`,
   options: {
     idempotencyKey: newKey(),
     ...(route.takesBody ? { body: bodyFor(route, world, url, person) } : {})
   }
 })
+
+/** The query of a route that needs one. */
+const queryFor = ({ template }: DeclaredRoute, { reference }: Personal): string =>
+  template === "/operator/v1/search" ? `?q=${encodeURIComponent(reference)}` : ""
 
 const bodyFor = ({ method, template }: DeclaredRoute, world: World, url: string, person: Personal): Fields => {
   const charge = {
@@ -189,6 +235,9 @@ const bodyFor = ({ method, template }: DeclaredRoute, world: World, url: string,
     "POST /v1/webhooks": { url, events: ["charge.pix.created"], secret: person.secret },
     "PATCH /v1/webhooks/{id}": { url, secret: person.secret, description: person.reference },
     "POST /operator/v1/session": { token: world.operatorToken },
+    "POST /operator/v1/session/code": { challenge: "c".repeat(43), name: person.name },
+    "POST /operator/v1/session/token": { code: world.operatorToken, verifier: "v".repeat(43) },
+    "PATCH /operator/v1/installation": { name: person.name },
     "POST /operator/v1/operators": { name: person.name, email: `${newKey()}@example.com`, role: "viewer" },
     "PATCH /operator/v1/operators/{id}": { name: person.name },
     "POST /operator/v1/operators/{id}/tokens": { name: person.name },
@@ -216,6 +265,8 @@ const bodyFor = ({ method, template }: DeclaredRoute, world: World, url: string,
     "PATCH /operator/v1/connections/{id}": { name: person.reference },
     "POST /operator/v1/connections/{id}/check": {},
     "POST /operator/v1/connections/{id}/register-webhook": { url },
+    "POST /operator/v1/approvals/{id}/approve": { reason: person.reference },
+    "POST /operator/v1/approvals/{id}/reject": { reason: person.reference },
     "POST /operator/v1/exceptions/{id}/resolve": { action: "dismiss", reason: person.reference },
     "PATCH /operator/v1/webhooks/{id}": { active: true },
     "POST /operator/v1/deliveries/resend": {

@@ -40,17 +40,20 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
     })
   )
 
-  it.effect("END-1: Health: consecutive failures, success rate, and the last success of each endpoint", () =>
+  it.effect("END-1, OPR-156: Health: consecutive failures, success rate, and the last success of each endpoint", () =>
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
-      const { applicationId, key } = yield* makeCaller()
+      const { accountId, applicationId, key } = yield* makeCaller()
       let status = 200
       const hooks = yield* receiver((_, response) => answer(response, status))
       const endpoint = yield* registered(key, { url: hooks.url, events: ["charge.pix.created"] })
       const untouched = yield* registered(key, { url: hooks.url, events: ["charge.pix.expired"] })
+      const owner = { account_id: accountId, application_id: applicationId, application_name: "Loja" }
       const none = {
+        ...owner,
         consecutive_failures: 0,
         success_rate: null,
+        parked: 0,
         last_success_at: null,
         last_failure_at: null
       }
@@ -81,13 +84,19 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
         const [, health] = yield* healthOf(applicationId)
         assert.deepStrictEqual<unknown>(health, {
           ...endpoint,
+          ...owner,
           consecutive_failures,
           success_rate,
+          parked: 0,
           last_success_at: lastSuccess,
           last_failure_at: lastFailure
         })
       }
+      const [, shown] = yield* healthOf(applicationId)
+      const one = yield* operate("GET", `/operator/v1/webhooks/${endpoint.id}`)
+      assert.deepStrictEqual<unknown>(one.body, shown)
       yield* remove(key, endpoint.id)
+      assertRefused(yield* operate("GET", `/operator/v1/webhooks/${endpoint.id}`), "NOT_FOUND")
       assert.lengthOf(yield* healthOf(applicationId), 1)
       assertRefused(yield* operate("GET", `/operator/v1/applications/${endpoint.id}/webhooks`), "NOT_FOUND")
     })

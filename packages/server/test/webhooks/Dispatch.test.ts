@@ -73,13 +73,14 @@ layer(Layer.empty, { excludeTestServices: true })("Three processes on one databa
         }
         const attempts = yield* sql<{ made: number; kept: number }>`
           SELECT (SELECT sum(attempts_made)::integer FROM deliveries) AS made,
-            (SELECT count(*)::integer FROM delivery_attempts) AS kept`
+            (SELECT count(*)::integer FROM delivery_attempts)
+              + (SELECT count(first_attempt_at)::integer FROM deliveries) AS kept`
         assert.deepStrictEqual(attempts, [{ made: 10_000, kept: 10_000 }])
         yield* sql`SELECT 1`
         others[1]!.signal("SIGTERM")
         assert.strictEqual(yield* others[1]!.ended, 0)
       }),
-    60_000
+    240_000
   )
 })
 
@@ -124,7 +125,7 @@ layer(TestService.layer({ settings: { ...settings, webhookRetryDelaysMs: Array.f
 
   it.effect("DLV-9: that is slow and has 5,000 first attempts waiting leaves the others their turns", () =>
     Effect.gen(function* () {
-      // It answers one for each that the others get: what it has when they are done tells of turns, not of time.
+      // It answers one for each that the others get: its count at that point shows turns, not time.
       const waiting: Array<ServerResponse> = []
       let underWay = 0
       let most = 0
@@ -185,8 +186,8 @@ layer(TestService.layer({ settings: { ...settings, webhookRetryDelaysMs: Array.f
       // Transaction ids show the order: the first turn of the others came when few were parked.
       const [before] = yield* sql<{ count: number }>`
         SELECT count(*)::integer AS count FROM deliveries WHERE held_due_at IS NOT NULL
-          AND xmin::text::bigint < (SELECT min(a.xmin::text::bigint) FROM delivery_attempts a
-            JOIN deliveries d ON d.id = a.delivery_id WHERE d.url = ${hooks.url})`
+          AND xmin::text::bigint < (SELECT min(d.xmin::text::bigint) FROM deliveries d
+            WHERE d.url = ${hooks.url} AND d.status = 'delivered')`
       assert.isAtMost(before?.count ?? Infinity, 5000)
     })
   )

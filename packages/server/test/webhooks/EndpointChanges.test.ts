@@ -128,7 +128,7 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })(
           const [delivery] = yield* deliveriesOf(`endpoint_id=${id}`)
           assert.deepInclude(delivery, { status: "canceled", next_attempt_at: null })
           assertRefused(yield* resend(delivery!.id), "INVALID_STATE")
-          assert.strictEqual((yield* resendFailed({ endpoint_id: id, since: longAgo })).body.deliveries, 0)
+          assert.strictEqual((yield* resendFailed({ endpoint_id: id, since: longAgo })).body.count, 0)
         }
         // The attempt in flight ends, and is not repeated.
         for (const response of hanging) answer(response, 500)

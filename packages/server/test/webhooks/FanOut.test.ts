@@ -28,8 +28,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Destinati
         })
         const charge = yield* created(key, { webhook_url: `${hooks.url}/own`, webhook_secret: "of the charge" })
         yield* simulate(`/charges/${charge.id}/pay`)
-        const told = yield* receivedEventsOf(hooks, charge.id, 6)
-        assert.deepStrictEqual(told, [
+        const events = yield* receivedEventsOf(hooks, charge.id, 6)
+        assert.deepStrictEqual(events, [
           "/early charge.pix.created",
           "/early charge.pix.emitted",
           "/own charge.pix.created",

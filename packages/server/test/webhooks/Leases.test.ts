@@ -1,91 +1,16 @@
 /** Leases of deliveries: what a claim does not wait for, and what only the holder of an attempt may end. */
 import { assert, layer } from "@effect/vitest"
 import * as PgClient from "@effect/sql-pg/PgClient"
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { randomUUID } from "node:crypto"
-import { Metrics } from "../../src/observability/Metrics.ts"
-import { type Attempt, type ClaimedDelivery, destinationKey } from "../../src/webhooks/Delivery.ts"
-import { DeliveryQueue } from "../../src/webhooks/DeliveryQueue.ts"
+import { attemptNow, inserted, leaseOf, NOWHERE, queue, storedDelivery } from "../support/Leases.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
 import { registered } from "../support/Webhooks.ts"
 
 const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 }
-
-interface Kept {
-  readonly id: string
-  readonly status: string
-  readonly attempts_made: number
-  readonly due_at: Date | null
-}
-
-const NOWHERE = "http://127.0.0.1:9"
-
-/** Deliveries without a lease, as what the fan-out left. */
-const inserted = (of: {
-  readonly accountId: string
-  readonly endpointId?: string
-  readonly url: string
-  readonly count: number
-  readonly status?: string
-  readonly attemptsMade?: number
-  readonly dueInHours?: number
-}) =>
-  Effect.flatMap(
-    SqlClient,
-    (sql) => sql<Kept>`
-      WITH made AS (
-        INSERT INTO changes (id, resource_id, account_id, kind, actions, status, sequence, data, created_at)
-        SELECT uuidv7(), uuidv7(), ${of.accountId}::uuid, 'charge.pix', '{paid}', 'paid', 3, '{"status":"paid"}', now()
-        FROM generate_series(1, ${of.count}::integer) RETURNING *
-      )
-      INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination,
-        destination_hash, status, attempts_made, due_at, created_at)
-      SELECT uuidv7(), id, 'charge.pix.paid', resource_id, account_id, ${of.endpointId ?? null}::uuid, ${of.url}, ${of.url},
-        text_digest(${of.url}), ${of.status ?? "scheduled"}, ${of.attemptsMade ?? 0}::integer,
-        now() + ${of.dueInHours ?? 0}::integer * interval '1 hour', created_at
-      FROM made RETURNING id, status, attempts_made, due_at`
-  )
-
-const kept = (id: string) =>
-  Effect.flatMap(
-    SqlClient,
-    (sql) => sql<Kept>`SELECT id, status, attempts_made, due_at FROM deliveries WHERE id = ${id}::uuid`
-  )
-
-const queue = Effect.map(Layer.build(DeliveryQueue.layer.pipe(Layer.provide(Metrics.layer))), (built) =>
-  Context.get(built, DeliveryQueue)
-)
-
-/** The lease of an attempt, as the process has it that makes this attempt. */
-const leaseOf = (id: string, accountId: string, attemptsMade: number): ClaimedDelivery => ({
-  id,
-  accountId,
-  attemptsMade,
-  event: "charge.pix.paid",
-  endpointId: null,
-  resourceId: id,
-  url: NOWHERE,
-  destination: destinationKey(accountId, id),
-  previousDestination: destinationKey(accountId, id),
-  sealedSecret: null,
-  curveFrom: 0,
-  body: "{}"
-})
-
-const attemptAt = (atMs: number): Attempt => ({
-  id: randomUUID(),
-  atMs,
-  durationMs: 1,
-  address: null,
-  statusCode: 200,
-  error: null,
-  responseBody: null
-})
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("A lease", (it) => {
   it.effect("DLV-9: is not waited for while somebody else has locked the endpoint: all others are sent", () =>
@@ -124,9 +49,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A lease",
       const [leased] = yield* inserted({ ...elsewhere, accountId })
       // The lease of the first attempt ran out; another process makes the second one.
       yield* release([leaseOf(leased!.id, accountId, 0)])
-      assert.deepStrictEqual(yield* kept(leased!.id), [leased!])
+      assert.deepStrictEqual(yield* storedDelivery(leased!.id), [leased!])
       yield* release([leaseOf(leased!.id, accountId, 1)])
-      const [again] = yield* kept(leased!.id)
+      const [again] = yield* storedDelivery(leased!.id)
       assert.isBelow(again?.due_at?.getTime() ?? Infinity, leased!.due_at!.getTime())
     })
   )
@@ -142,17 +67,17 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A lease",
         BEGIN RAISE EXCEPTION 'poisoned'; END $$`
       yield* sql`CREATE TRIGGER unrecordable BEFORE INSERT ON delivery_attempts FOR EACH ROW
         EXECUTE FUNCTION unrecordable()`
-      const atMs = yield* Clock.currentTimeMillis
+      const attempt = yield* attemptNow()
       const recorded = (attemptsMade: number) =>
         record({
           delivery: leaseOf(leased!.id, accountId, attemptsMade),
-          attempt: attemptAt(atMs),
+          attempt,
           outcome: { status: "delivered" }
         })
       yield* recorded(0)
-      assert.deepStrictEqual(yield* kept(leased!.id), [leased!])
+      assert.deepStrictEqual(yield* storedDelivery(leased!.id), [leased!])
       yield* recorded(1)
-      assert.deepInclude((yield* kept(leased!.id))[0], { status: "failed", due_at: null })
+      assert.deepInclude((yield* storedDelivery(leased!.id))[0], { status: "failed", due_at: null })
       yield* sql`DROP TRIGGER unrecordable ON delivery_attempts`
     })
   )

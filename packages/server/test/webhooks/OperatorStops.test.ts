@@ -6,17 +6,17 @@ import { created } from "../support/ChargeRequests.ts"
 import { operated, simulated } from "../support/Money.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
-import { changed, registered, remove } from "../support/Webhooks.ts"
+import { changed, healthOf, registered, remove } from "../support/Webhooks.ts"
 
 const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0, webhookEndpointsPerApplication: 100 }
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators", (it) => {
   it.effect(
-    "OPR-28: disable an endpoint, which its application cannot undo; its deliveries are parked until it is enabled",
+    "OPR-28, OPR-156: disable an endpoint, which its application cannot undo; its deliveries are parked until it is enabled",
     () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
-        const { key } = yield* makeCaller()
+        const { applicationId, key } = yield* makeCaller()
         const hooks = yield* receiver()
         const endpoint = yield* registered(key, { url: hooks.url, events: ["charge.pix.emitted"] })
         const disabled = yield* operated("PATCH", `/webhooks/${endpoint.id}`, { active: false })
@@ -24,6 +24,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
         assert.isFalse((yield* changed(key, endpoint.id, { active: true })).active)
         yield* created(key)
         yield* parked(`endpoint_id = '${endpoint.id}'`, 1)
+        assert.strictEqual((yield* healthOf(applicationId))[0]!.parked, 1)
         assert.deepStrictEqual(hooks.received, [])
         assert.deepInclude(yield* operated("PATCH", `/webhooks/${endpoint.id}`, { active: true }), { active: true })
         yield* eventually(

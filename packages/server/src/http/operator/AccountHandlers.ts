@@ -14,8 +14,9 @@ import { parseInstant } from "@pix-payments/domain/Instant"
 import { mayGrantScopes } from "@pix-payments/domain/Operator"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { type AccountRow, Accounts, type ApplicationRow } from "../../accounts/Accounts.ts"
+import { type AccountRow, Accounts, type AccountSettings, type ApplicationRow } from "../../accounts/Accounts.ts"
 import { type ApiKeyRow, ApiKeys } from "../../accounts/ApiKeys.ts"
+import type { ApprovalRequest } from "../../approvals/ApprovalStore.ts"
 import { ConnectionStore } from "../../connections/ConnectionStore.ts"
 import { RequestRefused } from "../../Errors.ts"
 import { AuditLog, changeOf } from "../../operations/AuditLog.ts"
@@ -25,6 +26,7 @@ import { decodeBody } from "../RequestDecoding.ts"
 import { notFound, refusedAs, unknownCursor } from "../WireTranslation.ts"
 import { answer } from "../Answer.ts"
 import { listAnswer, pageFrom } from "../Lists.ts"
+import { fourEyes } from "./FourEyes.ts"
 import { knownId, type OperatorHandlers } from "./OperatorHandlers.ts"
 
 export const accountHandlers = Effect.gen(function* () {
@@ -32,6 +34,7 @@ export const accountHandlers = Effect.gen(function* () {
   const connections = yield* ConnectionStore
   const audit = yield* AuditLog
   const pausedDeliveries = yield* PausedDeliveries
+  const { run } = yield* fourEyes
 
   const handlers: OperatorHandlers<"accounts"> = {
     create: ({ body }) =>
@@ -61,22 +64,45 @@ export const accountHandlers = Effect.gen(function* () {
         const id = yield* knownId(params)
         const before = toOperatorAccount(yield* accounts.get(id))
         const changes = yield* decodeBody(body, decodeUpdateAccount)
-        const { connection_id, ...others } = changes
+        const { approval_limit, connection_id, ...others } = changes
         if (typeof connection_id === "string") {
           yield* Effect.catchTag(connections.get(connection_id), "NotFoundError", () =>
             Effect.fail(new RequestRefused({ code: "VALIDATION_ERROR", details: ["connection_id"] }))
           )
         }
-        const settings = { ...withoutNulls(others), ...(connection_id !== undefined && { connection_id }) }
-        const row = yield* accounts
-          .update(id, settings)
-          .pipe(audit.recordWith("accounts.update", changeOf(before, changes)))
-        pausedDeliveries.wake()
-        return answer(200, toOperatorAccount(row))
+        const settings = {
+          ...withoutNulls(others),
+          ...(connection_id !== undefined && { connection_id }),
+          ...(approval_limit !== undefined && { approval_limit })
+        }
+        return yield* run(
+          Effect.map(accounts.get(id), (row) => updateOf(toOperatorAccount(row), settings)),
+          accounts.update(id, settings).pipe(audit.recordWith("accounts.update", changeOf(before, changes))),
+          (row) => {
+            pausedDeliveries.wake()
+            return answer(200, toOperatorAccount(row))
+          }
+        )
       }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound }))
   }
   return handlers
 })
+
+/** The fields of an account whose change a second operator approves (OPR-112). */
+const approvedFields = ["connection_id", "approval_limit"] as const
+
+const updateOf = (before: OperatorAccount, settings: Partial<AccountSettings>): ApprovalRequest | undefined => {
+  const changed = approvedFields.filter((name) => settings[name] !== undefined && settings[name] !== before[name])
+  if (changed.length === 0) return undefined
+  return {
+    action: "account.update",
+    resourceId: before.id,
+    accountId: before.id,
+    concerns: null,
+    request: { ...settings },
+    before: Object.fromEntries(changed.map((name) => [name, before[name]]))
+  }
+}
 
 export const applicationHandlers = Effect.gen(function* () {
   const accounts = yield* Accounts
@@ -99,6 +125,10 @@ export const applicationHandlers = Effect.gen(function* () {
         const rows = yield* accounts.listApplications(yield* knownId(params), page)
         return listAnswer(rows, toApplication, page)
       }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor })),
+    retrieve: ({ params }) =>
+      Effect.gen(function* () {
+        return answer(200, toApplication(yield* accounts.getApplication(yield* knownId(params))))
+      }).pipe(Effect.catchTags({ NotFoundError: notFound })),
     update: ({ body, params }) =>
       Effect.gen(function* () {
         const id = yield* knownId(params)
@@ -118,6 +148,7 @@ export const keyHandlers = Effect.gen(function* () {
   const accounts = yield* Accounts
   const keys = yield* ApiKeys
   const audit = yield* AuditLog
+  const { run } = yield* fourEyes
 
   const handlers: OperatorHandlers<"keys"> = {
     create: ({ body, caller, params }) =>
@@ -129,15 +160,22 @@ export const keyHandlers = Effect.gen(function* () {
         if (expiresAtMs !== undefined && expiresAtMs <= (yield* Clock.currentTimeMillis)) {
           return yield* new RequestRefused({ code: "VALIDATION_ERROR", details: ["expires_at"] })
         }
-        const created = yield* keys
-          .create({
-            applicationId: application.id,
-            name: input.name,
-            scopes: [...new Set(input.scopes)],
-            expiresAtMs
-          })
-          .pipe(audit.recordWith("keys.create", { after: input }))
-        return answer(201, { ...toApiKey(created), key: created.key })
+        const scopes = [...new Set(input.scopes)]
+        const asked: ApprovalRequest = {
+          action: "key.create",
+          resourceId: application.id,
+          accountId: application.account_id,
+          concerns: null,
+          request: { name: input.name, scopes, expires_at: input.expires_at ?? null },
+          before: null
+        }
+        return yield* run(
+          Effect.succeed(scopes.includes("payout:write") ? asked : undefined),
+          keys
+            .create({ applicationId: application.id, name: input.name, scopes, expiresAtMs })
+            .pipe(audit.recordWith("keys.create", { after: input })),
+          (row) => answer(201, { ...toApiKey(row), key: row.key })
+        )
       }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound })),
     list: ({ params, query }) =>
       Effect.gen(function* () {
@@ -145,6 +183,10 @@ export const keyHandlers = Effect.gen(function* () {
         const rows = yield* keys.list(yield* knownId(params), page)
         return listAnswer(rows, toApiKey, page)
       }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor })),
+    retrieve: ({ params }) =>
+      Effect.gen(function* () {
+        return answer(200, toApiKey(yield* keys.get(yield* knownId(params))))
+      }).pipe(Effect.catchTags({ NotFoundError: notFound })),
     revoke: ({ params }) =>
       Effect.gen(function* () {
         return answer(200, toApiKey(yield* keys.revoke(yield* knownId(params)).pipe(audit.recordWith("keys.revoke"))))
@@ -164,6 +206,7 @@ const toOperatorAccount = (row: AccountRow): OperatorAccount => ({
   payouts_paused: row.payouts_paused,
   charges_paused: row.charges_paused,
   connection_id: row.connection_id,
+  approval_limit: row.approval_limit === null ? null : Number(row.approval_limit),
   balance: {
     object: "balance",
     currency: "BRL",

@@ -14,15 +14,23 @@ import {
 import { ValidationError } from "@pix-payments/api/WireErrors"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Effect from "effect/Effect"
+import type { ApprovalRequest, Fields } from "../../approvals/ApprovalStore.ts"
 import { ConnectionRegistry } from "../../connections/ConnectionRegistry.ts"
 import type { InvalidConnection } from "../../connections/ConnectionCredentials.ts"
-import { Connections } from "../../connections/Connections.ts"
-import { type CheckStep, type ConnectionRow, ConnectionStore } from "../../connections/ConnectionStore.ts"
+import { Connections, type PreparedChanges, type PreparedConnection } from "../../connections/Connections.ts"
+import {
+  areBrakes,
+  brakes,
+  type CheckStep,
+  type ConnectionRow,
+  ConnectionStore
+} from "../../connections/ConnectionStore.ts"
 import { AuditLog } from "../../operations/AuditLog.ts"
 import { answer } from "../Answer.ts"
 import { listAnswer, pageFrom } from "../Lists.ts"
 import { decodeBody } from "../RequestDecoding.ts"
 import { invalidState, notFound, refusedAs, unknownCursor } from "../WireTranslation.ts"
+import { fourEyes } from "./FourEyes.ts"
 import { knownId, type OperatorHandlers } from "./OperatorHandlers.ts"
 
 export const connectionHandlers = Effect.gen(function* () {
@@ -51,41 +59,60 @@ export const connectionActionHandlers = Effect.gen(function* () {
   const registry = yield* ConnectionRegistry
   const connections = yield* Connections
   const audit = yield* AuditLog
+  const { run } = yield* fourEyes
 
   /** Opens what changed. Where the database is away just now, the next round does it. */
-  const shown = (row: ConnectionRow) => Effect.andThen(Effect.ignore(registry.refresh), toConnection(registry, row))
+  const shown = (status: number) => (row: ConnectionRow) =>
+    Effect.map(Effect.andThen(Effect.ignore(registry.refresh), toConnection(registry, row)), (connection) =>
+      answer(status, connection)
+    )
 
   const handlers: OperatorHandlers<"connectionActions"> = {
     create: ({ body }) =>
       Effect.gen(function* () {
         const input = yield* decodeBody(body, decodeCreateConnection)
-        const row = yield* connections
-          .create({
-            name: input.name,
-            profile: input.profile,
-            settings: settingsOf(input.settings),
-            credentials: input.credentials,
-            pix_key: receivingKey(input.pix_key) ?? input.pix_key,
-            exception_rule: input.exception_rule ?? "hold",
-            paused: input.paused ?? false,
-            is_default: input.is_default ?? false
-          })
-          .pipe(audit.recordWith("connectionActions.create"))
-        return answer(201, yield* shown(row))
+        const { credentials, ...visible } = {
+          name: input.name,
+          profile: input.profile,
+          settings: settingsOf(input.settings),
+          credentials: input.credentials,
+          pix_key: receivingKey(input.pix_key) ?? input.pix_key,
+          exception_rule: input.exception_rule ?? "hold",
+          paused: input.paused ?? false,
+          payouts_paused: input.payouts_paused ?? false,
+          charges_paused: input.charges_paused ?? false,
+          is_default: input.is_default ?? false
+        }
+        const prepared = yield* connections.prepare({ ...visible, credentials })
+        return yield* run(
+          Effect.succeed(requestOf("connection.create", null, { ...visible, ...namesOf(credentials) }, null, prepared)),
+          store.create(prepared).pipe(audit.recordWith("connectionActions.create")),
+          shown(201)
+        )
       }).pipe(Effect.catchTags({ RequestRefused: invalid, InvalidConnection: invalidConnection })),
     update: ({ body, params }) =>
       Effect.gen(function* () {
         const id = yield* knownId(params)
-        yield* store.get(id)
-        const { pix_key, settings, ...changes } = yield* decodeBody(body, decodeUpdateConnection)
-        const row = yield* connections
-          .update(id, {
-            ...changes,
-            ...(settings !== undefined && { settings: settingsOf(settings) }),
-            ...(pix_key !== undefined && { pix_key: receivingKey(pix_key) ?? pix_key })
-          })
-          .pipe(audit.recordWith("connectionActions.update"))
-        return answer(200, yield* shown(row))
+        const before = yield* store.get(id)
+        const { credentials, pix_key, settings, ...others } = yield* decodeBody(body, decodeUpdateConnection)
+        const visible = {
+          ...others,
+          ...(settings !== undefined && { settings: settingsOf(settings) }),
+          ...(pix_key !== undefined && { pix_key: receivingKey(pix_key) ?? pix_key })
+        }
+        const changes = yield* connections.prepareChanges(id, {
+          ...visible,
+          ...(credentials !== undefined && { credentials })
+        })
+        return yield* run(
+          Effect.succeed(
+            areBrakes(changes)
+              ? undefined
+              : requestOf("connection.update", id, { ...visible, ...namesOf(credentials) }, before, changes)
+          ),
+          store.update(id, changes).pipe(audit.recordWith("connectionActions.update")),
+          shown(200)
+        )
       }).pipe(
         Effect.catchTags({ RequestRefused: invalid, InvalidConnection: invalidConnection, NotFoundError: notFound })
       ),
@@ -111,6 +138,35 @@ export const connectionActionHandlers = Effect.gen(function* () {
   }
   return handlers
 })
+
+/** A request has what is stored once it is approved, with the credentials sealed, and shows the rest. */
+const requestOf = (
+  action: "connection.create" | "connection.update",
+  resourceId: string | null,
+  request: Fields,
+  before: ConnectionRow | null,
+  prepared: PreparedConnection | PreparedChanges
+): ApprovalRequest => ({
+  action,
+  resourceId,
+  accountId: null,
+  concerns: null,
+  request,
+  before:
+    before === null
+      ? null
+      : {
+          ...Object.fromEntries(
+            Object.entries(before).filter(([name]) => name in request && !brakes.has(name) && name !== "credentials")
+          ),
+          version: before.version
+        },
+  seal: () => JSON.stringify(prepared)
+})
+
+/** The names of the credentials that a request sets. */
+const namesOf = (credentials: object | undefined) =>
+  credentials === undefined ? {} : { credentials: Object.keys(credentials).toSorted() }
 
 const invalid = refusedAs("VALIDATION_ERROR")
 
@@ -145,6 +201,8 @@ const toConnection = Effect.fnUntraced(function* (registry: ConnectionRegistry["
     pix_key: row.pix_key,
     exception_rule: row.exception_rule,
     paused: row.paused,
+    payouts_paused: row.payouts_paused,
+    charges_paused: row.charges_paused,
     is_default: row.is_default,
     pays_out: row.pays_out,
     state: isSimulator

@@ -19,16 +19,27 @@ const built = fileURLToPath(new URL("../../../../dashboard/dist/", import.meta.u
 const lists = [
   "accounts",
   "applications",
+  "approvals",
   "audit",
   "charges",
+  "connections",
   "deliveries",
+  "developers",
   "disputes",
   "endpoints",
+  "events",
+  "exceptions",
   "ledger",
   "operators",
+  "outbox-failures",
   "payouts",
+  "refunds",
   "requests",
-  "sessions"
+  "search",
+  "sessions",
+  "settings",
+  "simulator",
+  "terminal"
 ]
 
 const policy = [
@@ -52,6 +63,8 @@ const otherHeaders = [
   "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 ]
 
+const SINGLE_SIGN_ON = '<meta name="single-sign-on" content="oidc">'
+
 const contentTypes: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
@@ -59,11 +72,17 @@ const contentTypes: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml"
 }
 
+interface Shown {
+  /** Whether the sign-in page offers the identity provider. The document says so, because nobody is signed in yet. */
+  readonly hasSingleSignOn: boolean
+}
+
 /** The pages as they were built when the process started. */
-export const dashboardPages = (folder: string = built): ReadonlyArray<Page> => {
+export const dashboardPages = ({ hasSingleSignOn }: Shown, folder: string = built): ReadonlyArray<Page> => {
   if (!existsSync(join(folder, "index.html"))) return []
   const file = (name: string, caching: PageContent["caching"]) => {
-    const text = readFileSync(join(folder, name), "utf8")
+    const read = readFileSync(join(folder, name), "utf8")
+    const text = name === "index.html" && hasSingleSignOn ? read.replace("<head>", `<head>${SINGLE_SIGN_ON}`) : read
     const contentType = contentTypes[extname(name)] ?? "application/octet-stream"
     return (path: string): Page =>
       page(path, async () => ({ contentType, text, caching, contentSecurityPolicy: policy, otherHeaders }))

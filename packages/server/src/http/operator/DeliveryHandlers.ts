@@ -1,15 +1,16 @@
 /**
  * The operator routes of deliveries, webhook endpoints and outbox failures.
  */
-import { decodeResendFailed, type Delivery } from "@pix-payments/api/operator/Deliveries"
+import { decodeResendFailed, type Delivery, type DeliveryAttempt } from "@pix-payments/api/operator/Deliveries"
 import type { OutboxFailure } from "@pix-payments/api/operator/OutboxFailures"
 import { decodeUpdateEndpointState, type OperatorWebhookEndpoint } from "@pix-payments/api/operator/WebhookEndpoints"
 import { parseInstant } from "@pix-payments/domain/Instant"
 import * as Effect from "effect/Effect"
 import { Accounts } from "../../accounts/Accounts.ts"
 import { AuditLog } from "../../operations/AuditLog.ts"
-import { type DeliveryRow, DeliveryStore } from "../../webhooks/DeliveryStore.ts"
+import { type AttemptRow, type DeliveryRow, DeliveryStore } from "../../webhooks/DeliveryStore.ts"
 import { type OutboxFailureRow, OutboxFailures } from "../../webhooks/OutboxFailures.ts"
+import { TestDeliveries } from "../../webhooks/TestDeliveries.ts"
 import { type HealthRow, toWebhookEndpoint, WebhookEndpoints } from "../../webhooks/WebhookEndpoints.ts"
 import { decodeBody } from "../RequestDecoding.ts"
 import { invalidState, notFound, refusedAs, unknownCursor } from "../WireTranslation.ts"
@@ -42,7 +43,7 @@ export const deliveryHandlers = Effect.gen(function* () {
         const attempts = yield* deliveries.attemptsOf(delivery.id)
         return answer(200, {
           ...toDelivery(delivery),
-          attempts: attempts.map((attempt) => ({ ...attempt, at: attempt.at.toISOString() }))
+          attempts: attempts.map(toAttempt)
         })
       }).pipe(Effect.catchTags({ NotFoundError: notFound }))
   }
@@ -68,18 +69,19 @@ export const deliveryActionHandlers = Effect.gen(function* () {
     resendFailed: ({ body }) =>
       Effect.gen(function* () {
         const filter = yield* decodeBody(body, decodeResendFailed)
-        const { endpoint_id, resource_id, since } = filter
-        const { count } = yield* deliveries
-          .resendFailed({
-            endpointId: endpoint_id ?? undefined,
-            resourceId: resource_id ?? undefined,
-            sinceMs: Math.floor(parseInstant(since) ?? 0)
-          })
-          .pipe(
-            Effect.map((resent) => ({ id: endpoint_id ?? resource_id ?? "", count: resent })),
-            audit.recordAfter("deliveryActions.resendFailed", { after: filter })
-          )
-        return answer(202, { object: "resend" as const, deliveries: count })
+        const { dry_run: isDryRun = false, endpoint_id, event, resource_id, since } = filter
+        const resend = deliveries.resendFailed({
+          endpointId: endpoint_id ?? undefined,
+          resourceId: resource_id ?? undefined,
+          event: event ?? undefined,
+          sinceMs: typeof since === "string" ? Math.floor(parseInstant(since) ?? 0) : undefined,
+          isDryRun
+        })
+        // Recorded before the first turn, because each turn commits.
+        const entry = audit.recordAfter("deliveryActions.resendFailed", { after: filter })
+        if (!isDryRun) yield* entry(Effect.succeed({ id: endpoint_id ?? resource_id ?? null }))
+        const { count, hasMore } = yield* resend
+        return answer(202, { object: "resend" as const, count, has_more: hasMore, dry_run: isDryRun })
       }).pipe(Effect.catchTags({ RequestRefused: refusedAs("VALIDATION_ERROR") }))
   }
   return handlers
@@ -95,6 +97,16 @@ export const webhookEndpointHandlers = Effect.gen(function* () {
         const application = yield* accounts.getApplication(yield* knownId(params))
         const rows = yield* endpoints.listWithHealth(application.id)
         return answer(200, { object: "list" as const, data: rows.map(toOperatorEndpoint), has_more: false })
+      }).pipe(Effect.catchTags({ NotFoundError: notFound })),
+    listAll: ({ query }) =>
+      Effect.gen(function* () {
+        const page = pageFrom(query)
+        const filters = { accountId: query.account_id, failing: query.failing === "true" }
+        return listAnswer(yield* endpoints.listAll(filters, page), toOperatorEndpoint, page)
+      }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
+    retrieve: ({ params }) =>
+      Effect.gen(function* () {
+        return answer(200, toOperatorEndpoint(yield* endpoints.findWithHealth(yield* knownId(params))))
       }).pipe(Effect.catchTags({ NotFoundError: notFound }))
   }
   return handlers
@@ -102,6 +114,7 @@ export const webhookEndpointHandlers = Effect.gen(function* () {
 
 export const webhookEndpointActionHandlers = Effect.gen(function* () {
   const endpoints = yield* WebhookEndpoints
+  const tests = yield* TestDeliveries
   const audit = yield* AuditLog
 
   const handlers: OperatorHandlers<"webhookEndpointActions"> = {
@@ -118,7 +131,21 @@ export const webhookEndpointActionHandlers = Effect.gen(function* () {
           RequestRefused: refusedAs("VALIDATION_ERROR"),
           NotFoundError: notFound
         })
-      )
+      ),
+    test: ({ params }) =>
+      Effect.gen(function* () {
+        const id = yield* knownId(params)
+        const row = yield* tests
+          .send(id)
+          .pipe(
+            Effect.tap(({ event, id: delivery_id }) =>
+              audit.recordAfter("webhookEndpointActions.test", { after: { event, delivery_id } })(
+                Effect.succeed({ id })
+              )
+            )
+          )
+        return answer(202, toDelivery(row))
+      }).pipe(Effect.catchTags({ NotFoundError: notFound, InvalidStateError: invalidState }))
   }
   return handlers
 })
@@ -179,12 +206,26 @@ export const toDelivery = (row: DeliveryRow): Delivery => ({
   created_at: row.created_at.toISOString()
 })
 
+/** An attempt of a delivery. */
+export const toAttempt = (row: AttemptRow): DeliveryAttempt => ({
+  at: row.at.toISOString(),
+  duration_ms: row.duration_ms,
+  address: row.address,
+  status_code: row.status_code,
+  error: row.error,
+  response_body: row.response_body
+})
+
 const toOperatorEndpoint = (row: HealthRow): OperatorWebhookEndpoint => {
   const attempts = Number(row.successes + row.failures)
   return {
     ...toWebhookEndpoint(row),
+    account_id: row.account_id,
+    application_id: row.application_id,
+    application_name: row.application_name,
     consecutive_failures: row.consecutive_failures,
     success_rate: attempts === 0 ? null : Number(row.successes) / attempts,
+    parked: row.parked,
     last_success_at: row.last_success_at?.toISOString() ?? null,
     last_failure_at: row.last_failure_at?.toISOString() ?? null
   }

@@ -27,7 +27,7 @@ export const eventHandlers = Effect.gen(function* () {
   /** The position after which a request continues. */
   const positionOf = Effect.fnUntraced(function* (cursor: string | undefined) {
     if (cursor === undefined) return yield* log.last
-    if (cursor === "oldest") return OLDEST
+    if (cursor === "oldest") return yield* log.oldest
     const [changeId = "", n = ""] = cursor.split(".")
     return (yield* log.find(changeId.toLowerCase(), Number(n))) ?? (yield* cursorExpired())
   })
@@ -62,16 +62,19 @@ export const eventHandlers = Effect.gen(function* () {
       }
     }),
 
-    list: Effect.fnUntraced(function* ({ caller, query }) {
-      const after = yield* positionOf(query.after)
-      const batch = yield* feed.next({
-        after,
-        filter: filterOf(caller, query),
-        limit: query.limit ?? defaultLimit,
-        waitMs: (query.wait ?? 0) * 1000
-      })
-      return { status: 200, body: toPage(batch) }
-    })
+    list: Effect.fnUntraced(
+      function* ({ caller, query }) {
+        const after = yield* positionOf(query.after)
+        const batch = yield* feed.next({
+          after,
+          filter: filterOf(caller, query),
+          limit: query.limit ?? defaultLimit,
+          waitMs: (query.wait ?? 0) * 1000
+        })
+        return { status: 200, body: toPage(batch) }
+      },
+      Effect.catchTag("EventsRemoved", cursorExpired)
+    )
   }
   return handlers
 })

@@ -9,11 +9,13 @@ import {
 import { CurrentOperator } from "@pix-payments/api/Security"
 import type { Cents } from "@pix-payments/domain/Cents"
 import { formatInstant } from "@pix-payments/domain/Instant"
+import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Effect from "effect/Effect"
 import { RequestRefused } from "../../Errors.ts"
 import { type Decision, ExceptionResolution } from "../../exceptions/ExceptionResolution.ts"
 import { ExceptionStore, type StoredException } from "../../exceptions/ExceptionStore.ts"
 import { AuditLog } from "../../operations/AuditLog.ts"
+import { AccountOf } from "../../operators/AccountOf.ts"
 import { answer } from "../Answer.ts"
 import { listAnswer, pageFrom } from "../Lists.ts"
 import { decodeBody } from "../RequestDecoding.ts"
@@ -43,6 +45,7 @@ export const exceptionHandlers = Effect.gen(function* () {
 export const exceptionActionHandlers = Effect.gen(function* () {
   const exceptions = yield* ExceptionResolution
   const audit = yield* AuditLog
+  const accountOf = yield* AccountOf
 
   const handlers: OperatorHandlers<"exceptionActions"> = {
     resolve: ({ body, params }) =>
@@ -50,7 +53,13 @@ export const exceptionActionHandlers = Effect.gen(function* () {
         const { id } = yield* exceptions.find(params.id)
         const input = yield* decodeBody(body, decodeResolveException)
         const decision = yield* decisionOf(input)
-        const { name } = yield* CurrentOperator
+        const { accountIds, name } = yield* CurrentOperator
+        if (decision.action === "accept" && decision.chargeId !== null && accountIds !== null) {
+          // A charge of another account is an unknown one (OPR-39).
+          const isOwn =
+            isUuid(decision.chargeId) && (yield* accountOf.isOneOf("charges", decision.chargeId, accountIds))
+          if (!isOwn) return yield* new RequestRefused({ code: "VALIDATION_ERROR", details: ["charge_id"] })
+        }
         const audited = audit.record("exceptionActions.resolve", id, { after: input })
         return answer(200, toException(yield* exceptions.resolve(id, decision, name, audited)))
       }).pipe(

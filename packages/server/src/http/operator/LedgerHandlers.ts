@@ -6,6 +6,7 @@ import type { Cents } from "@pix-payments/domain/Cents"
 import * as Effect from "effect/Effect"
 import type { LedgerKind } from "../../ledger/Ledger.ts"
 import { LedgerReports, type TransferRow } from "../../ledger/LedgerReports.ts"
+import { LedgerVerification } from "../../ledger/LedgerVerification.ts"
 import { Statistics } from "../../operations/Statistics.ts"
 import { unknownCursor } from "../WireTranslation.ts"
 import { answer } from "../Answer.ts"
@@ -14,16 +15,17 @@ import type { OperatorHandlers } from "./OperatorHandlers.ts"
 
 export const ledgerHandlers = Effect.gen(function* () {
   const ledger = yield* LedgerReports
+  const verification = yield* LedgerVerification
 
   const handlers: OperatorHandlers<"ledger"> = {
     entries: ({ query }) =>
       Effect.gen(function* () {
         const page = pageFrom(query)
         const rows = yield* ledger.entries({ accountId: query.account_id, resourceId: query.resource_id }, page)
-        return listAnswer(rows, toEntry, page)
+        return listAnswer(rows, toLedgerEntry, page)
       }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
-    verify: () =>
-      ledger.verify.pipe(
+    verify: ({ query }) =>
+      verification.verify(query.full === "true" ? "full" : "since-checkpoint").pipe(
         Effect.map((verified) => {
           const accounts = verified.map(({ accountId, computed, kept, kind }) => ({
             account: { account_id: accountId, name: kind },
@@ -52,7 +54,8 @@ export const statsHandlers = Effect.gen(function* () {
   return handlers
 })
 
-const toEntry = (row: TransferRow): LedgerEntry => ({
+/** The ledger entry of `/operator/v1`. */
+export const toLedgerEntry = (row: TransferRow): LedgerEntry => ({
   id: row.id,
   object: "ledger_entry",
   reason: row.reason,

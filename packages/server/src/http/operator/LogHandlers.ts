@@ -9,9 +9,10 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { AuditLog, type AuditRow, type IdRange } from "../../operations/AuditLog.ts"
 import { listRequests, type RequestRow } from "../../operations/RequestLogList.ts"
 import { orUnavailable } from "../../sql/Unavailable.ts"
-import { unknownCursor } from "../WireTranslation.ts"
+import { notFound, unknownCursor } from "../WireTranslation.ts"
+import { answer } from "../Answer.ts"
 import { createdBetween, listAnswer, pageFrom } from "../Lists.ts"
-import type { OperatorHandlers } from "./OperatorHandlers.ts"
+import { knownId, type OperatorHandlers } from "./OperatorHandlers.ts"
 
 export const requestHandlers = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -21,7 +22,7 @@ export const requestHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         const page = pageFrom(query)
         const rows = yield* listRequests(query, page)
-        return listAnswer(rows, toEntry, page)
+        return listAnswer(rows, toRequest, page)
       }).pipe(Effect.provideService(SqlClient, sql), orUnavailable, Effect.catchTags({ UnknownCursor: unknownCursor }))
   }
   return handlers
@@ -34,9 +35,13 @@ export const auditHandlers = Effect.gen(function* () {
     list: ({ query }) =>
       Effect.gen(function* () {
         const page = pageFrom(query)
-        const rows = yield* audit.list(page)
+        const rows = yield* audit.list(query, page)
         return listAnswer(rows, toAuditEntry, page)
       }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
+    retrieve: ({ params }) =>
+      Effect.gen(function* () {
+        return answer(200, toAuditEntry(yield* audit.get(yield* knownId(params))))
+      }).pipe(Effect.catchTags({ NotFoundError: notFound })),
     export: ({ caller, query }) =>
       Effect.gen(function* () {
         const range = rangeOf(query)
@@ -59,18 +64,18 @@ export const auditHandlers = Effect.gen(function* () {
 })
 
 /** The lines of an export, a piece at a time. An interruption ends it after its last line. */
-const exportPieces = (audit: AuditLog["Service"], { before, from }: IdRange) => {
+export const exportPieces = (audit: AuditLog["Service"], { before, from }: IdRange) => {
   let last: string | undefined
   let count = 0
   let isDone = false
   return Effect.suspend(() => {
     if (isDone) return Effect.interrupt
     return Effect.map(
-      audit.entriesBetween({ from: last ?? from, before }, ENTRIES_OF_A_PIECE, last === undefined ? 0 : 1),
+      audit.entriesBetween({ from: last ?? from, before }, ENTRIES_OF_A_PAGE, last === undefined ? 0 : 1),
       (rows) => {
         count += rows.length
         last = rows.at(-1)?.id ?? last
-        isDone = rows.length < ENTRIES_OF_A_PIECE
+        isDone = rows.length < ENTRIES_OF_A_PAGE
         const end = isDone ? [{ object: "audit_export", entries: count }] : []
         return [...rows.map(toAuditEntry), ...end].map((line) => `${JSON.stringify(line)}\n`).join("")
       }
@@ -78,7 +83,7 @@ const exportPieces = (audit: AuditLog["Service"], { before, from }: IdRange) => 
   })
 }
 
-const ENTRIES_OF_A_PIECE = 500
+const ENTRIES_OF_A_PAGE = 500
 
 /** Ids carry the millisecond of their entry. */
 const rangeOf = (query: { readonly created_after?: string; readonly created_before?: string }): IdRange => {
@@ -92,11 +97,13 @@ const rangeOf = (query: { readonly created_after?: string; readonly created_befo
 const LOWEST_ID = "00000000-0000-0000-0000-000000000000"
 const HIGHEST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 
-const toEntry = (row: RequestRow): RequestLogEntry => ({
+/** The entry of the request log of `/operator/v1`. */
+export const toRequest = (row: RequestRow): RequestLogEntry => ({
   id: row.id,
   object: "request",
   request_id: row.request_id,
   key_id: row.key_id,
+  resource_id: row.resource_id,
   route: row.route,
   status: row.status,
   duration_ms: Math.round(row.duration_us / 1000),

@@ -2,14 +2,14 @@
  * Authenticates a request to `/operator/v1` and checks what its operator may do.
  *
  * Guarantees:
- * - Checks run in this order: token or session, body size, role, account, idempotency key, query.
+ * - Checks run in this order: token or session, body size, role, account, idempotency key, query. A use of the
+ *   installation's token is recorded after the first.
  * - Roles and the limit to accounts are those of the endpoint's declaration (`Access`).
  * - Personal data is masked in every answer to a role that may not see it, by the annotations of the answer's schema.
  *   Revealing it is an entry of the audit log before the answer leaves.
  * - Failed sign-ins are limited by address (`SignIns`), counted and logged. A request without a credential is not one.
  * - A request with a cookie is refused unless it comes from the same origin, and unless its body is JSON.
- * - Each request with the installation's token is counted; its use from an address is an entry of the audit log, once an
- *   hour.
+ * - Each request with the installation's token is counted, and is an entry of the audit log before it is served.
  *
  * Rules: OPR-2, OPR-5, OPR-37 to OPR-40, OPR-46, OPR-48, OPR-49.
  */
@@ -51,8 +51,6 @@ export interface OperatorCredentials {
   readonly secret: string | undefined
   readonly isSameOrigin: boolean
   readonly isJson: boolean
-  /** Undefined where the browser does not say, or where there is no browser. */
-  readonly fetchSite: string | undefined
   readonly connection: Connection
 }
 
@@ -74,7 +72,7 @@ export const make = Effect.gen(function* () {
   const ofToken = (token: string): Effect.Effect<Operator | undefined, Unavailable> =>
     Effect.suspend(() =>
       installationToken.accepts(token)
-        ? Effect.succeed({ ...installation, via: "installation" as const, sessionId: null })
+        ? Effect.succeed<Operator | undefined>({ ...installation, via: "installation", sessionId: null })
         : tokens.authenticate(token)
     )
 
@@ -152,10 +150,11 @@ export const make = Effect.gen(function* () {
 
     return (request) =>
       authenticated(request, takesBody && request.body !== "", (operator) => {
-        if (takesBody && request.body === undefined) return Effect.fail(new PayloadTooLarge({}))
-        if (!includesRole(operator.role, roles)) return Effect.fail(new Forbidden({}))
-        return inAccounts(operator, request).pipe(
-          Effect.andThen(operator.via === "installation" ? uses.record(request.credentials.connection) : Effect.void),
+        const recorded = operator.via === "installation" ? uses.record(request.info, endpoint.method) : Effect.void
+        return recorded.pipe(
+          Effect.andThen(takesBody && request.body === undefined ? Effect.fail(new PayloadTooLarge({})) : Effect.void),
+          Effect.andThen(includesRole(operator.role, roles) ? Effect.void : Effect.fail(new Forbidden({}))),
+          Effect.andThen(inAccounts(operator, request)),
           Effect.andThen(
             Effect.suspend(() => {
               const refusal = headerRefusal(request)
@@ -172,14 +171,17 @@ export const make = Effect.gen(function* () {
       })
   }
 
-  /** An operation that needs no credential: the sign-in. */
+  /** An operation that needs no credential: a sign-in. */
   const open =
-    ({ run }: OperatorOperation): Route<OperatorCredentials>["answer"] =>
+    ({ run, takesBody }: OperatorOperation): Route<OperatorCredentials>["answer"] =>
     (request) => {
-      const { connection, fetchSite, isJson } = request.credentials
+      const { connection, isJson } = request.credentials
+      const { fetchSite } = connection
       request.info.address = connection.address
-      if (request.body === undefined) return Effect.fail(new PayloadTooLarge({}))
-      if (!isJson || (fetchSite !== undefined && fetchSite !== "same-origin")) return Effect.fail(new Forbidden({}))
+      if (takesBody && request.body === undefined) return Effect.fail(new PayloadTooLarge({}))
+      if (takesBody && (!isJson || (fetchSite !== undefined && fetchSite !== "same-origin"))) {
+        return Effect.fail(new Forbidden({}))
+      }
       return run(request, nobody, false).pipe(
         Effect.catchTag("StaleCaller", Effect.die),
         Effect.provideService(CurrentOperator, nobody),
@@ -194,7 +196,6 @@ export const make = Effect.gen(function* () {
       secret: sessionSecretOf(request),
       isSameOrigin: isSameOrigin(request),
       isJson: isJson(request),
-      fetchSite: headerOf(request, "sec-fetch-site"),
       connection: connectionOf(request)
     }),
     accountOf: () => undefined,

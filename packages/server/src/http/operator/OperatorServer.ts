@@ -13,6 +13,7 @@ import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
 import type { IncomingMessage } from "node:http"
 import { hostnameOf } from "../../AllowedHosts.ts"
 import { Metrics } from "../../observability/Metrics.ts"
+import { IdentityProvider } from "../../operators/IdentityProvider.ts"
 import { SignIns } from "../../operators/SignIns.ts"
 import { Settings } from "../../Settings.ts"
 import { type Answer, codeAnswer } from "../Answer.ts"
@@ -21,6 +22,7 @@ import { listen, probe } from "../HttpServer.ts"
 import { ListenAddresses } from "../ListenAddresses.ts"
 import { hostOf } from "../Listener.ts"
 import { nothingPolicy, page } from "../Pages.ts"
+import { approvalActionHandlers, approvalHandlers } from "./ApprovalHandlers.ts"
 import { accountHandlers, applicationHandlers, keyHandlers } from "./AccountHandlers.ts"
 import { chargeActionHandlers, chargeHandlers, checkoutChargeHandlers } from "./ChargeHandlers.ts"
 import { connectionActionHandlers, connectionHandlers } from "./ConnectionHandlers.ts"
@@ -36,6 +38,7 @@ import {
 import { disputeActionHandlers, disputeHandlers } from "./DisputeHandlers.ts"
 import { eventHandlers } from "./EventHandlers.ts"
 import { exceptionActionHandlers, exceptionHandlers } from "./ExceptionHandlers.ts"
+import { installationHandlers } from "./InstallationHandlers.ts"
 import { InstallationUses } from "./InstallationUses.ts"
 import { healthProbes } from "./Health.ts"
 import { ledgerHandlers, statsHandlers } from "./LedgerHandlers.ts"
@@ -51,7 +54,10 @@ import {
 } from "./SimulatorHandlers.ts"
 import * as OperatorGuard from "./OperatorGuard.ts"
 import { operatorHandlers, operatorTokenHandlers } from "./OperatorsHandlers.ts"
+import { searchHandlers } from "./SearchHandlers.ts"
 import { sessionHandlers, sessionsHandlers, signInHandlers } from "./SessionHandlers.ts"
+import { timelineHandlers } from "./TimelineHandlers.ts"
+import { waitingHandlers } from "./WaitingHandlers.ts"
 
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -59,10 +65,13 @@ export const layer = Layer.effectDiscard(
     const { scrape } = yield* Metrics
     const addresses = yield* ListenAddresses
     const guard = yield* OperatorGuard.make
+    const provider = yield* IdentityProvider
     const handlers = {
       signIn: yield* signInHandlers,
       session: yield* sessionHandlers,
       sessions: yield* sessionsHandlers,
+      installation: yield* installationHandlers,
+      search: yield* searchHandlers,
       operators: yield* operatorHandlers,
       operatorTokens: yield* operatorTokenHandlers,
       accounts: yield* accountHandlers,
@@ -76,6 +85,8 @@ export const layer = Layer.effectDiscard(
       refunds: yield* refundHandlers,
       payouts: yield* payoutHandlers,
       payoutActions: yield* payoutActionHandlers,
+      approvals: yield* approvalHandlers,
+      approvalActions: yield* approvalActionHandlers,
       disputes: yield* disputeHandlers,
       disputeActions: yield* disputeActionHandlers,
       exceptions: yield* exceptionHandlers,
@@ -89,8 +100,10 @@ export const layer = Layer.effectDiscard(
       events: yield* eventHandlers,
       requests: yield* requestHandlers,
       audit: yield* auditHandlers,
+      timelines: yield* timelineHandlers,
       ledger: yield* ledgerHandlers,
       stats: yield* statsHandlers,
+      waiting: yield* waitingHandlers,
       simulatorCharges: yield* simulatorChargeHandlers,
       simulatorReturns: yield* simulatorReturnHandlers,
       simulatorRefunds: yield* simulatorRefundHandlers,
@@ -111,14 +124,14 @@ export const layer = Layer.effectDiscard(
       port: operatorPort,
       routes: compile(OperatorApi, handlers, guard),
       guard,
-      pages: [document, ...dashboardPages()],
+      pages: [document, ...dashboardPages({ hasSingleSignOn: provider.isConfigured })],
       probes: [...(yield* healthProbes), metricsProbe],
       refusalOf: misdirected(new Set([...operatorHosts, hostOf(operatorHost).toLowerCase()])),
       onShed: () => {},
       onAnswered: () => {}
     })
   })
-).pipe(Layer.provide(Layer.merge(InstallationUses.layer, SignIns.layer)))
+).pipe(Layer.provide(Layer.mergeAll(InstallationUses.layer, SignIns.layer, IdentityProvider.layer)))
 
 const document = page("/operator/openapi.json", async () => ({
   contentType: "application/json",

@@ -13,28 +13,42 @@ import { Forbidden } from "@pix-payments/api/WireErrors"
 import { parseInstant } from "@pix-payments/domain/Instant"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import { isDeepStrictEqual } from "node:util"
+import type { ApprovalRequest } from "../../approvals/ApprovalStore.ts"
 import { RequestRefused } from "../../Errors.ts"
 import { AuditLog, changeOf } from "../../operations/AuditLog.ts"
-import { type OperatorRow, Operators } from "../../operators/Operators.ts"
+import { type OperatorChanges, type OperatorCheck, type OperatorRow, Operators } from "../../operators/Operators.ts"
 import { type OperatorTokenRow, OperatorTokens } from "../../operators/OperatorTokens.ts"
 import { answer } from "../Answer.ts"
 import { listAnswer, pageFrom } from "../Lists.ts"
 import { decodeBody } from "../RequestDecoding.ts"
 import { notFound, refusedAs, unknownCursor } from "../WireTranslation.ts"
+import { fourEyes } from "./FourEyes.ts"
 import { knownId, type OperatorHandlers } from "./OperatorHandlers.ts"
 
 export const operatorHandlers = Effect.gen(function* () {
   const operators = yield* Operators
   const audit = yield* AuditLog
+  const { run } = yield* fourEyes
 
   const handlers: OperatorHandlers<"operators"> = {
     create: ({ body }) =>
       Effect.gen(function* () {
         const input = yield* decodeBody(body, decodeCreateOperator)
-        const row = yield* operators
-          .create({ ...input, account_ids: lowerCase(input.account_ids) ?? null })
-          .pipe(audit.recordWith("operators.create", { after: input }))
-        return answer(201, toOperator(row))
+        const { email, name, role } = input
+        const request = { name, email, role, account_ids: lowerCase(input.account_ids) ?? null }
+        return yield* run(
+          Effect.as(operators.check(request), {
+            action: "operator.create",
+            resourceId: null,
+            accountId: null,
+            concerns: null,
+            request,
+            before: null
+          } as const),
+          operators.create(request).pipe(audit.recordWith("operators.create", { after: input })),
+          (row) => answer(201, toOperator(row))
+        )
       }).pipe(Effect.catchTags({ RequestRefused: invalid })),
     list: ({ query }) =>
       Effect.gen(function* () {
@@ -48,11 +62,18 @@ export const operatorHandlers = Effect.gen(function* () {
     update: ({ body, params }) =>
       Effect.gen(function* () {
         const before = toOperator(yield* operators.get(yield* knownId(params)))
-        const changes = yield* decodeBody(body, decodeUpdateOperator)
-        const row = yield* operators
-          .update(before.id, { ...changes, account_ids: lowerCase(changes.account_ids) })
-          .pipe(audit.recordWith("operators.update", changeOf(before, changes)))
-        return answer(200, toOperator(row))
+        const input = yield* decodeBody(body, decodeUpdateOperator)
+        const changes = withoutUndefined({ ...input, account_ids: lowerCase(input.account_ids) })
+        return yield* run(
+          Effect.gen(function* () {
+            const now = toOperator(yield* operators.get(before.id))
+            const asked = updateOf(now, changes)
+            if (asked !== undefined) yield* operators.check({ ...now, ...changes, email: null } as OperatorCheck)
+            return asked
+          }),
+          operators.update(before.id, changes).pipe(audit.recordWith("operators.update", changeOf(before, changes))),
+          (row) => answer(200, toOperator(row))
+        )
       }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound }))
   }
   return handlers
@@ -62,21 +83,35 @@ export const operatorTokenHandlers = Effect.gen(function* () {
   const operators = yield* Operators
   const tokens = yield* OperatorTokens
   const audit = yield* AuditLog
+  const { run } = yield* fourEyes
 
   const handlers: OperatorHandlers<"operatorTokens"> = {
     create: ({ body, caller, params }) =>
       Effect.gen(function* () {
         const id = yield* ownOrAny(caller, params)
+        // The token would have more than this session (OPR-135).
+        if (caller.isNarrowed === true) return yield* new Forbidden({})
         yield* operators.get(id)
         const input = yield* decodeBody(body, decodeCreateOperatorToken)
         const expiresAtMs = typeof input.expires_at === "string" ? parseInstant(input.expires_at) : undefined
         if (expiresAtMs !== undefined && expiresAtMs <= (yield* Clock.currentTimeMillis)) {
           return yield* new RequestRefused({ code: "VALIDATION_ERROR", details: ["expires_at"] })
         }
-        const created = yield* tokens
-          .create({ operatorId: id, name: input.name, expiresAtMs })
-          .pipe(audit.recordWith("operatorTokens.create", { after: { operator_id: id, ...input } }))
-        return answer(201, { ...toToken(created), token: created.token })
+        const asked: ApprovalRequest = {
+          action: "operator_token.create",
+          resourceId: id,
+          accountId: null,
+          concerns: id,
+          request: { name: input.name, expires_at: input.expires_at ?? null },
+          before: null
+        }
+        return yield* run(
+          Effect.succeed(id === caller.id ? undefined : asked),
+          tokens
+            .create({ operatorId: id, by: caller.id, name: input.name, expiresAtMs })
+            .pipe(audit.recordWith("operatorTokens.create", { after: { operator_id: id, ...input } })),
+          (row) => answer(201, { ...toToken(row), token: row.token })
+        )
       }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound })),
     list: ({ caller, params, query }) =>
       Effect.gen(function* () {
@@ -98,6 +133,26 @@ export const operatorTokenHandlers = Effect.gen(function* () {
 })
 
 const invalid = refusedAs("VALIDATION_ERROR")
+
+/** The request for a change of what an operator may do; `undefined` where it takes nothing but rights away (OPR-112). */
+const updateOf = (before: Operator, changes: OperatorChanges): ApprovalRequest | undefined => {
+  const isActivated = changes.active === true && !before.active
+  const hasNewRole = changes.role !== undefined && changes.role !== before.role
+  const hasNewAccounts =
+    changes.account_ids !== undefined && !isDeepStrictEqual(changes.account_ids, before.account_ids)
+  if (!isActivated && !hasNewRole && !hasNewAccounts) return undefined
+  return {
+    action: "operator.update",
+    resourceId: before.id,
+    accountId: null,
+    concerns: before.id,
+    request: { ...changes },
+    before: Object.fromEntries(Object.keys(changes).map((name) => [name, before[name as keyof OperatorChanges]]))
+  }
+}
+
+const withoutUndefined = <A extends object>(changes: A): { [K in keyof A]: Exclude<A[K], undefined> } =>
+  Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as never
 
 /** The operator in the path: the calling one, or for admins anybody (OPR-42). */
 const ownOrAny = Effect.fnUntraced(function* (caller: CallingOperator, params: { readonly id: string }) {
@@ -121,7 +176,8 @@ const toOperator = (row: OperatorRow): Operator => ({
   created_at: row.created_at.toISOString()
 })
 
-const toToken = (row: OperatorTokenRow): OperatorToken => ({
+/** A personal token as it is shown. */
+export const toToken = (row: OperatorTokenRow): OperatorToken => ({
   id: row.id,
   object: "operator_token",
   operator_id: row.operator_id,

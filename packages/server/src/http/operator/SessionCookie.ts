@@ -1,8 +1,8 @@
 /**
- * The cookie of a session.
+ * The cookie of a session, and that of a sign-in at the identity provider.
  *
  * Guarantees:
- * - It is `HttpOnly` and `SameSite=Strict`; over TLS also `Secure`, with the prefix `__Host-`, which no other host and no
+ * - A session's is `HttpOnly` and `SameSite=Strict`; over TLS also `Secure`, with the prefix `__Host-`, which no other host and no
  *   page without TLS can set.
  * - A request with a cookie counts only if the browser says that it comes from the same origin.
  *
@@ -13,18 +13,29 @@ import * as Context from "effect/Context"
 import type { IncomingMessage } from "node:http"
 import { headerOf } from "../HttpServer.ts"
 
-/** What the connection of a request says about its caller. */
+/** What a request says about its caller, beside its credential. */
 export interface Connection {
   readonly address: string
   readonly userAgent: string | undefined
   /** The URL that the caller used, up to the path. */
   readonly origin: string
   readonly isTls: boolean
+  /** The cookie of a sign-in at the identity provider. */
+  readonly signInCookie: string | undefined
+  /** Undefined where the browser does not say, or where there is no browser. */
+  readonly fetchSite: string | undefined
 }
 
 /** The connection of the current request. */
 export const CurrentConnection = Context.Reference<Connection>("@pix-payments/server/CurrentConnection", {
-  defaultValue: () => ({ address: "unknown", userAgent: undefined, origin: "", isTls: false })
+  defaultValue: () => ({
+    address: "unknown",
+    userAgent: undefined,
+    origin: "",
+    isTls: false,
+    signInCookie: undefined,
+    fetchSite: undefined
+  })
 })
 
 export const connectionOf = (request: IncomingMessage): Connection => {
@@ -35,14 +46,19 @@ export const connectionOf = (request: IncomingMessage): Connection => {
     address: request.socket.remoteAddress ?? "unknown",
     userAgent: request.headers["user-agent"],
     origin: `${isTls ? "https" : "http"}://${request.headers.host ?? ""}`,
-    isTls
+    isTls,
+    signInCookie: cookieOf(request, SIGN_IN_COOKIE),
+    fetchSite: headerOf(request, "sec-fetch-site")
   }
 }
 
-/** The secret in a request's cookies. That of TLS comes first. */
-export const sessionSecretOf = ({ headers }: IncomingMessage): string | undefined => {
+/** The secret in a request's cookies. */
+export const sessionSecretOf = (request: IncomingMessage): string | undefined => cookieOf(request, SESSION_COOKIE)
+
+/** A cookie of this name. That of TLS comes first. */
+const cookieOf = ({ headers }: IncomingMessage, plain: string): string | undefined => {
   const cookies = (headers.cookie ?? "").split(";").map((pair) => pair.trim())
-  for (const name of [SECURE_COOKIE, SESSION_COOKIE]) {
+  for (const name of [`${HOST_PREFIX}${plain}`, plain]) {
     const found = cookies.find((pair) => pair.startsWith(`${name}=`))
     if (found !== undefined) return found.slice(name.length + 1)
   }
@@ -50,14 +66,29 @@ export const sessionSecretOf = ({ headers }: IncomingMessage): string | undefine
 }
 
 /** The value of `Set-Cookie` that starts a session, or ends it where `secret` is undefined. */
-export const setCookie = ({ isTls }: Connection, secret: string | undefined): string =>
+export const setCookie = (connection: Connection, secret: string | undefined): string =>
+  cookieWith(connection, SESSION_COOKIE, "Strict", secret)
+
+/**
+ * The value of `Set-Cookie` for a sign-in at the identity provider; it is removed where `sealed` is undefined. The browser
+ * sends it when it comes back from there, which it would not with `SameSite=Strict`.
+ */
+export const setSignInCookie = (connection: Connection, sealed: string | undefined): string =>
+  cookieWith(connection, SIGN_IN_COOKIE, "Lax", sealed)
+
+const cookieWith = (
+  { isTls }: Connection,
+  name: string,
+  sameSite: "Strict" | "Lax",
+  content: string | undefined
+): string =>
   [
-    `${isTls ? SECURE_COOKIE : SESSION_COOKIE}=${secret ?? ""}`,
+    `${isTls ? HOST_PREFIX : ""}${name}=${content ?? ""}`,
     "Path=/",
     "HttpOnly",
-    "SameSite=Strict",
+    `SameSite=${sameSite}`,
     ...(isTls ? ["Secure"] : []),
-    ...(secret === undefined ? ["Max-Age=0"] : [])
+    ...(content === undefined ? ["Max-Age=0"] : [])
   ].join("; ")
 
 /** True where the browser says that a page of this origin sent the request. */
@@ -67,4 +98,6 @@ export const isSameOrigin = (request: IncomingMessage): boolean => headerOf(requ
 export const isJson = ({ headers }: IncomingMessage): boolean =>
   /^application\/json\s*(;|$)/i.test(headers["content-type"] ?? "")
 
-const SECURE_COOKIE = `__Host-${SESSION_COOKIE}`
+const SIGN_IN_COOKIE = "pix_sign_in"
+
+const HOST_PREFIX = "__Host-"

@@ -1,23 +1,36 @@
 /**
  * The operator routes of signing in and of sessions.
  */
-import { type OperatorSession, decodeSignIn, type Session } from "@pix-payments/api/operator/Sessions"
+import {
+  decodeCreateSignInCode,
+  decodeExchangeSignInCode,
+  decodeSignIn,
+  type ExchangeSignInCode,
+  type OperatorSession,
+  type Session
+} from "@pix-payments/api/operator/Sessions"
 import { CurrentOperator, type Operator } from "@pix-payments/api/Security"
+import { Forbidden } from "@pix-payments/api/WireErrors"
 import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
 import { Metrics } from "../../observability/Metrics.ts"
 import { CurrentRequest } from "../../observability/RequestContext.ts"
 import { AuditLog } from "../../operations/AuditLog.ts"
-import { installation } from "../../operators/Operator.ts"
+import { installation, linkUrl } from "../../operators/Operator.ts"
 import { type OperatorSessionRow, OperatorSessions } from "../../operators/OperatorSessions.ts"
 import { OperatorTokens } from "../../operators/OperatorTokens.ts"
 import { SignIns } from "../../operators/SignIns.ts"
 import { Settings } from "../../Settings.ts"
+import { runToCompletion } from "../../sql/RunToCompletion.ts"
 import { answer } from "../Answer.ts"
 import { listAnswer, pageFrom } from "../Lists.ts"
 import { decodeBody } from "../RequestDecoding.ts"
 import { notFound, refusedAs, unknownCursor } from "../WireTranslation.ts"
 import { refused } from "./OperatorGuard.ts"
+import { InstallationUses } from "./InstallationUses.ts"
 import { knownId, type OperatorHandlers } from "./OperatorHandlers.ts"
+import { oidcHandlers } from "./OidcHandlers.ts"
+import { toToken } from "./OperatorsHandlers.ts"
 import { OperatorToken } from "./OperatorToken.ts"
 import { CurrentConnection, setCookie } from "./SessionCookie.ts"
 
@@ -27,18 +40,34 @@ export const signInHandlers = Effect.gen(function* () {
   const sessions = yield* OperatorSessions
   const signIns = yield* SignIns
   const metrics = yield* Metrics
+  const uses = yield* InstallationUses
   const audit = yield* AuditLog
   const settings = yield* Settings
+  const sql = yield* SqlClient
 
   const operatorOf = Effect.fnUntraced(function* (token: string) {
     if (installationToken.accepts(token)) {
-      metrics.installationTokenUsed()
-      return { ...installation, via: "installation", sessionId: null } satisfies Operator
+      const operator: Operator = { ...installation, via: "installation", sessionId: null }
+      yield* Effect.provideService(uses.record(yield* CurrentRequest, "POST"), CurrentOperator, operator)
+      return operator
     }
     return (yield* tokens.authenticate(token)) ?? (yield* tokens.useLink(token))
   })
 
+  /** The new token of a code, and its entry in the audit log, in one commit. */
+  const exchanged = (input: ExchangeSignInCode) =>
+    Effect.gen(function* () {
+      const found = yield* tokens.exchangeCode(input)
+      if (found === undefined) return undefined
+      const { expires_at, id, name, operator_id, token } = found.row
+      yield* audit
+        .record("operatorTokens.create", id, { after: { operator_id, name, expires_at } })
+        .pipe(Effect.provideService(CurrentOperator, found.operator))
+      return { ...toToken(found.row), token }
+    }).pipe(sql.withTransaction, runToCompletion(sql))
+
   const handlers: OperatorHandlers<"signIn"> = {
+    ...(yield* oidcHandlers),
     create: ({ body }) =>
       Effect.gen(function* () {
         const connection = yield* CurrentConnection
@@ -55,6 +84,14 @@ export const signInHandlers = Effect.gen(function* () {
           ...answer(200, toSession({ ...operator, via: "session", sessionId: started.id }, started, settings)),
           headers: { "set-cookie": setCookie(connection, started.secret) }
         }
+      }).pipe(Effect.catchTags({ RequestRefused: refusedAs("VALIDATION_ERROR") })),
+    exchange: ({ body }) =>
+      Effect.gen(function* () {
+        const { address } = yield* CurrentConnection
+        const input = yield* decodeBody(body, decodeExchangeSignInCode)
+        const signIn = yield* signIns.attempt(address, input.code, exchanged(input))
+        if (signIn._tag !== "Accepted") return yield* refused(metrics, address, signIn, yield* CurrentRequest)
+        return answer(201, signIn.value)
       }).pipe(Effect.catchTags({ RequestRefused: refusedAs("VALIDATION_ERROR") }))
   }
   return handlers
@@ -82,15 +119,26 @@ export const sessionHandlers = Effect.gen(function* () {
       }).pipe(Effect.catchTags({ NotFoundError: Effect.die })),
     link: ({ caller }) =>
       Effect.gen(function* () {
+        // The link would give more than this session has (OPR-135).
+        if (caller.isNarrowed === true) return yield* new Forbidden({})
         const { origin } = yield* CurrentConnection
         const { expiresAt, token } = yield* tokens.makeLink(caller.id).pipe(audit.recordWith("session.link"))
         return answer(201, {
           object: "sign_in_link" as const,
-          // The fragment of a URL is not sent to servers and does not reach their logs.
-          url: `${origin}/#link=${token}`,
+          url: linkUrl(origin, token),
           expires_at: expiresAt.toISOString()
         })
-      })
+      }),
+    code: ({ body, caller }) =>
+      Effect.gen(function* () {
+        // The token would have more than this session (OPR-135); the installation has no personal tokens.
+        if (caller.id === null || caller.isNarrowed === true) return yield* new Forbidden({})
+        const { challenge, name } = yield* decodeBody(body, decodeCreateSignInCode)
+        const { code, expiresAt } = yield* tokens
+          .makeCode({ operatorId: caller.id, challenge, name })
+          .pipe(audit.recordWith("session.code", { after: { name } }))
+        return answer(201, { object: "sign_in_code" as const, code, expires_at: expiresAt.toISOString() })
+      }).pipe(Effect.catchTags({ RequestRefused: refusedAs("VALIDATION_ERROR") }))
   }
   return handlers
 })

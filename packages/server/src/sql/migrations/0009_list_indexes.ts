@@ -5,7 +5,7 @@
  * what waits for an operator, what is no Pix). Only the request log has one more. No index holds what an update changes
  * that would otherwise touch none.
  *
- * `IF NOT EXISTS`: where a table is too large to be closed to writers meanwhile, whoever owns the schema can make an
+ * `IF NOT EXISTS`: where a table is too large to be closed to writers meanwhile, the owner of the schema can make an
  * index before, with CONCURRENTLY, and the migration passes it by.
  *
  * The release before this one finds its lists of one account through these indexes too; only its filters by status read

@@ -151,7 +151,7 @@ const answers = ({ answered, wrong }: Installation["callers"]) => {
   return eventually(
     Effect.sync(() => ({ count: answered(), wrong: wrong().slice(0, 3) })),
     ({ count }) => count >= from + size.answers,
-    60_000
+    240_000
   )
 }
 

@@ -100,7 +100,7 @@ export const failOver = Effect.fnUntraced(function* (
   address.moveTo(to.port)
 })
 
-/** The rows of one statement, on a connection of its own. */
+/** The rows of one statement, on a separate connection. */
 export const ask = (url: Redacted.Redacted<string>, statement: string) =>
   PgConnection.make({ url }).pipe(
     Effect.flatMap((connection) => connection.query(statement, [], false)),

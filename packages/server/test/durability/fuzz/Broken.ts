@@ -219,7 +219,7 @@ export const brokenIn = (random: Random, value: unknown): unknown => {
     const at = random.below(value.length + 1)
     return value.slice(0, at) + random.pick(oddities) + value.slice(at)
   }
-  // An object that was broken before may have no text of its own.
+  // An object that was broken before may have no text.
   const asText = () => (typeof value === "object" ? jsonOf(value) : String(value))
   return random.pick([() => brokenValue(random), () => [value], () => ({ value }), asText])()
 }

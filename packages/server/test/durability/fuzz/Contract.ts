@@ -44,9 +44,9 @@ export const judgeBy = (document: string): Judge => {
       const complaint = complaintOfError(answer.status, body)
       if (complaint !== undefined) return complaint
     }
-    const told =
+    const documented =
       route === undefined ? undefined : paths[route.template]?.[route.method.toLowerCase()]?.responses[answer.status]
-    if (told === undefined) {
+    if (documented === undefined) {
       // Malformed HTTP and unknown paths have no operation in the document.
       return (route === undefined || !isHttp) && [400, 404, 405, ...lowLevel].includes(answer.status)
         ? undefined
@@ -55,8 +55,8 @@ export const judgeBy = (document: string): Judge => {
     // Malformed HTTP is refused before routing.
     if (!isHttp && answer.status === 400 && hasProperty(body, "code") && body.code === "VALIDATION_ERROR")
       return undefined
-    const schema = told.content?.["application/json"]?.schema
-    return schema === undefined ? "the document tells no body" : isValid(schema, body)
+    const schema = documented.content?.["application/json"]?.schema
+    return schema === undefined ? "the document has no body" : isValid(schema, body)
   }
 }
 

@@ -7,6 +7,7 @@
  */
 import type { Answer } from "@pix-payments/api-pix/Outcome"
 import { answerOf, type Transport, TransportFailure, type TransportRequest } from "@pix-payments/api-pix/Transport"
+import type { ExceptionRule } from "@pix-payments/domain/AcquirerConnection"
 import { REQUEST_FAULTS } from "@pix-payments/psp-double/Faults"
 import { makePspMachine, type PspMachine } from "@pix-payments/psp-double/http/PspMachine"
 import type { Fate, PayoutError } from "@pix-payments/psp-double/provider/State"
@@ -15,6 +16,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import { SimulatedProvider } from "../../../src/acquirer/Acquirer.ts"
 import * as ConnectedAcquirer from "../../../src/connections/ConnectedAcquirer.ts"
+import { Metrics } from "../../../src/observability/Metrics.ts"
 import { insertConnection, registryOver } from "./BankConnection.ts"
 import { ACQUIRER_TIMEOUT_MS, type SimulatedAcquirer } from "./Institutions.ts"
 import type { Machine, Running } from "./Machine.ts"
@@ -23,6 +25,10 @@ export interface Bank extends SimulatedAcquirer {
   readonly double: PspMachine
   /** The key that charges are paid to. */
   readonly key: string
+  /** What the connection does with exceptions. */
+  readonly rule: ExceptionRule
+  /** MEDs and returns may be of a part of a Pix. */
+  readonly hasParts: boolean
   /** Runs what is due at the provider. */
   readonly settleDue: () => void
   /** The double's faults begin or end. */
@@ -56,6 +62,10 @@ export const makeBank = (machine: Machine): Bank => {
   const [key] = double.provider.settings.keys
   double.provider.webhooks.put(key!, "https://hooks.example.com/pix")
   machine.count(`histories at ${profile}`)
+  const rule = machine.pick(["hold", "hold", "return", "accept"] as const)
+  machine.count(`histories with the exception rule ${rule}`)
+  const hasParts = machine.random() < 0.4
+  if (hasParts) machine.count("histories with MEDs and returns of a part")
 
   const settleDue = () => {
     double.settleDue()
@@ -126,14 +136,16 @@ export const makeBank = (machine: Machine): Bank => {
   return {
     double,
     key: key!,
+    rule,
+    hasParts,
     settleDue,
     storm: (on) => double.faults.setRates(on ? rates : {}),
     settings: { acquirer: "connections" },
-    begin: (database) => insertConnection(database, double, machine.nowMs()),
+    begin: (database) => insertConnection(database, double, rule),
     layerFor: (process) =>
       ConnectedAcquirer.layer.pipe(
-        Layer.provideMerge(registryOver(double, transportOf(process))),
-        Layer.provide(Layer.succeed(SimulatedProvider, nothingSimulated))
+        Layer.provideMerge(registryOver(double, rule, transportOf(process))),
+        Layer.provide([Layer.succeed(SimulatedProvider, nothingSimulated), Metrics.layer])
       )
   }
 }

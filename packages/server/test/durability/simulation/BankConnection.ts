@@ -25,11 +25,22 @@ import { ACQUIRER_TIMEOUT_MS } from "./Institutions.ts"
 
 export const BANK_CONNECTION = "00000000-0000-7000-8000-0000000000b4"
 
-export const insertConnection = async ({ query }: Database, { profile, provider }: PspMachine, nowMs: number) => {
+export const insertConnection = async (
+  { query }: Database,
+  { profile, provider }: PspMachine,
+  rule: ConnectionRow["exception_rule"]
+) => {
   await query(
-    `INSERT INTO acquirer_connections (id, name, kind, profile, pix_key, is_default, pays_out, created_at)
-     VALUES ($1::uuid, 'Bank', 'api-pix', $2, $3, true, $4::boolean, to_timestamp($5::double precision / 1000))`,
-    [BANK_CONNECTION, profile.name, provider.settings.keys[0], String(profile.name === "efi"), String(nowMs)]
+    `INSERT INTO acquirer_connections (id, name, kind, profile, pix_key, exception_rule, is_default, pays_out, created_at)
+     VALUES ($1::uuid, 'Bank', 'api-pix', $2, $3, $4, true, $5::boolean, to_timestamp($6::double precision / 1000))`,
+    [
+      BANK_CONNECTION,
+      profile.name,
+      provider.settings.keys[0],
+      rule,
+      String(profile.name === "efi"),
+      String(provider.now())
+    ]
   )
   await query(
     `INSERT INTO ledger_accounts (owner_id, kind) SELECT $1::uuid, unnest(ARRAY['unallocated', 'acquirer'])`,
@@ -38,10 +49,16 @@ export const insertConnection = async ({ query }: Database, { profile, provider 
 }
 
 /** A registry with a connection to the double. It reads no rows: the connection never changes. */
-export const registryOver = (double: PspMachine, transport: Transport): Layer.Layer<ConnectionRegistry> =>
+export const registryOver = (
+  double: PspMachine,
+  rule: ConnectionRow["exception_rule"],
+  transport: Transport
+): Layer.Layer<ConnectionRegistry> =>
   Layer.effect(
     ConnectionRegistry,
-    Effect.map(openOver(double, transport), (open) => registryOf([{ row: rowOf(double), open, problem: undefined }]))
+    Effect.map(openOver(double, transport), (open) =>
+      registryOf([{ row: rowOf(double, rule), open, problem: undefined }])
+    )
   )
 
 /** A registry without connections. */
@@ -54,7 +71,6 @@ const registryOf = (
   return {
     all: () => connections,
     find,
-    usable: () => connections,
     use: (id, call) => {
       const found = find(id)
       return found === undefined
@@ -67,15 +83,17 @@ const registryOf = (
   }
 }
 
-const rowOf = ({ profile, provider }: PspMachine): ConnectionRow => ({
+const rowOf = ({ profile, provider }: PspMachine, rule: ConnectionRow["exception_rule"]): ConnectionRow => ({
   id: BANK_CONNECTION,
   name: "Bank",
   kind: "api-pix",
   profile: profile.name,
   settings: {},
   pix_key: provider.settings.keys[0]!,
-  exception_rule: "hold",
+  exception_rule: rule,
   paused: false,
+  payouts_paused: false,
+  charges_paused: false,
   is_default: true,
   pays_out: profile.name === "efi",
   certificate_expires_at: null,

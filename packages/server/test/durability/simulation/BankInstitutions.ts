@@ -32,6 +32,7 @@ export const makeBankInstitutions = (options: {
   const inFlight = new Map<Hook, ServerProcess>()
   const acknowledged: Array<Hook> = []
   let elsewhere = 0
+  let { hasParts } = bank
   let openExceptions: ReadonlyArray<string> = []
   /** The ends of complete sweeps since the institutions came to rest. */
   let restedAtMs = 0
@@ -55,7 +56,8 @@ export const makeBankInstitutions = (options: {
     pixKey: bank.key,
     isPaused: false,
     secretHash: undefined,
-    addresses: []
+    addresses: [],
+    isMutualTls: false
   }
 
   const allCobs = (): ReadonlyArray<Cob> => cobs.list(ALWAYS, () => true, ALL).items
@@ -92,29 +94,45 @@ export const makeBankInstitutions = (options: {
     bank.settleDue()
   }
 
-  /** A MED is opened or decided, or somebody else returns a Pix. */
+  const partOf = (cents: number) => (bank.hasParts ? machine.pick([cents, Math.ceil(cents / 2), 1]) : cents)
+
+  /** A MED is opened or decided, or somebody else returns a Pix, or a part of it. */
   const reverse = () => {
     const { infractions } = double.provider
     const paid = allPix().filter((pix) => returnableCents(pix) > 0)
     const open = infractions.list(ALWAYS, ALL).items.filter(isOpen)
     const infraction = open.length === 0 || machine.random() < 0.4 ? undefined : machine.pick(open)
     if (infraction !== undefined) {
-      const outcome = machine.pick(["ACEITA", "REJEITADA"] as const)
+      // One that is accepted returns money now: the double does not try again when there is some later.
+      const disputed = Result.getOrThrow(receipts.get(infraction.endToEndId))
+      const isEmpty = double.provider.balanceCents() <= 0 || returnableCents(disputed) < infraction.cents
+      const outcome = machine.pick(isEmpty ? (["REJEITADA"] as const) : (["ACEITA", "REJEITADA"] as const))
+      const balance = double.provider.balanceCents()
       infractions.close(infraction.id, outcome)
+      // The provider takes no more than its balance.
+      const taken = balance - double.provider.balanceCents()
+      if (outcome === "ACEITA" && taken < infraction.cents) {
+        machine.count("MEDs at the double: more than the balance")
+        hasParts = true
+      }
       machine.count(`MEDs at the double: ${outcome}`)
       machine.note(undefined, `the MED of ${infraction.endToEndId} is ${outcome}`)
     } else if (paid.length > 0) {
       const { cents, endToEndId } = machine.pick(paid)
       if (double.profile.name === "efi" && machine.random() < 0.6) {
         if (open.some((other) => other.endToEndId === endToEndId)) return
-        infractions.open(endToEndId)
+        const contested = partOf(cents)
+        infractions.open(endToEndId, { cents: contested })
         machine.count("MEDs at the double: opened")
-        machine.note(undefined, `a MED of ${endToEndId} is opened`)
+        if (contested < cents) machine.count("MEDs at the double: of a part")
+        machine.note(undefined, `a MED of ${contested} of ${endToEndId} is opened`)
       } else {
-        const returned = receipts.orderReturn(endToEndId, `elsewhere${++elsewhere}`, { cents })
+        const returning = partOf(cents)
+        const returned = receipts.orderReturn(endToEndId, `elsewhere${++elsewhere}`, { cents: returning })
         if (Result.isFailure(returned)) return
         machine.count("returns ordered elsewhere")
-        machine.note(undefined, `somebody else returns ${cents} of ${endToEndId}`)
+        if (returning < cents) machine.count("returns of a part ordered elsewhere")
+        machine.note(undefined, `somebody else returns ${returning} of ${endToEndId}`)
       }
     }
     bank.settleDue()
@@ -124,6 +142,7 @@ export const makeBankInstitutions = (options: {
     broken,
     paysOut: double.profile.name !== "bacen",
     refunds: true,
+    hasParts: () => hasParts,
     storm: (on) => {
       bank.storm(on)
       restedAtMs = machine.nowMs()

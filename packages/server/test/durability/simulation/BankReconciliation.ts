@@ -1,5 +1,9 @@
-/** The service's charges, payouts and ledger against the books of the double, Pix by Pix and payout by payout. */
+/**
+ * The service's charges, payouts and ledger against the books of the double: Pix by Pix, return by return, MED by MED and
+ * payout by payout.
+ */
 import { txidFromId } from "@pix-payments/domain/Txid"
+import { isOpen } from "@pix-payments/psp-double/provider/Infractions"
 import type { ReceivedPix } from "@pix-payments/psp-double/provider/State"
 import * as Result from "effect/Result"
 import { providerIdOf } from "../../../src/acquirer/Acquirer.ts"
@@ -13,7 +17,7 @@ export const reconcileBank = async (options: {
   readonly pix: ReadonlyArray<ReceivedPix>
 }): Promise<ReadonlyArray<string>> => {
   const {
-    bank: { double },
+    bank: { double, rule },
     database: { query },
     pix
   } = options
@@ -53,12 +57,50 @@ export const reconcileBank = async (options: {
       broken.push(`Pix ${endToEndId} of ${cents} has an exception of another amount`)
     }
   }
+  // The rule decides first; where it returns, an operator decides what the provider would not return.
+  const byOperator = await query<{ id: string; action: string }>(
+    `SELECT id, action FROM acquirer_exceptions e
+     WHERE (status = 'open' OR resolved_by <> 'rule') AND (unallocated > 0 OR action IN ('accept', 'return'))
+       AND ($1 = 'accept' AND kind IN ('wrong_amount', 'second_payment', 'late_payment')
+         OR $1 = 'return' AND kind NOT IN ('unmatched_return', 'unmatched_dispute') AND NOT EXISTS (
+           SELECT FROM acquirer_orders o WHERE o.exception_id = e.id AND o.state = 'refused'))`,
+    [rule]
+  )
+  for (const { action, id } of byOperator) broken.push(`the rule is ${rule}, and exception ${id} ended by ${action}`)
+
   const arrived = new Set(pix.map(({ endToEndId }) => endToEndId))
   for (const { end_to_end_id, id, status } of charges) {
     const isPaid = ["paid", "refunded", "charged_back", "infraction"].includes(status)
     if (isPaid !== (end_to_end_id !== null))
       broken.push(`charge ${id} is ${status} with the settlement ${end_to_end_id}`)
     if (end_to_end_id !== null && !arrived.has(end_to_end_id)) broken.push(`charge ${id} is paid by no Pix`)
+  }
+
+  const funds = await query<FundsRow>(fundsOfCharges)
+  const infractions = double.provider.infractions.list(ALWAYS, ALL).items
+  for (const { cents, endToEndId, returns } of pix) {
+    const charge = byPix.get(endToEndId)
+    const own = funds.find(({ id }) => id === charge?.id)
+    // The money of an exception that was accepted is posted under the exception.
+    if (charge === undefined || own === undefined) continue
+    const returned = returns.reduce((sum, { cents, status }) => (status === "DEVOLVIDO" ? sum + cents : sum), 0)
+    const [left, blocked, inTransit] = [Number(own.left), Number(own.blocked), Number(own.in_transit)]
+    const claims = infractions.filter((infraction) => infraction.endToEndId === endToEndId)
+    const contested = claims.filter(isOpen).reduce((sum, { cents }) => sum + cents, 0)
+    const what = `charge ${charge.id} of ${cents} is ${charge.status}`
+    if (left !== cents - returned) broken.push(`${what}, ${left} are left of it, at the provider ${cents - returned}`)
+    if (inTransit !== 0) broken.push(`${what}, ${inTransit} of it are in transit`)
+    if (blocked > contested) broken.push(`${what}, ${blocked} of it are blocked, at the provider ${contested}`)
+    const isLost = claims.some(({ status }) => status === "ACEITA")
+    const expected =
+      left === 0
+        ? ["refunded", "charged_back"]
+        : // A MED that was lost ends the charge, also where a part is left (DSP-4).
+          [isLost ? "charged_back" : contested > 0 ? "infraction" : "paid"]
+    if (!expected.includes(charge.status)) broken.push(`${what} with ${left} left and ${contested} contested`)
+    // A return takes what a MED contests first (DSP-7).
+    if (charge.status === "infraction" && blocked === 0 && returned === 0)
+      broken.push(`${what}, and nothing of it is blocked`)
   }
 
   const payouts = await query<PayoutRow>("SELECT id, status, amount FROM payouts")
@@ -75,6 +117,24 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   EM_PROCESSAMENTO: "processing",
   REALIZADO: "completed",
   NAO_REALIZADO: "failed"
+}
+
+const fundsOfCharges = `
+  SELECT t.resource_id AS id, sum(ends.amount)::bigint AS left,
+    coalesce(sum(ends.amount) FILTER (WHERE ends.kind = 'blocked'), 0)::bigint AS blocked,
+    coalesce(sum(ends.amount) FILTER (WHERE ends.kind = 'returns_in_transit'), 0)::bigint AS in_transit
+  FROM ledger_transfers t JOIN charges c ON c.id = t.resource_id
+  CROSS JOIN LATERAL (VALUES (t.credit, t.amount), (t.debit, -t.amount)) AS ends (kind, amount)
+  WHERE ends.kind <> 'acquirer' GROUP BY t.resource_id`
+
+const ALWAYS = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }
+const ALL = { page: 0, size: Number.MAX_SAFE_INTEGER }
+
+interface FundsRow {
+  readonly id: string
+  readonly left: bigint
+  readonly blocked: bigint
+  readonly in_transit: bigint
 }
 
 interface ChargeRow {

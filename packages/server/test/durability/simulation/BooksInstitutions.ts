@@ -199,6 +199,7 @@ export const makeBooksInstitutions = (options: {
     broken: books.broken,
     paysOut: true,
     refunds: true,
+    hasParts: () => false,
     storm: () => {},
     happen: () => {
       const pixes = [...books.pixes.values()]

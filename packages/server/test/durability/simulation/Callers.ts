@@ -11,7 +11,7 @@ import { allScopes } from "@pix-payments/domain/Scope"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { Calls } from "./Calls.ts"
-import type { Server } from "./Database.ts"
+import type { Server } from "./SqlServer.ts"
 import type { Institutions } from "./Institutions.ts"
 import type { Machine } from "./Machine.ts"
 import { customer, makeOperations, type Operation, type Operations } from "./Operations.ts"
@@ -73,6 +73,7 @@ export const makeCallers = (options: {
   const operations = makeOperations({ machine, calls, stops })
   const operators = makeOperators({ machine, calls, merchants, operations, institutions, receivers, stops })
   const { create } = operations
+  let rounds = 0
 
   const actOnEndpoint = (process: ServerProcess, merchant: Merchant) => {
     const { endpoints, key } = merchant
@@ -199,7 +200,6 @@ export const makeCallers = (options: {
     },
 
     act: async (process) => {
-      if (server.isQuiet()) await institutions.observe()
       const dice = machine.random()
       if (dice < 0.3) return newOperation().ask(process)
       if (dice < 0.42) {
@@ -209,6 +209,7 @@ export const makeCallers = (options: {
       if (dice < 0.8) return institutions.notify(process)
       if (dice < 0.84) return institutions.notifyAgain(process)
       if (dice < 0.89) return actOnEndpoint(process, machine.pick(merchants))
+      if (server.isQuiet()) await institutions.observe()
       return operators.act(process)
     },
 
@@ -218,11 +219,14 @@ export const makeCallers = (options: {
       for (const each of unsettled) each.ask(process)
       const isNotified = institutions.finish(process)
       const isCanceling = operators.finish(process)
-      operators.resume(process)
-      for (const { endpoints, key } of merchants) {
-        for (const id of endpoints) {
-          const resumed: Request = { method: "PATCH", path: `/v1/webhooks/${id}`, key, body: { active: true } }
-          request(process, "resume an endpoint", resumed, () => {})
+      // Again from time to time: a change from before may arrive late.
+      if (rounds++ % 4 === 0) {
+        operators.resume(process)
+        for (const { endpoints, key } of merchants) {
+          for (const id of endpoints) {
+            const resumed: Request = { method: "PATCH", path: `/v1/webhooks/${id}`, key, body: { active: true } }
+            request(process, "resume an endpoint", resumed, () => {})
+          }
         }
       }
       return unsettled.length > 0 || isNotified || isCanceling

@@ -10,7 +10,8 @@
  */
 import type { Callers, Merchant } from "./Callers.ts"
 import type { Calls } from "./Calls.ts"
-import type { Database, Server } from "./Database.ts"
+import type { Database } from "./Database.ts"
+import type { Server } from "./SqlServer.ts"
 import type { Institutions } from "./Institutions.ts"
 import type { Machine } from "./Machine.ts"
 import { customer } from "./Operations.ts"

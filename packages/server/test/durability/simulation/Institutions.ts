@@ -29,6 +29,8 @@ export interface Institutions {
   readonly paysOut: boolean
   /** Whether operators return money. */
   readonly refunds: boolean
+  /** Whether MEDs and returns may be, or were, of a part of a payment. */
+  readonly hasParts: () => boolean
   /** The faults of the institutions begin or end. */
   readonly storm: (on: boolean) => void
   /** True of a charge that the acquirer has, and that nobody has paid. */

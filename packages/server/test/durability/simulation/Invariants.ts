@@ -4,6 +4,7 @@
  * Each rule is written again, from the contract and the tables of `domain`, against what PostgreSQL stores, what the
  * acquirer's books say (`Institutions`) and what the receivers got; none of it goes through the service.
  */
+import { incompleteKeys } from "../../support/KeyTables.ts"
 import type { Callers } from "./Callers.ts"
 import type { Calls } from "./Calls.ts"
 import type { Database } from "./Database.ts"
@@ -41,7 +42,12 @@ export const makeInvariants = (options: {
 
   const soFar: Invariants["soFar"] = async () => {
     const broken = [...calls.broken, ...institutions.broken, ...receivers.broken]
-    const rows = await query<MoveRow>(movesSince, [String(seen)])
+    const [rows, kept, connections, differing] = await Promise.all([
+      query<MoveRow>(movesSince, [String(seen)]),
+      query<{ owner_id: string; kind: string; balance: bigint }>("SELECT owner_id, kind, balance FROM ledger_accounts"),
+      unallocatedOf(),
+      query<{ owner_id: string; kind: string }>(transfersThatDiffer)
+    ])
     for (const row of rows) {
       seen = Number(row.order_no)
       if (row.kind === "deliveries") {
@@ -58,20 +64,21 @@ export const makeInvariants = (options: {
         if (row.sequence !== states.length + 1)
           broken.push(`${row.id} has the sequence ${row.sequence} after ${states.join(">")}`)
       }
-      broken.push(...model.apply(row, moved.get(row.id) ?? []))
+      // States say nothing of the parts of a charge that went back.
+      if (!institutions.hasParts()) broken.push(...model.apply(row, moved.get(row.id) ?? []))
     }
-    const kept = await query<{ owner_id: string; kind: string; balance: bigint }>(
-      "SELECT owner_id, kind, balance FROM ledger_accounts"
-    )
-    const connections = await unallocatedOf()
+    if (institutions.hasParts()) {
+      const rows = await query<{ resource_id: string; kind: string }>(fundsBelowZero)
+      for (const { kind, resource_id } of rows) broken.push(`${kind} of charge ${resource_id} is below zero`)
+    }
     let sum = 0
     for (const { balance, kind, owner_id } of kept) {
       sum += Number(balance)
+      if (institutions.hasParts()) continue
       const expected = model.balanceOf(owner_id, kind) + (connections.get(`${owner_id} ${kind}`) ?? 0)
       if (Number(balance) !== expected) broken.push(`${kind} of ${owner_id} is ${balance}, in the model ${expected}`)
     }
     if (sum !== 0) broken.push(`all ledger accounts sum to ${sum}`)
-    const differing = await query<{ owner_id: string; kind: string }>(transfersThatDiffer)
     for (const { kind, owner_id } of differing) broken.push(`${kind} of ${owner_id} is not the sum of its transfers`)
     return broken
   }
@@ -90,11 +97,14 @@ export const makeInvariants = (options: {
   }
 
   const waiting: Invariants["waiting"] = async () => {
-    const rows = await query<{ what: string; id: string; status: string }>(waitingRows)
+    const [rows, behind] = await Promise.all([
+      query<{ what: string; id: string; status: string }>(waitingRows),
+      institutions.waiting()
+    ])
     return [
       ...rows.map(({ id, status, what }) => `${what} ${id} is ${status}`),
       ...callers.operations.filter(({ isSettled }) => !isSettled).map(({ name }) => `${name} is not answered`),
-      ...(await institutions.waiting()),
+      ...behind,
       ...(calls.waiting() > 0 ? [`${calls.waiting()} calls hang`] : [])
     ]
   }
@@ -114,6 +124,8 @@ export const makeInvariants = (options: {
     atTheEnd: async () => {
       const broken = [...(await soFar()), ...(await institutions.reconcile())]
       await compareOperations(broken)
+      for (const { id } of await query<{ id: string }>(incompleteKeys))
+        broken.push(`${id} is not as the key tables have it`)
       broken.push(...(await compareDeliveries({ database, callers, receivers, attemptsInAll, moved })))
       return broken
     }
@@ -141,6 +153,12 @@ const transfersThatDiffer = `
     UNION ALL
     SELECT account_id, debit, amount FROM ledger_transfers
   ) sides GROUP BY owner_id, kind HAVING sum(amount) <> 0`
+
+/** The part of each charge that a ledger account has. What pays a payout was in `available`. */
+const fundsBelowZero = `
+  SELECT t.resource_id, ends.kind FROM ledger_transfers t JOIN charges c ON c.id = t.resource_id
+  CROSS JOIN LATERAL (VALUES (t.credit, t.amount), (t.debit, -t.amount)) AS ends (kind, amount)
+  WHERE ends.kind <> 'acquirer' GROUP BY t.resource_id, ends.kind HAVING sum(ends.amount) < 0`
 
 const waitingRows = `
   SELECT 'charge' AS what, id, 'processing' AS status FROM charges WHERE NOT acquirer_answered AND status = 'pending'

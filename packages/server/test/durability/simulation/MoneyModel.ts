@@ -54,7 +54,7 @@ export const makeMoneyModel = (merchantOf: (accountId: string) => Merchant): Mon
     const amount = Number(row.amount)
     const step = `${row.was ?? "-"}>${row.is_now}`
     if (row.kind === "charges") {
-      if (row.is_now === "paid" && row.by_exception) {
+      if (row.is_now === "paid" && row.was !== "infraction" && row.by_exception) {
         // The acceptance credits it.
       } else if (row.is_now === "paid" && row.was === "pending") {
         const isHeld = merchantOf(owner).releaseDelayS > 0

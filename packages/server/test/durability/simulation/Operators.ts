@@ -114,10 +114,12 @@ export const makeOperators = (options: {
       case 1: {
         const id = charge?.id
         if (id === undefined || !institutions.refunds) return
+        const amount = institutions.hasParts() ? machine.pick([undefined, 1, 400]) : undefined
+        if (amount !== undefined) machine.count("refunds of a part")
         return operate(
           process,
-          `refund ${id}`,
-          ChargeOrders.use(({ refund }) => refund(id)),
+          `refund ${amount ?? "all"} of ${id}`,
+          ChargeOrders.use(({ refund }) => refund(id, amount === undefined ? {} : { amount })),
           ["InvalidStateError", "InsufficientBalanceError", "RefundRejected"]
         )
       }
@@ -126,9 +128,19 @@ export const makeOperators = (options: {
       case 9: {
         const id = payout?.id
         if (id === undefined) return
-        const decision = machine.random() < 0.7 ? "approved" : "canceled"
-        const decided = Payouts.use(({ decide }) => decide(id, decision))
-        return operate(process, `payout ${id} is ${decision}`, decided, ["InvalidStateError"])
+        return machine.random() < 0.7
+          ? operate(
+              process,
+              `payout ${id} is approved`,
+              Payouts.use(({ release }) => release(id)),
+              ["InvalidStateError"]
+            )
+          : operate(
+              process,
+              `payout ${id} is canceled`,
+              Payouts.use(({ cancel }) => cancel(id)),
+              ["InvalidStateError"]
+            )
       }
       case 4:
       case 10:

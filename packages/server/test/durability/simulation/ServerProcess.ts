@@ -32,7 +32,7 @@ import * as Service from "../../../src/Service.ts"
 import { Settings } from "../../../src/Settings.ts"
 import { Unavailable } from "../../../src/sql/Unavailable.ts"
 import { PublicAddress } from "../../../src/network/PublicAddress.ts"
-import type { Server } from "./Database.ts"
+import type { Server } from "./SqlServer.ts"
 import { ACQUIRER_TIMEOUT_MS, type SimulatedAcquirer } from "./Institutions.ts"
 import type { Machine, Running } from "./Machine.ts"
 import { type Receivers, WEBHOOK_TIMEOUT_MS } from "./Receivers.ts"
@@ -201,7 +201,14 @@ const makeRoutes = Effect.gen(function* () {
         params: found.params,
         search: "",
         body: found.route.takesBody ? JSON.stringify(body ?? {}) : "",
-        info: { requestId: "", route: found.route.template, keyId: null, accountId: null, address: null }
+        info: {
+          requestId: "",
+          route: found.route.template,
+          keyId: null,
+          accountId: null,
+          resourceId: null,
+          address: null
+        }
       }
       return Effect.catchCause(
         Effect.catch(

@@ -13,12 +13,13 @@ import { makeBooks } from "./Books.ts"
 import { makeBooksInstitutions } from "./BooksInstitutions.ts"
 import { makeCallers } from "./Callers.ts"
 import { type Calls, makeCalls } from "./Calls.ts"
-import { type Database, makeServer } from "./Database.ts"
+import type { Database } from "./Database.ts"
 import { besiege, isHostile } from "./HostileTenant.ts"
 import { makeInvariants } from "./Invariants.ts"
 import { type Machine, makeMachine, makeTimersVirtual } from "./Machine.ts"
 import { makeReceivers } from "./Receivers.ts"
 import { type ServerProcess, startProcess } from "./ServerProcess.ts"
+import { makeServer } from "./SqlServer.ts"
 
 export interface Outcome {
   readonly seed: number
@@ -197,7 +198,7 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
       await look()
       left = server.isQuiet() ? await invariants.waiting() : ["a transaction is open"]
       if (!isMore && left.length === 0 && machine.ready().length === 0) return
-      await machine.advanceTo(machine.nowMs() + machine.pick([700, 5000, 40_000]))
+      await machine.advanceTo(machine.nowMs() + machine.pick([700, 20_000, 70_000]))
     }
     if (broken.length === 0) broken.push("something waits for ever:", ...left)
   }
@@ -229,15 +230,17 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
 }
 
 /** The report of a failing seed: the violations, how to repeat it, and its history. */
-export const told = ({ broken, history, seed }: Outcome): string =>
+export const report = ({ broken, history, seed }: Outcome): string =>
   `${broken.join("\n")}\n\nSIMULATION_SEED=${seed} replays it. Its history:\n${history.join("\n")}`
 
-/** Of two seeds that follow each other, one has `Books` and one the double of a provider. */
+/** Of two consecutive seeds, one has the simulator and one the double of a provider. */
+export const hasDouble = (seed: number): boolean => seed % 2 === 1
+
 const institutionsOf = (
   seed: number,
   options: { readonly machine: Machine; readonly database: Database; readonly calls: Calls }
 ) => {
-  if (seed % 2 === 0) {
+  if (!hasDouble(seed)) {
     const acquirer = makeBooks(options.machine)
     return { acquirer, institutions: makeBooksInstitutions({ ...options, books: acquirer }) }
   }

@@ -1,105 +1,152 @@
 /**
- * `pnpm run simulate --seeds 10000`: as many simulated histories as asked for, in a process for each core.
+ * `pnpm run simulate --seeds 10000`: simulated histories, in a process for each core.
  *
- * `--from 1` begins at that seed, else at one that the clock gives; `SIMULATION_SEED=<seed>` does one alone and prints
- * what happened. It ends with 1 at the first seeds that break something, and prints their histories.
+ * - `--from 1`: the first seed; by default the clock gives it.
+ * - `--acquirer double` or `simulator`: every second seed, whose histories have that acquirer.
+ * - `--workers 1`: in so many processes.
+ * - `--journal FILE`: a line a seed. A run with the file of an interrupted one goes on with it.
+ * - `SIMULATION_SEED=<seed>`: one alone, with its history.
+ *
+ * Ends with 1 after the first seeds that break something and prints their histories. With a journal it goes on.
  */
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as EmbeddedPostgres from "@pix-payments/embedded-postgres/EmbeddedPostgres"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { type ChildProcess, fork } from "node:child_process"
-import { mkdtemp, rm } from "node:fs/promises"
+import { once } from "node:events"
+import { chmod, mkdtemp, rm } from "node:fs/promises"
 import { availableParallelism, tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { openDatabase } from "./Database.ts"
-import { type Outcome, simulate, told } from "./Simulation.ts"
+import { openJournal } from "./Journal.ts"
+import { hasDouble, type Outcome, report, simulate } from "./Simulation.ts"
 
 const say = (text: string) => void process.stdout.write(`${text}\n`)
 
-/** What a worker tells of a seed. */
-type OutboxEntry = Pick<Outcome, "seed"> & {
-  readonly counts: ReadonlyArray<readonly [string, number]>
-  readonly failure?: string
+interface Place {
+  readonly url: string
+  readonly socket: string
 }
 
-const work = (url: string, first: number, last: number, stride: number) =>
+/** A worker: runs the seeds that it is sent, one after the other. */
+const work = ({ socket, url }: Place) =>
   Effect.gen(function* () {
-    const database = yield* openDatabase(Redacted.make(url))
+    const database = yield* openDatabase(Redacted.make(url), socket)
     yield* Effect.promise(async () => {
-      for (let seed = first; seed <= last; seed += stride) {
-        const outcome = await simulate(seed >>> 0, database)
-        const { broken, counts } = outcome
-        const one: OutboxEntry = {
-          seed: outcome.seed,
-          counts: [...counts],
-          ...(broken.length > 0 || first === last ? { failure: told(outcome) } : undefined)
-        }
-        process.send?.(one)
-        if (broken.length > 0) {
-          process.exitCode = 1
-          return
-        }
+      process.once("disconnect", () => process.exit())
+      process.send!("ready")
+      for (;;) {
+        const [seed] = (await once(process, "message")) as [number | "done"]
+        if (seed === "done") return
+        const outcome = await simulate(seed, database)
+        process.send!({ ...outcome, counts: [...outcome.counts] })
       }
     })
+    process.removeAllListeners("disconnect").disconnect?.()
   }).pipe(Effect.scoped)
 
-const supervise = (seeds: number, from: number) =>
+interface Run {
+  readonly seeds: ReadonlyArray<number>
+  readonly workers: number
+  readonly journal: string | undefined
+}
+
+const supervise = ({ journal: file, seeds, workers }: Run) =>
   Effect.gen(function* () {
     const dataDir = yield* Effect.acquireRelease(
       Effect.promise(() => mkdtemp(join(tmpdir(), "pix-payments-simulation-"))),
       (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
     )
-    const { url } = yield* EmbeddedPostgres.start({ dataDir })
-    const workers = Math.min(availableParallelism(), seeds)
-    const server = yield* PgConnection.make({ url })
-    for (let i = 0; i < workers; i++) yield* server.query(`CREATE DATABASE simulation_${i}`)
-    const startedAt = performance.now()
-    const counts = new Map<string, number>()
-    let done = 0
-    const hear = ({ counts: more, failure }: OutboxEntry) => {
-      done++
-      for (const [name, count] of more) counts.set(name, (counts.get(name) ?? 0) + count)
-      if (failure !== undefined) say(failure)
-      if (done % 500 === 0) say(`${done} seeds, ${Math.round((performance.now() - startedAt) / 1000)} s`)
-    }
-    const codes = yield* Effect.promise(() =>
-      Promise.all(
-        Array.from({ length: workers }, (_, index) => {
-          const of = new URL(Redacted.value(url))
-          of.pathname = `/simulation_${index}`
-          const child = fork(import.meta.filename, [], {
-            env: { ...process.env, SIMULATION_WORK: JSON.stringify([of.href, from + index, from + seeds - 1, workers]) }
-          })
-          child.on("message", hear)
-          return ended(child)
-        })
-      )
+    // PostgreSQL has a user of its own where this process is root's.
+    const socketFolder = yield* Effect.acquireRelease(
+      Effect.promise(() => mkdtemp(join(tmpdir(), "pix-simulation-"))),
+      (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
     )
-    say(`${done} seeds from ${from} on, in ${Math.round((performance.now() - startedAt) / 1000)} s:`)
-    for (const [name, count] of [...counts].toSorted(([a], [b]) => a.localeCompare(b))) say(`  ${name}: ${count}`)
-    if (codes.some((code) => code !== 0)) process.exitCode = 1
-    say(process.exitCode === 1 ? "Something is broken: see above." : "Nothing is broken.")
+    yield* Effect.promise(() => chmod(socketFolder, 0o777))
+    const { port, url } = yield* EmbeddedPostgres.start({ dataDir, socketFolder })
+    const server = yield* PgConnection.make({ url })
+    const startedAt = performance.now()
+    const journal = openJournal(file)
+    const left = seeds.filter((seed) => !journal.has(seed))
+    if (left.length < seeds.length)
+      say(`${seeds.length - left.length} seeds were run before: ${journal.summary(false)}`)
+    let done = 0
+    let broken = 0
+    const hear = (outcome: Outcome) => {
+      done++
+      journal.add(outcome)
+      if (outcome.broken.length > 0) broken++
+      if (outcome.broken.length > 0 || seeds.length === 1) say(report(outcome))
+      if (done % 100 === 0) say(`${Math.round((performance.now() - startedAt) / 1000)} s: ${journal.summary(false)}`)
+    }
+    const children: Array<ChildProcess> = []
+    const startWorker = async (index: number) => {
+      const place = new URL(Redacted.value(url))
+      place.pathname = `/simulation_${index}`
+      const child = fork(import.meta.filename, [], {
+        env: {
+          ...process.env,
+          SIMULATION_WORK: JSON.stringify({ url: place.href, socket: join(socketFolder, `.s.PGSQL.${port}`) })
+        }
+      })
+      children.push(child)
+      child.on("message", (message) => {
+        if (message !== "ready") {
+          const outcome = message as Omit<Outcome, "counts"> & { readonly counts: ReadonlyArray<[string, number]> }
+          hear({ ...outcome, counts: new Map(outcome.counts) })
+        }
+        child.send(broken > 0 && file === undefined ? "done" : (left.shift() ?? "done"))
+      })
+      const [code] = (await once(child, "close")) as [number | null]
+      return code
+    }
+    // An interrupted run sums up what it has done.
+    const interrupt = () => {
+      for (const child of children) child.kill()
+    }
+    process.once("SIGINT", interrupt).once("SIGTERM", interrupt)
+    for (let i = 0; i < workers; i++) yield* server.query(`CREATE DATABASE simulation_${i}`)
+    const codes = yield* Effect.promise(() => Promise.all(Array.from({ length: workers }, (_, i) => startWorker(i))))
+    say(`\n${done} seeds in ${Math.round((performance.now() - startedAt) / 1000)} s. ${journal.summary(true)}`)
+    if (broken > 0 || codes.some((code) => code !== 0)) process.exitCode = 1
+    if (broken > 0) say(`${broken} seeds broke something.`)
+    else say(left.length > 0 ? "Interrupted. Nothing is broken so far." : "Nothing is broken.")
   }).pipe(Effect.scoped)
 
-const ended = (child: ChildProcess) =>
-  new Promise<number>((resolve) => child.once("close", (code) => resolve(code ?? 1)))
-
-const given = process.env["SIMULATION_WORK"]
-if (given !== undefined) {
-  const [url, first, last, stride] = JSON.parse(given) as [string, number, number, number]
-  await Effect.runPromise(work(url, first, last, stride))
+const place = process.env["SIMULATION_WORK"]
+if (place !== undefined) {
+  await Effect.runPromise(work(JSON.parse(place) as Place))
 } else {
   const { values } = parseArgs({
     args: process.argv.slice(2).filter((arg) => arg !== "--"),
-    options: { seeds: { type: "string", default: "1000" }, from: { type: "string" } }
+    options: {
+      seeds: { type: "string", default: "1000" },
+      from: { type: "string" },
+      acquirer: { type: "string" },
+      workers: { type: "string" },
+      journal: { type: "string" }
+    }
   })
   const only = process.env["SIMULATION_SEED"]
-  const seeds = only === undefined ? Number(values.seeds) : 1
+  const count = only === undefined ? Number(values.seeds) : 1
   const from = Number(only ?? values.from ?? Math.floor(performance.timeOrigin) % 2 ** 31)
-  if (!Number.isSafeInteger(seeds) || seeds < 1 || !Number.isSafeInteger(from) || from < 0) {
-    say("--seeds and --from are whole numbers.")
+  const workers = Math.min(count, Number(values.workers ?? availableParallelism()))
+  const isAcquirer = values.acquirer === undefined || ["double", "simulator"].includes(values.acquirer)
+  if (![count, workers].every((number) => Number.isSafeInteger(number) && number > 0) || !Number.isSafeInteger(from)) {
+    say("--seeds, --from and --workers are whole numbers.")
     process.exitCode = 1
-  } else await Effect.runPromise(supervise(seeds, from))
+  } else if (!isAcquirer) {
+    say("--acquirer is double or simulator.")
+    process.exitCode = 1
+  } else {
+    const seeds: Array<number> = []
+    for (let seed = from; seeds.length < count; seed++) {
+      if (only !== undefined || values.acquirer === undefined || hasDouble(seed) === (values.acquirer === "double")) {
+        seeds.push(seed)
+      }
+    }
+    await Effect.runPromise(supervise({ seeds, workers, journal: values.journal }))
+  }
 }

@@ -1,4 +1,7 @@
-/** A schema as PostgreSQL describes it: to compare two, and to create an old one without its migrations. */
+/**
+ * A schema as PostgreSQL describes it: to compare two, and to create an old one without its migrations. A partitioned table
+ * is described without its partitions, which depend on the month.
+ */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 
@@ -26,7 +29,7 @@ export const describeSchema = Effect.gen(function* () {
       NOT a.attnotnull AS "isNullable", pg_get_expr(d.adbin, d.adrelid) AS default
     FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
     LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
+    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND a.attnum > 0 AND NOT a.attisdropped
     ORDER BY c.relname, a.attnum`
   const tables: Record<string, Array<Column>> = {}
   for (const { table, ...column } of columns) (tables[table] ??= []).push(column)
@@ -40,13 +43,13 @@ export const describeSchema = Effect.gen(function* () {
       yield* sql<Named>`
       SELECT c.relname || '.' || k.conname AS name, pg_get_constraintdef(k.oid) AS text
       FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
-      WHERE k.connamespace = 'public'::regnamespace AND k.contype IN ('p', 'u', 'c', 'f') ORDER BY k.contype <> 'p', 1`
+      WHERE k.connamespace = 'public'::regnamespace AND NOT c.relispartition AND k.contype IN ('p', 'u', 'c', 'f') ORDER BY k.contype <> 'p', 1`
     ),
     indexes: named(
       yield* sql<Named>`
-      SELECT i.relname::text AS name, pg_get_indexdef(i.oid) AS text
+      SELECT i.relname::text AS name, replace(pg_get_indexdef(i.oid), ' ON ONLY ', ' ON ') AS text
       FROM pg_class i JOIN pg_index x ON x.indexrelid = i.oid
-      WHERE i.relnamespace = 'public'::regnamespace
+      WHERE NOT i.relispartition AND i.relnamespace = 'public'::regnamespace
         AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.oid AND k.contype IN ('p', 'u')) ORDER BY 1`
     ),
     triggers: named(

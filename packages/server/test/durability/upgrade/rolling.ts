@@ -1,8 +1,9 @@
 /**
- * `pnpm run rolling <commit>`: two releases against one database, as a rolling restart has them.
+ * `pnpm run rolling <commit> [ms of each phase] [rows]`: two releases against one database, as a rolling restart has them.
  *
  * The earlier release is taken from the history (`git archive`), with today's dependencies; the later one is this work
- * tree. Two servers of the earlier one run under load; the schema is migrated; the servers are replaced one by one.
+ * tree. Two servers of the earlier one run under load; with `rows`, each table that grows gets so many finished ones; the
+ * schema is migrated under the load; the servers are replaced one by one.
  * Callers repeat with their key what is not answered, at another server. Afterwards: one resource for each key, every
  * charge paid and every payout completed, every delivery at least once under one id with one body, a consistent ledger, and no
  * unexpected failure in any log. It fails when one of these does not hold.
@@ -10,18 +11,22 @@
 import * as EmbeddedPostgres from "@pix-payments/embedded-postgres/EmbeddedPostgres"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import { execFileSync, spawn } from "node:child_process"
+import { execFile, execFileSync, spawn } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import { once } from "node:events"
-import { chmod, cp, mkdir, mkdtemp, rm, symlink } from "node:fs/promises"
+import { existsSync } from "node:fs"
+import { chmod, cp, mkdir, mkdtemp, readdir, rm, symlink } from "node:fs/promises"
 import * as Http from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { promisify } from "node:util"
+import { fill } from "./Fill.ts"
 
 const commit = process.argv[2]
 const root = join(import.meta.dirname, "../../../../..")
 const TOKEN = "the-token-of-this-operator"
 const PHASE_MS = Number(process.argv[3] ?? 3000)
+const ROWS = Number(process.argv[4] ?? 0)
 
 interface Server {
   readonly name: string
@@ -74,8 +79,9 @@ const takeOut = async (folder: string, of: string): Promise<string> => {
   const archive = execFileSync("git", ["-C", root, "archive", of], { maxBuffer: 2 ** 30 })
   execFileSync("tar", ["-x", "-C", tree], { input: archive })
   await symlink(join(root, "node_modules"), join(tree, "node_modules"))
-  for (const name of ["domain", "api", "embedded-postgres", "server"]) {
-    const modules = `packages/${name}/node_modules`
+  const packages = await readdir(join(tree, "packages"))
+  for (const modules of packages.map((name) => `packages/${name}/node_modules`)) {
+    if (!existsSync(join(root, modules))) continue
     // Links to packages of the workspace lead into the earlier tree.
     await cp(join(root, modules), join(tree, modules), { recursive: true, verbatimSymlinks: true })
   }
@@ -99,7 +105,7 @@ const main = async (databaseUrl: string, folder: string): Promise<ReadonlyArray<
   const wrong: Array<string> = []
   const earlier = await takeOut(folder, commit ?? "HEAD")
   const bodies = new Map<string, string>()
-  const told = new Set<string>()
+  const receivedEvents = new Set<string>()
   const receiver = Http.createServer((request, response) => {
     const chunks: Array<Buffer> = []
     request.on("data", (chunk: Buffer) => chunks.push(chunk))
@@ -109,7 +115,7 @@ const main = async (databaseUrl: string, folder: string): Promise<ReadonlyArray<
       const known = bodies.get(id)
       if (known !== undefined && known !== body) wrong.push(`delivery ${id} came with two bodies`)
       bodies.set(id, body)
-      told.add(`${data.id} ${event}`)
+      receivedEvents.add(`${data.id} ${event}`)
       response.end()
     })
   })
@@ -150,6 +156,7 @@ const main = async (databaseUrl: string, folder: string): Promise<ReadonlyArray<
 
   let count = 0
   let repeated = 0
+  const answers = { lastAt: performance.now(), longestGapMs: 0 }
   /** Calls as a client does: a call without an answer is repeated with its key, at any server. */
   const insist = async (method: string, path: string, headers: Record<string, string>, body?: Json) => {
     for (;;) {
@@ -157,7 +164,12 @@ const main = async (databaseUrl: string, folder: string): Promise<ReadonlyArray<
       const answer = await ask(server.publicUrl, method, path, { "x-api-key": key, ...headers }, body).catch(
         () => undefined
       )
-      if (answer !== undefined && answer.status < 500) return { ...answer, server: server.name }
+      if (answer !== undefined && answer.status < 500) {
+        const now = performance.now()
+        answers.longestGapMs = Math.max(answers.longestGapMs, now - answers.lastAt)
+        answers.lastAt = now
+        return { ...answer, server: server.name }
+      }
       if (answer?.status === 500) wrong.push(`500 from ${server.name} to ${method} ${path}`)
       repeated++
       await pause(20)
@@ -197,9 +209,16 @@ const main = async (databaseUrl: string, folder: string): Promise<ReadonlyArray<
   }
   const clients = Array.from({ length: 8 }, (_, index) => client(index))
   await pause(PHASE_MS)
-  execFileSync(process.execPath, [join(root, "packages/server/src/migrate.ts")], {
+  if (ROWS > 0) await Effect.runPromise(fill(Redacted.make(databaseUrl), ROWS))
+  answers.longestGapMs = 0
+  const startedAt = performance.now()
+  const migrated = await promisify(execFile)(process.execPath, [join(root, "packages/server/src/migrate.ts")], {
     env: { ...environment(databaseUrl, folder), MIGRATIONS_DATABASE_URL: databaseUrl }
   })
+  process.stdout.write(
+    `${migrated.stdout}migrated beside ${ROWS} rows of each table in ${Math.round(performance.now() - startedAt)} ms, ` +
+      `${Math.round(Math.max(answers.longestGapMs, performance.now() - answers.lastAt))} ms without an answer.\n`
+  )
   await pause(PHASE_MS)
   const c = await add("later 1", root)
   await pause(PHASE_MS)
@@ -229,10 +248,10 @@ const main = async (databaseUrl: string, folder: string): Promise<ReadonlyArray<
   const missing = () =>
     [...resources].filter(([id, path]) => {
       const events = path === "/v1/charges" ? ["charge.pix.created", "charge.pix.paid"] : ["payment.pix.processing"]
-      return !events.every((event) => told.has(`${id} ${event}`))
+      return !events.every((event) => receivedEvents.has(`${id} ${event}`))
     }).length
   for (const end = performance.now() + 90_000; missing() > 0 && performance.now() < end;) await pause(200)
-  if (missing() > 0) wrong.push(`${missing()} resources of which not everything was told`)
+  if (missing() > 0) wrong.push(`${missing()} resources with missing events`)
   const ledger = await operate("GET", "/ledger/verify")
   if (ledger.body["consistent"] !== true) wrong.push("the books are not whole")
   for (const server of all) {
@@ -263,7 +282,7 @@ const program = Effect.gen(function* () {
 })
 
 if (commit === undefined) {
-  process.stderr.write("pnpm run rolling <commit of the earlier release> [ms of each phase]\n")
+  process.stderr.write("pnpm run rolling <commit of the earlier release> [ms of each phase] [rows]\n")
   process.exitCode = 2
 } else {
   const wrong = await Effect.runPromise(Effect.scoped(program))

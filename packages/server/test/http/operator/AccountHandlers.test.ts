@@ -35,13 +35,14 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Accounts"
         payout_duplicate_window: 0,
         payouts_paused: false,
         charges_paused: false,
+        approval_limit: null,
         connection_id: null,
         balance: { object: "balance", currency: "BRL", available: 0, pending: 0, total: 0 }
       })
       assert.match(plain.body.id, uuid7)
       assert.match(plain.body.created_at, instant)
 
-      const told = {
+      const details = {
         status: "inactive",
         onboarding_status: "in_review",
         auto_payout_enabled: false,
@@ -50,10 +51,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Accounts"
         release_delay: 60
       }
       const other = yield* operate<Account>("POST", "/operator/v1/accounts", {
-        body: { ...someAccount, document: "529.982.247-25", unknown_field: 1, ...told }
+        body: { ...someAccount, document: "529.982.247-25", unknown_field: 1, ...details }
       })
       assert.strictEqual(other.status, 201)
-      assert.deepInclude<unknown>(other.body, { ...told, document: "52998224725", document_type: "cpf" })
+      assert.deepInclude<unknown>(other.body, { ...details, document: "52998224725", document_type: "cpf" })
       assert.notProperty(other.body, "unknown_field")
       const nulls = yield* operate<Account>("POST", "/operator/v1/accounts", {
         body: { ...someAccount, status: null, onboarding_status: null, payout_fee: null, release_delay: null }
@@ -166,6 +167,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Accounts"
           ["PATCH", `applications/${id}`, {}],
           ["POST", `applications/${id}/keys`, { name: "x", scopes: ["charge:read"] }],
           ["GET", `applications/${id}/keys`],
+          ["GET", `keys/${id}`],
           ["POST", `keys/${id}/revoke`],
           ["GET", `charges/${id}`],
           ["GET", `deliveries/${id}`],
@@ -232,6 +234,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Accounts"
         const listed = yield* operate<List<Key>>("GET", keys)
         assert.deepStrictEqual<unknown>(listed.body, { object: "list", data: [shown], has_more: false })
         assert.notInclude(listed.text, key)
+        const one = yield* operate<Key>("GET", `/operator/v1/keys/${shown.id}`)
+        assert.deepStrictEqual<unknown>([one.status, one.body], [200, shown])
 
         const account = call("GET", "/v1/account", { key })
         assert.strictEqual((yield* account).status, 200)

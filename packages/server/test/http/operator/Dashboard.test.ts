@@ -16,7 +16,7 @@ const withFolder = async (run: (folder: string) => Promise<void>) => {
 }
 
 const answerAt = async (folder: string, path: string) => {
-  const found = dashboardPages(folder).find(({ template }) => template === path)
+  const found = dashboardPages({ hasSingleSignOn: false }, folder).find(({ template }) => template === path)
   if (found === undefined) return undefined
   const { body, headers, status } = negotiated(await found.page(""), {})
   const pairs = Array.from({ length: headers.length / 2 }, (_, index) => [headers[2 * index]!, headers[2 * index + 1]!])
@@ -69,7 +69,7 @@ describe("Dashboard", () => {
 
   it("where it was not built, it has no path", () =>
     withFolder(async (folder) => {
-      assert.lengthOf(dashboardPages(folder), 0)
-      assert.lengthOf(dashboardPages(join(folder, "absent")), 0)
+      assert.lengthOf(dashboardPages({ hasSingleSignOn: false }, folder), 0)
+      assert.lengthOf(dashboardPages({ hasSingleSignOn: false }, join(folder, "absent")), 0)
     }))
 })

@@ -50,10 +50,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Credentia
   )
 
   it.effect(
-    "OPR-40: each request with the installation's token is counted, its use from an address is in the audit log",
+    "OPR-40: each request with the installation's token is counted, and its first one of a route and address is an entry",
     () =>
       Effect.gen(function* () {
-        const { operate } = yield* TestService
+        const { operate, operatorToken } = yield* TestService
         const sql = yield* SqlClient
         const { call } = yield* makeOperator("viewer")
         const counted = Effect.map(operate("GET", "/metrics"), ({ text }) =>
@@ -65,17 +65,19 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Credentia
           assert.strictEqual((yield* operate("GET", "/operator/v1/accounts", { from })).status, 200)
           assert.strictEqual((yield* call("GET", "/operator/v1/accounts", { from })).status, 200)
         }
-        assert.strictEqual(yield* counted, before + 3)
+        assert.strictEqual((yield* operate("POST", "/operator/v1/accounts", { from, body: {} })).status, 400)
+        const large = "x".repeat(300_000)
+        assert.strictEqual((yield* operate("POST", "/operator/v1/accounts", { from, body: large })).status, 413)
+        yield* signIn(operatorToken, from)
+        assert.strictEqual(yield* counted, before + 6)
+        const use = { action: "installation.use", operator: "operator", operator_id: null, via: "installation" }
         assert.deepStrictEqual(
-          yield* sql`SELECT action, operator, operator_id, via, resource_id FROM audit WHERE address = ${from}`,
+          yield* sql`SELECT action, operator, operator_id, via, after FROM audit WHERE address = ${from}
+            AND action = 'installation.use' ORDER BY id`,
           [
-            {
-              action: "installation.use",
-              operator: "operator",
-              operator_id: null,
-              via: "installation",
-              resource_id: null
-            }
+            { ...use, after: { route: "GET /operator/v1/accounts" } },
+            { ...use, after: { route: "POST /operator/v1/accounts" } },
+            { ...use, after: { route: "POST /operator/v1/session" } }
           ]
         )
       })
@@ -98,9 +100,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Credentia
       const ready = yield* operate("GET", "/health/ready", { headers })
       assert.strictEqual(ready.status, 200)
       assert.deepStrictEqual<unknown>(ready.body, { status: "ok", database: "ok", migrations: true })
-      const { headers: told, status, text } = yield* operate("GET", "/metrics", { headers })
+      const { headers: received, status, text } = yield* operate("GET", "/metrics", { headers })
       assert.strictEqual(status, 200)
-      assert.match(String(told["content-type"]), /^text\/plain/)
+      assert.match(String(received["content-type"]), /^text\/plain/)
       const count = (pattern: RegExp) => Number(pattern.exec(text)?.[1])
       assert.isAtLeast(count(/^pix_payments_http_requests_total\{route="\/v1\/charges",status="201"\} (\d+)$/m), 2)
       assert.isAtLeast(count(/^pix_payments_webhook_attempts_total\{outcome="delivered"\} (\d+)$/m), 2)

@@ -46,6 +46,6 @@ describe("Without OPERATOR_TOKEN", () => {
         const stored = yield* sql<{ value: string }>`SELECT value FROM installation WHERE name = 'operator_token'`
         assert.deepStrictEqual(stored, [{ value: createHash("sha256").update(token).digest("hex") }])
       }).pipe(Effect.scoped),
-    60_000
+    240_000
   )
 })

@@ -71,7 +71,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("GET /v1/account", (
       assert.deepStrictEqual((yield* listed(key)).data, [charge])
       assert.deepStrictEqual((yield* retrieve(key, charge.id)).body, charge)
       yield* become("active")
-      assert.strictEqual((yield* ask).status, 201, "nothing was remembered of the refused call")
+      assert.strictEqual((yield* ask).status, 201, "the refused call left nothing")
     })
   )
 

@@ -160,7 +160,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Idempotency-Key", (it
     })
   )
 
-  it.effect("IDEM-7: remembered for as long as the resource is", () =>
+  it.effect("IDEM-7: a key is valid as long as its resource exists", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const { key } = yield* caller

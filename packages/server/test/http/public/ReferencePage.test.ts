@@ -16,7 +16,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("GET /openapi.json a
       assert.strictEqual(status, 200)
       assert.match(String(headers["content-type"]), /^application\/json/)
       assert.match(body.openapi, /^3\.1\./)
-      const told = Object.entries(body.paths).flatMap(([path, verbs]) =>
+      const documented = Object.entries(body.paths).flatMap(([path, verbs]) =>
         Object.keys(verbs).map((verb) => `${verb.toUpperCase()} ${path}`)
       )
       const served: Array<string> = []
@@ -25,7 +25,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("GET /openapi.json a
         onEndpoint: ({ endpoint }) =>
           served.push(`${endpoint.method} ${endpoint.path.replace(/\/$/, "").replace(":id", "{id}")}`)
       })
-      assert.sameMembers(told, served)
+      assert.sameMembers(documented, served)
       for (const path of Object.keys(body.paths)) assert.match(path, /^\/v1\//, "The version is part of the path")
     })
   )

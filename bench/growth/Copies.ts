@@ -1,0 +1,167 @@
+/**
+ * Copies of template rows, spread over the months before now and over accounts.
+ *
+ * Guarantees:
+ * - A copy has the bytes of its template, but for ids, keys and times. Its ids refer to each other as those of the
+ *   template do.
+ * - Rows are inserted in the order of time, so that indexes grow as they do in service.
+ */
+import { partitionedTables } from "@pix-payments/server/sql/partitions/PartitionedTables"
+import { boundOf, periodAfter } from "@pix-payments/server/sql/partitions/Period"
+import * as DateTime from "effect/DateTime"
+import type { Client } from "pg"
+import { withDatabase } from "../measure/Database.ts"
+
+export interface Growth {
+  /** How often each row of the template is copied. */
+  readonly copies: number
+  readonly months: number
+  readonly accounts: number
+}
+
+/** The tables of a paid charge with one endpoint. Those of the simulator and its calls have no rows with a real bank. */
+const tables = [
+  "charges",
+  "charge_keys",
+  "charge_settlements",
+  "ledger_transfers",
+  "acquirer_reports",
+  "acquirer_notifications",
+  "changes",
+  "deliveries",
+  "delivery_attempts",
+  "requests"
+]
+
+/** Rows of an account, copied for each further account. */
+const ownerTables = [
+  "accounts",
+  "applications",
+  "api_keys",
+  "ledger_accounts",
+  "webhook_endpoints",
+  "webhook_endpoint_counters",
+  "webhook_endpoint_health",
+  "webhook_endpoint_versions"
+]
+
+const owners = new Set(["account_id", "application_id", "endpoint_id", "key_id", "owner_id"])
+/** Texts that are unique for each charge. */
+const keys = new Set(["idempotency_key", "end_to_end_id", "key", "request_id", "reference"])
+
+const functions = [
+  // A UUIDv7 of another time.
+  `CREATE FUNCTION growth_id(id uuid, n integer, later bigint) RETURNS uuid LANGUAGE sql IMMUTABLE
+    RETURN (lpad(to_hex(('x' || substr(replace(id::text, '-', ''), 1, 12))::bit(48)::bigint + later), 12, '0')
+      || '7' || substr(md5(id::text || n), 1, 3) || '8' || substr(md5(id::text || n), 4, 15))::uuid`,
+  `CREATE FUNCTION growth_owner(id uuid, n integer) RETURNS uuid LANGUAGE sql IMMUTABLE
+    RETURN CASE WHEN n = 0 OR id = '00000000-0000-0000-0000-000000000000' THEN id ELSE growth_id(id, n, 0) END`,
+  `CREATE FUNCTION growth_key(key text, n integer) RETURNS text LANGUAGE sql IMMUTABLE
+    RETURN left(key, greatest(length(key) - 12, 0)) || substr(md5(key || n), 1, least(length(key), 12))`
+]
+
+/** The SQL of a column of copy `n`, which is `later` milliseconds after its template and belongs to account `owner`. */
+const copied = (name: string, type: string): string => {
+  if (owners.has(name)) return `growth_owner(${name}, owner)`
+  if (name === "digest") return "md5(digest::text || n)::uuid"
+  if (type === "uuid" && !name.endsWith("_hash") && name !== "connection_id") return `growth_id(${name}, n, later)`
+  if (type === "timestamptz") return `${name} + later * interval '1 millisecond'`
+  return keys.has(name) ? `growth_key(${name}, n)` : name
+}
+
+const columnsOf = async (database: Client, table: string) => {
+  const { rows } = await database.query<{ name: string; type: string }>(
+    `SELECT column_name AS name, udt_name AS type FROM information_schema.columns
+     WHERE table_name = $1 AND table_schema = current_schema() AND is_generated = 'NEVER' ORDER BY ordinal_position`,
+    [table]
+  )
+  return rows
+}
+
+/** Copies the rows of every table. The rows of now are the template, and stay. */
+export const grow = (databaseUrl: string, growth: Growth, onProgress: (copies: number) => void) =>
+  withDatabase(databaseUrl, async (database) => {
+    const stepMs = Math.floor((growth.months * MONTH_MS) / growth.copies)
+    await database.query("SET session_replication_role = replica")
+    await database.query("SET synchronous_commit = off")
+    for (const statement of functions) await database.query(statement)
+    for (const table of ownerTables) await copyOwners(database, table, growth.accounts)
+    const inserts: Array<string> = []
+    for (const table of tables) {
+      await database.query(`CREATE TEMPORARY TABLE template_${table} AS SELECT * FROM ${table}`)
+      const columns = await columnsOf(database, table)
+      inserts.push(
+        `INSERT INTO ${table} (${columns.map(({ name }) => name).join(", ")})
+         SELECT ${columns.map(({ name, type }) => copied(name, type)).join(", ")}
+         FROM (
+           SELECT n, n % ${growth.accounts} AS owner, (n - ${growth.copies + 1})::bigint * ${stepMs} AS later
+           FROM generate_series($1::integer, $2::integer) AS n
+         ) copies CROSS JOIN template_${table}
+         ORDER BY n`
+      )
+    }
+    for (let first = 1; first <= growth.copies; first += CHUNK) {
+      const last = Math.min(first + CHUNK - 1, growth.copies)
+      for (const insert of inserts) await database.query(insert, [first, last])
+      onProgress(last)
+    }
+    await database.query(
+      `UPDATE ledger_accounts SET balance = balance * CASE owner_id WHEN '${INSTALLATION}' THEN ${growth.copies + 1}
+        ELSE ${Math.round(growth.copies / growth.accounts)} END`
+    )
+    // Every change is counted again, by the service's own loop.
+    await database.query("TRUNCATE status_counts, daily_volumes")
+    await database.query("UPDATE status_counts_position SET transaction_id = '0', change_id = $1", [INSTALLATION])
+    await database.query("RESET session_replication_role")
+    await database.query("VACUUM (ANALYZE)")
+    await database.query("CHECKPOINT")
+  })
+
+const copyOwners = async (database: Client, table: string, accounts: number) => {
+  const columns = await columnsOf(database, table)
+  const value = ({ name, type }: { readonly name: string; readonly type: string }) => {
+    if (name === "hash") return "encode(sha256((hash || n)::bytea), 'hex')"
+    return type === "uuid" && name !== "connection_id" ? `growth_owner(${name}, n)` : name
+  }
+  await database.query(
+    `INSERT INTO ${table} (${columns.map(({ name }) => name).join(", ")})
+     SELECT ${columns.map(value).join(", ")} FROM (SELECT * FROM ${table}) t CROSS JOIN generate_series(1, $1::integer - 1) AS n
+     ON CONFLICT DO NOTHING`,
+    [accounts]
+  )
+}
+
+/** Makes the partitions of the months and quarters before now, where a table has any. */
+export const makeOldPartitions = (databaseUrl: string, months: number) =>
+  withDatabase(databaseUrl, async (database) => {
+    const { rows } = await database.query<{ name: string; first: string; before: string }>(
+      `SELECT p.relname AS name, c.oid::regclass::text AS first,
+         (regexp_match(pg_get_expr(c.relpartbound, c.oid), 'TO \\(''([^'']+)''\\)'))[1] AS before
+       FROM pg_class p JOIN pg_inherits i ON i.inhparent = p.oid JOIN pg_class c ON c.oid = i.inhrelid
+       WHERE p.relkind = 'p' AND p.relnamespace = current_schema()::regnamespace
+         AND pg_get_expr(c.relpartbound, c.oid) LIKE '%(MINVALUE)%'`
+    )
+    for (const { before, first, name } of rows) {
+      const period = partitionedTables.find((table) => table.name === name)!.period
+      const count = period === "month" ? months : Math.ceil(months / 3)
+      // The rows of the template stay where they are: their partition begins with this period.
+      const now = DateTime.toEpochMillis(DateTime.nowUnsafe())
+      const bounds = Array.from({ length: count + 1 }, (_, at) => boundOf(periodAfter(period, now, at - count)))
+      await database.query("BEGIN")
+      await database.query(`ALTER TABLE ${name} DETACH PARTITION ${first}`)
+      await database.query(
+        `ALTER TABLE ${name} ATTACH PARTITION ${first} FOR VALUES FROM ('${bounds.at(-1)}') TO ('${before}')`
+      )
+      for (const [at, from] of bounds.slice(0, -1).entries()) {
+        await database.query(
+          `CREATE TABLE ${name}_before_${count - at} PARTITION OF ${name} FOR VALUES FROM ('${from}') TO ('${bounds[at + 1]}')`
+        )
+      }
+      await database.query("COMMIT")
+    }
+  })
+
+/** Copies of each template row in one statement. */
+const CHUNK = 500
+const MONTH_MS = 30 * 86_400_000
+const INSTALLATION = "00000000-0000-0000-0000-000000000000"

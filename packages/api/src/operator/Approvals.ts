@@ -1,0 +1,151 @@
+/** Requests that a second operator approves or rejects: OPR-110 to OPR-119. */
+import { ApprovalAction, ApprovalStatus } from "@pix-payments/domain/Approval"
+import { Cents } from "@pix-payments/domain/Cents"
+import { Instant } from "@pix-payments/domain/Instant"
+import { listOf, listQuery } from "@pix-payments/domain/List"
+import { open } from "@pix-payments/domain/OpenEnum"
+import { PayoutMethod } from "@pix-payments/domain/Payout"
+import { personal } from "@pix-payments/domain/PersonalData"
+import { decoder, nullable } from "@pix-payments/domain/Request"
+import { text } from "@pix-payments/domain/Text"
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { OperatorAuthentication, RequestErrors } from "../Security.ts"
+import {
+  AccountInactive,
+  AccountRestricted,
+  Forbidden,
+  InsufficientBalance,
+  InvalidState,
+  NotFound,
+  ValidationError
+} from "../WireErrors.ts"
+import { Access } from "./Access.ts"
+import { byId, Id, optionalBody } from "./Fields.ts"
+import { OperatorRecipient } from "./Recipient.ts"
+
+const SomeFields = Schema.Record(Schema.String, Schema.Unknown).annotate(personal("fields"))
+
+/** The payout that a request is about. */
+const ApprovalPayout = Schema.Struct({
+  id: Schema.NullOr(Id).annotateKey({ description: "Null before a requested payout is created." }),
+  method: open(PayoutMethod),
+  amount: Cents.annotate({ description: "Cents, without the fee." }),
+  fee: Cents,
+  currency: Schema.Literal("BRL"),
+  description: Schema.NullOr(Schema.String),
+  reference: Schema.NullOr(Schema.String),
+  recipient: OperatorRecipient,
+  duplicate_of: Schema.NullOr(Id).annotateKey({
+    description: "An earlier payout with the same recipient and amount, as it was found when this one was requested."
+  }),
+  balance_before: Schema.NullOr(Schema.Int).annotateKey({
+    description: "Cents of `available` now, without this payout; null after the decision."
+  }),
+  balance_after: Schema.NullOr(Schema.Int).annotateKey({ description: "Cents of `available` with this payout." })
+}).annotate({ identifier: "ApprovalPayout" })
+
+const Who = Schema.Struct({
+  id: Schema.NullOr(Id).annotateKey({ description: "Null for the installation's token." }),
+  name: Schema.String
+})
+
+/** A request that a second operator decides. */
+export const Approval = Schema.Struct({
+  id: Id,
+  object: Schema.Literal("approval"),
+  action: open(ApprovalAction),
+  status: open(ApprovalStatus),
+  resource: Schema.NullOr(Schema.Struct({ object: Schema.String, id: Id })).annotateKey({
+    description: "What it changes, or of which it creates a part; null where it creates something of its own."
+  }),
+  account_id: Schema.NullOr(Id),
+  request: SomeFields.annotateKey({ description: "What was asked, without secrets." }),
+  before: Schema.NullOr(SomeFields).annotateKey({ description: "The values that it replaces." }),
+  payout: Schema.NullOr(ApprovalPayout),
+  requested_by: Who,
+  decided_by: Schema.NullOr(Who),
+  reason: Schema.NullOr(Schema.String).annotateKey({
+    description: "Why it was rejected, or why it could not be done any more."
+  }),
+  expires_at: Instant,
+  decided_at: Schema.NullOr(Instant),
+  done_at: Schema.NullOr(Instant).annotateKey({
+    description: "When the action was done. An action that shows a secret is repeated by its requester once approved."
+  }),
+  result_id: Schema.NullOr(Id).annotateKey({ description: "The resource that the action changed or created." }),
+  created_at: Instant
+}).annotate({ identifier: "Approval" })
+export type Approval = typeof Approval.Type
+
+/** The answer of an action that waits for a second operator (OPR-111). */
+export const waiting = Approval.pipe(HttpApiSchema.status(202))
+
+/** The body of `POST /approvals/{id}/approve`. */
+export const Approve = Schema.Struct({ reason: nullable(text(1, 1000)) }).annotate({ identifier: "Approve" })
+export type Approve = typeof Approve.Type
+
+/** The body of `POST /approvals/{id}/reject`. */
+export const Reject = Schema.Struct({ reason: text(1, 1000) }).annotate({ identifier: "Reject" })
+export type Reject = typeof Reject.Type
+
+export const decodeApprove = decoder(Approve)
+
+export const decodeReject = decoder(Reject)
+
+export const approvalsQuery = { ...listQuery, status: Schema.optionalKey(ApprovalStatus) }
+
+const approvers = { roles: ["operator"], accounts: "resource" } as const
+
+export class ApprovalsGroup extends HttpApiGroup.make("approvals")
+  .add(
+    HttpApiEndpoint.get("list", "/", { query: approvalsQuery, success: listOf(Approval), error: ValidationError })
+      .annotate(Access, { roles: ["viewer"], accounts: "filtered" })
+      .annotate(OpenApi.Summary, "List requests for approval, newest first"),
+    HttpApiEndpoint.get("retrieve", "/:id", { params: byId, success: Approval, error: NotFound })
+      .annotate(Access, { roles: ["viewer"], accounts: "resource" })
+      .annotate(OpenApi.Summary, "Get a request for approval")
+  )
+  .prefix("/operator/v1/approvals")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors)
+  .annotate(OpenApi.Description, "Actions that wait for a second operator.") {}
+
+export class ApprovalActionsGroup extends HttpApiGroup.make("approvalActions")
+  .add(
+    HttpApiEndpoint.post("approve", "/:id/approve", {
+      params: byId,
+      payload: Approve,
+      success: Approval,
+      error: [
+        NotFound,
+        ValidationError,
+        Forbidden,
+        InvalidState,
+        InsufficientBalance,
+        AccountInactive,
+        AccountRestricted
+      ]
+    })
+      .annotate(Access, approvers)
+      .annotate(OpenApi.Summary, "Approve a request of another operator")
+      .annotate(OpenApi.Transform, optionalBody)
+      .annotate(
+        OpenApi.Description,
+        "The action is done in the same commit. One's own request, and one about oneself, is `FORBIDDEN`. A request that cannot be done any more is `INVALID_STATE` and expires."
+      ),
+    HttpApiEndpoint.post("reject", "/:id/reject", {
+      params: byId,
+      payload: Reject,
+      success: Approval,
+      error: [NotFound, ValidationError, Forbidden, InvalidState]
+    })
+      .annotate(Access, approvers)
+      .annotate(OpenApi.Summary, "Reject a request of another operator")
+  )
+  .prefix("/operator/v1/approvals")
+  .middleware(OperatorAuthentication)
+  .middleware(RequestErrors) {}

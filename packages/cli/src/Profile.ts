@@ -1,0 +1,85 @@
+/** Which service a command asks, and with which token: flags, environment, configuration file, in this order. CLI-4. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Flag from "effect/cli/Flag"
+import * as GlobalFlag from "effect/cli/GlobalFlag"
+import { readConfig } from "./ConfigFile.ts"
+import { exitCodes, Failure, usage } from "./Failure.ts"
+
+export const DEFAULT_URL = "http://127.0.0.1:3001"
+
+export const ProfileFlag = GlobalFlag.Setting("profile")({
+  flag: Flag.String("profile").pipe(
+    Flag.withDescription("The profile of the configuration file to use; also PIX_PROFILE"),
+    Flag.optional
+  )
+})
+
+export interface Profile {
+  readonly name: string
+  readonly url: string
+  readonly token: Redacted.Redacted<string> | undefined
+  readonly tokenSource: "PIX_TOKEN" | "profile" | "none"
+}
+
+/** A variable that is set to something. */
+export const variable = (name: string): string | undefined => process.env[name]?.trim() || undefined
+
+/** The base URL of an operator listener, without a path. */
+export const toBaseUrl = (text: string): string => {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
+    throw usage(`Not a URL of an operator listener: ${text}. Example: ${DEFAULT_URL}`)
+  }
+  return url.origin
+}
+
+/** The name of the profile that a command uses. */
+export const profileName = Effect.flatMap(ProfileFlag, (flag) =>
+  attempt(() => Option.getOrElse(flag, () => variable("PIX_PROFILE") ?? readConfig().profile))
+)
+
+const isFailure = (error: unknown): error is Failure => error instanceof Failure
+
+/** Runs code that throws a `Failure`. Any other error is a defect. */
+export const attempt = <A>(run: () => A): Effect.Effect<A, Failure> =>
+  Effect.suspend(() => {
+    try {
+      return Effect.succeed(run())
+    } catch (error) {
+      return isFailure(error) ? Effect.fail(error) : Effect.die(error)
+    }
+  })
+
+export const currentProfile = Effect.gen(function* () {
+  const flag = yield* ProfileFlag
+  return yield* attempt((): Profile => {
+    const config = readConfig()
+    const asked = Option.getOrUndefined(flag) ?? variable("PIX_PROFILE")
+    const name = asked ?? config.profile
+    const stored = config.profiles[name]
+    const fromVariable = variable("PIX_TOKEN")
+    if (asked !== undefined && stored === undefined) {
+      throw usage(`There is no profile ${name}. Create it: pix login --profile ${name}`)
+    }
+    const url = toBaseUrl(variable("PIX_URL") ?? stored?.url ?? DEFAULT_URL)
+    // A stored token goes to its own service only.
+    const token = fromVariable ?? (stored?.url === url ? stored.token : undefined)
+    return {
+      name,
+      url,
+      token: token === undefined ? undefined : Redacted.make(token),
+      tokenSource: token === undefined ? "none" : fromVariable === undefined ? "profile" : "PIX_TOKEN"
+    }
+  })
+})
+
+/** The profile of a command that needs a token. */
+export const signedIn = Effect.flatMap(currentProfile, (profile) =>
+  profile.token === undefined
+    ? Effect.fail(
+        new Failure({ message: "Not signed in. Run pix login, or set PIX_TOKEN.", exitCode: exitCodes.denied })
+      )
+    : Effect.succeed({ ...profile, token: profile.token })
+)

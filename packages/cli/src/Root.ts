@@ -1,0 +1,40 @@
+/** All commands. */
+import { balanceCommand } from "./Balance.ts"
+import { completionsCommand } from "./Completions.ts"
+import { eventsCommand } from "./Resend.ts"
+import { fixtureCommands } from "./fixtures/FixtureCommands.ts"
+import { tailCommand } from "./LogsTail.ts"
+import * as Command from "effect/cli/Command"
+import { listenCommand } from "./listen/Listen.ts"
+import { loginCommands } from "./Login.ts"
+import { JsonFlag } from "./Output.ts"
+import { ProfileFlag } from "./Profile.ts"
+import { operationCommands, resources, withHelp } from "./resources/ResourceCommands.ts"
+
+const resourceCommands = resources.map((resource) => {
+  const { description, example } = withHelp(resource)
+  const command = Command.make(resource).pipe(
+    Command.withDescription(description),
+    Command.withExamples([{ command: example }]),
+    Command.withSubcommands([...operationCommands(resource), ...(resource === "logs" ? [tailCommand] : [])])
+  )
+  return resource === "connections" ? Command.withAlias(command, "connection") : command
+})
+
+export const root = Command.make("pix").pipe(
+  Command.withDescription("The command line of the Pix payments service"),
+  Command.withExamples([
+    { command: "pix login" },
+    { command: "pix listen --forward-to http://localhost:3000/webhooks" },
+    { command: "pix charges list --limit 50" }
+  ]),
+  Command.withSubcommands([
+    { group: "Events", commands: [listenCommand, ...fixtureCommands, eventsCommand] },
+    { group: "Money", commands: [balanceCommand] },
+    { group: "Resources", commands: resourceCommands as [(typeof resourceCommands)[number]] },
+    { group: "This machine", commands: [...loginCommands, completionsCommand(() => tree)] }
+  ]),
+  Command.withGlobalFlags([ProfileFlag, JsonFlag])
+)
+
+const tree: Command.Command.Any = root

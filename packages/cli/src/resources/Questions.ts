@@ -1,0 +1,108 @@
+/** Questions before money moves, with the amount in words, and before many deliveries are sent, with their number. CLI-8. */
+import type { Approval } from "@pix-payments/api/operator/Approvals"
+import type { Resent } from "@pix-payments/api/operator/Deliveries"
+import type { AcquirerException } from "@pix-payments/api/operator/Exceptions"
+import type { OperatorCharge } from "@pix-payments/api/operator/Charges"
+import type { OperatorPayout } from "@pix-payments/api/operator/Payouts"
+import * as Effect from "effect/Effect"
+import * as Prompt from "effect/cli/Prompt"
+import { type Failure, usage } from "../Failure.ts"
+import { inWords, reais } from "../Money.ts"
+import { call, type Service } from "../OperatorClient.ts"
+import { canAsk, printable } from "../Terminal.ts"
+
+/** Asks, unless `--yes` was given. Fails if nobody can answer, or the answer is no. */
+export const confirm = Effect.fnUntraced(function* (question: string, isSure: boolean) {
+  if (isSure) return
+  if (!canAsk()) return yield* usage(`${question}\nNobody can answer here: add --yes to do it.`)
+  const isYes = yield* Prompt.run(Prompt.Confirm({ message: question, initial: false }))
+  if (!isYes) return yield* usage("Nothing was done.")
+})
+
+const amountOf = (cents: number): string => `${reais(cents)} (${inWords(cents)})`
+
+/** The amount of a request, as it will be sent. */
+const requested = (amount: unknown): Effect.Effect<number, Failure> =>
+  typeof amount === "number" && Number.isSafeInteger(amount) && amount > 0
+    ? Effect.succeed(amount)
+    : Effect.fail(
+        usage(`The amount is a number of cents from 1, not ${printable(JSON.stringify(amount) ?? "nothing")}.`)
+      )
+
+/** The amount of a request in figures and words. */
+export const requestedAmount = (amount: unknown): Effect.Effect<string, Failure> =>
+  Effect.map(requested(amount), amountOf)
+
+interface Asked {
+  readonly service: Service
+  readonly id: string
+  readonly payload: Readonly<Record<string, unknown>>
+}
+
+type Question = (asked: Asked) => Effect.Effect<string | void, Failure>
+
+/** What the service has under an id. */
+const stored = <A>({ id, service }: Asked, operation: string): Effect.Effect<A, Failure> =>
+  Effect.map(call(service, operation, { params: { id } }), ({ body }) => body as A)
+
+const recipientOf = ({ recipient }: Pick<OperatorPayout, "recipient">): string =>
+  printable(`${recipient.name ?? "somebody"} (${recipient.pix_key ?? `bank ${recipient.bank}, ${recipient.account}`})`)
+
+/** `at least 3 failed deliveries`. */
+export const failedDeliveries = ({ count, has_more }: Resent): string =>
+  `${has_more ? "at least " : ""}${count} failed ${count === 1 ? "delivery" : "deliveries"}`
+
+/** The operations that ask, and what. */
+const questions: Readonly<Record<string, Question>> = {
+  "payoutActions.create": ({ id, payload }) => {
+    const to = payload["pix_key"] ?? `bank ${String(payload["bank"])}, account ${String(payload["account"])}`
+    return Effect.map(
+      requested(payload["amount"]),
+      (cents) => `Send ${amountOf(cents)} from account ${id} to ${printable(String(to))}?`
+    )
+  },
+  "payoutActions.approve": (asked) =>
+    Effect.map(
+      stored<OperatorPayout>(asked, "payouts.retrieve"),
+      (payout) => `Send ${amountOf(payout.amount)} to ${recipientOf(payout)}?`
+    ),
+  "chargeActions.refund": (asked) =>
+    Effect.gen(function* () {
+      const { amount: part = null } = asked.payload
+      const cents = part === null ? undefined : yield* requested(part)
+      const { amount, customer, refunded_amount } = yield* stored<OperatorCharge>(asked, "charges.retrieve")
+      return `Refund ${amountOf(cents ?? amount - refunded_amount)} to ${printable(customer?.name ?? "the payer")}?`
+    }),
+  "deliveryActions.resendFailed": ({ payload, service }) => {
+    if (payload["dry_run"] === true) return Effect.void
+    const counted = call(service, "deliveryActions.resendFailed", { payload: { ...payload, dry_run: true } })
+    return Effect.map(counted, ({ body }) => `Send ${failedDeliveries(body as Resent)} again?`)
+  },
+  "exceptionActions.resolve": (asked) => {
+    const { action } = asked.payload
+    if (action !== "return" && action !== "accept") return Effect.void
+    return Effect.map(stored<AcquirerException>(asked, "exceptions.retrieve"), ({ amount }) =>
+      action === "return" ? `Return ${amountOf(amount)} to the payer?` : `Accept ${amountOf(amount)} for an account?`
+    )
+  },
+  "approvalActions.approve": (asked) =>
+    Effect.map(
+      stored<Approval>(asked, "approvals.retrieve"),
+      ({ action, payout, requested_by, resource }) =>
+        `Approve ${printable(action)}${resource === null ? "" : ` of ${resource.object} ${resource.id}`}, ` +
+        `requested by ${printable(requested_by.name)}${payout === null ? "" : `: ${sendingOf(payout)}`}?`
+    )
+}
+
+/** What the payout of an approval sends, and whether it was sent before. */
+const sendingOf = (payout: NonNullable<Approval["payout"]>): string => {
+  const repeated = payout.duplicate_of === null ? "" : `, as payout ${payout.duplicate_of} did before`
+  return `send ${amountOf(payout.amount)} to ${recipientOf(payout)}${repeated}`
+}
+
+/** Whether an operation asks before it acts. */
+export const asks = (operation: string): boolean => operation in questions
+
+/** The question of an operation, if it has one. */
+export const questionOf = (operation: string, asked: Asked): Effect.Effect<string | void, Failure> =>
+  questions[operation]?.(asked) ?? Effect.void

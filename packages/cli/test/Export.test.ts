@@ -1,0 +1,80 @@
+/** `pix audit export`: lines that are written as they arrive. */
+import { assert, describe, it as test } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { spawn } from "node:child_process"
+import { join } from "node:path"
+import { Readable } from "node:stream"
+import { installed } from "./support/Pix.ts"
+import { asking, json, jsonLines, replying, serving } from "./support/Service.ts"
+
+const WITHIN_MS = 120_000
+
+const ID = "01a2027c-27ce-74b6-88f7-06b8f8b33cb6"
+
+describe("pix audit export", () => {
+  test.live(
+    "CLI-26: the exported audit log is written as it arrives: 200 MB in a heap of 48 MB",
+    () =>
+      Effect.gen(function* () {
+        const entries = 2000
+        const entry = `${JSON.stringify({ object: "audit_entry", after: { text: "x".repeat(100_000) } })}\n`
+        const service = yield* serving((_, response) => {
+          response.writeHead(200, jsonLines)
+          Readable.from(
+            (function* () {
+              for (let index = 0; index < entries; index++) yield entry
+              yield `${JSON.stringify({ object: "audit_export", entries })}\n`
+            })()
+          ).pipe(response)
+        })
+        const program = join(yield* Effect.promise(installed), "node_modules/.bin/pix")
+        const child = spawn(process.execPath, ["--max-old-space-size=48", program, "audit", "export"], {
+          env: { ...process.env, PIX_URL: `http://127.0.0.1:${service.port}`, PIX_TOKEN: "a token" },
+          stdio: ["ignore", "pipe", "inherit"]
+        })
+        yield* Effect.addFinalizer(() => Effect.sync(() => child.kill("SIGKILL")))
+        const ended = new Promise<number | null>((resolve) => child.once("close", resolve))
+        let bytes = 0
+        child.stdout.on("data", (chunk: Buffer) => (bytes += chunk.length))
+        assert.strictEqual(yield* Effect.promise(() => ended), 0)
+        assert.isAbove(bytes, entries * entry.length)
+      }).pipe(Effect.scoped),
+    WITHIN_MS
+  )
+
+  test.live(
+    "CLI-26: an exported audit log without its last line ends with 3, and an incomplete line is not written",
+    () =>
+      Effect.gen(function* () {
+        const entry = JSON.stringify({ object: "audit_entry", id: ID })
+        const end = (entries: number) => `${JSON.stringify({ object: "audit_export", entries })}\n`
+        for (const [body, code, out] of [
+          [`${entry}\n${end(1)}`, 0, `${entry}\n${end(1)}`],
+          [end(0), 0, end(0)],
+          ["", 3, ""],
+          [`${entry}\n`, 3, `${entry}\n`],
+          [`${entry}\n${entry.slice(0, 20)}`, 3, `${entry}\n`],
+          [`${entry}\n${end(2)}`, 3, `${entry}\n${end(2)}`],
+          [`${entry}\n${end(1).trimEnd()}`, 3, `${entry}\n`]
+        ] as const) {
+          const service = yield* replying(() => ({ status: 200, headers: jsonLines, body }))
+          const ended = yield* asking(service.port, "audit", "export")
+          assert.deepStrictEqual([ended.code, ended.out], [code, out], ended.err)
+          if (code !== 0) assert.include(ended.err, "incomplete")
+        }
+        const cut = yield* serving((_, response) => {
+          response.writeHead(200, jsonLines).write(`${entry}\n`, () => response.destroy())
+        })
+        const { code, err } = yield* asking(cut.port, "audit", "export")
+        assert.strictEqual(code, 3, err)
+        assert.include(err, "incomplete")
+        const refused = yield* replying(() => ({
+          status: 400,
+          headers: json,
+          body: JSON.stringify({ code: "VALIDATION_ERROR", message: "a reason", details: ["created_after"] })
+        }))
+        assert.strictEqual((yield* asking(refused.port, "audit", "export")).code, 5)
+      }).pipe(Effect.scoped),
+    WITHIN_MS
+  )
+})

@@ -1,0 +1,58 @@
+/** The settings of the installation, which every page reads: the banner of its brakes. */
+import type { Installation } from "@pix-payments/api/operator/Installation"
+import { signal } from "@preact/signals"
+import { inBoth } from "../words/Words.ts"
+import { call } from "./Client.ts"
+import { type Loaded, useLoaded } from "./Loaded.ts"
+import { path } from "./Router.ts"
+
+/** Grows with each change that this page made. */
+const changes = signal(0)
+
+export const installationChanged = (): void => {
+  changes.value += 1
+}
+
+/** Read again with each page that is opened, and while it stays open. */
+const useInstallation = (): Loaded<Installation> =>
+  useLoaded(`${path.value} ${changes.value}`, (abort) => call((api) => api.installation.retrieve({}), abort), {
+    every: 10
+  })
+
+/** Says on every page what is stopped. */
+export const BrakeBanner = () => {
+  const { value } = useInstallation()
+  const text = bannerWords()
+  const stopped =
+    value === undefined || !(value.payouts_paused || value.charges_paused)
+      ? undefined
+      : value.payouts_paused && value.charges_paused
+        ? text.both
+        : value.payouts_paused
+          ? text.payouts
+          : text.charges
+  return (
+    <div class="stopped" role="status">
+      {stopped !== undefined && (
+        <p>
+          {stopped} <a href="/settings">{text.settings}</a>
+        </p>
+      )}
+    </div>
+  )
+}
+
+const bannerWords = inBoth({
+  en: {
+    payouts: "Payouts are stopped: nothing is sent.",
+    charges: "Charges are stopped: none can be created.",
+    both: "Payouts and charges are stopped: nothing is sent, and no charge can be created.",
+    settings: "Settings"
+  },
+  pt: {
+    payouts: "Os pagamentos estão parados: nada é enviado.",
+    charges: "As cobranças estão paradas: nenhuma pode ser criada.",
+    both: "Pagamentos e cobranças estão parados: nada é enviado, e nenhuma cobrança pode ser criada.",
+    settings: "Configurações"
+  }
+})

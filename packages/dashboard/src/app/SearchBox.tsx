@@ -1,0 +1,209 @@
+/**
+ * The one search box: a combobox that finds by the whole id, reference, document or e-mail address.
+ *
+ * Guarantees:
+ * - `/` and ⌘K or Ctrl+K lead to it from every page; arrows choose, Enter opens, Escape leaves. A screen reader hears how many
+ *   results there are, and the chosen one.
+ * - Only the answer to what is written now is shown.
+ */
+import type { SearchResults } from "@pix-payments/api/operator/Search"
+import { useSignal } from "@preact/signals"
+import { useEffect, useRef } from "preact/hooks"
+import { inBoth } from "../words/Words.ts"
+import { call } from "./Client.ts"
+import { go, requestPath } from "./Router.ts"
+import { hasShortcuts } from "./Shortcuts.ts"
+
+type Result = SearchResults["data"][number]
+
+const WAIT_MS = 150
+
+export const SearchBox = () => {
+  const input = useRef<HTMLInputElement>(null)
+  const written = useSignal("")
+  const found = useSignal<ReadonlyArray<Result> | undefined>(undefined)
+  const chosen = useSignal(0)
+  const isOpen = useSignal(false)
+  const text = searchWords()
+
+  useEffect(() => {
+    const focus = (event: KeyboardEvent) => {
+      const isCommand = (event.metaKey || event.ctrlKey) && event.key.toLowerCase() === "k"
+      const isSlash = event.key === "/" && hasShortcuts.peek() && !isWriting(event.target)
+      if (!isCommand && !isSlash) return
+      event.preventDefault()
+      input.current?.focus()
+      input.current?.select()
+    }
+    globalThis.document.addEventListener("keydown", focus)
+    return () => globalThis.document.removeEventListener("keydown", focus)
+  }, [])
+
+  useEffect(() => {
+    found.value = undefined
+    const q = written.value.trim()
+    if (q === "") return
+    const abort = new AbortController()
+    const timer = setTimeout(() => {
+      call((api) => api.search.find({ query: { q } }), abort.signal).then(
+        (outcome) => {
+          if (abort.signal.aborted) return
+          chosen.value = 0
+          found.value = outcome._tag === "Done" ? outcome.value.data : []
+        },
+        () => {}
+      )
+    }, WAIT_MS)
+    return () => {
+      clearTimeout(timer)
+      abort.abort()
+    }
+  }, [written.value])
+
+  const results = found.value ?? []
+  const isShown = isOpen.value && found.value !== undefined && written.value.trim() !== ""
+  const open = (result: Result | undefined) => {
+    if (result === undefined) return
+    isOpen.value = false
+    const sought = written.value.trim()
+    written.value = ""
+    input.current?.blur()
+    if (result.kind === "refund") void goToChargeOf(result.id)
+    // A request is found by its request id only, which is not the id of its entry.
+    else if (result.kind === "request") go(requestPath(sought))
+    else go(pathOf(result))
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Escape") {
+      isOpen.value = false
+      if (written.value === "") input.current?.blur()
+      return
+    }
+    if (!isShown) return
+    if (event.key === "Enter") open(results[chosen.value])
+    else if (event.key === "ArrowDown") chosen.value = Math.min(chosen.value + 1, results.length - 1)
+    else if (event.key === "ArrowUp") chosen.value = Math.max(chosen.value - 1, 0)
+    else return
+    event.preventDefault()
+  }
+
+  return (
+    <div class="find">
+      <input
+        ref={input}
+        type="text"
+        role="combobox"
+        aria-label={text.label}
+        aria-expanded={isShown && results.length > 0}
+        aria-controls="found"
+        aria-autocomplete="list"
+        aria-activedescendant={isShown && results.length > 0 ? `found-${chosen.value}` : undefined}
+        aria-keyshortcuts={hasShortcuts.value ? "/ Control+K Meta+K" : "Control+K Meta+K"}
+        autocomplete="off"
+        spellcheck={false}
+        maxLength={255}
+        placeholder={text.hint}
+        value={written.value}
+        onInput={(event) => {
+          written.value = event.currentTarget.value
+          isOpen.value = true
+        }}
+        onFocus={() => {
+          isOpen.value = true
+        }}
+        onBlur={() => {
+          isOpen.value = false
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <ul id="found" role="listbox" aria-label={text.results} hidden={!isShown || results.length === 0}>
+        {results.map((result, index) => (
+          <li
+            key={`${result.kind} ${result.id}`}
+            id={`found-${index}`}
+            role="option"
+            aria-selected={index === chosen.value}
+            // The box keeps the focus, which would close the list before the click.
+            onPointerDown={(event) => event.preventDefault()}
+            onClick={() => open(result)}
+          >
+            <b>{text.kinds[result.kind as keyof typeof text.kinds] ?? result.kind}</b>
+            <span>{result.title}</span>
+            <code>{result.id.slice(-8)}</code>
+          </li>
+        ))}
+      </ul>
+      <span class={isShown && results.length === 0 ? "none" : "unseen"} role="status">
+        {isShown && text.count(results.length)}
+      </span>
+    </div>
+  )
+}
+
+const isWriting = (target: EventTarget | null): boolean =>
+  target instanceof Element && target.closest("input, textarea, select, [contenteditable], dialog") !== null
+
+/** A return is shown on the page of its charge. */
+const goToChargeOf = async (refundId: string): Promise<void> => {
+  const outcome = await call((api) => api.refunds.retrieve({ params: { id: refundId } }))
+  go(outcome._tag === "Done" ? `/charges/${outcome.value.charge_id}` : "/refunds")
+}
+
+/** The page of a result. */
+const pathOf = ({ account_id: accountId, id, kind }: Result): string => {
+  switch (kind) {
+    case "account":
+    case "charge":
+    case "dispute":
+    case "exception":
+    case "payout":
+      return `/${kind}s/${id}`
+    case "delivery":
+      return `/deliveries/${id}`
+    case "application":
+      return `/applications/${id}?account=${accountId}`
+    case "endpoint":
+      return `/endpoints/${id}`
+    default:
+      return `/${kind}s/${id}`
+  }
+}
+
+const searchWords = inBoth({
+  en: {
+    label: "Search",
+    results: "Results",
+    hint: "Id, txid, reference, document…",
+    count: (count: number) => (count === 0 ? "Nothing found." : count === 1 ? "1 result" : `${count} results`),
+    kinds: {
+      account: "Account",
+      application: "Application",
+      charge: "Charge",
+      delivery: "Delivery",
+      dispute: "Dispute",
+      endpoint: "Endpoint",
+      exception: "Exception",
+      payout: "Payout",
+      refund: "Return",
+      request: "Request"
+    }
+  },
+  pt: {
+    label: "Buscar",
+    results: "Resultados",
+    hint: "Id, txid, referência, documento…",
+    count: (count: number) => (count === 0 ? "Nada encontrado." : count === 1 ? "1 resultado" : `${count} resultados`),
+    kinds: {
+      account: "Conta",
+      application: "Aplicação",
+      charge: "Cobrança",
+      delivery: "Entrega",
+      dispute: "Contestação",
+      endpoint: "Endpoint",
+      exception: "Divergência",
+      payout: "Pagamento",
+      refund: "Devolução",
+      request: "Requisição"
+    }
+  }
+})

@@ -1,0 +1,38 @@
+/** The list of exceptions: money, and claims on money, that fit no charge. */
+import { exceptionKinds, exceptionStatuses } from "@pix-payments/domain/AcquirerException"
+import { money } from "../format/Money.ts"
+import { List } from "../parts/List.tsx"
+import { State } from "../parts/State.tsx"
+import { Time } from "../parts/Time.tsx"
+import { words } from "../words/Words.ts"
+import { exceptionWords, kindName } from "./exceptionWords.ts"
+
+export const Exceptions = () => {
+  const { fields, nav } = words()
+  const text = exceptionWords()
+  return (
+    <List
+      title={nav.exceptions}
+      empty={text.empty}
+      filters={[
+        { name: "status", label: fields.status, options: exceptionStatuses },
+        { name: "kind", label: text.kind, options: exceptionKinds, nameOf: kindName }
+      ]}
+      load={(api, query) => api.exceptions.list({ query })}
+      linkOf={({ id }) => `/exceptions/${id}`}
+      columns={[
+        { name: fields.amount, cell: ({ amount }) => <span class="nowrap">{money(amount)}</span> },
+        { name: text.kind, cell: ({ kind }) => kindName(kind) },
+        { name: fields.status, cell: ({ status }) => <State of={status} /> },
+        { name: fields.payer, cell: ({ payer }) => payer?.name, wide: true },
+        {
+          name: text.expected,
+          cell: (exception) => exception.expected_amount !== null && money(exception.expected_amount),
+          wide: true,
+          right: true
+        },
+        { name: text.occurred, cell: (exception) => <Time of={exception.occurred_at} />, right: true }
+      ]}
+    />
+  )
+}

@@ -1,0 +1,96 @@
+/** The words of the pages of exceptions. */
+import type { ExceptionAction, ExceptionKind } from "@pix-payments/domain/AcquirerException"
+import { inBoth } from "../words/Words.ts"
+
+const kindsInEnglish: Readonly<Record<ExceptionKind, string>> = {
+  wrong_amount: "wrong amount",
+  second_payment: "second payment",
+  late_payment: "late payment",
+  unknown_txid: "unknown txid",
+  unidentified_payment: "payment to the key",
+  unmatched_return: "return without a payment",
+  unmatched_dispute: "dispute without a payment"
+}
+
+const kindsInPortuguese: Readonly<Record<ExceptionKind, string>> = {
+  wrong_amount: "valor errado",
+  second_payment: "segundo pagamento",
+  late_payment: "pagamento atrasado",
+  unknown_txid: "txid desconhecido",
+  unidentified_payment: "pagamento direto à chave",
+  unmatched_return: "devolução sem pagamento",
+  unmatched_dispute: "contestação sem pagamento"
+}
+
+const actionsInEnglish: Readonly<Record<ExceptionAction, string>> = {
+  return: "returned",
+  accept: "accepted",
+  dismiss: "dismissed"
+}
+
+const actionsInPortuguese: Readonly<Record<ExceptionAction, string>> = {
+  return: "devolvida",
+  accept: "aceita",
+  dismiss: "descartada"
+}
+
+export const exceptionWords = inBoth({
+  en: {
+    kinds: kindsInEnglish,
+    taken: actionsInEnglish,
+    empty: "No exception. Money that fits no charge waits here for a decision.",
+    card: "What arrived",
+    outcome: "Decision",
+    kind: "Kind",
+    expected: "Expected",
+    unallocated: "Not allocated",
+    occurred: "Arrived",
+    connection: "Connection",
+    resolvedBy: "Decided by",
+    action: "Decision",
+    txid: "Txid",
+    waits: "Somebody must decide: return the money, accept it for a charge, or dismiss the exception.",
+    isReturning: "The provider is asked to return the money. The exception stays open until it confirms.",
+    return: "Return",
+    accept: "Accept",
+    dismiss: "Dismiss",
+    askReturn: (amount: string) => `${amount} go back to the payer.`,
+    askAccept: (amount: string) => `${amount} are credited to the account of the charge.`,
+    askDismiss: (amount: string) => `Nothing moves. ${amount} stay unallocated.`,
+    charge: "Charge",
+    chargeHint: "The id of a charge of this connection.",
+    reason: "Reason",
+    reasonHint: "Up to 1000 characters. It is kept in the audit log."
+  },
+  pt: {
+    kinds: kindsInPortuguese,
+    taken: actionsInPortuguese,
+    empty: "Nenhuma divergência. O dinheiro que não corresponde a uma cobrança aguarda aqui uma decisão.",
+    card: "O que chegou",
+    outcome: "Decisão",
+    kind: "Tipo",
+    expected: "Esperado",
+    unallocated: "Não alocado",
+    occurred: "Chegada",
+    connection: "Conexão",
+    resolvedBy: "Decidida por",
+    action: "Decisão",
+    txid: "Txid",
+    waits: "Alguém precisa decidir: devolver o dinheiro, aceitá-lo para uma cobrança ou descartar a divergência.",
+    isReturning: "A devolução foi pedida à instituição. A divergência fica aberta até a confirmação.",
+    return: "Devolver",
+    accept: "Aceitar",
+    dismiss: "Descartar",
+    askReturn: (amount) => `${amount} voltam ao pagador.`,
+    askAccept: (amount) => `${amount} são creditados na conta da cobrança.`,
+    askDismiss: (amount) => `Nada se move. ${amount} ficam sem alocação.`,
+    charge: "Cobrança",
+    chargeHint: "O id de uma cobrança desta conexão.",
+    reason: "Motivo",
+    reasonHint: "Até 1000 caracteres. Fica registrado na auditoria."
+  }
+})
+
+/** The word of a kind, or the kind itself where it is new. */
+export const kindName = (kind: string): string =>
+  (exceptionWords().kinds as Readonly<Record<string, string>>)[kind] ?? kind

@@ -1,0 +1,86 @@
+/**
+ * Approvals: actions that a second operator has to approve. OPR-110 to OPR-119.
+ *
+ * Guarantees
+ * - `approvalActions` is the only list of the actions and of who may request them. `approvalTransition` is the only
+ *   declaration of the states. The SQL guards, the interface and the tests read them.
+ */
+import * as Schema from "effect/Schema"
+import type { OperatorRole } from "./Operator.ts"
+
+/** `expired`: no one decided in time, or what was requested is out of date. */
+export const ApprovalStatus = Schema.Literals(["pending", "approved", "rejected", "expired"])
+export type ApprovalStatus = typeof ApprovalStatus.Type
+
+/** What a request may do, as `<resource>.<verb>`. */
+export const ApprovalAction = Schema.Literals([
+  "payout.release",
+  "payout.create",
+  "key.create",
+  "connection.create",
+  "connection.update",
+  "account.update",
+  "operator.create",
+  "operator.update",
+  "operator_token.create",
+  "installation.update"
+])
+export type ApprovalAction = typeof ApprovalAction.Type
+
+export interface ActionRules {
+  /** The roles that may request it. */
+  readonly requestedBy: ReadonlyArray<OperatorRole>
+  /**
+   * `approval`: the action is done in the commit that approves it. `repeat`: it shows a secret, so the requester repeats
+   * the call after the approval, and alone gets the answer (OPR-115).
+   */
+  readonly doneWith: "approval" | "repeat"
+}
+
+const admins = ["admin"] as const
+
+export const approvalActions: Readonly<Record<ApprovalAction, ActionRules>> = {
+  "payout.release": { requestedBy: ["operator", "admin"], doneWith: "approval" },
+  "payout.create": { requestedBy: ["operator", "admin"], doneWith: "approval" },
+  "key.create": { requestedBy: admins, doneWith: "repeat" },
+  "connection.create": { requestedBy: admins, doneWith: "approval" },
+  "connection.update": { requestedBy: admins, doneWith: "approval" },
+  "account.update": { requestedBy: admins, doneWith: "approval" },
+  "operator.create": { requestedBy: admins, doneWith: "approval" },
+  "operator.update": { requestedBy: admins, doneWith: "approval" },
+  "operator_token.create": { requestedBy: admins, doneWith: "repeat" },
+  "installation.update": { requestedBy: admins, doneWith: "approval" }
+}
+
+/** The roles that approve and reject. */
+export const approverRoles: ReadonlyArray<OperatorRole> = ["operator", "admin"]
+
+/** How many active operators who could approve switch four eyes on (OPR-110). */
+export const APPROVERS_FOR_FOUR_EYES = 2
+
+/** How long a request waits. An approved one of `repeat` has as long, from its request on. */
+export const APPROVAL_HOURS = 72
+
+export type ApprovalDecision = "approve" | "reject"
+
+export interface ApprovalTransition {
+  readonly decision: ApprovalDecision
+  readonly from: ApprovalStatus
+  readonly to: ApprovalStatus
+}
+
+export const approvalTransitions: ReadonlyArray<ApprovalTransition> = [
+  { decision: "approve", from: "pending", to: "approved" },
+  { decision: "reject", from: "pending", to: "rejected" }
+]
+
+/** The state after a decision, or `undefined` if it is not possible. */
+export const approvalTransition = (decision: ApprovalDecision, from: ApprovalStatus): ApprovalStatus | undefined =>
+  approvalTransitions.find((transition) => transition.decision === decision && transition.from === from)?.to
+
+/** The state as it is shown: a request that was neither decided nor used in time is `expired`. */
+export const approvalStatusAt = (
+  approval: { readonly status: ApprovalStatus; readonly isUsed: boolean; readonly expiresAtMs: number },
+  nowMs: number
+): ApprovalStatus =>
+  !approval.isUsed && approval.status !== "rejected" && approval.expiresAtMs <= nowMs ? "expired" : approval.status

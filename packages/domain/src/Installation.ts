@@ -1,0 +1,6 @@
+/** The settings of an installation. */
+import * as Schema from "effect/Schema"
+
+/** Whether actions need a second operator. `auto`: on for good once two active operators could approve. */
+export const FourEyes = Schema.Literals(["auto", "on", "off"])
+export type FourEyes = typeof FourEyes.Type

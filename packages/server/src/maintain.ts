@@ -1,0 +1,57 @@
+/**
+ * Makes the partitions of the next months and quarters and removes expired ones, once: for a timer, where the service runs without
+ * `MIGRATIONS_DATABASE_URL`.
+ *
+ * With `--finish-upgrade` it drops what only servers of the release before use, so that charges and payouts are partitioned
+ * too. No such server may run any more.
+ *
+ * It reads the settings of the server. `MIGRATIONS_DATABASE_URL` is the role that owns the schema.
+ */
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as Config from "effect/Config"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Settings } from "./Settings.ts"
+import { DatabaseLocation } from "./sql/Database.ts"
+import * as Maintenance from "./sql/partitions/Maintenance.ts"
+import * as ReleaseBefore from "./sql/partitions/ReleaseBefore.ts"
+import * as StartupMessage from "./startup/StartupMessage.ts"
+
+const settings = DatabaseLocation.layer.pipe(
+  Layer.provideMerge(Settings.layer),
+  Layer.provideMerge(
+    Layer.effectDiscard(Effect.andThen(Config.Redacted("DATABASE_URL"), Config.Redacted("MIGRATIONS_DATABASE_URL")))
+  )
+)
+
+const say = (line: string) => Effect.sync(() => process.stdout.write(`${line}\n`))
+
+Effect.gen(function* () {
+  const args = process.argv.slice(2)
+  const unknown = args.find((arg) => arg !== "--finish-upgrade")
+  if (unknown !== undefined) {
+    process.exitCode = 1
+    yield* say(`Nothing was done: ${unknown} is unknown. The only option is --finish-upgrade.`)
+    return
+  }
+  const { done, made, postponed, removed } = yield* Maintenance.runAfter(
+    args.length > 0 ? ReleaseBefore.drop : Effect.void
+  )
+  if (!done) {
+    process.exitCode = 1
+    yield* say("Nothing was done: another process maintains the partitions, or this role does not own the tables.")
+    return
+  }
+  yield* say(`Partitions made: ${made}. Removed: ${removed.map(({ name }) => name).join(", ") || "none"}.`)
+  if (postponed.length > 0) {
+    process.exitCode = 1
+    yield* say(
+      `Not done: ${postponed.join(", ")}. A transaction is open for long (pg_stat_activity). Repeat it afterwards.`
+    )
+  }
+}).pipe(
+  // @effect-diagnostics-next-line strictEffectProvide:off
+  Effect.provide(settings),
+  Effect.tapCause((cause) => Effect.sync(() => process.stderr.write(`${StartupMessage.failureOf(cause)}\n`))),
+  (program) => NodeRuntime.runMain(program, { disableErrorReporting: true })
+)

@@ -1,0 +1,78 @@
+/**
+ * The settings of the installation: one row.
+ *
+ * Guarantee: a change and its entry in the audit log are one commit, and the entry has the values that it replaced.
+ *
+ * Rules: OPR-120.
+ */
+import type { FourEyes } from "@pix-payments/domain/Installation"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { ApprovalRequired, Authority, isAuthorized, isAutomaticallyOn, isFourEyesOn } from "../approvals/Authority.ts"
+import { runToCompletion } from "../sql/RunToCompletion.ts"
+import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+
+export interface InstallationSettings {
+  readonly name: string
+  readonly payouts_paused: boolean
+  readonly charges_paused: boolean
+  readonly four_eyes: FourEyes
+  /** Whether four eyes is on now. */
+  readonly four_eyes_on: boolean
+}
+
+export type InstallationChanges = Partial<Omit<InstallationSettings, "four_eyes_on">>
+
+export class Installation extends Context.Service<
+  Installation,
+  {
+    readonly get: Effect.Effect<InstallationSettings, Unavailable>
+    /**
+     * `audited` runs in the transaction of the change, with the settings before it. A change that switches four eyes off needs
+     * the `Authority` around it.
+     */
+    readonly update: <R>(
+      changes: InstallationChanges,
+      audited: (before: InstallationSettings) => Effect.Effect<void, SqlError, R>
+    ) => Effect.Effect<InstallationSettings, ApprovalRequired | Unavailable, R>
+  }
+>()("@pix-payments/server/Installation") {
+  static readonly layer = Layer.effect(
+    Installation,
+    Effect.map(SqlClient, (sql) => {
+      const read = (lock: "" | "FOR UPDATE") =>
+        sql
+          .unsafe<InstallationSettings>(`SELECT ${columns} FROM installation_settings WHERE id ${lock}`)
+          .pipe(Effect.flatMap(([row]) => (row === undefined ? missing : Effect.succeed(row))))
+
+      return Installation.of({
+        get: orUnavailable(read("")),
+        update: (changes, audited) =>
+          Effect.gen(function* () {
+            const before = yield* read("FOR UPDATE")
+            const authority = yield* Authority
+            const fourEyes = sql`coalesce(${changes.four_eyes ?? null}::text, four_eyes)`
+            const changed = yield* sql`UPDATE installation_settings SET
+              name = coalesce(${changes.name ?? null}::text, name),
+              payouts_paused = coalesce(${changes.payouts_paused ?? null}::boolean, payouts_paused),
+              charges_paused = coalesce(${changes.charges_paused ?? null}::boolean, charges_paused),
+              four_eyes = ${fourEyes}
+              WHERE id AND (${fourEyes} = 'on' OR ${fourEyes} = four_eyes
+                OR (${fourEyes} = 'auto' AND ${sql.literal(isAutomaticallyOn)})
+                OR ${isAuthorized(sql, authority, "installation.update", "NULL::uuid")})
+              RETURNING id`
+            if (changed.length === 0) return yield* new ApprovalRequired()
+            yield* audited(before)
+            return yield* read("")
+          }).pipe(sql.withTransaction, runToCompletion(sql))
+      })
+    })
+  )
+}
+
+const columns = `name, payouts_paused, charges_paused, four_eyes, ${isFourEyesOn} AS four_eyes_on`
+
+const missing = Effect.die(new Error("installation_settings has no row"))

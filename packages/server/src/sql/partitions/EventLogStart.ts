@@ -1,0 +1,20 @@
+/**
+ * The position after the newest event that retention has removed: a reader before it has missed events.
+ *
+ * Events before it may be kept, because a delivery needs them. The log begins after them all the same.
+ */
+
+/** A CTE with the columns `transaction_id` and `id`: one row, or none where nothing was removed. */
+export const eventLogStart = `start AS MATERIALIZED (
+    SELECT split_part(value, '.', 1)::xid8 AS transaction_id, split_part(value, '.', 2)::uuid AS id
+    FROM installation WHERE name = 'event_log_start'
+  )`
+
+const positionIn = (value: string): string => `(split_part(${value}, '.', 1)::xid8, split_part(${value}, '.', 2)::uuid)`
+
+/** The statement that moves the start after these changes, where it is before them. */
+export const recordEventLogStart = (changes: string): string => `
+  INSERT INTO installation AS i (name, value)
+  SELECT 'event_log_start', c.transaction_id::text || '.' || c.id FROM ${changes} c ORDER BY c.transaction_id DESC, c.id DESC LIMIT 1
+  ON CONFLICT (name) DO UPDATE SET value = excluded.value
+    WHERE ${positionIn("i.value")} < ${positionIn("excluded.value")}`

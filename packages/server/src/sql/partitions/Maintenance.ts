@@ -1,0 +1,132 @@
+/**
+ * The maintenance of partitions: makes those of the next periods, and removes expired ones.
+ *
+ * Guarantees:
+ * - One process at a time, under an advisory lock. The others go on.
+ * - It runs as the role that owns the tables: that of `MIGRATIONS_DATABASE_URL`, or the service's role where it owns them.
+ *   Where neither may, each process says so in its log and metrics, and `pnpm run maintain` does it.
+ *
+ * Rules: OPR-190 to OPR-192.
+ */
+import * as PgClient from "@effect/sql-pg/PgClient"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import * as BackgroundLoop from "../../observability/BackgroundLoop.ts"
+import { Metrics } from "../../observability/Metrics.ts"
+import { Settings } from "../../Settings.ts"
+import { DatabaseLocation } from "../Database.ts"
+import { databaseTime, partitionsOf, unpartitioned } from "./Catalog.ts"
+import { forEachTable } from "./EachTable.ts"
+import { exclusively } from "./MaintenanceLock.ts"
+import { hasRetention, partitionedTables, type RetentionDays } from "./PartitionedTables.ts"
+import { coveredUntil, prepareTable } from "./Partitions.ts"
+import { expired, limitOf, removeExpired } from "./Retention.ts"
+
+/** The work of one run. `done` is false where the role may not, or another process runs it. */
+export interface Maintained {
+  readonly done: boolean
+  readonly made: number
+  readonly removed: ReadonlyArray<{ readonly table: string; readonly name: string }>
+  /** Tables whose locks were not free, or whose steps took too long. They wait for the next run. */
+  readonly postponed: ReadonlyArray<string>
+}
+
+/** One run, after `first`, both under the lock. */
+export const runAfter = Effect.fnUntraced(function* <E>(first: Effect.Effect<void, E, SqlClient>) {
+  const settings = yield* Settings
+  const { migrationsUrl, url } = yield* DatabaseLocation
+  const client = yield* Layer.build(
+    Layer.fresh(
+      PgClient.layer({
+        url: migrationsUrl ?? url,
+        applicationName: "pix-payments maintenance",
+        maxConnections: 2,
+        connectTimeout: "3 seconds"
+      })
+    )
+  )
+  return yield* maintain(settings, first).pipe(Effect.provideService(SqlClient, Context.get(client, SqlClient)))
+}, Effect.scoped)
+
+/** One run. */
+export const run = runAfter(Effect.void)
+
+const nothing: Maintained = { done: false, made: 0, removed: [], postponed: [] }
+
+const maintain = Effect.fnUntraced(function* <E>(days: RetentionDays, first: Effect.Effect<void, E, SqlClient>) {
+  const sql = yield* SqlClient
+  const [role] = yield* sql<{ owns: boolean }>`
+    SELECT bool_and(pg_has_role(relowner, 'USAGE')) AS owns FROM pg_class
+    WHERE oid = ANY (SELECT to_regclass(t) FROM unnest(${partitionedTables.map(({ name }) => name)}::text[]) t)`
+  if (role?.owns !== true) return nothing
+  const connection = yield* sql.reserve
+  const maintained: Effect.Effect<Option.Option<Maintained>, SqlError | E, SqlClient> = exclusively(
+    connection,
+    Effect.gen(function* () {
+      yield* first
+      const now = yield* databaseTime
+      const { postponed, results } = yield* forEachTable((table) =>
+        Effect.gen(function* () {
+          const made = yield* prepareTable(table, now)
+          const names = hasRetention(table) ? yield* removeExpired(table, limitOf(table, days, now)) : []
+          return { made, removed: names.map((name) => ({ table: table.name, name })) }
+        })
+      )
+      const made = results.reduce((sum, each) => sum + each.made, 0)
+      return { done: true, made, removed: results.flatMap(({ removed }) => removed), postponed }
+    })
+  )
+  return Option.getOrElse(yield* maintained, () => nothing)
+}, Effect.scoped)
+
+/** Measures the partitions, and warns where they end soon. */
+const inspect = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const metrics = yield* Metrics
+  const settings = yield* Settings
+  const now = yield* databaseTime
+  const unpartitionedNow = yield* unpartitioned(partitionedTables.map(({ name }) => name))
+  for (const table of partitionedTables) {
+    const known = yield* partitionsOf(table.name).pipe(Effect.provideService(SqlClient, sql))
+    // A table that cannot be partitioned yet is no problem.
+    if (known === undefined && !unpartitionedNow.includes(table.name)) continue
+    const aheadSeconds = (coveredUntil(table.period, known ?? [], now) - now) / 1000
+    metrics.partitions(table.name, {
+      aheadSeconds,
+      expired: hasRetention(table) ? expired(known ?? [], limitOf(table, settings, now)).length : 0
+    })
+    if (aheadSeconds < WARNING_SECONDS) {
+      yield* Effect.logWarning(
+        `${table.name} has partitions for less than a month ahead: run \`pnpm run maintain\` as the owner of the schema`
+      )
+    }
+  }
+})
+
+/** Every process measures. The first that gets the lock maintains. A start has made what is missing, and measures only. */
+export const loop = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const metrics = yield* Metrics
+    let isStarted = false
+    const round = Effect.gen(function* () {
+      if (isStarted) {
+        const { removed } = yield* run
+        for (const { table } of removed) metrics.partitionRemoved(table)
+      }
+      yield* inspect
+      return 0
+    })
+    const pause = Effect.suspend(() => {
+      const first = !isStarted
+      isStarted = true
+      return Effect.sleep(first ? "1 minute" : "1 hour")
+    })
+    yield* Effect.forkScoped(BackgroundLoop.run("maintenance of partitions", round, pause))
+  })
+)
+
+const WARNING_SECONDS = 30 * 86_400

@@ -1,0 +1,80 @@
+/** What operators do on the pages of charges, payouts, disputes, applications and accounts. */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { loopback } from "../support/Receiver.ts"
+import { TestService } from "../support/TestService.ts"
+import { makeDashboardWorld } from "./DashboardWorld.ts"
+import { hasBrowser, visiting } from "./Visit.ts"
+
+const settings = { webhookAllowedNetworks: loopback, webhookRetryDelaysMs: [3_600_000] }
+
+layer(TestService.layer({ settings }), { excludeTestServices: true })("Actions", (it) => {
+  it.effect.skipIf(!hasBrowser)(
+    "filters and opens charges, pays one, approves a payout, defends a dispute, and shows a key once",
+    () =>
+      Effect.gen(function* () {
+        const { operate, operatorToken, operatorUrl } = yield* TestService
+        const world = yield* makeDashboardWorld
+        yield* visiting(operatorUrl, async (visit) => {
+          const { page, press, submit } = visit
+          await page.goto("/charges")
+          await visit.signIn(operatorToken)
+
+          await page.getByLabel("Reference").fill("order-1001")
+          await page.keyboard.press("Enter")
+          await page.waitForURL(/reference=order-1001/)
+          await page.getByRole("link", { name: "R$ 129,90" }).first().waitFor()
+          await page.getByRole("link", { name: "R$ 45,90" }).first().waitFor({ state: "detached" })
+          await page.getByRole("heading", { level: 1 }).click()
+          await page.keyboard.press("j")
+          await page.keyboard.press("Enter")
+          await page.waitForURL(/\/charges\/.+/)
+          await page.goto(`/charges/${world.pendingId}`)
+          await press("Pay")
+          await submit("Pay")
+          await page.getByRole("heading", { level: 1 }).locator("~ .chip", { hasText: "paid" }).waitFor()
+
+          await page.goto("/payouts?status=pending")
+          const payoutRow = page.getByRole("row").filter({ hasText: "R$ 250,00" })
+          await payoutRow.getByRole("button", { name: "Approve" }).click()
+          await page.getByRole("dialog").getByText("R$ 250,00").waitFor()
+          await submit("Approve")
+          await payoutRow.waitFor({ state: "detached" })
+
+          await page.goto("/")
+          await page.getByRole("link", { name: "1 dispute needs a defense" }).click()
+          await page.waitForURL(`**/disputes/${world.disputeId}`)
+          await press("File defense")
+          await submit("File defense", { Text: "The parcel arrived on 20 November." })
+          await page.getByText("The parcel arrived on 20 November.").waitFor()
+
+          await page.goto(`/applications/${world.applicationId}`)
+          await press("Create key")
+          await page.getByLabel("charge:read").check()
+          await submit("Create key", { Name: "shop" })
+          await page.getByText("It is never shown again.").waitFor()
+          await page.reload()
+          await page.getByRole("cell", { name: "shop" }).waitFor()
+          assert.strictEqual(await page.getByText("It is never shown again.").count(), 0)
+          visit.assertNoFault()
+
+          await page.goto("/accounts")
+          await press("Create account")
+          await visit.fill("Create account", {
+            Name: "Loja",
+            "Legal name": "Loja Ltda",
+            "CPF or CNPJ": "123",
+            Phone: "+5511999998888"
+          })
+          await page.getByText("Not accepted. 11 digits of a CPF").waitFor()
+          await page.keyboard.press("Escape")
+
+          await page.getByRole("button", { name: "Sign out" }).click()
+          await page.getByRole("heading", { name: "Sign in" }).waitFor()
+        })
+        const payout = yield* operate<{ status: string }>("GET", `/operator/v1/payouts/${world.payoutId}`)
+        assert.notStrictEqual(payout.body.status, "pending")
+      }),
+    600_000
+  )
+})

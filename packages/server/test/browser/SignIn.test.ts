@@ -1,0 +1,148 @@
+/** Signing in to the dashboard in a real browser. */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { makeOperator } from "../support/Operators.ts"
+import { RealProvider } from "../support/Oidc.ts"
+import { TestService } from "../support/TestService.ts"
+import { hasBrowser, visiting } from "./Visit.ts"
+
+layer(TestService.layer({ settings: { logLevel: "none" } }), { excludeTestServices: true })("Sign-in page", (it) => {
+  it.effect.skipIf(!hasBrowser)(
+    "OPR-132: a link signs in once and leaves the address; a used one says so",
+    () =>
+      Effect.gen(function* () {
+        const { operatorUrl } = yield* TestService
+        const { call } = yield* makeOperator("viewer")
+        const { body } = yield* call<{ url: string }>("POST", "/operator/v1/session/link")
+        yield* visiting(operatorUrl, async (visit) => {
+          const { page } = visit
+          const sent: Array<string> = []
+          page.on("request", (request) => sent.push(request.url()))
+          // A prefetch requests the page without running it.
+          assert.strictEqual((await page.request.get(body.url)).status(), 200)
+          await page.goto(body.url)
+          await page.getByRole("button", { name: "Sign out" }).waitFor()
+          assert.strictEqual(page.url(), `${operatorUrl}/`)
+          await visit.look("sign-in-by-link")
+          visit.assertNoFault()
+          for (const url of sent) assert.notInclude(url.split("#")[0], "pixlink_")
+
+          // In another tab of the page, where the fragment is all that changes.
+          await page.getByRole("button", { name: "Sign out" }).click()
+          await page.getByRole("heading", { name: "Sign in" }).waitFor()
+          await page.goto(body.url)
+          await page.getByText("This link was used before").waitFor()
+          await visit.look("sign-in-link-refused")
+        })
+      }),
+    200_000
+  )
+
+  it.effect.skipIf(!hasBrowser)(
+    "a sign-in without an answer ends and says so, and can be repeated",
+    () =>
+      Effect.gen(function* () {
+        const { operatorToken, operatorUrl } = yield* TestService
+        yield* visiting(operatorUrl, async (visit) => {
+          const { page } = visit
+          await page.addInitScript({ content: IMPATIENT })
+          await page.goto("/")
+          await page.route("**/operator/v1/session", () => {}, { times: 1 })
+          await page.getByLabel("Token").fill(operatorToken)
+          await page.getByRole("button", { name: "Sign in", exact: true }).click()
+          await page.getByText("The server did not answer.").waitFor()
+          await page.evaluate("AbortSignal.timeout = globalThis.patientTimeout")
+          await visit.signIn(operatorToken)
+        })
+      }),
+    200_000
+  )
+
+  it.effect.skipIf(!hasBrowser)(
+    "OPR-132: a prerendered page does not use up its link until it is shown",
+    () =>
+      Effect.gen(function* () {
+        const { operatorUrl } = yield* TestService
+        const { call, token } = yield* makeOperator("viewer")
+        const { body } = yield* call<{ url: string }>("POST", "/operator/v1/session/link")
+        yield* visiting(operatorUrl, async ({ page }) => {
+          await page.addInitScript({ content: PRERENDERED })
+          const posts: Array<string> = []
+          page.on("request", (request) => request.method() === "POST" && posts.push(request.url()))
+          await page.goto(body.url, { waitUntil: "networkidle" })
+          assert.deepStrictEqual(posts, [])
+          await page.evaluate("globalThis.show()")
+          await page.getByRole("button", { name: "Sign out" }).waitFor()
+          assert.lengthOf(posts, 1)
+        })
+        yield* visiting(operatorUrl, async (visit) => {
+          const { page } = visit
+          await page.goto("/")
+          await page.getByLabel("Token").fill("wrong")
+          await page.keyboard.press("Enter")
+          await page.getByText("This token is not accepted.").waitFor()
+          visit.forgetFaults()
+          await visit.signIn(token)
+          visit.assertNoFault()
+        })
+      }),
+    200_000
+  )
+})
+
+layer(RealProvider.withService, { excludeTestServices: true })("Single sign-on page", (it) => {
+  it.effect.skipIf(!hasBrowser)(
+    "OPR-133, OPR-137: the identity provider's button signs in, and a refusal is explained on the page",
+    () =>
+      Effect.gen(function* () {
+        const { operate, operatorUrl } = yield* TestService
+        const { signsIn } = yield* RealProvider
+        const { id } = yield* makeOperator("operator")
+        const { body } = yield* operate<{ email: string }>("GET", `/operator/v1/operators/${id}`)
+        const button = { name: "Sign in with your company's account" }
+        signsIn("nobody", { email: "nobody@example.com", email_verified: true, role: "operator" })
+        yield* visiting(operatorUrl, async (visit) => {
+          const { page } = visit
+          await visit.inspect("sign-in-provider", "/", "Sign in")
+          await page.getByRole("link", button).click()
+          await page.getByText("Your account does not sign in here.").waitFor()
+          assert.strictEqual(page.url(), `${operatorUrl}/`)
+          await visit.look("sign-in-provider-refused")
+          visit.assertNoFault()
+        })
+        signsIn("ana", { email: body.email, email_verified: true, role: "operator" })
+        yield* visiting(operatorUrl, async (visit) => {
+          const { page } = visit
+          await page.goto("/")
+          await page.getByRole("link", button).click()
+          await page.getByRole("button", { name: "Sign out" }).waitFor()
+          assert.strictEqual(page.url(), `${operatorUrl}/`)
+          // The page that was asked for is shown after the sign-in.
+          await page.getByRole("button", { name: "Sign out" }).click()
+          await page.goto("/payouts?status=processing")
+          await page.getByRole("link", button).click()
+          await page.getByRole("heading", { level: 1, name: "Payouts" }).waitFor()
+          assert.strictEqual(page.url(), `${operatorUrl}/payouts?status=processing`)
+          // The session goes on in a new visit.
+          await page.goto("/charges")
+          await page.getByRole("heading", { level: 1, name: "Charges" }).waitFor()
+          visit.assertNoFault()
+        })
+      }),
+    200_000
+  )
+})
+
+/** A page as a browser prerenders it, until `show`. */
+const PRERENDERED = `
+  let hidden = true
+  Object.defineProperty(document, "prerendering", { get: () => hidden })
+  globalThis.show = () => {
+    hidden = false
+    document.dispatchEvent(new Event("prerenderingchange"))
+  }
+`
+
+/** A page that waits a moment only for each answer. */
+const IMPATIENT = `globalThis.patientTimeout = AbortSignal.timeout.bind(AbortSignal)
+  AbortSignal.timeout = () => globalThis.patientTimeout(100)`

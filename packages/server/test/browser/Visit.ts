@@ -1,0 +1,178 @@
+/**
+ * A visit to the dashboard in a real browser. This is all that a test of a page needs:
+ *
+ * ```ts
+ * layer(TestService.layer(), { excludeTestServices: true })("Approvals", (it) => {
+ *   it.effect.skipIf(!hasBrowser)("…", () =>
+ *     Effect.gen(function* () {
+ *       const { operatorToken, operatorUrl } = yield* TestService
+ *       yield* visiting(operatorUrl, async (visit) => {
+ *         await visit.signIn(operatorToken)
+ *         await visit.inspect("approvals", "/approvals", "Approvals")
+ *         await visit.press("Approve")
+ *         await visit.submit("Approve", { Reason: "checked" })
+ *         visit.assertNoFault()
+ *       })
+ *     })
+ *   )
+ * })
+ * ```
+ *
+ * - Run with `vitest run --project browser packages/server/test/browser/X.test.ts`. All files share one Chromium.
+ * - `inspect` opens a page in light and dark and at 360 px. It asserts that axe finds nothing, that the console has no error and
+ *   that nothing is wider than the screen. Its pictures are in `.vitest/dashboard`, named `NAME-light.png`, `NAME-dark.png` and
+ *   `NAME-narrow.png`; git ignores them.
+ * - `pnpm run dashboard:pictures` compresses the pictures that the documents show into `docs/images` (`pictures.ts`).
+ */
+import { assert } from "@effect/vitest"
+import axe from "axe-core"
+import * as Effect from "effect/Effect"
+import { mkdirSync } from "node:fs"
+import { join } from "node:path"
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core"
+import { inject } from "vitest"
+import { pictures } from "./Chromium.ts"
+
+const browserUrl = inject("browserUrl")
+
+/** False where the machine has no browser: the tests are skipped. */
+export const hasBrowser = browserUrl !== ""
+
+const DESKTOP = { width: 1280, height: 860 }
+const PHONE = { width: 360, height: 800 }
+
+export interface Visit {
+  readonly page: Page
+  readonly signIn: (token: string) => Promise<void>
+  /** Opens a path as a new visit would, in each form, and looks at it. */
+  readonly inspect: (name: string, path: string, heading: string | RegExp) => Promise<void>
+  /** Opens a path as a new visit would, in light only, and looks at it; then measures its width at 360 px. */
+  readonly glance: (name: string, path: string, heading: string | RegExp) => Promise<void>
+  /** Looks at what is shown now, for example an open dialog. */
+  readonly look: (name: string) => Promise<void>
+  /** Presses a button of the page. */
+  readonly press: (button: string) => Promise<void>
+  /** Waits for a row of the page, and opens the first one with the keyboard. */
+  readonly openFirstRow: (name: string) => Promise<void>
+  /** Fills fields of the open dialog by their labels, and presses its button. */
+  readonly fill: (button: string, values?: Readonly<Record<string, string>>) => Promise<void>
+  /** The same, and waits until the dialog has closed. */
+  readonly submit: (button: string, values?: Readonly<Record<string, string>>) => Promise<void>
+  /** The console has no error so far, and thus no violation of the page's policy. */
+  readonly assertNoFault: () => void
+  /** Forgets the errors so far: a browser logs each answer of 400 and above. */
+  readonly forgetFaults: () => void
+}
+
+/** A visit of a browser without cookies, which ends with `use`. */
+export const visiting = <A>(operatorUrl: string, use: (visit: Visit) => Promise<A>): Effect.Effect<A> =>
+  Effect.acquireUseRelease(
+    Effect.promise(() => chromium.connect(browserUrl)),
+    (browser) =>
+      Effect.promise(async () => {
+        mkdirSync(pictures, { recursive: true })
+        const context = await newContext(browser, operatorUrl)
+        return use(await newVisit(context))
+      }),
+    (browser) => Effect.promise(() => browser.close())
+  )
+
+const newContext = async (browser: Browser, baseURL: string): Promise<BrowserContext> => {
+  const context = await browser.newContext({ baseURL, viewport: DESKTOP, locale: "en-GB", reducedMotion: "reduce" })
+  context.setDefaultTimeout(45_000)
+  // The page's policy does not apply to it.
+  await context.addInitScript({ content: axe.source })
+  return context
+}
+
+const newVisit = async (context: BrowserContext): Promise<Visit> => {
+  const page = await context.newPage()
+  const faults: Array<string> = []
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") faults.push(message.text())
+  })
+  page.on("pageerror", (error) => faults.push(String(error)))
+
+  const look = async (name: string) => {
+    await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true })
+    assert.deepStrictEqual(await problemsOf(page), [], name)
+  }
+  const fill = async (button: string, values: Readonly<Record<string, string>> = {}) => {
+    const dialog = page.getByRole("dialog")
+    for (const [label, value] of Object.entries(values)) {
+      const field = dialog.getByLabel(label, { exact: true })
+      const isChoice = (await field.evaluate((element) => element.nodeName)) === "SELECT"
+      await (isChoice ? field.selectOption(value) : field.fill(value))
+    }
+    await dialog.getByRole("button", { name: button, exact: true }).click()
+  }
+  const open = async (path: string, heading: string | RegExp) => {
+    await page.emulateMedia({ colorScheme: "light" })
+    await page.goto(path)
+    await page.getByRole("heading", { level: 1, name: heading }).waitFor()
+    await page.locator("[data-loading]").first().waitFor({ state: "detached" })
+  }
+  const onPhone = async (name: string, use: () => Promise<void> = async () => {}) => {
+    await page.setViewportSize(PHONE)
+    assert.isAtMost(await widthOf(page), PHONE.width, `${name} is wider than the screen`)
+    await use()
+    await page.setViewportSize(DESKTOP)
+  }
+  const assertNoFault = () => assert.deepStrictEqual(faults, [])
+
+  return {
+    page,
+    look,
+    fill,
+    assertNoFault,
+    forgetFaults: () => {
+      faults.length = 0
+    },
+    signIn: async (token) => {
+      if (page.url() === "about:blank") await page.goto("/")
+      await page.getByLabel("Token").fill(token)
+      await page.getByRole("button", { name: "Sign in", exact: true }).click()
+      await page.getByRole("button", { name: "Sign out" }).waitFor({ state: "attached" })
+    },
+    inspect: async (name, path, heading) => {
+      await open(path, heading)
+      await look(`${name}-light`)
+      await page.emulateMedia({ colorScheme: "dark" })
+      await look(`${name}-dark`)
+      await page.emulateMedia({ colorScheme: "light" })
+      await onPhone(name, () => look(`${name}-narrow`))
+      assertNoFault()
+    },
+    glance: async (name, path, heading) => {
+      await open(path, heading)
+      await look(name)
+      await onPhone(name)
+      assertNoFault()
+    },
+    press: (button) => page.getByRole("main").getByRole("button", { name: button, exact: true }).first().click(),
+    openFirstRow: async (name) => {
+      const link = page.getByRole("main").getByRole("link", { name }).first()
+      await link.waitFor()
+      await page.keyboard.press("j")
+      assert.isTrue(await link.evaluate((element) => element.matches(":focus")), `j leads to ${name}`)
+      await page.keyboard.press("Enter")
+    },
+    submit: async (button, values) => {
+      await fill(button, values)
+      const dialog = page.getByRole("dialog")
+      await dialog.waitFor({ state: "hidden" }).catch(async (error: unknown) => {
+        throw new Error(`the dialog stays open: ${await dialog.innerText()}`, { cause: error })
+      })
+    }
+  }
+}
+
+/** What axe finds on the page. */
+const problemsOf = (page: Page): Promise<ReadonlyArray<string>> =>
+  page.evaluate(async () => {
+    const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run()
+    return violations.flatMap(({ help, nodes }) => nodes.map(({ html }) => `${help}: ${html.slice(0, 200)}`))
+  })
+
+const widthOf = (page: Page): Promise<number> =>
+  page.locator("html").evaluate((root) => (root as unknown as { scrollWidth: number }).scrollWidth)

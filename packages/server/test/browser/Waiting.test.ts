@@ -1,0 +1,51 @@
+/** Counts in the navigation, returns, and outbox failures. */
+import { layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { operated, paidCharge, simulated } from "../support/Money.ts"
+import { TestService } from "../support/TestService.ts"
+import { hasBrowser, visiting } from "./Visit.ts"
+
+layer(TestService.layer(), { excludeTestServices: true })("Waiting", (it) => {
+  it.effect.skipIf(!hasBrowser)(
+    "OPR-144, OPR-29: the navigation counts what waits, live, and an outbox failure is retried",
+    () =>
+      Effect.gen(function* () {
+        const context = yield* Effect.context<TestService>()
+        const { makeCaller, operatorToken, operatorUrl } = yield* TestService
+        const sql = yield* SqlClient
+        const { key } = yield* makeCaller()
+        const { id } = yield* paidCharge(key, 4590)
+        yield* operated("POST", `/charges/${id}/refund`, { amount: 590 })
+        yield* sql`INSERT INTO outbox_failures (id, change_id, account_id, endpoints_version, error, first_failed_at,
+            last_failed_at)
+          SELECT uuidv7(), id, account_id, 0, 'division by zero', now(), now() FROM changes
+          WHERE resource_id = ${id}::uuid LIMIT 1`
+        yield* visiting(operatorUrl, async (visit) => {
+          const { page } = visit
+          await visit.signIn(operatorToken)
+          await page.getByText("Acquirer: simulator").waitFor()
+          await page.getByText(/p50 ≤ [\d.]+ ms, p95 ≤ [\d.]+ ms/).waitFor()
+          await page.getByRole("link", { name: "Outbox failures 1" }).waitFor()
+          await page.getByRole("link", { name: "Disputes", exact: true }).waitFor()
+          await Effect.runPromiseWith(context)(simulated(`/charges/${id}/infraction`, { reason: "fraud" }, 201))
+          await page.getByRole("link", { name: "Disputes 1" }).waitFor()
+
+          await page.getByRole("link", { name: "Returns" }).click()
+          const row = page.getByRole("row").filter({ hasText: "R$ 5,90" })
+          await row.getByText("completed").waitFor()
+          await row.getByRole("link", { name: "R$ 5,90" }).click()
+          await page.waitForURL(new RegExp(`/charges/${id}`))
+
+          await page.getByRole("link", { name: "Outbox failures" }).click()
+          await page.getByRole("row").filter({ hasText: "division by zero" }).waitFor()
+          await visit.press("Retry")
+          await visit.submit("Retry")
+          await page.getByText("No failure.").waitFor()
+          await page.getByRole("link", { name: "Outbox failures", exact: true }).waitFor()
+          visit.assertNoFault()
+        })
+      }),
+    300_000
+  )
+})

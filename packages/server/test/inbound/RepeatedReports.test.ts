@@ -1,0 +1,112 @@
+/** Facts that change nothing, in sweeps that overlap: each is recorded once. */
+import { txidFromId } from "@pix-payments/domain/Txid"
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+import { SqlClient } from "effect/sql/SqlClient"
+import {
+  connectedBank,
+  type ConnectedBank,
+  connectedServiceLayer,
+  payAll,
+  pendingCharges,
+  sweepNow
+} from "../support/ConnectedBank.ts"
+import { reaching } from "../support/ChargeDeliveries.ts"
+import { until } from "../support/ChargeRequests.ts"
+import { assertLedgerHolds } from "../support/Money.ts"
+import { makeRecorder } from "../support/Plans.ts"
+import { TestService } from "../support/TestService.ts"
+
+const recorder = makeRecorder()
+
+layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }).pipe(Layer.provide(recorder.layer)), {
+  excludeTestServices: true
+})("A fact that changes nothing", (it) => {
+  const recorded = ({ connectionId }: ConnectedBank) =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const reports = yield* sql<{ tag: string; outcome: string }>`
+        SELECT report ->> '_tag' AS tag, outcome FROM acquirer_reports
+        WHERE connection_id = ${connectionId}::uuid ORDER BY received_at, id`
+      const [keys] = yield* sql<{ count: number }>`SELECT count(*)::int AS count FROM acquirer_notifications`
+      return { reports: reports.map(({ outcome, tag }) => `${tag} ${outcome}`), keys: keys!.count }
+    })
+
+  it.effect("OPR-98: a return that failed, and one that two lists report, write nothing in ten more sweeps", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { operate } = yield* TestService
+      const bank = yield* connectedBank({ profile: "efi", settings: { returnFate: () => ({ _tag: "Held" }) } })
+      const charges = yield* pendingCharges(bank, 2)
+      const [failing, disputed] = payAll(bank, charges)
+      yield* sweepNow(bank)
+      const { infractions, receipts } = bank.double.provider
+
+      // The provider answers the order that the return failed, and lists it for good.
+      const { status } = yield* operate("POST", `/operator/v1/charges/${charges[0]!.id}/refund`, { body: {} })
+      assert.strictEqual(status, 200)
+      const [order] = yield* sql<{
+        id: string
+      }>`SELECT id FROM acquirer_orders WHERE charge_id = ${charges[0]!.id}::uuid`
+      Result.getOrThrow(receipts.settleReturn(failing!.endToEndId, txidFromId(order!.id), { failedBecause: "closed" }))
+      yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE id = ${order!.id}::uuid`
+      yield* until(
+        sql<{ state: string }>`SELECT state FROM acquirer_orders WHERE id = ${order!.id}::uuid`,
+        ([found]) => found!.state === "refused"
+      )
+
+      // A lost MED is listed as a dispute and as a return.
+      const { id } = Result.getOrThrow(infractions.open(disputed!.endToEndId))
+      yield* sweepNow(bank)
+      Result.getOrThrow(infractions.close(id, "ACEITA"))
+      yield* sweepNow(bank)
+      yield* reaching(bank.key, charges[1]!.id, "charged_back")
+      yield* sweepNow(bank)
+
+      const before = yield* recorded(bank)
+      assert.lengthOf(
+        before.reports.filter((report) => report === "return.failed ignored"),
+        1
+      )
+      recorder.take()
+      for (let sweeps = 0; sweeps < 10; sweeps += 1) yield* sweepNow(bank)
+      assert.deepStrictEqual(yield* recorded(bank), before)
+      assert.deepStrictEqual(
+        recorder.take().filter(({ text }) => /acquirer_reports|INTO acquirer_notifications/.test(text)),
+        []
+      )
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("OPR-98, DSP-10: a second MED of an open one is recorded once, and opened when the first is won", () =>
+    Effect.gen(function* () {
+      const bank = yield* connectedBank({ profile: "efi" })
+      const charges = yield* pendingCharges(bank, 1)
+      const [pix] = payAll(bank, charges)
+      const { infractions } = bank.double.provider
+      const first = Result.getOrThrow(infractions.open(pix!.endToEndId))
+      yield* sweepNow(bank)
+      yield* reaching(bank.key, charges[0]!.id, "infraction")
+      Result.getOrThrow(infractions.open(pix!.endToEndId))
+      yield* sweepNow(bank)
+      const before = yield* recorded(bank)
+      assert.include(before.reports, "med.opened ignored")
+      for (let sweeps = 0; sweeps < 10; sweeps += 1) yield* sweepNow(bank)
+      assert.deepStrictEqual(yield* recorded(bank), before)
+      Result.getOrThrow(infractions.close(first.id, "REJEITADA"))
+      yield* sweepNow(bank)
+      yield* sweepNow(bank)
+      const sql = yield* SqlClient
+      const disputes = yield* sql<{ status: string }>`
+        SELECT status FROM disputes WHERE connection_id = ${bank.connectionId}::uuid ORDER BY id`
+      assert.deepStrictEqual(
+        disputes.map(({ status }) => status),
+        ["won", "open"]
+      )
+      yield* assertLedgerHolds
+    })
+  )
+})

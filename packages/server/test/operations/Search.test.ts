@@ -1,0 +1,139 @@
+/** The search: what leads where, for whom, and by which index. */
+import type { SearchResults } from "@pix-payments/api/operator/Search"
+import { txidFromId } from "@pix-payments/domain/Txid"
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { assertRefused } from "../support/ChargeRequests.ts"
+import { operated } from "../support/Money.ts"
+import { makeOperator } from "../support/Operators.ts"
+import { partitionedIndexNames } from "../support/Plans.ts"
+import { eventually, loopback, receiver } from "../support/Receiver.ts"
+import { statements } from "../../src/operations/SearchStatements.ts"
+import { type Call, newKey, TestService } from "../support/TestService.ts"
+import { makeWorld, type Personal } from "../support/World.ts"
+
+const search = (by: Call, q: string) =>
+  Effect.map(by<SearchResults>("GET", `/operator/v1/search?q=${encodeURIComponent(q)}`), ({ body, status, text }) => {
+    assert.strictEqual(status, 200, text)
+    return body.data
+  })
+
+const person: Personal = {
+  name: "Maria Busca",
+  email: "maria.busca@example.com",
+  document: "52998224725",
+  phone: "+5511912345678",
+  pixKey: "chave.busca@example.com",
+  secret: "secret-of-a-webhook",
+  reference: "pedido-busca"
+}
+
+layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 } }), {
+  excludeTestServices: true
+})("The search", (it) => {
+  it.effect(
+    "OPR-125, OPR-126: every id leads to its resource, and a limited operator finds what is of the accounts",
+    () =>
+      Effect.gen(function* () {
+        const { call, operate } = yield* TestService
+        const { url } = yield* receiver()
+        const world = yield* makeWorld(url, person)
+        const limited = yield* makeOperator("viewer", [world.accountId])
+        const stranger = yield* makeOperator("operator", [
+          (yield* makeWorld(url, { ...person, reference: "other" })).accountId
+        ])
+        const kinds = {
+          accounts: "account",
+          applications: "application",
+          charges: "charge",
+          payouts: "payout",
+          disputes: "dispute",
+          deliveries: "delivery",
+          refunds: "refund",
+          webhooks: "endpoint",
+          exceptions: "exception"
+        } as const
+        for (const [name, kind] of Object.entries(kinds)) {
+          for (const id of world.ids[name] ?? []) {
+            const [found] = yield* search(operate, ` ${id.toUpperCase()} `)
+            assert.deepInclude(found, { kind, id })
+            const own = yield* search(limited.call, id)
+            if (kind !== "exception") assert.deepStrictEqual(own, [found!])
+            assert.lengthOf(yield* search(stranger.call, id), 0)
+          }
+        }
+        const paid = world.ids["charges"]![1]!
+        assert.deepInclude((yield* search(operate, txidFromId(paid)))[0], { kind: "charge", id: paid })
+        const charge = yield* operated<{ pix: { end_to_end_id: string } }>("GET", `/charges/${paid}`)
+        const settled = yield* search(limited.call, charge.pix.end_to_end_id)
+        assert.deepInclude(settled[0], { kind: "charge", id: paid, title: "R$\u00a0500,00 · Maria Busca" })
+        const requestId = newKey()
+        yield* call("GET", "/v1/account", { key: world.key, headers: { "x-request-id": requestId } })
+        const [request] = yield* eventually(search(operate, requestId), ({ length }) => length > 0)
+        assert.deepInclude(request, { kind: "request", account_id: world.accountId, title: "GET /v1/account 200" })
+
+        const ofReference = (by: Call) =>
+          Effect.map(search(by, person.reference), (found) => found.map(({ id }) => id).toSorted())
+        const referenced = [...world.ids["charges"]!, world.ids["payouts"]![1]!].toSorted()
+        assert.deepStrictEqual(yield* ofReference(operate), referenced)
+        assert.deepStrictEqual(yield* ofReference(limited.call), referenced)
+        assert.deepStrictEqual(yield* ofReference(stranger.call), [])
+        assert.lengthOf(yield* search(operate, "nothing"), 0)
+        assertRefused(yield* operate("GET", "/operator/v1/search"), "VALIDATION_ERROR", ["q"])
+      }).pipe(Effect.scoped)
+  )
+
+  it.effect("OPR-126: a role that sees personal data masked cannot ask whether a document or an address is known", () =>
+    Effect.gen(function* () {
+      const { url } = yield* receiver()
+      const known = { ...person, document: "11144477735", email: "known@example.com", pixKey: "key.known@example.com" }
+      const world = yield* makeWorld(url, known)
+      const texts = ["111.444.777-35", known.document, known.email, known.pixKey]
+      const operator = yield* makeOperator("operator", [world.accountId])
+      for (const text of texts) assert.isAbove((yield* search(operator.call, text)).length, 0, text)
+      assert.notMatch(JSON.stringify(yield* search(operator.call, known.email)), /11144477735|@example/)
+      for (const role of ["viewer", "developer"] as const) {
+        const { call } = yield* makeOperator(role)
+        for (const text of texts) assert.lengthOf(yield* search(call, text), 0, `${role} ${text}`)
+      }
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("OPR-125: each lookup reads its rows by an index that begins with what is looked for", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const indexes = {
+        txid: ["acquirer_exceptions_of_txid"],
+        endToEndId: [
+          "charge_settlements_pkey",
+          "charges_pkey",
+          "payouts_of_end_to_end_id",
+          "acquirer_exceptions_of_pix"
+        ],
+        reference: ["charges_of_reference", "payouts_of_reference"],
+        requestId: ["requests_of_request_id"],
+        document: ["accounts_of_document", "charges_of_document", "payouts_of_document", "payouts_of_pix_key"],
+        email: ["charges_of_email", "payouts_of_pix_key"]
+      } as const
+      const indexName = yield* partitionedIndexNames(sql)
+      for (const [name, expected] of Object.entries(indexes)) {
+        const { text } = statements[name as keyof typeof indexes]
+        const lookup = { value: "x", accounts: null }
+        yield* sql.unsafe("SET enable_seqscan = off")
+        const rows = yield* sql.unsafe<{ "QUERY PLAN": string }>(
+          `EXPLAIN ${text}`,
+          statements[name as keyof typeof indexes]({ lookup })[1]
+        )
+        const plan = rows.map((row) => row["QUERY PLAN"]).join("\n")
+        const used = new Set(
+          Array.from(plan.matchAll(/Scan(?: Backward)? using (\w+)|Bitmap Index Scan on (\w+)/g), ([, a, b]) =>
+            indexName(a ?? b ?? "")
+          )
+        )
+        assert.sameMembers([...used], [...expected], plan)
+        assert.notMatch(plan, /Seq Scan on (charges|payouts|requests|accounts|acquirer)/, plan)
+      }
+    })
+  )
+})

@@ -1,0 +1,174 @@
+/** Two operators, the actions that need both, and their decisions. */
+import type { Approval } from "@pix-payments/api/operator/Approvals"
+import type { ApprovalAction } from "@pix-payments/domain/Approval"
+import { makeAuthority } from "@pix-payments/psp-double/Certificates"
+import { assert } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { funded, holding, operated, paidOut, somePayout } from "./Money.ts"
+import { makeOperator } from "./Operators.ts"
+import { type Call, type Fields, newKey, TestService } from "./TestService.ts"
+
+/** Two admins. With them four eyes is on. */
+export const makeApprovers = Effect.all({ one: makeOperator("admin"), other: makeOperator("admin") })
+
+export const approve = (call: Call, id: string, body: Fields = {}) =>
+  call<Approval>("POST", `/operator/v1/approvals/${id}/approve`, { body })
+
+export const reject = (call: Call, id: string, reason = "Unknown recipient") =>
+  call<Approval>("POST", `/operator/v1/approvals/${id}/reject`, { body: { reason } })
+
+/** A pending payout above the limit of its account. */
+export const payoutAboveLimit = Effect.fn("payoutAboveLimit")(function* (account: Fields = {}) {
+  const caller = yield* funded(100_000, { auto_payout_enabled: false, ...account })
+  yield* operated("PATCH", `/accounts/${caller.accountId}`, { approval_limit: 999 })
+  const payout = yield* paidOut(caller.key, { ...holding, amount: 1000 })
+  return { ...caller, payout }
+})
+
+/** A request for an action that needs four eyes, on resources of its own. */
+interface Asked {
+  readonly method: string
+  readonly path: string
+  readonly body?: Fields
+  /** How often the action was done: 0 or 1. */
+  readonly done: Effect.Effect<number, never, SqlClient>
+  /** The operator whom it concerns. */
+  readonly concerned?: { readonly id: string; readonly call: Call }
+}
+
+const counted = (text: string, ...parameters: ReadonlyArray<unknown>) =>
+  Effect.flatMap(SqlClient, (sql) =>
+    Effect.map(sql.unsafe<{ count: bigint }>(text, parameters), ([row]) => Number(row?.count))
+  ).pipe(Effect.orDie)
+
+/** Credentials that a connection can be opened with. */
+const someCredentials = Effect.gen(function* () {
+  const nowMs = yield* Clock.currentTimeMillis
+  const authority = yield* Effect.promise(() => makeAuthority("Bank", nowMs))
+  const { ca, cert, key } = yield* Effect.promise(() => authority.issue({ name: "client", usage: "client" }))
+  return { client_id: "id", client_secret: newKey(), certificate: cert, private_key: key, ca }
+})
+
+const makers: Readonly<Record<ApprovalAction, Effect.Effect<Asked, unknown, TestService | SqlClient>>> = {
+  "payout.release": Effect.gen(function* () {
+    const { payout } = yield* payoutAboveLimit()
+    return {
+      method: "POST",
+      path: `/payouts/${payout.id}/approve`,
+      done: counted("SELECT count(*) FROM changes WHERE resource_id = $1::uuid AND status = 'processing'", payout.id)
+    }
+  }),
+  "payout.create": Effect.gen(function* () {
+    const { accountId } = yield* funded(100_000)
+    return {
+      method: "POST",
+      path: `/accounts/${accountId}/payouts`,
+      body: { ...somePayout, ...holding, amount: 1000, webhook_url: "https://example.com", webhook_secret: newKey() },
+      done: counted("SELECT count(*) FROM payouts WHERE account_id = $1::uuid", accountId)
+    }
+  }),
+  "key.create": Effect.gen(function* () {
+    const { makeCaller } = yield* TestService
+    const { applicationId } = yield* makeCaller()
+    const name = newKey()
+    return {
+      method: "POST",
+      path: `/applications/${applicationId}/keys`,
+      body: { name, scopes: ["payout:read", "payout:write"] },
+      done: counted("SELECT count(*) FROM api_keys WHERE name = $1", name)
+    }
+  }),
+  "connection.create": Effect.gen(function* () {
+    const name = newKey()
+    return {
+      method: "POST",
+      path: "/connections",
+      body: {
+        name,
+        kind: "api-pix",
+        profile: "efi",
+        pix_key: "receber@example.com",
+        credentials: yield* someCredentials
+      },
+      done: counted("SELECT count(*) FROM acquirer_connections WHERE name = $1", name)
+    }
+  }),
+  "connection.update": Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const name = newKey()
+    const [connection] = yield* Effect.orDie(sql<{ id: string }>`
+      INSERT INTO acquirer_connections (id, name, kind, profile, pix_key, created_at)
+      VALUES (uuidv7(), 'Banco', 'api-pix', 'efi', 'receber@example.com', now()) RETURNING id`)
+    return {
+      method: "PATCH",
+      path: `/connections/${connection!.id}`,
+      body: { name },
+      done: counted("SELECT count(*) FROM acquirer_connections WHERE name = $1", name)
+    }
+  }),
+  "account.update": Effect.gen(function* () {
+    const { makeCaller } = yield* TestService
+    const { accountId } = yield* makeCaller()
+    return {
+      method: "PATCH",
+      path: `/accounts/${accountId}`,
+      body: { approval_limit: 50_000, name: "Padaria" },
+      done: counted("SELECT count(*) FROM accounts WHERE id = $1::uuid AND approval_limit = 50000", accountId)
+    }
+  }),
+  "operator.create": Effect.sync(() => {
+    const email = `${newKey()}@example.com`
+    return {
+      method: "POST",
+      path: "/operators",
+      body: { name: "Ana", email, role: "operator" },
+      done: counted("SELECT count(*) FROM operators WHERE email = $1", email)
+    }
+  }),
+  "operator.update": Effect.gen(function* () {
+    const concerned = yield* makeOperator("operator")
+    return {
+      method: "PATCH",
+      path: `/operators/${concerned.id}`,
+      body: { role: "admin" },
+      concerned,
+      done: counted("SELECT count(*) FROM operators WHERE id = $1::uuid AND role = 'admin'", concerned.id)
+    }
+  }),
+  "operator_token.create": Effect.gen(function* () {
+    const concerned = yield* makeOperator("operator")
+    const name = newKey()
+    return {
+      method: "POST",
+      path: `/operators/${concerned.id}/tokens`,
+      body: { name },
+      concerned,
+      done: counted("SELECT count(*) FROM operator_tokens WHERE name = $1", name)
+    }
+  }),
+  "installation.update": Effect.sync(() => ({
+    method: "PATCH",
+    path: "/installation",
+    body: { four_eyes: "off" },
+    done: counted("SELECT count(*) FROM installation_settings WHERE four_eyes = 'off'")
+  }))
+}
+
+/** An action on resources of its own, and the call that asks for it. */
+const makeAction = (action: ApprovalAction) =>
+  Effect.map(makers[action], (asked) => ({
+    ...asked,
+    ask: (call: Call) =>
+      call<Approval>(asked.method, `/operator/v1${asked.path}`, asked.body === undefined ? {} : { body: asked.body })
+  }))
+
+/** Asks for an action, which then waits. */
+export const requested = Effect.fn("requested")(function* (action: ApprovalAction, call: Call) {
+  const made = yield* makeAction(action)
+  const answer = yield* made.ask(call)
+  assert.strictEqual(answer.status, 202, answer.text)
+  assert.strictEqual(answer.body.status, "pending")
+  return { ...made, approval: answer.body }
+})

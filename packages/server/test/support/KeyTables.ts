@@ -1,0 +1,15 @@
+/** Selects charges and payouts without their row in a key table, and rows of key tables that name no such row. */
+export const incompleteKeys = `
+  SELECT coalesce(c.id, k.charge_id) AS id FROM charges c
+    FULL JOIN charge_keys k ON k.charge_id = c.id
+      AND k.digest = idempotency_digest(c.application_id, c.origin, c.idempotency_key)
+    WHERE (c.id IS NULL OR k.charge_id IS NULL) AND (k.charge_id IS NOT NULL OR c.idempotency_key IS NOT NULL)
+  UNION ALL
+  SELECT coalesce(p.id, k.payout_id) FROM payouts p
+    FULL JOIN payout_keys k ON k.payout_id = p.id
+      AND k.digest = idempotency_digest(coalesce(p.application_id, p.account_id), p.origin, p.idempotency_key)
+    WHERE (p.id IS NULL OR k.payout_id IS NULL) AND (k.payout_id IS NOT NULL OR p.idempotency_key IS NOT NULL)
+  UNION ALL
+  SELECT coalesce(c.id, s.charge_id) FROM charges c
+    FULL JOIN charge_settlements s ON s.charge_id = c.id AND s.end_to_end_id = c.end_to_end_id
+    WHERE (c.id IS NULL OR s.charge_id IS NULL) AND (s.charge_id IS NOT NULL OR c.end_to_end_id IS NOT NULL)`
