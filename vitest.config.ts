@@ -6,8 +6,8 @@
  * - `browser`: the dashboard in one Chromium, which all files share.
  * - `durability`: kills, outages, random histories, hostile input, upgrades.
  *
- * A test that fails is run once more, because the machine may be busy. The output ends with a list of those that passed then, and
- * why they failed at first: each is a fault to find.
+ * A test has ten minutes, because the machine may be busy: a limit only ends what hangs. A test that fails is run once more. The
+ * output ends with lists of what failed and of what passed at the second attempt, and why: each is a fault to find.
  *
  * Why: a file of `fast` shares its process with others, because loading Effect takes longer than most files. A test that
  * counts metrics, which belong to the process, is in `service`.
@@ -56,24 +56,31 @@ const service = [
 
 const installed = "**/node_modules/**"
 
-/** Lists at the end the tests that failed at first, with their errors, which name the seed of a random test. */
-const secondAttempts = (): Reporter => {
-  const flaky: Array<string> = []
+/**
+ * Lists at the end, last of all, the tests that failed and those that passed at the second attempt, with their first errors, which
+ * name the seed of a random test.
+ */
+const failures = (): Reporter => {
+  const lists = { Failed: new Array<string>(), "Passed at the second attempt only": new Array<string>() }
   return {
     onTestCaseResult: (test) => {
-      if (test.diagnostic()?.flaky !== true) return
-      const errors = (test.result().errors ?? []).map(({ message }) => message.replaceAll(/^/gm, "    "))
-      flaky.push([`  ${test.module.relativeModuleId} > ${test.fullName}`, ...errors].join("\n"))
+      const { errors = [], state } = test.result()
+      if (state !== "failed" && test.diagnostic()?.flaky !== true) return
+      const messages = errors.map(({ message }) => message.slice(0, 1000).replaceAll(/^/gm, "    "))
+      const list = state === "failed" ? lists.Failed : lists["Passed at the second attempt only"]
+      list.push([`  ${test.module.relativeModuleId} > ${test.fullName}`, ...messages].join("\n"))
     },
     onTestRunEnd: () => {
-      if (flaky.length > 0) process.stdout.write(`Passed at the second attempt only:\n${flaky.join("\n")}\n`)
+      for (const [title, tests] of Object.entries(lists)) {
+        if (tests.length > 0) process.stdout.write(`${title}:\n${tests.join("\n")}\n`)
+      }
     }
   }
 }
 
 export default defineConfig({
   test: {
-    reporters: ["default", secondAttempts()],
+    reporters: ["default", failures()],
     globalSetup: ["packages/server/test/support/Postgres.ts"],
     maxWorkers: 2,
     projects: [
@@ -84,8 +91,8 @@ export default defineConfig({
           exclude: [installed, ...service, ...browser, ...durability],
           isolate: false,
           retry: 1,
-          testTimeout: 60_000,
-          hookTimeout: 120_000
+          testTimeout: 600_000,
+          hookTimeout: 600_000
         }
       },
       {
@@ -94,8 +101,8 @@ export default defineConfig({
           include: service,
           exclude: [installed],
           retry: 1,
-          testTimeout: 120_000,
-          hookTimeout: 120_000
+          testTimeout: 600_000,
+          hookTimeout: 600_000
         }
       },
       {
@@ -105,8 +112,8 @@ export default defineConfig({
           exclude: [installed],
           globalSetup: ["packages/server/test/browser/Chromium.ts"],
           retry: 1,
-          testTimeout: 120_000,
-          hookTimeout: 120_000
+          testTimeout: 600_000,
+          hookTimeout: 600_000
         }
       },
       {
@@ -114,8 +121,8 @@ export default defineConfig({
           name: "durability",
           include: durability,
           retry: 1,
-          testTimeout: 120_000,
-          hookTimeout: 120_000
+          testTimeout: 600_000,
+          hookTimeout: 600_000
         }
       }
     ]

@@ -48,43 +48,40 @@ const untilReady = async (child: ChildProcess): Promise<string> => {
 const run = promisify(execFile)
 
 describe("npm start and npm run demo", () => {
-  it.live(
-    "the printed curl call creates a charge, and the demo completes",
-    () =>
-      Effect.gen(function* () {
-        const { folder, printed } = yield* service
-        const ready = printed.split("\n").find((line) => line.includes("the service is ready"))
-        const { annotations } = JSON.parse(ready ?? "")
-        assert.match(annotations.docs, /\/docs$/)
-        const credentials = JSON.parse(yield* Effect.promise(() => readFile(annotations.credentials, "utf8")))
-        for (const secret of [credentials.api_key, credentials.operator_token]) assert.notInclude(printed, secret)
+  it.live("the printed curl call creates a charge, and the demo completes", () =>
+    Effect.gen(function* () {
+      const { folder, printed } = yield* service
+      const ready = printed.split("\n").find((line) => line.includes("the service is ready"))
+      const { annotations } = JSON.parse(ready ?? "")
+      assert.match(annotations.docs, /\/docs$/)
+      const credentials = JSON.parse(yield* Effect.promise(() => readFile(annotations.credentials, "utf8")))
+      for (const secret of [credentials.api_key, credentials.operator_token]) assert.notInclude(printed, secret)
 
-        const called = yield* Effect.promise(() =>
-          run("bash", ["-c", `${annotations.try} --silent`], {
-            env: { ...process.env, PAYMENTS_API_KEY: credentials.api_key }
-          })
-        )
-        assert.strictEqual(JSON.parse(called.stdout).status, "pending")
+      const called = yield* Effect.promise(() =>
+        run("bash", ["-c", `${annotations.try} --silent`], {
+          env: { ...process.env, PAYMENTS_API_KEY: credentials.api_key }
+        })
+      )
+      assert.strictEqual(JSON.parse(called.stdout).status, "pending")
 
-        const demo = yield* Effect.promise(() =>
-          run(process.execPath, [join(root, "examples/demo.ts")], {
-            env: {
-              ...process.env,
-              DEMO_CREDENTIALS: join(folder, "data/demo.json"),
-              PAYMENTS_URL: annotations.public,
-              OPERATOR_URL: annotations.operator
-            }
-          })
-        )
-        for (const line of [
-          /charge\.pix\.created +signature verified/,
-          /charge\.pix\.emitted +signature verified/,
-          /charge\.pix\.paid +signature verified/,
-          / paid +paid_at .* end_to_end_id E0/
-        ]) {
-          assert.match(demo.stdout, line)
-        }
-      }).pipe(Effect.scoped),
-    240_000
+      const demo = yield* Effect.promise(() =>
+        run(process.execPath, [join(root, "examples/demo.ts")], {
+          env: {
+            ...process.env,
+            DEMO_CREDENTIALS: join(folder, "data/demo.json"),
+            PAYMENTS_URL: annotations.public,
+            OPERATOR_URL: annotations.operator
+          }
+        })
+      )
+      for (const line of [
+        /charge\.pix\.created +signature verified/,
+        /charge\.pix\.emitted +signature verified/,
+        /charge\.pix\.paid +signature verified/,
+        / paid +paid_at .* end_to_end_id E0/
+      ]) {
+        assert.match(demo.stdout, line)
+      }
+    }).pipe(Effect.scoped)
   )
 })

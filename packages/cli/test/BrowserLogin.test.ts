@@ -15,8 +15,7 @@ const pageOf = (running: Running) =>
   Effect.map(
     eventually(
       Effect.sync(() => /^ {2}(http\S+)$/m.exec(running.err())?.[1]),
-      (url) => url !== undefined,
-      240_000
+      (url) => url !== undefined
     ),
     (url) => new URL(url!)
   )
@@ -61,72 +60,63 @@ layer(TestService.layer({ settings: { logLevel: "none" } }), { excludeTestServic
     return { operator, operatorUrl, env, file: join(folder, "pix/config.toml"), running, page, port, state, confirm }
   })
 
-  it.effect(
-    "CLI-5, CLI-25: gets a token of the operator who confirms, which no URL and no output contains",
-    () =>
-      Effect.gen(function* () {
-        const { operate } = yield* TestService
-        const { confirm, env, file, operator, operatorUrl, page, port, running, state } = yield* setup
-        assert.strictEqual(page.origin, operatorUrl)
-        assert.strictEqual(page.pathname, "/terminal")
-        const code = yield* confirm
-        // Requests of another page, of another host name and for another path.
-        assert.strictEqual((yield* back(port, { code, state: `${state.slice(1)}x` })).status, 404)
-        assert.strictEqual((yield* back(port, { code })).status, 404)
-        assert.isFalse(existsSync(file))
-        const { location, status } = yield* back(port, { code, state })
-        assert.deepStrictEqual([status, location], [303, `${operatorUrl}/terminal?outcome=done`])
-        const { code: exitCode, err, out } = yield* running.ended
-        assert.strictEqual(exitCode, 0, err)
-        assert.include(err, `Signed in to ${operatorUrl} as developer (developer).`)
-        assert.strictEqual(statSync(file).mode & 0o777, 0o600)
-        const [token = ""] = /pixop_[\w-]+/.exec(readFileSync(file, "utf8")) ?? []
-        assert.notInclude(err + out, token)
-        const { body } = yield* withToken(operate, token)<{ operator: { id: string } }>("GET", "/operator/v1/session")
-        assert.strictEqual(body.operator.id, operator.id)
-        assert.deepInclude(JSON.parse((yield* pix(["status"], { env })).out), { role: "developer", token: "profile" })
-      }).pipe(Effect.scoped),
-    240_000
+  it.effect("CLI-5, CLI-25: gets a token of the operator who confirms, which no URL and no output contains", () =>
+    Effect.gen(function* () {
+      const { operate } = yield* TestService
+      const { confirm, env, file, operator, operatorUrl, page, port, running, state } = yield* setup
+      assert.strictEqual(page.origin, operatorUrl)
+      assert.strictEqual(page.pathname, "/terminal")
+      const code = yield* confirm
+      // Requests of another page, of another host name and for another path.
+      assert.strictEqual((yield* back(port, { code, state: `${state.slice(1)}x` })).status, 404)
+      assert.strictEqual((yield* back(port, { code })).status, 404)
+      assert.isFalse(existsSync(file))
+      const { location, status } = yield* back(port, { code, state })
+      assert.deepStrictEqual([status, location], [303, `${operatorUrl}/terminal?outcome=done`])
+      const { code: exitCode, err, out } = yield* running.ended
+      assert.strictEqual(exitCode, 0, err)
+      assert.include(err, `Signed in to ${operatorUrl} as developer (developer).`)
+      assert.strictEqual(statSync(file).mode & 0o777, 0o600)
+      const [token = ""] = /pixop_[\w-]+/.exec(readFileSync(file, "utf8")) ?? []
+      assert.notInclude(err + out, token)
+      const { body } = yield* withToken(operate, token)<{ operator: { id: string } }>("GET", "/operator/v1/session")
+      assert.strictEqual(body.operator.id, operator.id)
+      assert.deepInclude(JSON.parse((yield* pix(["status"], { env })).out), { role: "developer", token: "profile" })
+    }).pipe(Effect.scoped)
   )
 
-  it.effect(
-    "CLI-2, CLI-25: a refusal, and a code of another sign-in, end with 4 and store nothing",
-    () =>
-      Effect.gen(function* () {
-        const refused = yield* setup
-        const answer = yield* back(refused.port, { error: "access_denied", state: refused.state })
-        assert.strictEqual(answer.location, `${refused.operatorUrl}/terminal?outcome=refused`)
-        const first = yield* refused.running.ended
-        assert.strictEqual(first.code, 4)
-        assert.include(first.err, "The sign-in was refused in the browser.")
-        assert.isFalse(existsSync(refused.file))
+  it.effect("CLI-2, CLI-25: a refusal, and a code of another sign-in, end with 4 and store nothing", () =>
+    Effect.gen(function* () {
+      const refused = yield* setup
+      const answer = yield* back(refused.port, { error: "access_denied", state: refused.state })
+      assert.strictEqual(answer.location, `${refused.operatorUrl}/terminal?outcome=refused`)
+      const first = yield* refused.running.ended
+      assert.strictEqual(first.code, 4)
+      assert.include(first.err, "The sign-in was refused in the browser.")
+      assert.isFalse(existsSync(refused.file))
 
-        const other = yield* setup
-        const code = yield* other.confirm
-        const mine = yield* setup
-        const { location } = yield* back(mine.port, { code, state: mine.state })
-        assert.strictEqual(location, `${mine.operatorUrl}/terminal?outcome=failed`)
-        const second = yield* mine.running.ended
-        assert.strictEqual(second.code, 4)
-        assert.include(second.err, "The code was not accepted. Repeat: pix login --browser")
-        assert.isFalse(existsSync(mine.file))
-        const both = yield* pix(["login", "--browser", "--token-file", "t"], { env: mine.env })
-        assert.deepStrictEqual([both.code, both.err], [2, "Either --browser or --token-file, not both.\n"])
-      }).pipe(Effect.scoped),
-    180_000
+      const other = yield* setup
+      const code = yield* other.confirm
+      const mine = yield* setup
+      const { location } = yield* back(mine.port, { code, state: mine.state })
+      assert.strictEqual(location, `${mine.operatorUrl}/terminal?outcome=failed`)
+      const second = yield* mine.running.ended
+      assert.strictEqual(second.code, 4)
+      assert.include(second.err, "The code was not accepted. Repeat: pix login --browser")
+      assert.isFalse(existsSync(mine.file))
+      const both = yield* pix(["login", "--browser", "--token-file", "t"], { env: mine.env })
+      assert.deepStrictEqual([both.code, both.err], [2, "Either --browser or --token-file, not both.\n"])
+    }).pipe(Effect.scoped)
   )
 
-  it.effect(
-    "CLI-25: a tab that is closed after the confirmation does not stop the sign-in",
-    () =>
-      Effect.gen(function* () {
-        const { confirm, env, port, running, state } = yield* setup
-        const code = yield* confirm
-        yield* backAndClose(port, { code, state })
-        const { code: exitCode, err } = yield* running.ended
-        assert.strictEqual(exitCode, 0, err)
-        assert.deepInclude(JSON.parse((yield* pix(["status"], { env })).out), { role: "developer", token: "profile" })
-      }).pipe(Effect.scoped),
-    240_000
+  it.effect("CLI-25: a tab that is closed after the confirmation does not stop the sign-in", () =>
+    Effect.gen(function* () {
+      const { confirm, env, port, running, state } = yield* setup
+      const code = yield* confirm
+      yield* backAndClose(port, { code, state })
+      const { code: exitCode, err } = yield* running.ended
+      assert.strictEqual(exitCode, 0, err)
+      assert.deepInclude(JSON.parse((yield* pix(["status"], { env })).out), { role: "developer", token: "profile" })
+    }).pipe(Effect.scoped)
   )
 })

@@ -64,232 +64,202 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         const refused = yield* pix(["charges", "cancel", charge.id], { env })
         assert.strictEqual(refused.code, 5)
         assert.include(refused.err, "[INVALID_STATE]")
-      }),
-    180_000
+      })
   )
 
-  it.effect(
-    "CLI-17: a list is a page of the service, or a line for each item up to a limit or the end",
-    () =>
-      Effect.gen(function* () {
-        const { accountId, done, env, key } = yield* setup
-        yield* Effect.forEach(Array.from({ length: 103 }), () => created(key), { concurrency: 10 })
-        const page = yield* done<{ readonly data: ReadonlyArray<Fields>; readonly has_more: boolean }>([
-          "charges",
-          "list",
-          "--account",
-          accountId,
-          "--limit",
-          "2"
-        ])
-        assert.lengthOf(page.data, 2)
-        assert.isTrue(page.has_more)
-        const idsOf = (out: string) =>
-          out
-            .trimEnd()
-            .split("\n")
-            .map((line) => JSON.parse(line).id as string)
-        const all = idsOf((yield* pix(["charges", "list", "--account", accountId, "--all"], { env })).out)
-        assert.strictEqual(new Set(all).size, 103)
-        const some = idsOf((yield* pix(["charges", "list", "--account", accountId, "--limit", "101"], { env })).out)
-        assert.deepStrictEqual(some, all.slice(0, 101))
-        const wrong = yield* pix(["charges", "list", "--origin", "nowhere"], { env })
-        assert.strictEqual(wrong.code, 2)
-        assert.include(wrong.err, '"api" | "checkout"')
-      }),
-    180_000
+  it.effect("CLI-17: a list is a page of the service, or a line for each item up to a limit or the end", () =>
+    Effect.gen(function* () {
+      const { accountId, done, env, key } = yield* setup
+      yield* Effect.forEach(Array.from({ length: 103 }), () => created(key), { concurrency: 10 })
+      const page = yield* done<{ readonly data: ReadonlyArray<Fields>; readonly has_more: boolean }>([
+        "charges",
+        "list",
+        "--account",
+        accountId,
+        "--limit",
+        "2"
+      ])
+      assert.lengthOf(page.data, 2)
+      assert.isTrue(page.has_more)
+      const idsOf = (out: string) =>
+        out
+          .trimEnd()
+          .split("\n")
+          .map((line) => JSON.parse(line).id as string)
+      const all = idsOf((yield* pix(["charges", "list", "--account", accountId, "--all"], { env })).out)
+      assert.strictEqual(new Set(all).size, 103)
+      const some = idsOf((yield* pix(["charges", "list", "--account", accountId, "--limit", "101"], { env })).out)
+      assert.deepStrictEqual(some, all.slice(0, 101))
+      const wrong = yield* pix(["charges", "list", "--origin", "nowhere"], { env })
+      assert.strictEqual(wrong.code, 2)
+      assert.include(wrong.err, '"api" | "checkout"')
+    })
   )
 
-  it.effect(
-    "CLI-16: gets a key and an entry of the audit log by id",
-    () =>
-      Effect.gen(function* () {
-        const { applicationId, done, keyId } = yield* setup
-        const page = (...args: ReadonlyArray<string>) => done<{ readonly data: ReadonlyArray<Fields> }>(args)
-        assert.deepStrictEqual(
-          yield* done(["keys", "get", keyId]),
-          (yield* page("keys", "list", applicationId)).data[0]!
-        )
-        yield* done(["applications", "update", applicationId, "--name", "Loja 2"])
-        const entries = (yield* page("audit", "list", "--limit", "100")).data
-        const entry = entries.find(
-          (each) => each["action"] === "applications.update" && each["resource_id"] === applicationId
-        )
-        assert.deepStrictEqual(yield* done(["audit", "get", entry!.id]), entry!)
-      }),
-    180_000
+  it.effect("CLI-16: gets a key and an entry of the audit log by id", () =>
+    Effect.gen(function* () {
+      const { applicationId, done, keyId } = yield* setup
+      const page = (...args: ReadonlyArray<string>) => done<{ readonly data: ReadonlyArray<Fields> }>(args)
+      assert.deepStrictEqual(yield* done(["keys", "get", keyId]), (yield* page("keys", "list", applicationId)).data[0]!)
+      yield* done(["applications", "update", applicationId, "--name", "Loja 2"])
+      const entries = (yield* page("audit", "list", "--limit", "100")).data
+      const entry = entries.find(
+        (each) => each["action"] === "applications.update" && each["resource_id"] === applicationId
+      )
+      assert.deepStrictEqual(yield* done(["audit", "get", entry!.id]), entry!)
+    })
   )
 
-  it.effect(
-    "CLI-23: a ledger that is not consistent ends with 1",
-    () =>
-      Effect.gen(function* () {
-        const { accountId, env } = yield* setup
-        const sql = yield* SqlClient
-        const verify = pix(["ledger", "verify", "--full"], { env })
-        assert.strictEqual((yield* verify).code, 0)
-        const spoil = (cents: number) =>
-          sql`UPDATE ledger_accounts SET balance = balance + ${cents} WHERE owner_id = ${accountId}::uuid AND kind = 'blocked'`
-        yield* spoil(7)
-        const { code, out } = yield* verify
-        yield* spoil(-7)
-        assert.strictEqual(code, 1)
-        assert.deepInclude(JSON.parse(out), { consistent: false })
-      }),
-    180_000
+  it.effect("CLI-23: a ledger that is not consistent ends with 1", () =>
+    Effect.gen(function* () {
+      const { accountId, env } = yield* setup
+      const sql = yield* SqlClient
+      const verify = pix(["ledger", "verify", "--full"], { env })
+      assert.strictEqual((yield* verify).code, 0)
+      const spoil = (cents: number) =>
+        sql`UPDATE ledger_accounts SET balance = balance + ${cents} WHERE owner_id = ${accountId}::uuid AND kind = 'blocked'`
+      yield* spoil(7)
+      const { code, out } = yield* verify
+      yield* spoil(-7)
+      assert.strictEqual(code, 1)
+      assert.deepInclude(JSON.parse(out), { consistent: false })
+    })
   )
 
-  it.effect(
-    "CLI-23: a connection that fails its check ends with 1",
-    () =>
-      Effect.gen(function* () {
-        const { env } = yield* setup
-        const { id } = yield* connectTo(yield* startDouble())
-        const check = Effect.map(pix(["connection", "check", id], { env }), ({ code, err, out }) => {
-          assert.strictEqual(err, "")
-          return [code, JSON.parse(out).ok]
-        })
-        assert.deepStrictEqual(yield* check, [1, false])
-        yield* operated("POST", `/connections/${id}/register-webhook`, { url: "https://hooks.example.com" })
-        assert.deepStrictEqual(yield* check, [0, true])
-      }).pipe(Effect.scoped),
-    180_000
+  it.effect("CLI-23: a connection that fails its check ends with 1", () =>
+    Effect.gen(function* () {
+      const { env } = yield* setup
+      const { id } = yield* connectTo(yield* startDouble())
+      const check = Effect.map(pix(["connection", "check", id], { env }), ({ code, err, out }) => {
+        assert.strictEqual(err, "")
+        return [code, JSON.parse(out).ok]
+      })
+      assert.deepStrictEqual(yield* check, [1, false])
+      yield* operated("POST", `/connections/${id}/register-webhook`, { url: "https://hooks.example.com" })
+      assert.deepStrictEqual(yield* check, [0, true])
+    }).pipe(Effect.scoped)
   )
 
-  it.effect(
-    "CLI-18: an action that needs an approval says so; the approver is asked with the amount in words",
-    () =>
-      Effect.gen(function* () {
-        const { applicationId, env } = yield* setup
-        const { one, other } = yield* makeApprovers
-        const { payout } = yield* payoutAboveLimit()
-        const by = (token: string, ...args: ReadonlyArray<string>) => pix(args, { env: { ...env, PIX_TOKEN: token } })
-        const requested = yield* by(one.token, "payouts", "approve", payout.id, "--yes")
-        assert.strictEqual(requested.code, 0, requested.err)
-        const approval = JSON.parse(requested.out) as Fields
-        const resource = { object: "payout", id: payout.id }
-        assert.deepInclude(approval, { object: "approval", action: "payout.release", status: "pending", resource })
-        assert.strictEqual(
-          requested.err,
-          `Nothing is done yet. Another operator has until ${String(approval["expires_at"])} to approve it: ` +
-            `pix approvals approve ${approval.id}\n`
-        )
-        const asked = yield* by(other.token, "approvals", "approve", approval.id)
-        assert.strictEqual(asked.code, 2)
-        assert.include(
-          asked.err,
-          `Approve payout.release of payout ${payout.id}, requested by admin: send R$ 10,00 (ten reais) to `
-        )
-        const approved = yield* by(other.token, "approvals", "approve", approval.id, "--yes")
-        assert.deepInclude(JSON.parse(approved.out), { status: "approved", result_id: payout.id })
+  it.effect("CLI-18: an action that needs an approval says so; the approver is asked with the amount in words", () =>
+    Effect.gen(function* () {
+      const { applicationId, env } = yield* setup
+      const { one, other } = yield* makeApprovers
+      const { payout } = yield* payoutAboveLimit()
+      const by = (token: string, ...args: ReadonlyArray<string>) => pix(args, { env: { ...env, PIX_TOKEN: token } })
+      const requested = yield* by(one.token, "payouts", "approve", payout.id, "--yes")
+      assert.strictEqual(requested.code, 0, requested.err)
+      const approval = JSON.parse(requested.out) as Fields
+      const resource = { object: "payout", id: payout.id }
+      assert.deepInclude(approval, { object: "approval", action: "payout.release", status: "pending", resource })
+      assert.strictEqual(
+        requested.err,
+        `Nothing is done yet. Another operator has until ${String(approval["expires_at"])} to approve it: ` +
+          `pix approvals approve ${approval.id}\n`
+      )
+      const asked = yield* by(other.token, "approvals", "approve", approval.id)
+      assert.strictEqual(asked.code, 2)
+      assert.include(
+        asked.err,
+        `Approve payout.release of payout ${payout.id}, requested by admin: send R$ 10,00 (ten reais) to `
+      )
+      const approved = yield* by(other.token, "approvals", "approve", approval.id, "--yes")
+      assert.deepInclude(JSON.parse(approved.out), { status: "approved", result_id: payout.id })
 
-        const create = ["keys", "create", applicationId, "--name", "shop", "--scopes", "payout:read,payout:write"]
-        const waiting = yield* by(one.token, ...create)
-        assert.include(waiting.err, "Then repeat this command")
-        yield* by(other.token, "approvals", "approve", JSON.parse(waiting.out).id, "--yes")
-        assert.isString(JSON.parse((yield* by(one.token, ...create)).out).key)
-      }),
-    180_000
+      const create = ["keys", "create", applicationId, "--name", "shop", "--scopes", "payout:read,payout:write"]
+      const waiting = yield* by(one.token, ...create)
+      assert.include(waiting.err, "Then repeat this command")
+      yield* by(other.token, "approvals", "approve", JSON.parse(waiting.out).id, "--yes")
+      assert.isString(JSON.parse((yield* by(one.token, ...create)).out).key)
+    })
   )
 })
 
 layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback } }), { excludeTestServices: true })(
   "pix",
   (it) => {
-    it.effect(
-      "CLI-22: counts the failed deliveries of a filter, asks, and sends them again",
-      () =>
-        Effect.gen(function* () {
-          const { makeCaller, operatorToken, operatorUrl } = yield* TestService
-          const { applicationId, key } = yield* makeCaller()
-          const env = { PIX_URL: operatorUrl, PIX_TOKEN: operatorToken }
-          const hooks = yield* receiver()
-          for (const _ of [1, 2, 3]) {
-            yield* created(key, { webhook_url: hooks.url, webhook_secret: "a secret of the receiver" })
-          }
-          const arrived = (count: number) =>
-            eventually(
-              Effect.sync(() => hooks.received.length),
-              (length) => length >= count,
-              240_000
-            )
-          yield* arrived(6)
-          const sql = yield* SqlClient
-          yield* eventually(
-            sql`SELECT id FROM deliveries WHERE application_id = ${applicationId}::uuid AND status = 'delivered'`,
-            ({ length }) => length === 6,
-            240_000
+    it.effect("CLI-22: counts the failed deliveries of a filter, asks, and sends them again", () =>
+      Effect.gen(function* () {
+        const { makeCaller, operatorToken, operatorUrl } = yield* TestService
+        const { applicationId, key } = yield* makeCaller()
+        const env = { PIX_URL: operatorUrl, PIX_TOKEN: operatorToken }
+        const hooks = yield* receiver()
+        for (const _ of [1, 2, 3]) {
+          yield* created(key, { webhook_url: hooks.url, webhook_secret: "a secret of the receiver" })
+        }
+        const arrived = (count: number) =>
+          eventually(
+            Effect.sync(() => hooks.received.length),
+            (length) => length >= count
           )
-          yield* sql`UPDATE deliveries SET status = 'failed' WHERE application_id = ${applicationId}::uuid`
-          const args = ["events", "resend", "--event", "charge.pix.created", "--since", "1h"]
-          const counted = yield* pix([...args, "--dry-run"], { env })
-          const found = { object: "resend", count: 3, has_more: false, dry_run: true }
-          assert.deepStrictEqual(JSON.parse(counted.out), found, counted.err)
-          const asked = yield* pix(args, { env })
-          assert.deepStrictEqual(
-            [asked.code, asked.err],
-            [2, "Send 3 failed deliveries again?\nNobody can answer here: add --yes to do it.\n"]
-          )
-          assert.lengthOf(hooks.received, 6)
-          // The command that is derived from the operation asks as well.
-          const derived = ["deliveries", "resend-failed", "--event", "charge.pix.created"]
-          const refused = yield* pix(derived, { env })
-          assert.deepStrictEqual([refused.code, refused.err], [asked.code, asked.err])
-          assert.deepStrictEqual(JSON.parse((yield* pix([...derived, "--dry-run"], { env })).out), found)
-          assert.lengthOf(hooks.received, 6)
-          const { code, out } = yield* pix([...args, "--yes"], { env })
-          assert.deepStrictEqual([code, JSON.parse(out)], [0, { ...found, dry_run: false }])
-          yield* arrived(9)
-          // Without a filter: the other event of each charge.
-          const rest = yield* pix(["events", "resend", "--failed", "--yes"], { env })
-          assert.deepStrictEqual([rest.code, JSON.parse(rest.out)], [0, { ...found, dry_run: false }])
-          yield* arrived(12)
-          const ids = hooks.received
-            .filter(({ body }) => body.event === "charge.pix.created")
-            .map(({ headers }) => String(headers["x-webhook-delivery"]))
-          assert.strictEqual(new Set(ids).size, 3)
-          const one = yield* pix(["events", "resend", ids[0]!], { env })
-          assert.strictEqual(one.code, 0, one.err)
-          yield* arrived(13)
-        }).pipe(Effect.scoped),
-      180_000
+        yield* arrived(6)
+        const sql = yield* SqlClient
+        yield* eventually(
+          sql`SELECT id FROM deliveries WHERE application_id = ${applicationId}::uuid AND status = 'delivered'`,
+          ({ length }) => length === 6
+        )
+        yield* sql`UPDATE deliveries SET status = 'failed' WHERE application_id = ${applicationId}::uuid`
+        const args = ["events", "resend", "--event", "charge.pix.created", "--since", "1h"]
+        const counted = yield* pix([...args, "--dry-run"], { env })
+        const found = { object: "resend", count: 3, has_more: false, dry_run: true }
+        assert.deepStrictEqual(JSON.parse(counted.out), found, counted.err)
+        const asked = yield* pix(args, { env })
+        assert.deepStrictEqual(
+          [asked.code, asked.err],
+          [2, "Send 3 failed deliveries again?\nNobody can answer here: add --yes to do it.\n"]
+        )
+        assert.lengthOf(hooks.received, 6)
+        // The command that is derived from the operation asks as well.
+        const derived = ["deliveries", "resend-failed", "--event", "charge.pix.created"]
+        const refused = yield* pix(derived, { env })
+        assert.deepStrictEqual([refused.code, refused.err], [asked.code, asked.err])
+        assert.deepStrictEqual(JSON.parse((yield* pix([...derived, "--dry-run"], { env })).out), found)
+        assert.lengthOf(hooks.received, 6)
+        const { code, out } = yield* pix([...args, "--yes"], { env })
+        assert.deepStrictEqual([code, JSON.parse(out)], [0, { ...found, dry_run: false }])
+        yield* arrived(9)
+        // Without a filter: the other event of each charge.
+        const rest = yield* pix(["events", "resend", "--failed", "--yes"], { env })
+        assert.deepStrictEqual([rest.code, JSON.parse(rest.out)], [0, { ...found, dry_run: false }])
+        yield* arrived(12)
+        const ids = hooks.received
+          .filter(({ body }) => body.event === "charge.pix.created")
+          .map(({ headers }) => String(headers["x-webhook-delivery"]))
+        assert.strictEqual(new Set(ids).size, 3)
+        const one = yield* pix(["events", "resend", ids[0]!], { env })
+        assert.strictEqual(one.code, 0, one.err)
+        yield* arrived(13)
+      }).pipe(Effect.scoped)
     )
 
-    it.effect(
-      "CLI-21: tails the requests with a status of a class",
-      () =>
-        Effect.gen(function* () {
-          const { call, makeCaller, operatorToken, operatorUrl } = yield* TestService
-          const { key } = yield* makeCaller()
-          const env = { PIX_URL: operatorUrl, PIX_TOKEN: operatorToken }
-          const tail = yield* start(["logs", "tail", "--status", "4xx", "--limit", "1"], { env })
-          yield* eventually(Effect.sync(tail.err), (err) => err.includes("Tailing"), 60_000)
-          yield* created(key)
-          yield* call("GET", "/v1/charges/00000000-0000-7000-8000-000000000000", { key })
-          assert.strictEqual((yield* tail.ended).code, 0)
-          assert.deepStrictEqual(
-            tail.lines().map(({ route, status }) => [route, status]),
-            [["GET /v1/charges/{id}", 404]]
-          )
-        }).pipe(Effect.scoped),
-      180_000
+    it.effect("CLI-21: tails the requests with a status of a class", () =>
+      Effect.gen(function* () {
+        const { call, makeCaller, operatorToken, operatorUrl } = yield* TestService
+        const { key } = yield* makeCaller()
+        const env = { PIX_URL: operatorUrl, PIX_TOKEN: operatorToken }
+        const tail = yield* start(["logs", "tail", "--status", "4xx", "--limit", "1"], { env })
+        yield* eventually(Effect.sync(tail.err), (err) => err.includes("Tailing"))
+        yield* created(key)
+        yield* call("GET", "/v1/charges/00000000-0000-7000-8000-000000000000", { key })
+        assert.strictEqual((yield* tail.ended).code, 0)
+        assert.deepStrictEqual(
+          tail.lines().map(({ route, status }) => [route, status]),
+          [["GET /v1/charges/{id}", 404]]
+        )
+      }).pipe(Effect.scoped)
     )
 
-    it.effect(
-      "CLI-24: shows the balance of an account, and of every account",
-      () =>
-        Effect.gen(function* () {
-          const { makeCaller, operatorToken, operatorUrl } = yield* TestService
-          const { accountId } = yield* makeCaller()
-          yield* makeCaller()
-          const env = { PIX_URL: operatorUrl, PIX_TOKEN: operatorToken }
-          const one = JSON.parse((yield* pix(["balance", accountId], { env })).out)
-          assert.lengthOf(one.data, 1)
-          assert.deepInclude(one.data[0], { account_id: accountId, available: 0 })
-          const all = JSON.parse((yield* pix(["balance"], { env })).out)
-          assert.isAbove(all.data.length, 1)
-        }),
-      180_000
+    it.effect("CLI-24: shows the balance of an account, and of every account", () =>
+      Effect.gen(function* () {
+        const { makeCaller, operatorToken, operatorUrl } = yield* TestService
+        const { accountId } = yield* makeCaller()
+        yield* makeCaller()
+        const env = { PIX_URL: operatorUrl, PIX_TOKEN: operatorToken }
+        const one = JSON.parse((yield* pix(["balance", accountId], { env })).out)
+        assert.lengthOf(one.data, 1)
+        assert.deepInclude(one.data[0], { account_id: accountId, available: 0 })
+        const all = JSON.parse((yield* pix(["balance"], { env })).out)
+        assert.isAbove(all.data.length, 1)
+      })
     )
   }
 )
@@ -321,60 +291,54 @@ const answering = (answers: Readonly<Record<string, readonly [number, unknown]>>
   )
 
 describe("pix", () => {
-  test.live(
-    "CLI-22: repeats the request until no more deliveries are left, or a request sends none",
-    () =>
-      Effect.gen(function* () {
-        const ended = Effect.fnUntraced(function* (...answers: ReadonlyArray<readonly [count: number, more: boolean]>) {
-          let made = 0
-          const url = yield* answering({
-            "POST /operator/v1/deliveries/resend": [
-              202,
-              () => {
-                const [count, has_more] = answers[made++] ?? [0, false]
-                return { object: "resend", count, has_more, dry_run: made === 1 }
-              }
-            ]
-          })
-          const env = { PIX_URL: url, PIX_TOKEN: "token" }
-          const { code, out } = yield* pix(["events", "resend", "--failed", "--yes"], { env })
-          return [code, JSON.parse(out), made]
+  test.live("CLI-22: repeats the request until no more deliveries are left, or a request sends none", () =>
+    Effect.gen(function* () {
+      const ended = Effect.fnUntraced(function* (...answers: ReadonlyArray<readonly [count: number, more: boolean]>) {
+        let made = 0
+        const url = yield* answering({
+          "POST /operator/v1/deliveries/resend": [
+            202,
+            () => {
+              const [count, has_more] = answers[made++] ?? [0, false]
+              return { object: "resend", count, has_more, dry_run: made === 1 }
+            }
+          ]
         })
-        const body = { object: "resend", has_more: false, dry_run: false }
-        const counted = [10_000, true] as const
-        assert.deepStrictEqual(yield* ended(counted, [10_000, true], [9_999, true], [7, false]), [
-          0,
-          { ...body, count: 20_006 },
-          4
-        ])
-        assert.deepStrictEqual(yield* ended(counted, [3, true], [0, true], [5, false]), [
-          1,
-          { ...body, count: 3, has_more: true },
-          3
-        ])
-      }).pipe(Effect.scoped),
-    240_000
+        const env = { PIX_URL: url, PIX_TOKEN: "token" }
+        const { code, out } = yield* pix(["events", "resend", "--failed", "--yes"], { env })
+        return [code, JSON.parse(out), made]
+      })
+      const body = { object: "resend", has_more: false, dry_run: false }
+      const counted = [10_000, true] as const
+      assert.deepStrictEqual(yield* ended(counted, [10_000, true], [9_999, true], [7, false]), [
+        0,
+        { ...body, count: 20_006 },
+        4
+      ])
+      assert.deepStrictEqual(yield* ended(counted, [3, true], [0, true], [5, false]), [
+        1,
+        { ...body, count: 3, has_more: true },
+        3
+      ])
+    }).pipe(Effect.scoped)
   )
 
-  test.live(
-    "CLI-16: a creation without an answer says how to repeat it",
-    () =>
-      Effect.gen(function* () {
-        const env = { PIX_URL: `http://127.0.0.1:${yield* closedPort}`, PIX_TOKEN: "token" }
-        const args = [
-          "payouts",
-          "create",
-          "01a2027c-27ce-74b6-88f7-06b8f8b33cb6",
-          "--amount",
-          "500",
-          "--pix-key",
-          "x",
-          "--yes"
-        ]
-        const { code, err } = yield* pix([...args, "--idempotency-key", "order-1001"], { env })
-        assert.strictEqual(code, 3)
-        assert.include(err, "Repeat the command with --idempotency-key order-1001")
-      }),
-    240_000
+  test.live("CLI-16: a creation without an answer says how to repeat it", () =>
+    Effect.gen(function* () {
+      const env = { PIX_URL: `http://127.0.0.1:${yield* closedPort}`, PIX_TOKEN: "token" }
+      const args = [
+        "payouts",
+        "create",
+        "01a2027c-27ce-74b6-88f7-06b8f8b33cb6",
+        "--amount",
+        "500",
+        "--pix-key",
+        "x",
+        "--yes"
+      ]
+      const { code, err } = yield* pix([...args, "--idempotency-key", "order-1001"], { env })
+      assert.strictEqual(code, 3)
+      assert.include(err, "Repeat the command with --idempotency-key order-1001")
+    })
   )
 })

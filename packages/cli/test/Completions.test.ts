@@ -115,8 +115,7 @@ describe("Completions", () => {
             typed
           )
         }
-      },
-      120_000
+      }
     )
   }
 

@@ -103,8 +103,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("pix liste
         const [line] = running.lines()
         assert.deepInclude(line, { event: "charge.pix.emitted", event_id: id, status: 200, repeat: false })
         assert.strictEqual(line!["resource_id"], body.data.id)
-      }).pipe(Effect.scoped),
-    180_000
+      }).pipe(Effect.scoped)
   )
 
   for (const { isSkipped, name, program } of ends) {
@@ -153,8 +152,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("pix liste
             all.body.data.map(({ data }) => data.id)
           )
           assert.lengthOf(readdirSync(join(env.XDG_STATE_HOME, "pix/listen")), 1)
-        }).pipe(Effect.scoped),
-      180_000
+        }).pipe(Effect.scoped)
     )
   }
 
@@ -188,65 +186,58 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("pix liste
             ]
           )
           assert.strictEqual(local.received[0]!.body.id, local.received[1]!.body.id)
-        }).pipe(Effect.scoped),
-      180_000
+        }).pipe(Effect.scoped)
     )
   }
 
-  it.effect(
-    "CLI-14: reads pages where a proxy buffers the stream",
-    () =>
-      Effect.gen(function* () {
-        const { accountId, env, key } = yield* setup
-        const proxy = yield* buffering(env.PIX_URL)
-        const local = yield* receiver()
-        const args = ["listen", "--forward-to", local.url, "--account", accountId, "--limit", "4"]
-        const running = yield* start(args, { env: { ...env, PIX_URL: proxy } })
-        yield* eventually(Effect.sync(running.err), (err) => err.includes("asking for pages instead"), WITHIN_MS)
-        yield* created(key)
-        yield* lines(running, 2)
-        yield* created(key)
-        assert.strictEqual((yield* running.ended).code, 0)
-        const { operate } = yield* TestService
-        const all = yield* operate<Page>("GET", `/operator/v1/events?after=oldest&limit=100&account_id=${accountId}`)
-        assert.deepStrictEqual(
-          local.received.map(({ bytes }) => bytes.toString()),
-          all.body.data.map(({ data }) => JSON.stringify(data))
-        )
-      }).pipe(Effect.scoped),
-    180_000
+  it.effect("CLI-14: reads pages where a proxy buffers the stream", () =>
+    Effect.gen(function* () {
+      const { accountId, env, key } = yield* setup
+      const proxy = yield* buffering(env.PIX_URL)
+      const local = yield* receiver()
+      const args = ["listen", "--forward-to", local.url, "--account", accountId, "--limit", "4"]
+      const running = yield* start(args, { env: { ...env, PIX_URL: proxy } })
+      yield* eventually(Effect.sync(running.err), (err) => err.includes("asking for pages instead"), WITHIN_MS)
+      yield* created(key)
+      yield* lines(running, 2)
+      yield* created(key)
+      assert.strictEqual((yield* running.ended).code, 0)
+      const { operate } = yield* TestService
+      const all = yield* operate<Page>("GET", `/operator/v1/events?after=oldest&limit=100&account_id=${accountId}`)
+      assert.deepStrictEqual(
+        local.received.map(({ bytes }) => bytes.toString()),
+        all.body.data.map(({ data }) => JSON.stringify(data))
+      )
+    }).pipe(Effect.scoped)
   )
 
   for (const { isSkipped, name, program } of ends) {
-    it.effect.skipIf(isSkipped)(
-      `CLI-14: --poll forwards every event once, over several pages, under ${name}`,
-      () =>
-        Effect.gen(function* () {
-          const { accountId, env, key } = yield* setup
-          const local = yield* receiver()
-          const args = ["listen", "--poll", "--forward-to", local.url, "--account", accountId, "--limit", "6"]
-          const running = yield* start(args, { env, node: program() })
-          yield* listening(running)
-          for (const count of [2, 4, 6]) {
-            yield* created(key)
-            // The next charge is on a later page.
-            yield* lines(running, count)
-          }
-          assert.strictEqual((yield* running.ended).code, 0)
-          const { operate } = yield* TestService
-          const all = yield* operate<Page>("GET", `/operator/v1/events?after=oldest&limit=100&account_id=${accountId}`)
-          const expected = all.body.data.map(({ data }) => data.id)
-          assert.lengthOf(expected, 6)
-          assert.deepStrictEqual(
-            local.received.map(({ body }) => body.id),
-            expected
-          )
-          assert.deepStrictEqual(
-            running.lines().map(({ event_id, repeat }) => [event_id, repeat]),
-            expected.map((id) => [id, false])
-          )
-        }).pipe(Effect.scoped),
-      180_000
+    it.effect.skipIf(isSkipped)(`CLI-14: --poll forwards every event once, over several pages, under ${name}`, () =>
+      Effect.gen(function* () {
+        const { accountId, env, key } = yield* setup
+        const local = yield* receiver()
+        const args = ["listen", "--poll", "--forward-to", local.url, "--account", accountId, "--limit", "6"]
+        const running = yield* start(args, { env, node: program() })
+        yield* listening(running)
+        for (const count of [2, 4, 6]) {
+          yield* created(key)
+          // The next charge is on a later page.
+          yield* lines(running, count)
+        }
+        assert.strictEqual((yield* running.ended).code, 0)
+        const { operate } = yield* TestService
+        const all = yield* operate<Page>("GET", `/operator/v1/events?after=oldest&limit=100&account_id=${accountId}`)
+        const expected = all.body.data.map(({ data }) => data.id)
+        assert.lengthOf(expected, 6)
+        assert.deepStrictEqual(
+          local.received.map(({ body }) => body.id),
+          expected
+        )
+        assert.deepStrictEqual(
+          running.lines().map(({ event_id, repeat }) => [event_id, repeat]),
+          expected.map((id) => [id, false])
+        )
+      }).pipe(Effect.scoped)
     )
   }
 })
@@ -287,68 +278,65 @@ const buffering = (target: string) =>
   )
 
 describe("pix listen", () => {
-  test.live(
-    "CLI-11: forwards every event once and in order, through a kill of the service, with two processes",
-    () =>
-      Effect.gen(function* () {
-        const token = "the operator's token of these tests"
-        const env = {
-          DATABASE_URL: Redacted.value(yield* createDatabase()),
-          DATA_DIR: yield* temporaryFolder,
-          OPERATOR_TOKEN: token,
-          DATABASE_CONNECTIONS: "4"
-        }
-        const OPERATOR_PORT = String(yield* closedPort)
-        const [killed, other] = yield* Effect.all([
-          startProcess({ ...env, OPERATOR_PORT }),
-          startProcess({ ...env, PROCESSES: "2" })
-        ])
-        const client = yield* clientOf(other, token)
-        const { accountId, key } = yield* client.makeCaller()
-        const create = (count: number) =>
-          Effect.forEach(Array.from({ length: count }), () => created(key), { concurrency: 5 }).pipe(
-            Effect.provideService(TestService, TestService.of({ ...client, databaseUrl: Redacted.make("") }))
-          )
-        const sessions = yield* Effect.forEach(
-          ends.filter(({ isSkipped }) => !isSkipped),
-          Effect.fnUntraced(function* ({ name, program }) {
-            const local = yield* localReceiver(yield* closedPort)
-            const running = yield* start(["listen", "--forward-to", local.url, "--account", accountId], {
-              env: { PIX_URL: killed.operatorUrl, PIX_TOKEN: token },
-              node: program()
-            })
-            yield* listening(running)
-            return { local, name, running }
+  test.live("CLI-11: forwards every event once and in order, through a kill of the service, with two processes", () =>
+    Effect.gen(function* () {
+      const token = "the operator's token of these tests"
+      const env = {
+        DATABASE_URL: Redacted.value(yield* createDatabase()),
+        DATA_DIR: yield* temporaryFolder,
+        OPERATOR_TOKEN: token,
+        DATABASE_CONNECTIONS: "4"
+      }
+      const OPERATOR_PORT = String(yield* closedPort)
+      const [killed, other] = yield* Effect.all([
+        startProcess({ ...env, OPERATOR_PORT }),
+        startProcess({ ...env, PROCESSES: "2" })
+      ])
+      const client = yield* clientOf(other, token)
+      const { accountId, key } = yield* client.makeCaller()
+      const create = (count: number) =>
+        Effect.forEach(Array.from({ length: count }), () => created(key), { concurrency: 5 }).pipe(
+          Effect.provideService(TestService, TestService.of({ ...client, databaseUrl: Redacted.make("") }))
+        )
+      const sessions = yield* Effect.forEach(
+        ends.filter(({ isSkipped }) => !isSkipped),
+        Effect.fnUntraced(function* ({ name, program }) {
+          const local = yield* localReceiver(yield* closedPort)
+          const running = yield* start(["listen", "--forward-to", local.url, "--account", accountId], {
+            env: { PIX_URL: killed.operatorUrl, PIX_TOKEN: token },
+            node: program()
           })
+          yield* listening(running)
+          return { local, name, running }
+        })
+      )
+      const forwarded = (count: number) => Effect.forEach(sessions, ({ running }) => lines(running, count))
+      yield* create(10)
+      yield* forwarded(20)
+      yield* Effect.forkChild(create(20))
+      yield* forwarded(30)
+      killed.signal("SIGKILL")
+      for (const { running } of sessions) {
+        yield* eventually(Effect.sync(running.err), (err) => err.includes("The connection is lost"), WITHIN_MS)
+      }
+      yield* create(10)
+      yield* startProcess({ ...env, OPERATOR_PORT, PROCESSES: "2" })
+      yield* forwarded(80)
+      const all = yield* client.operate<Page>(
+        "GET",
+        `/operator/v1/events?after=oldest&limit=100&account_id=${accountId}`
+      )
+      const expected = all.body.data.map(({ data }) => data.id)
+      assert.lengthOf(expected, 80)
+      for (const { local, name, running } of sessions) {
+        assert.deepStrictEqual(local.ids, expected, name)
+        assert.deepStrictEqual(
+          running.lines().map(({ event_id, repeat }) => [event_id, repeat]),
+          expected.map((id) => [id, false]),
+          name
         )
-        const forwarded = (count: number) => Effect.forEach(sessions, ({ running }) => lines(running, count))
-        yield* create(10)
-        yield* forwarded(20)
-        yield* Effect.forkChild(create(20))
-        yield* forwarded(30)
-        killed.signal("SIGKILL")
-        for (const { running } of sessions) {
-          yield* eventually(Effect.sync(running.err), (err) => err.includes("The connection is lost"), WITHIN_MS)
-        }
-        yield* create(10)
-        yield* startProcess({ ...env, OPERATOR_PORT, PROCESSES: "2" })
-        yield* forwarded(80)
-        const all = yield* client.operate<Page>(
-          "GET",
-          `/operator/v1/events?after=oldest&limit=100&account_id=${accountId}`
-        )
-        const expected = all.body.data.map(({ data }) => data.id)
-        assert.lengthOf(expected, 80)
-        for (const { local, name, running } of sessions) {
-          assert.deepStrictEqual(local.ids, expected, name)
-          assert.deepStrictEqual(
-            running.lines().map(({ event_id, repeat }) => [event_id, repeat]),
-            expected.map((id) => [id, false]),
-            name
-          )
-          assert.include(running.err(), "Connected again", name)
-        }
-      }).pipe(Effect.scoped),
-    300_000
+        assert.include(running.err(), "Connected again", name)
+      }
+    }).pipe(Effect.scoped)
   )
 })

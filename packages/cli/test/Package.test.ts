@@ -17,7 +17,7 @@ let packed: string
 
 beforeAll(async () => {
   packed = join(await installed(), "node_modules/@pix-payments/cli")
-}, 300_000)
+})
 
 describe("the package", () => {
   test("CLI-1: is one file that imports modules of Node only, and installs nothing else", () => {
@@ -42,26 +42,23 @@ describe("the package", () => {
 
 layer(TestService.layer(), { excludeTestServices: true })("pix", (it) => {
   for (const { isSkipped, name, program } of supported) {
-    it.effect.skipIf(isSkipped)(
-      `CLI-1, CLI-4, CLI-7: says who is signed in, under ${name}`,
-      () =>
-        Effect.gen(function* () {
-          const { operatorToken, operatorUrl } = yield* TestService
-          const env = { PIX_URL: operatorUrl, PIX_TOKEN: operatorToken }
-          const { code, err, out } = yield* pix(["status"], { env, node: program() })
-          assert.strictEqual(err, "")
-          assert.deepStrictEqual(JSON.parse(out), {
-            profile: "default",
-            url: operatorUrl,
-            token: "PIX_TOKEN",
-            operator: "operator",
-            role: "admin",
-            account_ids: null,
-            acquirer: "simulator"
-          })
-          assert.strictEqual(code, 0)
-        }),
-      240_000
+    it.effect.skipIf(isSkipped)(`CLI-1, CLI-4, CLI-7: says who is signed in, under ${name}`, () =>
+      Effect.gen(function* () {
+        const { operatorToken, operatorUrl } = yield* TestService
+        const env = { PIX_URL: operatorUrl, PIX_TOKEN: operatorToken }
+        const { code, err, out } = yield* pix(["status"], { env, node: program() })
+        assert.strictEqual(err, "")
+        assert.deepStrictEqual(JSON.parse(out), {
+          profile: "default",
+          url: operatorUrl,
+          token: "PIX_TOKEN",
+          operator: "operator",
+          role: "admin",
+          account_ids: null,
+          acquirer: "simulator"
+        })
+        assert.strictEqual(code, 0)
+      })
     )
   }
 
@@ -78,7 +75,7 @@ layer(TestService.layer(), { excludeTestServices: true })("pix", (it) => {
           const local = yield* localReceiver(yield* closedPort)
           const args = ["listen", "--forward-to", local.url, "--account", accountId, "--limit", "4"]
           const listening = yield* start(args, options)
-          const said = (text: string) => eventually(Effect.sync(listening.err), (err) => err.includes(text), 60_000)
+          const said = (text: string) => eventually(Effect.sync(listening.err), (err) => err.includes(text))
           const customer = { name: "Ana Souza", email: "ana@example.com", document: "529.982.247-25" }
           const create = Effect.map(
             pix(["charges", "create", applicationId, "--amount", "1990", "--data", "-"], {
@@ -92,7 +89,7 @@ layer(TestService.layer(), { excludeTestServices: true })("pix", (it) => {
           )
           yield* said("Listening to")
           const first = yield* create
-          yield* eventually(Effect.sync(listening.lines), ({ length }) => length === 2, 60_000)
+          yield* eventually(Effect.sync(listening.lines), ({ length }) => length === 2)
           yield* local.close
           const second = yield* create
           yield* said("The receiver is away (ECONNREFUSED)")
@@ -115,25 +112,21 @@ layer(TestService.layer(), { excludeTestServices: true })("pix", (it) => {
             JSON.parse(out).data.map(({ id }: { readonly id: string }) => id),
             [second, first]
           )
-        }).pipe(Effect.scoped),
-      180_000
+        }).pipe(Effect.scoped)
     )
   }
 
   for (const { isSkipped, name, program } of ends) {
-    it.effect.skipIf(isSkipped)(
-      `CLI-9: every command has help with its name, under ${name}`,
-      () =>
-        Effect.forEach(
-          commands,
-          (words) =>
-            Effect.map(pix([...words, "--help"], { node: program() }), ({ code, err, out }) => {
-              assert.deepStrictEqual([code, err], [0, ""], words.join(" "))
-              assert.include(out, ["pix", ...words].join(" "))
-            }),
-          { concurrency: 2, discard: true }
-        ),
-      600_000
+    it.effect.skipIf(isSkipped)(`CLI-9: every command has help with its name, under ${name}`, () =>
+      Effect.forEach(
+        commands,
+        (words) =>
+          Effect.map(pix([...words, "--help"], { node: program() }), ({ code, err, out }) => {
+            assert.deepStrictEqual([code, err], [0, ""], words.join(" "))
+            assert.include(out, ["pix", ...words].join(" "))
+          }),
+        { concurrency: 2, discard: true }
+      )
     )
   }
 
@@ -159,8 +152,7 @@ layer(TestService.layer(), { excludeTestServices: true })("pix", (it) => {
           assert.deepInclude(JSON.parse(counted.out), { object: "resend", dry_run: true })
           assert.strictEqual((yield* run("ledger", "verify", "--full")).code, 0)
           assert.include((yield* run("completions", "bash")).out, "print-secret")
-        }),
-      300_000
+        })
     )
   }
 
@@ -188,43 +180,39 @@ layer(TestService.layer(), { excludeTestServices: true })("pix", (it) => {
         )
         assert.strictEqual((yield* pix(["logout", "--profile", "live"], { env })).code, 0)
         assert.notInclude(readFileSync(file, "utf8"), operatorToken)
-      }).pipe(Effect.scoped),
-    240_000
+      }).pipe(Effect.scoped)
   )
 
-  it.effect(
-    "CLI-2, CLI-3: ends with the code of its failure, and says on standard error what to do",
-    () =>
-      Effect.gen(function* () {
-        const { operatorToken, operatorUrl } = yield* TestService
-        const env = { PIX_URL: operatorUrl, PIX_TOKEN: operatorToken }
-        const ended = (args: ReadonlyArray<string>, changed: Readonly<Record<string, string>> = {}) =>
-          Effect.map(pix(args, { env: { ...env, ...changed } }), ({ code, err, out }) => [code, out, err])
-        assert.deepStrictEqual(yield* ended(["lisen"]), [
-          2,
-          "",
-          `Unknown subcommand "lisen" for "pix"\n\n  Did you mean this?\n    listen\nSee: pix --help\n`
-        ])
-        assert.deepStrictEqual(yield* ended(["status", "--profile", "none"]), [
-          2,
-          "",
-          "There is no profile none. Create it: pix login --profile none\n"
-        ])
-        assert.deepStrictEqual(yield* ended(["status"], { PIX_URL: "http://127.0.0.1:1" }), [
-          3,
-          "",
-          "No service answers at http://127.0.0.1:1. Start it, or set PIX_URL to its operator listener.\n"
-        ])
-        assert.deepStrictEqual(yield* ended(["status"], { PIX_TOKEN: "not the token" }), [
-          4,
-          "",
-          `${operatorUrl} does not accept the token. Sign in again: pix login\n`
-        ])
-        const unknown = "01a2027c-27ce-74b6-88f7-06b8f8b33cb6.1"
-        const [code, , err] = yield* ended(["listen", "--after", unknown])
-        assert.strictEqual(code, 5)
-        assert.include(String(err), "are no longer kept")
-      }),
-    240_000
+  it.effect("CLI-2, CLI-3: ends with the code of its failure, and says on standard error what to do", () =>
+    Effect.gen(function* () {
+      const { operatorToken, operatorUrl } = yield* TestService
+      const env = { PIX_URL: operatorUrl, PIX_TOKEN: operatorToken }
+      const ended = (args: ReadonlyArray<string>, changed: Readonly<Record<string, string>> = {}) =>
+        Effect.map(pix(args, { env: { ...env, ...changed } }), ({ code, err, out }) => [code, out, err])
+      assert.deepStrictEqual(yield* ended(["lisen"]), [
+        2,
+        "",
+        `Unknown subcommand "lisen" for "pix"\n\n  Did you mean this?\n    listen\nSee: pix --help\n`
+      ])
+      assert.deepStrictEqual(yield* ended(["status", "--profile", "none"]), [
+        2,
+        "",
+        "There is no profile none. Create it: pix login --profile none\n"
+      ])
+      assert.deepStrictEqual(yield* ended(["status"], { PIX_URL: "http://127.0.0.1:1" }), [
+        3,
+        "",
+        "No service answers at http://127.0.0.1:1. Start it, or set PIX_URL to its operator listener.\n"
+      ])
+      assert.deepStrictEqual(yield* ended(["status"], { PIX_TOKEN: "not the token" }), [
+        4,
+        "",
+        `${operatorUrl} does not accept the token. Sign in again: pix login\n`
+      ])
+      const unknown = "01a2027c-27ce-74b6-88f7-06b8f8b33cb6.1"
+      const [code, , err] = yield* ended(["listen", "--after", unknown])
+      assert.strictEqual(code, 5)
+      assert.include(String(err), "are no longer kept")
+    })
   )
 })

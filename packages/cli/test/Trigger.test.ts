@@ -32,20 +32,17 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 1500 } }), { excludeTes
       )
 
     for (const event of triggerable) {
-      it.effect(
-        `CLI-19: brings about ${event}`,
-        () =>
-          Effect.gen(function* () {
-            const { makeCaller, operatorToken, operatorUrl } = yield* TestService
-            // A payout that is sent at once cannot be canceled.
-            const account = event.endsWith(".canceled") ? { auto_payout_enabled: false } : {}
-            const { accountId, applicationId } = yield* makeCaller({ account })
-            const service = { url: operatorUrl, token: Redacted.make(operatorToken) }
-            const variables = { account: { id: accountId }, application: { id: applicationId } }
-            yield* runSteps(service, triggerSteps(event, { amount: 1990 })!, variables, () => {})
-            yield* namesWith(accountId, event)
-          }),
-        240_000
+      it.effect(`CLI-19: brings about ${event}`, () =>
+        Effect.gen(function* () {
+          const { makeCaller, operatorToken, operatorUrl } = yield* TestService
+          // A payout that is sent at once cannot be canceled.
+          const account = event.endsWith(".canceled") ? { auto_payout_enabled: false } : {}
+          const { accountId, applicationId } = yield* makeCaller({ account })
+          const service = { url: operatorUrl, token: Redacted.make(operatorToken) }
+          const variables = { account: { id: accountId }, application: { id: applicationId } }
+          yield* runSteps(service, triggerSteps(event, { amount: 1990 })!, variables, () => {})
+          yield* namesWith(accountId, event)
+        })
       )
     }
 
@@ -61,80 +58,74 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 1500 } }), { excludeTes
       )
     })
 
-    it.effect(
-      "CLI-2, CLI-19: says why an event is never emitted, and ends with 2",
-      () =>
-        Effect.gen(function* () {
-          const { operatorToken, operatorUrl } = yield* TestService
-          const env = { PIX_URL: operatorUrl, PIX_TOKEN: operatorToken }
-          for (const [event, why] of [
-            ["charge.pix.expired", "A charge expires without an event: its status is derived when it is read."],
-            ["charge.boleto.expired", "A charge expires without an event: its status is derived when it is read."],
-            ["charge.card.authorized", "A card charge is paid without an authorization before it."]
-          ] as const) {
-            const { code, err, out } = yield* pix(["trigger", event], { env })
-            assert.deepStrictEqual([code, out, err], [2, "", `${event} is never emitted. ${why}\n`])
-          }
-          const { out } = yield* pix(["trigger", "--list"], { env })
-          const listed: ReadonlyArray<{ readonly event: string; readonly can_be_triggered: boolean }> =
-            JSON.parse(out).data
-          assert.deepStrictEqual(
-            listed.map(({ event }) => event),
-            [...eventNames]
-          )
-          assert.lengthOf(
-            listed.filter((each) => !each.can_be_triggered),
-            3
-          )
-        }),
-      240_000
+    it.effect("CLI-2, CLI-19: says why an event is never emitted, and ends with 2", () =>
+      Effect.gen(function* () {
+        const { operatorToken, operatorUrl } = yield* TestService
+        const env = { PIX_URL: operatorUrl, PIX_TOKEN: operatorToken }
+        for (const [event, why] of [
+          ["charge.pix.expired", "A charge expires without an event: its status is derived when it is read."],
+          ["charge.boleto.expired", "A charge expires without an event: its status is derived when it is read."],
+          ["charge.card.authorized", "A card charge is paid without an authorization before it."]
+        ] as const) {
+          const { code, err, out } = yield* pix(["trigger", event], { env })
+          assert.deepStrictEqual([code, out, err], [2, "", `${event} is never emitted. ${why}\n`])
+        }
+        const { out } = yield* pix(["trigger", "--list"], { env })
+        const listed: ReadonlyArray<{ readonly event: string; readonly can_be_triggered: boolean }> =
+          JSON.parse(out).data
+        assert.deepStrictEqual(
+          listed.map(({ event }) => event),
+          [...eventNames]
+        )
+        assert.lengthOf(
+          listed.filter((each) => !each.can_be_triggered),
+          3
+        )
+      })
     )
 
-    it.effect(
-      "CLI-19, CLI-20: from the command line, with an amount and an account, and from a file",
-      () =>
-        Effect.gen(function* () {
-          const { makeCaller, operate, operatorToken, operatorUrl } = yield* TestService
-          const { accountId } = yield* makeCaller()
-          yield* makeCaller()
-          const env = { PIX_URL: operatorUrl, PIX_TOKEN: operatorToken }
-          const several = yield* pix(["trigger", "charge.pix.paid"], { env })
-          assert.strictEqual(several.code, 2)
-          assert.include(several.err, "--account ID")
-          const triggered = yield* pix(["trigger", "charge.pix.paid", "--account", accountId, "--amount", "4321"], {
-            env
-          })
-          assert.strictEqual(triggered.code, 0, triggered.err)
-          const { steps } = JSON.parse(triggered.out)
-          assert.deepStrictEqual(
-            steps.map(({ object, state, status }: Readonly<Record<string, unknown>>) => [status, object, state]),
-            [
-              [201, "charge", "pending"],
-              [200, "charge", "paid"]
-            ]
-          )
-          const charge = yield* operate("GET", `/operator/v1/charges/${steps[0].id}`)
-          assert.deepInclude(charge.body, { amount: 4321, status: "paid", account_id: accountId })
+    it.effect("CLI-19, CLI-20: from the command line, with an amount and an account, and from a file", () =>
+      Effect.gen(function* () {
+        const { makeCaller, operate, operatorToken, operatorUrl } = yield* TestService
+        const { accountId } = yield* makeCaller()
+        yield* makeCaller()
+        const env = { PIX_URL: operatorUrl, PIX_TOKEN: operatorToken }
+        const several = yield* pix(["trigger", "charge.pix.paid"], { env })
+        assert.strictEqual(several.code, 2)
+        assert.include(several.err, "--account ID")
+        const triggered = yield* pix(["trigger", "charge.pix.paid", "--account", accountId, "--amount", "4321"], {
+          env
+        })
+        assert.strictEqual(triggered.code, 0, triggered.err)
+        const { steps } = JSON.parse(triggered.out)
+        assert.deepStrictEqual(
+          steps.map(({ object, state, status }: Readonly<Record<string, unknown>>) => [status, object, state]),
+          [
+            [201, "charge", "pending"],
+            [200, "charge", "paid"]
+          ]
+        )
+        const charge = yield* operate("GET", `/operator/v1/charges/${steps[0].id}`)
+        assert.deepInclude(charge.body, { amount: 4321, status: "paid", account_id: accountId })
 
-          const fixture = {
-            steps: [
-              { name: "first", call: `GET /charges/${steps[0].id}` },
-              { name: "page", call: "GET /charges?limit=1&account_id=${first.account_id}" },
-              {
-                call: "POST /charges/${page.data.0.id}/refund",
-                body: { amount: "${first.amount}", description: "of ${first.id}" }
-              }
-            ]
-          }
-          const run = yield* pix(["fixtures", "run", "-", "--account", accountId, "--yes"], {
-            env,
-            input: JSON.stringify(fixture)
-          })
-          assert.strictEqual(run.code, 0, run.err)
-          const after = yield* operate("GET", `/operator/v1/charges/${steps[0].id}`)
-          assert.strictEqual(after.body["refunded_amount"], 4321)
-        }),
-      180_000
+        const fixture = {
+          steps: [
+            { name: "first", call: `GET /charges/${steps[0].id}` },
+            { name: "page", call: "GET /charges?limit=1&account_id=${first.account_id}" },
+            {
+              call: "POST /charges/${page.data.0.id}/refund",
+              body: { amount: "${first.amount}", description: "of ${first.id}" }
+            }
+          ]
+        }
+        const run = yield* pix(["fixtures", "run", "-", "--account", accountId, "--yes"], {
+          env,
+          input: JSON.stringify(fixture)
+        })
+        assert.strictEqual(run.code, 0, run.err)
+        const after = yield* operate("GET", `/operator/v1/charges/${steps[0].id}`)
+        assert.strictEqual(after.body["refunded_amount"], 4321)
+      })
     )
 
     it.effect(
@@ -180,8 +171,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 1500 } }), { excludeTes
           // Steps that move no money need no answer.
           const created = yield* run([charge])
           assert.strictEqual(created.code, 0, created.err)
-        }),
-      180_000
+        })
     )
 
     it.effect("CLI-20: says what is wrong with a fixture before it calls anything", () =>

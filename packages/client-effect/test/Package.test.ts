@@ -22,7 +22,7 @@ beforeAll(async () => {
   tarball = await pack(folder, join(import.meta.dirname, ".."))
   await promisify(execFile)("tar", ["-xzf", tarball, "-C", folder])
   unpacked = join(folder, "package")
-}, 300_000)
+})
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 

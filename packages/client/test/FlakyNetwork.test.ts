@@ -45,7 +45,6 @@ layer(TestService.layer(), { excludeTestServices: true })("over an unreliable ne
           // Each creation has its own charge.
           for (const [index, { data }] of made.entries()) assert.strictEqual(data.reference, `order-${index}`)
         })
-      }),
-    300_000
+      })
   )
 })

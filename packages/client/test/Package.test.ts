@@ -26,7 +26,7 @@ beforeAll(async () => {
   tarball = await pack(folder)
   await promisify(execFile)("tar", ["-xzf", tarball, "-C", folder])
   unpacked = join(folder, "package")
-}, 300_000)
+})
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 

@@ -19,7 +19,7 @@ let tarball: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "pix-payments-toolchains-"))
   tarball = await pack(folder)
-}, 300_000)
+})
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 

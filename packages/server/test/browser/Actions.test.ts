@@ -74,7 +74,6 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Actions",
         })
         const payout = yield* operate<{ status: string }>("GET", `/operator/v1/payouts/${world.payoutId}`)
         assert.notStrictEqual(payout.body.status, "pending")
-      }),
-    600_000
+      })
   )
 })

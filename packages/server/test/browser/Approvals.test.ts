@@ -76,7 +76,6 @@ layer(TestService.layer(), { excludeTestServices: true })("Approvals", (it) => {
           assert.strictEqual((yield* operated("GET", `/approvals/${approval.id}`))["status"], "rejected")
           assert.strictEqual(yield* done, 0)
         }
-      }),
-    300_000
+      })
   )
 })

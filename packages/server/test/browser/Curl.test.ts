@@ -51,8 +51,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Copied as curl", (it)
           assert.deepInclude(await run(await copied("R$")), { object: "charge", id })
           visit.assertNoFault()
         })
-      }),
-    200_000
+      })
   )
 
   it.effect.skipIf(!hasBrowser)(
@@ -82,7 +81,6 @@ layer(TestService.layer(), { excludeTestServices: true })("Copied as curl", (it)
           await page.getByRole("row", { name: "installation.use" }).first().waitFor()
           visit.assertNoFault()
         })
-      }),
-    200_000
+      })
   )
 })

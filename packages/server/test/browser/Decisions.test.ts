@@ -49,8 +49,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Decisions", (it) => {
         assert.strictEqual(yield* availableOf(key), 9990)
         const after = yield* operated<{ action: string; resolved_by: string }>("GET", `/exceptions/${dismissed.id}`)
         assert.strictEqual(after.action, "dismiss")
-      }),
-    300_000
+      })
   )
 
   it.effect.skipIf(!hasBrowser)(
@@ -87,8 +86,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Decisions", (it) => {
           await visit.inspect("dispute-won", `/disputes/${id}`, "R$ 89,90")
         })
         assert.strictEqual((yield* disputeOf(id)).status, "won")
-      }),
-    300_000
+      })
   )
 
   it.effect.skipIf(!hasBrowser)(
@@ -144,8 +142,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Decisions", (it) => {
           await page.getByRole("row", { name: /^Token fails/ }).waitFor()
           visit.assertNoFault()
         })
-      }),
-    300_000
+      })
   )
 })
 

@@ -85,8 +85,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
           ["failed"]
         )
         assert.lengthOf(sent, 4)
-      }),
-    240_000
+      })
   )
 })
 
@@ -137,37 +136,33 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Resends",
           rows.filter((row) => row.status === "delivered").map((row) => row.id),
           [newest!.id]
         )
-      }),
-    240_000
+      })
   )
 
-  it.effect.skipIf(!hasBrowser)(
-    "OPR-138: a charge's page resends one of its deliveries, or those that failed",
-    () =>
-      Effect.gen(function* () {
-        const { operatorToken, operatorUrl } = yield* TestService
-        const { endpointId, setStatus } = yield* failedDeliveries(2)
-        const all = deliveriesOf(`endpoint_id=${endpointId}`)
-        const [second, first] = yield* all
-        setStatus(200)
-        yield* visiting(operatorUrl, async (visit) => {
-          const { page } = visit
-          await page.goto(`/charges/${first!.resource_id}`)
-          await visit.signIn(operatorToken)
-          await visit.press("Resend")
-          await visit.submit("Resend")
-          await page.getByText("delivered to").waitFor()
-          await page.goto(`/charges/${second!.resource_id}`)
-          await visit.press("Resend failed webhooks")
-          await page.getByRole("dialog").getByText("Failed deliveries: 1.").waitFor()
-          await visit.submit("Resend failed webhooks")
-          await page.getByText("delivered to").waitFor()
-          await page.getByRole("button", { name: "Resend failed webhooks" }).waitFor({ state: "detached" })
-          visit.assertNoFault()
-        })
-        yield* eventually(all, (rows) => rows.every((row) => row.status === "delivered"))
-      }),
-    240_000
+  it.effect.skipIf(!hasBrowser)("OPR-138: a charge's page resends one of its deliveries, or those that failed", () =>
+    Effect.gen(function* () {
+      const { operatorToken, operatorUrl } = yield* TestService
+      const { endpointId, setStatus } = yield* failedDeliveries(2)
+      const all = deliveriesOf(`endpoint_id=${endpointId}`)
+      const [second, first] = yield* all
+      setStatus(200)
+      yield* visiting(operatorUrl, async (visit) => {
+        const { page } = visit
+        await page.goto(`/charges/${first!.resource_id}`)
+        await visit.signIn(operatorToken)
+        await visit.press("Resend")
+        await visit.submit("Resend")
+        await page.getByText("delivered to").waitFor()
+        await page.goto(`/charges/${second!.resource_id}`)
+        await visit.press("Resend failed webhooks")
+        await page.getByRole("dialog").getByText("Failed deliveries: 1.").waitFor()
+        await visit.submit("Resend failed webhooks")
+        await page.getByText("delivered to").waitFor()
+        await page.getByRole("button", { name: "Resend failed webhooks" }).waitFor({ state: "detached" })
+        visit.assertNoFault()
+      })
+      yield* eventually(all, (rows) => rows.every((row) => row.status === "delivered"))
+    })
   )
 })
 

@@ -50,8 +50,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Developer
           [["delivered", 2]]
         )
         assert.strictEqual(hooks.received[0]!.body.id, hooks.received[1]!.body.id)
-      }),
-    200_000
+      })
   )
 
   it.effect.skipIf(!hasBrowser)(
@@ -98,8 +97,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Developer
           assert.notInclude(await page.content(), fresh)
           visit.assertNoFault()
         })
-      }),
-    200_000
+      })
   )
 
   it.effect.skipIf(!hasBrowser)(
@@ -155,41 +153,37 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Developer
           await found.waitFor()
           visit.assertNoFault()
         })
-      }),
-    200_000
+      })
   )
 
-  it.effect.skipIf(!hasBrowser)(
-    "OPR-32: the simulator pays a charge and contests it",
-    () =>
-      Effect.gen(function* () {
-        const { makeCaller, operate, operatorUrl } = yield* TestService
-        const { accountId, key } = yield* makeCaller()
-        const { token } = yield* makeOperator("developer", [accountId])
-        const charge = yield* created(key, { amount: 4590 })
-        yield* visiting(operatorUrl, async (visit) => {
-          const { page } = visit
-          await page.goto("/simulator")
-          await visit.signIn(token)
-          const row = page.getByRole("row", { name: /R\$ 45,90/ }).first()
-          await row.getByText("pending").waitFor()
-          await visit.openFirstRow("R$ 45,90")
-          await page.waitForURL(`**/charges/${charge.id}`)
-          await page.goBack()
-          await visit.press("Pay")
-          await visit.submit("Pay")
-          await row.getByText("paid").waitFor()
-          await visit.press("Open dispute")
-          await visit.submit("Open dispute", { Reason: "fraud" })
-          await page.getByRole("button", { name: "Decide for us" }).waitFor()
-          await visit.look("simulator-dispute")
-          visit.assertNoFault()
-        })
-        yield* eventually(
-          operate<{ status: string }>("GET", `/operator/v1/charges/${charge.id}`),
-          ({ body }) => body.status === "infraction"
-        )
-      }),
-    200_000
+  it.effect.skipIf(!hasBrowser)("OPR-32: the simulator pays a charge and contests it", () =>
+    Effect.gen(function* () {
+      const { makeCaller, operate, operatorUrl } = yield* TestService
+      const { accountId, key } = yield* makeCaller()
+      const { token } = yield* makeOperator("developer", [accountId])
+      const charge = yield* created(key, { amount: 4590 })
+      yield* visiting(operatorUrl, async (visit) => {
+        const { page } = visit
+        await page.goto("/simulator")
+        await visit.signIn(token)
+        const row = page.getByRole("row", { name: /R\$ 45,90/ }).first()
+        await row.getByText("pending").waitFor()
+        await visit.openFirstRow("R$ 45,90")
+        await page.waitForURL(`**/charges/${charge.id}`)
+        await page.goBack()
+        await visit.press("Pay")
+        await visit.submit("Pay")
+        await row.getByText("paid").waitFor()
+        await visit.press("Open dispute")
+        await visit.submit("Open dispute", { Reason: "fraud" })
+        await page.getByRole("button", { name: "Decide for us" }).waitFor()
+        await visit.look("simulator-dispute")
+        visit.assertNoFault()
+      })
+      yield* eventually(
+        operate<{ status: string }>("GET", `/operator/v1/charges/${charge.id}`),
+        ({ body }) => body.status === "infraction"
+      )
+    })
   )
 })

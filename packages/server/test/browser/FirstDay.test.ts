@@ -61,7 +61,6 @@ layer(TestService.layer(), { excludeTestServices: true })("First day", (it) => {
           visit.assertNoFault()
           assert.strictEqual(await page.getByRole("img", { name: "Per day" }).count(), 1)
         })
-      }),
-    300_000
+      })
   )
 })

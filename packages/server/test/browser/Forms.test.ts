@@ -55,45 +55,42 @@ const requestedRelease = ({
   )
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Forms", (it) => {
-  it.effect.skipIf(!hasBrowser)(
-    "OPR-9: a field that is refused says what it accepts, in every form",
-    () =>
-      Effect.gen(function* () {
-        const { operatorToken, operatorUrl } = yield* TestService
-        const world = yield* makeDashboardWorld
-        const { key } = yield* funded(10_000)
-        const sent = yield* submittedPayout(key, (yield* paidOut(key, holding)).id)
-        yield* requestedRelease(world)
-        yield* visiting(operatorUrl, async (visit) => {
-          await visit.signIn(operatorToken)
-          const silent: Array<string> = []
-          for (const [path, button] of [
-            ["/accounts", "Create account"],
-            [`/accounts/${world.accountId}`, "Create application"],
-            [`/applications/${world.applicationId}`, "Create key"],
-            ["/operators", "Add operator"],
-            [`/operators/${world.operatorId}`, "Create token"],
-            [`/charges/${world.chargeId}`, "Return"],
-            [`/charges/${world.chargeId}`, "Open dispute"],
-            [`/disputes/${world.disputeId}`, "File defense"],
-            [`/disputes/${world.disputeId}`, "Send message"],
-            [`/disputes/${world.disputeId}`, "Reply"],
-            [`/exceptions/${world.exceptionId}`, "Accept"],
-            [`/exceptions/${world.exceptionId}`, "Return"],
-            [`/exceptions/${world.exceptionId}`, "Dismiss"],
-            ["/approvals", "Reject"],
-            [`/payouts/${sent.id}`, "Fail"],
-            ["/settings", "Rename"],
-            ["/connections", "Connect a provider"],
-            [`/connections/${world.connectionId}`, "Register webhook"],
-            [`/connections/${world.connectionId}`, "Rotate credentials"],
-            [`/connections/${world.connectionId}`, "Change"]
-          ] as const) {
-            silent.push(...(await silentFields(visit, path, button)))
-          }
-          assert.deepStrictEqual(silent, [])
-        })
-      }),
-    600_000
+  it.effect.skipIf(!hasBrowser)("OPR-9: a field that is refused says what it accepts, in every form", () =>
+    Effect.gen(function* () {
+      const { operatorToken, operatorUrl } = yield* TestService
+      const world = yield* makeDashboardWorld
+      const { key } = yield* funded(10_000)
+      const sent = yield* submittedPayout(key, (yield* paidOut(key, holding)).id)
+      yield* requestedRelease(world)
+      yield* visiting(operatorUrl, async (visit) => {
+        await visit.signIn(operatorToken)
+        const silent: Array<string> = []
+        for (const [path, button] of [
+          ["/accounts", "Create account"],
+          [`/accounts/${world.accountId}`, "Create application"],
+          [`/applications/${world.applicationId}`, "Create key"],
+          ["/operators", "Add operator"],
+          [`/operators/${world.operatorId}`, "Create token"],
+          [`/charges/${world.chargeId}`, "Return"],
+          [`/charges/${world.chargeId}`, "Open dispute"],
+          [`/disputes/${world.disputeId}`, "File defense"],
+          [`/disputes/${world.disputeId}`, "Send message"],
+          [`/disputes/${world.disputeId}`, "Reply"],
+          [`/exceptions/${world.exceptionId}`, "Accept"],
+          [`/exceptions/${world.exceptionId}`, "Return"],
+          [`/exceptions/${world.exceptionId}`, "Dismiss"],
+          ["/approvals", "Reject"],
+          [`/payouts/${sent.id}`, "Fail"],
+          ["/settings", "Rename"],
+          ["/connections", "Connect a provider"],
+          [`/connections/${world.connectionId}`, "Register webhook"],
+          [`/connections/${world.connectionId}`, "Rotate credentials"],
+          [`/connections/${world.connectionId}`, "Change"]
+        ] as const) {
+          silent.push(...(await silentFields(visit, path, button)))
+        }
+        assert.deepStrictEqual(silent, [])
+      })
+    })
   )
 })

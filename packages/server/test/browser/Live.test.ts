@@ -38,8 +38,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Live", (it) => {
           await page.getByRole("heading", { level: 1 }).locator("~ .chip", { hasText: "paid" }).waitFor()
           visit.assertNoFault()
         })
-      }),
-    300_000
+      })
   )
 
   it.effect.skipIf(!hasBrowser)(
@@ -69,28 +68,24 @@ layer(TestService.layer(), { excludeTestServices: true })("Live", (it) => {
           await row(page, "not kept").waitFor()
           await isLive(page)
         })
-      }),
-    300_000
+      })
   )
 
-  it.effect.skipIf(!hasBrowser)(
-    "OPR-109: a viewer, who has no stream, polls",
-    () =>
-      Effect.gen(function* () {
-        const { makeCaller, operatorUrl, runPromise } = yield* inBrowser
-        const { key } = yield* makeCaller()
-        const { token } = yield* makeOperator("viewer")
-        yield* visiting(operatorUrl, async (visit) => {
-          const { page } = visit
-          await visit.signIn(token)
-          await page.getByRole("link", { name: "Charges" }).click()
-          await page.locator("[data-live=polling]").waitFor()
-          await runPromise(created(key, { reference: "polled" }))
-          await row(page, "polled").waitFor({ timeout: 60_000 })
-          visit.assertNoFault()
-        })
-      }),
-    300_000
+  it.effect.skipIf(!hasBrowser)("OPR-109: a viewer, who has no stream, polls", () =>
+    Effect.gen(function* () {
+      const { makeCaller, operatorUrl, runPromise } = yield* inBrowser
+      const { key } = yield* makeCaller()
+      const { token } = yield* makeOperator("viewer")
+      yield* visiting(operatorUrl, async (visit) => {
+        const { page } = visit
+        await visit.signIn(token)
+        await page.getByRole("link", { name: "Charges" }).click()
+        await page.locator("[data-live=polling]").waitFor()
+        await runPromise(created(key, { reference: "polled" }))
+        await row(page, "polled").waitFor()
+        visit.assertNoFault()
+      })
+    })
   )
 
   it.effect.skipIf(!hasBrowser)(
@@ -117,8 +112,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Live", (it) => {
           assert.strictEqual((await again).status(), 200)
           assert.strictEqual(most, 1)
         })
-      }),
-    240_000
+      })
   )
 })
 

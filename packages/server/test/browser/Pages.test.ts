@@ -28,6 +28,6 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Pages", (
           await visit.glance(`${SIGN_IN}-pt`, "/", "Entrar")
         })
       }),
-    900_000
+    1_800_000
   )
 })

@@ -48,7 +48,6 @@ layer(TestService.layer(), { excludeTestServices: true })("Reveal", (it) => {
           revealed.map((entry) => entry.resource_id),
           [id]
         )
-      }),
-    300_000
+      })
   )
 })

@@ -62,8 +62,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Settings and search",
           name: "Banco Azul",
           payouts_paused: false
         })
-      }),
-    200_000
+      })
   )
 
   it.effect.skipIf(!hasBrowser)(
@@ -112,7 +111,6 @@ layer(TestService.layer(), { excludeTestServices: true })("Settings and search",
           await page.waitForURL(`**/charges/${other.id}`)
           visit.assertNoFault()
         })
-      }),
-    200_000
+      })
   )
 })

@@ -7,86 +7,77 @@ import { TestService } from "../support/TestService.ts"
 import { hasBrowser, visiting } from "./Visit.ts"
 
 layer(TestService.layer({ settings: { logLevel: "none" } }), { excludeTestServices: true })("Sign-in page", (it) => {
-  it.effect.skipIf(!hasBrowser)(
-    "OPR-132: a link signs in once and leaves the address; a used one says so",
-    () =>
-      Effect.gen(function* () {
-        const { operatorUrl } = yield* TestService
-        const { call } = yield* makeOperator("viewer")
-        const { body } = yield* call<{ url: string }>("POST", "/operator/v1/session/link")
-        yield* visiting(operatorUrl, async (visit) => {
-          const { page } = visit
-          const sent: Array<string> = []
-          page.on("request", (request) => sent.push(request.url()))
-          // A prefetch requests the page without running it.
-          assert.strictEqual((await page.request.get(body.url)).status(), 200)
-          await page.goto(body.url)
-          await page.getByRole("button", { name: "Sign out" }).waitFor()
-          assert.strictEqual(page.url(), `${operatorUrl}/`)
-          await visit.look("sign-in-by-link")
-          visit.assertNoFault()
-          for (const url of sent) assert.notInclude(url.split("#")[0], "pixlink_")
+  it.effect.skipIf(!hasBrowser)("OPR-132: a link signs in once and leaves the address; a used one says so", () =>
+    Effect.gen(function* () {
+      const { operatorUrl } = yield* TestService
+      const { call } = yield* makeOperator("viewer")
+      const { body } = yield* call<{ url: string }>("POST", "/operator/v1/session/link")
+      yield* visiting(operatorUrl, async (visit) => {
+        const { page } = visit
+        const sent: Array<string> = []
+        page.on("request", (request) => sent.push(request.url()))
+        // A prefetch requests the page without running it.
+        assert.strictEqual((await page.request.get(body.url)).status(), 200)
+        await page.goto(body.url)
+        await page.getByRole("button", { name: "Sign out" }).waitFor()
+        assert.strictEqual(page.url(), `${operatorUrl}/`)
+        await visit.look("sign-in-by-link")
+        visit.assertNoFault()
+        for (const url of sent) assert.notInclude(url.split("#")[0], "pixlink_")
 
-          // In another tab of the page, where the fragment is all that changes.
-          await page.getByRole("button", { name: "Sign out" }).click()
-          await page.getByRole("heading", { name: "Sign in" }).waitFor()
-          await page.goto(body.url)
-          await page.getByText("This link was used before").waitFor()
-          await visit.look("sign-in-link-refused")
-        })
-      }),
-    200_000
+        // In another tab of the page, where the fragment is all that changes.
+        await page.getByRole("button", { name: "Sign out" }).click()
+        await page.getByRole("heading", { name: "Sign in" }).waitFor()
+        await page.goto(body.url)
+        await page.getByText("This link was used before").waitFor()
+        await visit.look("sign-in-link-refused")
+      })
+    })
   )
 
-  it.effect.skipIf(!hasBrowser)(
-    "a sign-in without an answer ends and says so, and can be repeated",
-    () =>
-      Effect.gen(function* () {
-        const { operatorToken, operatorUrl } = yield* TestService
-        yield* visiting(operatorUrl, async (visit) => {
-          const { page } = visit
-          await page.addInitScript({ content: IMPATIENT })
-          await page.goto("/")
-          await page.route("**/operator/v1/session", () => {}, { times: 1 })
-          await page.getByLabel("Token").fill(operatorToken)
-          await page.getByRole("button", { name: "Sign in", exact: true }).click()
-          await page.getByText("The server did not answer.").waitFor()
-          await page.evaluate("AbortSignal.timeout = globalThis.patientTimeout")
-          await visit.signIn(operatorToken)
-        })
-      }),
-    200_000
+  it.effect.skipIf(!hasBrowser)("a sign-in without an answer ends and says so, and can be repeated", () =>
+    Effect.gen(function* () {
+      const { operatorToken, operatorUrl } = yield* TestService
+      yield* visiting(operatorUrl, async (visit) => {
+        const { page } = visit
+        await page.addInitScript({ content: IMPATIENT })
+        await page.goto("/")
+        await page.route("**/operator/v1/session", () => {}, { times: 1 })
+        await page.getByLabel("Token").fill(operatorToken)
+        await page.getByRole("button", { name: "Sign in", exact: true }).click()
+        await page.getByText("The server did not answer.").waitFor()
+        await page.evaluate("AbortSignal.timeout = globalThis.patientTimeout")
+        await visit.signIn(operatorToken)
+      })
+    })
   )
 
-  it.effect.skipIf(!hasBrowser)(
-    "OPR-132: a prerendered page does not use up its link until it is shown",
-    () =>
-      Effect.gen(function* () {
-        const { operatorUrl } = yield* TestService
-        const { call, token } = yield* makeOperator("viewer")
-        const { body } = yield* call<{ url: string }>("POST", "/operator/v1/session/link")
-        yield* visiting(operatorUrl, async ({ page }) => {
-          await page.addInitScript({ content: PRERENDERED })
-          const posts: Array<string> = []
-          page.on("request", (request) => request.method() === "POST" && posts.push(request.url()))
-          await page.goto(body.url, { waitUntil: "networkidle" })
-          assert.deepStrictEqual(posts, [])
-          await page.evaluate("globalThis.show()")
-          await page.getByRole("button", { name: "Sign out" }).waitFor()
-          assert.lengthOf(posts, 1)
-        })
-        yield* visiting(operatorUrl, async (visit) => {
-          const { page } = visit
-          await page.goto("/")
-          await page.getByLabel("Token").fill("wrong")
-          await page.keyboard.press("Enter")
-          await page.getByText("This token is not accepted.").waitFor()
-          visit.forgetFaults()
-          await visit.signIn(token)
-          visit.assertNoFault()
-        })
-      }),
-    200_000
+  it.effect.skipIf(!hasBrowser)("OPR-132: a prerendered page does not use up its link until it is shown", () =>
+    Effect.gen(function* () {
+      const { operatorUrl } = yield* TestService
+      const { call, token } = yield* makeOperator("viewer")
+      const { body } = yield* call<{ url: string }>("POST", "/operator/v1/session/link")
+      yield* visiting(operatorUrl, async ({ page }) => {
+        await page.addInitScript({ content: PRERENDERED })
+        const posts: Array<string> = []
+        page.on("request", (request) => request.method() === "POST" && posts.push(request.url()))
+        await page.goto(body.url, { waitUntil: "networkidle" })
+        assert.deepStrictEqual(posts, [])
+        await page.evaluate("globalThis.show()")
+        await page.getByRole("button", { name: "Sign out" }).waitFor()
+        assert.lengthOf(posts, 1)
+      })
+      yield* visiting(operatorUrl, async (visit) => {
+        const { page } = visit
+        await page.goto("/")
+        await page.getByLabel("Token").fill("wrong")
+        await page.keyboard.press("Enter")
+        await page.getByText("This token is not accepted.").waitFor()
+        visit.forgetFaults()
+        await visit.signIn(token)
+        visit.assertNoFault()
+      })
+    })
   )
 })
 
@@ -128,8 +119,7 @@ layer(RealProvider.withService, { excludeTestServices: true })("Single sign-on p
           await page.getByRole("heading", { level: 1, name: "Charges" }).waitFor()
           visit.assertNoFault()
         })
-      }),
-    200_000
+      })
   )
 })
 

@@ -78,7 +78,6 @@ layer(TestService.layer({ settings: { logLevel: "none" } }), { excludeTestServic
         assert.strictEqual(answer.status, 201, answer.text)
         assert.strictEqual(answer.body.operator_id, id)
         for (const each of visited) assert.notInclude(each, answer.body.token)
-      }),
-    200_000
+      })
   )
 })

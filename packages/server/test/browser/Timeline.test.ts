@@ -69,8 +69,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Timeline"
           await page.waitForURL(/\/deliveries\/.+/)
           visit.assertNoFault()
         })
-      }),
-    300_000
+      })
   )
 
   it.effect.skipIf(!hasBrowser)(
@@ -102,7 +101,6 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Timeline"
           await visit.inspect("payout-timeline", `/payouts/${id}`, "R$ 7,00")
           visit.assertNoFault()
         })
-      }),
-    300_000
+      })
   )
 })

@@ -79,7 +79,7 @@ export const visiting = <A>(operatorUrl: string, use: (visit: Visit) => Promise<
 
 const newContext = async (browser: Browser, baseURL: string): Promise<BrowserContext> => {
   const context = await browser.newContext({ baseURL, viewport: DESKTOP, locale: "en-GB", reducedMotion: "reduce" })
-  context.setDefaultTimeout(45_000)
+  context.setDefaultTimeout(120_000)
   // The page's policy does not apply to it.
   await context.addInitScript({ content: axe.source })
   return context

@@ -45,7 +45,6 @@ layer(TestService.layer(), { excludeTestServices: true })("Waiting", (it) => {
           await page.getByRole("link", { name: "Outbox failures", exact: true }).waitFor()
           visit.assertNoFault()
         })
-      }),
-    300_000
+      })
   )
 })

@@ -76,7 +76,7 @@ const running = loops.pipe(
   Layer.provideMerge(domainServicesLayer({ acquirerTimeoutMs: 600_000, databaseConnections: 6 }, providers))
 )
 
-layer(running, { excludeTestServices: true, timeout: 240_000 })("A connection that hangs", (it) => {
+layer(running, { excludeTestServices: true })("A connection that hangs", (it) => {
   it.effect(
     "CHG-4, PAY-6, CHG-26, BAL-12, OPR-75: recoveries, payouts, refunds, returns of exceptions and defenses of another are all done meanwhile, and it has no more calls in flight than its share",
     () =>

@@ -90,8 +90,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
         yield* sql`SELECT 1`
         service.signal("SIGTERM")
         assert.strictEqual(yield* service.ended, 0)
-      }),
-    240_000
+      })
   )
 
   it.effect("that receives SIGTERM finishes its requests, releases its leases, and exits with 0", () =>

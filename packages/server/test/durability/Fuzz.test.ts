@@ -138,7 +138,6 @@ layer(Layer.empty, { excludeTestServices: true })("Fuzz", (it) => {
             `${document}: seed ${seed}, ${inputs} inputs: ${JSON.stringify(Object.fromEntries(counted))}\n`
           )
         }
-      }).pipe(Effect.scoped),
-    600_000
+      }).pipe(Effect.scoped)
   )
 })

@@ -62,8 +62,7 @@ interface History {
 }
 
 layer(domainServicesLayer({ acquirerTimeoutMs: 5, simulatorSettleMs: 0, databaseConnections: 12 }), {
-  excludeTestServices: true,
-  timeout: 240_000
+  excludeTestServices: true
 })("Random histories", (it) => {
   it.effect(
     "BAL-1, CHG-7, PAY-4: keep the balances, the states and the events that a model of the contract keeps",

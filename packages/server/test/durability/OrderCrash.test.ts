@@ -56,124 +56,119 @@ const stepsOf = (index: number, id: string): ReadonlyArray<ReadonlyArray<Call>> 
 }
 
 layer(Layer.empty, { excludeTestServices: true })("A process that is killed while money goes back", (it) => {
-  it.effect(
-    "does what was ordered and reported once, and forgets nothing of it",
-    () =>
-      Effect.gen(function* () {
-        const databaseUrl = yield* createDatabase()
-        const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl })), SqlClient)
-        const env = {
-          DATABASE_URL: Redacted.value(databaseUrl),
-          DATA_DIR: yield* temporaryFolder,
-          OPERATOR_TOKEN,
-          SIMULATOR_LATENCY_MS: "20",
-          ACQUIRER_TIMEOUT_MS: "2000"
-        }
-        const other = yield* startProcess(env)
-        let service = yield* startProcess(env)
-        const charges = yield* chargesOf(other)
-        const left = new Map(charges.map((id, index) => [id, [...stepsOf(index, id)]]))
+  it.effect("does what was ordered and reported once, and forgets nothing of it", () =>
+    Effect.gen(function* () {
+      const databaseUrl = yield* createDatabase()
+      const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl })), SqlClient)
+      const env = {
+        DATABASE_URL: Redacted.value(databaseUrl),
+        DATA_DIR: yield* temporaryFolder,
+        OPERATOR_TOKEN,
+        SIMULATOR_LATENCY_MS: "20",
+        ACQUIRER_TIMEOUT_MS: "2000"
+      }
+      const other = yield* startProcess(env)
+      let service = yield* startProcess(env)
+      const charges = yield* chargesOf(other)
+      const left = new Map(charges.map((id, index) => [id, [...stepsOf(index, id)]]))
 
-        const countOf = (what: keyof typeof counts) =>
-          Effect.map(sql.unsafe<{ count: bigint }>(counts[what]), ([row]) => Number(row?.count))
-        /** Runs the remaining steps at both processes, as far as they answer. */
-        const goOn = (processes: ReadonlyArray<ServiceProcess>, isOver: () => boolean) => {
-          const waiting = charges.filter((id) => left.get(id)!.length > 0)
-          const worker = async (n: number) => {
-            for (let id = waiting.shift(); id !== undefined && !isOver(); id = waiting.shift()) {
-              const steps = left.get(id)!
-              while (steps.length > 0 && !isOver()) {
-                const answers = await Promise.all(
-                  steps[0]!.map(({ body, path }, i) => ask(processes[(n + i) % processes.length]!, path, body))
-                )
-                if (answers.includes(undefined)) break
-                steps.shift()
-              }
+      const countOf = (what: keyof typeof counts) =>
+        Effect.map(sql.unsafe<{ count: bigint }>(counts[what]), ([row]) => Number(row?.count))
+      /** Runs the remaining steps at both processes, as far as they answer. */
+      const goOn = (processes: ReadonlyArray<ServiceProcess>, isOver: () => boolean) => {
+        const waiting = charges.filter((id) => left.get(id)!.length > 0)
+        const worker = async (n: number) => {
+          for (let id = waiting.shift(); id !== undefined && !isOver(); id = waiting.shift()) {
+            const steps = left.get(id)!
+            while (steps.length > 0 && !isOver()) {
+              const answers = await Promise.all(
+                steps[0]!.map(({ body, path }, i) => ask(processes[(n + i) % processes.length]!, path, body))
+              )
+              if (answers.includes(undefined)) break
+              steps.shift()
             }
           }
-          return Promise.all(Array.from({ length: 6 }, (_, n) => worker(n)))
         }
+        return Promise.all(Array.from({ length: 6 }, (_, n) => worker(n)))
+      }
 
-        for (const { more, what } of kills) {
-          const before = yield* countOf(what)
-          let isOver = false
-          const going = goOn([service, other], () => isOver)
-          yield* Effect.raceFirst(
-            eventually(countOf(what), (count) => count >= before + more),
-            Effect.promise(() => going)
-          )
-          service.signal("SIGKILL")
-          isOver = true
-          yield* Effect.promise(() => going)
-          assert.strictEqual(yield* service.ended, "SIGKILL")
-          yield* assertWhole(sql)
-          yield* letLeasesRunOut(sql)
-          service = yield* startProcess(env)
-        }
-        yield* eventually(
-          Effect.tap(
-            Effect.promise(() => goOn([service, other], () => false)),
-            () => letLeasesRunOut(sql)
-          ),
-          () => charges.every((id) => left.get(id)!.length === 0)
+      for (const { more, what } of kills) {
+        const before = yield* countOf(what)
+        let isOver = false
+        const going = goOn([service, other], () => isOver)
+        yield* Effect.raceFirst(
+          eventually(countOf(what), (count) => count >= before + more),
+          Effect.promise(() => going)
         )
-        yield* eventually(
-          sql<{ count: bigint }>`SELECT (SELECT count(*) FROM acquirer_orders WHERE state = 'ordered')
+        service.signal("SIGKILL")
+        isOver = true
+        yield* Effect.promise(() => going)
+        assert.strictEqual(yield* service.ended, "SIGKILL")
+        yield* assertWhole(sql)
+        yield* letLeasesRunOut(sql)
+        service = yield* startProcess(env)
+      }
+      yield* eventually(
+        Effect.tap(
+          Effect.promise(() => goOn([service, other], () => false)),
+          () => letLeasesRunOut(sql)
+        ),
+        () => charges.every((id) => left.get(id)!.length === 0)
+      )
+      yield* eventually(
+        sql<{ count: bigint }>`SELECT (SELECT count(*) FROM acquirer_orders WHERE state = 'ordered')
             + (SELECT count(*) FROM deferred_reports)
             + (SELECT count(*) FROM simulator_reports WHERE reported_at IS NULL) AS count`,
-          ([row]) => row?.count === 0n
-        )
-        // Every notification is repeated, and changes nothing.
-        const copies = charges.flatMap((id, index) =>
-          stepsOf(index, id)
-            .flat()
-            .filter(({ path }) => path.startsWith("/simulator"))
-        )
-        const statuses = yield* Effect.forEach(copies, ({ body, path }) =>
-          Effect.promise(() => ask(service, path, body))
-        )
-        assert.deepStrictEqual([...new Set(statuses)], [409])
+        ([row]) => row?.count === 0n
+      )
+      // Every notification is repeated, and changes nothing.
+      const copies = charges.flatMap((id, index) =>
+        stepsOf(index, id)
+          .flat()
+          .filter(({ path }) => path.startsWith("/simulator"))
+      )
+      const statuses = yield* Effect.forEach(copies, ({ body, path }) => Effect.promise(() => ask(service, path, body)))
+      assert.deepStrictEqual([...new Set(statuses)], [409])
 
-        const rows = yield* sql<{
-          id: string
-          status: string
-          orders: bigint
-          refunds: bigint
-          disputes: string | null
-        }>`
+      const rows = yield* sql<{
+        id: string
+        status: string
+        orders: bigint
+        refunds: bigint
+        disputes: string | null
+      }>`
           SELECT c.id, c.status,
             (SELECT count(*) FROM acquirer_orders o WHERE o.charge_id = c.id) AS orders,
             (SELECT count(*) FROM refunds r WHERE r.charge_id = c.id AND r.origin = 'operator' AND r.status = 'completed') AS refunds,
             (SELECT string_agg(d.status, ' ') FROM disputes d WHERE d.charge_id = c.id) AS disputes
           FROM charges c`
-        const byId = new Map(rows.map((row) => [row.id, row]))
-        for (const [index, id] of charges.entries()) {
-          const { disputes, orders, refunds, status } = byId.get(id)!
-          const came = [status, Number(orders), Number(refunds), disputes].join(" ")
-          const expected = [
-            ["refunded 1 1 "],
-            ["canceled 1 0 "],
-            ["refunded 0 0 lost"],
-            ["infraction 0 0 open"],
-            ["refunded 1 1 ", "refunded 1 1 lost", "infraction 0 0 open"]
-          ][index % 5]!
-          assert.include(expected, came, `charge ${index}`)
-        }
-        const contested = rows.filter(({ status }) => status === "infraction").length
-        const kept = yield* sql<{ kind: string; sum: bigint }>`
+      const byId = new Map(rows.map((row) => [row.id, row]))
+      for (const [index, id] of charges.entries()) {
+        const { disputes, orders, refunds, status } = byId.get(id)!
+        const came = [status, Number(orders), Number(refunds), disputes].join(" ")
+        const expected = [
+          ["refunded 1 1 "],
+          ["canceled 1 0 "],
+          ["refunded 0 0 lost"],
+          ["infraction 0 0 open"],
+          ["refunded 1 1 ", "refunded 1 1 lost", "infraction 0 0 open"]
+        ][index % 5]!
+        assert.include(expected, came, `charge ${index}`)
+      }
+      const contested = rows.filter(({ status }) => status === "infraction").length
+      const kept = yield* sql<{ kind: string; sum: bigint }>`
           SELECT kind, sum(balance)::bigint FROM ledger_accounts WHERE kind IN ('available', 'pending', 'blocked') GROUP BY 1`
-        assert.deepStrictEqual(Object.fromEntries(kept.map(({ kind, sum }) => [kind, Number(sum)])), {
-          available: 0,
-          pending: 0,
-          blocked: contested * AMOUNT
-        })
-        yield* assertWhole(sql)
-        for (const each of [service, other]) {
-          each.signal("SIGTERM")
-          assert.strictEqual(yield* each.ended, 0)
-        }
-      }),
-    180_000
+      assert.deepStrictEqual(Object.fromEntries(kept.map(({ kind, sum }) => [kind, Number(sum)])), {
+        available: 0,
+        pending: 0,
+        blocked: contested * AMOUNT
+      })
+      yield* assertWhole(sql)
+      for (const each of [service, other]) {
+        each.signal("SIGTERM")
+        assert.strictEqual(yield* each.ended, 0)
+      }
+    })
   )
 })
 

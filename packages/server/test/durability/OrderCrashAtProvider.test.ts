@@ -88,8 +88,7 @@ layer(Layer.empty, { excludeTestServices: true })(
               })
             ),
             ({ charge, disputes, exceptions }) =>
-              charge.body.status === "paid" && disputes[0]?.status === "open" && exceptions.length > 0,
-            240_000
+              charge.body.status === "paid" && disputes[0]?.status === "open" && exceptions.length > 0
           )
           const dispute = found.disputes[0]!
           const exception = found.exceptions[0]!
@@ -195,8 +194,7 @@ layer(Layer.empty, { excludeTestServices: true })(
           assert.deepStrictEqual([...double.violations, ...double.defects], [])
           service.signal("SIGTERM")
           assert.strictEqual(yield* service.ended, 0)
-        }),
-      180_000
+        })
     )
   }
 )

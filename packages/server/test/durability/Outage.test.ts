@@ -15,45 +15,39 @@ import { eventually } from "../support/Receiver.ts"
 import { newKey, TestService, type TestServiceOptions } from "../support/TestService.ts"
 
 layer(Layer.empty, { excludeTestServices: true })("An outage of PostgreSQL", (it) => {
-  it.effect(
-    "ERR-9: is answered with 503 at once, and the service recovers",
-    () =>
-      Effect.gen(function* () {
-        const dataDir = yield* temporaryFolder
-        let database = yield* startDatabase(dataDir)
-        const service = yield* startService({ databaseUrl: database.url })
-        const { key } = yield* service.makeCaller()
-        yield* assertServes(service, key)
+  it.effect("ERR-9: is answered with 503 at once, and the service recovers", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* temporaryFolder
+      let database = yield* startDatabase(dataDir)
+      const service = yield* startService({ databaseUrl: database.url })
+      const { key } = yield* service.makeCaller()
+      yield* assertServes(service, key)
 
-        yield* database.stop
-        yield* assertUnavailable(service, key)
-        database = yield* startDatabase(dataDir, database.port)
-        yield* assertRecovers(service, key)
-        // The service ends before its database.
-      }).pipe(Effect.scoped),
-    240_000
+      yield* database.stop
+      yield* assertUnavailable(service, key)
+      database = yield* startDatabase(dataDir, database.port)
+      yield* assertRecovers(service, key)
+      // The service ends before its database.
+    }).pipe(Effect.scoped)
   )
 
-  it.effect(
-    "ERR-9: is answered with 503 while PostgreSQL is silent, and the service recovers",
-    () =>
-      Effect.gen(function* () {
-        const wire = yield* cuttable(yield* createDatabase())
-        const service = yield* startService({ databaseUrl: wire.url, settings: { acquirerTimeoutMs: 500 } })
-        const { key } = yield* service.makeCaller()
-        yield* assertServes(service, key)
+  it.effect("ERR-9: is answered with 503 while PostgreSQL is silent, and the service recovers", () =>
+    Effect.gen(function* () {
+      const wire = yield* cuttable(yield* createDatabase())
+      const service = yield* startService({ databaseUrl: wire.url, settings: { acquirerTimeoutMs: 500 } })
+      const { key } = yield* service.makeCaller()
+      yield* assertServes(service, key)
 
-        wire.freeze()
-        yield* assertUnavailable(service, key)
-        wire.thaw()
-        yield* assertRecovers(service, key)
+      wire.freeze()
+      yield* assertUnavailable(service, key)
+      wire.thaw()
+      yield* assertRecovers(service, key)
 
-        wire.cut()
-        yield* assertUnavailable(service, key)
-        yield* wire.mend
-        yield* assertRecovers(service, key)
-      }).pipe(Effect.scoped),
-    240_000
+      wire.cut()
+      yield* assertUnavailable(service, key)
+      yield* wire.mend
+      yield* assertRecovers(service, key)
+    }).pipe(Effect.scoped)
   )
 })
 

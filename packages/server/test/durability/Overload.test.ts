@@ -124,13 +124,11 @@ layer(TestService.layer({ settings: { maxRequestsInFlight: AT_ONCE } }), { exclu
           // A slow sender is disconnected.
           yield* eventually(
             Effect.sync(() => slow.filter(({ destroyed }) => !destroyed).length),
-            (open) => open === 0,
-            25_000
+            (open) => open === 0
           )
           yield* created(key)
           assert.lengthOf((yield* listed(key, "?limit=100")).data, 31)
-        }).pipe(Effect.scoped),
-      240_000
+        }).pipe(Effect.scoped)
     )
   }
 )

@@ -139,7 +139,6 @@ describe.skipIf(process.env["PARTITION_CRASHES"] === undefined)("The partitions"
           }
         })
         yield* Effect.scoped(Effect.provide(continues, yield* serviceOn(url)))
-      }).pipe(Effect.scoped),
-    600_000
+      }).pipe(Effect.scoped)
   )
 })

@@ -30,132 +30,129 @@ const keyOf = (index: number) =>
   ["ana@example.com", "timeout@simulator.test", "hold@simulator.test", "fail@simulator.test"][index % 4]!
 
 layer(Layer.empty, { excludeTestServices: true })("A process that is killed while payouts go out", (it) => {
-  it.effect(
-    "OPR-35, PAY-6: makes no payout twice, leaves none behind, and loses no cent",
-    () =>
-      Effect.gen(function* () {
-        const databaseUrl = yield* createDatabase()
-        const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl })), SqlClient)
-        const env = {
-          DATABASE_URL: Redacted.value(databaseUrl),
-          DATA_DIR: yield* temporaryFolder,
-          OPERATOR_TOKEN,
-          SIMULATOR_LATENCY_MS: "10",
-          SIMULATOR_SETTLE_MS: "50",
-          // A busy machine must not make an answer unclear: each claim before it doubles the time until the next inquiry.
-          ACQUIRER_TIMEOUT_MS: "1000"
-        }
-        let service = yield* startProcess(env)
-        const { accountId, apiKey } = yield* fundedCaller(service)
+  it.effect("OPR-35, PAY-6: makes no payout twice, leaves none behind, and loses no cent", () =>
+    Effect.gen(function* () {
+      const databaseUrl = yield* createDatabase()
+      const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl })), SqlClient)
+      const env = {
+        DATABASE_URL: Redacted.value(databaseUrl),
+        DATA_DIR: yield* temporaryFolder,
+        OPERATOR_TOKEN,
+        SIMULATOR_LATENCY_MS: "10",
+        SIMULATOR_SETTLE_MS: "50",
+        // A busy machine must not make an answer unclear: each claim before it doubles the time until the next inquiry.
+        ACQUIRER_TIMEOUT_MS: "1000"
+      }
+      let service = yield* startProcess(env)
+      const { accountId, apiKey } = yield* fundedCaller(service)
 
-        const payouts = Array.from({ length: COUNT }, (_, index) => ({ key: newKey(), pixKey: keyOf(index) }))
-        const answered = new Map<string, string>()
-        const settledCount = Effect.map(
-          sql`SELECT id FROM payouts WHERE status IN ('completed', 'failed')`,
-          ({ length }) => length
-        )
-        for (const { answers, settled } of kills) {
-          const killed = service
-          const settledBefore = yield* settledCount
-          const waiting = payouts.filter(({ key }) => !answered.has(key))
-          const caller = async () => {
-            for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-              const answer = await create(killed, apiKey, next.key, next.pixKey).catch(() => undefined)
-              if (answer === undefined) continue
-              assert.strictEqual(answer.status, 201, JSON.stringify(answer.body))
-              answered.set(next.key, answer.body.id)
-              if (answers !== undefined && answered.size >= answers) killed.signal("SIGKILL")
-            }
+      const payouts = Array.from({ length: COUNT }, (_, index) => ({ key: newKey(), pixKey: keyOf(index) }))
+      const answered = new Map<string, string>()
+      const settledCount = Effect.map(
+        sql`SELECT id FROM payouts WHERE status IN ('completed', 'failed')`,
+        ({ length }) => length
+      )
+      for (const { answers, settled } of kills) {
+        const killed = service
+        const settledBefore = yield* settledCount
+        const waiting = payouts.filter(({ key }) => !answered.has(key))
+        const caller = async () => {
+          for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+            const answer = await create(killed, apiKey, next.key, next.pixKey).catch(() => undefined)
+            if (answer === undefined) continue
+            assert.strictEqual(answer.status, 201, JSON.stringify(answer.body))
+            answered.set(next.key, answer.body.id)
+            if (answers !== undefined && answered.size >= answers) killed.signal("SIGKILL")
           }
-          const begun = Promise.all(Array.from({ length: 12 }, caller))
-          if (settled !== undefined) {
-            // The acquirer never settles 25 of them.
-            yield* eventually(settledCount, (count) => count >= Math.min(settledBefore + settled, COUNT - 25))
-            killed.signal("SIGKILL")
-          }
-          yield* Effect.promise(() => begun)
-          assert.strictEqual(yield* killed.ended, "SIGKILL")
-
-          // The stored rows are consistent after every kill.
-          yield* assertWhole(sql)
-          // Leases run out.
-          yield* sql`UPDATE payouts SET hand_over_at = now() WHERE status = 'processing'`
-          service = yield* startProcess(env)
         }
-
-        // Every key is repeated, and names the resource that it created.
-        const repeated = yield* Effect.forEach(
-          payouts,
-          ({ key, pixKey }) => Effect.promise(() => create(service, apiKey, key, pixKey)),
-          { concurrency: 20 }
-        )
-        for (const [index, { body, replayed, status }] of repeated.entries()) {
-          assert.strictEqual(status, 201)
-          assert.strictEqual(body.recipient.pix_key, keyOf(index))
-          const before = answered.get(payouts[index]!.key)
-          if (before === undefined) continue
-          assert.strictEqual(body.id, before)
-          assert.strictEqual(replayed, "true")
+        const begun = Promise.all(Array.from({ length: 12 }, caller))
+        if (settled !== undefined) {
+          // The acquirer never settles 25 of them.
+          yield* eventually(settledCount, (count) => count >= Math.min(settledBefore + settled, COUNT - 25))
+          killed.signal("SIGKILL")
         }
+        yield* Effect.promise(() => begun)
+        assert.strictEqual(yield* killed.ended, "SIGKILL")
 
-        // Only those that the acquirer does not settle are unfinished.
-        yield* eventually(
-          sql`SELECT id FROM payouts WHERE status = 'processing' AND (pix_key <> 'hold@simulator.test' OR processed_at IS NULL)`,
-          ({ length }) => length === 0
-        )
-        const rows = yield* sql<{ idempotency_key: string; pix_key: string; status: string; sent: bigint }>`
+        // The stored rows are consistent after every kill.
+        yield* assertWhole(sql)
+        // Leases run out.
+        yield* sql`UPDATE payouts SET hand_over_at = now() WHERE status = 'processing'`
+        service = yield* startProcess(env)
+      }
+
+      // Every key is repeated, and names the resource that it created.
+      const repeated = yield* Effect.forEach(
+        payouts,
+        ({ key, pixKey }) => Effect.promise(() => create(service, apiKey, key, pixKey)),
+        { concurrency: 20 }
+      )
+      for (const [index, { body, replayed, status }] of repeated.entries()) {
+        assert.strictEqual(status, 201)
+        assert.strictEqual(body.recipient.pix_key, keyOf(index))
+        const before = answered.get(payouts[index]!.key)
+        if (before === undefined) continue
+        assert.strictEqual(body.id, before)
+        assert.strictEqual(replayed, "true")
+      }
+
+      // Only those that the acquirer does not settle are unfinished.
+      yield* eventually(
+        sql`SELECT id FROM payouts WHERE status = 'processing' AND (pix_key <> 'hold@simulator.test' OR processed_at IS NULL)`,
+        ({ length }) => length === 0
+      )
+      const rows = yield* sql<{ idempotency_key: string; pix_key: string; status: string; sent: bigint }>`
           SELECT p.idempotency_key, p.pix_key, p.status,
             (SELECT count(*) FROM simulator_payouts s WHERE s.payout_id = p.id AND s.amount = p.amount) AS sent
           FROM payouts p`
-        assert.sameMembers(
-          rows.map(({ idempotency_key }) => idempotency_key),
-          payouts.map(({ key }) => key)
-        )
-        const expected: Readonly<Record<string, string>> = {
-          "ana@example.com": "completed",
-          "timeout@simulator.test": "completed",
-          "hold@simulator.test": "processing",
-          "fail@simulator.test": "failed"
-        }
-        for (const { pix_key, sent, status } of rows) {
-          assert.strictEqual(status, expected[pix_key], pix_key)
-          assert.strictEqual(sent, 1n)
-        }
-        const sent = yield* sql`SELECT payout_id FROM simulator_payouts`
-        assert.strictEqual(sent.length, COUNT)
+      assert.sameMembers(
+        rows.map(({ idempotency_key }) => idempotency_key),
+        payouts.map(({ key }) => key)
+      )
+      const expected: Readonly<Record<string, string>> = {
+        "ana@example.com": "completed",
+        "timeout@simulator.test": "completed",
+        "hold@simulator.test": "processing",
+        "fail@simulator.test": "failed"
+      }
+      for (const { pix_key, sent, status } of rows) {
+        assert.strictEqual(status, expected[pix_key], pix_key)
+        assert.strictEqual(sent, 1n)
+      }
+      const sent = yield* sql`SELECT payout_id FROM simulator_payouts`
+      assert.strictEqual(sent.length, COUNT)
 
-        const kept = yield* sql<{ kind: string; balance: bigint }>`SELECT kind, balance FROM ledger_accounts
+      const kept = yield* sql<{ kind: string; balance: bigint }>`SELECT kind, balance FROM ledger_accounts
           WHERE owner_id = ${accountId}::uuid AND kind <> 'acquirer' ORDER BY kind`
-        assert.deepStrictEqual(Object.fromEntries(kept.map(({ balance, kind }) => [kind, Number(balance)])), {
-          available: FUNDS - 75 * (AMOUNT + FEE),
-          blocked: 0,
-          fees: 50 * FEE,
-          payouts_in_transit: 25 * (AMOUNT + FEE),
-          pending: 0,
-          returns_in_transit: 0
-        })
-        // Each change has its event.
-        const events = yield* sql<{ pix_key: string; actions: string }>`
+      assert.deepStrictEqual(Object.fromEntries(kept.map(({ balance, kind }) => [kind, Number(balance)])), {
+        available: FUNDS - 75 * (AMOUNT + FEE),
+        blocked: 0,
+        fees: 50 * FEE,
+        payouts_in_transit: 25 * (AMOUNT + FEE),
+        pending: 0,
+        returns_in_transit: 0
+      })
+      // Each change has its event.
+      const events = yield* sql<{ pix_key: string; actions: string }>`
           SELECT DISTINCT p.pix_key, (
             SELECT string_agg(array_to_string(c.actions, ' '), ' ' ORDER BY c.sequence, c.id) FROM changes c
             WHERE c.resource_id = p.id
           ) AS actions FROM payouts p ORDER BY 1`
-        assert.deepStrictEqual(
-          events.map(({ actions, pix_key }) => `${pix_key} ${actions}`),
-          [
-            "ana@example.com created processing completed",
-            "fail@simulator.test created processing failed",
-            "hold@simulator.test created processing",
-            "timeout@simulator.test created processing completed"
-          ]
-        )
-        yield* assertWhole(sql)
-        const verified = yield* Effect.promise(() => operate(service, "GET", "/ledger/verify"))
-        assert.deepStrictEqual([verified["consistent"], verified["differences"]], [true, []])
-        service.signal("SIGTERM")
-        assert.strictEqual(yield* service.ended, 0)
-      }),
-    240_000
+      assert.deepStrictEqual(
+        events.map(({ actions, pix_key }) => `${pix_key} ${actions}`),
+        [
+          "ana@example.com created processing completed",
+          "fail@simulator.test created processing failed",
+          "hold@simulator.test created processing",
+          "timeout@simulator.test created processing completed"
+        ]
+      )
+      yield* assertWhole(sql)
+      const verified = yield* Effect.promise(() => operate(service, "GET", "/ledger/verify"))
+      assert.deepStrictEqual([verified["consistent"], verified["differences"]], [true, []])
+      service.signal("SIGTERM")
+      assert.strictEqual(yield* service.ended, 0)
+    })
   )
 })
 

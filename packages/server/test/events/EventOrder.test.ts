@@ -137,6 +137,6 @@ layer(TestService.layer(), { excludeTestServices: true })("The event stream", (i
         while (isMore) ({ isMore } = yield* next(3))
         assert.deepStrictEqual(read, inOneOrder)
       }).pipe(Effect.scoped),
-    { timeout: 240_000, arbitrary: { runs: 30 } }
+    { arbitrary: { runs: 30 } }
   )
 })

@@ -22,51 +22,45 @@ const environment = Effect.gen(function* () {
 const idsOf = (readers: ReadonlyArray<Reader>) => readers.flatMap(({ received }) => received.map(({ id }) => id))
 
 describe("The event stream", () => {
-  it.live(
-    "OPR-102: has the changes of every process, and goes on after a kill without a gap or a repeat",
-    () =>
-      Effect.gen(function* () {
-        const env = yield* environment
-        const [first, second] = yield* Effect.all([startProcess(env), startProcess({ ...env, PROCESSES: "2" })])
-        const ofFirst = yield* clientOf(first, token)
-        const ofSecond = yield* clientOf(second, token)
-        const { accountId, key } = yield* ofFirst.makeCaller()
-        const query = `account_id=${accountId}`
-        const create = (client: typeof ofFirst, count: number) =>
-          Effect.forEach(Array.from({ length: count }), () => created(key), { concurrency: 10 }).pipe(
-            Effect.provideService(TestService, TestService.of({ ...client, databaseUrl: Redacted.make("") }))
-          )
-        const killed = yield* streamFrom(first.operatorUrl, token, query)
-        const whole = yield* streamFrom(second.operatorUrl, token, query)
-        yield* Effect.all([create(ofFirst, 20), create(ofSecond, 20)], { concurrency: 2 })
-        yield* eventsOf(killed, 80)
-        const cut = yield* Effect.forkChild(create(ofSecond, 30))
-        yield* eventsOf(killed, 90)
-        first.signal("SIGKILL")
-        yield* ended(killed)
-        const resumed = yield* streamFrom(second.operatorUrl, token, query, { "last-event-id": killed.lastEventId()! })
-        yield* eventsOf(whole, 140)
-        yield* eventsOf(resumed, 140 - killed.received.length)
-        assert.deepStrictEqual(idsOf([killed, resumed]), idsOf([whole]))
-        assert.strictEqual(new Set(idsOf([whole])).size, 140)
-        cut.interruptUnsafe()
-      }).pipe(Effect.scoped),
-    240_000
+  it.live("OPR-102: has the changes of every process, and goes on after a kill without a gap or a repeat", () =>
+    Effect.gen(function* () {
+      const env = yield* environment
+      const [first, second] = yield* Effect.all([startProcess(env), startProcess({ ...env, PROCESSES: "2" })])
+      const ofFirst = yield* clientOf(first, token)
+      const ofSecond = yield* clientOf(second, token)
+      const { accountId, key } = yield* ofFirst.makeCaller()
+      const query = `account_id=${accountId}`
+      const create = (client: typeof ofFirst, count: number) =>
+        Effect.forEach(Array.from({ length: count }), () => created(key), { concurrency: 10 }).pipe(
+          Effect.provideService(TestService, TestService.of({ ...client, databaseUrl: Redacted.make("") }))
+        )
+      const killed = yield* streamFrom(first.operatorUrl, token, query)
+      const whole = yield* streamFrom(second.operatorUrl, token, query)
+      yield* Effect.all([create(ofFirst, 20), create(ofSecond, 20)], { concurrency: 2 })
+      yield* eventsOf(killed, 80)
+      const cut = yield* Effect.forkChild(create(ofSecond, 30))
+      yield* eventsOf(killed, 90)
+      first.signal("SIGKILL")
+      yield* ended(killed)
+      const resumed = yield* streamFrom(second.operatorUrl, token, query, { "last-event-id": killed.lastEventId()! })
+      yield* eventsOf(whole, 140)
+      yield* eventsOf(resumed, 140 - killed.received.length)
+      assert.deepStrictEqual(idsOf([killed, resumed]), idsOf([whole]))
+      assert.strictEqual(new Set(idsOf([whole])).size, 140)
+      cut.interruptUnsafe()
+    }).pipe(Effect.scoped)
   )
 
-  it.live(
-    "OPR-108: ends when the process stops, which does not wait for its readers",
-    () =>
-      Effect.gen(function* () {
-        const env = yield* environment
-        const service = yield* startProcess(env)
-        const readers = yield* Effect.forEach([1, 2, 3], () => streamFrom(service.operatorUrl, token))
-        service.signal("SIGTERM")
-        for (const reader of readers) yield* ended(reader)
-        assert.strictEqual(yield* service.ended, 0)
-        // The answers are whole: a cut one would have an error.
-        for (const { response } of readers) assert.isTrue(response.complete)
-      }).pipe(Effect.scoped),
-    240_000
+  it.live("OPR-108: ends when the process stops, which does not wait for its readers", () =>
+    Effect.gen(function* () {
+      const env = yield* environment
+      const service = yield* startProcess(env)
+      const readers = yield* Effect.forEach([1, 2, 3], () => streamFrom(service.operatorUrl, token))
+      service.signal("SIGTERM")
+      for (const reader of readers) yield* ended(reader)
+      assert.strictEqual(yield* service.ended, 0)
+      // The answers are whole: a cut one would have an error.
+      for (const { response } of readers) assert.isTrue(response.complete)
+    }).pipe(Effect.scoped)
   )
 })

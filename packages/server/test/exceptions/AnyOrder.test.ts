@@ -78,8 +78,7 @@ const factsOf = (random: Random, pix: Pix): ReadonlyArray<Fact> => {
 }
 
 layer(TestService.layer({ settings: { acquirerTimeoutMs: 300, simulatorSettleMs: 0 } }), {
-  excludeTestServices: true,
-  timeout: 240_000
+  excludeTestServices: true
 })("Reports of providers in any order", (it) => {
   it.effect.each(seeds)(
     "BAL-11, CHG-8, CHG-9: what arrived is credited, unallocated or returned, once (seed %d)",

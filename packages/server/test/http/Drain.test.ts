@@ -50,8 +50,7 @@ describe("A server after SIGTERM", () => {
         assert.strictEqual(yield* service.ended, 0)
         const refused = yield* Effect.flip(Effect.tryPromise(() => ask(account)))
         assert.include(String((refused.cause as { readonly code?: unknown }).code), "ECONNREFUSED")
-      }).pipe(Effect.scoped),
-    240_000
+      }).pipe(Effect.scoped)
   )
 })
 

@@ -233,24 +233,21 @@ layer(
   )
 })
 
-it.live(
-  "`MAX_CONNECTIONS` holds in each of several processes that share the ports",
-  () =>
-    Effect.gen(function* () {
-      const service = yield* startProcess({
-        DATABASE_URL: Redacted.value(yield* createDatabase()),
-        DATA_DIR: yield* temporaryFolder,
-        OPERATOR_TOKEN: "the operator's token of these tests",
-        SHUTDOWN_DELAY_MS: "0",
-        DATABASE_CONNECTIONS: "4",
-        PROCESSES: "2",
-        MAX_CONNECTIONS: "5"
-      })
-      const sockets = yield* Effect.forEach(Array.from({ length: 40 }), () => open(service.publicUrl))
-      yield* eventually(
-        Effect.sync(() => sockets.filter(({ destroyed }) => destroyed).length),
-        (closed) => closed >= 30
-      )
-    }).pipe(Effect.scoped),
-  240_000
+it.live("`MAX_CONNECTIONS` holds in each of several processes that share the ports", () =>
+  Effect.gen(function* () {
+    const service = yield* startProcess({
+      DATABASE_URL: Redacted.value(yield* createDatabase()),
+      DATA_DIR: yield* temporaryFolder,
+      OPERATOR_TOKEN: "the operator's token of these tests",
+      SHUTDOWN_DELAY_MS: "0",
+      DATABASE_CONNECTIONS: "4",
+      PROCESSES: "2",
+      MAX_CONNECTIONS: "5"
+    })
+    const sockets = yield* Effect.forEach(Array.from({ length: 40 }), () => open(service.publicUrl))
+    yield* eventually(
+      Effect.sync(() => sockets.filter(({ destroyed }) => destroyed).length),
+      (closed) => closed >= 30
+    )
+  }).pipe(Effect.scoped)
 )

@@ -14,7 +14,7 @@ const FAILING = 20_000
 
 const recorder = makeRecorder()
 
-layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServices: true, timeout: 120_000 })(
+layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServices: true })(
   "Failing webhook endpoints",
   (it) => {
     it.effect("OPR-144, OPR-160: a count reads 5,000 of them, and of an account its endpoints only", () =>

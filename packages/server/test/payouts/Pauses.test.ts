@@ -216,7 +216,6 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
         yield* Accounts.use((accounts) => accounts.update(paused, { payouts_paused: false }))
         assert.strictEqual((yield* submission.rescheduleParked).rescheduled, 1000)
         assert.isAbove((yield* submission.claimDue(unusedCapacity(200))).due.length, 0)
-      }).pipe(Effect.timeout("100 seconds")),
-    240_000
+      })
   )
 })

@@ -355,7 +355,6 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 500, simulatorSettleMs: 0, databa
           verified.filter(({ computed, kept }) => computed !== kept),
           []
         )
-      }),
-    600_000
+      })
   )
 })

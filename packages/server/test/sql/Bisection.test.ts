@@ -67,104 +67,95 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("An accoun
     })
   )
 
-  it.effect(
-    "is answered 503 when the lock lasts too long, and nothing is partially done",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient
-        const { accountId, key } = yield* funded(5000)
-        const other = yield* funded(5000)
-        yield* sql.withTransaction(
-          Effect.gen(function* () {
-            yield* sql`SELECT FROM ledger_accounts WHERE owner_id = ${accountId}::uuid FOR UPDATE`
-            const [late, fine] = yield* Effect.all([payOut(key), payOut(other.key)], { concurrency: 2 })
-            assertRefused(late, "SERVICE_UNAVAILABLE")
-            assert.strictEqual(fine.status, 201)
-          })
-        )
-        assert.strictEqual(yield* availableOf(key), 5000)
-        yield* assertLedgerHolds
-      }),
-    120_000
+  it.effect("is answered 503 when the lock lasts too long, and nothing is partially done", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { accountId, key } = yield* funded(5000)
+      const other = yield* funded(5000)
+      yield* sql.withTransaction(
+        Effect.gen(function* () {
+          yield* sql`SELECT FROM ledger_accounts WHERE owner_id = ${accountId}::uuid FOR UPDATE`
+          const [late, fine] = yield* Effect.all([payOut(key), payOut(other.key)], { concurrency: 2 })
+          assertRefused(late, "SERVICE_UNAVAILABLE")
+          assert.strictEqual(fine.status, 201)
+        })
+      )
+      assert.strictEqual(yield* availableOf(key), 5000)
+      yield* assertLedgerHolds
+    })
   )
 })
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("A row that takes too long", (it) => {
-  it.effect(
-    "is refused alone: the others of its batch are done, and later ones do not wait for it",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient
-        yield* sql`CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS
+  it.effect("is refused alone: the others of its batch are done, and later ones do not wait for it", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      yield* sql`CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS
           'BEGIN PERFORM pg_sleep(30); RETURN NEW; END'`
-        yield* sql`CREATE TRIGGER linger BEFORE INSERT ON charges FOR EACH ROW
+      yield* sql`CREATE TRIGGER linger BEFORE INSERT ON charges FOR EACH ROW
           WHEN (NEW.reference = 'poison') EXECUTE FUNCTION linger()`
-        const { makeCaller } = yield* TestService
-        const { key } = yield* makeCaller()
-        const references = Array.from({ length: 40 }, (_, index) => (index === 20 ? "poison" : `fine ${index}`))
-        const batch = yield* Effect.forkChild(
-          Effect.forEach(references, (reference) => create(key, { reference }), { concurrency: "unbounded" }),
-          { startImmediately: true }
-        )
-        yield* eventually(
-          sql<{ count: bigint }>`SELECT count(*) AS count FROM pg_stat_activity
+      const { makeCaller } = yield* TestService
+      const { key } = yield* makeCaller()
+      const references = Array.from({ length: 40 }, (_, index) => (index === 20 ? "poison" : `fine ${index}`))
+      const batch = yield* Effect.forkChild(
+        Effect.forEach(references, (reference) => create(key, { reference }), { concurrency: "unbounded" }),
+        { startImmediately: true }
+      )
+      yield* eventually(
+        sql<{ count: bigint }>`SELECT count(*) AS count FROM pg_stat_activity
             WHERE wait_event = 'PgSleep' AND datname = current_database()`,
-          ([row]) => Number(row?.count) > 0
-        )
-        // While the statement runs.
-        const later = yield* create(key, { reference: "later" })
-        assert.strictEqual(later.status, 201)
-        assert.isUndefined(batch.pollUnsafe())
-        const answers = yield* Fiber.join(batch)
-        for (const [index, answer] of answers.entries()) {
-          if (references[index] === "poison") assertRefused(answer, "SERVICE_UNAVAILABLE")
-          else assert.strictEqual(answer.status, 201, answer.text)
-        }
-      }),
-    120_000
+        ([row]) => Number(row?.count) > 0
+      )
+      // While the statement runs.
+      const later = yield* create(key, { reference: "later" })
+      assert.strictEqual(later.status, 201)
+      assert.isUndefined(batch.pollUnsafe())
+      const answers = yield* Fiber.join(batch)
+      for (const [index, answer] of answers.entries()) {
+        if (references[index] === "poison") assertRefused(answer, "SERVICE_UNAVAILABLE")
+        else assert.strictEqual(answer.status, 201, answer.text)
+      }
+    })
   )
 })
 
 layer(Layer.empty, { excludeTestServices: true })("Two services with opposite orders of arrival", (it) => {
-  it.effect(
-    "never end in a deadlock that a caller hears of, and every charge is paid once",
-    () =>
-      Effect.gen(function* () {
-        const databaseUrl = yield* createDatabase()
-        const build = Layer.build(Layer.fresh(TestService.layer({ databaseUrl, settings })))
-        const first = yield* build
-        const second = yield* build
-        const ids = yield* Effect.gen(function* () {
-          const accounts = yield* Effect.forEach(
-            Array.from({ length: 40 }, (_, index) => index),
-            () => funded(1000),
-            { concurrency: 20 }
-          )
-          return yield* Effect.forEach(
-            accounts.flatMap((account) => [account, account]),
-            ({ key }) => Effect.map(created(key), ({ id }) => ({ id, key })),
-            { concurrency: 20 }
-          )
-        }).pipe(Effect.provide(first))
-        const payAll = (order: ReadonlyArray<{ id: string }>) =>
-          Effect.forEach(order, ({ id }) => paid(id), { concurrency: "unbounded" })
-        const [forth, back] = yield* Effect.all(
-          [payAll(ids).pipe(Effect.provide(first)), payAll(ids.toReversed()).pipe(Effect.provide(second))],
-          { concurrency: 2 }
+  it.effect("never end in a deadlock that a caller hears of, and every charge is paid once", () =>
+    Effect.gen(function* () {
+      const databaseUrl = yield* createDatabase()
+      const build = Layer.build(Layer.fresh(TestService.layer({ databaseUrl, settings })))
+      const first = yield* build
+      const second = yield* build
+      const ids = yield* Effect.gen(function* () {
+        const accounts = yield* Effect.forEach(
+          Array.from({ length: 40 }, (_, index) => index),
+          () => funded(1000),
+          { concurrency: 20 }
         )
-        // The second of two settlements is an exception.
-        for (const { status, text } of [...forth, ...back]) assert.include([200, 202], status, text)
-        yield* Effect.gen(function* () {
-          for (const { id, key } of ids) {
-            yield* eventually(retrieve(key, id), ({ body }) => body.status === "paid")
-          }
-          const sql = yield* SqlClient
-          const [stat] = yield* sql<{ deadlocks: bigint }>`
+        return yield* Effect.forEach(
+          accounts.flatMap((account) => [account, account]),
+          ({ key }) => Effect.map(created(key), ({ id }) => ({ id, key })),
+          { concurrency: 20 }
+        )
+      }).pipe(Effect.provide(first))
+      const payAll = (order: ReadonlyArray<{ id: string }>) =>
+        Effect.forEach(order, ({ id }) => paid(id), { concurrency: "unbounded" })
+      const [forth, back] = yield* Effect.all(
+        [payAll(ids).pipe(Effect.provide(first)), payAll(ids.toReversed()).pipe(Effect.provide(second))],
+        { concurrency: 2 }
+      )
+      // The second of two settlements is an exception.
+      for (const { status, text } of [...forth, ...back]) assert.include([200, 202], status, text)
+      yield* Effect.gen(function* () {
+        for (const { id, key } of ids) {
+          yield* eventually(retrieve(key, id), ({ body }) => body.status === "paid")
+        }
+        const sql = yield* SqlClient
+        const [stat] = yield* sql<{ deadlocks: bigint }>`
             SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`
-          assert.strictEqual(stat?.deadlocks, 0n)
-          yield* assertLedgerHolds
-        }).pipe(Effect.provide(first))
-      }).pipe(Effect.scoped),
-    240_000
+        assert.strictEqual(stat?.deadlocks, 0n)
+        yield* assertLedgerHolds
+      }).pipe(Effect.provide(first))
+    }).pipe(Effect.scoped)
   )
 })

@@ -13,7 +13,7 @@ import { TestService } from "../support/TestService.ts"
 const MANY = 4000
 const recorder = makeRecorder()
 
-layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServices: true, timeout: 240_000 })(
+layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServices: true })(
   "Among many rows of others",
   (it) => {
     /** How many rows each statement reads, and its indexes, among the rows that `load` stores. */
@@ -45,23 +45,20 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
       { path: "/operator/v1/deliveries", index: "deliveries_of_account", rows: deliveries },
       { path: "/operator/v1/deliveries?status=delivered", index: "deliveries_of_account", rows: deliveries },
       { path: "/operator/v1/deliveries?event=charge.pix.paid", index: "deliveries_of_account", rows: deliveries }
-    ])(
-      "OPR-39: $path of an operator with one account reads the rows of that account",
-      ({ index, path, rows }) =>
-        Effect.gen(function* () {
-          const { accountId, sent } = yield* listOf(path)
-          assert.lengthOf(sent, 1)
-          const [table] = path.split(/[/?]/).slice(3)
-          const [work] = yield* explain(
-            [table!],
-            (sql) => Effect.andThen(sql.unsafe(rows(randomUUID(), MANY)), sql.unsafe(rows(accountId, 30))),
-            sent
-          )
-          assert.include(work!.indexes, index)
-          assert.isAbove(work!.rows, 0)
-          assert.isBelow(work!.rows, 500)
-        }).pipe(Effect.scoped),
-      240_000
+    ])("OPR-39: $path of an operator with one account reads the rows of that account", ({ index, path, rows }) =>
+      Effect.gen(function* () {
+        const { accountId, sent } = yield* listOf(path)
+        assert.lengthOf(sent, 1)
+        const [table] = path.split(/[/?]/).slice(3)
+        const [work] = yield* explain(
+          [table!],
+          (sql) => Effect.andThen(sql.unsafe(rows(randomUUID(), MANY)), sql.unsafe(rows(accountId, 30))),
+          sent
+        )
+        assert.include(work!.indexes, index)
+        assert.isAbove(work!.rows, 0)
+        assert.isBelow(work!.rows, 500)
+      }).pipe(Effect.scoped)
     )
 
     it.effect.each([["refund,cancel"], ["defend"], ["return"]])(
@@ -89,26 +86,22 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
           assert.include(work!.indexes, "acquirer_orders_of_connection")
           assert.isAbove(work!.rows, 0)
           assert.isBelow(work!.rows, 1000)
-        }).pipe(Effect.scoped),
-      240_000
+        }).pipe(Effect.scoped)
     )
 
-    it.effect(
-      "a callback that names a payout by the provider's reference reads that payout",
-      () =>
-        Effect.gen(function* () {
-          const store = yield* ReportStore
-          const names = [{ id: undefined, reference: `reference-${MANY / 2}` }]
-          recorder.take()
-          yield* recorder.record(store.inquireNow(randomUUID(), names))
-          const sent = recorder.take().filter(({ text }) => /UPDATE payouts SET hand_over_at/.test(text))
-          assert.lengthOf(sent, 1)
-          const [work] = yield* explain(["payouts"], (sql) => sql.unsafe(payouts), sent)
-          assert.include(work!.indexes, "payouts_of_provider_reference")
-          assert.isAbove(work!.rows, 0)
-          assert.isBelow(work!.rows, 100)
-        }).pipe(Effect.scoped),
-      240_000
+    it.effect("a callback that names a payout by the provider's reference reads that payout", () =>
+      Effect.gen(function* () {
+        const store = yield* ReportStore
+        const names = [{ id: undefined, reference: `reference-${MANY / 2}` }]
+        recorder.take()
+        yield* recorder.record(store.inquireNow(randomUUID(), names))
+        const sent = recorder.take().filter(({ text }) => /UPDATE payouts SET hand_over_at/.test(text))
+        assert.lengthOf(sent, 1)
+        const [work] = yield* explain(["payouts"], (sql) => sql.unsafe(payouts), sent)
+        assert.include(work!.indexes, "payouts_of_provider_reference")
+        assert.isAbove(work!.rows, 0)
+        assert.isBelow(work!.rows, 100)
+      }).pipe(Effect.scoped)
     )
   }
 )

@@ -59,7 +59,7 @@ const queues: Readonly<Record<string, RegExp>> = {
 
 const recorder = makeRecorder()
 
-layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServices: true, timeout: 240_000 })(
+layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServices: true })(
   "Lists and queues",
   (it) => {
     const explainer = Effect.flatMap(TestService, ({ databaseUrl }) =>
@@ -196,55 +196,49 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
     const isOfAllAccounts = (name: string) =>
       name.startsWith("/operator/") && !/account_id|endpoint_id|key_id|resource_id|charge_id|end_to_end_id/.test(name)
 
-    it.effect(
-      "queues read what a round takes, however much is due, of whomever",
-      () =>
-        Effect.gen(function* () {
-          const { makeCaller } = yield* TestService
-          const tenants = [yield* makeCaller(), yield* makeCaller(), yield* makeCaller()].map(tenantOf)
-          const ids = tenants.map(({ accountId }) => accountId)
-          for (const accounts of [ids.slice(0, 1), ids]) yield* assertBacklogs(accounts)
-          // Without the pages of rolled-back rows.
-          const sql = yield* SqlClient
-          yield* sql.unsafe(`TRUNCATE ${queueTables.join(", ")}`)
-        }),
-      240_000
+    it.effect("queues read what a round takes, however much is due, of whomever", () =>
+      Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const tenants = [yield* makeCaller(), yield* makeCaller(), yield* makeCaller()].map(tenantOf)
+        const ids = tenants.map(({ accountId }) => accountId)
+        for (const accounts of [ids.slice(0, 1), ids]) yield* assertBacklogs(accounts)
+        // Without the pages of rolled-back rows.
+        const sql = yield* SqlClient
+        yield* sql.unsafe(`TRUNCATE ${queueTables.join(", ")}`)
+      })
     )
 
-    it.effect(
-      "a claim walks the index of due times, however much more is due than when it was planned",
-      () =>
-        Effect.gen(function* () {
-          const { databaseUrl, makeCaller } = yield* TestService
-          const tenant = tenantOf(yield* makeCaller())
-          const { explainAmid } = yield* makeExplainer(databaseUrl, recorder.settings())
-          const claims = (yield* statementsOfQueues).filter(({ name }) => name.endsWith("as they fall due"))
-          assert.lengthOf(claims, 2)
-          const deliveries = (count: number, due: string) => (sql: SqlClient) =>
-            sql.unsafe(
-              `INSERT INTO deliveries (id, change_id, event, resource_id, account_id, url, destination, destination_hash,
+    it.effect("a claim walks the index of due times, however much more is due than when it was planned", () =>
+      Effect.gen(function* () {
+        const { databaseUrl, makeCaller } = yield* TestService
+        const tenant = tenantOf(yield* makeCaller())
+        const { explainAmid } = yield* makeExplainer(databaseUrl, recorder.settings())
+        const claims = (yield* statementsOfQueues).filter(({ name }) => name.endsWith("as they fall due"))
+        assert.lengthOf(claims, 2)
+        const deliveries = (count: number, due: string) => (sql: SqlClient) =>
+          sql.unsafe(
+            `INSERT INTO deliveries (id, change_id, event, resource_id, account_id, url, destination, destination_hash,
                 status, attempts_made, due_at, created_at)
               SELECT uuidv7(), uuidv7(), 'charge.pix.paid', uuidv7(), $1::uuid, 'https://example.com/', 'https://example.com',
                 md5((n % 5)::text)::uuid, 'scheduled', n % 2, ${due}, now() FROM generate_series(1, ${count}) n`,
-              [tenant.accountId]
-            )
-          const works = yield* explainAmid(
-            (sql) =>
-              Effect.andThen(
-                deliveries(10_000, "now() + interval '1 day'")(sql),
-                deliveries(1000, "now() - n * interval '1 millisecond'")(sql)
-              ),
-            ["deliveries"],
-            // From the beginning of all times on.
-            claims.map(({ parameters, text }) => ({ text, parameters: parameters.with(5, "-infinity") })),
-            deliveries(20_000, "now() - n * interval '1 millisecond'")
+            [tenant.accountId]
           )
-          assert.deepStrictEqual(
-            works.filter(({ rows }) => !(rows < 3000)),
-            []
-          )
-        }),
-      240_000
+        const works = yield* explainAmid(
+          (sql) =>
+            Effect.andThen(
+              deliveries(10_000, "now() + interval '1 day'")(sql),
+              deliveries(1000, "now() - n * interval '1 millisecond'")(sql)
+            ),
+          ["deliveries"],
+          // From the beginning of all times on.
+          claims.map(({ parameters, text }) => ({ text, parameters: parameters.with(5, "-infinity") })),
+          deliveries(20_000, "now() - n * interval '1 millisecond'")
+        )
+        assert.deepStrictEqual(
+          works.filter(({ rows }) => !(rows < 3000)),
+          []
+        )
+      })
     )
 
     it.effect(
@@ -276,7 +270,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
           yield* assertQueues
         }),
       // A second attempt would find the rows of the first.
-      { timeout: 300_000, retry: 0 }
+      { retry: 0 }
     )
   }
 )

@@ -111,50 +111,44 @@ layer(TestService.layer(), { excludeTestServices: true })("The role of the servi
 })
 
 describe("Two roles", () => {
-  it.live(
-    "without a schema the service's role says what to do; after `migrate` it starts, and changes nothing",
-    () =>
-      Effect.gen(function* () {
-        const owner = yield* createDatabase()
-        const env = {
-          DATABASE_URL: Redacted.value(asService(owner)),
-          DATA_DIR: yield* temporaryFolder,
-          OPERATOR_TOKEN: newKey()
-        }
-        const refused = yield* failedStart(env)
-        assert.strictEqual(refused.code, 1)
-        assert.match(refused.written, /older than this release.*pnpm run migrate.*MIGRATIONS_DATABASE_URL/)
+  it.live("without a schema the service's role says what to do; after `migrate` it starts, and changes nothing", () =>
+    Effect.gen(function* () {
+      const owner = yield* createDatabase()
+      const env = {
+        DATABASE_URL: Redacted.value(asService(owner)),
+        DATA_DIR: yield* temporaryFolder,
+        OPERATOR_TOKEN: newKey()
+      }
+      const refused = yield* failedStart(env)
+      assert.strictEqual(refused.code, 1)
+      assert.match(refused.written, /older than this release.*pnpm run migrate.*MIGRATIONS_DATABASE_URL/)
 
-        // The owner's step twice: the second does nothing.
-        for (const _ of [1, 2]) {
-          const step = yield* migrate({ ...env, MIGRATIONS_DATABASE_URL: Redacted.value(owner) })
-          assert.deepStrictEqual([step.code, step.written], [0, "The schema is up to date.\n"])
-        }
-        const service = yield* startProcess(env)
-        service.signal("SIGTERM")
-        assert.strictEqual(yield* service.ended, 0)
-        assert.include(service.written(), "the acquirer is the simulator", "a start without --demo warns")
-        const sql = yield* connected(asService(owner))
-        assert.isTrue(yield* Effect.provideService(Migrations.areApplied, SqlClient, sql))
-      }).pipe(Effect.scoped),
-    240_000
+      // The owner's step twice: the second does nothing.
+      for (const _ of [1, 2]) {
+        const step = yield* migrate({ ...env, MIGRATIONS_DATABASE_URL: Redacted.value(owner) })
+        assert.deepStrictEqual([step.code, step.written], [0, "The schema is up to date.\n"])
+      }
+      const service = yield* startProcess(env)
+      service.signal("SIGTERM")
+      assert.strictEqual(yield* service.ended, 0)
+      assert.include(service.written(), "the acquirer is the simulator", "a start without --demo warns")
+      const sql = yield* connected(asService(owner))
+      assert.isTrue(yield* Effect.provideService(Migrations.areApplied, SqlClient, sql))
+    }).pipe(Effect.scoped)
   )
 
-  it.live(
-    "`migrate` exits with 1 while a table is not partitioned, and partitions the others",
-    () =>
-      Effect.gen(function* () {
-        const owner = yield* createDatabase()
-        const env = { DATABASE_URL: Redacted.value(asService(owner)), MIGRATIONS_DATABASE_URL: Redacted.value(owner) }
-        const sql = yield* connected(owner)
-        yield* sql`CREATE TABLE requests_default (id uuid)`
-        const refused = yield* migrate(env)
-        assert.strictEqual(refused.code, 1)
-        assert.include(refused.written, "not partitioned: requests. Repeat it.")
-        yield* sql`DROP TABLE requests_default`
-        assert.strictEqual((yield* migrate(env)).code, 0)
-      }).pipe(Effect.scoped),
-    240_000
+  it.live("`migrate` exits with 1 while a table is not partitioned, and partitions the others", () =>
+    Effect.gen(function* () {
+      const owner = yield* createDatabase()
+      const env = { DATABASE_URL: Redacted.value(asService(owner)), MIGRATIONS_DATABASE_URL: Redacted.value(owner) }
+      const sql = yield* connected(owner)
+      yield* sql`CREATE TABLE requests_default (id uuid)`
+      const refused = yield* migrate(env)
+      assert.strictEqual(refused.code, 1)
+      assert.include(refused.written, "not partitioned: requests. Repeat it.")
+      yield* sql`DROP TABLE requests_default`
+      assert.strictEqual((yield* migrate(env)).code, 0)
+    }).pipe(Effect.scoped)
   )
 
   it.live("an error of MIGRATIONS_DATABASE_URL names the setting, without the password", () =>

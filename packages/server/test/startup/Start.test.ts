@@ -15,138 +15,126 @@ import { failedStart, startProcess } from "../support/Process.ts"
 import { receiver } from "../support/Receiver.ts"
 
 layer(Layer.empty, { excludeTestServices: true })("A start", (it) => {
-  it.effect(
-    "OPR-4: names the wrong setting in one sentence",
-    () =>
-      Effect.gen(function* () {
-        const { env } = yield* installation
-        const taken = yield* receiver()
-        const cases: ReadonlyArray<readonly [Readonly<Record<string, string>>, RegExp]> = [
-          [{ PORT: "abc" }, /^A setting is wrong: .*PORT/s],
-          [{ PORT: "70000" }, /^A setting is wrong: .*PORT/s],
-          [{ ACQUIRER: "bank" }, /^A setting is wrong: .*ACQUIRER/s],
-          [{ WEBHOOK_RETRY_DELAYS: "1m,soon" }, /^A setting is wrong: .*WEBHOOK_RETRY_DELAYS: "soon" is not a delay/s],
-          [
-            { WEBHOOK_ALLOWED_NETWORKS: "10.0.0.0/99" },
-            /^A setting is wrong: .*WEBHOOK_ALLOWED_NETWORKS: "10.0.0.0\/99" is not/s
-          ],
-          [{ WEBHOOK_TIMEOUT_MS: "0" }, /^A setting is wrong: .*WEBHOOK_TIMEOUT_MS/s],
-          [{ DATABASE_CONNECTIONS: "2" }, /^A setting is wrong: .*DATABASE_CONNECTIONS/s],
-          [{ RATE_LIMIT_PER_MINUTE: "-1" }, /^A setting is wrong: .*RATE_LIMIT_PER_MINUTE/s],
-          [{ LOG_LEVEL: "loud" }, /^A setting is wrong: .*LOG_LEVEL/s],
-          [
-            { OPERATOR_TOKEN: "hidden-password" },
-            /^A setting is wrong: OPERATOR_TOKEN: must have at least 20 characters/
-          ],
-          [
-            { OPERATOR_TOKEN: "hidden-password-hidden-password" },
-            /^A setting is wrong: OPERATOR_TOKEN: is too easy to guess: about \d+ bits/
-          ],
-          [{ SECRETS_KEYS: "c2hvcnQ=" }, /^The service cannot start: SECRETS_KEYS must be/],
-          [{ DATABASE_URL: "not a url" }, /^The service cannot start: .*DATABASE_URL/],
-          [
-            { DATABASE_URL: env.DATABASE_URL.replace(/:[^:@]+@/, ":hidden-password@") },
-            /^The service cannot start: .*(connect|reach|password)/i
-          ],
-          [{ PORT: new URL(taken.url).port }, /^The service cannot start: .*(in use|EADDRINUSE)/]
-        ]
-        const outcomes = yield* Effect.forEach(
-          cases,
-          ([also, expected]) =>
-            Effect.map(failedStart({ ...env, ...also }), (outcome) => ({ ...outcome, also, expected })),
-          { concurrency: 3 }
-        )
-        for (const { also, code, expected, written } of outcomes) {
-          assert.strictEqual(code, 1, JSON.stringify(also))
-          assert.match(written, expected)
-          assert.notMatch(written, /\n\s+at /, "no stack")
-          assert.notInclude(written, "hidden-password")
-          assert.isAtMost(written.trim().split("\n").length, 2, written)
-        }
-      }),
-    240_000
+  it.effect("OPR-4: names the wrong setting in one sentence", () =>
+    Effect.gen(function* () {
+      const { env } = yield* installation
+      const taken = yield* receiver()
+      const cases: ReadonlyArray<readonly [Readonly<Record<string, string>>, RegExp]> = [
+        [{ PORT: "abc" }, /^A setting is wrong: .*PORT/s],
+        [{ PORT: "70000" }, /^A setting is wrong: .*PORT/s],
+        [{ ACQUIRER: "bank" }, /^A setting is wrong: .*ACQUIRER/s],
+        [{ WEBHOOK_RETRY_DELAYS: "1m,soon" }, /^A setting is wrong: .*WEBHOOK_RETRY_DELAYS: "soon" is not a delay/s],
+        [
+          { WEBHOOK_ALLOWED_NETWORKS: "10.0.0.0/99" },
+          /^A setting is wrong: .*WEBHOOK_ALLOWED_NETWORKS: "10.0.0.0\/99" is not/s
+        ],
+        [{ WEBHOOK_TIMEOUT_MS: "0" }, /^A setting is wrong: .*WEBHOOK_TIMEOUT_MS/s],
+        [{ DATABASE_CONNECTIONS: "2" }, /^A setting is wrong: .*DATABASE_CONNECTIONS/s],
+        [{ RATE_LIMIT_PER_MINUTE: "-1" }, /^A setting is wrong: .*RATE_LIMIT_PER_MINUTE/s],
+        [{ LOG_LEVEL: "loud" }, /^A setting is wrong: .*LOG_LEVEL/s],
+        [
+          { OPERATOR_TOKEN: "hidden-password" },
+          /^A setting is wrong: OPERATOR_TOKEN: must have at least 20 characters/
+        ],
+        [
+          { OPERATOR_TOKEN: "hidden-password-hidden-password" },
+          /^A setting is wrong: OPERATOR_TOKEN: is too easy to guess: about \d+ bits/
+        ],
+        [{ SECRETS_KEYS: "c2hvcnQ=" }, /^The service cannot start: SECRETS_KEYS must be/],
+        [{ DATABASE_URL: "not a url" }, /^The service cannot start: .*DATABASE_URL/],
+        [
+          { DATABASE_URL: env.DATABASE_URL.replace(/:[^:@]+@/, ":hidden-password@") },
+          /^The service cannot start: .*(connect|reach|password)/i
+        ],
+        [{ PORT: new URL(taken.url).port }, /^The service cannot start: .*(in use|EADDRINUSE)/]
+      ]
+      const outcomes = yield* Effect.forEach(
+        cases,
+        ([also, expected]) =>
+          Effect.map(failedStart({ ...env, ...also }), (outcome) => ({ ...outcome, also, expected })),
+        { concurrency: 3 }
+      )
+      for (const { also, code, expected, written } of outcomes) {
+        assert.strictEqual(code, 1, JSON.stringify(also))
+        assert.match(written, expected)
+        assert.notMatch(written, /\n\s+at /, "no stack")
+        assert.notInclude(written, "hidden-password")
+        assert.isAtMost(written.trim().split("\n").length, 2, written)
+      }
+    })
   )
 
-  it.effect(
-    "OPR-36: of a demo keeps its credentials, and a second one in its folder says that it is in use",
-    () =>
-      Effect.gen(function* () {
-        const folder = yield* passableFolder
-        const env = { DATA_DIR: folder }
-        const first = yield* startProcess(env, "--demo")
-        const second = yield* failedStart(env, "--demo")
-        assert.strictEqual(second.code, 1)
-        assert.match(
-          second.written,
-          /^The service cannot start: The data folder .* is in use by another process \(\d+\)\. Stop that process, or set DATA_DIR /
-        )
-        const file = join(folder, "demo.json")
-        const { mode } = yield* Effect.promise(() => Fs.stat(file))
-        assert.strictEqual(mode & 0o777, 0o600)
-        const credentials = yield* Effect.promise(() => Fs.readFile(file, "utf8"))
-        const { api_key: apiKey, operator_token: token } = JSON.parse(credentials)
-        assert.match(apiKey, /^pix_/)
-        assert.include(first.written(), JSON.stringify(file), "off a terminal the log names the file")
-        for (const secret of [apiKey, token]) assert.notInclude(first.written(), secret)
-        assert.notInclude(first.written(), "the acquirer is the simulator")
-        const created = yield* Effect.promise(() => createCharge(first, apiKey, "first-order", "http://127.0.0.1:9/"))
-        assert.strictEqual(created.status, 201)
-        first.signal("SIGINT")
-        assert.strictEqual(yield* first.ended, 0)
+  it.effect("OPR-36: of a demo keeps its credentials, and a second one in its folder says that it is in use", () =>
+    Effect.gen(function* () {
+      const folder = yield* passableFolder
+      const env = { DATA_DIR: folder }
+      const first = yield* startProcess(env, "--demo")
+      const second = yield* failedStart(env, "--demo")
+      assert.strictEqual(second.code, 1)
+      assert.match(
+        second.written,
+        /^The service cannot start: The data folder .* is in use by another process \(\d+\)\. Stop that process, or set DATA_DIR /
+      )
+      const file = join(folder, "demo.json")
+      const { mode } = yield* Effect.promise(() => Fs.stat(file))
+      assert.strictEqual(mode & 0o777, 0o600)
+      const credentials = yield* Effect.promise(() => Fs.readFile(file, "utf8"))
+      const { api_key: apiKey, operator_token: token } = JSON.parse(credentials)
+      assert.match(apiKey, /^pix_/)
+      assert.include(first.written(), JSON.stringify(file), "off a terminal the log names the file")
+      for (const secret of [apiKey, token]) assert.notInclude(first.written(), secret)
+      assert.notInclude(first.written(), "the acquirer is the simulator")
+      const created = yield* Effect.promise(() => createCharge(first, apiKey, "first-order", "http://127.0.0.1:9/"))
+      assert.strictEqual(created.status, 201)
+      first.signal("SIGINT")
+      assert.strictEqual(yield* first.ended, 0)
 
-        const again = yield* startProcess(env, "--demo")
-        assert.strictEqual(yield* Effect.promise(() => Fs.readFile(file, "utf8")), credentials)
-        const repeated = yield* Effect.promise(() => createCharge(again, apiKey, "first-order", null))
-        assert.strictEqual(repeated.body.id, created.body.id)
-        again.signal("SIGTERM")
-        assert.strictEqual(yield* again.ended, 0)
-      }),
-    240_000
+      const again = yield* startProcess(env, "--demo")
+      assert.strictEqual(yield* Effect.promise(() => Fs.readFile(file, "utf8")), credentials)
+      const repeated = yield* Effect.promise(() => createCharge(again, apiKey, "first-order", null))
+      assert.strictEqual(repeated.body.id, created.body.id)
+      again.signal("SIGTERM")
+      assert.strictEqual(yield* again.ended, 0)
+    })
   )
 })
 
 layer(Layer.empty, { excludeTestServices: true })("A process at rest", (it) => {
-  it.effect(
-    "has returned the memory that its start needed",
-    () =>
-      Effect.gen(function* () {
-        const { env } = yield* installation
-        const { operatorUrl } = yield* startProcess(env)
-        const metrics = yield* Effect.promise(async () => (await fetch(`${operatorUrl}/metrics`)).text())
-        const [, bytes] = /pix_payments_process_resident_memory_bytes(?:{.*})? (\d+)/.exec(metrics) ?? []
-        // 166 MiB, and 228 where it has not.
-        assert.isBelow(Number(bytes) / 2 ** 20, 205)
-      }),
-    240_000
+  it.effect("has returned the memory that its start needed", () =>
+    Effect.gen(function* () {
+      const { env } = yield* installation
+      const { operatorUrl } = yield* startProcess(env)
+      const metrics = yield* Effect.promise(async () => (await fetch(`${operatorUrl}/metrics`)).text())
+      const [, bytes] = /pix_payments_process_resident_memory_bytes(?:{.*})? (\d+)/.exec(metrics) ?? []
+      // 166 MiB, and 228 where it has not.
+      assert.isBelow(Number(bytes) / 2 ** 20, 205)
+    })
   )
 })
 
 layer(Layer.empty, { excludeTestServices: true })("A demo on a terminal", (it) => {
-  it.effect(
-    "OPR-130: prints a link that signs in to the dashboard once, as the installation",
-    () =>
-      Effect.gen(function* () {
-        const env = { DATA_DIR: yield* passableFolder, NODE_OPTIONS: TERMINAL }
-        const { operatorUrl, written } = yield* startProcess(env, "--demo")
-        const [link, token = ""] = /Dashboard +\S+\/#link=(pixlink_\S+)/.exec(written()) ?? []
-        assert.include(link, `${operatorUrl}/#link=`)
-        const answers = yield* Effect.promise(() => Promise.all([1, 2].map(() => signIn(operatorUrl, token))))
-        assert.deepStrictEqual(answers.map(({ status }) => status).toSorted(), [200, 401])
-        const { cookie, operator } = answers.find(({ status }) => status === 200)!
-        assert.deepInclude<unknown>(operator, { id: null, role: "admin" })
-        const audit = yield* Effect.promise(() =>
-          fetch(`${operatorUrl}/operator/v1/audit`, { headers: { cookie, "sec-fetch-site": "same-origin" } })
-        )
-        const { data } = (yield* Effect.promise(() => audit.json())) as { data: ReadonlyArray<Record<string, unknown>> }
-        assert.deepStrictEqual(
-          data.map(({ action, via }) => [action, via]),
-          [
-            ["session.start", "link"],
-            ["session.link", "installation"]
-          ]
-        )
-      }),
-    240_000
+  it.effect("OPR-130: prints a link that signs in to the dashboard once, as the installation", () =>
+    Effect.gen(function* () {
+      const env = { DATA_DIR: yield* passableFolder, NODE_OPTIONS: TERMINAL }
+      const { operatorUrl, written } = yield* startProcess(env, "--demo")
+      const [link, token = ""] = /Dashboard +\S+\/#link=(pixlink_\S+)/.exec(written()) ?? []
+      assert.include(link, `${operatorUrl}/#link=`)
+      const answers = yield* Effect.promise(() => Promise.all([1, 2].map(() => signIn(operatorUrl, token))))
+      assert.deepStrictEqual(answers.map(({ status }) => status).toSorted(), [200, 401])
+      const { cookie, operator } = answers.find(({ status }) => status === 200)!
+      assert.deepInclude<unknown>(operator, { id: null, role: "admin" })
+      const audit = yield* Effect.promise(() =>
+        fetch(`${operatorUrl}/operator/v1/audit`, { headers: { cookie, "sec-fetch-site": "same-origin" } })
+      )
+      const { data } = (yield* Effect.promise(() => audit.json())) as { data: ReadonlyArray<Record<string, unknown>> }
+      assert.deepStrictEqual(
+        data.map(({ action, via }) => [action, via]),
+        [
+          ["session.start", "link"],
+          ["session.link", "installation"]
+        ]
+      )
+    })
   )
 })
 

@@ -115,7 +115,6 @@ export const earlierTransactionsEnded = Effect.gen(function* () {
     onServer(
       `SELECT FROM pg_snapshot_xmin(pg_current_snapshot()) AS oldest WHERE oldest >= '${String(now![0])}'::xid8`
     ),
-    (rows) => rows.length > 0,
-    200_000
+    (rows) => rows.length > 0
   )
 })

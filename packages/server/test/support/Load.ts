@@ -168,8 +168,7 @@ export const startLoad = (target: Target, receiver: Receiver, callers = 8) =>
         Effect.promise(() => Promise.all([statesOf("charges"), statesOf("payouts")])),
         (states) =>
           states.every((all) => [...all.values()].every(({ status }) => status !== "processing")) &&
-          [...states[0].values()].every(({ reference, status }) => status === expected[kindOf(String(reference))]),
-        45_000
+          [...states[0].values()].every(({ reference, status }) => status === expected[kindOf(String(reference))])
       )
       // One resource for each key, and none besides.
       const all = new Map([...charges, ...payouts])
@@ -195,8 +194,7 @@ export const startLoad = (target: Target, receiver: Receiver, callers = 8) =>
       )
       yield* eventually(
         Effect.sync(() => new Set(receiver.received.map(({ body }) => `${body.event} ${body.data.id}`)).size),
-        (count) => count >= wanted,
-        45_000
+        (count) => count >= wanted
       )
       const deliveries = new Map<string, { readonly id: string; readonly bytes: Buffer }>()
       for (const { body, bytes } of receiver.received) {

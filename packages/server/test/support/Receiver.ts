@@ -106,11 +106,11 @@ export const closedPort: Effect.Effect<number> = Effect.promise(async () => {
   return port
 })
 
-/** Repeats a read until it is as wanted; dies with the last value after 45 seconds. */
+/** Repeats a read until it is as wanted; dies with the last value after four minutes. */
 export const eventually = <A, E, R>(
   look: Effect.Effect<A, E, R>,
   isThere: (seen: A) => boolean,
-  withinMs = 45_000
+  withinMs = 240_000
 ): Effect.Effect<A, E, R> =>
   Effect.gen(function* () {
     const end = performance.now() + withinMs

@@ -53,11 +53,7 @@ layer(Layer.empty, { excludeTestServices: true })("Three processes on one databa
           for (const { id } of rows) inFlight.add(id)
         }
         assert.isBelow(received().length, 10_000)
-        yield* eventually(
-          sql`SELECT id FROM deliveries WHERE status <> 'delivered'`,
-          ({ length }) => length === 0,
-          50_000
-        )
+        yield* eventually(sql`SELECT id FROM deliveries WHERE status <> 'delivered'`, ({ length }) => length === 0)
 
         const byId = Map.groupBy(received(), ({ headers }) => String(headers["x-webhook-delivery"]))
         const rows = yield* sql<{ id: string; url: string }>`SELECT id, url FROM deliveries`
@@ -79,8 +75,7 @@ layer(Layer.empty, { excludeTestServices: true })("Three processes on one databa
         yield* sql`SELECT 1`
         others[1]!.signal("SIGTERM")
         assert.strictEqual(yield* others[1]!.ended, 0)
-      }),
-    240_000
+      })
   )
 })
 

@@ -85,8 +85,7 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 600_000 } }), { exclude
           )
           assert.deepStrictEqual(new Set(answers), new Set(["processing"]))
           assert.strictEqual((yield* create(other.key)).body.status, "pending")
-        }),
-      240_000
+        })
     )
   }
 )

@@ -92,8 +92,7 @@ export const failOver = Effect.fnUntraced(function* (
   yield* ask(to.url, "SELECT pg_promote(false)").pipe(Effect.retry({ times: 10 }))
   yield* eventually(
     Effect.orElseSucceed(ask(to.url, "SELECT pg_is_in_recovery() AS still"), () => []),
-    ([row]) => row?.["still"] === false,
-    60_000
+    ([row]) => row?.["still"] === false
   )
   yield* ask(to.url, "ALTER SYSTEM SET synchronous_standby_names = ''")
   yield* ask(to.url, "SELECT pg_reload_conf()")

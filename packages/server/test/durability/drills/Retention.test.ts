@@ -105,8 +105,7 @@ layer(Layer.empty, { excludeTestServices: true })("The removal of a month", (it)
         )
         assert.deepStrictEqual(idsOf(after), idsOf(before))
         assert.deepStrictEqual({ lost, twice }, { lost: 0, twice: 0 })
-      }),
-    300_000
+      })
   )
 })
 

@@ -45,7 +45,6 @@ describe("Without OPERATOR_TOKEN", () => {
         const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl })), SqlClient)
         const stored = yield* sql<{ value: string }>`SELECT value FROM installation WHERE name = 'operator_token'`
         assert.deepStrictEqual(stored, [{ value: createHash("sha256").update(token).digest("hex") }])
-      }).pipe(Effect.scoped),
-    240_000
+      }).pipe(Effect.scoped)
   )
 })

@@ -78,228 +78,225 @@ const twelveQuarters = Effect.gen(function* () {
   }
 })
 
-layer(TestService.layer({ settings }), { excludeTestServices: true, timeout: 120_000 })(
-  "Full tables of charges and payouts",
-  (it) => {
-    it.effect("are partitioned while the service uses them, and by the next run where one was killed", () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient
-        const { key } = yield* funded(1_000_000)
-        const keys = { charge: newKey(), payout: newKey() }
-        const charge = yield* created(key, {}, keys.charge)
-        const payout = yield* completed(key, keys.payout)
-        // More than is read under a lock.
-        yield* copies("charges", charge.id, 20_000, "-(n || ' minutes')::interval")
-        yield* copies("payouts", payout.id, 40_000, "-(n || ' minutes')::interval")
-        const before = { charges: yield* countOf("charges"), payouts: yield* countOf("payouts") }
-        const files = sql<{ name: string; file: number }>`
+layer(TestService.layer({ settings }), { excludeTestServices: true })("Full tables of charges and payouts", (it) => {
+  it.effect("are partitioned while the service uses them, and by the next run where one was killed", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { key } = yield* funded(1_000_000)
+      const keys = { charge: newKey(), payout: newKey() }
+      const charge = yield* created(key, {}, keys.charge)
+      const payout = yield* completed(key, keys.payout)
+      // More than is read under a lock.
+      yield* copies("charges", charge.id, 20_000, "-(n || ' minutes')::interval")
+      yield* copies("payouts", payout.id, 40_000, "-(n || ' minutes')::interval")
+      const before = { charges: yield* countOf("charges"), payouts: yield* countOf("payouts") }
+      const files = sql<{ name: string; file: number }>`
           SELECT pg_relation_filenode(oid)::integer AS file FROM pg_class
           WHERE relname ~ '^(charges|payouts)(_until_.*)?$' AND relkind = 'r' ORDER BY relname`
-        const stored = yield* files
+      const stored = yield* files
 
-        const done = { charges: 0, payouts: 0 }
-        const failed: Array<unknown> = []
-        // Each time with another key.
-        const repeating = (work: () => Effect.Effect<unknown, unknown, TestService | SqlClient>) =>
-          Effect.forkScoped(
-            Effect.forever(
-              Effect.catchCause(Effect.suspend(work), (cause) =>
-                Effect.andThen(
-                  Effect.sync(() => failed.push(cause)),
-                  Effect.never
-                )
+      const done = { charges: 0, payouts: 0 }
+      const failed: Array<unknown> = []
+      // Each time with another key.
+      const repeating = (work: () => Effect.Effect<unknown, unknown, TestService | SqlClient>) =>
+        Effect.forkScoped(
+          Effect.forever(
+            Effect.catchCause(Effect.suspend(work), (cause) =>
+              Effect.andThen(
+                Effect.sync(() => failed.push(cause)),
+                Effect.never
               )
             )
           )
-        const load = [
-          yield* repeating(() => Effect.tap(paidCharge(key), () => Effect.sync(() => (done.charges += 1)))),
-          yield* repeating(() => Effect.tap(completed(key), () => Effect.sync(() => (done.payouts += 1))))
-        ]
-        const goesOn = Effect.gen(function* () {
-          const { charges, payouts } = done
-          yield* eventually(
-            Effect.sync(() => failed.length > 0 || (done.charges > charges + 1 && done.payouts > payouts + 1)),
-            (is) => is
-          )
-          assert.deepStrictEqual(failed, [])
-        })
-        yield* goesOn
+        )
+      const load = [
+        yield* repeating(() => Effect.tap(paidCharge(key), () => Effect.sync(() => (done.charges += 1)))),
+        yield* repeating(() => Effect.tap(completed(key), () => Effect.sync(() => (done.payouts += 1))))
+      ]
+      const goesOn = Effect.gen(function* () {
+        const { charges, payouts } = done
+        yield* eventually(
+          Effect.sync(() => failed.length > 0 || (done.charges > charges + 1 && done.payouts > payouts + 1)),
+          (is) => is
+        )
+        assert.deepStrictEqual(failed, [])
+      })
+      yield* goesOn
 
-        // The lock is never free: the run ends in the middle of its step, with its connection.
-        const holder = yield* sql.reserve
-        const killed = Effect.fnUntraced(function* (table: string, work: Effect.Effect<unknown, unknown, SqlClient>) {
-          yield* holder.executeRaw("BEGIN", [])
-          yield* holder.executeRaw(`LOCK TABLE ${table} IN ACCESS SHARE MODE`, [])
-          const run = yield* Effect.forkScoped(Effect.exit(work))
-          yield* eventually(
-            sql<{ pid: number }>`SELECT pg_terminate_backend(pid) AS pid FROM pg_stat_activity
+      // The lock is never free: the run ends in the middle of its step, with its connection.
+      const holder = yield* sql.reserve
+      const killed = Effect.fnUntraced(function* (table: string, work: Effect.Effect<unknown, unknown, SqlClient>) {
+        yield* holder.executeRaw("BEGIN", [])
+        yield* holder.executeRaw(`LOCK TABLE ${table} IN ACCESS SHARE MODE`, [])
+        const run = yield* Effect.forkScoped(Effect.exit(work))
+        yield* eventually(
+          sql<{ pid: number }>`SELECT pg_terminate_backend(pid) AS pid FROM pg_stat_activity
               WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'DO $step$%'
                 AND query LIKE ${`%${table}%`}`,
-            (ended) => ended.length > 0
-          )
-          yield* Fiber.interrupt(run)
-          yield* holder.executeRaw("COMMIT", [])
-        })
-        for (const table of TABLES) {
-          yield* killed(table, ReleaseBefore.drop)
-          assert.deepStrictEqual(yield* unpartitioned(TABLES), table === "charges" ? [] : ["charges"])
-          yield* goesOn
-        }
-        yield* ReleaseBefore.drop
+          (ended) => ended.length > 0
+        )
+        yield* Fiber.interrupt(run)
+        yield* holder.executeRaw("COMMIT", [])
+      })
+      for (const table of TABLES) {
+        yield* killed(table, ReleaseBefore.drop)
+        assert.deepStrictEqual(yield* unpartitioned(TABLES), table === "charges" ? [] : ["charges"])
         yield* goesOn
-        for (const table of TABLES) {
-          yield* killed(table, prepare)
-          assert.strictEqual(yield* kinds, table === "charges" ? "rr" : "pr")
-          yield* goesOn
-        }
-        yield* finished
-        assert.strictEqual(yield* kinds, "pp")
+      }
+      yield* ReleaseBefore.drop
+      yield* goesOn
+      for (const table of TABLES) {
+        yield* killed(table, prepare)
+        assert.strictEqual(yield* kinds, table === "charges" ? "rr" : "pr")
         yield* goesOn
-        yield* Fiber.interruptAll(load)
+      }
+      yield* finished
+      assert.strictEqual(yield* kinds, "pp")
+      yield* goesOn
+      yield* Fiber.interruptAll(load)
 
-        assert.deepStrictEqual(yield* files, stored, "no row was copied")
-        assert.isAtLeast(yield* countOf("charges"), before.charges + done.charges)
-        assert.isAtLeast(yield* countOf("payouts"), before.payouts + done.payouts)
-        assert.strictEqual((yield* created(key, {}, keys.charge)).id, charge.id)
-        assert.strictEqual((yield* paidOut(key, holding, keys.payout)).id, payout.id)
-        assert.deepStrictEqual(yield* sql.unsafe(incompleteKeys), [])
-        yield* assertLedgerHolds
-        // A repetition has nothing to do.
-        assert.deepStrictEqual(yield* Effect.andThen(ReleaseBefore.drop, prepare), 0)
-      }).pipe(Effect.scoped)
-    )
+      assert.deepStrictEqual(yield* files, stored, "no row was copied")
+      assert.isAtLeast(yield* countOf("charges"), before.charges + done.charges)
+      assert.isAtLeast(yield* countOf("payouts"), before.payouts + done.payouts)
+      assert.strictEqual((yield* created(key, {}, keys.charge)).id, charge.id)
+      assert.strictEqual((yield* paidOut(key, holding, keys.payout)).id, payout.id)
+      assert.deepStrictEqual(yield* sql.unsafe(incompleteKeys), [])
+      yield* assertLedgerHolds
+      // A repetition has nothing to do.
+      assert.deepStrictEqual(yield* Effect.andThen(ReleaseBefore.drop, prepare), 0)
+    }).pipe(Effect.scoped)
+  )
 
-    it.effect("have the triggers, checks, indexes and fill factors of before", () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient
-        yield* finished
-        const triggers = yield* sql`SELECT tgrelid::regclass::text AS table, tgname::text AS name FROM pg_trigger
+  it.effect("have the triggers, checks, indexes and fill factors of before", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      yield* finished
+      const triggers = yield* sql`SELECT tgrelid::regclass::text AS table, tgname::text AS name FROM pg_trigger
           WHERE NOT tgisinternal AND (tgrelid::regclass::text LIKE 'charges%' OR tgrelid::regclass::text LIKE 'payouts%')`
-        assert.deepStrictEqual(triggers, [{ table: "payouts", name: "payouts_stay_covered" }])
-        const { key } = yield* funded(10_000)
-        const { id } = yield* completed(key)
-        const refused = yield* Effect.exit(
-          sql.withTransaction(
-            Effect.andThen(
-              sql`UPDATE ledger_accounts SET balance = -1 WHERE kind = 'available'
+      assert.deepStrictEqual(triggers, [{ table: "payouts", name: "payouts_stay_covered" }])
+      const { key } = yield* funded(10_000)
+      const { id } = yield* completed(key)
+      const refused = yield* Effect.exit(
+        sql.withTransaction(
+          Effect.andThen(
+            sql`UPDATE ledger_accounts SET balance = -1 WHERE kind = 'available'
                 AND owner_id = (SELECT account_id FROM payouts WHERE id = ${id}::uuid)`,
-              copies("payouts", id, 1, "'0 s'::interval")
-            )
+            copies("payouts", id, 1, "'0 s'::interval")
           )
         )
-        assert.isTrue(Exit.isFailure(refused) && String(refused).includes("below zero"), String(refused))
+      )
+      assert.isTrue(Exit.isFailure(refused) && String(refused).includes("below zero"), String(refused))
 
-        for (const [table, fill] of [
-          ["charges", "fillfactor=50"],
-          ["payouts", "fillfactor=100"]
-        ] as const) {
-          const partitions = yield* sql<{ options: ReadonlyArray<string> }>`
+      for (const [table, fill] of [
+        ["charges", "fillfactor=50"],
+        ["payouts", "fillfactor=100"]
+      ] as const) {
+        const partitions = yield* sql<{ options: ReadonlyArray<string> }>`
             SELECT c.reloptions AS options FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
             WHERE i.inhparent = ${table}::regclass`
-          assert.isAtLeast(partitions.length, 3)
-          for (const { options } of partitions) assert.include(options, fill)
-          const unique = yield* sql<{ name: string }>`
+        assert.isAtLeast(partitions.length, 3)
+        for (const { options } of partitions) assert.include(options, fill)
+        const unique = yield* sql<{ name: string }>`
             SELECT indexrelid::regclass::text AS name FROM pg_index WHERE indrelid = ${table}::regclass AND indisunique`
-          assert.deepStrictEqual(unique, [{ name: `${table}_pkey` }])
-          const broken = yield* Effect.exit(
-            sql.withTransaction(sql.unsafe(`UPDATE ${table} SET amount = 0 WHERE id = (SELECT max(id) FROM ${table})`))
-          )
-          assert.isTrue(Exit.isFailure(broken), `${table} has its checks`)
-        }
-      })
-    )
-
-    it.effect("IDEM-4, IDEM-5, CHG-9: a key and a settlement are of one resource, in whichever quarter it is", () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient
-        yield* finished
-        const { key } = yield* funded(10_000)
-        const keys = { charge: newKey(), payout: newKey() }
-        const now = { charge: yield* created(key, {}, keys.charge), payout: yield* completed(key, keys.payout) }
-        // As if they had been created in the next quarter.
-        const later: Record<string, string> = {}
-        for (const [table, own, id] of [
-          ["charges", "charge", now.charge.id],
-          ["payouts", "payout", now.payout.id]
-        ] as const) {
-          const [moved] = yield* sql.unsafe<{ id: string; place: string }>(
-            `UPDATE ${table} SET id = uuidv7('100 days'::interval) WHERE id = '${id}' RETURNING id, tableoid::regclass::text AS place`
-          )
-          assert.notInclude(moved!.place, "until")
-          yield* sql.unsafe(`UPDATE ${own}_keys SET ${own}_id = '${moved!.id}' WHERE ${own}_id = '${id}'`)
-          later[own] = moved!.id
-        }
-        const charges = yield* Effect.forEach(Array.from({ length: 20 }), () => create(key, {}, keys.charge), {
-          concurrency: "unbounded"
-        })
-        assert.deepStrictEqual([...new Set(charges.map(({ body }) => body.id))], [later["charge"]])
-        const payouts = yield* Effect.forEach(Array.from({ length: 20 }), () => payOut(key, holding, keys.payout), {
-          concurrency: "unbounded"
-        })
-        assert.deepStrictEqual([...new Set(payouts.map(({ body }) => body.id))], [later["payout"]])
-        const paid = yield* paidCharge(key)
-        const twice = yield* Effect.exit(
-          sql`INSERT INTO charge_settlements SELECT end_to_end_id, ${later["charge"]!}::uuid FROM charges WHERE id = ${paid.id}::uuid`
+        assert.deepStrictEqual(unique, [{ name: `${table}_pkey` }])
+        const broken = yield* Effect.exit(
+          sql.withTransaction(sql.unsafe(`UPDATE ${table} SET amount = 0 WHERE id = (SELECT max(id) FROM ${table})`))
         )
-        assert.isTrue(Exit.isFailure(twice))
-      })
-    )
+        assert.isTrue(Exit.isFailure(broken), `${table} has its checks`)
+      }
+    })
+  )
 
-    it.effect("OPR-190, OPR-191: lose no partition, however old, and get those of the next quarters", () =>
-      Effect.gen(function* () {
-        yield* finished
-        const names = Effect.forEach(TABLES, (table) =>
-          Effect.map(partitionsOf(table), (known) => known!.map(({ name }) => name))
+  it.effect("IDEM-4, IDEM-5, CHG-9: a key and a settlement are of one resource, in whichever quarter it is", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      yield* finished
+      const { key } = yield* funded(10_000)
+      const keys = { charge: newKey(), payout: newKey() }
+      const now = { charge: yield* created(key, {}, keys.charge), payout: yield* completed(key, keys.payout) }
+      // As if they had been created in the next quarter.
+      const later: Record<string, string> = {}
+      for (const [table, own, id] of [
+        ["charges", "charge", now.charge.id],
+        ["payouts", "payout", now.payout.id]
+      ] as const) {
+        const [moved] = yield* sql.unsafe<{ id: string; place: string }>(
+          `UPDATE ${table} SET id = uuidv7('100 days'::interval) WHERE id = '${id}' RETURNING id, tableoid::regclass::text AS place`
         )
-        const before = yield* names
-        const counts = yield* Effect.forEach(TABLES, countOf)
-        yield* twelveQuarters
-        const after = yield* names
-        for (const [index, known] of after.entries()) {
-          assert.includeMembers([...known], [...before[index]!])
-          assert.isAtLeast(known.length, 12)
-        }
-        assert.deepStrictEqual(yield* Effect.forEach(TABLES, countOf), counts)
+        assert.notInclude(moved!.place, "until")
+        yield* sql.unsafe(`UPDATE ${own}_keys SET ${own}_id = '${moved!.id}' WHERE ${own}_id = '${id}'`)
+        later[own] = moved!.id
+      }
+      const charges = yield* Effect.forEach(Array.from({ length: 20 }), () => create(key, {}, keys.charge), {
+        concurrency: "unbounded"
       })
-    )
+      assert.deepStrictEqual([...new Set(charges.map(({ body }) => body.id))], [later["charge"]])
+      const payouts = yield* Effect.forEach(Array.from({ length: 20 }), () => payOut(key, holding, keys.payout), {
+        concurrency: "unbounded"
+      })
+      assert.deepStrictEqual([...new Set(payouts.map(({ body }) => body.id))], [later["payout"]])
+      const paid = yield* paidCharge(key)
+      const twice = yield* Effect.exit(
+        sql`INSERT INTO charge_settlements SELECT end_to_end_id, ${later["charge"]!}::uuid FROM charges WHERE id = ${paid.id}::uuid`
+      )
+      assert.isTrue(Exit.isFailure(twice))
+    })
+  )
 
-    it.effect("LIST-1, LIST-2: are listed newest first over twelve partitions, and read by id in each", () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient
-        const { key } = yield* funded(10_000)
-        const charge = yield* created(key)
-        const payout = yield* completed(key)
-        const now = yield* Clock.currentTimeMillis
-        const known = yield* twelveQuarters
-        for (const { from } of known.slice(1)) {
-          const age = `interval '${timeOf(from!) - now + DAY_MS} milliseconds'`
-          yield* copies("charges", charge.id, 2, age)
-          yield* copies("payouts", payout.id, 2, age)
-        }
-        const [places] = yield* sql`SELECT count(DISTINCT tableoid)::integer AS charges FROM charges
+  it.effect("OPR-190, OPR-191: lose no partition, however old, and get those of the next quarters", () =>
+    Effect.gen(function* () {
+      yield* finished
+      const names = Effect.forEach(TABLES, (table) =>
+        Effect.map(partitionsOf(table), (known) => known!.map(({ name }) => name))
+      )
+      const before = yield* names
+      const counts = yield* Effect.forEach(TABLES, countOf)
+      yield* twelveQuarters
+      const after = yield* names
+      for (const [index, known] of after.entries()) {
+        assert.includeMembers([...known], [...before[index]!])
+        assert.isAtLeast(known.length, 12)
+      }
+      assert.deepStrictEqual(yield* Effect.forEach(TABLES, countOf), counts)
+    })
+  )
+
+  it.effect("LIST-1, LIST-2: are listed newest first over twelve partitions, and read by id in each", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { key } = yield* funded(10_000)
+      const charge = yield* created(key)
+      const payout = yield* completed(key)
+      const now = yield* Clock.currentTimeMillis
+      const known = yield* twelveQuarters
+      for (const { from } of known.slice(1)) {
+        const age = `interval '${timeOf(from!) - now + DAY_MS} milliseconds'`
+        yield* copies("charges", charge.id, 2, age)
+        yield* copies("payouts", payout.id, 2, age)
+      }
+      const [places] = yield* sql`SELECT count(DISTINCT tableoid)::integer AS charges FROM charges
           WHERE account_id = (SELECT account_id FROM charges WHERE id = ${charge.id}::uuid)`
-        assert.deepStrictEqual(places, { charges: known.length })
-        const ids: Array<string> = []
-        for (let page = yield* listed(key, "?limit=5"); ;) {
-          ids.push(...page.data.map(({ id }) => id))
-          if (!page.has_more) break
-          page = yield* listed(key, `?limit=5&starting_after=${ids.at(-1)!}`)
-        }
-        // The first partition has this charge and that of the balance.
-        assert.lengthOf(ids, 2 * known.length)
-        assert.deepStrictEqual(ids, ids.toSorted().toReversed())
-        const found = yield* Effect.forEach(ids, (id) => retrieve(key, id), { concurrency: "unbounded" })
-        assert.deepStrictEqual(
-          found.map(({ body }) => body.id),
-          ids
-        )
-        const payouts = (yield* listedPayouts(key, "?limit=100")).data.map(({ id }) => id)
-        assert.lengthOf(payouts, 2 * known.length - 1)
-        assert.deepStrictEqual(payouts, payouts.toSorted().toReversed())
-      })
-    )
-  }
-)
+      assert.deepStrictEqual(places, { charges: known.length })
+      const ids: Array<string> = []
+      for (let page = yield* listed(key, "?limit=5"); ;) {
+        ids.push(...page.data.map(({ id }) => id))
+        if (!page.has_more) break
+        page = yield* listed(key, `?limit=5&starting_after=${ids.at(-1)!}`)
+      }
+      // The first partition has this charge and that of the balance.
+      assert.lengthOf(ids, 2 * known.length)
+      assert.deepStrictEqual(ids, ids.toSorted().toReversed())
+      const found = yield* Effect.forEach(ids, (id) => retrieve(key, id), { concurrency: "unbounded" })
+      assert.deepStrictEqual(
+        found.map(({ body }) => body.id),
+        ids
+      )
+      const payouts = (yield* listedPayouts(key, "?limit=100")).data.map(({ id }) => id)
+      assert.lengthOf(payouts, 2 * known.length - 1)
+      assert.deepStrictEqual(payouts, payouts.toSorted().toReversed())
+    })
+  )
+})
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("The end of an upgrade", (it) => {
   it.effect("is refused while a server of the release before writes", () =>

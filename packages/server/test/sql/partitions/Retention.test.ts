@@ -213,19 +213,16 @@ layer(TestService.layer(), { excludeTestServices: true })("Maintenance", (it) =>
 })
 
 describe("The command", () => {
-  it.live(
-    "OPR-192: maintains as the owner, and says so where the role may not",
-    () =>
-      Effect.gen(function* () {
-        const owner = yield* createDatabase()
-        const env = { DATABASE_URL: Redacted.value(asService(owner)), MIGRATIONS_DATABASE_URL: Redacted.value(owner) }
-        assert.strictEqual((yield* ran("migrate.ts", env)).code, 0)
-        const done = yield* ran("maintain.ts", env)
-        assert.deepStrictEqual([done.code, done.written], [0, "Partitions made: 0. Removed: none.\n"])
-        const refused = yield* ran("maintain.ts", { ...env, MIGRATIONS_DATABASE_URL: env.DATABASE_URL })
-        assert.strictEqual(refused.code, 1)
-        assert.match(refused.written, /^Nothing was done: .*this role does not own the tables/)
-      }).pipe(Effect.scoped),
-    240_000
+  it.live("OPR-192: maintains as the owner, and says so where the role may not", () =>
+    Effect.gen(function* () {
+      const owner = yield* createDatabase()
+      const env = { DATABASE_URL: Redacted.value(asService(owner)), MIGRATIONS_DATABASE_URL: Redacted.value(owner) }
+      assert.strictEqual((yield* ran("migrate.ts", env)).code, 0)
+      const done = yield* ran("maintain.ts", env)
+      assert.deepStrictEqual([done.code, done.written], [0, "Partitions made: 0. Removed: none.\n"])
+      const refused = yield* ran("maintain.ts", { ...env, MIGRATIONS_DATABASE_URL: env.DATABASE_URL })
+      assert.strictEqual(refused.code, 1)
+      assert.match(refused.written, /^Nothing was done: .*this role does not own the tables/)
+    }).pipe(Effect.scoped)
   )
 })
