@@ -17,7 +17,9 @@ export const Stats = Schema.Struct({
   charges: byState,
   payouts: byState,
   disputes: byState,
-  deliveries: byState,
+  deliveries: byState.annotateKey({
+    description: "The number in each state. Delivered: all successful attempts, also of deliveries that are not kept."
+  }),
   volume_per_day: Schema.Array(
     Schema.Struct({
       date: Schema.String.annotate({ format: "date", description: "A day in UTC." }),
@@ -30,7 +32,7 @@ export const Stats = Schema.Struct({
   deliveries_due: Count,
   oldest_due_at: Schema.NullOr(Instant),
   success_rate: Schema.NullOr(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))).annotateKey({
-    description: "Successful attempts divided by all attempts. Null before the first attempt."
+    description: "Successful attempts divided by all attempts ever made. Null before the first attempt."
   })
 }).annotate({ identifier: "Stats" })
 export type Stats = typeof Stats.Type

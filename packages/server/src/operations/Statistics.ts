@@ -1,5 +1,9 @@
 /**
- * Statistics of an installation or of one account: a report over whole tables, not for frequent polling.
+ * Statistics of an installation or of one account.
+ *
+ * Guarantees:
+ * - An answer reads no settled charge, no ended payout and no successful delivery, however many there are. It reads counts
+ *   (`StatusCounts.ts`, `delivery_totals`), what is open, and the deliveries that failed or were canceled.
  */
 import type { Stats as StatsBody } from "@pix-payments/api/operator/Stats"
 import * as Context from "effect/Context"
@@ -10,6 +14,7 @@ import { UNANSWERED } from "../charges/ChargeLists.ts"
 import { withReportPlanner } from "../sql/Database.ts"
 import { LimitedTo } from "../sql/Paging.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { forLanes } from "../webhooks/DeliveryClaims.ts"
 import { type CountRow, readCounts } from "./StatusCounts.ts"
 
 export class Statistics extends Context.Service<
@@ -80,33 +85,39 @@ const unansweredCharges = `
   SELECT 'processing' AS status, count(*) AS count FROM charges WHERE ${UNANSWERED} AND ${inAccount("account_id")}
   HAVING count(*) > 0`
 
+/** Deliveries that are due, in flight or waiting for their next attempt. Each part is what a partial index has. */
+const inLanes = Object.values(
+  forLanes((lane) => `SELECT status, due_at, endpoint_id, account_id FROM deliveries WHERE ${lane}`)
+).join(" UNION ALL ")
+
+const parked = "SELECT status, due_at, endpoint_id, account_id FROM deliveries WHERE held_due_at IS NOT NULL"
+
 // Scheduled deliveries of a deleted endpoint count as canceled.
 const deliveriesByState = `
-  SELECT CASE WHEN d.status = 'scheduled' AND w.deleted_at IS NOT NULL THEN 'canceled' ELSE d.status END AS status,
-    count(*) AS count
-  FROM deliveries d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
-  WHERE ${inAccount("d.account_id")} GROUP BY 1`
+  SELECT status, count(*) AS count FROM (
+    SELECT CASE WHEN d.status = 'scheduled' AND w.deleted_at IS NOT NULL THEN 'canceled' ELSE d.status END AS status
+    FROM (${inLanes} UNION ALL ${parked}) d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
+    WHERE ${inAccount("d.account_id")}
+    UNION ALL
+    SELECT status FROM deliveries WHERE status IN ('failed', 'canceled') AND ${inAccount("account_id")}
+  ) kept
+  GROUP BY 1
+  UNION ALL
+  SELECT 'delivered', sum(successes)::bigint FROM delivery_totals WHERE ${inAccount("account_id")} HAVING sum(successes) > 0`
 
 // Deliveries of a paused endpoint are not due. Changes that are not fanned out yet are.
 const due = `
   SELECT count(*) AS count, min(due_at) AS oldest FROM (
-    SELECT d.due_at FROM deliveries d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
+    SELECT d.due_at FROM (${inLanes}) d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
     WHERE d.status = 'scheduled' AND d.due_at <= now() AND ${inAccount("d.account_id")}
       AND w.deleted_at IS NULL AND coalesce(w.active, true)
     UNION ALL
     SELECT c.created_at FROM outbox o JOIN changes c ON c.id = o.change_id WHERE ${inAccount("o.account_id")}
   ) waiting`
 
-// Those stored in their delivery are kept for longer. They count as long as they would as rows.
 const successRate = `
-  SELECT sum(attempts)::bigint AS attempts, sum(successes)::bigint AS successes FROM (
-    SELECT count(*) AS attempts, count(*) FILTER (WHERE a.error IS NULL) AS successes
-    FROM delivery_attempts a JOIN deliveries d ON d.id = a.delivery_id WHERE ${inAccount("d.account_id")}
-    UNION ALL
-    SELECT count(*), count(*) FROM deliveries d WHERE ${inAccount("d.account_id")}
-      AND d.first_attempt_at >= coalesce((SELECT uuid_extract_timestamp(before_id) FROM removed_partitions
-        WHERE parent = 'delivery_attempts' ORDER BY before_id DESC LIMIT 1), '-infinity')
-  ) a`
+  SELECT coalesce(sum(attempts), 0)::bigint AS attempts, coalesce(sum(successes), 0)::bigint AS successes
+  FROM delivery_totals WHERE ${inAccount("account_id")}`
 
 const byState = (rows: ReadonlyArray<StateRow>) =>
   Object.fromEntries(rows.map(({ count, status }) => [status, Number(count)]))

@@ -40,6 +40,7 @@ import auditByAction from "./migrations/0023_audit_by_action.ts"
 import eventData from "./migrations/0024_event_data.ts"
 import fillFactors from "./migrations/0025_fill_factors.ts"
 import firstAttempts from "./migrations/0026_first_attempts.ts"
+import deliveryTotals from "./migrations/0027_delivery_totals.ts"
 import { exclusively } from "./partitions/MaintenanceLock.ts"
 import { prepare } from "./partitions/Partitions.ts"
 import { LOCK_NOT_AVAILABLE, sqlStateOf } from "./SqlState.ts"
@@ -70,7 +71,8 @@ export const migrations = {
   "0023_audit_by_action": auditByAction,
   "0024_event_data": eventData,
   "0025_fill_factors": fillFactors,
-  "0026_first_attempts": firstAttempts
+  "0026_first_attempts": firstAttempts,
+  "0027_delivery_totals": deliveryTotals
 }
 
 /** The database server is too old. */

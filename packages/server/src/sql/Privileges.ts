@@ -47,6 +47,7 @@ export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   daily_volumes: update,
   deliveries: update,
   delivery_attempts: append,
+  delivery_totals: update,
   webhook_endpoints: update,
   webhook_endpoint_health: update,
   webhook_endpoint_counters: update,

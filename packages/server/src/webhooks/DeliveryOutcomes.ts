@@ -6,6 +6,7 @@
  *   expired ends nothing.
  * - Each attempt is stored once: in its delivery, where it fits and its lease has not expired (`FirstAttempt.ts`), else as
  *   a row of `delivery_attempts`.
+ * - Each attempt is counted once, in `delivery_totals` of its account.
  */
 import { bigint, boolean, float8, instant, integer, nullable, text, uuid } from "../sql/Column.ts"
 import { rows, statement, value } from "../sql/Statement.ts"
@@ -39,7 +40,8 @@ const record = statement(
       failures: bigint(),
       last_success_at: nullable(instant()),
       last_failure_at: nullable(instant())
-    })
+    }),
+    totals: rows({ account_id: uuid(), attempts: bigint(), successes: bigint() })
   },
   (p) => `
   WITH input AS MATERIALIZED (SELECT * FROM ${p.attempts} i),
@@ -65,13 +67,20 @@ const record = statement(
       successes = h.successes + excluded.successes, failures = h.failures + excluded.failures,
       last_success_at = greatest(h.last_success_at, excluded.last_success_at),
       last_failure_at = greatest(h.last_failure_at, excluded.last_failure_at)
+  ),
+  totaled AS (
+    INSERT INTO delivery_totals AS t (account_id, attempts, successes)
+    SELECT account_id, attempts, successes FROM ${p.totals} i
+    ORDER BY account_id
+    ON CONFLICT (account_id) DO UPDATE SET attempts = t.attempts + excluded.attempts,
+      successes = t.successes + excluded.successes
   )
   INSERT INTO delivery_attempts (id, delivery_id, at, duration_ms, address, status_code, error, response_body)
   SELECT attempt_id, delivery_id, at, duration_ms, address, status_code, error, response_body FROM input
   WHERE NOT fits_delivery OR attempt_id NOT IN (SELECT attempt_id FROM recorded)`
 )
 
-/** Stores attempts, the next state of their deliveries and the health of their endpoints. */
+/** Stores attempts, the next state of their deliveries, the health of their endpoints and the totals of their accounts. */
 export const recordAttempts = (completed: ReadonlyArray<CompletedAttempt>) =>
   record({
     attempts: completed.map((one) => ({
@@ -88,7 +97,8 @@ export const recordAttempts = (completed: ReadonlyArray<CompletedAttempt>) =>
       error: one.attempt.error,
       response_body: one.attempt.responseBody
     })),
-    health: healthOf(completed)
+    health: healthOf(completed),
+    totals: totalsOf(completed)
   })
 
 const failWhere = (reason: string, id: string, condition: string): string => `
@@ -149,4 +159,21 @@ interface Health {
   failures: number
   last_success_at: number | null
   last_failure_at: number | null
+}
+
+const totalsOf = (completed: ReadonlyArray<CompletedAttempt>): ReadonlyArray<Totals> => {
+  const byAccount = new Map<string, Totals>()
+  for (const { delivery, outcome } of completed) {
+    const totals = byAccount.get(delivery.accountId) ?? { account_id: delivery.accountId, attempts: 0, successes: 0 }
+    byAccount.set(delivery.accountId, totals)
+    totals.attempts += 1
+    if (outcome.status === "delivered") totals.successes += 1
+  }
+  return [...byAccount.values()]
+}
+
+interface Totals {
+  readonly account_id: string
+  attempts: number
+  successes: number
 }
