@@ -84,6 +84,7 @@ import { FanOut } from "./webhooks/FanOut.ts"
 import * as PausedDeliveries from "./webhooks/PausedDeliveries.ts"
 import { OutboxFailures } from "./webhooks/OutboxFailures.ts"
 import { TestDeliveries } from "./webhooks/TestDeliveries.ts"
+import * as DeliveryTotals from "./webhooks/DeliveryTotals.ts"
 import * as OutboxMaintenance from "./webhooks/OutboxMaintenance.ts"
 import { PublicAddress } from "./network/PublicAddress.ts"
 import { WebhookEndpoints } from "./webhooks/WebhookEndpoints.ts"
@@ -204,6 +205,7 @@ export const loops = Layer.mergeAll(
   LedgerVerification.loop,
   StatusCounts.loop,
   PausedDeliveries.loop,
+  DeliveryTotals.loop,
   OutboxMaintenance.loop,
   WebhookScheduler.layer
 )

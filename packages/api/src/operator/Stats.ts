@@ -32,7 +32,8 @@ export const Stats = Schema.Struct({
   deliveries_due: Count,
   oldest_due_at: Schema.NullOr(Instant),
   success_rate: Schema.NullOr(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))).annotateKey({
-    description: "Successful attempts divided by all attempts ever made. Null before the first attempt."
+    description:
+      "Successful attempts divided by all attempts of today and the six days before, in UTC. Null without attempts."
   })
 }).annotate({ identifier: "Stats" })
 export type Stats = typeof Stats.Type

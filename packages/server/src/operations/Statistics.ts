@@ -15,6 +15,7 @@ import { withReportPlanner } from "../sql/Database.ts"
 import { LimitedTo } from "../sql/Paging.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { forLanes } from "../webhooks/DeliveryClaims.ts"
+import { readTotals } from "../webhooks/DeliveryTotals.ts"
 import { type CountRow, readCounts } from "./StatusCounts.ts"
 
 export class Statistics extends Context.Service<
@@ -35,6 +36,7 @@ export class Statistics extends Context.Service<
               const accountIds = accountId === undefined ? limit : [accountId].filter((id) => isWithin(id, limit))
               const parameters = [accountIds === undefined ? null : `{${accountIds.join(",")}}`]
               const counts = yield* sql.unsafe<CountRow>(readCounts, parameters)
+              const [totals] = yield* sql.unsafe<TotalsRow>(attemptTotals, parameters)
               return {
                 object: "stats" as const,
                 charges: {
@@ -43,12 +45,13 @@ export class Statistics extends Context.Service<
                 },
                 payouts: byState(counts.filter(isState("payout"))),
                 disputes: byState(yield* sql.unsafe<StateRow>(inStates("disputes"), parameters)),
-                deliveries: byState(yield* sql.unsafe<StateRow>(deliveriesByState, parameters)),
+                deliveries: {
+                  ...byState(yield* sql.unsafe<StateRow>(deliveriesByState, parameters)),
+                  ...toDelivered(totals)
+                },
                 volume_per_day: toDays(counts),
-                ...toDue(
-                  yield* sql.unsafe<DueRow>(due, parameters),
-                  yield* sql.unsafe<RateRow>(successRate, parameters)
-                )
+                ...toDue(yield* sql.unsafe<DueRow>(due, parameters)),
+                ...toSuccessRate(totals)
               }
             })
           ).pipe(Effect.provideService(SqlClient, sql), orUnavailable)
@@ -67,9 +70,10 @@ interface DueRow {
   readonly oldest: Date | null
 }
 
-interface RateRow {
-  readonly attempts: bigint
+interface TotalsRow {
   readonly successes: bigint
+  readonly recent_attempts: bigint
+  readonly recent_successes: bigint
 }
 
 const isWithin = (accountId: string, limit: ReadonlyArray<string> | undefined): boolean =>
@@ -101,9 +105,7 @@ const deliveriesByState = `
     UNION ALL
     SELECT status FROM deliveries WHERE status IN ('failed', 'canceled') AND ${inAccount("account_id")}
   ) kept
-  GROUP BY 1
-  UNION ALL
-  SELECT 'delivered', sum(successes)::bigint FROM delivery_totals WHERE ${inAccount("account_id")} HAVING sum(successes) > 0`
+  GROUP BY 1`
 
 // Deliveries of a paused endpoint are not due. Changes that are not fanned out yet are.
 const due = `
@@ -115,9 +117,7 @@ const due = `
     SELECT c.created_at FROM outbox o JOIN changes c ON c.id = o.change_id WHERE ${inAccount("o.account_id")}
   ) waiting`
 
-const successRate = `
-  SELECT coalesce(sum(attempts), 0)::bigint AS attempts, coalesce(sum(successes), 0)::bigint AS successes
-  FROM delivery_totals WHERE ${inAccount("account_id")}`
+const attemptTotals = readTotals(inAccount("account_id"))
 
 const byState = (rows: ReadonlyArray<StateRow>) =>
   Object.fromEntries(rows.map(({ count, status }) => [status, Number(count)]))
@@ -144,8 +144,17 @@ const toDays = (rows: ReadonlyArray<CountRow>) => {
     }))
 }
 
-const toDue = ([dueNow]: ReadonlyArray<DueRow>, [rate]: ReadonlyArray<RateRow>) => ({
+const toDue = ([dueNow]: ReadonlyArray<DueRow>) => ({
   deliveries_due: Number(dueNow?.count ?? 0),
-  oldest_due_at: dueNow?.oldest?.toISOString() ?? null,
-  success_rate: rate === undefined || rate.attempts === 0n ? null : Number(rate.successes) / Number(rate.attempts)
+  oldest_due_at: dueNow?.oldest?.toISOString() ?? null
+})
+
+const toDelivered = (totals: TotalsRow | undefined) =>
+  totals === undefined || totals.successes === 0n ? {} : { delivered: Number(totals.successes) }
+
+const toSuccessRate = (totals: TotalsRow | undefined) => ({
+  success_rate:
+    totals === undefined || totals.recent_attempts === 0n
+      ? null
+      : Number(totals.recent_successes) / Number(totals.recent_attempts)
 })

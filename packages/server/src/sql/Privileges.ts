@@ -47,7 +47,7 @@ export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   daily_volumes: update,
   deliveries: update,
   delivery_attempts: append,
-  delivery_totals: update,
+  delivery_totals: all,
   webhook_endpoints: update,
   webhook_endpoint_health: update,
   webhook_endpoint_counters: update,

@@ -6,11 +6,12 @@
  *   expired ends nothing.
  * - Each attempt is stored once: in its delivery, where it fits and its lease has not expired (`FirstAttempt.ts`), else as
  *   a row of `delivery_attempts`.
- * - Each attempt is counted once, in `delivery_totals` of its account.
+ * - Each attempt is counted once, in the totals of its account (`DeliveryTotals.ts`).
  */
 import { bigint, boolean, float8, instant, integer, nullable, text, uuid } from "../sql/Column.ts"
 import { rows, statement, value } from "../sql/Statement.ts"
 import type { CompletedAttempt } from "./Delivery.ts"
+import { addTotals, totals, totalsOf } from "./DeliveryTotals.ts"
 import { fitsDelivery } from "./FirstAttempt.ts"
 
 /** A column of `deliveries` gets the attempt's value where the attempt fits into the row. */
@@ -41,7 +42,7 @@ const record = statement(
       last_success_at: nullable(instant()),
       last_failure_at: nullable(instant())
     }),
-    totals: rows({ account_id: uuid(), attempts: bigint(), successes: bigint() })
+    totals
   },
   (p) => `
   WITH input AS MATERIALIZED (SELECT * FROM ${p.attempts} i),
@@ -68,12 +69,7 @@ const record = statement(
       last_success_at = greatest(h.last_success_at, excluded.last_success_at),
       last_failure_at = greatest(h.last_failure_at, excluded.last_failure_at)
   ),
-  totaled AS (
-    INSERT INTO delivery_totals AS t (account_id, attempts, successes)
-    SELECT account_id, attempts, successes FROM ${p.totals} i
-    ORDER BY account_id
-    ON CONFLICT (account_id) DO UPDATE SET attempts = t.attempts + excluded.attempts,
-      successes = t.successes + excluded.successes
+  totaled AS (${addTotals(p.totals)}
   )
   INSERT INTO delivery_attempts (id, delivery_id, at, duration_ms, address, status_code, error, response_body)
   SELECT attempt_id, delivery_id, at, duration_ms, address, status_code, error, response_body FROM input
@@ -159,21 +155,4 @@ interface Health {
   failures: number
   last_success_at: number | null
   last_failure_at: number | null
-}
-
-const totalsOf = (completed: ReadonlyArray<CompletedAttempt>): ReadonlyArray<Totals> => {
-  const byAccount = new Map<string, Totals>()
-  for (const { delivery, outcome } of completed) {
-    const totals = byAccount.get(delivery.accountId) ?? { account_id: delivery.accountId, attempts: 0, successes: 0 }
-    byAccount.set(delivery.accountId, totals)
-    totals.attempts += 1
-    if (outcome.status === "delivered") totals.successes += 1
-  }
-  return [...byAccount.values()]
-}
-
-interface Totals {
-  readonly account_id: string
-  attempts: number
-  successes: number
 }

@@ -4,6 +4,7 @@ import type { Stats } from "@pix-payments/api/operator/Stats"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
+import { mergeOldDays } from "../../src/webhooks/DeliveryTotals.ts"
 import { created } from "../support/ChargeRequests.ts"
 import { attempted, makeDue, parkedOf } from "../support/Deliveries.ts"
 import { operated, paidCharge } from "../support/Money.ts"
@@ -59,6 +60,31 @@ layer(service, { excludeTestServices: true })("Figures of deliveries", (it) => {
       assert.strictEqual(before.deliveries_due, 0)
       yield* remove(key, paused)
       assert.deepStrictEqual(yield* figures, [{ delivered: 3, scheduled: 1, failed: 1, canceled: 1 }, 3 / 6])
+    })
+  )
+
+  it.effect("OPR-200: the success rate is of seven days, and days of over a month ago are merged", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const sql = yield* SqlClient
+      const { accountId } = yield* makeCaller()
+      const [today] = yield* sql<{ date: string }>`SELECT (now() AT TIME ZONE 'UTC')::date::text AS date`
+      for (const [daysAgo, attempts, successes] of [
+        [0, 10, 9],
+        [6, 10, 0],
+        [7, 100, 99],
+        [40, 1000, 900],
+        [400, 1000, 800]
+      ]) {
+        yield* sql`INSERT INTO delivery_totals (account_id, date, attempts, successes)
+          VALUES (${accountId}::uuid, ${today!.date}::date - ${daysAgo}::integer, ${attempts}, ${successes})`
+      }
+      for (const rows of [5, 4, 4]) {
+        const { deliveries, success_rate } = yield* statsOf(accountId)
+        assert.deepStrictEqual([deliveries, success_rate], [{ delivered: 1808 }, 9 / 20])
+        assert.lengthOf(yield* sql`SELECT FROM delivery_totals WHERE account_id = ${accountId}::uuid`, rows)
+        yield* mergeOldDays
+      }
     })
   )
 

@@ -222,7 +222,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A first a
       assert.deepStrictEqual(yield* removeExpired(attempts, timeOf(partition!.before)), [partition!.name])
       assert.deepStrictEqual(outcomesOf(yield* deliveryOf(delivered!.id)), [[200, null, ""]])
       assert.deepInclude(yield* deliveryOf(earlier!.id), { attempts_made: 1, attempts: [] })
-      // Totals keep what retention removes.
+      // The statistics keep what retention removes.
       assert.strictEqual(yield* successRate, 2 / 3)
     })
   )

@@ -59,7 +59,7 @@ export const todayWords = inBoth({
     noBrakes: "none is on",
     payoutsStopped: "payouts stopped",
     chargesStopped: "charges stopped",
-    attempts: "Successful attempts",
+    attempts: "Successful attempts, 7 days",
     processing: "In processing",
     counts: (charges: number, payouts: number) =>
       `${charges} ${charges === 1 ? "charge" : "charges"}, ${payouts} ${payouts === 1 ? "payout" : "payouts"}`,
@@ -124,7 +124,7 @@ export const todayWords = inBoth({
     noBrakes: "nenhum acionado",
     payoutsStopped: "pagamentos parados",
     chargesStopped: "cobranças paradas",
-    attempts: "Tentativas bem-sucedidas",
+    attempts: "Tentativas bem-sucedidas, 7 dias",
     processing: "Em processamento",
     counts: (charges, payouts) =>
       `${charges} ${charges === 1 ? "cobrança" : "cobranças"}, ${payouts} ${payouts === 1 ? "pagamento" : "pagamentos"}`,

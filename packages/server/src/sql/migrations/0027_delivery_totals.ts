@@ -1,5 +1,6 @@
 /**
- * How many attempts were made for each account, and how many succeeded, so that statistics read no successful delivery.
+ * How many attempts were made for each account and day, and how many succeeded, so that statistics read no successful
+ * delivery (`webhooks/DeliveryTotals.ts`).
  *
  * Starts with the attempts at registered endpoints. Those at the `webhook_url` of a charge or payout were not counted before,
  * and a server of the release before does not count here.
@@ -9,12 +10,14 @@ import { SqlClient } from "effect/sql/SqlClient"
 
 const statements = [
   `CREATE TABLE delivery_totals (
-    account_id uuid PRIMARY KEY,
+    account_id uuid NOT NULL,
+    date date NOT NULL,
     attempts bigint NOT NULL,
-    successes bigint NOT NULL
+    successes bigint NOT NULL,
+    PRIMARY KEY (account_id, date)
   ) WITH (fillfactor = 50)`,
-  `INSERT INTO delivery_totals (account_id, attempts, successes)
-    SELECT w.account_id, sum(h.successes + h.failures), sum(h.successes)
+  `INSERT INTO delivery_totals (account_id, date, attempts, successes)
+    SELECT w.account_id, '-infinity', sum(h.successes + h.failures), sum(h.successes)
     FROM webhook_endpoint_health h JOIN webhook_endpoints w ON w.id = h.endpoint_id GROUP BY w.account_id`
 ]
 
