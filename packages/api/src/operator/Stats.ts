@@ -9,7 +9,8 @@ import { ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
 import { Count, idFilter } from "./Fields.ts"
 
-const byState = Schema.Record(Schema.String, Count).annotate({ description: "The number in each state." })
+const counts = Schema.Record(Schema.String, Count)
+const byState = counts.annotate({ description: "The number in each state." })
 
 /** Figures of one account, or of all. */
 export const Stats = Schema.Struct({
@@ -17,7 +18,7 @@ export const Stats = Schema.Struct({
   charges: byState,
   payouts: byState,
   disputes: byState,
-  deliveries: byState.annotateKey({
+  deliveries: counts.annotate({
     description: "The number in each state. Delivered: all successful attempts, also of deliveries that are not kept."
   }),
   volume_per_day: Schema.Array(
