@@ -1,4 +1,5 @@
 /** A reader of `GET /operator/v1/events/stream`. */
+import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { once } from "node:events"
 import * as Http from "node:http"
@@ -93,14 +94,16 @@ export const streamed = (query?: string, headers?: Readonly<Record<string, strin
     streamFrom(operatorUrl, operatorToken, query, headers)
   )
 
-/** The events of a reader, once there are as many. */
-export const eventsOf = ({ received }: Reader, count: number) =>
-  Effect.andThen(
-    earlierTransactionsEnded,
-    eventually(
-      Effect.sync(() => received),
-      ({ length }) => length >= count
-    )
+/** The events of a reader, once there are as many. Fails if its stream ends before. */
+export const eventsOf = ({ hasEnded, received }: Reader, count: number) =>
+  earlierTransactionsEnded.pipe(
+    Effect.andThen(
+      eventually(
+        Effect.sync(() => received),
+        ({ length }) => length >= count || hasEnded()
+      )
+    ),
+    Effect.tap(({ length }) => Effect.sync(() => assert.isAtLeast(length, count, "events, and then the stream ended")))
   )
 
 export const ended = ({ hasEnded }: Reader) => eventually(Effect.sync(hasEnded), (has) => has)

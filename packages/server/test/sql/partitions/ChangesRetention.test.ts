@@ -107,7 +107,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Changes",
         assert.deepStrictEqual(early.filter(isOfChanges), [])
         assert.deepStrictEqual(removed.filter(isOfChanges), [{ table: "changes", name }])
         const left = yield* sql`SELECT resource_id, actions[1] AS action, tableoid::regclass::text AS partition
-        FROM changes ORDER BY id`
+        FROM changes WHERE account_id = ${accountId}::uuid ORDER BY id`
         assert.deepStrictEqual(
           left,
           [
@@ -176,7 +176,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Changes",
         yield* counted
         const { removed: again } = yield* ahead(3 * 366 * DAY_MS, Maintenance.run)
         assert.isNotEmpty(again.filter(isOfChanges))
-        assert.deepStrictEqual(yield* sql`SELECT DISTINCT resource_id FROM changes`, [{ resource_id: failed.id }])
+        assert.deepStrictEqual(
+          yield* sql`SELECT DISTINCT resource_id FROM changes WHERE account_id = ${accountId}::uuid`,
+          [{ resource_id: failed.id }]
+        )
         yield* refusedAfter(seen[0]!.id)
         yield* refusedAfter(after.next_after)
         const later = yield* created(key)
