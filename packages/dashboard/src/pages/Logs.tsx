@@ -1,4 +1,5 @@
 /** The lists of what was done: requests to `/v1`, and changes by operators. */
+import { Changes } from "../parts/Changes.tsx"
 import { List } from "../parts/List.tsx"
 import { RequestLink } from "../parts/RequestLink.tsx"
 import { ResourceLink } from "../parts/ResourceLink.tsx"
@@ -57,6 +58,7 @@ export const Audit = () => {
           cell: ({ action, resource_id: id }) => <ResourceLink name={action} id={id} />,
           wide: true
         },
+        { name: fields.changes, cell: ({ after, before }) => <Changes before={before} after={after} /> },
         { name: fields.created, cell: (entry) => <Time of={entry.created_at} />, right: true }
       ]}
     />

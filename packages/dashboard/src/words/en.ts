@@ -188,6 +188,7 @@ export const en = {
     url: "URL",
     user_agent: "Browser",
     via: "Signed in by",
+    changes: "Changed",
     webhook: "Webhook"
   },
   /** Titles of cards. */

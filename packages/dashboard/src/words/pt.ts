@@ -186,6 +186,7 @@ export const pt: Words = {
     url: "URL",
     user_agent: "Navegador",
     via: "Entrou por",
+    changes: "Alterado",
     webhook: "Webhook"
   },
   cards: {

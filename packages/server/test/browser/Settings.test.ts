@@ -49,6 +49,13 @@ layer(TestService.layer(), { excludeTestServices: true })("Settings and search",
           await runPromise(operated("PATCH", `/accounts/${accountId}`, { auto_payout_enabled: true }))
           await submit("Change", { "Approval limit optional": "2.000,00" })
           await page.getByText("payouts above R$ 2.000,00 need two operators").waitFor()
+
+          // The audit log has what it was before.
+          await page.goto("/audit")
+          const entry = page.getByRole("row").filter({ hasText: "approval_limit" }).first()
+          await entry.locator("summary").click()
+          await entry.getByText("approval_limit: 100050 200000").waitFor()
+          await visit.look("audit-entry")
           visit.assertNoFault()
         })
         const account = yield* operated<Readonly<Record<string, unknown>>>("GET", `/accounts/${accountId}`)
