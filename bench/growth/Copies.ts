@@ -142,7 +142,7 @@ export const makeOldPartitions = (databaseUrl: string, months: number) =>
          AND pg_get_expr(c.relpartbound, c.oid) LIKE '%(MINVALUE)%'`
     )
     for (const { before, first, name } of rows) {
-      const period = partitionedTables.find((table) => table.name === name)!.period
+      const { period, storage } = partitionedTables.find((table) => table.name === name)!
       const count = period === "month" ? months : Math.ceil(months / 3)
       // The rows of the template stay where they are: their partition begins with this period.
       const now = DateTime.toEpochMillis(DateTime.nowUnsafe())
@@ -154,7 +154,8 @@ export const makeOldPartitions = (databaseUrl: string, months: number) =>
       )
       for (const [at, from] of bounds.slice(0, -1).entries()) {
         await database.query(
-          `CREATE TABLE ${name}_before_${count - at} PARTITION OF ${name} FOR VALUES FROM ('${from}') TO ('${bounds[at + 1]}')`
+          `CREATE TABLE ${name}_before_${count - at} PARTITION OF ${name} FOR VALUES FROM ('${from}') TO ('${bounds[at + 1]}')
+             WITH (${storage})`
         )
       }
       await database.query("COMMIT")
