@@ -41,4 +41,4 @@ EXPOSE 3000 3001
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=5s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.OPERATOR_PORT ?? 3001) + '/health/ready').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "--max-semi-space-size=64", "packages/server/src/main.ts"]
+CMD ["node", "--max-semi-space-size=16", "packages/server/src/main.ts"]

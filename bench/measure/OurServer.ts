@@ -22,7 +22,7 @@ export interface StartOptions {
 }
 
 /** The flags of `npm start`. */
-const nodeFlags = ["--max-semi-space-size=64"]
+const nodeFlags = ["--max-semi-space-size=16"]
 
 const here = fileURLToPath(new URL("../..", import.meta.url))
 
