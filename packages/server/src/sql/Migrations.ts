@@ -43,7 +43,7 @@ import firstAttempts from "./migrations/0026_first_attempts.ts"
 import deliveryTotals from "./migrations/0027_delivery_totals.ts"
 import { exclusively } from "./partitions/MaintenanceLock.ts"
 import { prepare } from "./partitions/Partitions.ts"
-import { LOCK_NOT_AVAILABLE, sqlStateOf } from "./SqlState.ts"
+import { DEADLOCK_DETECTED, LOCK_NOT_AVAILABLE, sqlStateOf } from "./SqlState.ts"
 
 export const migrations = {
   "0001_foundation": foundation,
@@ -80,11 +80,11 @@ export class DatabaseTooOld extends Schema.TaggedError<DatabaseTooOld>()("Databa
   message: Schema.String
 }) {}
 
-/** A migration did not get its locks in time. Nothing was changed. */
+/** A migration did not get its locks in time. It changed nothing; those before it stay. */
 export class TablesInUse extends Schema.TaggedError<TablesInUse>()("TablesInUse", { message: Schema.String }) {}
 
 const TABLES_IN_USE =
-  "The schema was not migrated: another transaction uses the tables, such as a dump or a report. " +
+  "The schema was not migrated to its end: other transactions use the tables, such as a dump or a report. " +
   "End it (pg_stat_activity shows it) and repeat."
 
 /** Runs pending migrations, then `after`, then prepares the partitions, all under the lock. */
@@ -108,8 +108,8 @@ export const runWith = Effect.fnUntraced(
       }).pipe(Effect.ignore)
     )
     const applied = yield* Effect.catchIf(
-      Migrator.make({})({ loader: Migrator.fromRecord(migrations) }),
-      (error) => isSqlError(error.cause) && sqlStateOf(error.cause) === LOCK_NOT_AVAILABLE,
+      applyPending,
+      ({ cause }) => isOf(LOCK_NOT_AVAILABLE, cause) || isOf(DEADLOCK_DETECTED, cause),
       () => new TablesInUse({ message: TABLES_IN_USE })
     )
     // Before the partitions, which may take minutes: servers without these privileges start meanwhile.
@@ -119,6 +119,27 @@ export const runWith = Effect.fnUntraced(
   },
   (effect) => Effect.scoped(effect)
 )
+
+/**
+ * Each migration in a transaction of its own, so that none waits for a table while it has locked those of the ones before:
+ * the service would deadlock with it. A new schema is made at once.
+ */
+const applyPending = Effect.gen(function* () {
+  const names = Object.keys(migrations)
+  const count = yield* Effect.orElseSucceed(appliedCount, () => 0)
+  if (count === 0) return yield* applyUntil(names.length)
+  const applied = yield* Effect.forEach(names.slice(count), (_, at) => applyUntil(count + at + 1))
+  return applied.flat()
+})
+
+/** Applies the pending ones of the first `count` migrations. One that deadlocks with the service is repeated. */
+const applyUntil = (count: number) =>
+  Effect.retry(
+    Migrator.make({})({ loader: Migrator.fromRecord(Object.fromEntries(Object.entries(migrations).slice(0, count))) }),
+    { times: 5, while: ({ cause }) => isOf(DEADLOCK_DETECTED, cause) }
+  )
+
+const isOf = (code: string, cause: unknown): boolean => isSqlError(cause) && sqlStateOf(cause) === code
 
 const preparePartitions = Effect.catchCause(prepare, (cause) =>
   Effect.logWarning("the partitions could not be made; the next start or maintenance repeats it", describeCause(cause))
@@ -146,11 +167,13 @@ export const runOrCheck = Effect.gen(function* () {
   })
 })
 
-/** How many more migrations have been applied than this release has. */
-const appliedAhead = Effect.map(
+const appliedCount = Effect.map(
   Effect.flatMap(SqlClient, (sql) => sql<{ count: bigint }>`SELECT count(*) AS count FROM effect_sql_migrations`),
-  ([row]) => Number(row?.count ?? 0) - Object.keys(migrations).length
+  ([row]) => Number(row?.count ?? 0)
 )
+
+/** How many more migrations have been applied than this release has. */
+const appliedAhead = Effect.map(appliedCount, (count) => count - Object.keys(migrations).length)
 
 /** True when every migration of this release has been applied. */
 export const areApplied = Effect.map(appliedAhead, (ahead) => ahead >= 0)
