@@ -98,36 +98,41 @@ const oldestChangeId = `coalesce((lpad(to_hex(
   ), 12, '0') || '00000000000000000000')::uuid, '00000000-0000-0000-0000-000000000000')`
 
 /**
- * The state before the change `c`. A charge's first change has the sequence 2, a payout's has 1. Of a later one, retention may
- * have removed the change before it: changes of a charge with an open dispute are kept, so that no other state leads to `c`.
+ * The state before the change `c`. A charge's first change has the sequence 2, a payout's has 1. The change before a later one
+ * is read, unless that is the payment of a charge that was only emitted. Retention may have removed it: changes of a charge
+ * with an open dispute are kept, so that no other state leads to `c`.
  */
-const previousStatus = `coalesce(stored.status, CASE
+const previousStatus = `CASE
     WHEN c.sequence <= CASE c.resource WHEN 'charge' THEN 2 ELSE 1 END THEN NULL
-    WHEN c.resource = 'charge' AND c.status IN ('refunded', 'infraction', 'charged_back') THEN 'paid'
-    WHEN c.resource = 'payout' AND c.status IN ('completed', 'failed') THEN 'processing'
-    ELSE 'pending'
-  END)`
+    WHEN c.resource = 'charge' AND c.status = 'paid' AND c.sequence = 3 THEN 'pending'
+    ELSE coalesce(
+      (SELECT status FROM changes
+        WHERE resource_id = c.resource_id AND sequence = c.sequence - 1 AND id >= ${oldestChangeId} LIMIT 1),
+      CASE
+        WHEN c.resource = 'charge' AND c.status IN ('refunded', 'infraction', 'charged_back') THEN 'paid'
+        WHEN c.resource = 'payout' AND c.status IN ('completed', 'failed') THEN 'processing'
+        ELSE 'pending'
+      END)
+  END`
 
-/** CTEs that follow `scanned`, which has the ids of changes: what these add to the counts and to the volumes. */
+/** The columns that `additions` reads of a change. */
+const scannedColumns = "transaction_id, id, account_id, kind, status, sequence, resource_id"
+
+/** CTEs that follow `scanned`, which has changes: what these add to the counts and to the volumes. */
 const additions = `
   moved AS MATERIALIZED (
     SELECT c.*, h.amount, h.paid_at, coalesce(${minuteEnd("h.expires_at")}, 'infinity') AS expires_at
     FROM (
-      SELECT c.account_id, c.resource, c.resource_id, c.status, before.status AS previous
-      FROM scanned s
-      CROSS JOIN LATERAL (
+      SELECT c.account_id, c.resource, c.resource_id, c.status, ${previousStatus} AS previous
+      FROM (
         SELECT *, CASE WHEN kind LIKE 'charge.%' THEN 'charge' ELSE 'payout' END AS resource
-        FROM changes WHERE id = s.id AND (kind LIKE 'charge.%' OR kind LIKE 'payment.%') OFFSET 0
+        FROM scanned WHERE kind LIKE 'charge.%' OR kind LIKE 'payment.%'
+        OFFSET 0
       ) c
-      LEFT JOIN LATERAL (
-        SELECT status FROM changes
-        WHERE resource_id = c.resource_id AND sequence = c.sequence - 1 AND id >= ${oldestChangeId}
-        LIMIT 1
-      ) stored ON true
-      CROSS JOIN LATERAL (SELECT ${previousStatus} AS status) before
-      WHERE before.status IS DISTINCT FROM c.status
+      OFFSET 0
     ) c
     LEFT JOIN charges h ON c.resource = 'charge' AND h.id = c.resource_id
+    WHERE c.previous IS DISTINCT FROM c.status
   ),
   added_counts AS (
     SELECT account_id, resource, status, expires_at, sum(count)::bigint AS count FROM (
@@ -159,7 +164,7 @@ const advance = statement(
   { transaction_id: value("text"), change_id: value("uuid") },
   (p) => `
   WITH scanned AS MATERIALIZED (
-    SELECT transaction_id, id FROM changes
+    SELECT ${scannedColumns} FROM changes
     WHERE (transaction_id, id) > (${p.transaction_id}::xid8, ${p.change_id})
       AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
     ORDER BY transaction_id, id LIMIT ${CHANGES_PER_ROUND}
@@ -199,12 +204,12 @@ const isWithin = "($1::uuid[] IS NULL OR account_id = ANY ($1::uuid[]))"
 /** Rows of `CountRow`: the counts, and the volumes of 31 days. The parameter is null, or the ids of accounts. */
 export const readCounts = `
   WITH next AS MATERIALIZED (
-    SELECT id, account_id FROM changes
+    SELECT ${scannedColumns} FROM changes
     WHERE (transaction_id, id)
         > ((SELECT transaction_id FROM status_counts_position), (SELECT change_id FROM status_counts_position))
     ORDER BY transaction_id, id LIMIT ${CHANGES_PER_READ}
   ),
-  scanned AS MATERIALIZED (SELECT id FROM next WHERE ${isWithin}),
+  scanned AS MATERIALIZED (SELECT * FROM next WHERE ${isWithin}),
   ${additions}
   SELECT resource, CASE WHEN resource = 'charge' AND status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END
       AS status, NULL AS date, sum(count)::bigint AS count, NULL AS amount
