@@ -14,7 +14,7 @@ import * as Data from "effect/Data"
 import { integer, nullable, text, uuid } from "../sql/Column.ts"
 import { connectionOfAccount } from "./AccountConnection.ts"
 import { chargesStoppedThrough } from "./Brakes.ts"
-import { part, rows, statement } from "../sql/Statement.ts"
+import { part, rows } from "../sql/Statement.ts"
 
 /** The cached caller has changed; nothing was done. */
 export class StaleCaller extends Data.TaggedError("StaleCaller")<{}> {}
@@ -105,10 +105,4 @@ export const currentCallers = part(
       used_connection_id: account.connectionId ?? null
     }))
   })
-)
-
-/** Selects the numbers of the callers that are as cached. */
-export const findCurrentCallers = statement(
-  { callers: currentCallers },
-  ({ callers }) => `WITH ${callers} SELECT n FROM live`
 )

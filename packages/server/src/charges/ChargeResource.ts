@@ -3,10 +3,10 @@ import type { Cents } from "@pix-payments/domain/Cents"
 import { type Charge, chargeStatusAt } from "@pix-payments/domain/Charge"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import type { Changed } from "../events/Outbox.ts"
-import { customerOf, type StoredCharge } from "./ChargeTable.ts"
+import { customerOf, type ShownCharge, type StoredCharge } from "./ChargeTable.ts"
 
 /** A charge as `GET` answers it at an instant (CHG-5, CHG-22). */
-export const toCharge = (charge: StoredCharge, nowMs: number): Charge => ({
+export const toCharge = (charge: ShownCharge, nowMs: number): Charge => ({
   id: charge.id,
   object: "charge",
   status: chargeStatusAt(charge.status, charge.expiresAtMs, nowMs),

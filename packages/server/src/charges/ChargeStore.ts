@@ -19,11 +19,10 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { isConnectionPaused } from "../accounts/Brakes.ts"
-import { callersOf, currentCallers, findCurrentCallers, StaleCaller } from "../accounts/CallerCache.ts"
+import { callersOf, currentCallers, StaleCaller } from "../accounts/CallerCache.ts"
 import { notifications } from "../acquirer/NotificationStore.ts"
 import type { UnknownCursor } from "../Errors.ts"
 import { type ChangedRow, DeliverySignal } from "../events/DeliverySignal.ts"
-import { storesChangedFields } from "../events/EventData.ts"
 import { outbox, OUTBOX_ROWS, type OutboxEntry, withChangedFields } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
 import { isLocked, lockedTransfers, lockLedgerOf, PASSED_BY } from "../ledger/Ledger.ts"
@@ -33,10 +32,19 @@ import { bigint, float8, integer, nullable, type Row, uuid } from "../sql/Column
 import { type Page, readPage } from "../sql/Paging.ts"
 import { oneOfIds, type Updates, updatesOf } from "../sql/PrunedIds.ts"
 import { rows, statement, value } from "../sql/Statement.ts"
+import { storesForm } from "../sql/StoredForms.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import type { ChargeChange } from "./ChargeDecision.ts"
 import { type ChargeFilters, chargeList } from "./ChargeLists.ts"
-import { allowedTransitions, chargeColumns, chargeTable, statusOf, type StoredCharge } from "./ChargeTable.ts"
+import {
+  allowedTransitions,
+  chargeColumns,
+  chargeTable,
+  type ShownCharge,
+  shownChargeTable,
+  statusOf,
+  type StoredCharge
+} from "./ChargeTable.ts"
 import { recoveries, recoveriesOf } from "./RecoveryStore.ts"
 
 export class ChargeStore extends Context.Service<
@@ -58,15 +66,22 @@ export class ChargeStore extends Context.Service<
     /** Locks the ledger of a charge's account, then the charge, for the caller's transaction. */
     readonly lock: (id: string) => Effect.Effect<StoredCharge | undefined, SqlError>
     readonly find: (id: string) => Effect.Effect<StoredCharge | undefined, Unavailable>
-    /** The same for a cached caller, who is re-checked beside it. */
-    readonly findFor: (cached: Caller, id: string) => Effect.Effect<StoredCharge | undefined, StaleCaller | Unavailable>
+    /** The same for a cached caller, whom the statement re-checks. */
+    readonly findFor: (cached: Caller, id: string) => Effect.Effect<ShownCharge | undefined, StaleCaller | Unavailable>
     readonly findByKey: (
       applicationId: string,
       origin: "api" | "checkout",
       key: string
     ) => Effect.Effect<StoredCharge | undefined, Unavailable>
-    /** A page, newest first, and one charge more if there are more. Without `accountId`: of all accounts. */
+    /** A page of an account's charges of the API, newest first, and one charge more if there are more. */
     readonly list: (
+      accountId: string,
+      filters: ChargeFilters,
+      page: Page,
+      nowMs: number
+    ) => Effect.Effect<ReadonlyArray<ShownCharge>, UnknownCursor | Unavailable>
+    /** The same for charges of every origin. Without `accountId`: of all accounts. */
+    readonly listAll: (
       accountId: string | undefined,
       filters: ChargeFilters,
       page: Page,
@@ -80,7 +95,7 @@ export class ChargeStore extends Context.Service<
       const sql = yield* SqlClient
       const signal = yield* DeliverySignal
       const ids = yield* Ids
-      const entryOf = (yield* storesChangedFields) ? withChangedFields : (entry: OutboxEntry) => entry
+      const entryOf = (yield* storesForm("stores_changed_fields")) ? withChangedFields : (entry: OutboxEntry) => entry
 
       const findByKey = (key: Pick<StoredCharge, "applicationId" | "origin" | "idempotencyKey">) =>
         Effect.map(sql.unsafe<Row>(...findOneByKey(key)), ([row]) =>
@@ -141,20 +156,35 @@ export class ChargeStore extends Context.Service<
         run: (ids) => Effect.map(findMany(ids), (byId) => ids.map((id) => byId.get(id)))
       })
 
-      const findFor = yield* Batching.make<Asked, StoredCharge | undefined | typeof STALE_CALLER>({
+      const findFor = yield* Batching.make<Asked, ShownCharge | undefined | typeof STALE_CALLER>({
         maxBatch: 500,
         run: (asked) => {
-          const callers = callersOf(asked, ({ cached }) => cached)
-          const live = sql.unsafe<{ readonly n: number }>(...findCurrentCallers({ callers: callers.callers }))
-          return Effect.map(
-            Effect.all([findMany(asked.map(({ id }) => id)), live], { concurrency: 2 }),
-            ([byId, rows]) => {
-              const current = new Set<number | undefined>(rows.map(({ n }) => n))
-              return asked.map((each) => (current.has(callers.numberOf(each)) ? byId.get(each.id) : STALE_CALLER))
+          const { callers, numberOf } = callersOf(asked, ({ cached }) => cached)
+          const read = sql.unsafe<ShownRow>(...findShown({ ids: asked.map(({ id }) => id), callers }))
+          return Effect.map(read, (found) => {
+            const current = new Set<number | undefined>()
+            const byId = new Map<string, ShownCharge>()
+            for (const row of found) {
+              if (row.n !== null) current.add(row.n)
+              else byId.set(row.id, shownChargeTable.decode(row))
             }
-          )
+            return asked.map((each) => (current.has(numberOf(each)) ? byId.get(each.id) : STALE_CALLER))
+          })
         }
       })
+
+      const pageOf = <A>(
+        { columns, decode }: { readonly columns: () => string; readonly decode: (row: Row) => A },
+        accountId: string | undefined,
+        filters: ChargeFilters,
+        page: Page,
+        nowMs: number
+      ) =>
+        readPage<Row>(chargeList(columns(), accountId, filters, nowMs), page).pipe(
+          Effect.map((found) => found.map(decode)),
+          Effect.provideService(SqlClient, sql),
+          orUnavailable
+        )
 
       return ChargeStore.of({
         insert: (charge, recoverInMs, cached) => orStaleCaller(insert({ charge, recoverInMs, cached })),
@@ -179,11 +209,8 @@ export class ChargeStore extends Context.Service<
         findByKey: (applicationId, origin, idempotencyKey) =>
           orUnavailable(findByKey({ applicationId, origin, idempotencyKey })),
         list: (accountId, filters, page, nowMs) =>
-          readPage<Row>(chargeList(chargeColumns, accountId, filters, nowMs), page).pipe(
-            Effect.map((found) => found.map(chargeTable.decode)),
-            Effect.provideService(SqlClient, sql),
-            orUnavailable
-          )
+          pageOf(shownChargeTable, accountId, { ...filters, origin: "api" }, page, nowMs),
+        listAll: (accountId, filters, page, nowMs) => pageOf(chargeTable, accountId, filters, page, nowMs)
       })
     })
   )
@@ -237,6 +264,21 @@ const findOneByKey = statement(
 )
 
 const findByIds = statement({ ids: oneOfIds }, ({ ids }) => `${selectCharge} WHERE ${ids("id")}`)
+
+// One statement, so that a read of a cached caller takes one round trip.
+const findShown = statement(
+  { ids: oneOfIds, callers: currentCallers },
+  ({ callers, ids }) => `WITH ${callers}
+  SELECT ${shownChargeTable.columns()}, NULL::integer AS n FROM charges WHERE ${ids("id")}
+  UNION ALL SELECT ${shownChargeTable
+    .columns()
+    .split(", ")
+    .map(() => "NULL")
+    .join(", ")}, n FROM live`
+)
+
+/** A charge, or the number of a caller that is as cached. */
+type ShownRow = Row & ({ readonly id: string; readonly n: null } | { readonly n: number })
 
 const findAccount = statement({ id: value("uuid") }, ({ id }) => `SELECT account_id FROM charges WHERE id = ${id}`)
 

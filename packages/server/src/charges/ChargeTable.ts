@@ -19,13 +19,11 @@ const status: Column<ChargeStatus> = {
 export const statusOf = (row: string): string =>
   `CASE WHEN ${row}.acquirer_answered OR ${row}.status <> 'pending' THEN ${row}.status ELSE 'processing' END`
 
-/** `expired` is never stored: see `chargeStatusAt`. */
-export const chargeTable = table({
+/** The columns that `/v1` shows, and those that say who may read them. `expired` is never stored: see `chargeStatusAt`. */
+const shown = {
   id: uuid(),
   accountId: uuid(),
-  applicationId: uuid(),
   origin: text<"api" | "checkout">(),
-  idempotencyKey: nullable(text()),
   status,
   method: text<ChargeMethod>(),
   amount: bigint(),
@@ -34,9 +32,7 @@ export const chargeTable = table({
   customerName: nullable(text()),
   customerEmail: nullable(text()),
   customerDocument: nullable(text()),
-  customerPhone: nullable(text()),
   webhookUrl: nullable(text()),
-  sealedWebhookSecret: nullable(text("webhook_secret")),
   brCode: nullable(text()),
   endToEndId: nullable(text()),
   receiver: nullable(json<Receiver>()),
@@ -44,12 +40,27 @@ export const chargeTable = table({
   paidAtMs: nullable(instant("paid_at")),
   failureReason: nullable(text()),
   createdAtMs: instant("created_at"),
-  sequence: integer(),
+  sequence: integer()
+}
+
+const others = {
+  applicationId: uuid(),
+  idempotencyKey: nullable(text()),
+  customerPhone: nullable(text()),
+  sealedWebhookSecret: nullable(text("webhook_secret")),
   /** The connection through which it was emitted; null is the simulator's. */
   connectionId: nullable(uuid()),
   /** Notifications that came before its payment did: the payment is applied together with them. */
   hasDeferredNotifications: boolean("has_deferred_reports")
-})
+}
+
+export const chargeTable = table({ ...shown, ...others })
+
+/** Without what only the service reads. */
+export const shownChargeTable = table(shown)
+
+/** A charge as far as `/v1` shows it. */
+export interface ShownCharge extends Stored<typeof shownChargeTable> {}
 
 /** A charge as it is stored. */
 export interface StoredCharge extends Stored<typeof chargeTable> {}
@@ -70,5 +81,5 @@ export const customerOf = ({
   customerDocument: document,
   customerEmail: email,
   customerName: name
-}: StoredCharge): { readonly name: string; readonly email: string; readonly document: string } | null =>
+}: ShownCharge): { readonly name: string; readonly email: string; readonly document: string } | null =>
   name === null || email === null || document === null ? null : { name, email, document }

@@ -41,7 +41,7 @@ import {
 } from "./ChargeDecision.ts"
 import type { ChargeFilters } from "./ChargeLists.ts"
 import { ChargeStore } from "./ChargeStore.ts"
-import { customerOf, type StoredCharge } from "./ChargeTable.ts"
+import { customerOf, type ShownCharge, type StoredCharge } from "./ChargeTable.ts"
 
 /** The acquirer refused the charge, which is stored as `failed` (CHG-3). */
 export class ChargeRejected extends Data.TaggedError("ChargeRejected")<{
@@ -79,8 +79,15 @@ export class Charges extends Context.Service<
       caller: Caller,
       id: string,
       isCached?: boolean
-    ) => Effect.Effect<StoredCharge, NotFoundError | StaleCaller | Unavailable>
+    ) => Effect.Effect<ShownCharge, NotFoundError | StaleCaller | Unavailable>
+    /** The charges of an account that were created through the API (CHG-20). */
     readonly list: (
+      accountId: string,
+      filters: Omit<ChargeFilters, "origin">,
+      page: Page
+    ) => Effect.Effect<ReadonlyArray<ShownCharge>, UnknownCursor | Unavailable>
+    /** The charges of an account, or of all. */
+    readonly listAll: (
       accountId: string | undefined,
       filters: ChargeFilters,
       page: Page
@@ -270,7 +277,7 @@ export class Charges extends Context.Service<
           if (!isUuid(id)) return Effect.fail(isCached ? new StaleCaller() : new NotFoundError())
           return Effect.filterOrFail(
             isCached ? store.findFor(caller, id) : store.find(id),
-            (charge): charge is StoredCharge => charge?.accountId === caller.account.id && charge.origin === "api",
+            (charge): charge is ShownCharge => charge?.accountId === caller.account.id && charge.origin === "api",
             () => new NotFoundError()
           )
         },
@@ -278,6 +285,11 @@ export class Charges extends Context.Service<
         list: Effect.fnUntraced(function* (accountId, filters, page) {
           const now = yield* Clock.currentTimeMillis
           return yield* store.list(accountId, filters, page, now)
+        }),
+
+        listAll: Effect.fnUntraced(function* (accountId, filters, page) {
+          const now = yield* Clock.currentTimeMillis
+          return yield* store.listAll(accountId, filters, page, now)
         }),
 
         find,

@@ -9,9 +9,6 @@
  * Measured: 850 bytes less for each change of a charge. To read one costs PostgreSQL 17 µs more and the server 3 µs; with
  * the text built in SQL it was 30 µs.
  */
-import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/sql/SqlClient"
-
 /**
  * What a charge had at a change. Its `br_code` and `receiver` are stored with the acquirer's answer and do not change
  * afterwards, so that it is enough whether it had them.
@@ -92,13 +89,3 @@ const chargeJson = (
     sequence: Number(sequence)
   })
 }
-
-/**
- * Whether changes of charges are stored as `ChangedFields`. Servers of the release before cannot read them: see
- * migration `event_data`.
- */
-export const storesChangedFields = Effect.gen(function* () {
-  const sql = yield* SqlClient
-  const rows = yield* sql`SELECT FROM installation WHERE name = 'stores_changed_fields'`
-  return rows.length > 0
-})

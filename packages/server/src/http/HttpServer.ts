@@ -23,6 +23,7 @@ import { once } from "node:events"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Server as NetServer } from "node:net"
 import { Metrics, type ShedReason } from "../observability/Metrics.ts"
+import { Ids } from "../Ids.ts"
 import { type RequestInfo, requestIdOf } from "../observability/RequestContext.ts"
 import { describeCause } from "../observability/SafeCause.ts"
 import { Settings } from "../Settings.ts"
@@ -83,6 +84,7 @@ export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
 ) {
   const settings = yield* Settings
   const metrics = yield* Metrics
+  const ids = yield* Ids
   const runFork = Effect.runForkWith(yield* Effect.context())
   const isTraced = Option.isSome(settings.otlpEndpoint)
   const { guard } = options
@@ -97,8 +99,10 @@ export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
 
   const serve = (request: IncomingMessage, response: BoundedResponse) => {
     const startedAt = performance.now()
+    const arrival = ids.next()
     const info: RequestInfo = {
-      requestId: requestIdOf(request.headers["x-request-id"]),
+      arrival,
+      requestId: requestIdOf(request.headers["x-request-id"], () => arrival.id),
       route: "unknown",
       keyId: null,
       accountId: null,

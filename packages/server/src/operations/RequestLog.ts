@@ -5,6 +5,7 @@
  * - lines are inserted in batches, and no answer waits for them;
  * - the buffer is flushed on shutdown, and bounded: while the database is unreachable, the oldest lines are dropped and
  *   counted;
+ * - a line has the id of its request's arrival, and the request id only where the caller sent one;
  * - a batch is stored once, also where the answer to its commit was lost and it is repeated;
  * - the same statement sets `last_used_at` of the keys.
  *
@@ -14,12 +15,12 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { Ids } from "../Ids.ts"
 import * as BackgroundLoop from "../observability/BackgroundLoop.ts"
 import { Metrics } from "../observability/Metrics.ts"
 import { runToCompletionUntimed } from "../sql/RunToCompletion.ts"
 import { type InputOf, instant, integer, nullable, text, uuid } from "../sql/Column.ts"
 import { rows, statement } from "../sql/Statement.ts"
+import { storesForm } from "../sql/StoredForms.ts"
 import type { RequestInfo } from "../observability/RequestContext.ts"
 
 export class RequestLog extends Context.Service<
@@ -32,7 +33,7 @@ export class RequestLog extends Context.Service<
     RequestLog,
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const ids = yield* Ids
+      const omitsIds = yield* storesForm("omits_generated_request_ids")
       const metrics = yield* Metrics
       let buffer: Array<Line> = []
 
@@ -68,10 +69,10 @@ export class RequestLog extends Context.Service<
             buffer.splice(0, BATCH)
             metrics.requestLinesDropped(BATCH)
           }
-          const { epochMs, id } = ids.next()
+          const { epochMs, id } = info.arrival
           buffer.push({
             id,
-            request_id: info.requestId,
+            request_id: omitsIds && info.requestId === id ? null : info.requestId,
             key_id: info.keyId,
             account_id: info.accountId,
             resource_id: info.resourceId,
@@ -91,7 +92,8 @@ const MAX_BUFFERED = 100_000
 
 const lineColumns = {
   id: uuid(),
-  request_id: text(),
+  /** Null where the caller sent none: the request's id is that of the line. */
+  request_id: nullable(text()),
   key_id: nullable(uuid()),
   account_id: nullable(uuid()),
   resource_id: nullable(uuid()),

@@ -3,8 +3,18 @@
  *
  * Rules: OPR-31.
  */
+import { isUuid } from "@pix-payments/domain/Uuid"
 import { type List, type Page, readPage } from "../sql/Paging.ts"
-import { type Column, equals, equalsUnindexed, everyValue, inSubquery, is, isOneOf } from "../sql/Seek.ts"
+import {
+  type Column,
+  type Condition,
+  equals,
+  equalsUnindexed,
+  everyValue,
+  inSubquery,
+  is,
+  isOneOf
+} from "../sql/Seek.ts"
 
 export interface RequestFilters {
   readonly key_id?: string | undefined
@@ -30,7 +40,7 @@ export const listRequests = (filters: RequestFilters, page: Page) =>
     {
       table: "requests",
       account: "account_id",
-      columns: "id, request_id, key_id, resource_id, route, status, duration_us, at",
+      columns: "id, coalesce(request_id, id::text) AS request_id, key_id, resource_id, route, status, duration_us, at",
       ...indexPaths(filters)
     },
     page
@@ -54,7 +64,7 @@ const indexPaths = ({
   ]
   if (requestId !== undefined) {
     return {
-      paths: [{ selective: equals("request_id", "text", requestId), most: MOST_OF_REQUEST_ID }],
+      paths: [{ selective: hasRequestId(requestId), most: MOST_OF_REQUEST_ID }],
       filters: [...others, ...(resourceId === undefined ? [] : [equalsUnindexed("resource_id", "uuid", resourceId)])]
     }
   }
@@ -89,6 +99,14 @@ const indexPaths = ({
       { columns: [routeIs, statusIs], predicate: "key_id IS NULL" }
     ]
   }
+}
+
+/** The caller sent this request id, or sent none and the line has it. */
+const hasRequestId = (requestId: string): Condition => {
+  const sent = equals("request_id", "text", requestId)
+  return isUuid(requestId)
+    ? (bind) => `(${sent(bind)} OR (${equals("id", "uuid", requestId)(bind)} AND request_id IS NULL))`
+    : sent
 }
 
 /** A caller may send the same request id for ever. */

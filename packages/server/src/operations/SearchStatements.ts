@@ -116,7 +116,9 @@ export const statements = {
     byId("delivery"),
     byId("account"),
     byId("application"),
-    byId("endpoint")
+    byId("endpoint"),
+    // Its caller sent no request id.
+    few("request", (sought) => `t.id = ${sought}::uuid AND t.request_id IS NULL`)
   ),
   txid: all(few("exception", (sought) => `t.txid = ${sought}`)),
   endToEndId: all(

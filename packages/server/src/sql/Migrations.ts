@@ -2,7 +2,8 @@
  * The migrations of the schema, in order.
  *
  * Guarantees:
- * - All pending migrations run in one transaction, under an advisory lock that a second process waits for.
+ * - A new schema is made in one transaction, and each pending migration of an older one has its own, under an advisory lock
+ *   that a second process waits for.
  * - Large tables are partitioned afterwards: a constraint is validated, which reads the table and stops no writer, and
  *   a short transaction swaps the tables. Where that fails, the service starts and works, and the next start or
  *   maintenance repeats it.
@@ -41,6 +42,8 @@ import eventData from "./migrations/0024_event_data.ts"
 import fillFactors from "./migrations/0025_fill_factors.ts"
 import firstAttempts from "./migrations/0026_first_attempts.ts"
 import deliveryTotals from "./migrations/0027_delivery_totals.ts"
+import requestIds from "./migrations/0028_request_ids.ts"
+import newInstallations from "./migrations/0029_new_installations.ts"
 import { exclusively } from "./partitions/MaintenanceLock.ts"
 import { prepare } from "./partitions/Partitions.ts"
 import { DEADLOCK_DETECTED, LOCK_NOT_AVAILABLE, sqlStateOf } from "./SqlState.ts"
@@ -72,7 +75,9 @@ export const migrations = {
   "0024_event_data": eventData,
   "0025_fill_factors": fillFactors,
   "0026_first_attempts": firstAttempts,
-  "0027_delivery_totals": deliveryTotals
+  "0027_delivery_totals": deliveryTotals,
+  "0028_request_ids": requestIds,
+  "0029_new_installations": newInstallations
 }
 
 /** The database server is too old. */

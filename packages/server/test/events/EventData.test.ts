@@ -8,13 +8,13 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import { eventData, eventJson } from "../../src/events/EventData.ts"
-import * as Migrations from "../../src/sql/Migrations.ts"
 import * as ReleaseBefore from "../../src/sql/partitions/ReleaseBefore.ts"
 import { create, retrieve } from "../support/ChargeRequests.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
 import { createDatabase } from "../support/Postgres.ts"
 import { simulated } from "../support/Money.ts"
 import { TestService } from "../support/TestService.ts"
+import { upgrade } from "../support/UpgradedDatabase.ts"
 import { registered } from "../support/Webhooks.ts"
 
 // One key, for two services on one database.
@@ -94,8 +94,7 @@ describe("The data of events of an installation that an earlier release may serv
     Effect.gen(function* () {
       const url = yield* createDatabase()
       const sql = Context.get(yield* Layer.build(PgClient.layer({ url })), SqlClient)
-      yield* Effect.provideService(Migrations.run, SqlClient, sql)
-      yield* sql`DELETE FROM installation WHERE name = 'stores_changed_fields'`
+      yield* Effect.provideService(upgrade, SqlClient, sql)
       const service = Layer.build(Layer.fresh(TestService.layer({ settings, databaseUrl: url })))
       yield* assertSameBytes((stored) => stored.startsWith("{")).pipe(Effect.provide(yield* service))
       yield* Effect.provideService(ReleaseBefore.drop, SqlClient, sql)

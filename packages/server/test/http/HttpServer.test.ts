@@ -14,6 +14,7 @@ import * as Http from "node:http"
 import type { Guard, Route } from "../../src/http/CompiledApi.ts"
 import { Drain } from "../../src/http/Drain.ts"
 import { listen, type Probe, probe } from "../../src/http/HttpServer.ts"
+import { Ids } from "../../src/Ids.ts"
 import { Metrics } from "../../src/observability/Metrics.ts"
 import { Settings, type SettingsShape } from "../../src/Settings.ts"
 
@@ -140,6 +141,7 @@ const services = (settings: Partial<SettingsShape>) =>
   Layer.mergeAll(
     Metrics.layer,
     Drain.layer,
+    Ids.layer,
     Layer.effect(
       Settings,
       Effect.map(Settings, (defaults) => Settings.of({ ...defaults, ...settings }))

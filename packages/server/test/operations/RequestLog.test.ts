@@ -1,11 +1,13 @@
-/** The request log while answers of PostgreSQL are lost. */
+/** Lines of the request log: their ids, and what is stored while answers of PostgreSQL are lost. */
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
 import { CurrentTransformer, type Transformer } from "effect/sql/Statement"
 import type { Key, List } from "../support/Operator.ts"
 import { eventually } from "../support/Receiver.ts"
 import { newKey, TestService } from "../support/TestService.ts"
+import { upgradedService } from "../support/UpgradedDatabase.ts"
 
 let lost = 0
 
@@ -46,3 +48,65 @@ layer(service, { excludeTestServices: true })("The request log", (it) => {
     })
   )
 })
+
+interface Line {
+  readonly id: string
+  readonly request_id: string
+}
+
+const linesOf = (requestId: string) =>
+  Effect.gen(function* () {
+    const { operate } = yield* TestService
+    return (yield* operate<List<Line>>("GET", `/operator/v1/requests?request_id=${requestId}`)).body.data
+  })
+
+/** A request without an id of its own, and the stored request id of its line. */
+const unnamed = Effect.gen(function* () {
+  const { call, makeCaller, operate } = yield* TestService
+  const sql = yield* SqlClient
+  const { key } = yield* makeCaller()
+  const requestId = String((yield* call("GET", "/v1/account", { key })).headers["x-request-id"])
+  const lines = yield* eventually(linesOf(requestId), (found) => found.length === 1)
+  assert.deepInclude(lines[0], { id: requestId, request_id: requestId })
+  const found = yield* operate<{ readonly data: ReadonlyArray<{ readonly kind: string; readonly id: string }> }>(
+    "GET",
+    `/operator/v1/search?q=${requestId}`
+  )
+  assert.deepStrictEqual(
+    found.body.data.map(({ id, kind }) => [kind, id]),
+    [["request", requestId]]
+  )
+  const [stored] = yield* sql<{ request_id: string | null }>`
+    SELECT request_id FROM requests WHERE id = ${requestId}::uuid`
+  return { key, requestId, stored: stored!.request_id }
+})
+
+layer(TestService.layer(), { excludeTestServices: true })("A line of the request log", (it) => {
+  it.effect("ERR-12, OPR-31: has the id of its request, where the caller sent none", () =>
+    Effect.gen(function* () {
+      const { call } = yield* TestService
+      const { key, requestId, stored } = yield* unnamed
+      assert.isNull(stored)
+      // A caller may send what it got before.
+      yield* call("GET", "/v1/account", { key, headers: { "x-request-id": requestId } })
+      const lines = yield* eventually(linesOf(requestId), (found) => found.length === 2)
+      assert.deepStrictEqual(
+        lines.map((line) => line.request_id),
+        [requestId, requestId]
+      )
+      assert.lengthOf(yield* linesOf(newKey()), 0)
+    })
+  )
+})
+
+layer(upgradedService(), { excludeTestServices: true })(
+  "A line of the request log, before an upgrade is ended",
+  (it) => {
+    it.effect("ERR-12: has its request id too, which servers of the release before read", () =>
+      Effect.gen(function* () {
+        const { requestId, stored } = yield* unnamed
+        assert.strictEqual(stored, requestId)
+      })
+    )
+  }
+)

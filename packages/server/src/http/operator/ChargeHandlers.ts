@@ -39,7 +39,7 @@ export const chargeHandlers = Effect.gen(function* () {
     list: ({ query }) =>
       Effect.gen(function* () {
         const page = pageFrom(query)
-        const rows = yield* charges.list(
+        const rows = yield* charges.listAll(
           query.account_id,
           { origin: query.origin, reference: query.reference, endToEndId: query.end_to_end_id },
           page

@@ -38,7 +38,6 @@ export const chargeHandlers = Effect.gen(function* () {
     list: ({ caller, query }) => {
       const page = pageFrom(query)
       const filters = {
-        origin: "api" as const,
         status: query.status,
         method: query.method,
         ...createdBetween(query)

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 
 const statements = [
-  // All pending migrations are one transaction, whose start is the default of `created_at`.
+  // A new schema is made in one transaction, whose start is the default of `created_at`.
   `INSERT INTO installation (name, value) SELECT 'stores_changed_fields', 'on'
     FROM effect_sql_migrations WHERE migration_id = 1 AND created_at = now()`
 ]

@@ -6,12 +6,15 @@
  * - Nothing is dropped while such a server writes: one that stored a resource with a key in the last ten minutes.
  * - One step drops all of a table. A repetition finishes what was interrupted.
  *
+ * A new installation never has them (migration `new_installations`).
+ *
  * Why: docs/decisions/0031-quarterly-money.md.
  */
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
+import { storedForms } from "../StoredForms.ts"
 import { databaseTime } from "./Catalog.ts"
 import { runStep } from "./Step.ts"
 
@@ -43,8 +46,8 @@ export const drop = Effect.gen(function* () {
       `DROP INDEX IF EXISTS ${indexes.join(", ")}`
     ])
   }
-  // Servers that start from now on store events in the form that only this release reads (`events/EventData.ts`).
-  yield* sql`INSERT INTO installation (name, value) VALUES ('stores_changed_fields', 'on') ON CONFLICT DO NOTHING`
+  // For servers that start from now on.
+  yield* sql`INSERT INTO installation (name, value) SELECT unnest(${[...storedForms]}::text[]), 'on' ON CONFLICT DO NOTHING`
 })
 
 /** The triggers have the names of their functions. */

@@ -3,12 +3,11 @@
  * installation of the release before, after its migrations.
  */
 import * as Effect from "effect/Effect"
-import * as Migrator from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
-import * as Migrations from "../../../src/sql/Migrations.ts"
 import { grantTo } from "../../../src/sql/Privileges.ts"
 import { copyRows } from "../../support/Copies.ts"
 import { createDatabase, SERVICE_ROLE } from "../../support/Postgres.ts"
+import { upgrade } from "../../support/UpgradedDatabase.ts"
 import { connected } from "./Crashes.ts"
 
 /** The URL and a client of the schema's owner. */
@@ -16,7 +15,7 @@ export const fullDatabase = Effect.gen(function* () {
   const url = yield* createDatabase()
   const owner = yield* connected(url)
   yield* Effect.gen(function* () {
-    yield* Migrator.make({})({ loader: Migrator.fromRecord(Migrations.migrations) })
+    yield* upgrade
     yield* grantTo(SERVICE_ROLE)
   }).pipe(Effect.provideService(SqlClient, owner))
   for (const statement of fill) yield* owner.unsafe(statement)

@@ -202,6 +202,7 @@ const makeRoutes = Effect.gen(function* () {
         search: "",
         body: found.route.takesBody ? JSON.stringify(body ?? {}) : "",
         info: {
+          arrival: { id: "", epochMs: 0 },
           requestId: "",
           route: found.route.template,
           keyId: null,

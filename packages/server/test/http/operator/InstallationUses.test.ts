@@ -30,7 +30,15 @@ const started = Effect.gen(function* () {
   const use = (route: string, address: string) =>
     Effect.suspend(() =>
       uses.record(
-        { requestId: `use-${++requests}`, route, keyId: null, accountId: null, resourceId: null, address },
+        {
+          arrival: { id: "", epochMs: 0 },
+          requestId: `use-${++requests}`,
+          route,
+          keyId: null,
+          accountId: null,
+          resourceId: null,
+          address
+        },
         "GET"
       )
     ).pipe(Effect.provideService(CurrentOperator, operator))
