@@ -10,9 +10,10 @@ import { randomBytes } from "node:crypto"
 import { fileURLToPath } from "node:url"
 import { insertAccount } from "../load/Accounts.ts"
 import { loadJobs, type Target } from "../load/Jobs.ts"
-import { migrate, withDatabase } from "./Database.ts"
+import { withDatabase } from "./Database.ts"
 import * as NestPeer from "./NestPeer.ts"
 import { poolSize, type StartOptions, startServer } from "./OurServer.ts"
+import { migrateForPeer } from "./PeerSchema.ts"
 import { type BenchError, type Child, freePort, spawnNode, startNode, waitUntilReady } from "./Processes.ts"
 
 export interface Contender {
@@ -118,16 +119,8 @@ const peer = ({
   ...about,
   start: Effect.fnUntraced(function* ({ connections, databaseUrl, nodeArgs }) {
     if (compile !== undefined) yield* compile
-    yield* migrate(databaseUrl)
-    const { apiKey } = yield* withDatabase(databaseUrl, async (database) => {
-      // The free space in pages serves our updates; the peers' updates do not use it.
-      await database.query("ALTER TABLE charges SET (fillfactor = 100)")
-      // Peers claim keys by the unique indexes.
-      await database.query(`DROP TRIGGER IF EXISTS charge_stores_key ON charges;
-        DROP TRIGGER IF EXISTS charge_stores_settlement ON charges;
-        DROP TRIGGER IF EXISTS payout_stores_key ON payouts`)
-      return insertAccount(database)
-    })
+    yield* migrateForPeer(databaseUrl)
+    const { apiKey } = yield* withDatabase(databaseUrl, (database) => insertAccount(database))
     const port = yield* freePort
     const environment = { DATABASE_URL: databaseUrl, PORT: String(port), ...poolSize(connections) }
     const { child, startedInMs } = yield* startNode(
@@ -200,7 +193,7 @@ const postgresAlone: Contender = {
   minConnections: 8,
   stores: "rows",
   start: Effect.fnUntraced(function* ({ databaseUrl, nodeArgs }) {
-    yield* migrate(databaseUrl)
+    yield* migrateForPeer(databaseUrl)
     const main = peerPath("postgres-alone.ts")
     const child = yield* spawnNode("postgres alone", [...nodeArgs, main], { DATABASE_URL: databaseUrl }, "ipc")
     return { pid: child.pid, port: 0, apiKey: "", startedInMs: 0, loadGenerator: child }

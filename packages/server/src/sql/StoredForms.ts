@@ -18,6 +18,6 @@ export const storedForms = [
 /** Whether rows are stored in this form. A server reads it when it starts. */
 export const storesForm = Effect.fnUntraced(function* (form: (typeof storedForms)[number]) {
   const sql = yield* SqlClient
-  const rows = yield* sql`SELECT FROM installation WHERE name = ${form}`
+  const rows = yield* sql.unsafe("SELECT FROM installation WHERE name = $1", [form])
   return rows.length > 0
 })
