@@ -82,7 +82,7 @@ const bench = Effect.fnUntraced(function* (given: Options) {
     yield* writeJson(options.out, run)
     yield* print(`Written: ${options.out}`)
   }
-  if (options.write) yield* print(`Written: ${yield* writeResults(run)}`)
+  if (options.write || options.append) yield* print(`Written: ${yield* writeResults(run, options.append)}`)
   return figures.every(({ hasFailed }) => !hasFailed)
 })
 

@@ -24,6 +24,8 @@ export interface LoadJob {
   readonly connections: ReadonlyArray<number>
   /** The same with `--quick`. */
   readonly quickConnections: ReadonlyArray<number>
+  /** Whether the contender has a processor to itself, and PostgreSQL and the load have the others. */
+  readonly isPinned?: boolean
   /** Numbers of charges that exist at the start, each in its own database. Where present, this is what is varied. */
   readonly charges?: { readonly full: ReadonlyArray<number>; readonly quick: ReadonlyArray<number> }
   /** Runs once for each contender before its warm-up. The result, for example API keys, is passed on as `prepared`. */
@@ -238,7 +240,14 @@ export const loadJobs: ReadonlyArray<LoadJob> = [
   createPayout("create-payout-hot", 1, "pending"),
   createPayout("create-payout-16", 16, "pending"),
   createPayout("complete-payout-hot", 1, "completed"),
-  createPayout("complete-payout-16", 16, "completed")
+  createPayout("complete-payout-16", 16, "completed"),
+  {
+    ...createCharge,
+    name: "create-charge-pinned",
+    title: `${createCharge.title}; the contender on one processor, PostgreSQL and the load on the others`,
+    connections: [64, 256],
+    isPinned: true
+  }
 ]
 
 /** The available balance of each account of a payout job, in cents. */

@@ -47,7 +47,9 @@ interface Packages {
   readonly install: Effect.Effect<boolean>
 }
 
-const allJobs = loadJobs.map(({ name }) => name)
+const pinnedJobs = loadJobs.filter(({ isPinned }) => isPinned === true).map(({ name }) => name)
+
+const allJobs = loadJobs.map(({ name }) => name).filter((name) => !pinnedJobs.includes(name))
 
 const allExcept = (...jobs: ReadonlyArray<string>) => allJobs.filter((job) => !jobs.includes(job))
 
@@ -56,7 +58,7 @@ const allExcept = (...jobs: ReadonlyArray<string>) => allJobs.filter((job) => !j
 export const pixPayments: Contender = {
   name: "pix-payments",
   description: "packages/server/src/main.ts with its default settings",
-  jobs: allJobs,
+  jobs: [...allJobs, ...pinnedJobs],
   stores: "rows and request log",
   start: (options) => startServer(options)
 }
@@ -80,7 +82,7 @@ const pixPaymentsBefore: ReadonlyArray<Contender> =
 const twoProcesses: Contender = {
   name: "pix-payments x2",
   description: "the same with PROCESSES=2",
-  jobs: ["create-charge", "get-charge", "create-payout-hot"],
+  jobs: ["create-charge", "get-charge", "create-payout-hot", ...pinnedJobs],
   minConnections: 8,
   stores: "rows and request log",
   start: (options) => startServer(options, { PROCESSES: "2" })

@@ -17,6 +17,8 @@ export interface Options extends RunSettings {
   readonly out: string | undefined
   /** Whether `RESULTS.md` is written. */
   readonly write: boolean
+  /** Whether `RESULTS.md` gets the tables as those of a further run. */
+  readonly append: boolean
   /** The folder of CPU profiles. */
   readonly profile: string | undefined
 }
@@ -36,6 +38,7 @@ export const usage = `pnpm run bench [options]
   --quick              smoke run: every job for a moment; nothing is installed
   --out <file>         JSON file of the figures (bench/.data/results.json; none with --quick)
   --write              also write bench/RESULTS.md
+  --append             also add the tables to bench/RESULTS.md, as those of a further run
   --profile <folder>   write CPU profiles of each contender into this folder and print the top functions (slower)
 
 BENCH_BEFORE=<checkout> adds the contender "pix-payments before": the service of an installed checkout of an earlier
@@ -58,6 +61,7 @@ export const readOptions = (): Options => {
       quick: { type: "boolean", default: false },
       out: { type: "string" },
       write: { type: "boolean", default: false },
+      append: { type: "boolean", default: false },
       profile: { type: "string" },
       help: { type: "boolean", default: false }
     }
@@ -95,6 +99,7 @@ export const readOptions = (): Options => {
     contenders: select(values.contenders, allContenders).map(({ name }) => name),
     out: values.out ?? (quick ? undefined : fileURLToPath(new URL("../.data/results.json", import.meta.url))),
     write: values.write,
+    append: values.append,
     profile
   }
 }

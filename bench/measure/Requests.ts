@@ -3,7 +3,8 @@
  *
  * Guarantees:
  * - rounds are interleaved, and each contender goes first equally often;
- * - rows are checked against answers after the last turn.
+ * - rows are checked against answers after the last turn;
+ * - where the job asks for it, each contender has a processor to itself (`Pinning.ts`).
  */
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
@@ -14,6 +15,7 @@ import type { LoadJob } from "../load/Jobs.ts"
 import type { Contender } from "./Contenders.ts"
 import { violationsIn, withDatabase } from "./Database.ts"
 import type { Measurement, RunSettings } from "./Measurement.ts"
+import { contenderCores, otherCores, pin, pinWhileOpen } from "./Pinning.ts"
 import { ask, BenchError, spawnNode } from "./Processes.ts"
 import { rowsOf, scalingOf, spreadOf, type Turn, turnsTable } from "./Report.ts"
 import { otherProgramsShare, type Testbed } from "./Testbed.ts"
@@ -30,7 +32,12 @@ export const measureRequests = Effect.fnUntraced(function* (
 ) {
   const generator = yield* loadGenerator
   const levels = levelsOf(job, settings)
+  const others = job.isPinned === true ? [generator.pid, testbed.postmaster] : []
+  const pinned = yield* Effect.forEach(others, (pid) => pinWhileOpen(pid, otherCores))
   const started = yield* startAll(job, contenders, levels, settings, testbed)
+  if (job.isPinned === true) {
+    pinned.push(...(yield* Effect.forEach(started, ({ running }) => pin(running.pid, contenderCores))))
+  }
 
   const turn = Effect.fnUntraced(function* (
     contender: (typeof started)[number],
@@ -105,7 +112,14 @@ export const measureRequests = Effect.fnUntraced(function* (
     table: turnsTable(rows, { level: job.charges === undefined ? "connections" : "charges", unit: "req", baseline }),
     rows,
     turns,
-    notes: [...scalingNotes(job, contenders, levels, turns), ...settleNotes(job, names, turns, settings)],
+    notes: [
+      ...scalingNotes(job, contenders, levels, turns),
+      ...settleNotes(job, names, turns, settings),
+      ...costNotes(job, names, levels, turns),
+      ...(pinned.includes(false)
+        ? ["Processes could not be bound to processors: there is no taskset, or one processor."]
+        : [])
+    ],
     answered: Object.fromEntries(
       names.map((name) => [
         name,
@@ -238,6 +252,30 @@ const scalingNotes = (
   if (job.charges === undefined || small === undefined || large === undefined || more.length > 0) return []
   const names = contenders.filter(({ stores }) => stores !== "nothing").map(({ name }) => name)
   return [scalingOf(turns, names, small, large)]
+}
+
+/** CPU time of the contender and PostgreSQL, compared with that of the first one in the same round. */
+const costNotes = (
+  job: LoadJob,
+  names: ReadonlyArray<string>,
+  levels: ReadonlyArray<Level>,
+  turns: ReadonlyArray<Turn>
+): ReadonlyArray<string> => {
+  const [first, ...rest] = names
+  if (job.isPinned !== true || first === undefined) return []
+  const costOf = (name: string, of: Turn) => {
+    const turn = turns.find(
+      ({ contender, level, round }) => contender === name && level === of.level && round === of.round
+    )
+    return (turn?.serverMicros ?? 0) + (turn?.postgresMicros ?? 0)
+  }
+  return rest.flatMap((name) =>
+    levels.map(({ level }) => {
+      const own = turns.filter((turn) => turn.contender === name && turn.level === level)
+      const ratios = own.map((turn) => costOf(name, turn) / costOf(first, turn))
+      return `CPU time a request of ${name}, ${level} connections, divided by that of ${first}: ${spreadOf(ratios, 2)}.`
+    })
+  )
 }
 
 const settleNotes = (

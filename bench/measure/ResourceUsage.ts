@@ -20,6 +20,9 @@ export const residentMiB = (root: number): number | undefined => {
   return kib / 1024
 }
 
+/** The ids of the process and its descendants. */
+export const treeOf = (root: number): ReadonlyArray<number> => [...ticksOfTree(root).keys()]
+
 const residentKib = (pid: number): number => {
   try {
     return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0)

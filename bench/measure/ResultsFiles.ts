@@ -3,7 +3,7 @@
  */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
-import { mkdirSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Machine } from "./Machine.ts"
@@ -30,15 +30,36 @@ export const writeJson = Effect.fnUntraced(function* (path: string, { figures, m
   writeFileSync(path, `${text}\n`)
 })
 
-/** Returns the path of `bench/RESULTS.md`. */
-export const writeResults = Effect.fnUntraced(function* ({ contenders, figures, machine, settings }: Run) {
+/**
+ * Writes the run as the first one of `bench/RESULTS.md`, or adds its tables to it as a further one. What is written there by
+ * hand, from the heading `# Profiles` on, stays. Returns the path.
+ */
+export const writeResults = Effect.fnUntraced(function* (run: Run, isFurther: boolean) {
+  const path = fileURLToPath(new URL("../RESULTS.md", import.meta.url))
+  const [runs = "", ...others] = (existsSync(path) ? readFileSync(path, "utf8") : "").split(/^(?=# Profiles$)/m)
   const at = DateTime.formatIso(yield* DateTime.now)
+  const written = isFurther ? `${runs.trimEnd()}\n\n${furtherRun(run, at)}` : firstRun(run, at)
+  writeFileSync(path, [written, ...others].join("\n"))
+  return path
+})
+
+const command = () => ["pnpm run bench", ...process.argv.slice(2)].join(" ")
+
+const furtherRun = ({ figures, machine }: Run, at: string) => `# A further run
+
+${at}, with \`${command()}\`, from fresh processes and databases; fdatasync of 8 KiB: ${machine.fdatasyncMicros} µs (median). The run
+took ${minutesOf(figures)}.
+
+${figures.map(sectionOf).join("\n\n")}
+`
+
+const firstRun = ({ contenders, figures, machine, settings }: Run, at: string) => {
   const { rounds, seconds, warmup } = settings
   const { cores, fdatasyncMicros, memoryGiB, processor, system, versions } = machine
   const descriptions = new Set(contenders.map(({ description, name }) => `- ${name}: ${description}.`))
-  const text = `# Results: our service and its peers
+  return `# Results: our service and its peers
 
-${at}, with \`${["pnpm run bench", ...process.argv.slice(2)].join(" ")}\`. The method is in the header of \`bench/main.ts\`.
+${at}, with \`${command()}\`. The method is in the header of \`bench/main.ts\`.
 
 - ${processor}, ${cores} cores, ${memoryGiB} GiB, ${system}; fdatasync of 8 KiB: ${fdatasyncMicros} µs (median).
 - Node ${versions.node}, PostgreSQL ${versions.postgres} (embedded, default settings except max_connections, durable commits), effect
@@ -51,10 +72,7 @@ ${[...descriptions].join("\n")}
 
 ${figures.map(sectionOf).join("\n\n")}
 `
-  const path = fileURLToPath(new URL("../RESULTS.md", import.meta.url))
-  writeFileSync(path, text)
-  return path
-})
+}
 
 export const minutesOf = (figures: ReadonlyArray<JobFigures>): string =>
   `${(figures.reduce((sum, { tookSeconds }) => sum + tookSeconds, 0) / 60).toFixed(1)} min`

@@ -91,6 +91,7 @@ export const makeTestbed = Effect.fnUntraced(function* (folder: string, isSmokeR
   }
 
   return {
+    postmaster,
     provision,
     seeded,
     measureCpu,
