@@ -10,10 +10,9 @@ import { randomBytes } from "node:crypto"
 import { fileURLToPath } from "node:url"
 import { insertAccount } from "../load/Accounts.ts"
 import { loadJobs, type Target } from "../load/Jobs.ts"
-import { withDatabase } from "./Database.ts"
+import { migrate, withDatabase } from "./Database.ts"
 import * as NestPeer from "./NestPeer.ts"
 import { poolSize, type StartOptions, startServer } from "./OurServer.ts"
-import { migrateForPeer } from "./PeerSchema.ts"
 import { type BenchError, type Child, freePort, spawnNode, startNode, waitUntilReady } from "./Processes.ts"
 
 export interface Contender {
@@ -121,8 +120,16 @@ const peer = ({
   ...about,
   start: Effect.fnUntraced(function* ({ connections, databaseUrl, nodeArgs }) {
     if (compile !== undefined) yield* compile
-    yield* migrateForPeer(databaseUrl)
-    const { apiKey } = yield* withDatabase(databaseUrl, (database) => insertAccount(database))
+    yield* migrate(databaseUrl)
+    const { apiKey } = yield* withDatabase(databaseUrl, async (database) => {
+      // The free space in pages serves our updates; the peers' updates do not use it.
+      await database.query("ALTER TABLE charges SET (fillfactor = 100)")
+      // Peers claim keys by the unique indexes.
+      await database.query(`DROP TRIGGER IF EXISTS charge_stores_key ON charges;
+        DROP TRIGGER IF EXISTS charge_stores_settlement ON charges;
+        DROP TRIGGER IF EXISTS payout_stores_key ON payouts`)
+      return insertAccount(database)
+    })
     const port = yield* freePort
     const environment = { DATABASE_URL: databaseUrl, PORT: String(port), ...poolSize(connections) }
     const { child, startedInMs } = yield* startNode(
@@ -195,7 +202,7 @@ const postgresAlone: Contender = {
   minConnections: 8,
   stores: "rows",
   start: Effect.fnUntraced(function* ({ databaseUrl, nodeArgs }) {
-    yield* migrateForPeer(databaseUrl)
+    yield* migrate(databaseUrl)
     const main = peerPath("postgres-alone.ts")
     const child = yield* spawnNode("postgres alone", [...nodeArgs, main], { DATABASE_URL: databaseUrl }, "ipc")
     return { pid: child.pid, port: 0, apiKey: "", startedInMs: 0, loadGenerator: child }

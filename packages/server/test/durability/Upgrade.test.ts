@@ -22,6 +22,8 @@ import * as Tracer from "effect/Tracer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { createHmac } from "node:crypto"
 import * as Migrations from "../../src/sql/Migrations.ts"
+import * as ReleaseBefore from "../../src/sql/partitions/ReleaseBefore.ts"
+import { storedForms } from "../../src/sql/StoredForms.ts"
 import { assertRefused, created, retrieve } from "../support/ChargeRequests.ts"
 import { assertLedgerHolds, operated, payoutReaching, simulated } from "../support/Money.ts"
 import { asService, createDatabase } from "../support/Postgres.ts"
@@ -98,11 +100,17 @@ describe.each(fixtures)("An installation of %s", (name) => {
       const fresh = yield* connected(yield* createDatabase())
       yield* Effect.provideService(Migrations.run, SqlClient, fresh)
       const wanted = yield* Effect.provideService(describeSchema, SqlClient, fresh)
+      // Servers of the earlier release read the forms of before only.
+      const forms = (of: SqlClient) =>
+        Effect.map(
+          of<{ name: string }>`SELECT name FROM installation WHERE name = ANY (${[...storedForms]}) ORDER BY name`,
+          (found) => found.map(({ name }) => name)
+        )
+      assert.deepStrictEqual(yield* forms(sql), [])
+      assert.deepStrictEqual(yield* forms(fresh), storedForms.toSorted())
       assert.deepStrictEqual(yield* Effect.provideService(describeSchema, SqlClient, sql), wanted)
-      // Servers of the earlier release read whole resources only.
-      const storing = (of: SqlClient) => of`SELECT FROM installation WHERE name = 'stores_changed_fields'`
-      assert.lengthOf(yield* storing(sql), 0)
-      assert.lengthOf(yield* storing(fresh), 1)
+      yield* Effect.provideService(ReleaseBefore.drop, SqlClient, sql)
+      assert.deepStrictEqual(yield* forms(sql), storedForms.toSorted())
     }).pipe(Effect.scoped)
   )
 

@@ -6,8 +6,6 @@
  * - Nothing is dropped while such a server writes: one that stored a resource with a key in the last ten minutes.
  * - One step drops all of a table. A repetition finishes what was interrupted.
  *
- * A new installation never has them (migration `new_installations`).
- *
  * Why: docs/decisions/0031-quarterly-money.md.
  */
 import { lowestIdAt } from "@pix-payments/domain/Uuid"

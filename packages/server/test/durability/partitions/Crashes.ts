@@ -15,7 +15,12 @@ import { eventually } from "../../support/Receiver.ts"
 import { type End, statementWire } from "../../support/StatementWire.ts"
 
 /** The name of the sessions of `Maintenance.run`. */
-const SESSIONS = "pix-payments maintenance"
+const MAINTENANCE = "pix-payments maintenance"
+
+interface Options {
+  readonly sessions?: string
+  readonly isCovered?: (change: string) => boolean
+}
 
 /** A client with the role that owns the schema. */
 export const connected = (url: Redacted.Redacted<string>) =>
@@ -23,18 +28,24 @@ export const connected = (url: Redacted.Redacted<string>) =>
     Context.get(built, SqlClient)
   )
 
-export const makeCrashes = Effect.fnUntraced(function* (url: Redacted.Redacted<string>, owner: SqlClient, end: End) {
+/** `sessions` is the name of those that do the work, which ends before the changes that `isCovered`. */
+export const makeCrashes = Effect.fnUntraced(function* (
+  url: Redacted.Redacted<string>,
+  owner: SqlClient,
+  end: End,
+  { isCovered = () => true, sessions = MAINTENANCE }: Options = {}
+) {
   const changes = new Set<string>()
   const wire = yield* statementWire(url, {
     before: (statement, transaction) => {
       const change = changeOf(statement, transaction)
-      if (change === undefined || changes.has(change)) return undefined
+      if (change === undefined || changes.has(change) || !isCovered(change)) return undefined
       changes.add(change)
       return end
     }
   })
-  const sessions = owner`SELECT FROM pg_stat_activity
-    WHERE datname = current_database() AND application_name = ${SESSIONS}`
+  const running = owner`SELECT FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = ${sessions}`
   return {
     /** The wire to the database; `options` are those of `postgres -c`. */
     url: (options: Readonly<Record<string, string>> = {}) => {
@@ -54,7 +65,7 @@ export const makeCrashes = Effect.fnUntraced(function* (url: Redacted.Redacted<s
           if (wire.ends() === ends) return yield* exit
           if (Exit.isSuccess(exit)) return yield* Effect.die(new Error("it ended early and did not notice"))
           wire.restart()
-          yield* eventually(sessions, ({ length }) => length === 0)
+          yield* eventually(running, ({ length }) => length === 0)
           yield* between
         }
       })
