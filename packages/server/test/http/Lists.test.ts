@@ -47,7 +47,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Lists", (it) => {
   /** Waits until the request log has all of them. */
   const logged = Effect.flatMap(SqlClient, (sql) =>
     eventually(
-      sql<{ count: bigint }>`SELECT count(*) AS count FROM requests WHERE request_id !~ '^[0-9]+$'`,
+      sql<{ count: bigint }>`SELECT count(*) AS count FROM requests WHERE coalesce(request_id, id::text) !~ '^[0-9]+$'`,
       ([row]) => Number(row?.count) === calls
     )
   )
