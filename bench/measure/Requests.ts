@@ -263,16 +263,14 @@ const costNotes = (
 ): ReadonlyArray<string> => {
   const [first, ...rest] = names
   if (job.isPinned !== true || first === undefined) return []
-  const costOf = (name: string, of: Turn) => {
-    const turn = turns.find(
-      ({ contender, level, round }) => contender === name && level === of.level && round === of.round
-    )
-    return (turn?.serverMicros ?? 0) + (turn?.postgresMicros ?? 0)
-  }
+  const costOf = ({ postgresMicros = 0, serverMicros = 0 }: Turn) => serverMicros + postgresMicros
   return rest.flatMap((name) =>
     levels.map(({ level }) => {
-      const own = turns.filter((turn) => turn.contender === name && turn.level === level)
-      const ratios = own.map((turn) => costOf(name, turn) / costOf(first, turn))
+      // Both in the order of their rounds.
+      const [own, other] = [name, first].map((contender) =>
+        turns.filter((turn) => turn.contender === contender && turn.level === level)
+      ) as [Array<Turn>, Array<Turn>]
+      const ratios = own.map((turn, round) => costOf(turn) / costOf(other[round]!))
       return `CPU time a request of ${name}, ${level} connections, divided by that of ${first}: ${spreadOf(ratios, 2)}.`
     })
   )

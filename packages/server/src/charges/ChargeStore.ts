@@ -18,34 +18,34 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { isConnectionPaused } from "../accounts/Brakes.ts"
-import { callersOf, currentCallers, StaleCaller } from "../accounts/CallerCache.ts"
-import { notifications } from "../acquirer/NotificationStore.ts"
+import { callersOf, StaleCaller } from "../accounts/CallerCache.ts"
 import type { UnknownCursor } from "../Errors.ts"
-import { type ChangedRow, DeliverySignal } from "../events/DeliverySignal.ts"
-import { outbox, OUTBOX_ROWS, type OutboxEntry, withChangedFields } from "../events/Outbox.ts"
+import { DeliverySignal } from "../events/DeliverySignal.ts"
+import { type OutboxEntry, withChangedFields } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
-import { isLocked, lockedTransfers, lockLedgerOf, PASSED_BY } from "../ledger/Ledger.ts"
+import { lockLedgerOf } from "../ledger/Ledger.ts"
 import * as Batching from "../sql/Batching.ts"
-import type { LockMode } from "../sql/LockMode.ts"
-import { bigint, float8, integer, nullable, type Row, uuid } from "../sql/Column.ts"
+import type { Row } from "../sql/Column.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
-import { oneOfIds, type Updates, updatesOf } from "../sql/PrunedIds.ts"
-import { rows, statement, value } from "../sql/Statement.ts"
 import { storesForm } from "../sql/StoredForms.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import type { ChargeChange } from "./ChargeDecision.ts"
 import { type ChargeFilters, chargeList } from "./ChargeLists.ts"
 import {
-  allowedTransitions,
-  chargeColumns,
-  chargeTable,
-  type ShownCharge,
-  shownChargeTable,
-  statusOf,
-  type StoredCharge
-} from "./ChargeTable.ts"
-import { recoveries, recoveriesOf } from "./RecoveryStore.ts"
+  changeMany,
+  findAccount,
+  findByIds,
+  findOneByKey,
+  findShown,
+  insertMany,
+  type InsertedRow,
+  isChanged,
+  lockOne,
+  type ShownRow,
+  type WrittenRow
+} from "./ChargeStatements.ts"
+import { chargeTable, type ShownCharge, shownChargeTable, type StoredCharge } from "./ChargeTable.ts"
+import { recoveriesOf } from "./RecoveryStore.ts"
 
 export class ChargeStore extends Context.Service<
   ChargeStore,
@@ -244,191 +244,6 @@ const orStaleCaller = <A>(answer: Effect.Effect<A | typeof STALE_CALLER, Unavail
   )
 
 type Inserted = Insertion | typeof STALE_CALLER
-
-/** A charge that was inserted, or the number of a caller that is as cached. */
-interface InsertedRow {
-  readonly id: string | null
-  readonly n: number | null
-  readonly is_paused: boolean
-}
-
-const selectCharge = `SELECT ${chargeColumns} FROM charges`
-
-const findOneByKey = statement(
-  { applicationId: value("uuid"), origin: value("text"), idempotencyKey: value("text") },
-  (p) => `${selectCharge}
-  WHERE id = (
-      SELECT charge_id FROM charge_keys
-      WHERE digest = idempotency_digest(${p.applicationId}, ${p.origin}, ${p.idempotencyKey})
-    ) AND application_id = ${p.applicationId} AND origin = ${p.origin} AND idempotency_key = ${p.idempotencyKey}`
-)
-
-const findByIds = statement({ ids: oneOfIds }, ({ ids }) => `${selectCharge} WHERE ${ids("id")}`)
-
-// One statement, so that a read of a cached caller takes one round trip.
-const findShown = statement(
-  { ids: oneOfIds, callers: currentCallers },
-  ({ callers, ids }) => `WITH ${callers}
-  SELECT ${shownChargeTable.columns()}, NULL::integer AS n FROM charges WHERE ${ids("id")}
-  UNION ALL SELECT ${shownChargeTable
-    .columns()
-    .split(", ")
-    .map(() => "NULL")
-    .join(", ")}, n FROM live`
-)
-
-/** A charge, or the number of a caller that is as cached. */
-type ShownRow = Row & ({ readonly id: string; readonly n: null } | { readonly n: number })
-
-const findAccount = statement({ id: value("uuid") }, ({ id }) => `SELECT account_id FROM charges WHERE id = ${id}`)
-
-const lockOne = statement({ id: value("uuid") }, ({ id }) => `${selectCharge} WHERE id = ${id} FOR UPDATE`)
-
-const created = [
-  "id",
-  "accountId",
-  "applicationId",
-  "origin",
-  "idempotencyKey",
-  "status",
-  "method",
-  "amount",
-  "description",
-  "reference",
-  "customerName",
-  "customerEmail",
-  "customerDocument",
-  "customerPhone",
-  "webhookUrl",
-  "sealedWebhookSecret",
-  "expiresAtMs",
-  "createdAtMs",
-  "sequence",
-  "connectionId"
-] as const
-
-const createdColumns = chargeTable.names(created)
-
-const insertMany = statement(
-  {
-    charges: chargeTable.rows(created, { caller: nullable(integer()) }),
-    recoveries,
-    callers: currentCallers
-  },
-  (p) => `
-  WITH ${p.callers},
-  ${p.recoveries},
-  requested AS MATERIALIZED (
-    SELECT ${createdColumns} FROM ${p.charges} AS c
-    WHERE c.caller IS NULL OR (c.caller IN (SELECT n FROM live)) IS TRUE
-  ),
-  claimed AS (
-    INSERT INTO charge_keys (digest, charge_id)
-    SELECT idempotency_digest(application_id, origin, idempotency_key), id FROM requested
-    WHERE idempotency_key IS NOT NULL
-    ON CONFLICT (digest) DO NOTHING
-    RETURNING charge_id
-  ),
-  inserted AS (
-    INSERT INTO charges (${createdColumns}, acquirer_answered, key_stored)
-    SELECT ${createdColumns}, false, true FROM requested
-    WHERE idempotency_key IS NULL OR (id IN (SELECT charge_id FROM claimed)) IS TRUE
-    RETURNING id, connection_id
-  )
-  SELECT id, NULL::integer AS n, ${isConnectionPaused("connection_id")} AS is_paused FROM inserted
-  UNION ALL SELECT NULL, n, false FROM live`
-)
-
-const changes = {
-  charges: updatesOf(
-    chargeTable.rows(["id", "status", "brCode", "endToEndId", "receiver", "paidAtMs", "failureReason", "sequence"])
-  ),
-  outbox
-}
-
-const changedCtes = (p: { readonly charges: Updates; readonly outbox: string }, guard: string) => `
-  changed AS (
-    UPDATE charges c SET status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id,
-      receiver = i.receiver, paid_at = i.paid_at, failure_reason = i.failure_reason, sequence = i.sequence,
-      acquirer_answered = true, settlement_stored = i.end_to_end_id IS NOT NULL
-    FROM ${p.charges.rows} AS i
-    WHERE ${p.charges.isRow("c", "i")} AND c.sequence = i.sequence - 1 AND (${statusOf("c")}) || '>' || i.status IN (${allowedTransitions})
-      AND NOT (i.status = 'paid' AND c.has_deferred_reports) AND ${guard}
-    RETURNING c.id, CASE WHEN old.end_to_end_id IS DISTINCT FROM new.end_to_end_id THEN new.end_to_end_id END AS settlement
-  ),
-  inserted_settlements AS (
-    INSERT INTO charge_settlements (end_to_end_id, charge_id)
-    SELECT settlement, id FROM changed WHERE settlement IS NOT NULL
-  ),
-  ${p.outbox}`
-
-const changeStates = statement(changes, (p) => `WITH ${changedCtes(p, "true")} SELECT id, ${OUTBOX_ROWS} FROM changed`)
-
-const changeStatesAndMoveMoney = (lockMode: LockMode) =>
-  statement(
-    {
-      ...changes,
-      transfers: lockedTransfers,
-      releases: rows({ charge_id: uuid(), account_id: uuid(), amount: bigint(), due_in_ms: float8() }),
-      notifications
-    },
-    (p) => `WITH ${p.transfers.lock(lockMode)},
-  ${changedCtes(p, isLocked("c.account_id"))},
-  ${p.transfers.insert},
-  ${p.notifications},
-  inserted_releases AS (
-    INSERT INTO releases (charge_id, account_id, amount, due_at)
-    SELECT r.charge_id, r.account_id, r.amount, now() + r.due_in_ms * interval '1 millisecond'
-    FROM ${p.releases} AS r
-    WHERE (r.charge_id IN (SELECT id FROM changed)) IS TRUE
-  )
-  SELECT id, ${OUTBOX_ROWS}, NULL::uuid AS passed_by FROM changed
-  UNION ALL SELECT NULL, 0, p.owner_id FROM (${PASSED_BY}) p`
-  )
-
-const moveMoneyOf = { wait: changeStatesAndMoveMoney("wait"), skip: changeStatesAndMoveMoney("skip") }
-
-/** A charge that was changed, or an account that was skipped because it was locked. */
-type WrittenRow = Omit<ChangedRow, "id"> & Batching.Written
-
-const isChanged = (row: WrittenRow): row is WrittenRow & ChangedRow => row.id !== null
-
-const changeMany = (
-  unordered: ReadonlyArray<ChargeChange>,
-  entryOf: (entry: OutboxEntry) => OutboxEntry,
-  lockMode: LockMode
-) => {
-  // Rows are locked in the order of their ids, so that two processes never wait for each other.
-  const ordered = unordered.toSorted((one, other) => (one.charge.id < other.charge.id ? -1 : 1))
-  const changed = {
-    charges: ordered.map(({ charge }) => charge),
-    outbox: ordered.map((change) => entryOf(change.outbox))
-  }
-  const transfers = ordered.flatMap((change) => change.transfers)
-  const received = ordered.flatMap(({ charge, received }) =>
-    received === undefined ? [] : [{ resourceId: charge.id, received }]
-  )
-  return transfers.length === 0 && received.length === 0
-    ? changeStates(changed)
-    : moveMoneyOf[lockMode]({
-        ...changed,
-        transfers,
-        releases: ordered.flatMap(releaseOf),
-        notifications: received
-      })
-}
-
-const releaseOf = ({ charge, releaseInMs }: ChargeChange) =>
-  releaseInMs === undefined
-    ? []
-    : [
-        {
-          charge_id: charge.id,
-          account_id: charge.accountId,
-          amount: charge.amount,
-          due_in_ms: releaseInMs
-        }
-      ]
 
 /**
  * In one order everywhere, so that two processes never deadlock: an insert waits for another one of the same key that is

@@ -20,8 +20,7 @@ import {
 } from "../support/Money.ts"
 import { SERVICE_ROLE } from "../support/Postgres.ts"
 import { loopback } from "../support/Receiver.ts"
-import { newKey } from "../support/TestService.ts"
-import { upgradedService } from "../support/UpgradedDatabase.ts"
+import { newKey, TestService } from "../support/TestService.ts"
 
 const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 }
 
@@ -54,7 +53,7 @@ const partitionAll = Effect.gen(function* () {
   yield* sql.withTransaction(Effect.forEach(statements, (text) => sql.unsafe(text)))
 })
 
-layer(upgradedService({ settings }), { excludeTestServices: true })("Partitioned charges and payouts", (it) => {
+layer(TestService.layer({ settings }), { excludeTestServices: true })("Partitioned charges and payouts", (it) => {
   it.effect("IDEM-4, IDEM-5, CHG-9, PAY-6: keep every rule, for rows of before and after", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient

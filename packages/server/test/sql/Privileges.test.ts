@@ -11,7 +11,6 @@ import * as Migrations from "../../src/sql/Migrations.ts"
 import { asService, createDatabase, SERVICE_ROLE, temporaryFolder } from "../support/Postgres.ts"
 import { failedStart, ran, startProcess } from "../support/Process.ts"
 import { newKey, TestService } from "../support/TestService.ts"
-import { upgradedService } from "../support/UpgradedDatabase.ts"
 
 const connected = (url: Redacted.Redacted<string>) =>
   Effect.map(Layer.build(Layer.fresh(PgClient.layer({ url, maxConnections: 2 }))), (built) =>
@@ -50,6 +49,21 @@ layer(TestService.layer(), { excludeTestServices: true })("The role of the servi
         owns: 0,
         is_member: 0
       })
+    })
+  )
+
+  it.effect("cannot replace a table of a function that runs with the owner's privileges by a temporary one", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const functions = yield* sql`SELECT proname::text AS name, proconfig AS settings FROM pg_proc
+        WHERE pronamespace = 'public'::regnamespace AND prosecdef ORDER BY 1`
+      assert.deepStrictEqual(
+        functions,
+        ["charge_stores_key", "charge_stores_settlement", "payout_stores_key"].map((name) => ({
+          name,
+          settings: ["search_path=public, pg_temp"]
+        }))
+      )
     })
   )
 
@@ -186,20 +200,3 @@ describe("Two roles", () => {
 })
 
 const migrate = (env: Readonly<Record<string, string>>) => ran("migrate.ts", env)
-
-layer(upgradedService(), { excludeTestServices: true })("The role of the service after an upgrade", (it) => {
-  it.effect("cannot replace a table of a function that runs with the owner's privileges by a temporary one", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient
-      const functions = yield* sql`SELECT proname::text AS name, proconfig AS settings FROM pg_proc
-        WHERE pronamespace = 'public'::regnamespace AND prosecdef ORDER BY 1`
-      assert.deepStrictEqual(
-        functions,
-        ["charge_stores_key", "charge_stores_settlement", "payout_stores_key"].map((name) => ({
-          name,
-          settings: ["search_path=public, pg_temp"]
-        }))
-      )
-    })
-  )
-})

@@ -25,7 +25,6 @@ import {
 } from "../support/Money.ts"
 import { eventually, loopback } from "../support/Receiver.ts"
 import { newKey, TestService } from "../support/TestService.ts"
-import { upgradedService } from "../support/UpgradedDatabase.ts"
 
 // No recovery in the time of a test.
 const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0, acquirerTimeoutMs: 60_000 }
@@ -53,7 +52,7 @@ const changeOf = Effect.fnUntraced(function* (id: string, report: "emitted" | "p
   return change!
 })
 
-layer(upgradedService({ settings }), { excludeTestServices: true })("A batch that waits for a lock", (it) => {
+layer(TestService.layer({ settings }), { excludeTestServices: true })("A batch that waits for a lock", (it) => {
   it.effect("has locked no charge with a higher id", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient

@@ -19,10 +19,7 @@ export interface Sent {
 }
 
 export interface Work {
-  /**
-   * In the order of their names, each once. An index of a partition has the name of its partitioned index. Those of empty
-   * partitions are left out: all their indexes cost the same.
-   */
+  /** In the order of their names, each once. An index of a partition has the name of its partitioned index. */
   readonly indexes: ReadonlyArray<string>
   /** Tables that are read from end to end. */
   readonly fullScans: ReadonlyArray<string>
@@ -80,9 +77,6 @@ export const makeExplainer = Effect.fnUntraced(function* (
   for (const { name, setting } of settings) yield* sql`SELECT set_config(${name}, ${setting}, false)`
   const indexName = yield* partitionedIndexNames(sql)
   const names = new Map<string, string>()
-  const ofEmptyPartitions = sql<{ name: string }>`
-    SELECT i.indexrelid::regclass::text AS name FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid
-    WHERE t.relispartition AND pg_relation_size(t.oid) = 0`
 
   const explained = Effect.fnUntraced(function* ({ parameters, text }: Sent) {
     const name = names.get(text) ?? `explained_${names.size}`
@@ -94,7 +88,7 @@ export const makeExplainer = Effect.fnUntraced(function* (
       `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) EXECUTE ${name}${values}`
     )
     yield* sql.unsafe("ROLLBACK TO SAVEPOINT before")
-    return workOf(row!["QUERY PLAN"][0]!.Plan, indexName, new Set((yield* ofEmptyPartitions).map(({ name }) => name)))
+    return workOf(row!["QUERY PLAN"][0]!.Plan, indexName)
   })
   const undone = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     Effect.andThen(sql.unsafe("BEGIN"), effect).pipe(Effect.ensuring(Effect.orDie(sql.unsafe("ROLLBACK"))))
@@ -159,14 +153,12 @@ interface Node {
   readonly Plans?: ReadonlyArray<Node>
 }
 
-const workOf = (plan: Node, indexName: (name: string) => string, ignored: ReadonlySet<string>): Work => {
+const workOf = (plan: Node, indexName: (name: string) => string): Work => {
   const nodes = all(plan)
   const scans = nodes.filter((node) => /^(Index|Seq|Bitmap Heap|Tid)/.test(node["Node Type"]))
   return {
     indexes: [
-      ...new Set(
-        nodes.flatMap(({ "Index Name": index }) => (index === undefined || ignored.has(index) ? [] : indexName(index)))
-      )
+      ...new Set(nodes.flatMap((node) => (node["Index Name"] === undefined ? [] : indexName(node["Index Name"]))))
     ].toSorted(),
     fullScans: nodes
       .filter((node) => node["Node Type"] === "Seq Scan" && node["Actual Loops"] > 0)

@@ -31,7 +31,6 @@ import { asService } from "../../support/Postgres.ts"
 import { ran } from "../../support/Process.ts"
 import { eventually, loopback } from "../../support/Receiver.ts"
 import { newKey, TestService } from "../../support/TestService.ts"
-import { upgradedService } from "../../support/UpgradedDatabase.ts"
 
 const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 }
 const TABLES = ["charges", "payouts"] as const
@@ -79,7 +78,7 @@ const twelveQuarters = Effect.gen(function* () {
   }
 })
 
-layer(upgradedService({ settings }), { excludeTestServices: true })("Full tables of charges and payouts", (it) => {
+layer(TestService.layer({ settings }), { excludeTestServices: true })("Full tables of charges and payouts", (it) => {
   it.effect("are partitioned while the service uses them, and by the next run where one was killed", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
@@ -299,7 +298,7 @@ layer(upgradedService({ settings }), { excludeTestServices: true })("Full tables
   )
 })
 
-layer(upgradedService({ settings }), { excludeTestServices: true })("The end of an upgrade", (it) => {
+layer(TestService.layer({ settings }), { excludeTestServices: true })("The end of an upgrade", (it) => {
   it.effect("is refused while a server of the release before writes", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
