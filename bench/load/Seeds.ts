@@ -18,6 +18,7 @@ export interface Seeded {
 /** Fills a migrated, empty database. */
 export const seed = async (database: Client, template: string, charges: number): Promise<Seeded> => {
   const owner = await insertAccount(database)
+  await database.query(insertReceiver)
   for (let first = 1; first <= charges; first += CHUNK) {
     await database.query(insertCharges, [
       owner.accountId,
@@ -42,17 +43,23 @@ const CHUNK = 100_000
 // 2026-01-01: a million charges, a millisecond apart, are all in the past.
 const EPOCH_MS = 1_767_225_600_000
 
+const RECEIVER_ID = "00000000-0000-7000-8000-000000000001"
+
+const insertReceiver = `
+  INSERT INTO receivers (id, receiver) VALUES ('${RECEIVER_ID}',
+    '{"name":"Loja do Bench","document":"11222333000181","pix_key":"11222333000181","pix_key_type":"cnpj",'
+      '"institution_name":"Simulated Acquirer","institution_ispb":"00000000","branch":"0001","account":"1",'
+      '"account_type":"payment"}')`
+
 const insertCharges = `
   INSERT INTO charges (id, account_id, application_id, origin, idempotency_key, status, method, amount, description,
-    reference, customer_name, customer_email, customer_document, customer_phone, br_code, receiver, expires_at,
+    reference, customer_name, customer_email, customer_document, customer_phone, br_code, receiver_id, expires_at,
     created_at, sequence)
   SELECT (lpad(to_hex(${EPOCH_MS} + n), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid,
     $1, $2, 'api', md5(n::text), 'pending', 'pix', 1990 + n % 64 * 137, 'Pedido ' || n || ' na loja', 'pedido-' || n,
     'Maria Oliveira da Silva', 'cliente.' || n || '@example.com.br', '52998224725', '+5511987654321',
     '00020101021226720014br.gov.bcb.pix2550pix.simulator.test/qr/v2/' || md5(n::text)
       || '52040000530398654041990.905802BR5913Loja do Bench6009SAO PAULO62070503***6304ABCD',
-    '{"name":"Loja do Bench","document":"11222333000181","pix_key":"11222333000181","pix_key_type":"cnpj",'
-      '"institution_name":"Simulated Acquirer","institution_ispb":"00000000","branch":"0001","account":"1",'
-      '"account_type":"payment"}',
+    '${RECEIVER_ID}',
     '2036-01-01T00:00:00Z', to_timestamp((${EPOCH_MS} + n) / 1000.0), 2
   FROM generate_series($3::bigint, $4::bigint) AS s(n)`

@@ -3,7 +3,7 @@ import { isConnectionPaused } from "../accounts/Brakes.ts"
 import { currentCallers } from "../accounts/CallerCache.ts"
 import { notifications } from "../acquirer/NotificationStore.ts"
 import type { ChangedRow } from "../events/DeliverySignal.ts"
-import { outbox, OUTBOX_ROWS, type OutboxEntry } from "../events/Outbox.ts"
+import { outbox, OUTBOX_ROWS, withChangedFields } from "../events/Outbox.ts"
 import { isLocked, lockedTransfers, PASSED_BY } from "../ledger/Ledger.ts"
 import type { Written } from "../sql/Batching.ts"
 import type { LockMode } from "../sql/LockMode.ts"
@@ -12,6 +12,7 @@ import { oneOfIds, type Updates, updatesOf } from "../sql/PrunedIds.ts"
 import { rows, statement, value } from "../sql/Statement.ts"
 import type { ChargeChange } from "./ChargeDecision.ts"
 import { allowedTransitions, chargeColumns, chargeTable, shownChargeTable, statusOf } from "./ChargeTable.ts"
+import { insertedReceivers, receiverColumns } from "./Receivers.ts"
 import { recoveries } from "./RecoveryStore.ts"
 
 /** A charge that was inserted, or the number of a caller that is as cached. */
@@ -113,16 +114,22 @@ export const insertMany = statement(
 
 const changes = {
   charges: updatesOf(
-    chargeTable.rows(["id", "status", "brCode", "endToEndId", "receiver", "paidAtMs", "failureReason", "sequence"])
+    chargeTable.rows(["id", "status", "brCode", "endToEndId", "receiver", "paidAtMs", "failureReason", "sequence"], {
+      receiverId: nullable(uuid())
+    })
   ),
+  receivers: insertedReceivers,
   outbox
 }
 
-const changedCtes = (p: { readonly charges: Updates; readonly outbox: string }, guard: string) => `
+const changedCtes = (
+  p: { readonly charges: Updates; readonly receivers: string; readonly outbox: string },
+  guard: string
+) => `
   changed AS (
     UPDATE charges c SET status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id,
-      receiver = i.receiver, paid_at = i.paid_at, failure_reason = i.failure_reason, sequence = i.sequence,
-      acquirer_answered = true, settlement_stored = i.end_to_end_id IS NOT NULL
+      receiver = i.receiver, receiver_id = i.receiver_id, paid_at = i.paid_at, failure_reason = i.failure_reason,
+      sequence = i.sequence, acquirer_answered = true, settlement_stored = i.end_to_end_id IS NOT NULL
     FROM ${p.charges.rows} AS i
     WHERE ${p.charges.isRow("c", "i")} AND c.sequence = i.sequence - 1 AND (${statusOf("c")}) || '>' || i.status IN (${allowedTransitions})
       AND NOT (i.status = 'paid' AND c.has_deferred_reports) AND ${guard}
@@ -131,7 +138,7 @@ const changedCtes = (p: { readonly charges: Updates; readonly outbox: string }, 
   inserted_settlements AS (
     INSERT INTO charge_settlements (end_to_end_id, charge_id)
     SELECT settlement, id FROM changed WHERE settlement IS NOT NULL
-  ),
+  ),${p.receivers},
   ${p.outbox}`
 
 const changeStates = statement(changes, (p) => `WITH ${changedCtes(p, "true")} SELECT id, ${OUTBOX_ROWS} FROM changed`)
@@ -165,16 +172,32 @@ export type WrittenRow = Omit<ChangedRow, "id"> & Written
 
 export const isChanged = (row: WrittenRow): row is WrittenRow & ChangedRow => row.id !== null
 
-export const changeMany = (
-  unordered: ReadonlyArray<ChargeChange>,
-  entryOf: (entry: OutboxEntry) => OutboxEntry,
-  lockMode: LockMode
-) => {
+/** Which forms of rows are stored (`sql/StoredForms.ts`). */
+export interface ChargeForms {
+  readonly storesChangedFields: boolean
+  readonly storesReceiversOnce: boolean
+}
+
+export const changeMany = (unordered: ReadonlyArray<ChargeChange>, forms: ChargeForms, lockMode: LockMode) => {
   // Rows are locked in the order of their ids, so that two processes never wait for each other.
   const ordered = unordered.toSorted((one, other) => (one.charge.id < other.charge.id ? -1 : 1))
+  const charges = ordered.map(({ charge }) => ({
+    id: charge.id,
+    status: charge.status,
+    brCode: charge.brCode,
+    endToEndId: charge.endToEndId,
+    paidAtMs: charge.paidAtMs,
+    failureReason: charge.failureReason,
+    sequence: charge.sequence,
+    ...receiverColumns(charge.receiver, forms.storesReceiversOnce)
+  }))
   const changed = {
-    charges: ordered.map(({ charge }) => charge),
-    outbox: ordered.map((change) => entryOf(change.outbox))
+    charges,
+    receivers: ordered.flatMap(({ charge: { receiver } }, index) => {
+      const id = charges[index]!.receiverId
+      return receiver === null || id === null ? [] : [{ id, receiver }]
+    }),
+    outbox: ordered.map(({ outbox }) => (forms.storesChangedFields ? withChangedFields(outbox) : outbox))
   }
   const transfers = ordered.flatMap((change) => change.transfers)
   const received = ordered.flatMap(({ charge, received }) =>

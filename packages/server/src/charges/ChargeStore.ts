@@ -21,7 +21,6 @@ import type { SqlError } from "effect/sql/SqlError"
 import { callersOf, StaleCaller } from "../accounts/CallerCache.ts"
 import type { UnknownCursor } from "../Errors.ts"
 import { DeliverySignal } from "../events/DeliverySignal.ts"
-import { type OutboxEntry, withChangedFields } from "../events/Outbox.ts"
 import { Ids } from "../Ids.ts"
 import { lockLedgerOf } from "../ledger/Ledger.ts"
 import * as Batching from "../sql/Batching.ts"
@@ -33,6 +32,7 @@ import type { ChargeChange } from "./ChargeDecision.ts"
 import { type ChargeFilters, chargeList } from "./ChargeLists.ts"
 import {
   changeMany,
+  type ChargeForms,
   findAccount,
   findByIds,
   findOneByKey,
@@ -45,6 +45,7 @@ import {
   type WrittenRow
 } from "./ChargeStatements.ts"
 import { chargeTable, type ShownCharge, shownChargeTable, type StoredCharge } from "./ChargeTable.ts"
+import { makeReceivers } from "./Receivers.ts"
 import { recoveriesOf } from "./RecoveryStore.ts"
 
 export class ChargeStore extends Context.Service<
@@ -95,10 +96,17 @@ export class ChargeStore extends Context.Service<
       const sql = yield* SqlClient
       const signal = yield* DeliverySignal
       const ids = yield* Ids
-      const entryOf = (yield* storesForm("stores_changed_fields")) ? withChangedFields : (entry: OutboxEntry) => entry
+      const withReceivers = makeReceivers(sql)
+      const forms: ChargeForms = {
+        storesChangedFields: yield* storesForm("stores_changed_fields"),
+        storesReceiversOnce: yield* storesForm("stores_receivers_once")
+      }
+
+      const selected = <R extends Row>([text, parameters]: [string, ReadonlyArray<unknown>]) =>
+        Effect.flatMap(sql.unsafe<R>(text, parameters), withReceivers)
 
       const findByKey = (key: Pick<StoredCharge, "applicationId" | "origin" | "idempotencyKey">) =>
-        Effect.map(sql.unsafe<Row>(...findOneByKey(key)), ([row]) =>
+        Effect.map(selected<Row>(findOneByKey(key)), ([row]) =>
           row === undefined ? undefined : chargeTable.decode(row)
         )
 
@@ -137,7 +145,7 @@ export class ChargeStore extends Context.Service<
           ({ charge }) => charge.id,
           ({ charge }) => charge.accountId,
           (changes, lockMode) =>
-            Effect.tap(sql.unsafe<WrittenRow>(...changeMany(changes, entryOf, lockMode)), (written) =>
+            Effect.tap(sql.unsafe<WrittenRow>(...changeMany(changes, forms, lockMode)), (written) =>
               sql.afterCommit(Effect.sync(() => signal.afterCommit(written.filter(isChanged))))
             )
         )
@@ -147,7 +155,7 @@ export class ChargeStore extends Context.Service<
 
       const findMany = (ids: ReadonlyArray<string>) =>
         Effect.map(
-          sql.unsafe<Row>(...findByIds({ ids })),
+          selected<Row>(findByIds({ ids })),
           (found) => new Map(found.map(chargeTable.decode).map((charge) => [charge.id, charge]))
         )
 
@@ -160,7 +168,7 @@ export class ChargeStore extends Context.Service<
         maxBatch: 500,
         run: (asked) => {
           const { callers, numberOf } = callersOf(asked, ({ cached }) => cached)
-          const read = sql.unsafe<ShownRow>(...findShown({ ids: asked.map(({ id }) => id), callers }))
+          const read = selected<ShownRow>(findShown({ ids: asked.map(({ id }) => id), callers }))
           return Effect.map(read, (found) => {
             const current = new Set<number | undefined>()
             const byId = new Map<string, ShownCharge>()
@@ -181,6 +189,7 @@ export class ChargeStore extends Context.Service<
         nowMs: number
       ) =>
         readPage<Row>(chargeList(columns(), accountId, filters, nowMs), page).pipe(
+          Effect.flatMap(withReceivers),
           Effect.map((found) => found.map(decode)),
           Effect.provideService(SqlClient, sql),
           orUnavailable
@@ -191,7 +200,7 @@ export class ChargeStore extends Context.Service<
         change: (change) => (change.transfers.length === 0 ? changeState(change) : moveMoney(change)),
         changeInTransaction: (change) =>
           Effect.gen(function* () {
-            const done = (yield* sql.unsafe<WrittenRow>(...changeMany([change], entryOf, "wait"))).filter(isChanged)
+            const done = (yield* sql.unsafe<WrittenRow>(...changeMany([change], forms, "wait"))).filter(isChanged)
             if (done.length !== 1) {
               return yield* Effect.die(new Error(`charge ${change.charge.id} has changed while it was locked`))
             }
@@ -201,7 +210,7 @@ export class ChargeStore extends Context.Service<
           const [charge] = yield* sql.unsafe<{ readonly account_id: string }>(...findAccount({ id }))
           if (charge === undefined) return undefined
           yield* lockLedgerOf(sql, [charge.account_id])
-          const [row] = yield* sql.unsafe<Row>(...lockOne({ id }))
+          const [row] = yield* selected<Row>(lockOne({ id }))
           return row === undefined ? undefined : chargeTable.decode(row)
         }),
         find: (id) => find(id.toLowerCase()),

@@ -19,6 +19,9 @@ const status: Column<ChargeStatus> = {
 export const statusOf = (row: string): string =>
   `CASE WHEN ${row}.acquirer_answered OR ${row}.status <> 'pending' THEN ${row}.status ELSE 'processing' END`
 
+/** Where the row has the id of it, `Receivers.ts` reads it. */
+const receiver = { ...nullable(json<Receiver>()), beside: "receiver_id" }
+
 /** The columns that `/v1` shows, and those that say who may read them. `expired` is never stored: see `chargeStatusAt`. */
 const shown = {
   id: uuid(),
@@ -35,7 +38,7 @@ const shown = {
   webhookUrl: nullable(text()),
   brCode: nullable(text()),
   endToEndId: nullable(text()),
-  receiver: nullable(json<Receiver>()),
+  receiver,
   expiresAtMs: nullable(instant("expires_at")),
   paidAtMs: nullable(instant("paid_at")),
   failureReason: nullable(text()),

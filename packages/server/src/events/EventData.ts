@@ -42,9 +42,12 @@ type ConstantFields = readonly [
 
 const instant = (column: string) => `to_char(r.${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
+/** Stored in the row, or once for many charges (`charges/Receivers.ts`). */
+const receiverText = "coalesce(r.receiver::text, (SELECT s.receiver::text FROM receivers s WHERE s.id = r.receiver_id))"
+
 const constantFields = (change: string) => `
     SELECT array_to_json(ARRAY[r.id::text, r.amount::text, r.method, r.description, r.reference, r.customer_name,
-      r.customer_email, r.customer_document, r.br_code, r.receiver::text, r.webhook_url, ${instant("expires_at")},
+      r.customer_email, r.customer_document, r.br_code, ${receiverText}, r.webhook_url, ${instant("expires_at")},
       ${instant("created_at")}, ${change}.sequence::text])::text
     FROM charges r WHERE r.id = ${change}.resource_id`
 

@@ -32,6 +32,7 @@ export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   charge_keys: append,
   charge_settlements: append,
   charge_recoveries: all,
+  receivers: append,
   payouts: update,
   payout_keys: append,
   disputes: update,

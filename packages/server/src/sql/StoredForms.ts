@@ -12,7 +12,9 @@ export const storedForms = [
   /** A change of a charge is stored without what its charge has (`events/EventData.ts`). */
   "stores_changed_fields",
   /** A line of the request log has no request id where the caller sent none (`operations/RequestLog.ts`). */
-  "omits_generated_request_ids"
+  "omits_generated_request_ids",
+  /** A charge has the id of its receiver (`charges/Receivers.ts`). */
+  "stores_receivers_once"
 ] as const
 
 /** Whether rows are stored in this form. A server reads it when it starts. */

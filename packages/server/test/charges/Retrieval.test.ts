@@ -29,7 +29,7 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 60_000 } }), { excludeT
         const { key } = yield* caller
         const { id } = yield* created(key)
         yield* sql`UPDATE charges SET customer_name = NULL, customer_email = NULL, customer_document = NULL,
-        expires_at = NULL, receiver = NULL WHERE id = ${id}::uuid`
+        expires_at = NULL, receiver_id = NULL WHERE id = ${id}::uuid`
         const { body } = yield* retrieve(key, id)
         assert.deepStrictEqual(
           [body.customer, body.expires_at, body.receiver, body.status],

@@ -1,0 +1,126 @@
+/** Receivers are stored once for the charges that have them, and every read shows them as before. */
+import { assert, describe, it, layer } from "@effect/vitest"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import { SqlClient } from "effect/sql/SqlClient"
+import { makeReceivers } from "../../src/charges/Receivers.ts"
+import * as ReleaseBefore from "../../src/sql/partitions/ReleaseBefore.ts"
+import { created, listed, retrieve } from "../support/ChargeRequests.ts"
+import { createDatabase } from "../support/Postgres.ts"
+import { TestService } from "../support/TestService.ts"
+import { upgrade } from "../support/UpgradedDatabase.ts"
+
+interface StoredColumns {
+  readonly id: string
+  readonly receiver: object | null
+  readonly receiver_id: string | null
+}
+
+const storedOf = (ids: ReadonlyArray<string>) =>
+  Effect.flatMap(
+    SqlClient,
+    (sql) =>
+      sql<StoredColumns>`SELECT id, receiver, receiver_id FROM charges WHERE id = ANY (${ids}::uuid[]) ORDER BY id`
+  )
+
+// One key, for two services on one database.
+const settings = { secretsKeys: Option.some(Redacted.make(Buffer.alloc(32, 5).toString("base64"))) }
+
+layer(TestService.layer())("Receivers of charges", (it) => {
+  it.effect("CHG-5: are stored once for each account, also by creations at once, and are in every answer", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const sql = yield* SqlClient
+      const [one, other] = [yield* makeCaller(), yield* makeCaller()]
+      yield* sql`UPDATE accounts SET name = 'Café "Ção" \\ 😀' WHERE id = ${one.accountId}::uuid`
+      yield* sql`UPDATE accounts SET name = 'Another' WHERE id = ${other.accountId}::uuid`
+      const charges = yield* Effect.forEach(
+        Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? one.key : other.key)),
+        (key) => Effect.map(created(key), (charge) => ({ key, charge })),
+        { concurrency: "unbounded" }
+      )
+      const stored = yield* storedOf(charges.map(({ charge }) => charge.id))
+      assert.strictEqual(stored.length, 40)
+      assert.isTrue(stored.every(({ receiver }) => receiver === null))
+      const ids = [...new Set(stored.map(({ receiver_id }) => receiver_id))]
+      assert.strictEqual(ids.length, 2)
+      const receivers = yield* sql`SELECT id FROM receivers WHERE id = ANY (${ids}::uuid[])`
+      assert.strictEqual(receivers.length, 2)
+      for (const { charge, key } of charges) {
+        assert.strictEqual(charge.receiver?.name, key === one.key ? 'Café "Ção" \\ 😀' : "Another")
+        assert.deepStrictEqual((yield* retrieve(key, charge.id)).body, charge)
+      }
+      const { data } = yield* listed(one.key, "?limit=100")
+      assert.deepStrictEqual(
+        data,
+        charges
+          .flatMap(({ charge, key }) => (key === one.key ? [charge] : []))
+          .toSorted((a, b) => (a.id < b.id ? 1 : -1))
+      )
+    })
+  )
+
+  it.effect("are read by a server that has read none, also once its memory is full", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      yield* sql`INSERT INTO receivers (id, receiver) SELECT lpad(to_hex(n), 32, '0')::uuid, json_build_object('name', n)
+        FROM generate_series(1, 10200) AS n`
+      const withReceivers = makeReceivers(sql)
+      const rowsOf = (numbers: ReadonlyArray<number>) =>
+        numbers.map((number) => ({
+          id: String(number),
+          receiver: null,
+          receiver_id: `00000000-0000-0000-0000-${number.toString(16).padStart(12, "0")}`
+        }))
+      const assertRead = Effect.fnUntraced(function* (numbers: ReadonlyArray<number>) {
+        const selected = yield* withReceivers(rowsOf(numbers))
+        assert.deepStrictEqual(
+          selected.map(({ receiver }) => receiver),
+          numbers.map((name) => ({ name })) as never
+        )
+      })
+      for (let first = 1; first < 10_200; first += 100) {
+        yield* assertRead(Array.from({ length: 100 }, (_, index) => first + index))
+        yield* assertRead([1, first, 1])
+      }
+      const inRow = { id: "1", receiver: { name: "in the row" }, receiver_id: null }
+      assert.deepStrictEqual(yield* withReceivers([inRow]), [inRow])
+      const lost = yield* Effect.exit(withReceivers(rowsOf([1, 20_000])))
+      assert.isTrue(Exit.hasDies(lost))
+    })
+  )
+})
+
+describe("Receivers of an installation that an earlier release may serve", () => {
+  it.live("CHG-5: are stored in each charge until an operator ends the upgrade; both are read afterwards", () =>
+    Effect.gen(function* () {
+      const databaseUrl = yield* createDatabase()
+      const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl })), SqlClient)
+      yield* Effect.provideService(upgrade, SqlClient, sql)
+      const service = Layer.build(Layer.fresh(TestService.layer({ databaseUrl, settings })))
+      const createOne = Effect.gen(function* () {
+        const { makeCaller } = yield* TestService
+        const { key } = yield* makeCaller()
+        const charge = yield* created(key)
+        assert.deepStrictEqual((yield* retrieve(key, charge.id)).body, charge)
+        assert.isNotNull(charge.receiver)
+        const [stored] = yield* storedOf([charge.id])
+        return { key, charge, receiver: charge.receiver, stored }
+      })
+      const before = yield* createOne.pipe(Effect.provide(yield* service))
+      assert.deepStrictEqual([before.stored?.receiver, before.stored?.receiver_id], [before.receiver, null])
+      yield* Effect.provideService(ReleaseBefore.drop, SqlClient, sql)
+      const next = yield* service
+      const after = yield* createOne.pipe(Effect.provide(next))
+      const again = yield* retrieve(before.key, before.charge.id).pipe(Effect.provide(next))
+      assert.deepStrictEqual(again.body, before.charge)
+      assert.isNull(after.stored?.receiver)
+      assert.isString(after.stored?.receiver_id)
+    }).pipe(Effect.scoped)
+  )
+})
