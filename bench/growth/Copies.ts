@@ -46,6 +46,8 @@ const ownerTables = [
 ]
 
 const owners = new Set(["account_id", "application_id", "endpoint_id", "key_id", "owner_id"])
+/** Ids of rows that copies have in common. */
+const shared = new Set(["connection_id", "receiver_id"])
 /** Texts that are unique for each charge. */
 const keys = new Set(["idempotency_key", "end_to_end_id", "key", "request_id", "reference"])
 
@@ -64,7 +66,7 @@ const functions = [
 const copied = (name: string, type: string): string => {
   if (owners.has(name)) return `growth_owner(${name}, owner)`
   if (name === "digest") return "md5(digest::text || n)::uuid"
-  if (type === "uuid" && !name.endsWith("_hash") && name !== "connection_id") return `growth_id(${name}, n, later)`
+  if (type === "uuid" && !name.endsWith("_hash") && !shared.has(name)) return `growth_id(${name}, n, later)`
   if (type === "timestamptz") return `${name} + later * interval '1 millisecond'`
   return keys.has(name) ? `growth_key(${name}, n)` : name
 }
@@ -121,7 +123,7 @@ const copyOwners = async (database: Client, table: string, accounts: number) => 
   const columns = await columnsOf(database, table)
   const value = ({ name, type }: { readonly name: string; readonly type: string }) => {
     if (name === "hash") return "encode(sha256((hash || n)::bytea), 'hex')"
-    return type === "uuid" && name !== "connection_id" ? `growth_owner(${name}, n)` : name
+    return type === "uuid" && !shared.has(name) ? `growth_owner(${name}, n)` : name
   }
   await database.query(
     `INSERT INTO ${table} (${columns.map(({ name }) => name).join(", ")})
