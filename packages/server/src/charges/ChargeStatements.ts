@@ -40,11 +40,7 @@ export const findShown = statement(
   { ids: oneOfIds, callers: currentCallers },
   ({ callers, ids }) => `WITH ${callers}
   SELECT ${shownChargeTable.columns()}, NULL::integer AS n FROM charges WHERE ${ids("id")}
-  UNION ALL SELECT ${shownChargeTable
-    .columns()
-    .split(", ")
-    .map(() => "NULL")
-    .join(", ")}, n FROM live`
+  UNION ALL SELECT ${shownChargeTable.nulls}, n FROM live`
 )
 
 /** A charge, or the number of a caller that is as cached. */

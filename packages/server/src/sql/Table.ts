@@ -7,6 +7,8 @@ import { type Part, rows } from "./Statement.ts"
 export interface Table<C extends Columns> {
   /** The select list, prefixed with `alias` where given. */
   readonly columns: (alias?: string) => string
+  /** A select list of nulls, as long as that of its columns. */
+  readonly nulls: string
   /** Decodes a selected row. */
   readonly decode: (row: Row) => RowOf<C>
   /** A subquery with rows of some of its columns and of `extra` columns: a part of a statement. */
@@ -31,6 +33,7 @@ export const table = <const C extends Columns>(columns: C): Table<C> => {
   ]
   return {
     columns: (alias) => selected.map((name) => (alias === undefined ? name : `${alias}.${name}`)).join(", "),
+    nulls: selected.map(() => "NULL").join(", "),
     decode: decoderOf(columns),
     rows: <const Fields extends ReadonlyArray<keyof C & string>, const Extra extends Columns = {}>(
       fields: Fields,

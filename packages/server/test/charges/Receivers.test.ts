@@ -1,19 +1,12 @@
 /** Receivers are stored once for the charges that have them, and every read shows them as before. */
 import { assert, describe, it, layer } from "@effect/vitest"
-import * as PgClient from "@effect/sql-pg/PgClient"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
-import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import { makeReceivers } from "../../src/charges/Receivers.ts"
-import * as ReleaseBefore from "../../src/sql/partitions/ReleaseBefore.ts"
 import { created, listed, retrieve } from "../support/ChargeRequests.ts"
-import { createDatabase } from "../support/Postgres.ts"
 import { TestService } from "../support/TestService.ts"
-import { upgrade } from "../support/UpgradedDatabase.ts"
+import { upgradedServices } from "../support/UpgradedDatabase.ts"
 
 interface StoredColumns {
   readonly id: string
@@ -27,9 +20,6 @@ const storedOf = (ids: ReadonlyArray<string>) =>
     (sql) =>
       sql<StoredColumns>`SELECT id, receiver, receiver_id FROM charges WHERE id = ANY (${ids}::uuid[]) ORDER BY id`
   )
-
-// One key, for two services on one database.
-const settings = { secretsKeys: Option.some(Redacted.make(Buffer.alloc(32, 5).toString("base64"))) }
 
 layer(TestService.layer())("Receivers of charges", (it) => {
   it.effect("CHG-5: are stored once for each account, also by creations at once, and are in every answer", () =>
@@ -99,10 +89,7 @@ layer(TestService.layer())("Receivers of charges", (it) => {
 describe("Receivers of an installation that an earlier release may serve", () => {
   it.live("CHG-5: are stored in each charge until an operator ends the upgrade; both are read afterwards", () =>
     Effect.gen(function* () {
-      const databaseUrl = yield* createDatabase()
-      const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl })), SqlClient)
-      yield* Effect.provideService(upgrade, SqlClient, sql)
-      const service = Layer.build(Layer.fresh(TestService.layer({ databaseUrl, settings })))
+      const { endUpgrade, start } = yield* upgradedServices()
       const createOne = Effect.gen(function* () {
         const { makeCaller } = yield* TestService
         const { key } = yield* makeCaller()
@@ -112,10 +99,10 @@ describe("Receivers of an installation that an earlier release may serve", () =>
         const [stored] = yield* storedOf([charge.id])
         return { key, charge, receiver: charge.receiver, stored }
       })
-      const before = yield* createOne.pipe(Effect.provide(yield* service))
+      const before = yield* createOne.pipe(Effect.provide(yield* start))
       assert.deepStrictEqual([before.stored?.receiver, before.stored?.receiver_id], [before.receiver, null])
-      yield* Effect.provideService(ReleaseBefore.drop, SqlClient, sql)
-      const next = yield* service
+      yield* endUpgrade
+      const next = yield* start
       const after = yield* createOne.pipe(Effect.provide(next))
       const again = yield* retrieve(before.key, before.charge.id).pipe(Effect.provide(next))
       assert.deepStrictEqual(again.body, before.charge)

@@ -1,25 +1,16 @@
 /** The resource of an event, read from what its change stores and from its charge: the bytes are those of the API. */
 import { assert, describe, it, layer } from "@effect/vitest"
-import * as PgClient from "@effect/sql-pg/PgClient"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
-import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import { eventData, eventJson } from "../../src/events/EventData.ts"
-import * as ReleaseBefore from "../../src/sql/partitions/ReleaseBefore.ts"
 import { create, retrieve } from "../support/ChargeRequests.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
-import { createDatabase } from "../support/Postgres.ts"
 import { simulated } from "../support/Money.ts"
 import { TestService } from "../support/TestService.ts"
-import { upgrade } from "../support/UpgradedDatabase.ts"
+import { upgradedServices } from "../support/UpgradedDatabase.ts"
 import { registered } from "../support/Webhooks.ts"
 
-// One key, for two services on one database.
-const secretsKeys = Option.some(Redacted.make(Buffer.alloc(32, 3).toString("base64")))
-const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0, secretsKeys }
+const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 }
 
 /** The changes of a charge: what is stored, and the JSON text of its events. */
 const changesOf = (id: string) =>
@@ -92,13 +83,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The data 
 describe("The data of events of an installation that an earlier release may serve", () => {
   it.live("DLV-4: is stored as a whole until an operator ends the upgrade, with the same bytes", () =>
     Effect.gen(function* () {
-      const url = yield* createDatabase()
-      const sql = Context.get(yield* Layer.build(PgClient.layer({ url })), SqlClient)
-      yield* Effect.provideService(upgrade, SqlClient, sql)
-      const service = Layer.build(Layer.fresh(TestService.layer({ settings, databaseUrl: url })))
-      yield* assertSameBytes((stored) => stored.startsWith("{")).pipe(Effect.provide(yield* service))
-      yield* Effect.provideService(ReleaseBefore.drop, SqlClient, sql)
-      yield* assertSameBytes((stored) => stored.startsWith("[")).pipe(Effect.provide(yield* service))
+      const { endUpgrade, start } = yield* upgradedServices(settings)
+      yield* assertSameBytes((stored) => stored.startsWith("{")).pipe(Effect.provide(yield* start))
+      yield* endUpgrade
+      yield* assertSameBytes((stored) => stored.startsWith("[")).pipe(Effect.provide(yield* start))
     }).pipe(Effect.scoped)
   )
 })

@@ -6,9 +6,12 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
 import * as Migrator from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Migrations from "../../src/sql/Migrations.ts"
+import * as ReleaseBefore from "../../src/sql/partitions/ReleaseBefore.ts"
 import { createDatabase } from "./Postgres.ts"
 import { TestService } from "./TestService.ts"
 
@@ -19,13 +22,26 @@ export const upgrade = Effect.gen(function* () {
   yield* Migrator.make({})({ loader: Migrator.fromRecord(Migrations.migrations) })
 })
 
+type Options = NonNullable<Parameters<typeof TestService.layer>[0]>
+
+const upgradedDatabase = Effect.gen(function* () {
+  const databaseUrl = yield* createDatabase()
+  const owner = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl })), SqlClient)
+  yield* Effect.provideService(upgrade, SqlClient, owner)
+  return { databaseUrl, owner }
+})
+
 /** The service on such a database, with the partitions that its start makes. */
-export const upgradedService = (options: NonNullable<Parameters<typeof TestService.layer>[0]> = {}) =>
-  Layer.unwrap(
-    Effect.gen(function* () {
-      const databaseUrl = yield* createDatabase()
-      const owner = yield* Layer.build(PgClient.layer({ url: databaseUrl }))
-      yield* Effect.provideService(upgrade, SqlClient, Context.get(owner, SqlClient))
-      return TestService.layer({ ...options, databaseUrl })
-    })
-  )
+export const upgradedService = (options: Options = {}) =>
+  Layer.unwrap(Effect.map(upgradedDatabase, ({ databaseUrl }) => TestService.layer({ ...options, databaseUrl })))
+
+/** Services on one such database, each as it starts, and what ends its upgrade. */
+export const upgradedServices = Effect.fnUntraced(function* (settings: Options["settings"] = {}) {
+  const { databaseUrl, owner } = yield* upgradedDatabase
+  const secretsKeys = Option.some(Redacted.make(Buffer.alloc(32, 3).toString("base64")))
+  const service = TestService.layer({ databaseUrl, settings: { ...settings, secretsKeys } })
+  return {
+    start: Layer.build(Layer.fresh(service)),
+    endUpgrade: Effect.provideService(ReleaseBefore.drop, SqlClient, owner)
+  }
+})
