@@ -44,6 +44,7 @@ import firstAttempts from "./migrations/0026_first_attempts.ts"
 import deliveryTotals from "./migrations/0027_delivery_totals.ts"
 import requestIds from "./migrations/0028_request_ids.ts"
 import receivers from "./migrations/0029_receivers.ts"
+import leasedChanges from "./migrations/0030_leased_changes.ts"
 import { exclusively } from "./partitions/MaintenanceLock.ts"
 import { prepare } from "./partitions/Partitions.ts"
 import { DEADLOCK_DETECTED, LOCK_NOT_AVAILABLE, sqlStateOf } from "./SqlState.ts"
@@ -77,7 +78,8 @@ export const migrations = {
   "0026_first_attempts": firstAttempts,
   "0027_delivery_totals": deliveryTotals,
   "0028_request_ids": requestIds,
-  "0029_receivers": receivers
+  "0029_receivers": receivers,
+  "0030_leased_changes": leasedChanges
 }
 
 /** The database server is too old. */

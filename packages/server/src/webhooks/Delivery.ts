@@ -26,6 +26,18 @@ export interface ClaimedDelivery {
   /** How many of them precede the last resend, which restarted the retry curve. */
   readonly curveFrom: number
   readonly body: string
+  /** What is stored once it has been sent. Undefined where it is stored already. */
+  readonly unstored: UnstoredDelivery | undefined
+}
+
+/** A delivery that is sent before it is stored, while its change is leased (`LeasedChanges.ts`). */
+export interface UnstoredDelivery {
+  readonly changeId: string
+  readonly applicationId: string | null
+  /** The origin of its URL. */
+  readonly origin: string
+  /** The time of its change, in epoch milliseconds. */
+  readonly createdAtMs: number
 }
 
 /** One attempt, as it is stored. */
@@ -69,7 +81,7 @@ export interface ClaimedRow {
   readonly data: string
 }
 
-export const toClaimedDelivery = (row: ClaimedRow): ClaimedDelivery => ({
+export const toClaimedDelivery = (row: ClaimedRow, unstored?: UnstoredDelivery): ClaimedDelivery => ({
   id: row.id,
   event: row.event,
   accountId: row.account_id,
@@ -87,7 +99,8 @@ export const toClaimedDelivery = (row: ClaimedRow): ClaimedDelivery => ({
     createdAt: row.created_at.toISOString(),
     sequence: row.sequence,
     dataJson: eventJson(row.data)
-  })
+  }),
+  unstored
 })
 
 /** Identifies a destination: an account and the digest of a receiver's origin. Its deliveries share a limit. */

@@ -318,7 +318,7 @@ export const dueDeliveries = (
   const found = new Map<string, number>()
   for (const destination of each) found.set(destination, (found.get(destination) ?? 0) + 1)
   return {
-    claimed: rows.filter(({ status }) => status === "delivering").map(toClaimedDelivery),
+    claimed: rows.filter(({ status }) => status === "delivering").map((row) => toClaimedDelivery(row)),
     found,
     count: each.length,
     locked: new Set(locked)

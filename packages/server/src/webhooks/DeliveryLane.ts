@@ -19,6 +19,7 @@ import { makeClaimCursor } from "./ClaimCursor.ts"
 import type { ClaimedDelivery, CompletedAttempt, Lane } from "./Delivery.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { makeInFlightDeliveries } from "./InFlightDeliveries.ts"
+import { makeLeasedChanges } from "./LeasedChanges.ts"
 
 export type DeliveryLane = Effect.Success<ReturnType<typeof makeDeliveryLane>>
 
@@ -37,6 +38,7 @@ export const makeDeliveryLane = Effect.fnUntraced(function* (options: {
   const signal = (yield* DeliverySignal)[lane]
   const capacityFreed = Latch.makeUnsafe(false)
   const inFlight = makeInFlightDeliveries(maxInFlight, maxPerClaim, () => void capacityFreed.openUnsafe())
+  const leasedChanges = makeLeasedChanges(queue, leaseMs)
   const cursor = makeClaimCursor()
   // Whether deliveries of any age may have become due since the last claim that read them all.
   let isOfAllTime = true
@@ -47,7 +49,8 @@ export const makeDeliveryLane = Effect.fnUntraced(function* (options: {
   yield* Effect.addFinalizer(() =>
     Effect.suspend(() => {
       const unrecorded = inFlight.all()
-      return unrecorded.length === 0 ? Effect.void : Effect.ignore(queue.release(unrecorded))
+      const released = unrecorded.length === 0 ? Effect.void : Effect.ignore(queue.release(unrecorded))
+      return Effect.andThen(released, leasedChanges.release)
     })
   )
   const fibers = yield* FiberSet.make<void>()
@@ -56,7 +59,7 @@ export const makeDeliveryLane = Effect.fnUntraced(function* (options: {
     Effect.gen(function* () {
       const completed = yield* send(delivery)
       yield* Effect.uninterruptible(
-        queue.record(completed).pipe(
+        leasedChanges.record(completed).pipe(
           // Its lease expires, and the same bytes are sent again.
           Effect.catchCause((cause) =>
             Effect.logWarning("a delivery attempt could not be recorded", describeCause(cause))
@@ -67,6 +70,7 @@ export const makeDeliveryLane = Effect.fnUntraced(function* (options: {
     })
 
   const start = Effect.fnUntraced(function* (claimed: ReadonlyArray<ClaimedDelivery>) {
+    yield* leasedChanges.add(claimed)
     for (const delivery of claimed) {
       inFlight.add(delivery)
       yield* FiberSet.run(fibers, deliver(delivery))
@@ -126,6 +130,7 @@ export const makeDeliveryLane = Effect.fnUntraced(function* (options: {
     capacity: inFlight.capacity,
     excluded: cursor.excluded,
     addBacklogged: cursor.addBacklogged,
+    storeOverdue: leasedChanges.storeOverdue,
     /** Sends deliveries that are leased to this process. */
     start
   }

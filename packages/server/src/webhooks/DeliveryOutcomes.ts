@@ -14,48 +14,33 @@ import type { CompletedAttempt } from "./Delivery.ts"
 import { addTotals, totals, totalsOf } from "./DeliveryTotals.ts"
 import { fitsDelivery } from "./FirstAttempt.ts"
 
-/** A column of `deliveries` gets the attempt's value where the attempt fits into the row. */
-const set = (column: string, from: string): string =>
-  `${column} = CASE WHEN i.fits_delivery THEN i.${from} ELSE d.${column} END`
+/** The columns of a delivery's attempt, if it has one. */
+export const attemptColumns = {
+  fits_delivery: boolean(),
+  attempt_id: nullable(uuid()),
+  at: nullable(instant()),
+  duration_ms: nullable(integer()),
+  address: nullable(text()),
+  status_code: nullable(integer()),
+  error: nullable(text()),
+  response_body: nullable(text())
+}
 
-const record = statement(
-  {
-    attempts: rows({
-      delivery_id: uuid(),
-      attempts_made: integer(),
-      status: text(),
-      delay_ms: nullable(float8()),
-      fits_delivery: boolean(),
-      attempt_id: uuid(),
-      at: instant(),
-      duration_ms: integer(),
-      address: nullable(text()),
-      status_code: nullable(integer()),
-      error: nullable(text()),
-      response_body: nullable(text())
-    }),
-    health: rows({
-      endpoint_id: uuid(),
-      consecutive_failures: integer(),
-      successes: bigint(),
-      failures: bigint(),
-      last_success_at: nullable(instant()),
-      last_failure_at: nullable(instant())
-    }),
-    totals
-  },
-  (p) => `
-  WITH input AS MATERIALIZED (SELECT * FROM ${p.attempts} i),
-  recorded AS (
-    UPDATE deliveries d SET status = i.status, attempts_made = d.attempts_made + 1,
-      due_at = CASE WHEN i.status = 'scheduled' THEN now() + i.delay_ms * interval '1 millisecond' END,
-      ${set("first_attempt_at", "at")}, ${set("first_duration_ms", "duration_ms")},
-      ${set("first_status_code", "status_code")}, ${set("first_address", "address")},
-      ${set("first_response_body", "response_body")}
-    FROM input i
-    WHERE d.id = i.delivery_id AND d.status = 'delivering' AND d.attempts_made = i.attempts_made
-    RETURNING i.attempt_id
-  ),
+/** The parameters of `addOutcomes`. */
+export const outcomeParts = {
+  health: rows({
+    endpoint_id: uuid(),
+    consecutive_failures: integer(),
+    successes: bigint(),
+    failures: bigint(),
+    last_success_at: nullable(instant()),
+    last_failure_at: nullable(instant())
+  }),
+  totals
+}
+
+/** CTEs that add attempts to the health of their endpoints and to the totals of their accounts. */
+export const addOutcomes = (p: { readonly health: string; readonly totals: string }): string => `
   counted AS (
     INSERT INTO webhook_endpoint_health AS h (endpoint_id, consecutive_failures, successes, failures, last_success_at,
       last_failure_at)
@@ -70,10 +55,43 @@ const record = statement(
       last_failure_at = greatest(h.last_failure_at, excluded.last_failure_at)
   ),
   totaled AS (${addTotals(p.totals)}
-  )
+  )`
+
+/** Inserts the attempts of `input` that are not stored in their deliveries: of those with this condition, none is. */
+export const insertAttempts = (isElsewhere: string): string => `
   INSERT INTO delivery_attempts (id, delivery_id, at, duration_ms, address, status_code, error, response_body)
   SELECT attempt_id, delivery_id, at, duration_ms, address, status_code, error, response_body FROM input
-  WHERE NOT fits_delivery OR attempt_id NOT IN (SELECT attempt_id FROM recorded)`
+  WHERE attempt_id IS NOT NULL AND (NOT fits_delivery OR ${isElsewhere})`
+
+/** A column of `deliveries` gets the attempt's value where the attempt fits into the row. */
+const set = (column: string, from: string): string =>
+  `${column} = CASE WHEN i.fits_delivery THEN i.${from} ELSE d.${column} END`
+
+const record = statement(
+  {
+    attempts: rows({
+      delivery_id: uuid(),
+      attempts_made: integer(),
+      status: text(),
+      delay_ms: nullable(float8()),
+      ...attemptColumns
+    }),
+    ...outcomeParts
+  },
+  (p) => `
+  WITH input AS MATERIALIZED (SELECT * FROM ${p.attempts} i),
+  recorded AS (
+    UPDATE deliveries d SET status = i.status, attempts_made = d.attempts_made + 1,
+      due_at = CASE WHEN i.status = 'scheduled' THEN now() + i.delay_ms * interval '1 millisecond' END,
+      ${set("first_attempt_at", "at")}, ${set("first_duration_ms", "duration_ms")},
+      ${set("first_status_code", "status_code")}, ${set("first_address", "address")},
+      ${set("first_response_body", "response_body")}
+    FROM input i
+    WHERE d.id = i.delivery_id AND d.status = 'delivering' AND d.attempts_made = i.attempts_made
+    RETURNING i.attempt_id
+  ),
+  ${addOutcomes(p)}
+  ${insertAttempts("attempt_id NOT IN (SELECT attempt_id FROM recorded)")}`
 )
 
 /** Stores attempts, the next state of their deliveries, the health of their endpoints and the totals of their accounts. */
@@ -83,19 +101,33 @@ export const recordAttempts = (completed: ReadonlyArray<CompletedAttempt>) =>
       delivery_id: one.delivery.id,
       attempts_made: one.delivery.attemptsMade,
       status: one.outcome.status,
-      delay_ms: one.outcome.status === "scheduled" ? one.outcome.delayMs : null,
-      fits_delivery: fitsDelivery(one),
-      attempt_id: one.attempt.id,
-      at: one.attempt.atMs,
-      duration_ms: one.attempt.durationMs,
-      address: one.attempt.address,
-      status_code: one.attempt.statusCode,
-      error: one.attempt.error,
-      response_body: one.attempt.responseBody
+      delay_ms: delayOf(one),
+      ...attemptOf(one)
     })),
-    health: healthOf(completed),
-    totals: totalsOf(completed)
+    ...outcomesOf(completed)
   })
+
+/** When the delivery is due again, if it is. */
+export const delayOf = ({ outcome }: CompletedAttempt): number | null =>
+  outcome.status === "scheduled" ? outcome.delayMs : null
+
+/** The row of an attempt. */
+export const attemptOf = (completed: CompletedAttempt) => ({
+  fits_delivery: fitsDelivery(completed),
+  attempt_id: completed.attempt.id,
+  at: completed.attempt.atMs,
+  duration_ms: completed.attempt.durationMs,
+  address: completed.attempt.address,
+  status_code: completed.attempt.statusCode,
+  error: completed.attempt.error,
+  response_body: completed.attempt.responseBody
+})
+
+/** What `addOutcomes` adds. */
+export const outcomesOf = (completed: ReadonlyArray<CompletedAttempt>) => ({
+  health: healthOf(completed),
+  totals: totalsOf(completed)
+})
 
 const failWhere = (reason: string, id: string, condition: string): string => `
   UPDATE deliveries SET status = 'failed', due_at = NULL, held_due_at = NULL, reason = ${reason}

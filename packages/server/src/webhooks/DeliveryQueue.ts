@@ -42,6 +42,7 @@ import * as claims from "./DeliveryClaims.ts"
 import * as outcomes from "./DeliveryOutcomes.ts"
 import * as sweeps from "./DeliverySweeps.ts"
 import type { Capacity } from "./InFlightDeliveries.ts"
+import * as leasedChanges from "./LeasedChangeStatements.ts"
 
 export interface Claim extends Capacity {
   readonly leaseMs: number
@@ -72,6 +73,8 @@ export class DeliveryQueue extends Context.Service<
     /** Claims what is due at each destination of some accounts. */
     readonly sweep: (lane: Lane, sweep: Sweep) => Effect.Effect<sweeps.SweepResult, Unavailable>
     readonly record: (completed: CompletedAttempt) => Effect.Effect<void, Unavailable>
+    /** Stores the deliveries of a leased change. Those that fail alone are left to the fan-out, and may be sent again. */
+    readonly store: (change: leasedChanges.SentChange) => Effect.Effect<void, Unavailable>
     /** Ends leases, so that another process may claim the deliveries at once. */
     readonly release: (claimed: ReadonlyArray<ClaimedDelivery>) => Effect.Effect<void, Unavailable>
   }
@@ -157,6 +160,32 @@ export class DeliveryQueue extends Context.Service<
           )
       })
 
+      const store = yield* Batching.make<leasedChanges.SentChange, void>({
+        maxBatch: 100,
+        writes: sql,
+        run: (changes) =>
+          Effect.as(
+            sql.unsafe(
+              ...leasedChanges.storeDeliveries(
+                changes.flatMap(({ deliveries }) => deliveries),
+                changes
+              )
+            ),
+            changes.map(() => undefined)
+          )
+      })
+
+      /** Stores the deliveries of a change that can be stored, and leaves the others to the fan-out. */
+      const storeOthers = ({ accountId, changeId, deliveries }: leasedChanges.SentChange) =>
+        Effect.andThen(
+          bisect(
+            deliveries,
+            (some) => attemptWrite(sql, sql.unsafe(...leasedChanges.storeDeliveries(some, []))),
+            () => Effect.void
+          ),
+          Effect.asVoid(runToCompletion(sql)(sql.unsafe(...leasedChanges.endLease({ accountId, changeId }))))
+        )
+
       return DeliveryQueue.of({
         claim: (lane, claim) => {
           const { excluded, from, isOfAllTime, leaseMs, limit, perAccount, perDestination, perOrigin } = claim
@@ -234,6 +263,16 @@ export class DeliveryQueue extends Context.Service<
               failAlone(completed.delivery.id, failureOf(fault), completed.delivery.attemptsMade)
             )
           }),
+        store: (change) =>
+          Effect.catchCauseIf(
+            store(change),
+            (cause) => isSqlError(cause.reasons.find(Cause.isDieReason)?.defect),
+            (cause) =>
+              Effect.andThen(
+                Effect.logError(`the deliveries of change ${change.changeId} cannot be stored`, describeCause(cause)),
+                storeOthers(change)
+              )
+          ),
         release: (leases) => Effect.asVoid(runToCompletion(sql)(sql.unsafe(...outcomes.releaseLeases({ leases }))))
       })
     })

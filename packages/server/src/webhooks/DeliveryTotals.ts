@@ -52,7 +52,7 @@ export const loop = Layer.effectDiscard(
   Effect.forkScoped(BackgroundLoop.run("delivery totals", Effect.as(mergeOldDays, 0), Effect.sleep("1 hour")))
 )
 
-interface Totals {
+export interface Totals {
   readonly account_id: string
   attempts: number
   successes: number

@@ -2,13 +2,16 @@
  * The second step of the transactional outbox: inserts the deliveries of committed changes.
  *
  * Guarantees:
- * - accounts take turns, in any process; deliveries are inserted and outbox rows deleted in one synchronous commit, before
- *   the first byte is sent;
+ * - accounts take turns, in any process;
  * - deliveries go to the endpoints that were subscribed when the change was committed, at their current address; none to
  *   an endpoint deleted since, and a `webhook_url` that was folded into such an endpoint gets its own;
- * - while there is capacity, deliveries are inserted leased to this process and sent at once; others are inserted
- *   `scheduled`, or parked, so that the fan-out never waits for capacity;
+ * - while there is capacity, deliveries are sent at once. Their change is leased to this process until they are stored
+ *   (`LeasedChanges.ts`);
+ * - others are inserted `scheduled`, or parked, so that the fan-out never waits for capacity. An outbox row is deleted in
+ *   the commit that inserts the last delivery of its change;
  * - delivery ids are derived, so that a repeated fan-out makes the same ids and bytes;
+ * - a change is leased once. If its lease expires, its deliveries are inserted before they are sent, as are those of changes
+ *   that other releases may read (`sql/StoredForms.ts`);
  * - a round that fails is bisected by account; an account that fails alone is quarantined for a while
  *   (`FanOutQuarantine.ts`).
  */
@@ -19,8 +22,15 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Metrics } from "../observability/Metrics.ts"
 import { attemptWrite, bisect, type StatementFailed } from "../sql/Bisection.ts"
+import { storesForm } from "../sql/StoredForms.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
-import { type ClaimedDelivery, type ClaimedRow, NIL_UUID, toClaimedDelivery } from "./Delivery.ts"
+import {
+  type ClaimedDelivery,
+  type ClaimedRow,
+  NIL_UUID,
+  toClaimedDelivery,
+  type UnstoredDelivery
+} from "./Delivery.ts"
 import {
   type Change,
   makeFanOutQuarantine,
@@ -63,6 +73,7 @@ export class FanOut extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const metrics = yield* Metrics
+      const leasesChanges = yield* storesForm("leases_changes")
       const quarantine = makeFanOutQuarantine(sql, metrics, yield* Clock.Clock)
       // The account after which the next round begins.
       let afterAccount = NIL_UUID
@@ -108,7 +119,7 @@ export class FanOut extends Context.Service<
                   }
             const rows = yield* attemptWrite(
               sql,
-              sql.unsafe<RoundRow>(...statements.fanOutRound({ ...leases, ...changes }))
+              sql.unsafe<RoundRow>(...statements.fanOutRound({ ...leases, ...changes, leasesChanges }))
             ).pipe(
               Effect.catchTag("StatementFailed", (failure) => bisectRound(statements.roundCandidates(changes), failure))
             )
@@ -117,7 +128,9 @@ export class FanOut extends Context.Service<
             const isComplete = afterAccount === NIL_UUID && lastAccount === NIL_UUID
             afterAccount = lastAccount
             return {
-              claimed: rows.flatMap((row) => (row.id === null ? [] : [toClaimedDelivery(row)])),
+              claimed: rows.flatMap((row) =>
+                row.id === null ? [] : [toClaimedDelivery(row, row.is_stored ? undefined : unstoredOf(row))]
+              ),
               backlogged: [...new Set(rows.flatMap(({ backlogged }) => backlogged ?? []))],
               isMore: !isComplete || (rows[0]?.is_more ?? true),
               waiting: Math.max(0, ...rows.map(({ waiting }) => waiting))
@@ -129,8 +142,24 @@ export class FanOut extends Context.Service<
   )
 }
 
-/** A leased delivery, or the only row of a round that leased none. */
-type RoundRow = (ClaimedRow | { readonly id: null }) & {
+const unstoredOf = (row: SentRow): UnstoredDelivery => ({
+  changeId: row.change_id,
+  applicationId: row.application_id,
+  origin: row.origin,
+  createdAtMs: row.created_at.getTime()
+})
+
+/** A delivery to send. */
+interface SentRow extends ClaimedRow {
+  readonly change_id: string
+  readonly application_id: string | null
+  readonly origin: string
+  /** Whether it is inserted. */
+  readonly is_stored: boolean
+}
+
+/** A delivery to send, or the only row of a round that has none. */
+type RoundRow = (SentRow | { readonly id: null }) & {
   readonly waiting: number
   /** Whether an account may have more than its share of the round. */
   readonly is_more: boolean

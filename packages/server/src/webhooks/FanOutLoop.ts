@@ -8,6 +8,7 @@ import { DeliverySignal } from "../events/DeliverySignal.ts"
 import * as BackgroundLoop from "../observability/BackgroundLoop.ts"
 import type { DeliveryLane } from "./DeliveryLane.ts"
 import { FanOut } from "./FanOut.ts"
+import { STORE_AFTER_MS } from "./LeasedChanges.ts"
 
 /** Runs until the scope ends. */
 export const run = Effect.fnUntraced(function* (first: DeliveryLane, leaseMs: number) {
@@ -41,6 +42,7 @@ export const run = Effect.fnUntraced(function* (first: DeliveryLane, leaseMs: nu
     Effect.suspend(() => Effect.sleep(idleMs))
   )
   yield* Effect.forkScoped(BackgroundLoop.run("fan-out", round, idle))
+  yield* Effect.forkScoped(BackgroundLoop.run("fan-out, storing", first.storeOverdue, Effect.sleep(STORE_AFTER_MS / 2)))
   yield* Effect.forkScoped(BackgroundLoop.run("fan-out, quarantine", quarantine, Effect.sleep(POLL_MS)))
 })
 

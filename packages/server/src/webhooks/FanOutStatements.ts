@@ -20,6 +20,9 @@ const ACCOUNTS = 50
 
 const outboxColumns = "account_id, change_id, endpoints_version, normalized_hash, destination_hash"
 
+/** The condition of changes that no process sends. */
+const IS_FREE = "(leased_until IS NULL OR leased_until <= now())"
+
 /** What a round may lease. */
 const leaseParts = {
   limit: value("integer"),
@@ -46,9 +49,11 @@ type Placeholders<Parts> = { readonly [Name in keyof Parts]: string }
 /** The next accounts after one, except the quarantined. */
 const accountsInTurn = (p: Placeholders<typeof roundParts>): string => `
   walk AS (
-    (SELECT account_id FROM outbox WHERE account_id > ${p.afterAccount} ORDER BY account_id LIMIT 1)
+    (SELECT account_id FROM outbox WHERE account_id > ${p.afterAccount} AND ${IS_FREE} ORDER BY account_id LIMIT 1)
     UNION ALL
-    SELECT (SELECT n.account_id FROM outbox n WHERE n.account_id > w.account_id ORDER BY n.account_id LIMIT 1)
+    SELECT (
+      SELECT n.account_id FROM outbox n WHERE n.account_id > w.account_id AND ${IS_FREE} ORDER BY n.account_id LIMIT 1
+    )
     FROM walk w WHERE w.account_id IS NOT NULL
   ),
   turn AS MATERIALIZED (
@@ -60,7 +65,7 @@ const accountsInTurn = (p: Placeholders<typeof roundParts>): string => `
  * The oldest changes of each account of `turn`: the round's changes divided by the accounts, and fewer of an account with
  * many endpoints, so that a round inserts a bounded number of deliveries. At least one change of each account.
  */
-const oldestChanges = (p: Placeholders<typeof batchParts>, lock: string): string => `
+const oldestChanges = (p: Placeholders<typeof batchParts>, lock: string, leasesChanges = "false"): string => `
   picked AS MATERIALIZED (
     SELECT o.*, t.share FROM (
       SELECT t.account_id, greatest(1, least(
@@ -69,8 +74,8 @@ const oldestChanges = (p: Placeholders<typeof batchParts>, lock: string): string
       FROM turn t CROSS JOIN (SELECT count(*) AS accounts FROM turn) s
       LEFT JOIN webhook_endpoint_counters n ON n.account_id = t.account_id
     ) t CROSS JOIN LATERAL (
-      SELECT ${outboxColumns} FROM outbox
-      WHERE account_id = t.account_id AND change_id <> ALL (${p.excludedChanges})
+      SELECT ${outboxColumns}, leased_until IS NULL AND ${leasesChanges} AS may_be_leased FROM outbox
+      WHERE account_id = t.account_id AND change_id <> ALL (${p.excludedChanges}) AND ${IS_FREE}
       ORDER BY change_id LIMIT t.share ${lock}
     ) o
   )`
@@ -80,8 +85,8 @@ const changeRows = rows({ account_id: uuid(), change_id: uuid() })
 /** These changes, for rounds that are bisected. */
 const theseChanges = (changes: string): string => `
   picked AS MATERIALIZED (
-    SELECT ${outboxColumns}, 1 AS share FROM outbox
-    WHERE (account_id, change_id) IN (SELECT * FROM ${changes} AS c) FOR UPDATE SKIP LOCKED
+    SELECT ${outboxColumns}, false AS may_be_leased, 1 AS share FROM outbox
+    WHERE (account_id, change_id) IN (SELECT * FROM ${changes} AS c) AND ${IS_FREE} FOR UPDATE SKIP LOCKED
   )`
 
 /** Derived: the change's time and counter, and 62 bits of a hash, so that a repeated fan-out makes the same ids. */
@@ -102,6 +107,10 @@ const subscriptions = (condition: string): string => `
     FROM events e JOIN webhook_endpoint_versions v
       ON ${condition} AND v.to_version > e.endpoints_version AND v.from_version <= e.endpoints_version
         AND e.event = ANY (v.events)`
+
+/** What a process needs of a delivery to send it. */
+const sentColumns =
+  "id, event, change_id, account_id, application_id, resource_id, endpoint_id, url, destination, destination_hash, secret"
 
 /** The endpoints that were subscribed to the events of `picked` when they were committed. */
 const subscribed = `
@@ -182,6 +191,10 @@ const fanOutOf = (
     WHERE nth <= ${p.perAccount} AND nth_of_origin <= ${p.perOrigin}
     ORDER BY nth, id LIMIT ${p.limit}
   ),
+  unstored AS MATERIALIZED (
+    SELECT * FROM checked
+    WHERE id IN (SELECT id FROM leased) AND change_id IN (SELECT change_id FROM picked WHERE may_be_leased)
+  ),
   inserted AS (
     INSERT INTO deliveries (id, change_id, event, resource_id, account_id, application_id, endpoint_id, url,
       destination, destination_hash, secret, status, due_at, held_due_at, created_at)
@@ -191,12 +204,13 @@ const fanOutOf = (
       CASE WHEN NOT j.is_active THEN NULL WHEN j.id IN (SELECT id FROM leased)
         THEN now() + ${p.leaseMs} * interval '1 millisecond' ELSE now() END,
       CASE WHEN NOT j.is_active THEN now() END, j.created_at
-    FROM checked j
+    FROM checked j WHERE (j.id IN (SELECT id FROM unstored)) IS FALSE
     ON CONFLICT (id) DO NOTHING
-    RETURNING id, change_id, event, account_id, resource_id, endpoint_id, url, destination_hash, secret, status, due_at
+    RETURNING ${sentColumns}, status, due_at
   ),
   ${only.completion}
-  SELECT t.*, m.*, set_config('synchronous_commit', 'on', true)
+  SELECT t.*, m.*,
+    set_config('synchronous_commit', CASE WHEN EXISTS (SELECT FROM inserted) THEN 'on' ELSE 'off' END, true)
   FROM (
     SELECT (SELECT count(*)::integer FROM waiting) AS waiting,
       (
@@ -206,42 +220,53 @@ const fanOutOf = (
       EXISTS (SELECT 1 FROM picked GROUP BY account_id, share HAVING count(*) >= share) AS is_more,
       (SELECT count(*)::integer FROM done) AS completed
   ) m LEFT JOIN (
-    SELECT i.id, i.status, i.event, i.account_id, i.resource_id, i.endpoint_id, i.url, i.destination_hash,
+    SELECT i.id, i.event, i.change_id, i.account_id, i.application_id, i.resource_id, i.endpoint_id, i.url,
+      i.destination AS origin, i.is_stored, i.destination_hash,
       i.destination_hash AS previous_hash, CASE WHEN i.endpoint_id IS NULL THEN i.secret ELSE w.secret END AS secret,
       0 AS attempts_made, 0 AS curve_from, c.created_at, c.sequence, ${eventData("c")} AS data
-    FROM inserted i JOIN changes c ON c.id = i.change_id LEFT JOIN endpoints w ON w.id = i.endpoint_id
-    WHERE i.status = 'delivering'
+    FROM (
+      SELECT ${sentColumns}, true AS is_stored FROM inserted WHERE status = 'delivering'
+      UNION ALL SELECT ${sentColumns}, false FROM unstored
+    ) i JOIN changes c ON c.id = i.change_id LEFT JOIN endpoints w ON w.id = i.endpoint_id
   ) t ON true
   ORDER BY t.id`
 
-const done = `
+const completed = (p: Placeholders<typeof leaseParts>): string => `
   done AS (
     DELETE FROM outbox o USING picked p
     WHERE o.account_id = p.account_id AND o.change_id = p.change_id
       AND (p.change_id IN (SELECT change_id FROM waiting)) IS FALSE
+      AND (p.change_id IN (SELECT change_id FROM unstored)) IS FALSE
     RETURNING o.change_id
+  ),
+  leased_changes AS (
+    UPDATE outbox o SET leased_until = now() + ${p.leaseMs} * interval '1 millisecond' FROM picked p
+    WHERE o.account_id = p.account_id AND o.change_id = p.change_id AND p.change_id IN (SELECT change_id FROM unstored)
   ),
   recovered AS (DELETE FROM outbox_failures f WHERE f.change_id IN (SELECT change_id FROM done))`
 
-const wholeChanges = {
+const wholeChanges = (p: Placeholders<typeof leaseParts>) => ({
   lock: "FOR SHARE SKIP LOCKED",
   waiting: "",
   target: "true",
-  completion: done,
+  completion: completed(p),
   lastAccount: "NULL::uuid"
-}
+})
 
 /** The last account of `turn`, if there may be others after it. */
 const lastAccount = `(SELECT account_id FROM turn OFFSET ${ACCOUNTS - 1} LIMIT 1)`
 
 /** Fans out the oldest changes of the next accounts. */
-export const fanOutRound = statement({ ...leaseParts, ...roundParts }, (p) =>
-  fanOutOf(`${accountsInTurn(p)},${oldestChanges(p, "FOR UPDATE SKIP LOCKED")}`, p, { ...wholeChanges, lastAccount })
+export const fanOutRound = statement({ ...leaseParts, ...roundParts, leasesChanges: value("boolean") }, (p) =>
+  fanOutOf(`${accountsInTurn(p)},${oldestChanges(p, "FOR UPDATE SKIP LOCKED", p.leasesChanges)}`, p, {
+    ...wholeChanges(p),
+    lastAccount
+  })
 )
 
 /** Fans these changes out. */
 export const fanOutChanges = statement({ ...leaseParts, picked: changeRows }, (p) =>
-  fanOutOf(theseChanges(p.picked), p, wholeChanges)
+  fanOutOf(theseChanges(p.picked), p, wholeChanges(p))
 )
 
 /** Inserts the deliveries of one change to some endpoints, null for the resource's own address; the change stays. */
@@ -250,11 +275,17 @@ export const fanOutToEndpoints = statement({ ...leaseParts, picked: changeRows, 
   const concerns = (endpoint: string): string =>
     ` AND (array_position(${p.endpoints}, NULL::uuid) IS NOT NULL OR ${endpoint} = ANY (${p.endpoints}))`
   return fanOutOf(theseChanges(p.picked), p, {
-    ...wholeChanges,
+    ...wholeChanges(p),
     lock: `${concerns("id")} FOR SHARE SKIP LOCKED`,
     waiting: concerns("endpoint_id"),
     target: `array_position(${p.endpoints}, t.endpoint_id) IS NOT NULL`,
-    completion: "done AS (SELECT change_id FROM picked WHERE false)"
+    // Some of its deliveries are stored, so it is not leased later.
+    completion: `
+  done AS (SELECT change_id FROM picked WHERE false),
+  stored AS (
+    UPDATE outbox o SET leased_until = '-infinity' FROM picked p
+    WHERE o.account_id = p.account_id AND o.change_id = p.change_id AND o.leased_until IS NULL
+  )`
   })
 })
 

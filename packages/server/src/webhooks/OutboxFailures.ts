@@ -74,8 +74,8 @@ const retryOne = `
     UPDATE outbox_failures SET retried_at = now() WHERE id = $1::uuid RETURNING *
   ),
   again AS (
-    INSERT INTO outbox (account_id, change_id, endpoints_version, normalized_hash, destination_hash)
-    SELECT account_id, change_id, endpoints_version, normalized_hash, destination_hash FROM failed
+    INSERT INTO outbox (account_id, change_id, endpoints_version, normalized_hash, destination_hash, leased_until)
+    SELECT account_id, change_id, endpoints_version, normalized_hash, destination_hash, '-infinity' FROM failed
     ON CONFLICT DO NOTHING
   )
   SELECT ${columns} FROM failed`

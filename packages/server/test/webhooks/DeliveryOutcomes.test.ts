@@ -27,6 +27,7 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
       const sql = yield* SqlClient
       const held = sql`SELECT id, status, attempts_made, due_at FROM deliveries
         WHERE resource_id = ${charge.id}::uuid ORDER BY id`
+      yield* eventually(held, ({ length }) => length === 2)
       yield* sql`UPDATE deliveries SET attempts_made = 1, due_at = now() + interval '1 hour'
         WHERE resource_id = ${charge.id}::uuid`
       const before = yield* held

@@ -58,9 +58,12 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A change 
       yield* paidCharge(key)
       yield* eventually(
         Effect.sync(() => hooks.received.length),
-        (received) => received === 63
+        (received) => received === 64
       )
       yield* fannedOut
+      // Once each. The bad one was sent before PostgreSQL refused it.
+      assert.strictEqual(new Set(hooks.received.map(({ path }) => path)).size, 64)
+      assert.lengthOf(hooks.received, 64)
       assert.deepStrictEqual(yield* failedEndpoints(accountId), [{ endpoint_id: bad.id }])
       // With the empty rounds meanwhile, two in a second.
       assert.isAtMost((yield* count) - before, 32)

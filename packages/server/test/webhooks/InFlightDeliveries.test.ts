@@ -18,6 +18,7 @@ const claimed = (id: string, destination: string, previousDestination = destinat
   sealedSecret: null,
   attemptsMade: 0,
   curveFrom: 0,
+  unstored: undefined,
   body: "{}"
 })
 

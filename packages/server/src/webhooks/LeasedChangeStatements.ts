@@ -1,0 +1,131 @@
+/** The statements of `LeasedChanges`. */
+import { float8, instant, integer, nullable, text, uuid } from "../sql/Column.ts"
+import { rows, statement, value } from "../sql/Statement.ts"
+import { type ClaimedDelivery, type CompletedAttempt, originOf } from "./Delivery.ts"
+import {
+  addOutcomes,
+  attemptColumns,
+  attemptOf,
+  delayOf,
+  insertAttempts,
+  outcomeParts,
+  outcomesOf
+} from "./DeliveryOutcomes.ts"
+
+/** A delivery that was sent before it was stored. */
+export interface SentDelivery {
+  readonly delivery: ClaimedDelivery
+  /** Undefined if its attempt has not ended. */
+  readonly completed: CompletedAttempt | undefined
+  /** It is leased for so long while its attempt goes on; with 0 it is due now. */
+  readonly leaseMs: number
+}
+
+export interface SentChange {
+  readonly accountId: string
+  readonly changeId: string
+  readonly deliveries: ReadonlyArray<SentDelivery>
+}
+
+const changeRows = rows({ account_id: uuid(), change_id: uuid() })
+
+/** A column of a new delivery has the attempt's value where the attempt fits into the row. */
+const fitting = (column: string): string => `CASE WHEN fits_delivery THEN ${column} END`
+
+const store = statement(
+  {
+    deliveries: rows({
+      delivery_id: uuid(),
+      change_id: uuid(),
+      event: text(),
+      resource_id: uuid(),
+      account_id: uuid(),
+      application_id: nullable(uuid()),
+      endpoint_id: nullable(uuid()),
+      url: text(),
+      origin: text(),
+      destination_hash: uuid(),
+      secret: nullable(text()),
+      created_at: instant(),
+      status: text(),
+      due_in_ms: nullable(float8()),
+      attempts_made: integer(),
+      ...attemptColumns
+    }),
+    changes: changeRows,
+    ...outcomeParts
+  },
+  (p) => `
+  WITH input AS MATERIALIZED (SELECT * FROM ${p.deliveries} i),
+  inserted AS (
+    INSERT INTO deliveries (id, change_id, event, resource_id, account_id, application_id, endpoint_id, url, destination,
+      destination_hash, secret, created_at, status, due_at, attempts_made, first_attempt_at, first_duration_ms,
+      first_status_code, first_address, first_response_body)
+    SELECT delivery_id, change_id, event, resource_id, account_id, application_id, endpoint_id, url, origin,
+      destination_hash, secret, created_at, status, now() + due_in_ms * interval '1 millisecond', attempts_made,
+      ${["at", "duration_ms", "status_code", "address", "response_body"].map(fitting).join(", ")}
+    FROM input
+    ON CONFLICT (id) DO NOTHING
+    RETURNING id
+  ),
+  fanned_out AS (
+    DELETE FROM outbox WHERE (account_id, change_id) IN (SELECT * FROM ${p.changes} AS c)
+  ),
+  ${addOutcomes(p)}
+  ${insertAttempts("delivery_id NOT IN (SELECT id FROM inserted)")}`
+)
+
+/** Stores deliveries, with their attempts, and deletes the outbox rows of changes of which all are stored. */
+export const storeDeliveries = (
+  deliveries: ReadonlyArray<SentDelivery>,
+  changes: ReadonlyArray<Pick<SentChange, "accountId" | "changeId">>
+) =>
+  store({
+    deliveries: deliveries.map(({ completed, delivery, leaseMs }) =>
+      completed === undefined
+        ? {
+            ...deliveryOf(delivery),
+            status: leaseMs === 0 ? "scheduled" : "delivering",
+            due_in_ms: leaseMs,
+            attempts_made: 0,
+            fits_delivery: false
+          }
+        : {
+            ...deliveryOf(delivery),
+            status: completed.outcome.status,
+            due_in_ms: delayOf(completed),
+            attempts_made: 1,
+            ...attemptOf(completed)
+          }
+    ),
+    changes: changes.map(changeRow),
+    ...outcomesOf(deliveries.flatMap(({ completed }) => completed ?? []))
+  })
+
+const changeRow = ({ accountId, changeId }: Pick<SentChange, "accountId" | "changeId">) => ({
+  account_id: accountId,
+  change_id: changeId
+})
+
+const deliveryOf = (delivery: ClaimedDelivery) => ({
+  delivery_id: delivery.id,
+  change_id: delivery.unstored!.changeId,
+  event: delivery.event,
+  resource_id: delivery.resourceId,
+  account_id: delivery.accountId,
+  application_id: delivery.unstored!.applicationId,
+  endpoint_id: delivery.endpointId,
+  url: delivery.url,
+  origin: delivery.unstored!.origin,
+  destination_hash: originOf(delivery.destination),
+  // That of an endpoint is read when the delivery is claimed.
+  secret: delivery.endpointId === null ? delivery.sealedSecret : null,
+  created_at: delivery.unstored!.createdAtMs
+})
+
+/** Ends the lease of a change, so that the fan-out inserts its deliveries. */
+export const endLease = statement(
+  { accountId: value("uuid"), changeId: value("uuid") },
+  (p) => `
+  UPDATE outbox SET leased_until = '-infinity' WHERE account_id = ${p.accountId} AND change_id = ${p.changeId}`
+)
