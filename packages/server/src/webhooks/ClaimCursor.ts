@@ -49,9 +49,10 @@ export const makeClaimCursor = () => {
     backlog.set(account, ofAccount)
   }
 
+  const backlogged = (): ReadonlyArray<string> => [...backlog.values()].flatMap((ofAccount) => [...ofAccount])
   const excluded = ({ saturatedDestinations }: Capacity): ReadonlyArray<string> => {
     for (const destination of saturatedDestinations) add(destination)
-    return [...new Set([...[...backlog.values()].flatMap((ofAccount) => [...ofAccount]), ...saturatedDestinations])]
+    return [...new Set([...backlogged(), ...saturatedDestinations])]
   }
   const addFull = (found: ReadonlyMap<string, number>, { perDestination }: Capacity) => {
     for (const [destination, count] of found) if (count >= perDestination) moveToEnd(destination)
@@ -81,8 +82,8 @@ export const makeClaimCursor = () => {
   }
 
   return {
-    /** Destinations from which nothing newly due is taken: they are saturated or backlogged. */
-    excluded,
+    /** Destinations with deliveries that wait for a claim. */
+    backlogged,
     /** What the next claim takes. */
     nextClaim: (capacity: Capacity): Pick<Claim, "from" | "excluded" | "backlogged"> => ({
       from,

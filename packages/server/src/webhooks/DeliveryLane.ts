@@ -128,7 +128,7 @@ export const makeDeliveryLane = Effect.fnUntraced(function* (options: {
 
   return {
     capacity: inFlight.capacity,
-    excluded: cursor.excluded,
+    backlogged: cursor.backlogged,
     addBacklogged: cursor.addBacklogged,
     storeOverdue: leasedChanges.storeOverdue,
     /** Sends deliveries that are leased to this process. */

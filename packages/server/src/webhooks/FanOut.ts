@@ -46,8 +46,8 @@ export interface FanOutRequest {
   /** Undefined if none is left. */
   readonly capacity: Capacity | undefined
   readonly leaseMs: number
-  /** Destinations whose deliveries are not leased: they are saturated or backlogged. */
-  readonly excluded: ReadonlyArray<string>
+  /** Destinations with deliveries that wait for a claim: new ones wait behind them. */
+  readonly backlogged: ReadonlyArray<string>
 }
 
 export interface FanOutRound {
@@ -58,6 +58,8 @@ export interface FanOutRound {
   readonly isMore: boolean
   /** How many changes wait for a locked endpoint. */
   readonly waiting: number
+  /** How many changes wait for capacity. */
+  readonly postponed: number
 }
 
 export class FanOut extends Context.Service<
@@ -96,7 +98,7 @@ export class FanOut extends Context.Service<
         })
 
       return FanOut.of({
-        round: ({ capacity, excluded, leaseMs }) =>
+        round: ({ backlogged, capacity, leaseMs }) =>
           Effect.gen(function* () {
             const changes = {
               afterAccount,
@@ -113,13 +115,13 @@ export class FanOut extends Context.Service<
                     perDestination: capacity.perDestination,
                     perAccount: capacity.perAccount,
                     excludedAccounts: [...capacity.saturatedAccounts],
-                    excluded,
+                    excluded: [...new Set([...backlogged, ...capacity.saturatedDestinations])],
                     excludedOrigins: [...capacity.saturatedOrigins],
                     perOrigin: capacity.perOrigin
                   }
             const rows = yield* attemptWrite(
               sql,
-              sql.unsafe<RoundRow>(...statements.fanOutRound({ ...leases, ...changes, leasesChanges }))
+              sql.unsafe<RoundRow>(...statements.fanOutRound({ ...leases, ...changes, leasesChanges, backlogged }))
             ).pipe(
               Effect.catchTag("StatementFailed", (failure) => bisectRound(statements.roundCandidates(changes), failure))
             )
@@ -133,7 +135,8 @@ export class FanOut extends Context.Service<
               ),
               backlogged: [...new Set(rows.flatMap(({ backlogged }) => backlogged ?? []))],
               isMore: !isComplete || (rows[0]?.is_more ?? true),
-              waiting: Math.max(0, ...rows.map(({ waiting }) => waiting))
+              waiting: Math.max(0, ...rows.map(({ waiting }) => waiting)),
+              postponed: Math.max(0, ...rows.map(({ postponed }) => postponed))
             }
           }),
         quarantine: quarantine.round
@@ -161,6 +164,7 @@ interface SentRow extends ClaimedRow {
 /** A delivery to send, or the only row of a round that has none. */
 type RoundRow = (SentRow | { readonly id: null }) & {
   readonly waiting: number
+  readonly postponed: number
   /** Whether an account may have more than its share of the round. */
   readonly is_more: boolean
   readonly backlogged: ReadonlyArray<string> | null

@@ -24,12 +24,11 @@ export const run = Effect.fnUntraced(function* (first: DeliveryLane, leaseMs: nu
   const round = Effect.gen(function* () {
     yield* signal.rest
     const capacity = first.capacity()
-    const excluded = capacity === undefined ? [] : first.excluded(capacity)
-    const result = yield* fanOut.round({ capacity, leaseMs, excluded })
+    const result = yield* fanOut.round({ capacity, leaseMs, backlogged: first.backlogged() })
     yield* first.start(result.claimed)
     leaveToClaims(result.backlogged)
-    idleMs = result.waiting > 0 ? LOCKED_ENDPOINT_IDLE_MS : POLL_MS
-    return result.isMore && result.waiting === 0 ? 1 : 0
+    idleMs = result.postponed > 0 ? POSTPONED_IDLE_MS : result.waiting > 0 ? LOCKED_ENDPOINT_IDLE_MS : POLL_MS
+    return result.isMore && result.waiting === 0 && result.postponed === 0 ? 1 : 0
   }).pipe(Effect.uninterruptible)
 
   const quarantine = Effect.map(fanOut.quarantine, ({ backlogged, completed }) => {
@@ -48,3 +47,5 @@ export const run = Effect.fnUntraced(function* (first: DeliveryLane, leaseMs: nu
 
 const POLL_MS = 500
 const LOCKED_ENDPOINT_IDLE_MS = 20
+// A receiver that answers fast has capacity again.
+const POSTPONED_IDLE_MS = 5

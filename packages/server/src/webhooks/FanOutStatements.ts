@@ -15,6 +15,12 @@ const dispatched = eventCatalog
   .map(({ event }) => `'${event}'`)
   .join(", ")
 
+/**
+ * For so long a change waits for capacity. A burst is sent within it without an insert, a claim and an update of each
+ * delivery; a receiver that hangs delays the others of its account by it.
+ */
+const POSTPONED_MS = 500
+
 /** Accounts in one round. */
 const ACCOUNTS = 50
 
@@ -67,7 +73,7 @@ const accountsInTurn = (p: Placeholders<typeof roundParts>): string => `
  */
 const oldestChanges = (p: Placeholders<typeof batchParts>, lock: string, leasesChanges = "false"): string => `
   picked AS MATERIALIZED (
-    SELECT o.*, t.share FROM (
+    SELECT o.*, t.share, row_number() OVER (PARTITION BY t.account_id ORDER BY o.change_id) = 1 AS is_first FROM (
       SELECT t.account_id, greatest(1, least(
         ${p.changes} / s.accounts, ${p.deliveries} / (s.accounts * (1 + coalesce(n.live, 0)))
       )) AS share
@@ -134,7 +140,7 @@ const subscribed = `
 const fanOutOf = (
   picked: string,
   p: Placeholders<typeof leaseParts>,
-  only: Readonly<Record<"lock" | "waiting" | "target" | "completion" | "lastAccount", string>>
+  only: Readonly<Record<"lock" | "waiting" | "target" | "postponed" | "completion" | "lastAccount", string>>
 ): string => `
   WITH RECURSIVE ${picked},
   ${subscribed},
@@ -191,9 +197,11 @@ const fanOutOf = (
     WHERE nth <= ${p.perAccount} AND nth_of_origin <= ${p.perOrigin}
     ORDER BY nth, id LIMIT ${p.limit}
   ),
+  ${only.postponed},
   unstored AS MATERIALIZED (
     SELECT * FROM checked
     WHERE id IN (SELECT id FROM leased) AND change_id IN (SELECT change_id FROM picked WHERE may_be_leased)
+      AND (change_id IN (SELECT change_id FROM postponed)) IS FALSE
   ),
   inserted AS (
     INSERT INTO deliveries (id, change_id, event, resource_id, account_id, application_id, endpoint_id, url,
@@ -204,7 +212,8 @@ const fanOutOf = (
       CASE WHEN NOT j.is_active THEN NULL WHEN j.id IN (SELECT id FROM leased)
         THEN now() + ${p.leaseMs} * interval '1 millisecond' ELSE now() END,
       CASE WHEN NOT j.is_active THEN now() END, j.created_at
-    FROM checked j WHERE (j.id IN (SELECT id FROM unstored)) IS FALSE
+    FROM checked j
+    WHERE (j.id IN (SELECT id FROM unstored)) IS FALSE AND (j.change_id IN (SELECT change_id FROM postponed)) IS FALSE
     ON CONFLICT (id) DO NOTHING
     RETURNING ${sentColumns}, status, due_at
   ),
@@ -213,6 +222,7 @@ const fanOutOf = (
     set_config('synchronous_commit', CASE WHEN EXISTS (SELECT FROM inserted) THEN 'on' ELSE 'off' END, true)
   FROM (
     SELECT (SELECT count(*)::integer FROM waiting) AS waiting,
+      (SELECT count(*)::integer FROM postponed) AS postponed,
       (
         SELECT json_agg(DISTINCT ${DESTINATION_KEY}) FROM inserted
         WHERE status = 'scheduled' AND due_at IS NOT NULL
@@ -237,6 +247,7 @@ const completed = (p: Placeholders<typeof leaseParts>): string => `
     WHERE o.account_id = p.account_id AND o.change_id = p.change_id
       AND (p.change_id IN (SELECT change_id FROM waiting)) IS FALSE
       AND (p.change_id IN (SELECT change_id FROM unstored)) IS FALSE
+      AND (p.change_id IN (SELECT change_id FROM postponed)) IS FALSE
     RETURNING o.change_id
   ),
   leased_changes AS (
@@ -249,19 +260,37 @@ const wholeChanges = (p: Placeholders<typeof leaseParts>) => ({
   lock: "FOR SHARE SKIP LOCKED",
   waiting: "",
   target: "true",
+  postponed: "postponed AS (SELECT change_id FROM picked WHERE false)",
   completion: completed(p),
   lastAccount: "NULL::uuid"
 })
+
+/**
+ * Changes that wait for capacity: of the last moments, without a backlog at their destinations. The oldest one of an
+ * account does not wait if some of its deliveries can be sent.
+ */
+const postponed = (backlogged: string): string => `
+  postponed AS MATERIALIZED (
+    SELECT p.change_id FROM picked p JOIN checked t ON t.change_id = p.change_id
+    WHERE p.may_be_leased AND t.is_active AND t.created_at > now() - interval '${POSTPONED_MS} milliseconds'
+    GROUP BY p.change_id, p.is_first
+    HAVING bool_or((t.id IN (SELECT id FROM leased)) IS FALSE)
+      AND NOT (p.is_first AND bool_or(t.id IN (SELECT id FROM leased)))
+      AND NOT bool_or((t.account_id, t.destination_hash) IN (SELECT * FROM ${backlogged}))
+  )`
 
 /** The last account of `turn`, if there may be others after it. */
 const lastAccount = `(SELECT account_id FROM turn OFFSET ${ACCOUNTS - 1} LIMIT 1)`
 
 /** Fans out the oldest changes of the next accounts. */
-export const fanOutRound = statement({ ...leaseParts, ...roundParts, leasesChanges: value("boolean") }, (p) =>
-  fanOutOf(`${accountsInTurn(p)},${oldestChanges(p, "FOR UPDATE SKIP LOCKED", p.leasesChanges)}`, p, {
-    ...wholeChanges(p),
-    lastAccount
-  })
+export const fanOutRound = statement(
+  { ...leaseParts, ...roundParts, leasesChanges: value("boolean"), backlogged: destinations },
+  (p) =>
+    fanOutOf(`${accountsInTurn(p)},${oldestChanges(p, "FOR UPDATE SKIP LOCKED", p.leasesChanges)}`, p, {
+      ...wholeChanges(p),
+      postponed: postponed(p.backlogged),
+      lastAccount
+    })
 )
 
 /** Fans these changes out. */
