@@ -29,7 +29,7 @@ interface Leased {
   readonly stored: Deferred.Deferred<void>
 }
 
-export const makeLeasedChanges = (queue: DeliveryQueue["Service"], leaseMs: number) => {
+export const makeLeasedChanges = (queue: Pick<DeliveryQueue["Service"], "record" | "store">, leaseMs: number) => {
   /** The change of each delivery that is not stored, and of those in flight that are stored without their attempt. */
   const changes = new Map<ClaimedDelivery, Leased>()
   /** Changes that are not stored, in the order of their leases. */
