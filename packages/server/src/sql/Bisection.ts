@@ -27,27 +27,29 @@ export class StatementFailed extends Schema.TaggedError<StatementFailed>()("Stat
 
 /** Runs a write. It fails with `StatementFailed` where other rows may succeed. */
 export const attemptWrite = <A, R>(sql: SqlClient, statement: Effect.Effect<A, SqlError, R>) =>
-  runToCompletion(sql)(
-    Effect.catchCause(statement, (cause): Effect.Effect<never, SqlError | StatementFailed> => {
-      const error = sqlErrorIn(cause)
-      if (error === undefined) return Effect.failCause(cause)
-      return isTransient(error) && sqlStateOf(error) !== QUERY_CANCELED
-        ? Effect.failCause(cause)
-        : Effect.fail(failureOf(error))
-    })
-  )
+  runToCompletion(sql)(orStatementFailed(statement))
+
+/** A statement that fails with `StatementFailed` where other rows may succeed. */
+export const orStatementFailed = <A, R>(statement: Effect.Effect<A, SqlError, R>) =>
+  Effect.catchCause(statement, (cause): Effect.Effect<never, SqlError | StatementFailed> => {
+    const error = sqlErrorIn(cause)
+    if (error === undefined) return Effect.failCause(cause)
+    return isTransient(error) && sqlStateOf(error) !== QUERY_CANCELED
+      ? Effect.failCause(cause)
+      : Effect.fail(failureOf(error))
+  })
 
 /** Runs `run` for all members, in halves where it fails. `alone` handles a member that fails on its own. */
-export const bisect = <A, B, R, R2>(
+export const bisect = <A, B, R, R2, E extends SqlError | Unavailable>(
   members: ReadonlyArray<A>,
-  run: (members: ReadonlyArray<A>) => Effect.Effect<B, StatementFailed | Unavailable, R>,
-  alone: (member: A, failure: StatementFailed) => Effect.Effect<void, Unavailable, R2>
-): Effect.Effect<ReadonlyArray<B>, Unavailable, R | R2> =>
+  run: (members: ReadonlyArray<A>) => Effect.Effect<B, StatementFailed | E, R>,
+  alone: (member: A, failure: StatementFailed) => Effect.Effect<void, E, R2>
+): Effect.Effect<ReadonlyArray<B>, E, R | R2> =>
   members.length === 0
     ? Effect.succeed([])
     : run(members).pipe(
         Effect.map((result) => [result]),
-        Effect.catchTag("StatementFailed", (failure) =>
+        Effect.catchIf(isStatementFailed, (failure) =>
           members.length === 1
             ? Effect.as(alone(members[0]!, failure), [])
             : Effect.zipWith(
@@ -57,6 +59,9 @@ export const bisect = <A, B, R, R2>(
               )
         )
       )
+
+const isStatementFailed = (error: StatementFailed | SqlError | Unavailable): error is StatementFailed =>
+  error._tag === "StatementFailed"
 
 export const failureOf = (error: SqlError): StatementFailed =>
   new StatementFailed({

@@ -22,12 +22,13 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { isSqlError } from "effect/sql/SqlError"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { Metrics } from "../observability/Metrics.ts"
 import { describeCause } from "../observability/SafeCause.ts"
 import * as Batching from "../sql/Batching.ts"
-import { attemptWrite, bisect, failureOf, type StatementFailed } from "../sql/Bisection.ts"
+import { attemptWrite, bisect, failureOf, orStatementFailed, type StatementFailed } from "../sql/Bisection.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
+import { isTransient, sqlErrorIn } from "../sql/SqlState.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { makeCooldown } from "./Cooldown.ts"
 import {
@@ -73,7 +74,7 @@ export class DeliveryQueue extends Context.Service<
     /** Claims what is due at each destination of some accounts. */
     readonly sweep: (lane: Lane, sweep: Sweep) => Effect.Effect<sweeps.SweepResult, Unavailable>
     readonly record: (completed: CompletedAttempt) => Effect.Effect<void, Unavailable>
-    /** Stores the deliveries of a leased change. Those that fail alone are left to the fan-out, and may be sent again. */
+    /** Stores the deliveries of a leased change. If that fails, the fan-out inserts them, and they are sent again. */
     readonly store: (change: leasedChanges.SentChange) => Effect.Effect<void, Unavailable>
     /** Ends leases, so that another process may claim the deliveries at once. */
     readonly release: (claimed: ReadonlyArray<ClaimedDelivery>) => Effect.Effect<void, Unavailable>
@@ -160,31 +161,33 @@ export class DeliveryQueue extends Context.Service<
           )
       })
 
+      const storeAll = (changes: ReadonlyArray<leasedChanges.SentChange>) =>
+        sql.unsafe(...leasedChanges.storeDeliveries(changes))
+
+      /** Stores the changes of each account for which that succeeds, and leaves the others to the fan-out. */
+      const storeByAccount = (changes: ReadonlyArray<leasedChanges.SentChange>) =>
+        bisect(
+          [...Map.groupBy(changes, ({ accountId }) => accountId).values()],
+          (some) => orStatementFailed(storeAll(some.flat())),
+          (ofAccount, { code }) =>
+            Effect.andThen(
+              Effect.logError(`deliveries of account ${ofAccount[0]!.accountId} cannot be stored: ${code}`),
+              Effect.asVoid(sql.unsafe(...leasedChanges.endLeases({ changes: ofAccount })))
+            )
+        )
+
       const store = yield* Batching.make<leasedChanges.SentChange, void>({
         maxBatch: 100,
         writes: sql,
         run: (changes) =>
-          Effect.as(
-            sql.unsafe(
-              ...leasedChanges.storeDeliveries(
-                changes.flatMap(({ deliveries }) => deliveries),
-                changes
-              )
-            ),
-            changes.map(() => undefined)
+          storeAll(changes).pipe(
+            Effect.catchCause((cause): Effect.Effect<unknown, SqlError> => {
+              const error = sqlErrorIn(cause)
+              return error === undefined || isTransient(error) ? Effect.failCause(cause) : storeByAccount(changes)
+            }),
+            Effect.as(changes.map(() => undefined))
           )
       })
-
-      /** Stores the deliveries of a change that can be stored, and leaves the others to the fan-out. */
-      const storeOthers = ({ accountId, changeId, deliveries }: leasedChanges.SentChange) =>
-        Effect.andThen(
-          bisect(
-            deliveries,
-            (some) => attemptWrite(sql, sql.unsafe(...leasedChanges.storeDeliveries(some, []))),
-            () => Effect.void
-          ),
-          Effect.asVoid(runToCompletion(sql)(sql.unsafe(...leasedChanges.endLease({ accountId, changeId }))))
-        )
 
       return DeliveryQueue.of({
         claim: (lane, claim) => {
@@ -263,16 +266,7 @@ export class DeliveryQueue extends Context.Service<
               failAlone(completed.delivery.id, failureOf(fault), completed.delivery.attemptsMade)
             )
           }),
-        store: (change) =>
-          Effect.catchCauseIf(
-            store(change),
-            (cause) => isSqlError(cause.reasons.find(Cause.isDieReason)?.defect),
-            (cause) =>
-              Effect.andThen(
-                Effect.logError(`the deliveries of change ${change.changeId} cannot be stored`, describeCause(cause)),
-                storeOthers(change)
-              )
-          ),
+        store,
         release: (leases) => Effect.asVoid(runToCompletion(sql)(sql.unsafe(...outcomes.releaseLeases({ leases }))))
       })
     })

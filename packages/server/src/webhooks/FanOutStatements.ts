@@ -8,6 +8,7 @@ import { eventData } from "../events/EventData.ts"
 import { nullable, text, uuid } from "../sql/Column.ts"
 import { rows, statement, uuids, value } from "../sql/Statement.ts"
 import { DESTINATION_KEY, destinations } from "./Delivery.ts"
+import { commitMode } from "./DeliveryClaims.ts"
 import { isActiveOwnerIn } from "./OwnerStatus.ts"
 
 const dispatched = eventCatalog
@@ -219,7 +220,7 @@ const fanOutOf = (
   ),
   ${only.completion}
   SELECT t.*, m.*,
-    set_config('synchronous_commit', CASE WHEN EXISTS (SELECT FROM inserted) THEN 'on' ELSE 'off' END, true)
+    CASE WHEN EXISTS (SELECT FROM inserted) THEN set_config('synchronous_commit', 'on', true) ELSE ${commitMode} END
   FROM (
     SELECT (SELECT count(*)::integer FROM waiting) AS waiting,
       (SELECT count(*)::integer FROM postponed) AS postponed,

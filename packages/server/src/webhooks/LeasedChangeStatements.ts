@@ -1,6 +1,6 @@
 /** The statements of `LeasedChanges`. */
 import { float8, instant, integer, nullable, text, uuid } from "../sql/Column.ts"
-import { rows, statement, value } from "../sql/Statement.ts"
+import { rows, statement } from "../sql/Statement.ts"
 import { type ClaimedDelivery, type CompletedAttempt, originOf } from "./Delivery.ts"
 import {
   addOutcomes,
@@ -27,7 +27,7 @@ export interface SentChange {
   readonly deliveries: ReadonlyArray<SentDelivery>
 }
 
-const changeRows = rows({ account_id: uuid(), change_id: uuid() })
+const changeRows = rows({ accountId: uuid(), changeId: uuid() })
 
 /** A column of a new delivery has the attempt's value where the attempt fits into the row. */
 const fitting = (column: string): string => `CASE WHEN fits_delivery THEN ${column} END`
@@ -75,12 +75,10 @@ const store = statement(
   ${insertAttempts("delivery_id NOT IN (SELECT id FROM inserted)")}`
 )
 
-/** Stores deliveries, with their attempts, and deletes the outbox rows of changes of which all are stored. */
-export const storeDeliveries = (
-  deliveries: ReadonlyArray<SentDelivery>,
-  changes: ReadonlyArray<Pick<SentChange, "accountId" | "changeId">>
-) =>
-  store({
+/** Stores the deliveries of changes, with their attempts, and deletes their outbox rows. */
+export const storeDeliveries = (changes: ReadonlyArray<SentChange>) => {
+  const deliveries = changes.flatMap((change) => change.deliveries)
+  return store({
     deliveries: deliveries.map(({ completed, delivery, leaseMs }) =>
       completed === undefined
         ? {
@@ -98,14 +96,10 @@ export const storeDeliveries = (
             ...attemptOf(completed)
           }
     ),
-    changes: changes.map(changeRow),
+    changes,
     ...outcomesOf(deliveries.flatMap(({ completed }) => completed ?? []))
   })
-
-const changeRow = ({ accountId, changeId }: Pick<SentChange, "accountId" | "changeId">) => ({
-  account_id: accountId,
-  change_id: changeId
-})
+}
 
 const deliveryOf = (delivery: ClaimedDelivery) => ({
   delivery_id: delivery.id,
@@ -123,9 +117,9 @@ const deliveryOf = (delivery: ClaimedDelivery) => ({
   created_at: delivery.unstored!.createdAtMs
 })
 
-/** Ends the lease of a change, so that the fan-out inserts its deliveries. */
-export const endLease = statement(
-  { accountId: value("uuid"), changeId: value("uuid") },
-  (p) => `
-  UPDATE outbox SET leased_until = '-infinity' WHERE account_id = ${p.accountId} AND change_id = ${p.changeId}`
+/** Ends leases, so that the fan-out inserts the deliveries of these changes. */
+export const endLeases = statement(
+  { changes: changeRows },
+  ({ changes }) => `
+  UPDATE outbox SET leased_until = '-infinity' WHERE (account_id, change_id) IN (SELECT * FROM ${changes} AS c)`
 )

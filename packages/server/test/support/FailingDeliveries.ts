@@ -8,7 +8,7 @@ import { operated } from "./Money.ts"
 export const longUrl = `http://xn--${randomBytes(2900).toString("hex")}.example/hook`
 
 /** PostgreSQL refuses this operation on rows of `deliveries` with this condition, as for a fault that nobody knows. */
-export const poisoned = (operation: "INSERT" | "UPDATE", condition: string) =>
+export const poisoned = (operation: "INSERT" | "UPDATE" | "INSERT OR UPDATE", condition: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
     const name = `poison_${Math.trunc(performance.now() * 1000)}`

@@ -125,7 +125,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("One bad d
       const { makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
       const hooks = yield* receiver()
-      const mend = yield* poisoned("UPDATE", `NEW.url = '${hooks.url}/bad' AND NEW.status = 'delivered'`)
+      const mend = yield* poisoned("INSERT OR UPDATE", `NEW.url = '${hooks.url}/bad' AND NEW.status = 'delivered'`)
       const good = yield* Effect.forEach(Array.from({ length: 5 }), () =>
         created(key, { webhook_url: `${hooks.url}/good` })
       )

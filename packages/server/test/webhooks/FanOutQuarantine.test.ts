@@ -56,14 +56,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A change 
       const { mend } = yield* poisoned(`NEW.endpoint_id = '${bad.id}'`)
       const before = yield* count
       yield* paidCharge(key)
-      yield* eventually(
-        Effect.sync(() => hooks.received.length),
-        (received) => received === 64
-      )
+      // Some were sent before PostgreSQL refused one, and are sent again.
+      const others = () => new Set(hooks.received.flatMap(({ path, body }) => (path === "/40" ? [] : [body.id])))
+      yield* eventually(Effect.sync(others), ({ size }) => size === 63)
       yield* fannedOut
-      // Once each. The bad one was sent before PostgreSQL refused it.
-      assert.strictEqual(new Set(hooks.received.map(({ path }) => path)).size, 64)
-      assert.lengthOf(hooks.received, 64)
       assert.deepStrictEqual(yield* failedEndpoints(accountId), [{ endpoint_id: bad.id }])
       // With the empty rounds meanwhile, two in a second.
       assert.isAtMost((yield* count) - before, 32)

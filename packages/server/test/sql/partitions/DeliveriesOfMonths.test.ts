@@ -244,8 +244,8 @@ layer(TestService.layer({ settings }).pipe(Layer.provide(recorder.layer)), { exc
           [fanOut]
         )
         assertReads("fan-out", again!, 60, 140)
-        const { parameters, text } = sentAs(/WITH input AS MATERIALIZED[^]*INSERT INTO delivery_attempts/)
-        const record = { text, parameters: parameters.map(arrayLiteral) }
+        const withArrays = ({ parameters, text }: Sent) => ({ text, parameters: parameters.map(arrayLiteral) })
+        const record = withArrays(sentAs(/WITH input AS MATERIALIZED[^]*UPDATE deliveries d SET status = i\.status/))
         const [recorded] = yield* explainAmid(
           (client) =>
             Effect.andThen(
@@ -258,8 +258,26 @@ layer(TestService.layer({ settings }).pipe(Layer.provide(recorder.layer)), { exc
           [record]
         )
         assertReads("record", recorded!, 10, 60)
+        const store = withArrays(sentAs(/WITH input AS MATERIALIZED[^]*INSERT INTO deliveries/))
+        const [stored] = yield* explainAmid(
+          (client) =>
+            Effect.andThen(
+              client`DELETE FROM delivery_attempts`,
+              client`DELETE FROM deliveries WHERE account_id = ${accountId}::uuid
+                AND created_at > now() - interval '1 hour' AND status || '' <> 'failed'
+                AND destination_hash IN (SELECT destination_hash FROM webhook_endpoints)`
+            ),
+          ["delivery_attempts"],
+          [store]
+        )
+        assertReads("store", stored!, 20, 100)
         // Also in partitions that are empty when the plan is made, and are not for long.
-        const byId = [again!, recorded!, ...(yield* Effect.forEach(idle, ([, words]) => explain(sentAs(words))))]
+        const byId = [
+          again!,
+          recorded!,
+          stored!,
+          ...(yield* Effect.forEach(idle, ([, words]) => explain(sentAs(words))))
+        ]
         for (const { indexes } of byId) assert.notInclude(indexes, "deliveries_of_resource")
       }).pipe(Effect.scoped)
     )
