@@ -45,6 +45,7 @@ import deliveryTotals from "./migrations/0027_delivery_totals.ts"
 import requestIds from "./migrations/0028_request_ids.ts"
 import receivers from "./migrations/0029_receivers.ts"
 import leasedChanges from "./migrations/0030_leased_changes.ts"
+import fillFactorOfCharges from "./migrations/0031_fill_factor_of_charges.ts"
 import { exclusively } from "./partitions/MaintenanceLock.ts"
 import { prepare } from "./partitions/Partitions.ts"
 import { DEADLOCK_DETECTED, LOCK_NOT_AVAILABLE, sqlStateOf } from "./SqlState.ts"
@@ -79,7 +80,8 @@ export const migrations = {
   "0027_delivery_totals": deliveryTotals,
   "0028_request_ids": requestIds,
   "0029_receivers": receivers,
-  "0030_leased_changes": leasedChanges
+  "0030_leased_changes": leasedChanges,
+  "0031_fill_factor_of_charges": fillFactorOfCharges
 }
 
 /** The database server is too old. */

@@ -25,8 +25,8 @@ interface Leased {
   readonly leasedAtMs: number
   readonly completed: Array<CompletedAttempt>
   readonly inFlight: Set<ClaimedDelivery>
-  /** Done once the change is stored while deliveries are in flight. */
-  readonly stored: Deferred.Deferred<void>
+  /** Set where the change is stored while deliveries are in flight, and done once it is. */
+  stored: Deferred.Deferred<void> | undefined
 }
 
 export const makeLeasedChanges = (queue: Pick<DeliveryQueue["Service"], "record" | "store">, leaseMs: number) => {
@@ -59,7 +59,7 @@ export const makeLeasedChanges = (queue: Pick<DeliveryQueue["Service"], "record"
             leasedAtMs,
             completed: [],
             inFlight: new Set(),
-            stored: Deferred.makeUnsafe()
+            stored: undefined
           }
           byId.set(changeId, change)
           change.inFlight.add(delivery)
@@ -74,7 +74,7 @@ export const makeLeasedChanges = (queue: Pick<DeliveryQueue["Service"], "record"
         const change = changes.get(attempt.delivery)
         changes.delete(attempt.delivery)
         if (change === undefined) return queue.record(attempt)
-        if (!unstored.has(change)) return Effect.andThen(Deferred.await(change.stored), queue.record(attempt))
+        if (change.stored !== undefined) return Effect.andThen(Deferred.await(change.stored), queue.record(attempt))
         change.inFlight.delete(attempt.delivery)
         change.completed.push(attempt)
         if (change.inFlight.size > 0) return Effect.void
@@ -84,24 +84,20 @@ export const makeLeasedChanges = (queue: Pick<DeliveryQueue["Service"], "record"
 
     /** Stores the changes that have waited long enough. Returns how many. */
     storeOverdue: Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
-      const overdue: Array<Leased> = []
+      const storing: Array<Effect.Effect<void>> = []
       for (const change of unstored) {
         if (change.leasedAtMs > nowMs - STORE_AFTER_MS) break
-        overdue.push(change)
+        unstored.delete(change)
+        const stored = Deferred.makeUnsafe<void>()
+        change.stored = stored
+        storing.push(
+          store(change, leaseMs).pipe(
+            Effect.catchCause(logFailure),
+            Effect.ensuring(Deferred.succeed(stored, undefined))
+          )
+        )
       }
-      for (const change of overdue) unstored.delete(change)
-      return Effect.as(
-        Effect.forEach(
-          overdue,
-          (change) =>
-            store(change, leaseMs).pipe(
-              Effect.catchCause(logFailure),
-              Effect.ensuring(Deferred.succeed(change.stored, undefined))
-            ),
-          { concurrency: "unbounded", discard: true }
-        ),
-        overdue.length
-      )
+      return Effect.as(Effect.all(storing, { concurrency: "unbounded", discard: true }), storing.length)
     }).pipe(Effect.uninterruptible),
 
     /** Stores all, and makes the deliveries in flight due now. */

@@ -78,7 +78,10 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
           assert.strictEqual(status, "pending")
           assert.include(br_code, id.replaceAll("-", ""))
         }
-        yield* eventually(sql`SELECT id FROM deliveries WHERE status <> 'delivered'`, ({ length }) => length === 0)
+        yield* eventually(
+          sql`SELECT id FROM deliveries WHERE status <> 'delivered' UNION ALL SELECT change_id FROM outbox`,
+          ({ length }) => length === 0
+        )
         const events = yield* sql<{ id: string; events: string }>`
           SELECT resource_id AS id, string_agg(name, ' ' ORDER BY name) AS events FROM events GROUP BY resource_id`
         assert.strictEqual(events.length, keys.length)

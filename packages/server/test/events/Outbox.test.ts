@@ -76,6 +76,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A change"
         // A retry that fails is counted; one after the repair delivers, once.
         yield* operated("POST", `/outbox-failures/${failures[0]!.id}/retry`, undefined, 202)
         yield* eventually(failuresOf(bad.id), (all) => all.some((each) => each.failures === 2))
+        // A retry sends nothing again that is stored.
+        const sent = idsAt("/good").length
         // Sent before PostgreSQL refused them: once each, until the account was quarantined.
         const early = idsAt("/bad")
         assert.strictEqual(new Set(early).size, early.length)
@@ -89,6 +91,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A change"
         assert.strictEqual(new Set(idsAt("/bad").slice(early.length)).size, 5)
         assert.strictEqual(new Set(idsAt("/bad")).size, 5)
         assert.strictEqual(new Set(idsAt("/good")).size, 5)
+        assert.strictEqual(idsAt("/good").length, sent)
         for (const { id } of charges) assert.lengthOf(yield* deliveriesOf(`resource_id=${id}`), 2)
         yield* operated("POST", `/outbox-failures/${failures[0]!.id}/retry`, undefined, 404)
       })

@@ -10,11 +10,15 @@ import type * as Scope from "effect/Scope"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as TestClock from "effect/testing/TestClock"
 import type { ServerResponse } from "node:http"
+import { DeliverySignal } from "../../src/events/DeliverySignal.ts"
 import { Metrics } from "../../src/observability/Metrics.ts"
 import { type ClaimedDelivery, NIL_UUID } from "../../src/webhooks/Delivery.ts"
 import type { DeliveryQueue } from "../../src/webhooks/DeliveryQueue.ts"
 import { FanOut } from "../../src/webhooks/FanOut.ts"
+import { type Change, NO_LEASES } from "../../src/webhooks/FanOutQuarantine.ts"
+import { fanOutToEndpoints } from "../../src/webhooks/FanOutStatements.ts"
 import { makeInFlightDeliveries } from "../../src/webhooks/InFlightDeliveries.ts"
+import { OutboxFailures } from "../../src/webhooks/OutboxFailures.ts"
 import { makeLeasedChanges, STORE_AFTER_MS } from "../../src/webhooks/LeasedChanges.ts"
 import type { SentChange } from "../../src/webhooks/LeasedChangeStatements.ts"
 import { created } from "../support/ChargeRequests.ts"
@@ -210,6 +214,19 @@ const waitingChanges = Effect.fnUntraced(function* (count: number) {
   return { sql, stored, leased, newProcess: Effect.provideService(process, SqlClient, sql) }
 })
 
+const never = { await: Effect.never, rest: Effect.succeed(false) }
+const silentSignal = Layer.succeed(
+  DeliverySignal,
+  DeliverySignal.of({
+    afterCommit: () => {},
+    wake: () => {},
+    await: Effect.never,
+    rest: Effect.void,
+    first: never,
+    retries: never
+  })
+)
+
 const sentOf = ({ claimed }: { readonly claimed: ReadonlyArray<ClaimedDelivery> }) =>
   claimed.map(({ body, id }) => ({ id, body }))
 
@@ -248,6 +265,30 @@ describe("The fan-out", () => {
       assert.deepStrictEqual([second.claimed.length, second.postponed], [1, 0])
       assert.deepStrictEqual(second.backlogged, [first.claimed[0]!.destination])
       assert.deepStrictEqual([yield* stored, yield* leased], [[{ status: "scheduled", count: 2 }], 3])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("does not lease a change of which some deliveries are inserted", () =>
+    Effect.gen(function* () {
+      const { leased, newProcess, sql, stored } = yield* waitingChanges(1)
+      const [change] = yield* sql<Change>`SELECT account_id, change_id FROM outbox`
+      const [endpoint] = yield* sql<{ id: string }>`SELECT id FROM webhook_endpoints`
+      yield* sql.unsafe(...fanOutToEndpoints({ ...NO_LEASES, picked: [change!], endpoints: [endpoint!.id] }))
+      assert.deepStrictEqual([yield* stored, yield* leased], [[{ status: "scheduled", count: 1 }], 0])
+      const round = yield* newProcess
+      assert.lengthOf((yield* round()).claimed, 0)
+      assert.lengthOf(yield* sql`SELECT FROM outbox`, 0)
+      // Nor after an operator's retry of the fan-out.
+      const [failure] = yield* sql<{ id: string }>`
+        INSERT INTO outbox_failures (id, change_id, account_id, endpoints_version, error, first_failed_at, last_failed_at)
+        SELECT uuidv7(), ${change!.change_id}::uuid, account_id, version, 'refused', now(), now()
+        FROM webhook_endpoint_counters RETURNING id`
+      const built = yield* Layer.build(OutboxFailures.layer.pipe(Layer.provide(silentSignal))).pipe(
+        Effect.provideService(SqlClient, sql)
+      )
+      yield* Context.get(built, OutboxFailures).retry(failure!.id)
+      assert.lengthOf((yield* round()).claimed, 0)
+      assert.deepStrictEqual([yield* stored, yield* leased], [[{ status: "scheduled", count: 1 }], 0])
     }).pipe(Effect.scoped)
   )
 

@@ -118,7 +118,7 @@ export const partitionedTables: ReadonlyArray<PartitionedTable | RetainedTable> 
     recordRemoval: recordEventLogStart
   },
   // Money has no retention. Half of each page of charges is for their updates.
-  { name: "charges", period: "quarter", storage: "fillfactor = 50" },
+  { name: "charges", period: "quarter", storage: "fillfactor = 60" },
   { name: "payouts", period: "quarter", storage: "fillfactor = 100" }
 ]
 

@@ -114,7 +114,8 @@ export const populate = Effect.gen(function* () {
 
   // All deliveries finish; then one is left in each unfinished state.
   yield* eventually(
-    sql`SELECT 1 FROM deliveries WHERE status IN ('scheduled', 'delivering') AND held_due_at IS NULL`,
+    sql`SELECT 1 FROM deliveries WHERE status IN ('scheduled', 'delivering') AND held_due_at IS NULL
+      UNION ALL SELECT 1 FROM outbox`,
     ({ length }) => length === 0
   )
   yield* sql`UPDATE charges SET expires_at = ${FAR}::timestamptz WHERE status IN ('pending', 'processing')`
