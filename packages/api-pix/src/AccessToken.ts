@@ -2,7 +2,7 @@
  * The OAuth 2 access token of a connection, by client credentials.
  *
  * Guarantees
- * - It is cached until shortly before its end. One request is under way at a time; everybody who waits shares its result.
+ * - It is cached until shortly before its end. One request is in flight at a time; everybody who waits shares its result.
  * - A caller that is interrupted does not end the request of the others.
  * - Once the scope is closed, everybody who waits gets `NotSent`.
  * - After 429 no token is requested until `Retry-After` has passed.
@@ -53,7 +53,7 @@ export const makeAccessTokens = Effect.fnUntraced(function* (options: {
 }) {
   const scope = yield* Scope.Scope
   let token: AccessToken | undefined
-  let underWay: Deferred.Deferred<AccessToken, NotExecuted> | undefined
+  let inFlight: Deferred.Deferred<AccessToken, NotExecuted> | undefined
   let limit: Wait | undefined
 
   const ask = options.transport(tokenRequest(options)).pipe(
@@ -69,11 +69,11 @@ export const makeAccessTokens = Effect.fnUntraced(function* (options: {
   )
 
   const request = Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
-    if (underWay !== undefined) return Deferred.await(underWay)
+    if (inFlight !== undefined) return Deferred.await(inFlight)
     if (limit !== undefined && isWaiting(limit, nowMs)) {
       return Effect.fail(new RateLimited({ operation: OPERATION, retryAfterMs: limit.untilMs - nowMs }))
     }
-    const asked = (underWay = Deferred.makeUnsafe<AccessToken, NotExecuted>())
+    const asked = (inFlight = Deferred.makeUnsafe<AccessToken, NotExecuted>())
     return ask.pipe(
       Effect.tapErrorTag("RateLimited", ({ retryAfterMs: waitMs }) =>
         Effect.map(Clock.currentTimeMillis, (limitedMs) => {
@@ -84,7 +84,7 @@ export const makeAccessTokens = Effect.fnUntraced(function* (options: {
       Effect.flatMap((fiber) => {
         // Not a finalizer of the request: where the scope is closed, the request does not begin.
         fiber.addObserver((exit) => {
-          underWay = undefined
+          inFlight = undefined
           if (Exit.isSuccess(exit)) token = exit.value
           Deferred.doneUnsafe(asked, Exit.hasInterrupts(exit) ? Exit.fail(noToken("the connection is closed")) : exit)
         })

@@ -180,9 +180,9 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
             assert.strictEqual(reported.sequence, 3)
             assert.include(reported.pix.br_code, txidOf(created.id))
             yield* settled(created.id, 3)
-            const told = received.filter(({ body }) => body.data.id === created.id)
+            const ofCharge = received.filter(({ body }) => body.data.id === created.id)
             assert.deepStrictEqual(
-              told.map(({ body }) => `${body.event} ${body.data.status} ${body.sequence}`).toSorted(),
+              ofCharge.map(({ body }) => `${body.event} ${body.data.status} ${body.sequence}`).toSorted(),
               [
                 "charge.pix.created pending 2",
                 "charge.pix.emitted pending 2",

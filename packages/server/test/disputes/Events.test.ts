@@ -34,16 +34,16 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Events of
           ["operator: qual o prazo?", "platform: sete dias\n😀", "operator: defesa", "platform: recebida"]
         )
         for (const { at } of messages) assert.match(at, instant)
-        const told = yield* eventsOf(id)
+        const events = yield* eventsOf(id)
         assert.deepStrictEqual(
-          told.map(({ data, event }) => [event, data["status"], data["message"]]),
+          events.map(({ data, event }) => [event, data["status"], data["message"]]),
           [
             ["dispute.pix.opened", "open", undefined],
             ["dispute.pix.message", "open", "sete dias\n😀"],
             ["dispute.pix.message", "under_review", "recebida"]
           ]
         )
-        assert.deepStrictEqual<unknown>(told[2]?.data, { ...shown(yield* disputeOf(id)), message: "recebida" })
+        assert.deepStrictEqual<unknown>(events[2]?.data, { ...shown(yield* disputeOf(id)), message: "recebida" })
         for (const path of [`/disputes/${id}/messages`, `/simulator/disputes/${id}/message`]) {
           assertRefused(yield* operate("POST", `/operator/v1${path}`, { body: {} }), "VALIDATION_ERROR", ["text"])
         }

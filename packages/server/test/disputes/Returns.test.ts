@@ -49,10 +49,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Returns",
           defense_deadline_at: null
         })
         assert.match(String(dispute!.resolved_at), instant)
-        const [told, ...more] = yield* eventsOf(dispute!.id)
+        const [event, ...more] = yield* eventsOf(dispute!.id)
         assert.deepStrictEqual(more, [])
-        assert.strictEqual(told?.event, "dispute.pix.lost")
-        assert.deepStrictEqual<unknown>(told?.data, shown(dispute!))
+        assert.strictEqual(event?.event, "dispute.pix.lost")
+        assert.deepStrictEqual<unknown>(event?.data, shown(dispute!))
         assert.strictEqual(yield* availableOf(key), 0)
         assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0 })
         yield* refusesAll(dispute!.id, ["win", "lose", "defense", "messages"])

@@ -129,9 +129,9 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
         assert.deepStrictEqual(body, { ...withoutOperatorFields(charge), status: "paid", sequence: 5 })
         assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000, blocked: 0 })
         assert.deepStrictEqual(yield* eventStatusesOf(charge.id), [...paidEvents, "charge.pix.infraction infraction"])
-        const [, told] = yield* eventsOf(id)
-        assert.strictEqual(told?.event, "dispute.pix.won")
-        assert.deepStrictEqual<unknown>(told?.data, shown(won))
+        const [, event] = yield* eventsOf(id)
+        assert.strictEqual(event?.event, "dispute.pix.won")
+        assert.deepStrictEqual<unknown>(event?.data, shown(won))
         yield* refusesAll(id, ["win", "defense", "messages"])
       })
   )
@@ -156,8 +156,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
           "charge.pix.charged_back charged_back"
         ])
         assert.deepStrictEqual(yield* eventStatusesOf(id), ["dispute.pix.opened open", "dispute.pix.lost lost"])
-        const [, told] = yield* eventsOf(id)
-        assert.deepStrictEqual<unknown>(told?.data, shown(lost))
+        const [, event] = yield* eventsOf(id)
+        assert.deepStrictEqual<unknown>(event?.data, shown(lost))
         // `lost` is final.
         yield* refusesAll(id, ["win", "lose", "defense", "messages"])
         for (const [action, body] of [
@@ -225,7 +225,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Dispute `
         assert.strictEqual((yield* disputeOf(id)).status, "lost")
         assert.strictEqual(yield* statusOf(key, chargeId), "charged_back")
         assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, blocked: 0 })
-        const lost = (yield* eventStatusesOf(id)).filter((told) => told === "dispute.pix.lost lost")
+        const lost = (yield* eventStatusesOf(id)).filter((event) => event === "dispute.pix.lost lost")
         assert.strictEqual(lost.length, 1)
       }
       yield* assertLedgerHolds

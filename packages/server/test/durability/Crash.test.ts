@@ -117,10 +117,10 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
         (count) => count === 2
       )
       const keys = Array.from({ length: 20 }, () => newKey())
-      const underWay = keys.map((key) => createCharge(service, apiKey, key, hanging.url))
+      const inFlight = keys.map((key) => createCharge(service, apiKey, key, hanging.url))
       yield* eventually(sql`SELECT id FROM charges WHERE NOT acquirer_answered`, ({ length }) => length === 20)
       service.signal("SIGTERM")
-      const answers = yield* Effect.promise(() => Promise.all(underWay))
+      const answers = yield* Effect.promise(() => Promise.all(inFlight))
       for (const { body, status } of answers) {
         assert.strictEqual(status, 201)
         assert.strictEqual(body.status, "pending")

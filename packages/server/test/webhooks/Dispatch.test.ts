@@ -122,17 +122,17 @@ layer(TestService.layer({ settings: { ...settings, webhookRetryDelaysMs: Array.f
     Effect.gen(function* () {
       // It answers one for each that the others get: its count at that point shows turns, not time.
       const waiting: Array<ServerResponse> = []
-      let underWay = 0
+      let inFlight = 0
       let most = 0
       const slow = yield* receiver((_, response) => {
         waiting.push(response)
-        most = Math.max(most, ++underWay)
+        most = Math.max(most, ++inFlight)
       })
       const others = yield* receiver((_, response) => {
         answer(response, 200)
         const next = waiting.shift()
         if (next === undefined) return
-        underWay--
+        inFlight--
         answer(next, 200)
       })
       yield* due({ changes: 5000, urls: [slow.url] })

@@ -83,5 +83,5 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A lease",
   )
 })
 
-/** A delivery whose second attempt is under way in another process. */
+/** A delivery whose second attempt is in flight in another process. */
 const elsewhere = { url: NOWHERE, count: 1, status: "delivering", attemptsMade: 1, dueInHours: 1 }

@@ -40,7 +40,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("Versions of subscri
       const { id } = yield* registered(key, { events: ["charge.pix.paid"] })
       yield* changed(key, id, { events: ["charge.pix.emitted"] })
       assert.strictEqual((yield* versionsOf(id)).length, 2)
-      // Ended just now: a statement may be under way that has read it and has no transaction id yet.
+      // Ended just now: a statement may be in flight that has read it and has no transaction id yet.
       yield* removeOldVersions
       yield* removeOldVersions
       assert.strictEqual((yield* versionsOf(id)).length, 2)

@@ -87,9 +87,9 @@ export const makeBooksInstitutions = (options: {
   /** Something happens to a Pix, between its payer and the institutions. */
   const happen = (pix: Pix) => {
     const { txid } = pix
-    const change = (state: Pix["state"], told: AcquirerNotification) => {
+    const change = (state: Pix["state"], report: AcquirerNotification) => {
       pix.state = state
-      pix.reports.push(told)
+      pix.reports.push(report)
       machine.note(undefined, `${pix.operation} is ${state} at the acquirer`)
     }
     switch (pix.state) {

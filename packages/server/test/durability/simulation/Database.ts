@@ -104,8 +104,8 @@ export const openDatabase = (
 const SEEDS_PER_TRUNCATE = 25
 
 /**
- * What the simulation adds: the virtual clock, and a log, in the order of the commits, of how rows moved and of who was
- * to be told of a change, written by triggers that know nothing of the service.
+ * What the simulation adds: the virtual clock, and a log, in the order of the commits, of how rows moved and of the
+ * events that each endpoint must get, written by triggers that know nothing of the service.
  */
 const preparation = [
   ...poison,
@@ -183,7 +183,7 @@ const preparation = [
       RETURN NULL;
     END $$`,
   `CREATE TRIGGER simulation_delivery AFTER UPDATE ON deliveries FOR EACH ROW EXECUTE FUNCTION simulation_delivery()`,
-  `CREATE TABLE simulation_told (change_id uuid NOT NULL, event text NOT NULL, endpoint_id uuid NOT NULL,
+  `CREATE TABLE simulation_events (change_id uuid NOT NULL, event text NOT NULL, endpoint_id uuid NOT NULL,
     normalized_url text NOT NULL)`,
   `CREATE FUNCTION simulation_tell() RETURNS trigger LANGUAGE plpgsql AS $$
     DECLARE endpoint record; name text;
@@ -194,7 +194,7 @@ const preparation = [
             endpoint.application_id = NEW.application_id
             OR (NEW.application_id IS NULL AND endpoint.account_id = NEW.account_id)
           ) THEN
-            INSERT INTO simulation_told VALUES (NEW.id, NEW.kind || '.' || name, endpoint.id, endpoint.normalized_url);
+            INSERT INTO simulation_events VALUES (NEW.id, NEW.kind || '.' || name, endpoint.id, endpoint.normalized_url);
           END IF;
         END LOOP;
       END LOOP;

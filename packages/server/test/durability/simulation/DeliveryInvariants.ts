@@ -27,13 +27,13 @@ export const compareDeliveries = async (options: {
   const expected = new Set<string>()
   // To an endpoint that was deleted before the fan-out there is none; its `webhook_url` then has its own.
   const allowed = new Set<string>()
-  const told = await query<ToldRow>(
+  const expectedRows = await query<ExpectedRow>(
     `SELECT t.change_id, t.event, t.endpoint_id, t.normalized_url, w.deleted_at IS NOT NULL AS is_deleted
-     FROM simulation_told t JOIN webhook_endpoints w ON w.id = t.endpoint_id`
+     FROM simulation_events t JOIN webhook_endpoints w ON w.id = t.endpoint_id`
   )
   const equal = new Set<string>()
   const equalDeleted = new Map<string, string>()
-  for (const row of told) {
+  for (const row of expectedRows) {
     if (isPoisoned(row.normalized_url)) continue
     const folding = `${row.change_id} ${row.event} ${row.normalized_url}`
     const delivery = `${row.change_id} ${row.event} ${row.endpoint_id}`
@@ -49,15 +49,15 @@ export const compareDeliveries = async (options: {
          (SELECT webhook_url FROM payouts r WHERE r.id = c.resource_id)) AS webhook_url
      FROM changes c ORDER BY c.sequence, c.id`
   )
-  const statesTold = new Map<string, Array<string>>()
+  const eventStates = new Map<string, Array<string>>()
   for (const change of changes) {
     const isMessage = change.actions.includes("message")
-    if (!isMessage) statesTold.set(change.resource_id, [...(statesTold.get(change.resource_id) ?? []), change.status])
+    if (!isMessage) eventStates.set(change.resource_id, [...(eventStates.get(change.resource_id) ?? []), change.status])
     const states = moved.get(change.resource_id) ?? []
     const step = `${change.kind.split(".")[0]} ${states[change.sequence - 2] ?? "-"}>${change.status}`
     const actions = eventsOf.get(step)
     if (!isMessage && actions?.includes(change.actions.join(" ")) !== true) {
-      broken.push(`${change.resource_id} told of ${step} with "${change.actions.join(" ")}"`)
+      broken.push(`${change.resource_id} has an event of ${step} with "${change.actions.join(" ")}"`)
     }
     if (change.webhook_url === null || isPoisoned(change.webhook_url)) continue
     for (const action of change.actions) {
@@ -76,9 +76,9 @@ export const compareDeliveries = async (options: {
   }
   for (const [id, states] of moved) {
     const [first, ...later] = states
-    const all = first === "processing" && !statesTold.get(id)?.includes("processing") ? later : states
-    if ((statesTold.get(id) ?? []).join(">") !== all.join(">")) {
-      broken.push(`${id} went through ${all.join(">")}, and told of ${(statesTold.get(id) ?? []).join(">")}`)
+    const all = first === "processing" && !eventStates.get(id)?.includes("processing") ? later : states
+    if ((eventStates.get(id) ?? []).join(">") !== all.join(">")) {
+      broken.push(`${id} went through ${all.join(">")}, and has events of ${(eventStates.get(id) ?? []).join(">")}`)
     }
   }
   const deliveries = await query<DeliveryRow>(
@@ -100,9 +100,8 @@ export const compareDeliveries = async (options: {
     if (status === "canceled" && is_deleted !== true)
       broken.push(`delivery ${id} is canceled, and its endpoint is there`)
   }
-  for (const what of expected) broken.push(`nobody is told: ${what}`)
-  for (const ways of either)
-    if (!ways.some((what) => made.has(what))) broken.push(`nobody is told: ${ways.join(" or ")}`)
+  for (const what of expected) broken.push(`no event of ${what}`)
+  for (const ways of either) if (!ways.some((what) => made.has(what))) broken.push(`no event of ${ways.join(" or ")}`)
   for (const { error } of await query<{ error: string }>(setAsideRows, [
     callers.merchants
       .filter(({ isHostile }) => isHostile)
@@ -123,7 +122,7 @@ interface ChangeRow {
   readonly webhook_url: string | null
 }
 
-interface ToldRow {
+interface ExpectedRow {
   readonly change_id: string
   readonly event: string
   readonly endpoint_id: string

@@ -113,16 +113,16 @@ export const besiege = async (options: {
 
   flood(hanging, FLOOD)
   flood(poisonous, 2)
-  // Until as much is under way as may be.
+  // Until as much is in flight as may be.
   await until(() => calls.waiting() === 0)
   let before = -1
   await until(() => {
-    const isAll = machine.ready().length === 0 && receivers.underWay() === before
-    before = receivers.underWay()
+    const isAll = machine.ready().length === 0 && receivers.inFlight() === before
+    before = receivers.inFlight()
     return isAll
   })
-  machine.note(undefined, `${before} deliveries are under way`)
-  if (before < LEAST_UNDER_WAY) broken.push(`the hostile tenant has no more than ${before} deliveries under way`)
+  machine.note(undefined, `${before} deliveries are in flight`)
+  if (before < LEAST_IN_FLIGHT) broken.push(`the hostile tenant has no more than ${before} deliveries in flight`)
   for (let round = 0; round < ROUNDS && broken.length === 0; round++) {
     for (let i = 0; i < CHANGES; i++) change(hanging)
     flood(hanging, 1)
@@ -174,6 +174,6 @@ const ENDPOINTS = 60
 const FLOOD = 18
 const ROUNDS = 4
 const CHANGES = 3
-const LEAST_UNDER_WAY = 150
+const LEAST_IN_FLIGHT = 150
 const ANSWER_LIMIT_MS = 300
 const ATTEMPT_LIMIT_MS = 300

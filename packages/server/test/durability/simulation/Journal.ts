@@ -75,7 +75,7 @@ type Violation = (typeof kinds)[number]
 /** The kinds of violations by their messages. */
 const violationOf = (message: string): Violation => {
   if (/the provider has|in the model|sum to|sum of its/.test(message)) return "difference"
-  if (/is gone|nobody is told|for ever|no charge|no Pix|nobody took it|0 exceptions/.test(message)) return "lost"
+  if (/is gone|no event of|for ever|no charge|no Pix|nobody took it|0 exceptions/.test(message)) return "lost"
   if (/done again|too many|twice|two refunds|and before with|not as many|[1-9]\d* exceptions/.test(message)) {
     return "double"
   }

@@ -2,7 +2,7 @@
  * The machine of simulated processes: one virtual clock, one queue of work, and steps that wait for their turn.
  *
  * Guarantees: nothing that a process does is seen from outside but through a step (a statement, a call to the acquirer,
- * a delivery), and a step is taken when the simulation says so, one at a time; time passes only when it is told to; a
+ * a delivery), and a step is taken when the simulation says so, one at a time; time passes only when it says so; a
  * process that is dead does nothing more, not even its finalizers. What happens is thus a function of the seed.
  *
  * Why not `TestClock`: it wakes every sleeper at its own instant, so that an idle day costs a million polls. Here time

@@ -34,7 +34,7 @@ export const makeMoneyModel = (merchantOf: (accountId: string) => Merchant): Mon
 
   /** What is not released yet of a charge. */
   const unreleased = new Map<string, number>()
-  /** Charges of which a refund is under way, with what it took of their unreleased money. */
+  /** Charges of which a refund is in flight, with what it took of their unreleased money. */
   const refunding = new Map<string, number>()
   /** Charges whose refund was completed. */
   const returned = new Set<string>()
@@ -76,7 +76,7 @@ export const makeMoneyModel = (merchantOf: (accountId: string) => Merchant): Mon
       }
     } else if (row.kind === "orders") {
       if (row.is_now === "ordered") {
-        if (refunding.has(row.id)) broken.push(`two refunds of ${row.id} are under way`)
+        if (refunding.has(row.id)) broken.push(`two refunds of ${row.id} are in flight`)
         refunding.set(row.id, leave(row.id, owner, amount))
         move(owner, "returns_in_transit", amount)
         if (balanceOf(owner, "available") < 0 && refunding.get(row.id) !== amount) {

@@ -84,7 +84,7 @@ export const makeOperations = (options: {
         const wasKnown = operation.id !== undefined
         const stop = stops.known(merchant.accountId, kind)
         request(process, name, asked, ({ body: answered, headers, status }) => {
-          const told = answered as { readonly id?: string; readonly code?: string; readonly charge_id?: string }
+          const answer = answered as { readonly id?: string; readonly code?: string; readonly charge_id?: string }
           if (status === 503) return
           if (status === 201) {
             const isReplay = headers?.["idempotent-replayed"] === "true"
@@ -92,19 +92,19 @@ export const makeOperations = (options: {
             if (!isReplay && stops.held(merchant.accountId, kind, stop, "isStopped")) {
               broken.push(`${name} is done, and its account is stopped`)
             }
-            return named(operation, told.id)
+            return named(operation, answer.id)
           }
-          if (told.code === "ACCOUNT_INACTIVE") {
+          if (answer.code === "ACCOUNT_INACTIVE") {
             return refusedAsStopped(operation, wasKnown, stops.held(merchant.accountId, kind, stop, "isOpen"))
           }
-          if (kind === "charge" && status === 422 && told.code === "ACQUIRER_REJECTED") {
-            return named(operation, told.charge_id)
+          if (kind === "charge" && status === 422 && answer.code === "ACQUIRER_REJECTED") {
+            return named(operation, answer.charge_id)
           }
-          if (kind === "payout" && told.code === "INSUFFICIENT_BALANCE" && operation.id === undefined) {
+          if (kind === "payout" && answer.code === "INSUFFICIENT_BALANCE" && operation.id === undefined) {
             operation.isSettled = true
             return
           }
-          broken.push(`${name} is answered with ${status} ${told.code}`)
+          broken.push(`${name} is answered with ${status} ${answer.code}`)
         })
       }
     }

@@ -17,7 +17,7 @@ export interface Receivers {
   readonly received: ReadonlyMap<string, Received>
   readonly broken: ReadonlyArray<string>
   /** How many attempts have begun and have not ended. */
-  readonly underWay: () => number
+  readonly inFlight: () => number
 }
 
 interface Received {
@@ -34,7 +34,7 @@ export const WEBHOOK_TIMEOUT_MS = 2000
 export const makeReceivers = (machine: Machine): Receivers => {
   const received = new Map<string, Received>()
   const broken: Array<string> = []
-  let underWay = 0
+  let inFlight = 0
 
   const reach = ({ body, id, url }: ClaimedDelivery): Received => {
     const known = received.get(id)
@@ -49,7 +49,7 @@ export const makeReceivers = (machine: Machine): Receivers => {
   return {
     received,
     broken,
-    underWay: () => underWay,
+    inFlight: () => inFlight,
     layerFor: (process) =>
       Layer.effect(
         WebhookSender,
@@ -58,9 +58,9 @@ export const makeReceivers = (machine: Machine): Receivers => {
             send: (delivery) =>
               Effect.callback<Attempt>((resume) => {
                 const startedAtMs = machine.nowMs()
-                underWay++
+                inFlight++
                 const answer = (statusCode: number | null, error: string | null) => {
-                  underWay--
+                  inFlight--
                   machine.note(process, `${delivery.event} to ${delivery.url} -> ${error ?? statusCode}`)
                   machine.as(process, () =>
                     resume(

@@ -95,7 +95,7 @@ export const startProcess = (edges: Edges, name: string): ServerProcess => {
       machine.kill(process)
     },
     stop: () => {
-      machine.note(process, "is told to end")
+      machine.note(process, "is stopped by SIGTERM")
       state = "ending"
       machine.as(process, () => {
         watch(Effect.runForkWith(machine.referencesOf(process))(Scope.close(scope, Exit.void)), () => {

@@ -9,7 +9,7 @@ export interface Stop {
 
 interface Setting {
   possible: ReadonlySet<boolean>
-  underWay: number
+  inFlight: number
   isUnclear: boolean
   /** Grows with each update. */
   updates: number
@@ -29,7 +29,7 @@ export const makeStops = () => {
 
   const settingOf = (accountId: string, name: keyof Stop): Setting => {
     const key = `${accountId} ${name}`
-    const known = settings.get(key) ?? { possible: new Set([false]), underWay: 0, isUnclear: false, updates: 0 }
+    const known = settings.get(key) ?? { possible: new Set([false]), inFlight: 0, isUnclear: false, updates: 0 }
     settings.set(key, known)
     return known
   }
@@ -63,13 +63,13 @@ export const makeStops = () => {
       ]
       const begun = asked.map(({ setting, value }) => {
         setting.possible = new Set([...setting.possible, value])
-        setting.underWay++
+        setting.inFlight++
         setting.updates++
-        return { setting, value, number: setting.updates, isAlone: setting.underWay === 1 }
+        return { setting, value, number: setting.updates, isAlone: setting.inFlight === 1 }
       })
       return (isDone: boolean) => {
         for (const { isAlone, number, setting, value } of begun) {
-          setting.underWay--
+          setting.inFlight--
           if (!isDone) setting.isUnclear = true
           // No other update was in progress.
           else if (isAlone && number === setting.updates && !setting.isUnclear) setting.possible = new Set([value])

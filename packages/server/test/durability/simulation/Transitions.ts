@@ -7,9 +7,9 @@ import { payoutTransitions } from "@pix-payments/domain/Payout"
 const stored = (state: string) => (state === "expired" ? "pending" : state)
 
 const tables = [
-  { kind: "charges", told: "charge", transitions: chargeTransitions },
-  { kind: "payouts", told: "payment", transitions: payoutTransitions },
-  { kind: "disputes", told: "dispute", transitions: disputeTransitions }
+  { kind: "charges", name: "charge", transitions: chargeTransitions },
+  { kind: "payouts", name: "payment", transitions: payoutTransitions },
+  { kind: "disputes", name: "dispute", transitions: disputeTransitions }
 ] as const
 
 /** Every move that the tables know, and how a resource begins. */
@@ -31,10 +31,10 @@ export const eventsOf = new Map<string, Array<string>>([
   ["dispute ->open", ["opened"]],
   ["dispute ->lost", ["lost"]]
 ])
-for (const { told, transitions } of tables) {
+for (const { name, transitions } of tables) {
   for (const { events, from, to } of transitions) {
     for (const state of from) {
-      const step = `${told} ${stored(state)}>${to}`
+      const step = `${name} ${stored(state)}>${to}`
       eventsOf.set(step, [...(eventsOf.get(step) ?? []), events.join(" ")])
     }
   }

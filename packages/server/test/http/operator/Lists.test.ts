@@ -116,7 +116,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Lists and
       const shown = yield* operate<
         Fields & { history: ReadonlyArray<{ at: string; status: string; event: string | null }> }
       >("GET", `/operator/v1/charges/${created.id.toUpperCase()}`)
-      const { deliveries: told, history, ...rest } = shown.body
+      const { deliveries: attempted, history, ...rest } = shown.body
       assert.deepStrictEqual<unknown>(rest, seen)
       assert.notInclude(shown.text, "s3cr3t")
       assert.deepStrictEqual(
@@ -130,7 +130,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Lists and
       )
       assert.strictEqual(history[0]?.at, charge.created_at)
       for (const { at } of history) assert.match(at, instant)
-      assert.deepStrictEqual<unknown>(told, deliveries.map(withoutAttempts))
+      assert.deepStrictEqual<unknown>(attempted, deliveries.map(withoutAttempts))
 
       const failed = deliveries.find(({ event }) => event === "charge.pix.paid")
       assert.deepStrictEqual<unknown>(failed, {
