@@ -169,7 +169,8 @@ export const makeOperators = (options: {
         if (deliveries.length === 0) return
         const id = machine.pick(deliveries)
         const sentAgain = DeliveryStore.use(({ resend }) => resend(id))
-        return operate(process, `resend ${id}`, sentAgain, ["InvalidStateError"])
+        // It may have been sent and not be stored yet.
+        return operate(process, `resend ${id}`, sentAgain, ["InvalidStateError", "NotFoundError"])
       }
       case 7:
         return operations.createForOperator("charge", machine.pick(merchants), 1000).ask(process)
