@@ -8,6 +8,7 @@ import { contenders, fastify, pixPayments } from "./Contenders.ts"
 import { deliver, measureDeliveries } from "./Deliveries.ts"
 import type { Measurement, RunSettings } from "./Measurement.ts"
 import { measureMemory, memory } from "./Memory.ts"
+import { measurePaidCharges, paidCharges, paidChargeServers } from "./PaidCharges.ts"
 import type { BenchError } from "./Processes.ts"
 import { measureRequests } from "./Requests.ts"
 import { measureStartUp, startUp } from "./StartUp.ts"
@@ -52,6 +53,11 @@ export const jobs: ReadonlyArray<Job> = [
     ...webhookLatency,
     contenders: [pixPayments],
     measure: (_select, settings, testbed) => measureWebhookLatency(pixPayments.name, settings, testbed)
+  },
+  {
+    ...paidCharges,
+    contenders: paidChargeServers,
+    measure: (select, settings, testbed) => measurePaidCharges(select(paidChargeServers), settings, testbed)
   },
   {
     ...startUp,

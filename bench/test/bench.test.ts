@@ -72,11 +72,11 @@ describe("bench", () => {
     const jobs = [
       "get-charge,list-first,list-500",
       "create-payout-hot,create-payout-16,complete-payout-hot,complete-payout-16",
-      "deliver,paid-to-attempt,start-up,memory"
+      "deliver,paid-charge,paid-to-attempt,start-up,memory"
     ]
     const contenders = "fastify+pg,pix-payments,postgres alone,one at a time,plain undici"
     const { lines, stdout } = await smokeRun(["--jobs", jobs.join(","), "--contenders", contenders])
-    const turns = lines.slice(0, 21)
+    const turns = lines.slice(0, 24)
     expect(namesOf(turns)).toEqual([
       // get-charge
       "10000 fastify+pg",
@@ -106,10 +106,14 @@ describe("bench", () => {
       // deliver
       "100 one at a time",
       "100 pix-payments",
-      "100 plain undici"
+      "100 plain undici",
+      // paid-charge
+      "1 pix-payments",
+      "8 pix-payments",
+      "64 pix-payments"
     ])
     expectTurns(turns)
-    expect(lines.slice(21).map((line) => line.slice(0, 2))).toEqual([
+    expect(lines.slice(24).map((line) => line.slice(0, 2))).toEqual([
       // paid-to-attempt
       ["none", "pix-payments"],
       ["create-charge over 64 connections", "pix-payments"],
@@ -121,8 +125,8 @@ describe("bench", () => {
       ["fastify+pg", expect.stringMatching(/^2\d{3}$/)],
       ["pix-payments", expect.stringMatching(/^2\d{3}$/)]
     ])
-    for (const line of lines.slice(21)) expect(Number.parseFloat(line[2] ?? ""), line.join("|")).toBeGreaterThan(0)
-    expectRows(stdout, 10)
+    for (const line of lines.slice(24)) expect(Number.parseFloat(line[2] ?? ""), line.join("|")).toBeGreaterThan(0)
+    expectRows(stdout, 11)
     expect(stdout).toMatch(/Claim of 50 with 400 due and 100 not due, EXPLAIN ANALYZE, ms: \d/)
   })
 
