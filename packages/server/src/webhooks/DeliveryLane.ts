@@ -18,7 +18,7 @@ import { describeCause } from "../observability/SafeCause.ts"
 import { makeClaimCursor } from "./ClaimCursor.ts"
 import type { ClaimedDelivery, CompletedAttempt, Lane } from "./Delivery.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
-import { makeInFlightDeliveries } from "./InFlightDeliveries.ts"
+import { type Capacity, makeInFlightDeliveries } from "./InFlightDeliveries.ts"
 import { makeLeasedChanges } from "./LeasedChanges.ts"
 
 export type DeliveryLane = Effect.Success<ReturnType<typeof makeDeliveryLane>>
@@ -128,7 +128,9 @@ export const makeDeliveryLane = Effect.fnUntraced(function* (options: {
 
   return {
     capacity: inFlight.capacity,
-    backlogged: cursor.backlogged,
+    /** Backlogged destinations that have half of their capacity in flight. */
+    busy: ({ perDestination }: Capacity): ReadonlyArray<string> =>
+      cursor.backlogged().filter((destination) => inFlight.countOf(destination) * BUSY_PART >= perDestination),
     addBacklogged: cursor.addBacklogged,
     storeOverdue: leasedChanges.storeOverdue,
     /** Sends deliveries that are leased to this process. */
@@ -136,6 +138,8 @@ export const makeDeliveryLane = Effect.fnUntraced(function* (options: {
   }
 })
 
+// Of a backlogged destination. Where less is in flight, the receiver is fast and its backlog ends soon.
+const BUSY_PART = 2
 const POLL_MS = 500
 // Retries fall due one by one; a claim waits until some are due together.
 const MIN_IDLE_MS = 20

@@ -46,8 +46,8 @@ export interface FanOutRequest {
   /** Undefined if none is left. */
   readonly capacity: Capacity | undefined
   readonly leaseMs: number
-  /** Destinations with deliveries that wait for a claim: new ones wait behind them. */
-  readonly backlogged: ReadonlyArray<string>
+  /** Backlogged destinations that use much of their capacity: new deliveries wait for claims too. */
+  readonly busy: ReadonlyArray<string>
 }
 
 export interface FanOutRound {
@@ -98,7 +98,7 @@ export class FanOut extends Context.Service<
         })
 
       return FanOut.of({
-        round: ({ backlogged, capacity, leaseMs }) =>
+        round: ({ busy, capacity, leaseMs }) =>
           Effect.gen(function* () {
             const changes = {
               afterAccount,
@@ -115,13 +115,13 @@ export class FanOut extends Context.Service<
                     perDestination: capacity.perDestination,
                     perAccount: capacity.perAccount,
                     excludedAccounts: [...capacity.saturatedAccounts],
-                    excluded: [...new Set([...backlogged, ...capacity.saturatedDestinations])],
+                    excluded: [...new Set([...busy, ...capacity.saturatedDestinations])],
                     excludedOrigins: [...capacity.saturatedOrigins],
                     perOrigin: capacity.perOrigin
                   }
             const rows = yield* attemptWrite(
               sql,
-              sql.unsafe<RoundRow>(...statements.fanOutRound({ ...leases, ...changes, leasesChanges, backlogged }))
+              sql.unsafe<RoundRow>(...statements.fanOutRound({ ...leases, ...changes, leasesChanges, busy }))
             ).pipe(
               Effect.catchTag("StatementFailed", (failure) => bisectRound(statements.roundCandidates(changes), failure))
             )

@@ -24,7 +24,8 @@ export const run = Effect.fnUntraced(function* (first: DeliveryLane, leaseMs: nu
   const round = Effect.gen(function* () {
     yield* signal.rest
     const capacity = first.capacity()
-    const result = yield* fanOut.round({ capacity, leaseMs, backlogged: first.backlogged() })
+    const busy = capacity === undefined ? [] : first.busy(capacity)
+    const result = yield* fanOut.round({ capacity, leaseMs, busy })
     yield* first.start(result.claimed)
     leaveToClaims(result.backlogged)
     idleMs = result.postponed > 0 ? POSTPONED_IDLE_MS : result.waiting > 0 ? LOCKED_ENDPOINT_IDLE_MS : POLL_MS

@@ -27,6 +27,9 @@ const ACCOUNTS = 50
 
 const outboxColumns = "account_id, change_id, endpoints_version, normalized_hash, destination_hash"
 
+/** Of changes whose deliveries are inserted before they are sent. */
+const NOT_LEASED = "false AS may_be_leased, false AS is_first"
+
 /** The condition of changes that no process sends. */
 const IS_FREE = "(leased_until IS NULL OR leased_until <= now())"
 
@@ -92,7 +95,7 @@ const changeRows = rows({ account_id: uuid(), change_id: uuid() })
 /** These changes, for rounds that are bisected. */
 const theseChanges = (changes: string): string => `
   picked AS MATERIALIZED (
-    SELECT ${outboxColumns}, false AS may_be_leased, 1 AS share FROM outbox
+    SELECT ${outboxColumns}, ${NOT_LEASED}, 1 AS share FROM outbox
     WHERE (account_id, change_id) IN (SELECT * FROM ${changes} AS c) AND ${IS_FREE} FOR UPDATE SKIP LOCKED
   )`
 
@@ -104,7 +107,7 @@ const deliveryId = (change: string, event: string, endpoint: string): string => 
     )`
 
 const eventColumns =
-  "change_id, account_id, application_id, resource_id, event, created_at, normalized_hash, destination_hash"
+  "change_id, may_be_leased, is_first, account_id, application_id, resource_id, event, created_at, normalized_hash, destination_hash"
 
 const subscriptions = (condition: string): string => `
     SELECT ${eventColumns
@@ -122,7 +125,7 @@ const sentColumns =
 /** The endpoints that were subscribed to the events of `picked` when they were committed. */
 const subscribed = `
   events AS MATERIALIZED (
-    SELECT p.change_id, p.account_id, p.endpoints_version, p.normalized_hash, p.destination_hash, c.application_id,
+    SELECT p.change_id, p.may_be_leased, p.is_first, p.account_id, p.endpoints_version, p.normalized_hash, p.destination_hash, c.application_id,
       c.resource_id, c.created_at, c.kind || '.' || a.action AS event
     FROM picked p JOIN changes c ON c.id = p.change_id CROSS JOIN LATERAL unnest(c.actions) AS a(action)
     WHERE c.kind || '.' || a.action IN (${dispatched})
@@ -162,14 +165,14 @@ const fanOutOf = (
   targets AS MATERIALIZED (
     SELECT ${deliveryId("s.change_id", "s.event", "s.endpoint_id")} AS id, s.change_id, s.event, s.resource_id,
       s.account_id, w.application_id, s.endpoint_id, w.url, w.destination, w.destination_hash, NULL AS secret, w.active,
-      s.created_at
+      s.created_at, s.may_be_leased, s.is_first
     FROM subscribed s JOIN endpoints w ON w.id = s.endpoint_id
     WHERE w.deleted_at IS NULL AND (s.change_id IN (SELECT change_id FROM waiting)) IS FALSE
     UNION ALL
     SELECT ${deliveryId("e.change_id", "e.event", "'webhook_url'")}, e.change_id, e.event, e.resource_id,
       e.account_id, e.application_id, NULL, r.webhook_url,
       coalesce(substring(r.webhook_url FROM '^[^:/?#]+:/*[^/?#]*'), r.webhook_url), e.destination_hash, r.webhook_secret,
-      true, e.created_at
+      true, e.created_at, e.may_be_leased, e.is_first
     FROM events e CROSS JOIN LATERAL (
       SELECT webhook_url, webhook_secret FROM charges WHERE id = e.resource_id
       UNION ALL SELECT webhook_url, webhook_secret FROM payouts WHERE id = e.resource_id
@@ -201,7 +204,7 @@ const fanOutOf = (
   ${only.postponed},
   unstored AS MATERIALIZED (
     SELECT * FROM checked
-    WHERE id IN (SELECT id FROM leased) AND change_id IN (SELECT change_id FROM picked WHERE may_be_leased)
+    WHERE may_be_leased AND (id IN (SELECT id FROM leased)) IS TRUE
       AND (change_id IN (SELECT change_id FROM postponed)) IS FALSE
   ),
   inserted AS (
@@ -252,8 +255,9 @@ const completed = (p: Placeholders<typeof leaseParts>): string => `
     RETURNING o.change_id
   ),
   leased_changes AS (
-    UPDATE outbox o SET leased_until = now() + ${p.leaseMs} * interval '1 millisecond' FROM picked p
-    WHERE o.account_id = p.account_id AND o.change_id = p.change_id AND p.change_id IN (SELECT change_id FROM unstored)
+    UPDATE outbox o SET leased_until = now() + ${p.leaseMs} * interval '1 millisecond'
+    FROM (SELECT DISTINCT account_id, change_id FROM unstored) u
+    WHERE o.account_id = u.account_id AND o.change_id = u.change_id
   ),
   recovered AS (DELETE FROM outbox_failures f WHERE f.change_id IN (SELECT change_id FROM done))`
 
@@ -267,17 +271,17 @@ const wholeChanges = (p: Placeholders<typeof leaseParts>) => ({
 })
 
 /**
- * Changes that wait for capacity: of the last moments, without a backlog at their destinations. The oldest one of an
- * account does not wait if some of its deliveries can be sent.
+ * Changes that wait for capacity: of the last moments, and not to destinations that are busy with a backlog. The oldest
+ * one of an account does not wait if some of its deliveries can be sent.
  */
-const postponed = (backlogged: string): string => `
+const postponed = (busy: string): string => `
   postponed AS MATERIALIZED (
-    SELECT p.change_id FROM picked p JOIN checked t ON t.change_id = p.change_id
-    WHERE p.may_be_leased AND t.is_active AND t.created_at > now() - interval '${POSTPONED_MS} milliseconds'
-    GROUP BY p.change_id, p.is_first
-    HAVING bool_or((t.id IN (SELECT id FROM leased)) IS FALSE)
-      AND NOT (p.is_first AND bool_or(t.id IN (SELECT id FROM leased)))
-      AND NOT bool_or((t.account_id, t.destination_hash) IN (SELECT * FROM ${backlogged}))
+    SELECT change_id FROM checked
+    WHERE may_be_leased AND is_active AND created_at > now() - interval '${POSTPONED_MS} milliseconds'
+    GROUP BY change_id, is_first
+    HAVING bool_or((id IN (SELECT id FROM leased)) IS FALSE)
+      AND NOT (is_first AND bool_or(id IN (SELECT id FROM leased)))
+      AND NOT bool_or((account_id, destination_hash) IN (SELECT * FROM ${busy}))
   )`
 
 /** The last account of `turn`, if there may be others after it. */
@@ -285,11 +289,11 @@ const lastAccount = `(SELECT account_id FROM turn OFFSET ${ACCOUNTS - 1} LIMIT 1
 
 /** Fans out the oldest changes of the next accounts. */
 export const fanOutRound = statement(
-  { ...leaseParts, ...roundParts, leasesChanges: value("boolean"), backlogged: destinations },
+  { ...leaseParts, ...roundParts, leasesChanges: value("boolean"), busy: destinations },
   (p) =>
     fanOutOf(`${accountsInTurn(p)},${oldestChanges(p, "FOR UPDATE SKIP LOCKED", p.leasesChanges)}`, p, {
       ...wholeChanges(p),
-      postponed: postponed(p.backlogged),
+      postponed: postponed(p.busy),
       lastAccount
     })
 )
@@ -339,7 +343,9 @@ export const accountCandidates = statement(
 export const endpointsOf = statement(
   { account: value("uuid"), change: value("uuid") },
   (p) => `
-  WITH picked AS (SELECT ${outboxColumns} FROM outbox WHERE account_id = ${p.account} AND change_id = ${p.change}),
+  WITH picked AS (
+    SELECT ${outboxColumns}, ${NOT_LEASED} FROM outbox WHERE account_id = ${p.account} AND change_id = ${p.change}
+  ),
   ${subscribed}
   SELECT DISTINCT endpoint_id FROM subscribed UNION ALL
   SELECT DISTINCT NULL::uuid FROM events WHERE destination_hash IS NOT NULL`

@@ -51,6 +51,8 @@ export const makeInFlightDeliveries = (maxInFlight: number, maxPerClaim: number,
 
   return {
     all: (): ReadonlyArray<ClaimedDelivery> => [...inFlight],
+    /** How many there are for a destination. */
+    countOf: byDestination.countOf,
     /** Undefined if none is left. */
     capacity: (): Capacity | undefined => {
       const left = maxInFlight - inFlight.size
@@ -93,6 +95,7 @@ const makeCounts = (onCapacityFreed: () => void) => {
   const thresholds = new Map<string, number>()
   return {
     size: () => counts.size,
+    countOf: (name: string): number => counts.get(name) ?? 0,
     add: (name: string) => void counts.set(name, (counts.get(name) ?? 0) + 1),
     remove: (name: string) => {
       const count = (counts.get(name) ?? 1) - 1

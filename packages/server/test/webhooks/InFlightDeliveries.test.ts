@@ -38,6 +38,15 @@ describe("InFlightDeliveries", () => {
     }
   })
 
+  it("counts what is in flight for a destination", () => {
+    const inFlight = makeInFlightDeliveries(768, 100, () => {})
+    const moved = claimed("2", "a/new", "a/old")
+    for (const each of [claimed("1", "a/new"), moved]) inFlight.add(each)
+    assert.deepStrictEqual(["a/new", "a/old", "a/other"].map(inFlight.countOf), [2, 1, 0])
+    inFlight.remove(moved)
+    assert.deepStrictEqual(["a/new", "a/old"].map(inFlight.countOf), [1, 0])
+  })
+
   it("signals when half of a saturated destination has completed, and when a full claim has capacity again", () => {
     let freed = 0
     const inFlight = makeInFlightDeliveries(60, 10, () => void freed++)

@@ -177,10 +177,10 @@ const capacity = makeInFlightDeliveries(768, 100, () => {}).capacity()!
 /** A process that only fans out. */
 const process = Effect.map(Layer.build(Layer.fresh(FanOut.layer).pipe(Layer.provide(Metrics.layer))), (built) => {
   const { round } = Context.get(built, FanOut)
-  return (options: { readonly perDestination?: number; readonly backlogged?: ReadonlyArray<string> } = {}) =>
+  return (options: { readonly perDestination?: number; readonly busy?: ReadonlyArray<string> } = {}) =>
     round({
       leaseMs: 60_000,
-      backlogged: options.backlogged ?? [],
+      busy: options.busy ?? [],
       capacity: { ...capacity, perDestination: options.perDestination ?? 50 }
     })
 })
@@ -292,13 +292,13 @@ describe("The fan-out", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("inserts deliveries of a backlogged destination at once", () =>
+  it.live("inserts deliveries to a destination that is busy with a backlog at once", () =>
     Effect.gen(function* () {
       const { leased, newProcess, sql, stored } = yield* waitingChanges(2)
       const [endpoint] = yield* sql<{ destination: string }>`
         SELECT account_id || '/' || destination_hash AS destination FROM webhook_endpoints`
       const round = yield* newProcess
-      const { claimed, postponed } = yield* round({ backlogged: [endpoint!.destination] })
+      const { claimed, postponed } = yield* round({ busy: [endpoint!.destination] })
       assert.deepStrictEqual([claimed.length, postponed], [0, 0])
       assert.deepStrictEqual([yield* stored, yield* leased], [[{ status: "scheduled", count: 2 }], 0])
     }).pipe(Effect.scoped)
