@@ -114,7 +114,8 @@ const due = `
     WHERE d.status = 'scheduled' AND d.due_at <= now() AND ${inAccount("d.account_id")}
       AND w.deleted_at IS NULL AND coalesce(w.active, true)
     UNION ALL
-    SELECT c.created_at FROM outbox o JOIN changes c ON c.id = o.change_id WHERE ${inAccount("o.account_id")}
+    SELECT c.created_at FROM outbox o JOIN changes c ON c.id = o.change_id
+    WHERE (o.leased_until IS NULL OR o.leased_until <= now()) AND ${inAccount("o.account_id")}
   ) waiting`
 
 const attemptTotals = readTotals(inAccount("account_id"))

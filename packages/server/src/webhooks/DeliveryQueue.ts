@@ -164,11 +164,17 @@ export class DeliveryQueue extends Context.Service<
       const storeAll = (changes: ReadonlyArray<leasedChanges.SentChange>) =>
         sql.unsafe(...leasedChanges.storeDeliveries(changes))
 
+      /** Stored by a statement of a batch that is repeated. */
+      const stored = new WeakSet<leasedChanges.SentChange>()
+
       /** Stores the changes of each account for which that succeeds, and leaves the others to the fan-out. */
       const storeByAccount = (changes: ReadonlyArray<leasedChanges.SentChange>) =>
         bisect(
           [...Map.groupBy(changes, ({ accountId }) => accountId).values()],
-          (some) => orStatementFailed(storeAll(some.flat())),
+          (some) =>
+            Effect.tap(orStatementFailed(storeAll(some.flat())), () =>
+              Effect.sync(() => some.flat().forEach((change) => stored.add(change)))
+            ),
           (ofAccount, { code }) =>
             Effect.andThen(
               Effect.logError(`deliveries of account ${ofAccount[0]!.accountId} cannot be stored: ${code}`),
@@ -179,14 +185,16 @@ export class DeliveryQueue extends Context.Service<
       const store = yield* Batching.make<leasedChanges.SentChange, void>({
         maxBatch: 100,
         writes: sql,
-        run: (changes) =>
-          storeAll(changes).pipe(
+        run: (changes) => {
+          const left = changes.filter((change) => !stored.has(change))
+          return storeAll(left).pipe(
             Effect.catchCause((cause): Effect.Effect<unknown, SqlError> => {
               const error = sqlErrorIn(cause)
-              return error === undefined || isTransient(error) ? Effect.failCause(cause) : storeByAccount(changes)
+              return error === undefined || isTransient(error) ? Effect.failCause(cause) : storeByAccount(left)
             }),
             Effect.as(changes.map(() => undefined))
           )
+        }
       })
 
       return DeliveryQueue.of({

@@ -7,8 +7,8 @@
  *   an endpoint deleted since, and a `webhook_url` that was folded into such an endpoint gets its own;
  * - while there is capacity, deliveries are sent at once. Their change is leased to this process until they are stored
  *   (`LeasedChanges.ts`);
- * - others are inserted `scheduled`, or parked, so that the fan-out never waits for capacity. An outbox row is deleted in
- *   the commit that inserts the last delivery of its change;
+ * - others are inserted `scheduled` after a moment, or parked, so that the fan-out of others does not wait for capacity.
+ *   An outbox row is deleted in the commit that inserts the last delivery of its change;
  * - delivery ids are derived, so that a repeated fan-out makes the same ids and bytes;
  * - a change is leased once. If its lease expires, its deliveries are inserted before they are sent, as are those of changes
  *   that other releases may read (`sql/StoredForms.ts`);

@@ -100,8 +100,8 @@ export const makeFanOutQuarantine = (sql: SqlClient, metrics: Metrics["Service"]
         cooldown.add(change_id)
         return false
       }
-      // An endpoint is locked: the next turn completes the change.
-      if (rows.flat().some(({ waiting }) => waiting > 0)) return false
+      // An endpoint is locked, or another process has the change: the next turn completes it.
+      if (rows.flat().some(({ picked, waiting }) => waiting > 0 || picked === 0)) return false
       for (const { endpoint_id } of failures) {
         metrics.fanOutSetAside()
         yield* Effect.logError(
@@ -204,6 +204,8 @@ interface Quarantined {
 
 interface RoundRow {
   readonly waiting: number
+  /** How many changes the statement found free. */
+  readonly picked: number
   readonly backlogged: ReadonlyArray<string> | null
   readonly completed: number
 }

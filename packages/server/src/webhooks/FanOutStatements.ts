@@ -56,14 +56,21 @@ const roundParts = { afterAccount: value("uuid"), ...batchParts, quarantined: uu
 
 type Placeholders<Parts> = { readonly [Name in keyof Parts]: string }
 
+/**
+ * The next account with a change that no process sends. The subquery keeps the order of the index, also where statistics
+ * say that all changes are leased.
+ */
+const nextAccount = (after: string): string => `
+      SELECT account_id FROM (
+        SELECT account_id, leased_until FROM outbox WHERE account_id > ${after} ORDER BY account_id OFFSET 0
+      ) o WHERE ${IS_FREE} LIMIT 1`
+
 /** The next accounts after one, except the quarantined. */
 const accountsInTurn = (p: Placeholders<typeof roundParts>): string => `
   walk AS (
-    (SELECT account_id FROM outbox WHERE account_id > ${p.afterAccount} AND ${IS_FREE} ORDER BY account_id LIMIT 1)
+    (${nextAccount(p.afterAccount)})
     UNION ALL
-    SELECT (
-      SELECT n.account_id FROM outbox n WHERE n.account_id > w.account_id AND ${IS_FREE} ORDER BY n.account_id LIMIT 1
-    )
+    SELECT (${nextAccount("w.account_id")})
     FROM walk w WHERE w.account_id IS NOT NULL
   ),
   turn AS MATERIALIZED (
@@ -138,7 +145,7 @@ const subscribed = `
 /**
  * A round over the changes of `picked`.
  *
- * Endpoints are locked, so that a statement that pauses or deletes one sees its deliveries. A change with an endpoint that
+ * Endpoints are locked, so that a statement that pauses or deletes one sees the deliveries that are inserted. A change with an endpoint that
  * another transaction has locked waits for the next round.
  */
 const fanOutOf = (
@@ -226,6 +233,7 @@ const fanOutOf = (
     CASE WHEN EXISTS (SELECT FROM inserted) THEN set_config('synchronous_commit', 'on', true) ELSE ${commitMode} END
   FROM (
     SELECT (SELECT count(*)::integer FROM waiting) AS waiting,
+      (SELECT count(*)::integer FROM picked) AS picked,
       (SELECT count(*)::integer FROM postponed) AS postponed,
       (
         SELECT json_agg(DISTINCT ${DESTINATION_KEY}) FROM inserted
@@ -271,17 +279,20 @@ const wholeChanges = (p: Placeholders<typeof leaseParts>) => ({
 })
 
 /**
- * Changes that wait for capacity: of the last moments, and not to destinations that are busy with a backlog. The oldest
- * one of an account does not wait if some of its deliveries can be sent.
+ * Changes that wait for capacity: of the last moments, and not of saturated accounts, or to saturated origins or destinations
+ * that are busy with a backlog. The oldest one of an account does not wait if some of its deliveries can be sent. A change
+ * may be from the future, where clocks differ: none waits for longer.
  */
-const postponed = (busy: string): string => `
+const postponed = (p: Placeholders<typeof leaseParts>, busy: string): string => `
   postponed AS MATERIALIZED (
     SELECT change_id FROM checked
-    WHERE may_be_leased AND is_active AND created_at > now() - interval '${POSTPONED_MS} milliseconds'
+    WHERE may_be_leased AND is_active AND ${p.limit} > 0
+      AND abs(extract(epoch FROM now() - created_at)) < ${POSTPONED_MS / 1000}
     GROUP BY change_id, is_first
     HAVING bool_or((id IN (SELECT id FROM leased)) IS FALSE)
       AND NOT (is_first AND bool_or(id IN (SELECT id FROM leased)))
-      AND NOT bool_or((account_id, destination_hash) IN (SELECT * FROM ${busy}))
+      AND NOT bool_or((account_id, destination_hash) IN (SELECT * FROM ${busy})
+        OR account_id = ANY (${p.excludedAccounts}) OR destination_hash = ANY (${p.excludedOrigins}))
   )`
 
 /** The last account of `turn`, if there may be others after it. */
@@ -293,7 +304,7 @@ export const fanOutRound = statement(
   (p) =>
     fanOutOf(`${accountsInTurn(p)},${oldestChanges(p, "FOR UPDATE SKIP LOCKED", p.leasesChanges)}`, p, {
       ...wholeChanges(p),
-      postponed: postponed(p.busy),
+      postponed: postponed(p, p.busy),
       lastAccount
     })
 )
@@ -351,7 +362,10 @@ export const endpointsOf = statement(
   SELECT DISTINCT NULL::uuid FROM events WHERE destination_hash IS NOT NULL`
 )
 
-/** Completes the fan-out of a change and stores which of its endpoints failed, with PostgreSQL's messages. */
+/**
+ * Completes the fan-out of a change and stores which of its endpoints failed, with PostgreSQL's messages; not while another
+ * process sends it.
+ */
 export const completeWithFailures = statement(
   {
     account: value("uuid"),
@@ -360,7 +374,7 @@ export const completeWithFailures = statement(
   },
   (p) => `
   WITH completed AS (
-    DELETE FROM outbox WHERE account_id = ${p.account} AND change_id = ${p.change}
+    DELETE FROM outbox WHERE account_id = ${p.account} AND change_id = ${p.change} AND ${IS_FREE}
     RETURNING ${outboxColumns}
   ),
   recovered AS (

@@ -2,23 +2,15 @@
 import { float8, instant, integer, nullable, text, uuid } from "../sql/Column.ts"
 import { rows, statement } from "../sql/Statement.ts"
 import { type ClaimedDelivery, type CompletedAttempt, originOf } from "./Delivery.ts"
-import {
-  addOutcomes,
-  attemptColumns,
-  attemptOf,
-  delayOf,
-  insertAttempts,
-  outcomeParts,
-  outcomesOf
-} from "./DeliveryOutcomes.ts"
+import { addOutcomes, attemptColumns, attemptOf, insertAttempts, outcomeParts, outcomesOf } from "./DeliveryOutcomes.ts"
 
 /** A delivery that was sent before it was stored. */
 export interface SentDelivery {
   readonly delivery: ClaimedDelivery
   /** Undefined if its attempt has not ended. */
   readonly completed: CompletedAttempt | undefined
-  /** It is leased for so long while its attempt goes on; with 0 it is due now. */
-  readonly leaseMs: number
+  /** When it is due again, or its lease expires while its attempt goes on; null if it has ended. */
+  readonly dueInMs: number | null
 }
 
 export interface SentChange {
@@ -79,19 +71,19 @@ const store = statement(
 export const storeDeliveries = (changes: ReadonlyArray<SentChange>) => {
   const deliveries = changes.flatMap((change) => change.deliveries)
   return store({
-    deliveries: deliveries.map(({ completed, delivery, leaseMs }) =>
+    deliveries: deliveries.map(({ completed, delivery, dueInMs }) =>
       completed === undefined
         ? {
             ...deliveryOf(delivery),
-            status: leaseMs === 0 ? "scheduled" : "delivering",
-            due_in_ms: leaseMs,
+            status: dueInMs === 0 ? "scheduled" : "delivering",
+            due_in_ms: dueInMs,
             attempts_made: 0,
             fits_delivery: false
           }
         : {
             ...deliveryOf(delivery),
             status: completed.outcome.status,
-            due_in_ms: delayOf(completed),
+            due_in_ms: dueInMs,
             attempts_made: 1,
             ...attemptOf(completed)
           }

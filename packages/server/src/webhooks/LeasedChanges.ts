@@ -3,20 +3,20 @@
  *
  * Guarantees:
  * - The deliveries of a change are stored by one statement, which deletes its outbox row: once all their attempts have
- *   ended, or after `STORE_AFTER_MS`, those in flight as `delivering`.
- * - If that fails or the process dies, the lease expires. The fan-out then inserts deliveries of the same ids, which are
- *   sent again with the same bytes.
+ *   ended, or after `STORE_AFTER_MS`, those in flight as `delivering`. It is repeated until the lease expires.
+ * - If it never succeeds or the process dies, the fan-out then inserts deliveries of the same ids, which are sent again with
+ *   the same bytes.
  * - A delivery that waits for others of its change is not in flight.
  *
  * Why: docs/decisions/0036-leased-changes.md.
  */
-import type * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { describeCause } from "../observability/SafeCause.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 import type { ClaimedDelivery, CompletedAttempt } from "./Delivery.ts"
+import { delayOf } from "./DeliveryOutcomes.ts"
 import type { DeliveryQueue } from "./DeliveryQueue.ts"
 
 interface Leased {
@@ -25,27 +25,65 @@ interface Leased {
   readonly leasedAtMs: number
   readonly completed: Array<CompletedAttempt>
   readonly inFlight: Set<ClaimedDelivery>
-  /** Set where the change is stored while deliveries are in flight, and done once it is. */
-  stored: Deferred.Deferred<void> | undefined
+  /** Done when the statement that stores it has ended. */
+  storing: Deferred.Deferred<void> | undefined
+  /** It is stored, or its lease has expired. */
+  isEnded: boolean
 }
 
 export const makeLeasedChanges = (queue: Pick<DeliveryQueue["Service"], "record" | "store">, leaseMs: number) => {
-  /** The change of each delivery that is not stored, and of those in flight that are stored without their attempt. */
+  /** The change of each delivery that is in flight and was not stored when it was sent. */
   const changes = new Map<ClaimedDelivery, Leased>()
-  /** Changes that are not stored, in the order of their leases. */
+  /** Changes that are not stored, and not being stored. */
   const unstored = new Set<Leased>()
 
-  const store = ({ accountId, changeId, completed, inFlight }: Leased, leaseMs: number) =>
-    queue.store({
-      accountId,
-      changeId,
-      deliveries: [
-        ...completed.map((one) => ({ delivery: one.delivery, completed: one, leaseMs: 0 })),
-        ...[...inFlight].map((delivery) => ({ delivery, completed: undefined, leaseMs }))
+  /** Stores a change; its deliveries in flight are leased for so long. */
+  const store = (change: Leased, othersLeaseMs: number): Effect.Effect<void> =>
+    Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
+      const storing = Deferred.makeUnsafe<void>()
+      change.storing = storing
+      unstored.delete(change)
+      const { accountId, changeId, completed, inFlight } = change
+      const deliveries = [
+        ...completed.map((one) => ({ delivery: one.delivery, completed: one, dueInMs: dueInMs(one, nowMs) })),
+        ...[...inFlight].map((delivery) => ({ delivery, completed: undefined, dueInMs: othersLeaseMs }))
       ]
+      return queue.store({ accountId, changeId, deliveries }).pipe(
+        Effect.matchCauseEffect({
+          onSuccess: () => Effect.sync(() => void (change.isEnded = true)),
+          onFailure: (cause) => {
+            change.isEnded = nowMs >= change.leasedAtMs + leaseMs
+            if (!change.isEnded) unstored.add(change)
+            return Effect.logWarning("deliveries that were sent could not be stored", describeCause(cause))
+          }
+        }),
+        Effect.andThen(
+          Effect.suspend(() => {
+            change.storing = undefined
+            return Deferred.succeed(storing, undefined)
+          })
+        )
+      )
+    })
+
+  const storeAll = (some: ReadonlyArray<Leased>, othersLeaseMs: number) =>
+    Effect.forEach(some, (change) => store(change, othersLeaseMs), { concurrency: "unbounded", discard: true })
+
+  /** Stores an attempt: with its change, if that is not stored and it is the last one. */
+  const record = (attempt: CompletedAttempt): Effect.Effect<void, Unavailable> =>
+    Effect.suspend(() => {
+      const change = changes.get(attempt.delivery)
+      if (change?.storing !== undefined) return Effect.andThen(Deferred.await(change.storing), record(attempt))
+      changes.delete(attempt.delivery)
+      if (change === undefined || change.isEnded) return queue.record(attempt)
+      change.inFlight.delete(attempt.delivery)
+      change.completed.push(attempt)
+      return change.inFlight.size > 0 ? Effect.void : store(change, 0)
     })
 
   return {
+    record,
+
     /** Adds the deliveries among these that are not stored. */
     add: (claimed: ReadonlyArray<ClaimedDelivery>): Effect.Effect<void> =>
       Effect.map(Clock.currentTimeMillis, (leasedAtMs) => {
@@ -59,7 +97,8 @@ export const makeLeasedChanges = (queue: Pick<DeliveryQueue["Service"], "record"
             leasedAtMs,
             completed: [],
             inFlight: new Set(),
-            stored: undefined
+            storing: undefined,
+            isEnded: false
           }
           byId.set(changeId, change)
           change.inFlight.add(delivery)
@@ -68,53 +107,23 @@ export const makeLeasedChanges = (queue: Pick<DeliveryQueue["Service"], "record"
         }
       }),
 
-    /** Stores an attempt: with its change, if that is not stored and it is the last one. */
-    record: (attempt: CompletedAttempt): Effect.Effect<void, Unavailable> =>
-      Effect.suspend(() => {
-        const change = changes.get(attempt.delivery)
-        changes.delete(attempt.delivery)
-        if (change === undefined) return queue.record(attempt)
-        if (change.stored !== undefined) return Effect.andThen(Deferred.await(change.stored), queue.record(attempt))
-        change.inFlight.delete(attempt.delivery)
-        change.completed.push(attempt)
-        if (change.inFlight.size > 0) return Effect.void
-        unstored.delete(change)
-        return store(change, 0)
-      }),
-
-    /** Stores the changes that have waited long enough. Returns how many. */
+    /** Stores the changes that have waited long enough. Returns 0: the next ones are not overdue at once. */
     storeOverdue: Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
-      const storing: Array<Effect.Effect<void>> = []
-      for (const change of unstored) {
-        if (change.leasedAtMs > nowMs - STORE_AFTER_MS) break
-        unstored.delete(change)
-        const stored = Deferred.makeUnsafe<void>()
-        change.stored = stored
-        storing.push(
-          store(change, leaseMs).pipe(
-            Effect.catchCause(logFailure),
-            Effect.ensuring(Deferred.succeed(stored, undefined))
-          )
-        )
-      }
-      return Effect.as(Effect.all(storing, { concurrency: "unbounded", discard: true }), storing.length)
+      const overdue = [...unstored].filter(({ leasedAtMs }) => leasedAtMs <= nowMs - STORE_AFTER_MS)
+      return Effect.as(storeAll(overdue, leaseMs), 0)
     }).pipe(Effect.uninterruptible),
 
     /** Stores all, and makes the deliveries in flight due now. */
-    release: Effect.suspend(() => {
-      const all = [...unstored]
-      unstored.clear()
-      return Effect.forEach(all, (change) => Effect.catchCause(store(change, 0), logFailure), {
-        concurrency: "unbounded",
-        discard: true
-      })
-    })
+    release: Effect.suspend(() => storeAll([...unstored], 0))
   }
 }
 
-/** The lease expires, and the same bytes are sent again. */
-const logFailure = (cause: Cause.Cause<unknown>) =>
-  Effect.logWarning("deliveries that were sent could not be stored", describeCause(cause))
+/** The retry delay counts from the end of the attempt. */
+const dueInMs = (completed: CompletedAttempt, nowMs: number): number | null => {
+  const delayMs = delayOf(completed)
+  const { atMs, durationMs } = completed.attempt
+  return delayMs === null ? null : Math.max(0, delayMs - Math.max(0, nowMs - atMs - durationMs))
+}
 
 /** Receivers answer within it as a rule. Meanwhile lists do not show the deliveries. */
 export const STORE_AFTER_MS = 1000

@@ -1,0 +1,30 @@
+/** A database whose services stop. */
+import * as PgClient from "@effect/sql-pg/PgClient"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import { SqlClient } from "effect/sql/SqlClient"
+import { createDatabase } from "./Postgres.ts"
+import { TestService, type TestServiceOptions } from "./TestService.ts"
+
+// One key, for several services on one database.
+const secretsKeys = Option.some(Redacted.make(Buffer.alloc(32, 3).toString("base64")))
+
+/** The client of its owner, and what runs services on it. */
+export const stoppable = Effect.fnUntraced(function* (settings: TestServiceOptions["settings"]) {
+  const databaseUrl = yield* createDatabase()
+  const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl })), SqlClient)
+  const service = TestService.layer({ databaseUrl, settings: { ...settings, secretsKeys } })
+  return {
+    sql,
+    /** Runs with a service of its own, which is stopped afterwards. */
+    withService: <A, E>(work: Effect.Effect<A, E, TestService | SqlClient | Scope.Scope>) =>
+      Layer.build(Layer.fresh(service)).pipe(
+        Effect.flatMap((built) => Effect.provide(work, built)),
+        Effect.scoped
+      )
+  }
+})
