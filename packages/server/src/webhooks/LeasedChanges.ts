@@ -3,13 +3,15 @@
  *
  * Guarantees:
  * - The deliveries of a change are stored by one statement, which deletes its outbox row: once all their attempts have
- *   ended, or after `STORE_AFTER_MS`, those in flight as `delivering`. It is repeated until the lease expires.
+ *   ended, or after `STORE_AFTER_MS`, those in flight as `delivering`. It is repeated until the lease expires, unless it may
+ *   still be running.
  * - If it never succeeds or the process dies, the fan-out then inserts deliveries of the same ids, which are sent again with
  *   the same bytes.
  * - A delivery that waits for others of its change is not in flight.
  *
  * Why: docs/decisions/0036-leased-changes.md.
  */
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -52,7 +54,8 @@ export const makeLeasedChanges = (queue: Pick<DeliveryQueue["Service"], "record"
         Effect.matchCauseEffect({
           onSuccess: () => Effect.sync(() => void (change.isEnded = true)),
           onFailure: (cause) => {
-            change.isEnded = nowMs >= change.leasedAtMs + leaseMs
+            // A statement that is too slow goes on. If it is not committed either, the lease expires.
+            change.isEnded = nowMs >= change.leasedAtMs + leaseMs || cause.reasons.some(isTooSlow)
             if (!change.isEnded) unstored.add(change)
             return Effect.logWarning("deliveries that were sent could not be stored", describeCause(cause))
           }
@@ -117,6 +120,9 @@ export const makeLeasedChanges = (queue: Pick<DeliveryQueue["Service"], "record"
     release: Effect.suspend(() => storeAll([...unstored], 0))
   }
 }
+
+const isTooSlow = (reason: Cause.Reason<Unavailable>): boolean =>
+  Cause.isFailReason(reason) && reason.error.reason === "too-slow"
 
 /** The retry delay counts from the end of the attempt. */
 const dueInMs = (completed: CompletedAttempt, nowMs: number): number | null => {

@@ -106,7 +106,7 @@ describe("Leased changes", () => {
     })
   )
 
-  it.effect("are stored again where that fails, until their lease expires", () =>
+  it.effect("are stored again while the database is away, until their lease expires", () =>
     Effect.gen(function* () {
       let failures = 2
       const failing = Effect.suspend(() =>
@@ -121,6 +121,13 @@ describe("Leased changes", () => {
       assert.deepStrictEqual(calls, [])
       yield* changes.storeOverdue
       assert.deepStrictEqual(calls, ["store a: delivered, delivered"])
+      const slow = noted("c", 1, Effect.fail(new Unavailable({ reason: "too-slow" })))
+      yield* slow.changes.add(slow.deliveries)
+      yield* TestClock.adjust(STORE_AFTER_MS)
+      yield* slow.changes.storeOverdue
+      yield* slow.changes.release
+      yield* slow.ended(0)
+      assert.deepStrictEqual(slow.calls, ["record delivered"])
       failures = Infinity
       const other = noted("b", 1, failing)
       yield* other.changes.add(other.deliveries)
