@@ -22,7 +22,8 @@ const smokeRun = async (args: ReadonlyArray<string>) => {
     .split("\n")
     .filter(
       (line) =>
-        line.startsWith("| ") && !/^\| (connections|charges|backlog, not due|at once|concurrent load|contender) /.test(line)
+        line.startsWith("| ") &&
+        !/^\| (connections|charges|backlog, not due|at once|concurrent load|contender) /.test(line)
     )
     .map((line) => line.split("|").map((cell) => cell.trim()))
   return { stdout, lines: lines.map((cells) => cells.slice(1, -1)) }
