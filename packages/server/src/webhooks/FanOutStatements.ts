@@ -114,7 +114,8 @@ const deliveryId = (change: string, event: string, endpoint: string): string => 
     )`
 
 const eventColumns =
-  "change_id, may_be_leased, is_first, account_id, application_id, resource_id, event, created_at, normalized_hash, destination_hash"
+  "change_id, may_be_leased, is_first, account_id, application_id, resource_id, event, created_at, normalized_hash, " +
+  "destination_hash"
 
 const subscriptions = (condition: string): string => `
     SELECT ${eventColumns
@@ -132,7 +133,8 @@ const sentColumns =
 /** The endpoints that were subscribed to the events of `picked` when they were committed. */
 const subscribed = `
   events AS MATERIALIZED (
-    SELECT p.change_id, p.may_be_leased, p.is_first, p.account_id, p.endpoints_version, p.normalized_hash, p.destination_hash, c.application_id,
+    SELECT p.change_id, p.may_be_leased, p.is_first, p.account_id, p.endpoints_version, p.normalized_hash,
+      p.destination_hash, c.application_id,
       c.resource_id, c.created_at, c.kind || '.' || a.action AS event
     FROM picked p JOIN changes c ON c.id = p.change_id CROSS JOIN LATERAL unnest(c.actions) AS a(action)
     WHERE c.kind || '.' || a.action IN (${dispatched})
@@ -145,8 +147,8 @@ const subscribed = `
 /**
  * A round over the changes of `picked`.
  *
- * Endpoints are locked, so that a statement that pauses or deletes one sees the deliveries that are inserted. A change with an endpoint that
- * another transaction has locked waits for the next round.
+ * Endpoints are locked, so that a statement that pauses or deletes one sees the deliveries that are inserted. A change
+ * with an endpoint that another transaction has locked waits for the next round.
  */
 const fanOutOf = (
   picked: string,

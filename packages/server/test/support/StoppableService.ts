@@ -10,8 +10,8 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { createDatabase } from "./Postgres.ts"
 import { TestService, type TestServiceOptions } from "./TestService.ts"
 
-// One key, for several services on one database.
-const secretsKeys = Option.some(Redacted.make(Buffer.alloc(32, 3).toString("base64")))
+/** One key, for several services on one database. */
+export const secretsKeys = Option.some(Redacted.make(Buffer.alloc(32, 3).toString("base64")))
 
 /** The client of its owner, and what runs services on it. */
 export const stoppable = Effect.fnUntraced(function* (settings: TestServiceOptions["settings"]) {

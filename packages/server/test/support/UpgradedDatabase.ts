@@ -6,13 +6,12 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
-import * as Redacted from "effect/Redacted"
 import * as Migrator from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as Migrations from "../../src/sql/Migrations.ts"
 import * as ReleaseBefore from "../../src/sql/partitions/ReleaseBefore.ts"
 import { createDatabase } from "./Postgres.ts"
+import { secretsKeys } from "./StoppableService.ts"
 import { TestService } from "./TestService.ts"
 
 /** Applies all migrations to an empty schema, the first one in a transaction of its own. Large tables are not partitioned. */
@@ -38,7 +37,6 @@ export const upgradedService = (options: Options = {}) =>
 /** Services on one such database, each as it starts, and what ends its upgrade. */
 export const upgradedServices = Effect.fnUntraced(function* (settings: Options["settings"] = {}) {
   const { databaseUrl, owner } = yield* upgradedDatabase
-  const secretsKeys = Option.some(Redacted.make(Buffer.alloc(32, 3).toString("base64")))
   const service = TestService.layer({ databaseUrl, settings: { ...settings, secretsKeys } })
   return {
     start: Layer.build(Layer.fresh(service)),
