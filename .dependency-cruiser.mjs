@@ -20,7 +20,7 @@ const packages = [
 
 /** Folders and modules of the server, from the lowest. */
 const server = [
-  ["Errors.ts", "Ids.ts", "TokenStrength.ts", "AllowedHosts.ts"],
+  ["Errors.ts", "Ids.ts", "TokenStrength.ts", "AllowedHosts.ts", "BuiltDashboard.ts"],
   ["Settings.ts"],
   ["Secrets.ts"],
   ["observability/"],

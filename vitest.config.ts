@@ -81,7 +81,7 @@ const failures = (): Reporter => {
 export default defineConfig({
   test: {
     reporters: ["default", failures()],
-    globalSetup: ["packages/server/test/support/Postgres.ts"],
+    globalSetup: ["packages/server/test/support/BuiltService.ts", "packages/server/test/support/Postgres.ts"],
     maxWorkers: 2,
     projects: [
       {

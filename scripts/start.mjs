@@ -1,12 +1,13 @@
 /**
- * Runs a program of the workspace for `npm start` and `npm run demo`: installs what it needs, and builds the dashboard for the
- * service, before.
+ * Runs a program of the workspace for `npm start` and `npm run demo`: installs what it needs, and builds the service and its
+ * dashboard, before.
  *
  * Guarantees:
  * - Node 20 and npm are enough.
  * - It installs no development tools, and removes none.
  * - An interrupted install is completed by the next start. A complete one is not repeated until the lock file changes.
- * - The dashboard is built again where its sources or the lock file have changed. The service starts also where it cannot be built.
+ * - The service and the dashboard are built again where their sources or the lock file have changed. Where the service cannot
+ *   be built, it runs from its sources; where the dashboard cannot, without it.
  * - Each step is one line on standard error.
  *
  * Why not `pnpm run`: it installs the development tools, and takes more than a second when nothing is to be installed.
@@ -16,6 +17,7 @@ import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { builds, isBuilt } from "./builds.mjs"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, "node_modules")
@@ -27,6 +29,7 @@ const pnpmState = join(modules, ".pnpm-workspace-state-v1.json")
 /** Projects whose dependencies `npm start` and `npm run demo` need. */
 const PROJECTS = ["@pix-payments/server", "@pix-payments/dashboard", "@pix-payments/examples"]
 const SERVICE = "packages/server/src/main.ts"
+const BUILT_SERVICE = "packages/server/dist/main.js"
 const PNPM = "pnpm@12.21.0"
 const NODE_MAJOR = 26
 
@@ -136,15 +139,21 @@ const end = ({ code, signal }) => {
   process.exit(code ?? 1)
 }
 
-/** Failing, it has printed why. Without a dashboard, the service answers its paths 404. */
-const buildDashboard = async () => {
-  const outcome = await supervised(node, ["packages/dashboard/build.mjs"], { stdio: ["ignore", "ignore", "inherit"] })
+/** Whether it is built then. A build that fails has printed why. */
+const built = async (build) => {
+  if (isBuilt(build)) return true
+  const outcome = await supervised(node, [join(build.folder, "build.mjs")], { stdio: ["ignore", "ignore", "inherit"] })
   if (outcome.signal !== null) end(outcome)
-  if (outcome.code !== 0) say("The dashboard could not be built: the reason is above. The service starts without it.")
+  if (outcome.code !== 0) say(`${build.name} could not be built: the reason is above.`)
+  return outcome.code === 0
 }
 
 if (!isInstalled()) await install()
-if (process.argv.includes(SERVICE)) await buildDashboard()
+const args = process.argv.slice(2)
+if (args.includes(SERVICE)) {
+  const [isServiceBuilt] = await Promise.all([built(builds.service), built(builds.dashboard)])
+  if (isServiceBuilt) args[args.indexOf(SERVICE)] = BUILT_SERVICE
+}
 // Compiled modules are kept for the next start.
 const env = { NODE_COMPILE_CACHE: join(modules, ".cache", "node-compile"), ...process.env }
-end(await supervised(node, process.argv.slice(2), { stdio: "inherit", env }))
+end(await supervised(node, args, { stdio: "inherit", env }))

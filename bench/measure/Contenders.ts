@@ -56,7 +56,7 @@ const allExcept = (...jobs: ReadonlyArray<string>) => allJobs.filter((job) => !j
 
 export const pixPayments: Contender = {
   name: "pix-payments",
-  description: "packages/server/src/main.ts with its default settings",
+  description: "packages/server/dist/main.js with its default settings",
   jobs: [...allJobs, ...pinnedJobs],
   stores: "rows and request log",
   start: (options) => startServer(options)

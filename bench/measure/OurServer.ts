@@ -3,7 +3,9 @@
  */
 import { allScopes } from "@pix-payments/domain/Scope"
 import * as Effect from "effect/Effect"
+import { execFileSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
+import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { account } from "../load/Accounts.ts"
@@ -26,6 +28,14 @@ const nodeFlags = ["--max-semi-space-size=16"]
 
 const here = fileURLToPath(new URL("../..", import.meta.url))
 
+/** Built now where its sources have changed. An earlier checkout may have no build. */
+const programOf = (checkout: string, name: string): string => {
+  const build = join(checkout, "packages/server/build.mjs")
+  if (!existsSync(build)) return join(checkout, `packages/server/src/${name}.ts`)
+  execFileSync(process.execPath, [build], { stdio: ["ignore", "ignore", "inherit"] })
+  return join(checkout, `packages/server/dist/${name}.js`)
+}
+
 export const poolSize = (connections: number | undefined): Readonly<Record<string, string>> =>
   connections === undefined ? {} : { DATABASE_CONNECTIONS: String(connections) }
 
@@ -38,7 +48,7 @@ export const startEmptyServer = Effect.fnUntraced(function* (
   const port = yield* freePort
   const operatorPort = yield* freePort
   const token = randomBytes(24).toString("hex")
-  const main = join(checkout, "packages/server/src/main.ts")
+  const main = programOf(checkout, "main")
   const environment = {
     DATABASE_URL: databaseUrl,
     DATA_DIR: join(folder, "data"),
@@ -88,7 +98,7 @@ export const startServer = Effect.fnUntraced(function* (
 
 /** Partitions charges and payouts, as `pnpm run maintain --finish-upgrade` does. */
 export const finishUpgrade = Effect.fnUntraced(function* (databaseUrl: string) {
-  const main = join(here, "packages/server/src/maintain.ts")
+  const main = programOf(here, "maintain")
   const environment = { DATABASE_URL: databaseUrl, MIGRATIONS_DATABASE_URL: databaseUrl }
   const child = yield* spawnNode("maintain", [main, "--finish-upgrade"], environment)
   const code = yield* Effect.promise(

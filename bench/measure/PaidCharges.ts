@@ -29,7 +29,7 @@ export const paidChargeServers: ReadonlyArray<{
   readonly description: string
   readonly checkout?: string
 }> = [
-  { name: "pix-payments", description: "packages/server/src/main.ts with its default settings, loopback allowed" },
+  { name: "pix-payments", description: "packages/server/dist/main.js with its default settings, loopback allowed" },
   ...(earlierCheckout === undefined
     ? []
     : [

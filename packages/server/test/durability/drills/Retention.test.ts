@@ -30,7 +30,7 @@ layer(Layer.empty, { excludeTestServices: true })("The removal of a month", (it)
       Effect.gen(function* () {
         const url = yield* createDatabase()
         const database = { DATABASE_URL: Redacted.value(asService(url)), MIGRATIONS_DATABASE_URL: Redacted.value(url) }
-        const migrated = yield* ran("migrate.ts", database)
+        const migrated = yield* ran("migrate", database)
         assert.strictEqual(migrated.code, 0, migrated.written)
         // Without the owner's role, so that the service removes nothing itself.
         const service = yield* startProcess({
@@ -76,7 +76,7 @@ layer(Layer.empty, { excludeTestServices: true })("The removal of a month", (it)
         // PostgreSQL says how long each statement took.
         through.searchParams.set("options", "-c client_min_messages=log -c log_min_duration_statement=0")
         const startedAt = performance.now()
-        const maintained = yield* ran("maintain.ts", {
+        const maintained = yield* ran("maintain", {
           ...database,
           MIGRATIONS_DATABASE_URL: through.href
         })

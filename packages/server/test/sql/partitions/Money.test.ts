@@ -327,10 +327,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The end o
         DATABASE_URL: Redacted.value(asService(databaseUrl)),
         MIGRATIONS_DATABASE_URL: Redacted.value(databaseUrl)
       }
-      const refused = yield* ran("maintain.ts", env, "--finish-upgrades")
+      const refused = yield* ran("maintain", env, "--finish-upgrades")
       assert.strictEqual(refused.code, 1)
       assert.match(refused.written, /--finish-upgrades is unknown/)
-      const done = yield* ran("maintain.ts", env, "--finish-upgrade")
+      const done = yield* ran("maintain", env, "--finish-upgrade")
       assert.strictEqual(done.code, 0, done.written)
       assert.strictEqual(yield* kinds, "pp")
       assert.strictEqual((yield* retrieve(key, id)).body.id, id)

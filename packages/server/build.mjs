@@ -1,0 +1,23 @@
+/**
+ * Builds the programs of the service into `dist`, with the packages they import, except the binaries of PostgreSQL.
+ *
+ * Why: from its sources, Node finds and links some 800 modules one by one, and keeps the way to each of them in memory.
+ *
+ * Names and lines stay as they are written, so that a stack trace can be read.
+ */
+import { join } from "node:path"
+import { builds, runBuild } from "../../scripts/builds.mjs"
+
+await runBuild(builds.service, async (dir) => {
+  const { build } = await import("rolldown")
+  const buildTogether = (...programs) =>
+    build({
+      input: Object.fromEntries(programs.map((name) => [name, join(import.meta.dirname, `src/${name}.ts`)])),
+      platform: "node",
+      logLevel: "warn",
+      output: { dir, format: "esm", entryFileNames: "[name].js", chunkFileNames: "[name]-[hash].js" }
+    })
+  // Alone: modules that it shared with other programs would run before its first import, the compiler of schemas.
+  await buildTogether("main")
+  await buildTogether("migrate", "maintain", "cli")
+})
