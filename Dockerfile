@@ -3,10 +3,10 @@
 # so the file system can be read-only.
 FROM node:26-bookworm-slim AS build
 WORKDIR /app
-COPY package.json pnpm-lock.yaml pnpm-workspace.yaml .pnpmfile.mjs ./
+COPY package.json pnpm-lock.yaml pnpm-workspace.yaml .pnpmfile.mjs tsconfig.base.json ./
 COPY patches patches
-COPY packages/domain/package.json packages/domain/
-COPY packages/api/package.json packages/api/
+COPY packages/domain/package.json packages/domain/tsconfig.json packages/domain/
+COPY packages/api/package.json packages/api/tsconfig.json packages/api/
 COPY packages/embedded-postgres/package.json packages/embedded-postgres/
 COPY packages/api-pix/package.json packages/api-pix/
 COPY packages/server/package.json packages/server/

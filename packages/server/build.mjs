@@ -14,6 +14,7 @@ await runBuild(builds.service, async (dir) => {
     build({
       input: Object.fromEntries(programs.map((name) => [name, join(import.meta.dirname, `src/${name}.ts`)])),
       platform: "node",
+      tsconfig: false,
       logLevel: "warn",
       output: { dir, format: "esm", entryFileNames: "[name].js", chunkFileNames: "[name]-[hash].js" }
     })

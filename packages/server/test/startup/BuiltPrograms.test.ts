@@ -4,12 +4,14 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { execFileSync } from "node:child_process"
+import { readdirSync } from "node:fs"
 import * as Fs from "node:fs/promises"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
 import { ran, startProcess } from "../support/Process.ts"
 
 const server = join(import.meta.dirname, "../..")
+const root = join(server, "../..")
 
 /** The built programs where nothing is installed. */
 const image = Effect.gen(function* () {
@@ -21,7 +23,30 @@ const image = Effect.gen(function* () {
   return (program: string) => join(folder, "dist", program)
 })
 
+/** What the first stage of the Dockerfile builds from the files that it copies, with the packages that are installed here. */
+const builtByDockerfile = Effect.gen(function* () {
+  const folder = yield* temporaryFolder
+  return yield* Effect.promise(async () => {
+    const [, stage = ""] = (await Fs.readFile(join(root, "Dockerfile"), "utf8")).split(/^FROM .*$/m)
+    const copied = [...stage.matchAll(/^COPY (.+)$/gm)].flatMap(([, paths = ""]) => paths.split(" ").slice(0, -1))
+    const filter = (source: string) => !/\/(?:node_modules|dist[^/]*|test)$/.test(source)
+    for (const path of copied) await Fs.cp(join(root, path), join(folder, path), { recursive: true, filter })
+    for (const path of ["", ...(await Fs.readdir(join(folder, "packages"))).map((name) => `packages/${name}`)]) {
+      await Fs.symlink(join(root, path, "node_modules"), join(folder, path, "node_modules"))
+    }
+    const programs = [...stage.matchAll(/node (packages\/\S+)/g)].map(([, program = ""]) => program)
+    for (const program of programs) execFileSync(process.execPath, [join(folder, program)])
+    return programs.flatMap((program) => readdirSync(join(folder, dirname(program), "dist")))
+  })
+})
+
 layer(Layer.empty, { excludeTestServices: true })("The built programs", (it) => {
+  it.effect("are made by the Dockerfile, of the files that it copies", () =>
+    Effect.gen(function* () {
+      assert.includeMembers(yield* builtByDockerfile, ["index.html", "main.js", "migrate.js", "maintain.js", "cli.js"])
+    })
+  )
+
   it.effect("need no package beside them", () =>
     Effect.gen(function* () {
       const program = yield* image
