@@ -27,7 +27,12 @@ export interface LoadJob {
   /** Whether the contender has a processor to itself, and PostgreSQL and the load have the others. */
   readonly isPinned?: boolean
   /** Numbers of charges that exist at the start, each in its own database. Where present, this is what is varied. */
-  readonly charges?: { readonly full: ReadonlyArray<number>; readonly quick: ReadonlyArray<number> }
+  readonly charges?: {
+    readonly full: ReadonlyArray<number>
+    /** On tables partitioned by quarters. */
+    readonly grown: ReadonlyArray<number>
+    readonly quick: ReadonlyArray<number>
+  }
   /** Runs once for each contender before its warm-up. The result, for example API keys, is passed on as `prepared`. */
   readonly prepare: (target: Target, database: Client, seeded: Seeded | undefined) => Promise<ReadonlyArray<string>>
   /** Each call of the result is one complete HTTP/1.1 request. `keyPrefix` is unique to a turn. */
@@ -178,10 +183,10 @@ const readCharges = (job: Pick<LoadJob, "name" | "title" | "makeRequests" | "isC
   status: 200,
   connections: [64],
   quickConnections: [8],
-  charges: { full: [10_000, 1_000_000], quick: [10_000] },
+  charges: { full: [10_000, 1_000_000], grown: [10_000, 10_000_000], quick: [10_000] },
   prepare: async (_target, _database, seeded) => {
     if (seeded === undefined) throw new Error(`${job.name} needs a seeded database`)
-    return [seeded.apiKey, String(seeded.charges)]
+    return [seeded.apiKey, String(seeded.charges), String(seeded.every)]
   },
   check: async (database, answered, isLogged, prepared) => {
     const { rows } = await database.query<Record<string, string>>(`
@@ -201,9 +206,11 @@ const getCharge = readCharges({
   name: "get-charge",
   title: "Get charge: `GET /v1/charges/{id}`, ids at random",
   makeRequests:
-    (target, [apiKey, count]) =>
-    () =>
-      getRequest(`/v1/charges/${chargeIdOf(1 + Math.floor(Math.random() * Number(count)))}`, target, apiKey),
+    (target, [apiKey, count, every]) =>
+    () => {
+      const own = 1 + Math.floor(Math.random() * (Number(count) / Number(every)))
+      return getRequest(`/v1/charges/${chargeIdOf(own * Number(every))}`, target, apiKey)
+    },
   isCorrect: () => (request, answer) => answer.includes(request.slice(GET_CHARGE.length, GET_CHARGE.length + 36))
 })
 
@@ -213,24 +220,25 @@ const listCharges = (name: string, page: number): LoadJob =>
   readCharges({
     name,
     title: `List 20 charges, ${page === 1 ? "first page" : `page ${page} by its cursor`}: \`GET /v1/charges\``,
-    makeRequests: (target, [apiKey, count]) => {
-      const cursor = page === 1 ? "" : `?starting_after=${chargeIdOf(newestOf(page, Number(count)) + 1)}`
+    makeRequests: (target, [apiKey, count, every]) => {
+      const before = newestOf(page, Number(count), Number(every)) + Number(every)
+      const cursor = page === 1 ? "" : `?starting_after=${chargeIdOf(before)}`
       const request = getRequest(`/v1/charges${cursor}`, target, apiKey)
       return () => request
     },
-    isCorrect: ([_apiKey, count]) => {
-      const newest = newestOf(page, Number(count))
-      const [first, last, next] = [newest, newest - 19, newest - 20].map((number) => `"id":"${chargeIdOf(number)}"`)
+    isCorrect: ([_apiKey, count, every]) => {
+      const newest = newestOf(page, Number(count), Number(every))
+      const [first, last, next] = [0, 19, 20].map((older) => `"id":"${chargeIdOf(newest - older * Number(every))}"`)
       return (_request, answer) =>
         answer.includes(first!) &&
         answer.includes(last!) &&
         !answer.includes(next!) &&
-        answer.endsWith(`"has_more":${newest > 20}}`)
+        answer.endsWith(`"has_more":${newest > 20 * Number(every)}}`)
     }
   })
 
-/** The number of the first charge on a page of 20, out of `count` charges. */
-const newestOf = (page: number, count: number): number => count - 20 * (page - 1)
+/** The number of the first charge on a page of 20, out of `count` charges of which the account owns one in `every`. */
+const newestOf = (page: number, count: number, every: number): number => count - 20 * (page - 1) * every
 
 export const loadJobs: ReadonlyArray<LoadJob> = [
   createCharge,

@@ -3,6 +3,7 @@
  *
  * Guarantees:
  * - the rate is measured at the receiver, from the first POST to the last;
+ * - rounds are interleaved: each backlog has its own database and process;
  * - CPU is counted until all attempts are recorded.
  */
 import * as Effect from "effect/Effect"
@@ -18,7 +19,7 @@ import { violationsIn, withDatabase } from "./Database.ts"
 import { areAllRecorded, checkDeliveries, insertBacklog, insertDue } from "./DeliveryRows.ts"
 import type { Measurement, RunSettings } from "./Measurement.ts"
 import { ask, BenchError, type Child, freePort, spawnNode } from "./Processes.ts"
-import { rowsOf, spreadOf, type Turn, turnsTable } from "./Report.ts"
+import { rowsOf, scalingOf, spreadOf, type Turn, turnsTable } from "./Report.ts"
 import { otherProgramsShare, type Testbed } from "./Testbed.ts"
 import type { WebhookSender } from "./WebhookSenders.ts"
 
@@ -43,7 +44,7 @@ export const measureDeliveries = Effect.fnUntraced(function* (
   const askReceiver = (command: ReceiverCommand) => ask<ReceiverResult>("the receiver", receiver, command, 120)
 
   const started = yield* Effect.forEach(
-    senders,
+    settings.backlogs.flatMap((backlog) => senders.map((sender) => ({ ...sender, backlog }))),
     (sender, index) =>
       Effect.gen(function* () {
         const options = yield* testbed.provision(`deliver-${index}`, settings.nodeArgs(sender.name))
@@ -54,13 +55,8 @@ export const measureDeliveries = Effect.fnUntraced(function* (
   )
   const withRows = started.filter(({ source }) => source === "rows")
 
-  const turn = Effect.fnUntraced(function* (
-    sender: (typeof started)[number],
-    round: number,
-    level: string,
-    deliveries: number
-  ) {
-    const { child, databaseUrl, name, source } = sender
+  const turn = Effect.fnUntraced(function* (sender: (typeof started)[number], round: number, deliveries: number) {
+    const { backlog, child, databaseUrl, name, source } = sender
     const count = Math.max(2, 2 * Math.round((deliveries * sender.share) / 2))
     const begin = Effect.gen(function* () {
       if (source === "rows") {
@@ -98,7 +94,7 @@ export const measureDeliveries = Effect.fnUntraced(function* (
     const repeats = requests - distinct
     return {
       contender: name,
-      level,
+      level: String(backlog),
       round,
       answered: count,
       perSecond: (count - 1) / received.seconds,
@@ -114,54 +110,46 @@ export const measureDeliveries = Effect.fnUntraced(function* (
     } satisfies Turn
   })
 
-  const ours = started.find(({ name }) => name === "pix-payments")
-  const notes: Array<string> = []
-  const noteClaims = (backlog: number) =>
-    ours === undefined
-      ? Effect.void
-      : Effect.gen(function* () {
-          const { claim, sweep } = yield* claimStatements
-          const spread = (statement: Statement) =>
-            Effect.map(
-              withDatabase(ours.databaseUrl, (database) =>
-                claimDurations(database, statement, url, settings.deliveries)
-              ),
-              (durations) => spreadOf(durations, 2)
-            )
-          notes.push(
-            `Claim of 50 with ${settings.deliveries} due and ${backlog} not due, EXPLAIN ANALYZE, ms: ` +
-              `${yield* spread(claim)}; by a sweep: ${yield* spread(sweep)}.`
-          )
-        })
+  const claimNote = Effect.fnUntraced(function* ({ backlog, databaseUrl }: (typeof started)[number]) {
+    const { claim, sweep } = yield* claimStatements
+    const spread = (statement: Statement) =>
+      Effect.map(
+        withDatabase(databaseUrl, (database) => claimDurations(database, statement, url, settings.deliveries)),
+        (durations) => spreadOf(durations, 2)
+      )
+    return (
+      `Claim of 50 with ${settings.deliveries} due and ${backlog} not due, EXPLAIN ANALYZE, ms: ` +
+      `${yield* spread(claim)}; by a sweep: ${yield* spread(sweep)}.`
+    )
+  })
 
+  yield* Effect.forEach(withRows, ({ backlog, databaseUrl }) =>
+    withDatabase(databaseUrl, (database) => insertBacklog(database, url, backlog))
+  )
+  const claimNotes = yield* Effect.forEach(
+    withRows.filter(({ name }) => name === "pix-payments"),
+    claimNote
+  )
+  yield* Effect.forEach(started, (sender) => turn(sender, 0, Math.ceil(settings.deliveries / 2)))
+  yield* Effect.forEach(withRows, ({ databaseUrl }) =>
+    withDatabase(databaseUrl, (database) => database.query("VACUUM (ANALYZE) deliveries"))
+  )
+  yield* testbed.checkpoint
   const turns: Array<Turn> = []
-  let backlog = 0
-  for (const size of settings.backlogs) {
-    const added = size - backlog
-    yield* Effect.forEach(withRows, ({ databaseUrl }) =>
-      withDatabase(databaseUrl, (database) => insertBacklog(database, url, added))
-    )
-    backlog = size
-    yield* noteClaims(backlog)
-    yield* Effect.forEach(started, (sender) => turn(sender, 0, String(size), Math.ceil(settings.deliveries / 2)))
-    yield* Effect.forEach(withRows, ({ databaseUrl }) =>
-      withDatabase(databaseUrl, (database) => database.query("VACUUM (ANALYZE) deliveries"))
-    )
-    yield* testbed.checkpoint
-    for (let round = 1; round <= settings.rounds; round++) {
-      const order = started.map((_, index) => started[(index + round) % started.length]!)
-      for (const sender of order) turns.push(yield* turn(sender, round, String(size), settings.deliveries))
-    }
+  for (let round = 1; round <= settings.rounds; round++) {
+    const order = started.map((_, index) => started[(index + round - 1) % started.length]!)
+    for (const sender of order) turns.push(yield* turn(sender, round, settings.deliveries))
   }
 
-  const violations = yield* Effect.forEach(withRows, ({ databaseUrl, delivered, name }) =>
+  const violations = yield* Effect.forEach(withRows, ({ backlog, databaseUrl, delivered, name }) =>
     violationsIn(databaseUrl, async (database) =>
       (await checkDeliveries(database, delivered, backlog)).map((sentence) => `${name}: ${sentence}`)
     )
   )
-  const names = started.map(({ name }) => name)
+  const names = senders.map(({ name }) => name)
   const [baseline = ""] = names
   const rows = rowsOf(turns, names, baseline)
+  const [smallest = "", ...larger] = settings.backlogs.map(String)
   return {
     job: deliver.name,
     title: deliver.title,
@@ -169,13 +157,21 @@ export const measureDeliveries = Effect.fnUntraced(function* (
     rows,
     turns,
     notes: [
-      `${settings.deliveries} deliveries in a turn, ${started
-        .filter(({ share }) => share !== 1)
-        .map(({ name, share }) => `${Math.round(settings.deliveries * share)} of ${name}`)
-        .join(", ")}.`,
-      ...notes
+      `${[
+        `${settings.deliveries} deliveries in a turn`,
+        ...senders
+          .filter(({ share }) => share !== 1)
+          .map(({ name, share }) => `${Math.round(settings.deliveries * share)} of ${name}`)
+      ].join(", ")}.`,
+      ...larger.map((size) => scalingOf(turns, names, smallest, size)),
+      ...claimNotes
     ],
-    answered: Object.fromEntries(started.map(({ delivered, name }) => [name, delivered])),
+    answered: Object.fromEntries(
+      names.map((name) => [
+        name,
+        started.filter((each) => each.name === name).reduce((sum, { delivered }) => sum + delivered, 0)
+      ])
+    ),
     errorSamples: turns.flatMap((each) => each.errorSamples.map((sample) => `${each.contender}: ${sample}`)),
     violations: violations.flat(),
     otherProgramsShare: otherProgramsShare(turns)

@@ -5,6 +5,8 @@ export interface RunSettings {
   /** A smoke run: every job for a moment. */
   readonly quick: boolean
   readonly rounds: number
+  /** Whether charges are read among ten million, on tables partitioned by quarters, in place of a million. */
+  readonly grown: boolean
   /** The length of a turn of requests. */
   readonly seconds: number
   readonly warmup: number

@@ -41,7 +41,7 @@ export const measureMemory = Effect.fnUntraced(function* (
           const command: LoadCommand = {
             job,
             target: { port: running.port, apiKey: job === "get-charge" ? seeded.apiKey : running.apiKey },
-            prepared: [seeded.apiKey, String(charges)],
+            prepared: [seeded.apiKey, String(charges), String(seeded.every)],
             keyPrefix: `${process.pid}-${part}`,
             connections: 64,
             seconds: MAX_SECONDS,

@@ -30,6 +30,8 @@ export const usage = `pnpm run bench [options]
   --seconds <s>        length of a turn of requests (1.8)
   --warmup <s>         before the first round, for each contender (2.5)
   --connections <list> for all request jobs (each job's own: 1,64,256 for charges, 64 for payouts)
+  --grown              charges are read among ten million of ten months, a million of them of the account, on tables partitioned
+                       by quarters; peers cannot
   --deliveries <n>     in a turn of ${deliver.name} (10000)
   --backlog <list>     deliveries that are not due beside those of ${deliver.name} (10000,1000000)
   --requests <n>       of ${memory.name}, to each contender (1000000)
@@ -53,6 +55,7 @@ export const readOptions = (): Options => {
       seconds: { type: "string" },
       warmup: { type: "string" },
       connections: { type: "string" },
+      grown: { type: "boolean", default: false },
       deliveries: { type: "string" },
       backlog: { type: "string" },
       requests: { type: "string" },
@@ -87,6 +90,7 @@ export const readOptions = (): Options => {
     seconds: positive("seconds", values.seconds ?? (quick ? "0.2" : "1.8")),
     warmup: positive("warmup", values.warmup ?? (quick ? "0.1" : "2.5")),
     connections: values.connections?.split(",").map((text) => Math.ceil(positive("connections", text))),
+    grown: values.grown,
     deliveries: Math.ceil(positive("deliveries", values.deliveries ?? (quick ? "400" : "10000"))),
     backlogs: (values.backlog ?? (quick ? "100" : "10000,1000000"))
       .split(",")

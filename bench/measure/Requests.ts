@@ -148,7 +148,7 @@ const levelsOf = (job: LoadJob, settings: RunSettings): ReadonlyArray<Level> => 
   if (job.charges === undefined) {
     return connections.map((each) => ({ level: String(each), connections: each, charges: 0 }))
   }
-  const sizes = settings.quick ? job.charges.quick : job.charges.full
+  const sizes = job.charges[settings.quick ? "quick" : settings.grown ? "grown" : "full"]
   return connections.flatMap((each) =>
     sizes.map((charges) => ({
       level: connections.length === 1 ? String(charges) : `${charges}, ${each} connections`,
@@ -172,7 +172,7 @@ const startAll = Effect.fnUntraced(function* (
   const seeds = new Map(
     yield* Effect.forEach(
       sizes.filter((charges) => charges > 0),
-      (charges) => Effect.map(testbed.seeded(charges), (seeded) => [charges, seeded] as const)
+      (charges) => Effect.map(testbed.seeded(charges, settings.grown), (seeded) => [charges, seeded] as const)
     )
   )
   const provisioned = yield* Effect.forEach(

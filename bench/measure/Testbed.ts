@@ -11,7 +11,8 @@ import { join } from "node:path"
 import { seed, type Seeded } from "../load/Seeds.ts"
 import { migrate, withDatabase } from "./Database.ts"
 import { describeMachine } from "./Machine.ts"
-import type { StartOptions } from "./OurServer.ts"
+import { makeOldPartitions } from "./OldPartitions.ts"
+import { finishUpgrade, type StartOptions } from "./OurServer.ts"
 import { BenchError } from "./Processes.ts"
 import { cpuMicros, machineMicros } from "./ResourceUsage.ts"
 
@@ -49,13 +50,17 @@ export const makeTestbed = Effect.fnUntraced(function* (folder: string, isSmokeR
 
   const seeds = new Map<number, Seeded>()
 
-  /** A template database with this many charges; created once per run. */
-  const seeded = Effect.fnUntraced(function* (charges: number) {
+  /** A template database with this many charges, partitioned by quarters where asked; created once per run. */
+  const seeded = Effect.fnUntraced(function* (charges: number, isPartitioned = false) {
     const existing = seeds.get(charges)
     if (existing !== undefined) return existing
     const template = `seed-${charges}`
     yield* runOnServer(`CREATE DATABASE "${template}"`)
     yield* migrate(urlOf(template))
+    if (isPartitioned) {
+      yield* finishUpgrade(urlOf(template))
+      yield* makeOldPartitions(urlOf(template), MONTHS)
+    }
     const created = yield* withDatabase(urlOf(template), (database) => seed(database, template, charges))
     seeds.set(charges, created)
     return created
@@ -145,6 +150,9 @@ const preallocateWal = (runOnServer: (statement: string) => Effect.Effect<unknow
     ),
     runOnServer("CHECKPOINT")
   )
+
+/** Those of the seeded charges, which begin with 2026. */
+const MONTHS = 12
 
 // All contenders of a job run at once, some with several databases, each with its own pool.
 const MAX_CONNECTIONS = 400

@@ -131,6 +131,19 @@ describe("bench", () => {
     expect(stdout).toMatch(/Claim of 50 with 400 due and 100 not due, EXPLAIN ANALYZE, ms: \d/)
   })
 
+  it.concurrent("--grown reads charges of partitioned tables", async () => {
+    const { lines, stdout } = await smokeRun([
+      "--grown",
+      "--jobs",
+      "get-charge,list-500",
+      "--contenders",
+      "pix-payments"
+    ])
+    expect(namesOf(lines)).toEqual(["10000 pix-payments", "10000 pix-payments"])
+    expectTurns(lines)
+    expectRows(stdout, 2)
+  })
+
   it("compares a contender's rates at two levels within one round", () => {
     const turn = (contender: string, level: string, round: number, perSecond: number): Turn => ({
       contender,

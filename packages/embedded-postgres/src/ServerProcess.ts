@@ -15,6 +15,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import * as Fs from "node:fs/promises"
 import * as Net from "node:net"
+import { totalmem } from "node:os"
 import * as Path from "node:path"
 import { awaitReady } from "./Connection.ts"
 import type { DataFolder } from "./DataFolder.ts"
@@ -23,10 +24,19 @@ import { readIfPresent, remove } from "./Files.ts"
 import { runAs, type ServerUser } from "./ServerUser.ts"
 import { environment, isAlive, outputOf, signal } from "./SystemProcess.ts"
 
+/**
+ * A sixteenth of the memory that this process may use. PostgreSQL takes it as pages are read, but for 2 % of it, and the time to
+ * fill these, with each start.
+ */
+const sharedBuffersMb = () => {
+  const usableMb = Math.min(totalmem(), process.constrainedMemory() || Infinity) / 2 ** 20
+  return Math.round(Math.min(1024, Math.max(128, usableMb / 16)))
+}
+
 /** Set on the command line, which takes precedence over `postgresql.conf` and `ALTER SYSTEM`. */
 const settings = {
   listen_addresses: "127.0.0.1",
-  shared_buffers: "256MB",
+  shared_buffers: `${sharedBuffersMb()}MB`,
   // WAL files are recycled: creating one delays every commit (measured: 45 ms).
   min_wal_size: "1GB",
   max_wal_size: "4GB",

@@ -52,6 +52,12 @@ layer(UsedFolder.layer, { excludeTestServices: true })("EmbeddedPostgres", (it) 
         unix_socket_directories: "",
         wal_level: "replica"
       })
+      const [{ mb } = { mb: 0 }] = yield* ask(
+        server.url,
+        "SELECT pg_size_bytes(current_setting('shared_buffers')) / 1048576 AS mb"
+      )
+      assert.isAtLeast(Number(mb), 128)
+      assert.isAtMost(Number(mb), 1024, "2 % of it is written with each start")
       const refused = yield* PgConnection.make({
         host: "127.0.0.1",
         port: server.port,
