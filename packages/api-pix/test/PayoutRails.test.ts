@@ -167,7 +167,7 @@ describe.each(RAIL_NAMES)("%s", (rail) => {
     )
   )
 
-  it.live("a reference that cannot be kept: Sicoob moves nothing, and the order goes on as if it had begun anew", () =>
+  it.live("a reference that cannot be kept: Sicoob moves nothing, and the order starts again", () =>
     withBank(funded(rail), ({ double, payouts }) =>
       Effect.gen(function* () {
         const { order } = keptOrder(double)
@@ -183,7 +183,7 @@ describe.each(RAIL_NAMES)("%s", (rail) => {
 })
 
 describe("Sicoob's two phases", () => {
-  it.live("a crash between them goes on with the reference, and confirms that Pix", () =>
+  it.live("after a crash between them, the reference is used again, and confirms that Pix", () =>
     withBank(funded("sicoob"), ({ double, payouts }) =>
       Effect.gen(function* () {
         const { order, row } = keptOrder(double)

@@ -114,7 +114,7 @@ layer(RealProvider.withService, { excludeTestServices: true })("Single sign-on p
           await page.getByRole("link", button).click()
           await page.getByRole("heading", { level: 1, name: "Payouts" }).waitFor()
           assert.strictEqual(page.url(), `${operatorUrl}/payouts?status=processing`)
-          // The session goes on in a new visit.
+          // The session continues in a new visit.
           await page.goto("/charges")
           await page.getByRole("heading", { level: 1, name: "Charges" }).waitFor()
           visit.assertNoFault()

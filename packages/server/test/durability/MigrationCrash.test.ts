@@ -55,7 +55,7 @@ describe.each(fixtures)("The upgrade of an installation of %s", (name) => {
         )
         const sql = Context.get(client, SqlClient)
         yield* Effect.provideService(Migrations.run, SqlClient, sql)
-        // A start goes on where tables are not partitioned yet.
+        // A start continues where tables are not partitioned yet.
         assert.deepStrictEqual(
           yield* Effect.provideService(unpartitioned(partitionedTables.map((table) => table.name)), SqlClient, sql),
           []

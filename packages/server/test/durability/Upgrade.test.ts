@@ -5,7 +5,7 @@
  *
  * Guarantees
  * - Migrations turn the earlier schema into the schema of a new installation.
- * - Answers of the earlier release are given again, and unfinished work goes on.
+ * - Answers of the earlier release are given again, and unfinished work continues.
  * - The upgraded schema accepts every statement of the earlier release, for the service's role, and its inserts.
  *
  * This does not prove that both releases mean the same by what they write. `npm run rolling -- <commit>` runs both,
@@ -130,7 +130,7 @@ describe.each(fixtures)("An installation of %s", (name) => {
         }
         yield* assertLedgerHolds
 
-        // Unfinished work goes on: a charge with an uncertain emission, a payout, deliveries with a sealed secret.
+        // Unfinished work continues: a charge with an uncertain emission, a payout, deliveries with a sealed secret.
         yield* sql`UPDATE charges SET recover_at = now() WHERE id = ${left.processingId}::uuid`
         yield* eventually(retrieve(key, left.processingId), ({ body }) => body.status === "pending")
         yield* simulated(`/charges/${left.processingId}/pay`)

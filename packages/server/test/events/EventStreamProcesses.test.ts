@@ -22,7 +22,7 @@ const environment = Effect.gen(function* () {
 const idsOf = (readers: ReadonlyArray<Reader>) => readers.flatMap(({ received }) => received.map(({ id }) => id))
 
 describe("The event stream", () => {
-  it.live("OPR-102: has the changes of every process, and goes on after a kill without a gap or a repeat", () =>
+  it.live("OPR-102: has the changes of every process, and continues after a kill without a gap or a repeat", () =>
     Effect.gen(function* () {
       const env = yield* environment
       const [first, second] = yield* Effect.all([startProcess(env), startProcess({ ...env, PROCESSES: "2" })])

@@ -60,7 +60,7 @@ const linesOf = (requestId: string) =>
     return (yield* operate<List<Line>>("GET", `/operator/v1/requests?request_id=${requestId}`)).body.data
   })
 
-/** A request without an id of its own, and the stored request id of its line. */
+/** A request without its own id, and the stored request id of its line. */
 const unnamed = Effect.gen(function* () {
   const { call, makeCaller, operate } = yield* TestService
   const sql = yield* SqlClient

@@ -257,7 +257,7 @@ layer(TestService.layer({ settings: { logLevel: "none" } }), { excludeTestServic
   )
 
   it.effect(
-    "OPR-5, OPR-6: sign-ins with wrong tokens and cookies are limited together; a session that works goes on",
+    "OPR-5, OPR-6: sign-ins with wrong tokens and cookies are limited together; a session that works continues",
     () =>
       Effect.gen(function* () {
         const { operate } = yield* TestService

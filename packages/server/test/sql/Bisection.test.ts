@@ -1,6 +1,6 @@
 /**
  * What one account's rows can do to others: on real PostgreSQL, where locks, time-outs and deadlocks are its own.
- * "An account whose balance is locked by somebody waits by itself; the rest of its batch goes on."
+ * "An account whose balance is locked by somebody waits by itself; the rest of its batch continues."
  */
 import { assert, layer } from "@effect/vitest"
 import type { Charge } from "@pix-payments/domain/Charge"

@@ -190,7 +190,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
       assert.deepStrictEqual(dear, [], `${accounts.length} accounts`)
     })
 
-    /** A partition is read like a table of its own. */
+    /** A partition is read like a table. */
     const partitionsOf = (name: string) => (/^\/operator\/v1\/(requests|deliveries)/.test(name) ? 6 : 1)
 
     const isOfAllAccounts = (name: string) =>

@@ -27,7 +27,7 @@ export const payoutAboveLimit = Effect.fn("payoutAboveLimit")(function* (account
   return { ...caller, payout }
 })
 
-/** A request for an action that needs four eyes, on resources of its own. */
+/** A request for an action that needs four eyes, on its own resources. */
 interface Asked {
   readonly method: string
   readonly path: string
@@ -156,7 +156,7 @@ const makers: Readonly<Record<ApprovalAction, Effect.Effect<Asked, unknown, Test
   }))
 }
 
-/** An action on resources of its own, and the call that asks for it. */
+/** An action on its own resources, and the call that asks for it. */
 const makeAction = (action: ApprovalAction) =>
   Effect.map(makers[action], (asked) => ({
     ...asked,

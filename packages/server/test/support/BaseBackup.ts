@@ -15,7 +15,7 @@ import { promisify } from "node:util"
 
 const run = promisify(execFile)
 
-/** Copies the data folder `from` of the server at `url` to the new data folder `to`; `during` goes on meanwhile. */
+/** Copies the data folder `from` of the server at `url` to the new data folder `to`; `during` runs meanwhile. */
 export const backUp = Effect.fnUntraced(function* <E = never, R = never>(
   url: Redacted.Redacted<string>,
   from: string,

@@ -1,6 +1,6 @@
 /**
  * Loaded before the service (`--import`) where a test sets its clock: at each SIGUSR2 the wall clock steps on to the next
- * of `CLOCK_STEPS_MS`, milliseconds from the true time, comma separated. The monotonic clock goes on, as it would.
+ * of `CLOCK_STEPS_MS`, milliseconds from the true time, comma separated. The monotonic clock continues.
  */
 const steps = (process.env.CLOCK_STEPS_MS ?? "").split(",").map(Number)
 const trueNow = Date.now

@@ -20,7 +20,7 @@ export const stoppable = Effect.fnUntraced(function* (settings: TestServiceOptio
   const service = TestService.layer({ databaseUrl, settings: { ...settings, secretsKeys } })
   return {
     sql,
-    /** Runs with a service of its own, which is stopped afterwards. */
+    /** Runs with its own service, which is stopped afterwards. */
     withService: <A, E>(work: Effect.Effect<A, E, TestService | SqlClient | Scope.Scope>) =>
       Layer.build(Layer.fresh(service)).pipe(
         Effect.flatMap((built) => Effect.provide(work, built)),

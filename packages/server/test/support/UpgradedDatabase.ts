@@ -14,7 +14,7 @@ import { createDatabase } from "./Postgres.ts"
 import { secretsKeys } from "./StoppableService.ts"
 import { TestService } from "./TestService.ts"
 
-/** Applies all migrations to an empty schema, the first one in a transaction of its own. Large tables are not partitioned. */
+/** Applies all migrations to an empty schema, the first one in its own transaction. Large tables are not partitioned. */
 export const upgrade = Effect.gen(function* () {
   const { "0001_foundation": first } = Migrations.migrations
   yield* Migrator.make({})({ loader: Migrator.fromRecord({ "0001_foundation": first }) })

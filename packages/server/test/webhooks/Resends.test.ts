@@ -161,7 +161,7 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
     })
   )
 
-  it.effect("OPR-138: a resend of many goes on where the last delivery of a turn is removed before the next turn", () =>
+  it.effect("OPR-138: a resend of many continues where the last delivery of a turn is removed before the next turn", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { accountId, key } = yield* makeCaller()

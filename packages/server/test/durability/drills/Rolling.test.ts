@@ -27,7 +27,7 @@ describe("a rolling restart of two servers", () => {
     const version = versionOf(balancer)
     it.live.skipIf(version === undefined)(
       version === undefined
-        ? `behind ${balancer}: skipped, for it is not installed here`
+        ? `behind ${balancer}: skipped (not installed here)`
         : `behind ${balancer} ${version}: every first try is answered`,
       () =>
         Effect.gen(function* () {

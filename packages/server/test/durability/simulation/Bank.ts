@@ -69,7 +69,7 @@ export const makeBank = (machine: Machine): Bank => {
 
   const settleDue = () => {
     double.settleDue()
-    // Time goes on to what is due next at the provider.
+    // Time moves to what is due next at the provider.
     const nextMs = double.provider.nextDueAtMs()
     if (nextMs !== undefined) machine.after(undefined, nextMs - machine.nowMs(), () => double.settleDue())
   }

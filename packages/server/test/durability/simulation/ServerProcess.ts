@@ -117,7 +117,7 @@ export const startProcess = (edges: Edges, name: string): ServerProcess => {
           machine.note(process, "is ready")
           return
         }
-        // Whoever watches over processes starts it again.
+        // A process manager starts it again.
         machine.note(process, `does not start: ${String(exit.cause).slice(0, 200)}`)
         state = "dead"
         machine.kill(process)

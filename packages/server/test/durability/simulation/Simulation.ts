@@ -193,7 +193,7 @@ export const simulate = async (seed: number, database: Database): Promise<Outcom
       if (process === undefined) continue
       const isMore = await callers.finish(process)
       await until(() => calls.waiting() === 0 || living().length === 0)
-      // All that is ready is done before time goes on.
+      // All that is ready is done before time moves.
       for (let i = 0; i < PATIENCE_STEPS && machine.ready().length > 0; i++) await goOn(0)
       await look()
       left = server.isQuiet() ? await invariants.waiting() : ["a transaction is open"]

@@ -4,10 +4,10 @@
  * - `--from 1`: the first seed; by default the clock gives it.
  * - `--acquirer double` or `simulator`: every second seed, whose histories have that acquirer.
  * - `--workers 1`: in so many processes.
- * - `--journal FILE`: a line a seed. A run with the file of an interrupted one goes on with it.
+ * - `--journal FILE`: a line a seed. A run with the file of an interrupted one continues it.
  * - `SIMULATION_SEED=<seed>`: one alone, with its history.
  *
- * Ends with 1 after the first seeds that break something and prints their histories. With a journal it goes on.
+ * Ends with 1 after the first seeds that break something and prints their histories. With a journal it continues.
  */
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import * as EmbeddedPostgres from "@pix-payments/embedded-postgres/EmbeddedPostgres"
@@ -59,7 +59,7 @@ const supervise = ({ journal: file, seeds, workers }: Run) =>
       Effect.promise(() => mkdtemp(join(tmpdir(), "pix-payments-simulation-"))),
       (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
     )
-    // PostgreSQL has a user of its own where this process is root's.
+    // PostgreSQL has its own user where this process runs as root.
     const socketFolder = yield* Effect.acquireRelease(
       Effect.promise(() => mkdtemp(join(tmpdir(), "pix-simulation-"))),
       (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))

@@ -162,7 +162,7 @@ describe("A full table", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("of changes is partitioned with its view, and goes on in the order of commits", () =>
+  it.live("of changes is partitioned with its view, and continues in the order of commits", () =>
     Effect.gen(function* () {
       const { sql, url } = yield* full
       yield* sql.unsafe(`INSERT INTO changes (id, resource_id, account_id, kind, actions, status, sequence, data, created_at,

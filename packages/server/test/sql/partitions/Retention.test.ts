@@ -1,4 +1,4 @@
-/** What is older than its retention is removed, while the service goes on. */
+/** What is older than its retention is removed, while the service continues. */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, describe, it, layer } from "@effect/vitest"
 import * as Clock from "effect/Clock"
