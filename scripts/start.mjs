@@ -7,7 +7,7 @@
  * - It installs no development tools, and removes none.
  * - An interrupted install is completed by the next start. A complete one is not repeated until the lock file changes.
  * - The service and the dashboard are built again where their sources or the lock file have changed. Where the service cannot
- *   be built, it runs from its sources; where the dashboard cannot, without it.
+ *   be built, it runs from its sources. Where the dashboard cannot, the one before is used.
  * - Each step is one line on standard error.
  *
  * Why not `pnpm run`: it installs the development tools, and takes more than a second when nothing is to be installed.
@@ -115,12 +115,18 @@ const run = async (command, args) => {
   end({ code, signal })
 }
 
+/** The signal that this process got while a child ran. */
+let received
+
 /** A child process that gets the signals of this one. */
 const supervised = (command, args, options, onOutput) =>
   new Promise((resolve) => {
     const child = spawn(command, args, { cwd: root, ...options })
     for (const stream of [child.stdout, child.stderr]) stream?.setEncoding("utf8").on("data", onOutput)
-    const forward = (signal) => child.kill(signal)
+    const forward = (signal) => {
+      received = signal
+      child.kill(signal)
+    }
     const signals = ["SIGINT", "SIGTERM", "SIGHUP"]
     for (const each of signals) process.on(each, forward)
     child.once("error", (error) => {
@@ -139,19 +145,22 @@ const end = ({ code, signal }) => {
   process.exit(code ?? 1)
 }
 
-/** Whether it is built then. A build that fails has printed why. */
-const built = async (build) => {
+/** Builds it unless it is built. Returns whether it is. A build that fails has printed why. */
+const built = async (build, otherwise) => {
   if (isBuilt(build)) return true
-  const outcome = await supervised(node, [join(build.folder, "build.mjs")], { stdio: ["ignore", "ignore", "inherit"] })
-  if (outcome.signal !== null) end(outcome)
-  if (outcome.code !== 0) say(`${build.name} could not be built: the reason is above.`)
-  return outcome.code === 0
+  const { code } = await supervised(node, [join(build.folder, "build.mjs")], { stdio: ["ignore", "ignore", "inherit"] })
+  if (code !== 0 && received === undefined) say(`${build.name} could not be built: the reason is above. ${otherwise}`)
+  return code === 0
 }
 
 if (!isInstalled()) await install()
 const args = process.argv.slice(2)
 if (args.includes(SERVICE)) {
-  const [isServiceBuilt] = await Promise.all([built(builds.service), built(builds.dashboard)])
+  const [isServiceBuilt] = await Promise.all([
+    built(builds.service, "It runs from its sources."),
+    built(builds.dashboard, "The service runs with the one before, or without.")
+  ])
+  if (received !== undefined) end({ code: 1, signal: received })
   if (isServiceBuilt) args[args.indexOf(SERVICE)] = BUILT_SERVICE
 }
 // Compiled modules are kept for the next start.

@@ -18,6 +18,9 @@ export interface Seeded {
   readonly every: number
 }
 
+/** 2026-01-01: no seeded charge is older. */
+export const EPOCH_MS = 1_767_225_600_000
+
 /** Fills a migrated, empty database. */
 export const seed = async (database: Client, template: string, charges: number): Promise<Seeded> => {
   const owner = await insertAccount(database)
@@ -49,8 +52,6 @@ const CHUNK = 100_000
 const OWN_CHARGES = 1_000_000
 const OTHER_ACCOUNTS = 100
 
-// 2026-01-01.
-const EPOCH_MS = 1_767_225_600_000
 const STEP_MS = 2500
 
 const RECEIVER_ID = "00000000-0000-7000-8000-000000000001"

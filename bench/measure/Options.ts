@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { allContenders, type Job, jobs, type Named } from "./AllJobs.ts"
+import { pixPayments } from "./Contenders.ts"
 import { deliver } from "./Deliveries.ts"
 import type { RunSettings } from "./Measurement.ts"
 import { memory } from "./Memory.ts"
@@ -31,7 +32,7 @@ export const usage = `pnpm run bench [options]
   --warmup <s>         before the first round, for each contender (2.5)
   --connections <list> for all request jobs (each job's own: 1,64,256 for charges, 64 for payouts)
   --grown              charges are read among ten million of ten months, a million of them of the account, on tables partitioned
-                       by quarters; peers cannot
+                       by quarters; for pix-payments alone
   --deliveries <n>     in a turn of ${deliver.name} (10000)
   --backlog <list>     deliveries that are not due beside those of ${deliver.name} (10000,1000000)
   --requests <n>       of ${memory.name}, to each contender (1000000)
@@ -84,6 +85,10 @@ export const readOptions = (): Options => {
       return found
     })
   }
+  const contenders = select(values.contenders ?? (values.grown ? pixPayments.name : undefined), allContenders)
+  if (values.grown && contenders.some(({ name }) => !name.startsWith(pixPayments.name))) {
+    throw new Error("--grown: peers do not know partitioned tables")
+  }
   return {
     quick,
     rounds: Math.ceil(positive("rounds", values.rounds ?? (quick ? "1" : "4"))),
@@ -100,7 +105,7 @@ export const readOptions = (): Options => {
     nodeArgs: (contender) =>
       profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${join(profile, contender)}`],
     jobs: select(values.jobs, jobs),
-    contenders: select(values.contenders, allContenders).map(({ name }) => name),
+    contenders: contenders.map(({ name }) => name),
     out: values.out ?? (quick ? undefined : fileURLToPath(new URL("../.data/results.json", import.meta.url))),
     write: values.write,
     append: values.append,

@@ -28,13 +28,16 @@ const nodeFlags = ["--max-semi-space-size=16"]
 
 const here = fileURLToPath(new URL("../..", import.meta.url))
 
-/** Built now where its sources have changed. An earlier checkout may have no build. */
+/** The program, built once in a run. An earlier checkout may have no build. */
 const programOf = (checkout: string, name: string): string => {
   const build = join(checkout, "packages/server/build.mjs")
   if (!existsSync(build)) return join(checkout, `packages/server/src/${name}.ts`)
-  execFileSync(process.execPath, [build], { stdio: ["ignore", "ignore", "inherit"] })
+  if (!built.has(checkout)) execFileSync(process.execPath, [build], { stdio: ["ignore", "ignore", "inherit"] })
+  built.add(checkout)
   return join(checkout, `packages/server/dist/${name}.js`)
 }
+
+const built = new Set<string>()
 
 export const poolSize = (connections: number | undefined): Readonly<Record<string, string>> =>
   connections === undefined ? {} : { DATABASE_CONNECTIONS: String(connections) }

@@ -2,13 +2,14 @@
  * One PostgreSQL server with a database for each contender, and the CPU accounting around it.
  */
 import { start as startPostgres } from "@pix-payments/embedded-postgres/EmbeddedPostgres"
+import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { mkdirSync, readFileSync } from "node:fs"
 import { chmod, mkdtemp, rm } from "node:fs/promises"
 import { cpus, tmpdir } from "node:os"
 import { join } from "node:path"
-import { seed, type Seeded } from "../load/Seeds.ts"
+import { EPOCH_MS, seed, type Seeded } from "../load/Seeds.ts"
 import { migrate, withDatabase } from "./Database.ts"
 import { describeMachine } from "./Machine.ts"
 import { makeOldPartitions } from "./OldPartitions.ts"
@@ -48,21 +49,21 @@ export const makeTestbed = Effect.fnUntraced(function* (folder: string, isSmokeR
     return { databaseUrl: urlOf(name), folder: ownFolder, nodeArgs } satisfies StartOptions
   })
 
-  const seeds = new Map<number, Seeded>()
+  const seeds = new Map<string, Seeded>()
 
   /** A template database with this many charges, partitioned by quarters where asked; created once per run. */
   const seeded = Effect.fnUntraced(function* (charges: number, isPartitioned = false) {
-    const existing = seeds.get(charges)
+    const template = `seed-${charges}${isPartitioned ? "-partitioned" : ""}`
+    const existing = seeds.get(template)
     if (existing !== undefined) return existing
-    const template = `seed-${charges}`
     yield* runOnServer(`CREATE DATABASE "${template}"`)
     yield* migrate(urlOf(template))
     if (isPartitioned) {
       yield* finishUpgrade(urlOf(template))
-      yield* makeOldPartitions(urlOf(template), MONTHS)
+      yield* makeOldPartitions(urlOf(template), monthsSince(EPOCH_MS))
     }
     const created = yield* withDatabase(urlOf(template), (database) => seed(database, template, charges))
-    seeds.set(charges, created)
+    seeds.set(template, created)
     return created
   })
 
@@ -151,8 +152,8 @@ const preallocateWal = (runOnServer: (statement: string) => Effect.Effect<unknow
     runOnServer("CHECKPOINT")
   )
 
-/** Those of the seeded charges, which begin with 2026. */
-const MONTHS = 12
+const monthsSince = (ms: number): number => 
+  Math.ceil((DateTime.toEpochMillis(DateTime.nowUnsafe()) - ms) / (28 * 86_400_000))
 
 // All contenders of a job run at once, some with several databases, each with its own pool.
 const MAX_CONNECTIONS = 400

@@ -1,7 +1,7 @@
 /**
  * Builds the programs of the service into `dist`, with the packages they import, except the binaries of PostgreSQL.
  *
- * Why: from its sources, Node finds and links some 800 modules one by one, and keeps the way to each of them in memory.
+ * Why: from the sources, Node finds and links some 800 modules one by one, and keeps a record of each.
  *
  * Names and lines stay as they are written, so that a stack trace can be read.
  */

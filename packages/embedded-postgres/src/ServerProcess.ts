@@ -24,10 +24,7 @@ import { readIfPresent, remove } from "./Files.ts"
 import { runAs, type ServerUser } from "./ServerUser.ts"
 import { environment, isAlive, outputOf, signal } from "./SystemProcess.ts"
 
-/**
- * A sixteenth of the memory that this process may use. PostgreSQL takes it as pages are read, but for 2 % of it, and the time to
- * fill these, with each start.
- */
+/** A sixteenth of the memory that this process may use. PostgreSQL takes it as pages are read; each start writes 2 % of it. */
 const sharedBuffersMb = () => {
   const usableMb = Math.min(totalmem(), process.constrainedMemory() || Infinity) / 2 ** 20
   return Math.round(Math.min(1024, Math.max(128, usableMb / 16)))

@@ -1,5 +1,5 @@
-/** Where the built dashboard is. */
+/** The folder of the built dashboard. */
 import { fileURLToPath } from "node:url"
 
-/** This module is at the top of `src`, and `dist` has no folders, so that the way is the same from both. */
+/** This module is at the top of `src`, because `dist` has no folders: the relative path is the same from both. */
 export const builtDashboard = fileURLToPath(new URL("../../dashboard/dist/", import.meta.url))

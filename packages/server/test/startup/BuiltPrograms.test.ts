@@ -8,19 +8,20 @@ import { readdirSync } from "node:fs"
 import * as Fs from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
-import { ran, startProcess } from "../support/Process.ts"
+import { ran, startProcessIn } from "../support/Process.ts"
 
 const server = join(import.meta.dirname, "../..")
 const root = join(server, "../..")
 
-/** The built programs where nothing is installed. */
+/** The folder of the programs in an image: the built service and dashboard, and no packages. */
 const image = Effect.gen(function* () {
   const folder = yield* temporaryFolder
   yield* Effect.promise(async () => {
-    await Fs.cp(join(server, "dist"), join(folder, "dist"), { recursive: true })
-    await Fs.cp(join(server, "package.json"), join(folder, "package.json"))
+    for (const path of ["packages/server/package.json", "packages/server/dist", "packages/dashboard/dist"]) {
+      await Fs.cp(join(root, path), join(folder, path), { recursive: true })
+    }
   })
-  return (program: string) => join(folder, "dist", program)
+  return join(folder, "packages/server/dist")
 })
 
 /** What the first stage of the Dockerfile builds from the files that it copies, with the packages that are installed here. */
@@ -47,35 +48,21 @@ layer(Layer.empty, { excludeTestServices: true })("The built programs", (it) => 
     })
   )
 
-  it.effect("need no package beside them", () =>
+  it.effect("need no package beside them, and find the dashboard", () =>
     Effect.gen(function* () {
-      const program = yield* image
-      const env = { DATABASE_URL: Redacted.value(yield* createDatabase()) }
+      execFileSync(process.execPath, [join(root, "packages/dashboard/build.mjs")], { stdio: "ignore" })
+      const folder = yield* image
+      const env = { DATABASE_URL: Redacted.value(yield* createDatabase()), DATA_DIR: yield* temporaryFolder }
       for (const name of ["migrate", "maintain"]) {
-        const { code, written } = yield* ran(program(name), env)
+        const { code, written } = yield* ran(join(folder, name), env)
         assert.strictEqual(code, 0, written)
       }
-      const verified = yield* ran(
-        program("cli"),
-        { OPERATOR_URL: "http://127.0.0.1:1", OPERATOR_TOKEN: "a token" },
-        "ledger",
-        "verify"
-      )
+      const operator = { OPERATOR_URL: "http://127.0.0.1:1", OPERATOR_TOKEN: "a token" }
+      const verified = yield* ran(join(folder, "cli"), operator, "ledger", "verify")
       assert.match(verified.written, /^No service answers at/)
-      // All modules of the service have run by then.
-      const withoutDatabase = yield* ran(program("main"), {})
-      assert.match(
-        withoutDatabase.written,
-        /^The service cannot start: There is no PostgreSQL for \S+ in node_modules\. .*DATABASE_URL/
-      )
-    })
-  )
 
-  it.effect("serve the dashboard beside them, and the documentation, which is loaded when it is asked for", () =>
-    Effect.gen(function* () {
-      const env = { DATABASE_URL: Redacted.value(yield* createDatabase()), DATA_DIR: yield* temporaryFolder }
-      execFileSync(process.execPath, [join(server, "../dashboard/build.mjs")])
-      const { operatorUrl, publicUrl } = yield* startProcess(env)
+      const { operatorUrl, publicUrl } = yield* startProcessIn(folder, env)
+      // The script of the documentation is loaded when it is asked for.
       const urls = [`${publicUrl}/docs`, `${publicUrl}/openapi.json`, `${operatorUrl}/charges`]
       const answers = yield* Effect.promise(() => Promise.all(urls.map((url) => fetch(url))))
       assert.deepStrictEqual(
@@ -85,13 +72,14 @@ layer(Layer.empty, { excludeTestServices: true })("The built programs", (it) => 
     })
   )
 
-  it.effect("run as several processes", () =>
+  it.effect("say what to do without a database, where no PostgreSQL is beside them", () =>
     Effect.gen(function* () {
-      const env = { DATABASE_URL: Redacted.value(yield* createDatabase()), DATA_DIR: yield* temporaryFolder }
-      const { ended, publicUrl, signal } = yield* startProcess({ ...env, PROCESSES: "2" })
-      assert.strictEqual((yield* Effect.promise(() => fetch(`${publicUrl}/v1/charges`))).status, 401)
-      signal("SIGTERM")
-      assert.strictEqual(yield* ended, 0)
+      const { code, written } = yield* ran(join(yield* image, "main"), {})
+      assert.strictEqual(code, 1)
+      assert.match(
+        written,
+        /^The service cannot start: There is no PostgreSQL for \S+ in node_modules\. .*DATABASE_URL/
+      )
     })
   )
 })

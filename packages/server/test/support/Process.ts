@@ -20,8 +20,16 @@ export interface ServiceProcess {
 export const startProcess = (
   env: Readonly<Record<string, string>>,
   ...args: ReadonlyArray<string>
-): Effect.Effect<ServiceProcess, never, Scope.Scope> =>
-  Effect.flatMap(spawned(env, args), ({ child, ended, written }) =>
+): Effect.Effect<ServiceProcess, never, Scope.Scope> => ready(spawned(env, args))
+
+/** The same from another folder of built programs. */
+export const startProcessIn = (
+  folder: string,
+  env: Readonly<Record<string, string>>
+): Effect.Effect<ServiceProcess, never, Scope.Scope> => ready(spawned(env, [], join(folder, "main")))
+
+const ready = (running: ReturnType<typeof spawned>) =>
+  Effect.flatMap(running, ({ child, ended, written }) =>
     Effect.promise(
       () =>
         new Promise<ServiceProcess>((resolve, reject) => {
