@@ -99,7 +99,8 @@ const replace = async (build, building) => {
 const removeUnfinished = (folder) => {
   for (const name of readdirSync(folder)) {
     const pid = Number(/^dist\.(\d+)/.exec(name)?.[1])
-    if (pid === process.pid || (pid > 0 && !isRunning(pid))) rmSync(join(folder, name), { recursive: true, force: true })
+    if (pid === process.pid || (pid > 0 && !isRunning(pid)))
+      rmSync(join(folder, name), { recursive: true, force: true })
   }
 }
 

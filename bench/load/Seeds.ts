@@ -26,7 +26,7 @@ export const seed = async (database: Client, template: string, charges: number):
   const owner = await insertAccount(database)
   const every = Math.ceil(charges / OWN_CHARGES)
   const others: Array<typeof owner> = []
-  while (every > 1 && others.length < OTHER_ACCOUNTS) others.push(await insertAccount(database))
+  for (let count = 0; count < (every > 1 ? OTHER_ACCOUNTS : 0); count++) others.push(await insertAccount(database))
   await database.query(insertReceiver)
   for (let first = 1; first <= charges; first += CHUNK) {
     await database.query(insertCharges, [

@@ -152,7 +152,7 @@ const preallocateWal = (runOnServer: (statement: string) => Effect.Effect<unknow
     runOnServer("CHECKPOINT")
   )
 
-const monthsSince = (ms: number): number => 
+const monthsSince = (ms: number): number =>
   Math.ceil((DateTime.toEpochMillis(DateTime.nowUnsafe()) - ms) / (28 * 86_400_000))
 
 // All contenders of a job run at once, some with several databases, each with its own pool.

@@ -14,8 +14,9 @@ interface Manifest {
 /** The packages that the sources and the build of a package import. */
 const importedBy = (folder: string): ReadonlySet<string> => {
   const sources = readdirSync(join(folder, "src"), { recursive: true, encoding: "utf8" })
-  const files = [...sources.map((name) => join("src", name)), "build.mjs"]
-    .filter((name) => /\.(?:tsx?|mjs)$/.test(name) && existsSync(join(folder, name)))
+  const files = [...sources.map((name) => join("src", name)), "build.mjs"].filter(
+    (name) => /\.(?:tsx?|mjs)$/.test(name) && existsSync(join(folder, name))
+  )
   const statement = /(?:^(?:import|export|\})(?:[^\n"]* from)? |\bimport\()"([^".][^"]*)"/gm
   const specifiers = files.flatMap((name) =>
     [...readFileSync(join(folder, name), "utf8").matchAll(statement)].map(([, specifier = ""]) => specifier)

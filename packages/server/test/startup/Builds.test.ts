@@ -93,10 +93,7 @@ layer(Layer.empty, { excludeTestServices: true })("A build", (it) => {
       const { build, built, folders, write } = yield* workspace
       yield* build()
       yield* write("packages/server/src/main.ts", "2")
-      const codes = yield* Effect.all(
-        [300, 300, 310, 350, 400].map((ms) => build(ms)),
-        { concurrency: "unbounded" }
-      )
+      const codes = yield* Effect.forEach([300, 300, 310, 350, 400], build, { concurrency: "unbounded" })
       assert.deepStrictEqual(codes, [0, 0, 0, 0, 0])
       assert.deepStrictEqual([yield* built, yield* folders], ["2", ["dist"]])
     })
@@ -105,7 +102,9 @@ layer(Layer.empty, { excludeTestServices: true })("A build", (it) => {
   it.effect("removes what an interrupted one left", () =>
     Effect.gen(function* () {
       const { build, folders, server } = yield* workspace
-      yield* Effect.promise(() => Promise.all(["dist.999999999", "dist.999999999.old"].map((name) => Fs.mkdir(server(name)))))
+      yield* Effect.promise(() =>
+        Promise.all(["dist.999999999", "dist.999999999.old"].map((name) => Fs.mkdir(server(name))))
+      )
       yield* build()
       assert.deepStrictEqual(yield* folders, ["dist"])
     })
