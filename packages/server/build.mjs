@@ -3,7 +3,8 @@
  *
  * Why: from the sources, Node finds and links some 800 modules one by one, and keeps a record of each.
  *
- * Names and lines stay as they are written, so that a stack trace can be read.
+ * Nothing is removed or renamed. A call whose result nobody uses may be there for what it throws, and an optimizer that takes it
+ * for pure changes what the service does. Stack traces can be read.
  */
 import { join } from "node:path"
 import { builds, runBuild } from "../../scripts/builds.mjs"
@@ -15,8 +16,9 @@ await runBuild(builds.service, async (dir) => {
       input: Object.fromEntries(programs.map((name) => [name, join(import.meta.dirname, `src/${name}.ts`)])),
       platform: "node",
       tsconfig: false,
+      treeshake: false,
       logLevel: "warn",
-      output: { dir, format: "esm", entryFileNames: "[name].js", chunkFileNames: "[name]-[hash].js" }
+      output: { dir, format: "esm", minify: false, entryFileNames: "[name].js", chunkFileNames: "[name]-[hash].js" }
     })
   // Alone: modules that it shared with other programs would run before its first import, the compiler of schemas.
   await buildTogether("main")

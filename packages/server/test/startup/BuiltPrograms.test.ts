@@ -69,6 +69,9 @@ layer(Layer.empty, { excludeTestServices: true })("The built programs", (it) => 
         answers.map(({ status }) => status),
         [200, 200, 200]
       )
+      // A build that removes calls whose results are not used removes the check of this path, and the process ends.
+      const undecodable = yield* Effect.promise(() => fetch(`${publicUrl}/v1/charges/%E0%A4%A`))
+      assert.strictEqual(undecodable.status, 401)
     })
   )
 
