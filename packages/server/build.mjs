@@ -18,7 +18,15 @@ await runBuild(builds.service, async (dir) => {
       tsconfig: false,
       treeshake: false,
       logLevel: "warn",
-      output: { dir, format: "esm", minify: false, entryFileNames: "[name].js", chunkFileNames: "[name]-[hash].js" }
+      output: {
+        dir,
+        format: "esm",
+        minify: false,
+        // V8 keeps the text: 3 MB less, as two bytes a character.
+        comments: false,
+        entryFileNames: "[name].js",
+        chunkFileNames: "[name]-[hash].js"
+      }
     })
   // Alone: modules that it shared with other programs would run before its first import, the compiler of schemas.
   await buildTogether("main")
