@@ -10,14 +10,15 @@ import { temporaryFolder } from "../support/Postgres.ts"
 
 const root = join(import.meta.dirname, "../../../..")
 
-/** Writes how often it ran, and fails where the source says so. */
+/** Writes how often it ran, waits until so many builds have begun, and fails where the source says so. */
 const BUILD = `
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs"
 import { setTimeout } from "node:timers/promises"
 import { builds, runBuild } from "../../scripts/builds.mjs"
 await runBuild(builds.service, async (folder) => {
-  appendFileSync(new URL("runs", import.meta.url), "x")
-  await setTimeout(Number(process.env.BUILD_MS ?? 0))
+  const runs = new URL("runs", import.meta.url)
+  appendFileSync(runs, "x")
+  while (readFileSync(runs).length < Number(process.env.BEGUN ?? 0)) await setTimeout(1)
   const source = readFileSync(new URL("src/main.ts", import.meta.url), "utf8")
   writeFileSync(folder + "/main.js", source)
   if (source.includes("fail")) throw new Error("the build fails")
@@ -42,13 +43,12 @@ const workspace = Effect.gen(function* () {
   const server = (name: string) => path(`packages/server/${name}`)
   const read = (name: string) => Effect.promise(() => Fs.readFile(server(name), "utf8").catch(() => "absent"))
   return {
-    path,
     server,
     write: (name: string, text: string) => Effect.promise(() => Fs.writeFile(path(name), text)),
     /** The exit code. */
-    build: (buildMs = 0) =>
+    build: (begun = 0) =>
       Effect.promise(() =>
-        promisify(execFile)(process.execPath, [server("build.mjs")], { env: { BUILD_MS: String(buildMs) } }).then(
+        promisify(execFile)(process.execPath, [server("build.mjs")], { env: { BEGUN: String(begun) } }).then(
           () => 0,
           ({ code }: { readonly code: number }) => code
         )
@@ -93,7 +93,8 @@ layer(Layer.empty, { excludeTestServices: true })("A build", (it) => {
       const { build, built, folders, write } = yield* workspace
       yield* build()
       yield* write("packages/server/src/main.ts", "2")
-      const codes = yield* Effect.forEach([300, 300, 310, 350, 400], build, { concurrency: "unbounded" })
+      // Each of the five waits for the others, after the one before them.
+      const codes = yield* Effect.forEach([6, 6, 6, 6, 6], build, { concurrency: "unbounded" })
       assert.deepStrictEqual(codes, [0, 0, 0, 0, 0])
       assert.deepStrictEqual([yield* built, yield* folders], ["2", ["dist"]])
     })

@@ -143,45 +143,28 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
 
   it.effect("OPR-138: a resend of many goes in turns, and says what is left", () =>
     Effect.gen(function* () {
-      const { makeCaller } = yield* TestService
-      const { accountId, key } = yield* makeCaller()
-      const charge = yield* created(key)
-      const { id } = yield* registered(key, { url: "http://127.0.0.1:9/", events: ["charge.pix.created"] })
-      const sql = yield* SqlClient
-      yield* sql`INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination, status, created_at)
-        SELECT uuidv7(), c.id, 'charge.pix.created', ${accountId}::uuid, ${accountId}::uuid, ${id}::uuid,
-          'http://127.0.0.1:9/', '127.0.0.1', 'failed', now() FROM generate_series(1, 10050), (SELECT id FROM changes WHERE resource_id = ${charge.id}::uuid LIMIT 1) c`
+      const { id } = yield* endpointWithFailures(10_050)
       const of = (filter: object) => Effect.map(resendFailed({ endpoint_id: id, ...filter }), ({ body }) => body)
       assert.deepInclude(yield* of({ dry_run: true }), { count: 10_000, has_more: true })
-      // An operator's stop keeps them from being sent.
-      yield* sql`UPDATE webhook_endpoints SET disabled_at = now() WHERE id = ${id}::uuid`
+      yield* stopped(id)
       assert.deepInclude(yield* of({}), { count: 10_000, has_more: true })
       assert.deepInclude(yield* of({}), { count: 50, has_more: false })
       assert.deepInclude(yield* of({}), { count: 0, has_more: false })
     })
   )
 
-  it.effect(
-    "OPR-138: a resend of many continues where the last delivery of a turn is removed before the next turn",
-    () =>
-      Effect.gen(function* () {
-        const { makeCaller } = yield* TestService
-        const { accountId, key } = yield* makeCaller()
-        const charge = yield* created(key)
-        const { id } = yield* registered(key, { url: "http://127.0.0.1:9/", events: ["charge.pix.created"] })
-        const sql = yield* SqlClient
-        yield* sql`INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination, status, created_at)
-        SELECT uuidv7(), c.id, 'charge.pix.created', ${accountId}::uuid, ${accountId}::uuid, ${id}::uuid,
-          'http://127.0.0.1:9/', '127.0.0.1', 'failed', now() FROM generate_series(1, 250), (SELECT id FROM changes WHERE resource_id = ${charge.id}::uuid LIMIT 1) c`
-        yield* sql`UPDATE webhook_endpoints SET disabled_at = now() WHERE id = ${id}::uuid`
-        yield* sql`CREATE FUNCTION remove_last() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+  it.effect("OPR-138: a resend of many continues where a turn's last delivery is removed before the next", () =>
+    Effect.gen(function* () {
+      const { id, sql } = yield* endpointWithFailures(250)
+      yield* stopped(id)
+      yield* sql`CREATE FUNCTION remove_last() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
         BEGIN DELETE FROM deliveries WHERE id = (SELECT id FROM resent ORDER BY id LIMIT 1); RETURN NULL; END $$`
-        yield* sql`CREATE TRIGGER remove_last AFTER UPDATE ON deliveries REFERENCING NEW TABLE AS resent
+      yield* sql`CREATE TRIGGER remove_last AFTER UPDATE ON deliveries REFERENCING NEW TABLE AS resent
         FOR EACH STATEMENT EXECUTE FUNCTION remove_last()`
-        const { body } = yield* resendFailed({ endpoint_id: id })
-        yield* sql`DROP TRIGGER remove_last ON deliveries`
-        assert.deepInclude(body, { count: 250, has_more: false })
-      })
+      const { body } = yield* resendFailed({ endpoint_id: id })
+      yield* sql`DROP TRIGGER remove_last ON deliveries`
+      assert.deepInclude(body, { count: 250, has_more: false })
+    })
   )
 
   it.effect("OPR-193: a delivery whose change was removed by retention is not resent, and keeps its status", () =>
@@ -262,3 +245,21 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
       })
   )
 })
+
+/** An endpoint with so many failed deliveries of one charge. */
+const endpointWithFailures = Effect.fnUntraced(function* (count: number) {
+  const { makeCaller } = yield* TestService
+  const { accountId, key } = yield* makeCaller()
+  const charge = yield* created(key)
+  const { id } = yield* registered(key, { url: "http://127.0.0.1:9/", events: ["charge.pix.created"] })
+  const sql = yield* SqlClient
+  yield* sql`INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination, status, created_at)
+    SELECT uuidv7(), c.id, 'charge.pix.created', ${accountId}::uuid, ${accountId}::uuid, ${id}::uuid,
+      'http://127.0.0.1:9/', '127.0.0.1', 'failed', now()
+    FROM generate_series(1, ${count}::integer), (SELECT id FROM changes WHERE resource_id = ${charge.id}::uuid LIMIT 1) c`
+  return { id, sql }
+})
+
+/** An operator's stop keeps its deliveries from being sent. */
+const stopped = (endpoint: string) =>
+  Effect.flatMap(SqlClient, (sql) => sql`UPDATE webhook_endpoints SET disabled_at = now() WHERE id = ${endpoint}::uuid`)
