@@ -41,7 +41,7 @@ export const chargeList = (
   filters: ChargeFilters,
   nowMs: number
 ): List => {
-  const { createdAfterMs, createdBeforeMs, endToEndId, method, origin, reference, status } = filters
+  const { endToEndId, method, origin, reference, status } = filters
   const scope = [
     ...(accountId === undefined ? [] : [equals("account_id", "uuid", accountId)]),
     ...(origin === undefined ? [] : [equals("origin", "text", origin)])
@@ -66,15 +66,19 @@ export const chargeList = (
       accountId === undefined && endToEndId === undefined
         ? (ids) => ofSome(oneOfIds("account_id", ids), filters)
         : undefined,
-    // Ids carry the millisecond of creation, so that a range of time is a range of ids.
-    from: createdAfterMs === undefined ? undefined : lowestIdAt(Math.floor(createdAfterMs) + 1),
-    before: createdBeforeMs === undefined ? undefined : lowestIdAt(Math.ceil(createdBeforeMs)),
+    ...idsBetween(filters),
     // Many accounts may have none, so the newest rows of all accounts are searched first.
     recent:
       accountId === undefined && origin !== undefined && endToEndId === undefined ? [...scope, ...named] : undefined,
     ...ways
   }
 }
+
+/** Ids carry the millisecond of creation, so that a range of time is a range of ids: at least `from`, and below `before`. */
+export const idsBetween = ({ createdAfterMs, createdBeforeMs }: ChargeFilters) => ({
+  from: createdAfterMs === undefined ? undefined : lowestIdAt(Math.floor(createdAfterMs) + 1),
+  before: createdBeforeMs === undefined ? undefined : lowestIdAt(Math.ceil(createdBeforeMs))
+})
 
 /** The charges of one account that were created through the API. */
 const ofAccount = (accountId: string, { method, status }: ChargeFilters, nowMs: number): AccessPath => {

@@ -30,6 +30,7 @@ import { storesForm } from "../sql/StoredForms.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import type { ChargeChange } from "./ChargeDecision.ts"
 import { type ChargeFilters, chargeList } from "./ChargeLists.ts"
+import { makeChargePages } from "./ChargePages.ts"
 import {
   changeMany,
   type ChargeForms,
@@ -74,6 +75,12 @@ export class ChargeStore extends Context.Service<
       origin: "api" | "checkout",
       key: string
     ) => Effect.Effect<StoredCharge | undefined, Unavailable>
+    /** A page of the charges of a cached caller's account, whom the statement re-checks, newest first, and one more if any. */
+    readonly listFor: (
+      cached: Caller,
+      filters: Pick<ChargeFilters, "createdAfterMs" | "createdBeforeMs">,
+      page: Page
+    ) => Effect.Effect<ReadonlyArray<ShownCharge>, UnknownCursor | StaleCaller | Unavailable>
     /** A page of an account's charges of the API, newest first, and one charge more if there are more. */
     readonly list: (
       accountId: string,
@@ -181,6 +188,8 @@ export class ChargeStore extends Context.Service<
         }
       })
 
+      const listFor = yield* makeChargePages(sql, withReceivers)
+
       const pageOf = <A>(
         { columns, decode }: { readonly columns: () => string; readonly decode: (row: Row) => A },
         accountId: string | undefined,
@@ -217,6 +226,7 @@ export class ChargeStore extends Context.Service<
         findFor: (cached, id) => orStaleCaller(findFor({ cached, id: id.toLowerCase() })),
         findByKey: (applicationId, origin, idempotencyKey) =>
           orUnavailable(findByKey({ applicationId, origin, idempotencyKey })),
+        listFor,
         list: (accountId, filters, page, nowMs) =>
           pageOf(shownChargeTable, accountId, { ...filters, origin: "api" }, page, nowMs),
         listAll: (accountId, filters, page, nowMs) => pageOf(chargeTable, accountId, filters, page, nowMs)

@@ -80,12 +80,13 @@ export class Charges extends Context.Service<
       id: string,
       isCached?: boolean
     ) => Effect.Effect<ShownCharge, NotFoundError | StaleCaller | Unavailable>
-    /** The charges of an account that were created through the API (CHG-20). */
+    /** The charges of the caller's account that were created through the API (CHG-20). */
     readonly list: (
-      accountId: string,
+      caller: Caller,
       filters: Omit<ChargeFilters, "origin">,
-      page: Page
-    ) => Effect.Effect<ReadonlyArray<ShownCharge>, UnknownCursor | Unavailable>
+      page: Page,
+      isCached?: boolean
+    ) => Effect.Effect<ReadonlyArray<ShownCharge>, UnknownCursor | StaleCaller | Unavailable>
     /** The charges of an account, or of all. */
     readonly listAll: (
       accountId: string | undefined,
@@ -282,9 +283,14 @@ export class Charges extends Context.Service<
           )
         },
 
-        list: Effect.fnUntraced(function* (accountId, filters, page) {
+        list: Effect.fnUntraced(function* (caller, filters, page, isCached = false) {
+          if (isCached) {
+            // Other lists may pass over many rows: no caller shares a statement with them.
+            if (filters.status !== undefined || filters.method !== undefined) return yield* new StaleCaller()
+            return yield* store.listFor(caller, filters, page)
+          }
           const now = yield* Clock.currentTimeMillis
-          return yield* store.list(accountId, filters, page, now)
+          return yield* store.list(caller.account.id, filters, page, now)
         }),
 
         listAll: Effect.fnUntraced(function* (accountId, filters, page) {

@@ -20,7 +20,7 @@ import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import type * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as Schema from "effect/Schema"
 import type { IncomingMessage } from "node:http"
-import type { StaleCaller } from "../accounts/CallerCache.ts"
+import { StaleCaller } from "../accounts/CallerCache.ts"
 import type { RequestInfo } from "../observability/RequestContext.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 import type { Answer, WireError } from "./Answer.ts"
@@ -175,7 +175,8 @@ const operationOf = <Credentials, Caller, R>(
     headerRefusal: ({ idempotencyKey }) => keyRefusal?.(idempotencyKey),
     run: ({ body, idempotencyKey, lastEventId, params, search }, caller, isCached) => {
       const query = decodeQuery === undefined ? Exit.succeed({}) : decodeQuery(search)
-      if (Exit.isFailure(query)) return Effect.failCause(query.cause)
+      // No request is refused on cached data.
+      if (Exit.isFailure(query)) return isCached ? Effect.fail(new StaleCaller()) : Effect.failCause(query.cause)
       return handle({
         caller,
         isCached,

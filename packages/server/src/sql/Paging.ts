@@ -58,8 +58,7 @@ export const readPage = Effect.fnUntraced(function* <Row extends object>(ofAll: 
     const rows = yield* run(cursorStatement(list, cursor))
     if (rows.length === 0) return yield* new UnknownCursor()
   }
-  const before = [cursor, list.before].filter((id) => id !== undefined).toSorted()[0]
-  const seek: Seek = { ...list, before }
+  const seek: Seek = { ...list, before: lowestOf(cursor, list.before) }
   const count = page.limit + 1
   if (list.recent !== undefined) {
     const rows = yield* run<Row>(recentStatement(seek, list.recent, count))
@@ -67,6 +66,10 @@ export const readPage = Effect.fnUntraced(function* <Row extends object>(ofAll: 
   }
   return yield* run<Row>(pageStatement(seek, count))
 })
+
+/** The lower one of two ids. */
+export const lowestOf = (one: string | undefined, other: string | undefined): string | undefined =>
+  one === undefined || (other !== undefined && other < one) ? other : one
 
 /** The list with the rows of some accounts only. */
 const limited = (list: List, accountIds: ReadonlyArray<string>): List => {

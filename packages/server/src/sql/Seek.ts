@@ -133,6 +133,28 @@ export const recentStatement = (seek: Seek, conditions: ReadonlyArray<Condition>
       WHERE ${filters.join(" AND ")} ORDER BY id DESC LIMIT ${context.limit}`
   })
 
+/** The rows between two keys of an index, `(…keys, from)` and `(…keys, before)`, highest first. All values are SQL. */
+export const rangeStatement = (range: {
+  readonly table: string
+  readonly select: string
+  /** The columns of the index before the id, which is its last column. */
+  readonly columns: ReadonlyArray<string>
+  readonly keys: ReadonlyArray<string>
+  readonly from: string
+  readonly before: string
+  readonly conditions?: ReadonlyArray<string>
+  readonly limit: number
+}): string => {
+  const { before, columns, conditions = [], from, keys, limit, select, table } = range
+  const all = [
+    `${row([...columns, "id"])} >= ${row([...keys, from])}`,
+    `${row([...columns, "id"])} < ${row([...keys, before])}`,
+    ...conditions
+  ]
+  return `SELECT ${select} FROM ${table} WHERE ${all.join(" AND ")}
+    ORDER BY ${[...columns, "id"].map((column) => `${column} DESC`).join(", ")} LIMIT ${limit}`
+}
+
 /** How many rows are the newest. */
 export const RECENT = 1000
 
@@ -167,11 +189,12 @@ const statement = (seek: Seek, count: number, body: (context: Context) => string
   return { text, parameters }
 }
 
-const LOWEST = "00000000-0000-0000-0000-000000000000"
-const HIGHEST = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+/** Ids of every list are at least the first and below the second. */
+export const LOWEST = "00000000-0000-0000-0000-000000000000"
+export const HIGHEST = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 // One more than the default and the maximum page size.
 const DEFAULT_LIMIT = 21
-const MAX_LIMIT = 101
+export const MAX_LIMIT = 101
 
 /** Without order and limit in the CTE, so that only the condition chooses the index. It is read as far as the limit after it. */
 const selective = (
@@ -217,17 +240,11 @@ const range = (
   limit: number
 ): string => {
   const { as, bind, filters, table } = context
-  const columns = path.columns.map(({ sql }) => sql)
   const from = path.from === undefined ? context.from : `greatest(${context.from}, ${path.from(keys, bind)})`
   const before = path.before === undefined ? context.before : `least(${context.before}, ${path.before(keys, bind)})`
-  const conditions = [
-    ...(path.predicate === undefined ? [] : [path.predicate]),
-    `${row([...columns, "id"])} >= ${row([...keys, from])}`,
-    `${row([...columns, "id"])} < ${row([...keys, before])}`,
-    ...filters
-  ]
-  return `SELECT ${as}.${select} FROM ${table} AS ${as} WHERE ${conditions.join(" AND ")}
-    ORDER BY ${[...columns, "id"].map((column) => `${column} DESC`).join(", ")} LIMIT ${limit}`
+  const columns = path.columns.map(({ sql }) => sql)
+  const conditions = [...(path.predicate === undefined ? [] : [path.predicate]), ...filters]
+  return rangeStatement({ table: `${table} AS ${as}`, select: `${as}.${select}`, columns, keys, from, before, conditions, limit })
 }
 
 /** The values of a column, given those of the columns before it: a table `k<index>` with a column `v`. */

@@ -41,6 +41,10 @@ layer(TestService.layer({}), { excludeTestServices: true })("API keys", (it) => 
         [create("/v1/charges", { amount: 0 }), 400],
         [read(`/v1/charges/${id}`), 200],
         [read("/v1/charges/nothing"), 404],
+        [read("/v1/charges"), 200],
+        [read("/v1/charges?status=pending"), 200],
+        [read(`/v1/charges?starting_after=${newKey()}`), 400],
+        [read("/v1/charges?limit=x"), 400],
         [create("/v1/payouts", somePayout), 400]
       ] as const
     })

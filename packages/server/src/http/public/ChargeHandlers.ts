@@ -35,20 +35,22 @@ export const chargeHandlers = Effect.gen(function* () {
         )
     },
 
-    list: ({ caller, query }) => {
-      const page = pageFrom(query)
-      const filters = {
-        status: query.status,
-        method: query.method,
-        ...createdBetween(query)
+    list: {
+      revalidating: ({ caller, isCached, query }) => {
+        const page = pageFrom(query)
+        const filters = {
+          status: query.status,
+          method: query.method,
+          ...createdBetween(query)
+        }
+        return charges.list(caller, filters, page, isCached).pipe(
+          Effect.map((rows) => {
+            const now = clock.currentTimeMillisUnsafe()
+            return listAnswer(rows, (charge) => toCharge(charge, now), page)
+          }),
+          Effect.catchTags({ UnknownCursor: unknownCursor })
+        )
       }
-      return charges.list(caller.account.id, filters, page).pipe(
-        Effect.map((rows) => {
-          const now = clock.currentTimeMillisUnsafe()
-          return listAnswer(rows, (charge) => toCharge(charge, now), page)
-        }),
-        Effect.catchTags({ UnknownCursor: unknownCursor })
-      )
     }
   }
   return handlers

@@ -126,6 +126,39 @@ layer(TestService.layer(), { excludeTestServices: true })("GET /v1/charges", (it
     )
   })
 
+  it.effect("LIST-1 to LIST-5: pages of many callers at once: each gets its own", () =>
+    Effect.gen(function* () {
+      const callers = yield* Effect.forEach([0, 1, 2, 3, 23], callerWith)
+      const asked = callers.flatMap(({ ids, key }, index) => {
+        const [other] = callers.flatMap((one, at) => (at === index ? [] : one.ids))
+        return [
+          { key, query: "", has: ids.slice(0, 20), more: ids.length > 20 },
+          { key, query: "?limit=1", has: ids.slice(0, 1), more: ids.length > 1 },
+          { key, query: "?limit=100", has: ids, more: false },
+          { key, query: "?status=pending&limit=2", has: ids.slice(0, 2), more: ids.length > 2 },
+          { key, query: "?created_before=2020-01-01T00:00:00Z", has: [], more: false },
+          { key, query: "?created_after=2020-01-01T00:00:00Z&limit=100", has: ids, more: false },
+          ...ids.map((id, at) => ({
+            key,
+            query: `?limit=2&starting_after=${at % 2 === 0 ? id : id.toUpperCase()}`,
+            has: ids.slice(at + 1, at + 3),
+            more: ids.length > at + 3
+          })),
+          // The charge of another account is not of this list.
+          { key, query: `?starting_after=${other}`, has: undefined, more: false }
+        ]
+      })
+      // The first list of each key is a lookup; later ones share statements.
+      for (const { key } of callers) yield* listed(key)
+      const answers = yield* Effect.forEach(asked, ({ key, query }) => page(key, query), { concurrency: "unbounded" })
+      for (const [index, { has, more, query }] of asked.entries()) {
+        const answer = answers[index]!
+        if (has === undefined) assertRefused(answer, "VALIDATION_ERROR", ["starting_after"])
+        else assert.deepStrictEqual([idsOf(answer.body), answer.body.has_more], [has, more], query)
+      }
+    })
+  )
+
   describe("LIST-7: malformed query values: 400 `VALIDATION_ERROR`, `details` names the parameter", () => {
     it.effect.each([
       [
