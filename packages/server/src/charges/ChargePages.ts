@@ -16,7 +16,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { callersOf, currentCallers, StaleCaller } from "../accounts/CallerCache.ts"
 import { UnknownCursor } from "../Errors.ts"
 import * as Batching from "../sql/Batching.ts"
-import { integer, nullable, type Row, uuid } from "../sql/Column.ts"
+import { integer, nullable, type Row, rowOf, uuid } from "../sql/Column.ts"
 import { lowestOf, type Page } from "../sql/Paging.ts"
 import { HIGHEST, LOWEST, MAX_LIMIT, rangeStatement } from "../sql/Seek.ts"
 import { rows, statement } from "../sql/Statement.ts"
@@ -27,7 +27,7 @@ import { type ShownCharge, shownChargeTable } from "./ChargeTable.ts"
 /** Returns the function that reads a page for a cached caller, with one charge more if there are more. */
 export const makeChargePages = (
   sql: SqlClient,
-  withReceivers: <R extends Row>(selected: ReadonlyArray<R>) => Effect.Effect<ReadonlyArray<R>, SqlError>
+  withReceivers: (selected: ReadonlyArray<PageRow>) => Effect.Effect<ReadonlyArray<PageRow>, SqlError>
 ) =>
   Effect.map(
     Batching.make<Asked, Outcome>({
@@ -46,7 +46,9 @@ export const makeChargePages = (
             most: page.limit + 1
           }
         })
-        const read = Effect.flatMap(sql.unsafe<PageRow>(...findPages({ pages, callers })), withReceivers)
+        const read = Effect.flatMap(sql.unsafe(...findPages({ pages, callers })).values, (values) =>
+          withReceivers(values.map(pageRow))
+        )
         return Effect.map(read, (found) => {
           const current = new Set<number | undefined>()
           const charges = new Map<number, Array<ShownCharge>>()
@@ -62,7 +64,7 @@ export const makeChargePages = (
           return asked.map((each, n): Outcome => {
             if (!current.has(numberOf(each))) return Result.fail(new StaleCaller())
             const page = charges.get(n)
-            return page === undefined ? Result.fail(new UnknownCursor()) : Result.succeed(page.sort(newestFirst))
+            return page === undefined ? Result.fail(new UnknownCursor()) : Result.succeed(page.toSorted(newestFirst))
           })
         })
       }
@@ -121,6 +123,8 @@ const findPages = statement(
   WHERE q.cursor IS NULL OR (named.account_id = q.account_id AND named.origin = 'api')
   UNION ALL SELECT ${shownChargeTable.nulls}, NULL, n FROM live`
 )
+
+const pageRow = rowOf<PageRow>([...shownChargeTable.selected, "n", "caller"])
 
 const newestFirst = (one: ShownCharge, other: ShownCharge): number => (one.id > other.id ? -1 : 1)
 

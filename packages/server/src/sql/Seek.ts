@@ -244,7 +244,16 @@ const range = (
   const before = path.before === undefined ? context.before : `least(${context.before}, ${path.before(keys, bind)})`
   const columns = path.columns.map(({ sql }) => sql)
   const conditions = [...(path.predicate === undefined ? [] : [path.predicate]), ...filters]
-  return rangeStatement({ table: `${table} AS ${as}`, select: `${as}.${select}`, columns, keys, from, before, conditions, limit })
+  return rangeStatement({
+    table: `${table} AS ${as}`,
+    select: `${as}.${select}`,
+    columns,
+    keys,
+    from,
+    before,
+    conditions,
+    limit
+  })
 }
 
 /** The values of a column, given those of the columns before it: a table `k<index>` with a column `v`. */

@@ -7,6 +7,8 @@ import { type Part, rows } from "./Statement.ts"
 export interface Table<C extends Columns> {
   /** The select list, prefixed with `alias` where given. */
   readonly columns: (alias?: string) => string
+  /** The names of the selected columns, in order. */
+  readonly selected: ReadonlyArray<string>
   /** A select list of nulls, as long as that of its columns. */
   readonly nulls: string
   /** Decodes a selected row. */
@@ -33,6 +35,7 @@ export const table = <const C extends Columns>(columns: C): Table<C> => {
   ]
   return {
     columns: (alias) => selected.map((name) => (alias === undefined ? name : `${alias}.${name}`)).join(", "),
+    selected,
     nulls: selected.map(() => "NULL").join(", "),
     decode: decoderOf(columns),
     rows: <const Fields extends ReadonlyArray<keyof C & string>, const Extra extends Columns = {}>(
