@@ -2,7 +2,8 @@
  * `pnpm run grow`: a database after months of paid charges, made of copies of rows that the service stored itself. Prints
  * bytes and WAL of a paid charge, and what each list, report and statement of the service costs.
  *
- * `GROW_CHARGES` (a million), `GROW_MONTHS` (10) and `GROW_ACCOUNTS` (3) say how much. Charges and payouts are partitioned, as
+ * `GROW_CHARGES` (a million), `GROW_MONTHS` (10) and `GROW_ACCOUNTS` (3) say how much. `GROW_EVENTS` are the events of the
+ * endpoint, separated by commas; by default every event, of which a paid charge has three. Charges and payouts are partitioned, as
  * by `pnpm run maintain --finish-upgrade`.
  */
 import * as Cause from "effect/Cause"
@@ -23,6 +24,7 @@ import { makeTestbed, temporaryFolder } from "./measure/Testbed.ts"
 const charges = Number(process.env["GROW_CHARGES"] ?? 1_000_000)
 const months = Number(process.env["GROW_MONTHS"] ?? 10)
 const accounts = Number(process.env["GROW_ACCOUNTS"] ?? 3)
+const events = process.env["GROW_EVENTS"]?.split(",")
 const print = (line: string) => Effect.sync(() => void process.stdout.write(`${line}\n`))
 
 const run = Effect.gen(function* () {
@@ -31,7 +33,7 @@ const run = Effect.gen(function* () {
   const testbed = yield* makeTestbed(folder, false)
   const options = yield* testbed.provision("growth", [])
   const { databaseUrl } = options
-  const server = yield* startWithEndpoint(options)
+  const server = yield* startWithEndpoint(options, events === undefined ? {} : { events })
   yield* finishUpgrade(databaseUrl)
   yield* print(`${charges} paid charges over ${months} months, ${accounts} accounts; ${testbed.machine.processor}`)
   yield* payCharges(server, databaseUrl, TEMPLATES / 2, 8)

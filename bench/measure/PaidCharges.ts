@@ -56,7 +56,8 @@ export const measurePaidCharges = Effect.fnUntraced(function* (
   const started = yield* Effect.forEach(servers, ({ checkout, name }, index) =>
     Effect.gen(function* () {
       const options = yield* testbed.provision(`paid-charge-${index}`, settings.nodeArgs(name))
-      return { name, databaseUrl: options.databaseUrl, server: yield* startWithEndpoint(options, checkout), paid: 0 }
+      const server = yield* startWithEndpoint(options, checkout === undefined ? {} : { checkout })
+      return { name, databaseUrl: options.databaseUrl, server, paid: 0 }
     })
   )
 
@@ -124,11 +125,14 @@ export const measurePaidCharges = Effect.fnUntraced(function* (
 
 type Server = Effect.Success<ReturnType<typeof startServer>>
 
-/** Our server, and an endpoint of its account that accepts every event. */
-export const startWithEndpoint = Effect.fnUntraced(function* (options: StartOptions, checkout?: string) {
+/** Our server, and an endpoint of its account for these events, by default every event. */
+export const startWithEndpoint = Effect.fnUntraced(function* (
+  options: StartOptions,
+  { checkout, events = eventNames }: { readonly checkout?: string; readonly events?: ReadonlyArray<string> } = {}
+) {
   const url = yield* acceptingReceiver
   const server = yield* startServer(options, { WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8" }, checkout)
-  yield* call(server.port, "/v1/webhooks", { "x-api-key": server.apiKey }, { url, events: eventNames })
+  yield* call(server.port, "/v1/webhooks", { "x-api-key": server.apiKey }, { url, events })
   return server
 })
 

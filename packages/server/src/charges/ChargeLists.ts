@@ -8,7 +8,7 @@
 import type { ChargeMethod, ChargeStatus } from "@pix-payments/domain/Charge"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
-import type { List } from "../sql/Paging.ts"
+import { type CreatedBetween, idsBetween, type List } from "../sql/Paging.ts"
 import {
   type Bind,
   type Column,
@@ -23,15 +23,12 @@ import {
   type AccessPath
 } from "../sql/Seek.ts"
 
-export interface ChargeFilters {
+export interface ChargeFilters extends CreatedBetween {
   readonly status?: ChargeStatus | undefined
   readonly method?: ChargeMethod | undefined
   readonly origin?: "api" | "checkout" | undefined
   readonly reference?: string | undefined
   readonly endToEndId?: string | undefined
-  /** Epoch milliseconds, fractions included. */
-  readonly createdAfterMs?: number | undefined
-  readonly createdBeforeMs?: number | undefined
 }
 
 /** The filtered charges of an account; without `accountId`, of all accounts. */
@@ -73,12 +70,6 @@ export const chargeList = (
     ...ways
   }
 }
-
-/** Ids carry the millisecond of creation, so that a range of time is a range of ids: at least `from`, and below `before`. */
-export const idsBetween = ({ createdAfterMs, createdBeforeMs }: ChargeFilters) => ({
-  from: createdAfterMs === undefined ? undefined : lowestIdAt(Math.floor(createdAfterMs) + 1),
-  before: createdBeforeMs === undefined ? undefined : lowestIdAt(Math.ceil(createdBeforeMs))
-})
 
 /** The charges of one account that were created through the API. */
 const ofAccount = (accountId: string, { method, status }: ChargeFilters, nowMs: number): AccessPath => {

@@ -1,4 +1,5 @@
 /** The statements of `ChargeStore`. */
+import { pagesOf } from "../accounts/AccountPages.ts"
 import { isConnectionPaused } from "../accounts/Brakes.ts"
 import { currentCallers } from "../accounts/CallerCache.ts"
 import { notifications } from "../acquirer/NotificationStore.ts"
@@ -45,6 +46,9 @@ export const findShown = statement(
 
 /** A charge, or the number of a caller that is as cached. */
 export type ShownRow = Row & ({ readonly id: string; readonly n: null } | { readonly n: number })
+
+/** Pages of the charges that accounts created through the API. */
+export const chargePages = pagesOf("charges", shownChargeTable, { origin: "'api'" })
 
 export const findAccount = statement(
   { id: value("uuid") },

@@ -18,6 +18,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import { makeReadPage, type ReadPage } from "../accounts/AccountPages.ts"
 import { callersOf, StaleCaller } from "../accounts/CallerCache.ts"
 import type { UnknownCursor } from "../Errors.ts"
 import { DeliverySignal } from "../events/DeliverySignal.ts"
@@ -30,10 +31,10 @@ import { storesForm } from "../sql/StoredForms.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import type { ChargeChange } from "./ChargeDecision.ts"
 import { type ChargeFilters, chargeList } from "./ChargeLists.ts"
-import { makeChargePages } from "./ChargePages.ts"
 import {
   changeMany,
   type ChargeForms,
+  chargePages,
   findAccount,
   findByIds,
   findOneByKey,
@@ -75,12 +76,8 @@ export class ChargeStore extends Context.Service<
       origin: "api" | "checkout",
       key: string
     ) => Effect.Effect<StoredCharge | undefined, Unavailable>
-    /** A page of the charges of a cached caller's account, whom the statement re-checks, newest first, and one more if any. */
-    readonly listFor: (
-      cached: Caller,
-      filters: Pick<ChargeFilters, "createdAfterMs" | "createdBeforeMs">,
-      page: Page
-    ) => Effect.Effect<ReadonlyArray<ShownCharge>, UnknownCursor | StaleCaller | Unavailable>
+    /** A page of the charges of the API for a cached caller, whom the statement re-checks. */
+    readonly listFor: ReadPage<ShownCharge>
     /** A page of an account's charges of the API, newest first, and one charge more if there are more. */
     readonly list: (
       accountId: string,
@@ -188,7 +185,11 @@ export class ChargeStore extends Context.Service<
         }
       })
 
-      const listFor = yield* makeChargePages(sql, withReceivers)
+      const listFor = yield* makeReadPage(
+        chargePages,
+        (text, parameters) => sql.unsafe(text, parameters).values,
+        withReceivers
+      )
 
       const pageOf = <A>(
         { columns, decode }: { readonly columns: () => string; readonly decode: (row: Row) => A },

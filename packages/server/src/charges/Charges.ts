@@ -81,11 +81,11 @@ export class Charges extends Context.Service<
       isCached?: boolean
     ) => Effect.Effect<ShownCharge, NotFoundError | StaleCaller | Unavailable>
     /** The charges of the caller's account that were created through the API (CHG-20). */
-    readonly list: (
+    readonly listFor: (
       caller: Caller,
       filters: Omit<ChargeFilters, "origin">,
       page: Page,
-      isCached?: boolean
+      isCached: boolean
     ) => Effect.Effect<ReadonlyArray<ShownCharge>, UnknownCursor | StaleCaller | Unavailable>
     /** The charges of an account, or of all. */
     readonly listAll: (
@@ -283,7 +283,7 @@ export class Charges extends Context.Service<
           )
         },
 
-        list: Effect.fnUntraced(function* (caller, filters, page, isCached = false) {
+        listFor: Effect.fnUntraced(function* (caller, filters, page, isCached) {
           if (isCached) {
             // Other lists may pass over many rows: no caller shares a statement with them.
             if (filters.status !== undefined || filters.method !== undefined) return yield* new StaleCaller()

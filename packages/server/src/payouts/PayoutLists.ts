@@ -2,33 +2,24 @@
  * Lists of payouts, and the index that each of them walks (migration `list_indexes`, `sql/Seek.ts`).
  */
 import { PayoutMethod, PayoutStatus } from "@pix-payments/domain/Payout"
-import { lowestIdAt } from "@pix-payments/domain/Uuid"
-import type { List } from "../sql/Paging.ts"
+import { type CreatedBetween, idsBetween, type List } from "../sql/Paging.ts"
 import { type AccessPath, type Column, equals, everyValue, is, oneOf, oneOfIds } from "../sql/Seek.ts"
 
-export interface PayoutFilters {
+export interface PayoutFilters extends CreatedBetween {
   readonly status?: PayoutStatus | undefined
   readonly method?: PayoutMethod | undefined
-  /** Epoch milliseconds, fractions included. */
-  readonly createdAfterMs?: number | undefined
-  readonly createdBeforeMs?: number | undefined
 }
 
 /** Payouts of an account, or of all where `accountId` is undefined, narrowed by what is given. */
-export const payoutList = (columns: string, accountId: string | undefined, filters: PayoutFilters): List => {
-  const { createdAfterMs, createdBeforeMs } = filters
-  return {
-    table: "payouts",
-    columns,
-    account: "account_id",
-    pathsOf: accountId === undefined ? (ids) => [ofAccount(oneOfIds("account_id", ids), filters)] : undefined,
-    scope: accountId === undefined ? [] : [equals("account_id", "uuid", accountId)],
-    // Ids carry the millisecond of creation: a range of time is a range of ids.
-    from: createdAfterMs === undefined ? undefined : lowestIdAt(Math.floor(createdAfterMs) + 1),
-    before: createdBeforeMs === undefined ? undefined : lowestIdAt(Math.ceil(createdBeforeMs)),
-    ...(accountId === undefined ? ofAll(filters) : { paths: [ofAccount(is("account_id", "uuid", accountId), filters)] })
-  }
-}
+export const payoutList = (columns: string, accountId: string | undefined, filters: PayoutFilters): List => ({
+  table: "payouts",
+  columns,
+  account: "account_id",
+  pathsOf: accountId === undefined ? (ids) => [ofAccount(oneOfIds("account_id", ids), filters)] : undefined,
+  scope: accountId === undefined ? [] : [equals("account_id", "uuid", accountId)],
+  ...idsBetween(filters),
+  ...(accountId === undefined ? ofAll(filters) : { paths: [ofAccount(is("account_id", "uuid", accountId), filters)] })
+})
 
 const ofAccount = (account: Column, { method, status }: PayoutFilters): AccessPath => {
   return method === undefined && status === undefined

@@ -1,6 +1,7 @@
 /** The statements of `PayoutStore`. */
 import type { Caller } from "@pix-payments/api/Security"
 import { connectionOfAccount, defaultConnectionId } from "../accounts/AccountConnection.ts"
+import { pagesOf } from "../accounts/AccountPages.ts"
 import { currentCallers } from "../accounts/CallerCache.ts"
 import { type AuthorityOf, authorityPart, type IsAuthorized } from "../approvals/Authority.ts"
 import { notifications } from "../acquirer/NotificationStore.ts"
@@ -36,6 +37,9 @@ export const findPayouts = statement(
   { ids: oneOfIds },
   ({ ids }) => `SELECT ${payoutColumns} FROM payouts WHERE ${ids("id")}`
 )
+
+/** Pages of the payouts of accounts. */
+export const payoutPages = pagesOf("payouts", payoutTable)
 
 export const findKnown = statement(
   { keys: rows({ scopeId: uuid(), origin: text(), idempotencyKey: text() }) },

@@ -19,6 +19,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import { makeReadPage, type ReadPage } from "../accounts/AccountPages.ts"
 import { callersOf } from "../accounts/CallerCache.ts"
 import { ApprovalRequired, type AuthorityOf } from "../approvals/Authority.ts"
 import type { UnknownCursor } from "../Errors.ts"
@@ -50,6 +51,7 @@ import {
   findKnown,
   findPayouts,
   insertPayouts,
+  payoutPages,
   readTerms,
   releasePayouts,
   type DuplicateRow,
@@ -80,6 +82,8 @@ export class PayoutStore extends Context.Service<
       origin: StoredPayout["origin"],
       key: string
     ) => Effect.Effect<StoredPayout | undefined, Unavailable>
+    /** A page of the payouts of a cached caller's account, whom the statement re-checks. */
+    readonly listFor: ReadPage<StoredPayout>
     /** Newest first, at most `page.limit + 1`. `accountId` undefined: of every account. */
     readonly list: (
       accountId: string | undefined,
@@ -323,6 +327,7 @@ export class PayoutStore extends Context.Service<
             Effect.map(([row]) => (row === undefined ? undefined : payoutTable.decode(row))),
             orUnavailable
           ),
+        listFor: yield* makeReadPage(payoutPages, (text, parameters) => sql.unsafe(text, parameters).values),
         list: (accountId, filters, page) =>
           readPage<Row>(payoutList(payoutColumns, accountId, filters), page).pipe(
             Effect.map((rows) => rows.map(payoutTable.decode)),

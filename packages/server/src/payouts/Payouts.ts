@@ -83,6 +83,14 @@ export class Payouts extends Context.Service<
     readonly get: (accountId: string, id: string) => Effect.Effect<StoredPayout, NotFoundError | Unavailable>
     /** A payout of any account. */
     readonly find: (id: string) => Effect.Effect<StoredPayout, NotFoundError | Unavailable>
+    /** The payouts of the caller's account. With `isCached` as in `create`. */
+    readonly listFor: (
+      caller: Caller,
+      filters: PayoutFilters,
+      page: Page,
+      isCached: boolean
+    ) => Effect.Effect<ReadonlyArray<StoredPayout>, UnknownCursor | StaleCaller | Unavailable>
+    /** The payouts of an account, or of all. */
     readonly list: (
       accountId: string | undefined,
       filters: PayoutFilters,
@@ -220,6 +228,12 @@ export class Payouts extends Context.Service<
 
         find,
         list: store.list,
+        listFor: (caller, filters, page, isCached) => {
+          if (!isCached) return store.list(caller.account.id, filters, page)
+          // Other lists may pass over many rows: no caller shares a statement with them.
+          const isOfAll = filters.status === undefined && filters.method === undefined
+          return isOfAll ? store.listFor(caller, filters, page) : Effect.fail(new StaleCaller())
+        },
 
         cancel: Effect.fn("Payouts.cancel")(function* (id) {
           const moved = yield* move(id, "canceled", {})

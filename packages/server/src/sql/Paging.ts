@@ -9,6 +9,7 @@
  *
  * Rules: LIST-1 to LIST-5.
  */
+import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -65,6 +66,18 @@ export const readPage = Effect.fnUntraced(function* <Row extends object>(ofAll: 
     if (rows.length === count) return rows
   }
   return yield* run<Row>(pageStatement(seek, count))
+})
+
+/** When the items of a list were created: after one instant and before another, in epoch milliseconds, fractions included. */
+export interface CreatedBetween {
+  readonly createdAfterMs?: number | undefined
+  readonly createdBeforeMs?: number | undefined
+}
+
+/** Ids carry the millisecond of creation, so that a range of time is a range of ids: at least `from`, and below `before`. */
+export const idsBetween = ({ createdAfterMs, createdBeforeMs }: CreatedBetween) => ({
+  from: createdAfterMs === undefined ? undefined : lowestIdAt(Math.floor(createdAfterMs) + 1),
+  before: createdBeforeMs === undefined ? undefined : lowestIdAt(Math.ceil(createdBeforeMs))
 })
 
 /** The lower one of two ids. */

@@ -45,6 +45,8 @@ layer(TestService.layer({}), { excludeTestServices: true })("API keys", (it) => 
         [read("/v1/charges?status=pending"), 200],
         [read(`/v1/charges?starting_after=${newKey()}`), 400],
         [read("/v1/charges?limit=x"), 400],
+        [read("/v1/payouts"), 200],
+        [read("/v1/payouts?method=pix"), 200],
         [create("/v1/payouts", somePayout), 400]
       ] as const
     })

@@ -78,6 +78,45 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })(
         })
     )
 
+    it.effect("LIST-1, LIST-4, PAY-15: pages of several accounts at once: each gets its own", () =>
+      Effect.gen(function* () {
+        const { call } = yield* TestService
+        const accounts = yield* Effect.forEach([0, 1, 4], (count) =>
+          Effect.gen(function* () {
+            const { key } = yield* funded(50_000)
+            const made = yield* Effect.forEach(Array.from({ length: count }), () => paidOut(key, holding))
+            // The first list of a key is a lookup; later ones share statements.
+            yield* listedPayouts(key)
+            return { key, ids: made.map(({ id }) => id).toReversed() }
+          })
+        )
+        const asked = accounts.flatMap(({ ids, key }) => [
+          { key, query: "", expected: ids },
+          { key, query: "?limit=2", expected: ids.slice(0, 2) },
+          ...ids.map((id, at) => ({ key, query: `?starting_after=${id}`, expected: ids.slice(at + 1) })),
+          ...accounts
+            .filter((other) => other.key !== key)
+            .flatMap((other) => other.ids.map((id) => ({ key, query: `?starting_after=${id}`, expected: undefined })))
+        ])
+        const answers = yield* Effect.forEach(
+          asked,
+          ({ key, query }) =>
+            call<{ readonly data: ReadonlyArray<{ readonly id: string }> }>("GET", `/v1/payouts${query}`, { key }),
+          { concurrency: "unbounded" }
+        )
+        for (const [index, { expected, query }] of asked.entries()) {
+          const answer = answers[index]!
+          if (expected === undefined) assert.strictEqual(answer.status, 400, query)
+          else
+            assert.deepStrictEqual(
+              answer.body.data.map(({ id }) => id),
+              expected,
+              query
+            )
+        }
+      })
+    )
+
     it.effect(
       "LIST-4, LIST-6, PAY-15: filters: status, method, created_after, created_before; the cursor's scope is the list, filters aside",
       () =>

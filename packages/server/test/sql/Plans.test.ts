@@ -145,8 +145,8 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
       })
       assert.deepStrictEqual(others, [], title)
       // Recovery rows are due when charges wait for the acquirer; all of them are requested. Connections are few.
-      const mayBeRead = ["charge_recoveries", "acquirer_connections"]
-      const whole = [...done].filter(([, work]) => work.fullScans.some((table) => !mayBeRead.includes(table)))
+      const mayBeRead = new Set(["charge_recoveries", "acquirer_connections"])
+      const whole = [...done].filter(([, work]) => work.fullScans.some((table) => !mayBeRead.has(table)))
       assert.deepStrictEqual(whole, [], title)
       const dear = [...done].filter(([name, { pages, rows }]) => {
         const most = isOfAllAccounts(name) ? 5000 + 30 * accounts * partitionsOf(name) : 1000

@@ -3,11 +3,12 @@
  */
 import { type AuditEntry, MAX_EXPORTED, type RequestLogEntry } from "@pix-payments/api/operator/Logs"
 import { ValidationError } from "@pix-payments/api/WireErrors"
-import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { AuditLog, type AuditRow, type IdRange } from "../../operations/AuditLog.ts"
 import { listRequests, type RequestRow } from "../../operations/RequestLogList.ts"
+import { idsBetween } from "../../sql/Paging.ts"
+import { HIGHEST, LOWEST } from "../../sql/Seek.ts"
 import { orUnavailable } from "../../sql/Unavailable.ts"
 import { notFound, unknownCursor } from "../WireTranslation.ts"
 import { answer } from "../Answer.ts"
@@ -85,17 +86,10 @@ export const exportPieces = (audit: AuditLog["Service"], { before, from }: IdRan
 
 const ENTRIES_OF_A_PAGE = 500
 
-/** Ids carry the millisecond of their entry. */
 const rangeOf = (query: { readonly created_after?: string; readonly created_before?: string }): IdRange => {
-  const { createdAfterMs, createdBeforeMs } = createdBetween(query)
-  return {
-    from: createdAfterMs === undefined ? LOWEST_ID : lowestIdAt(Math.floor(createdAfterMs) + 1),
-    before: createdBeforeMs === undefined ? HIGHEST_ID : lowestIdAt(Math.ceil(createdBeforeMs))
-  }
+  const { before = HIGHEST, from = LOWEST } = idsBetween(createdBetween(query))
+  return { from, before }
 }
-
-const LOWEST_ID = "00000000-0000-0000-0000-000000000000"
-const HIGHEST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 
 /** The entry of the request log of `/operator/v1`. */
 export const toRequest = (row: RequestRow): RequestLogEntry => ({

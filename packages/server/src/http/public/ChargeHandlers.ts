@@ -43,7 +43,7 @@ export const chargeHandlers = Effect.gen(function* () {
           method: query.method,
           ...createdBetween(query)
         }
-        return charges.list(caller, filters, page, isCached).pipe(
+        return charges.listFor(caller, filters, page, isCached).pipe(
           Effect.map((rows) => {
             const now = clock.currentTimeMillisUnsafe()
             return listAnswer(rows, (charge) => toCharge(charge, now), page)

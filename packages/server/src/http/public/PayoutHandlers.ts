@@ -39,17 +39,19 @@ export const payoutHandlers = Effect.gen(function* () {
         Effect.catchTags({ NotFoundError: payoutNotFound })
       ),
 
-    list: ({ caller, query }) => {
-      const page = pageFrom(query)
-      const filters = {
-        status: query.status,
-        method: query.method,
-        ...createdBetween(query)
+    list: {
+      revalidating: ({ caller, isCached, query }) => {
+        const page = pageFrom(query)
+        const filters = {
+          status: query.status,
+          method: query.method,
+          ...createdBetween(query)
+        }
+        return payouts.listFor(caller, filters, page, isCached).pipe(
+          Effect.map((rows) => listAnswer(rows, toPayout, page)),
+          Effect.catchTags({ UnknownCursor: unknownCursor })
+        )
       }
-      return payouts.list(caller.account.id, filters, page).pipe(
-        Effect.map((rows) => listAnswer(rows, toPayout, page)),
-        Effect.catchTags({ UnknownCursor: unknownCursor })
-      )
     }
   }
   return handlers
