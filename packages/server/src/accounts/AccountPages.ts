@@ -3,29 +3,34 @@
  *
  * Guarantees:
  * - The statement re-checks each caller, and the cursor of each page.
- * - It reads the rows of the pages and no others, in one index. So a page waits for some hundred rows of others at most. Lists
- *   with filters may pass over rows: each is a statement of its own.
+ * - It reads the rows of the pages and no others, in one index, and `MAX_ROWS` at most. A list by status or method may pass
+ *   over rows: it is a statement of its own, after a lookup of its caller.
  *
  * Rules: CHG-20, KEY-4, LIST-1 to LIST-5. Why: docs/decisions/0038-shared-pages.md.
  */
 import type { Caller } from "@pix-payments/api/Security"
+import { defaultLimit } from "@pix-payments/domain/List"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { UnknownCursor } from "../Errors.ts"
 import * as Batching from "../sql/Batching.ts"
 import { type Columns, integer, nullable, type Row, type RowOf, rowOf, uuid } from "../sql/Column.ts"
 import { type CreatedBetween, idsBetween, lowestOf, type Page } from "../sql/Paging.ts"
 import { HIGHEST, LOWEST, MAX_LIMIT, rangeStatement } from "../sql/Seek.ts"
-import { rows, statement } from "../sql/Statement.ts"
+import { rows, statement, value } from "../sql/Statement.ts"
 import type { Table } from "../sql/Table.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 import { callersOf, currentCallers, StaleCaller } from "./CallerCache.ts"
 
-/** Reads a page of the account of a cached caller, newest first, and one row more if there are more. */
+/**
+ * Reads a page of the account of a cached caller, newest first, and one row more if there are more. It fails with `StaleCaller`
+ * also where a filter says that the page is read after a lookup.
+ */
 export type ReadPage<A> = (
   cached: Caller,
-  filters: CreatedBetween,
+  filters: CreatedBetween & { readonly status?: string | undefined; readonly method?: string | undefined },
   page: Page
 ) => Effect.Effect<ReadonlyArray<A>, UnknownCursor | StaleCaller | Unavailable>
 
@@ -47,12 +52,13 @@ export const pagesOf = <C extends Columns>(
         before_id: uuid(),
         most: integer()
       }),
+      oldestCursor: value("uuid"),
       callers: currentCallers
     },
-    ({ callers, pages }) => `WITH ${callers}
+    ({ callers, oldestCursor, pages }) => `WITH ${callers}
   SELECT ${table.columns("page")}, q.n, NULL::integer AS caller
   FROM ${pages} AS q
-  LEFT JOIN ${name} AS named ON named.id = q.cursor
+  LEFT JOIN ${name} AS named ON named.id = q.cursor AND named.id >= ${oldestCursor}
   LEFT JOIN LATERAL (
     SELECT * FROM (${rangeStatement({
       table: name,
@@ -72,13 +78,10 @@ export const pagesOf = <C extends Columns>(
   )
 })
 
-/** `select` runs a statement and gives its rows as arrays of values. `complete` adds to rows what is stored elsewhere. */
+/** `complete` adds to rows what is stored elsewhere. */
 export const makeReadPage = <C extends Columns>(
+  sql: SqlClient,
   { decode, find, toRow }: ReturnType<typeof pagesOf<C>>,
-  select: (
-    text: string,
-    parameters: ReadonlyArray<unknown>
-  ) => Effect.Effect<ReadonlyArray<ReadonlyArray<unknown>>, SqlError>,
   complete: (found: ReadonlyArray<PageRow>) => Effect.Effect<ReadonlyArray<PageRow>, SqlError> = Effect.succeed
 ): Effect.Effect<ReadPage<RowOf<C>>> => {
   type Outcome = Result.Result<ReadonlyArray<RowOf<C>>, UnknownCursor | StaleCaller>
@@ -104,7 +107,9 @@ export const makeReadPage = <C extends Columns>(
   }
 
   const read = Batching.make<Asked, Outcome>({
-    maxBatch: MAX_PAGES,
+    maxBatch: MAX_ROWS,
+    sizeOf: ({ page }) => page.limit + 1,
+    reads: sql,
     accountOf: ({ cached }) => cached.account.id,
     run: (asked) => {
       const callers = callersOf(asked, ({ cached }) => cached)
@@ -120,7 +125,9 @@ export const makeReadPage = <C extends Columns>(
           most: page.limit + 1
         }
       })
-      return select(...find({ pages, callers: callers.callers })).pipe(
+      // Without a cursor, no partition is opened for one.
+      const oldestCursor = pages.reduce((oldest, { cursor }) => lowestOf(cursor, oldest) ?? oldest, HIGHEST)
+      return sql.unsafe(...find({ pages, oldestCursor, callers: callers.callers })).values.pipe(
         Effect.flatMap((values) => complete(values.map(toRow))),
         Effect.map((found) => outcomes(asked, callers, found))
       )
@@ -130,7 +137,9 @@ export const makeReadPage = <C extends Columns>(
     read,
     (ask): ReadPage<RowOf<C>> =>
       (cached, filters, page) =>
-        Effect.flatMap(ask({ cached, filters, page }), Effect.fromResult)
+        filters.status === undefined && filters.method === undefined
+          ? Effect.flatMap(ask({ cached, filters, page }), Effect.fromResult)
+          : Effect.fail(new StaleCaller())
   )
 }
 
@@ -151,5 +160,5 @@ type PageRow =
   | (Row & { readonly id: null; readonly n: number })
   | (Row & { readonly id: null; readonly n: null; readonly caller: number })
 
-/** Of 101 rows each, some two megabytes. */
-const MAX_PAGES = 32
+/** Rows of all pages of a statement: 32 of the default limit, or 6 of a hundred. */
+const MAX_ROWS = 32 * (defaultLimit + 1)

@@ -16,7 +16,7 @@ import { connectionOfAccount } from "./AccountConnection.ts"
 import { chargesStoppedThrough } from "./Brakes.ts"
 import { part, rows } from "../sql/Statement.ts"
 
-/** The cached caller has changed; nothing was done. */
+/** The cached caller has changed, or no statement re-checks it beside what it asks for; nothing was done. */
 export class StaleCaller extends Data.TaggedError("StaleCaller")<{}> {}
 
 /** The latest callers by the hash of their key, at most `most`. */

@@ -185,12 +185,6 @@ export class ChargeStore extends Context.Service<
         }
       })
 
-      const listFor = yield* makeReadPage(
-        chargePages,
-        (text, parameters) => sql.unsafe(text, parameters).values,
-        withReceivers
-      )
-
       const pageOf = <A>(
         { columns, decode }: { readonly columns: () => string; readonly decode: (row: Row) => A },
         accountId: string | undefined,
@@ -227,7 +221,7 @@ export class ChargeStore extends Context.Service<
         findFor: (cached, id) => orStaleCaller(findFor({ cached, id: id.toLowerCase() })),
         findByKey: (applicationId, origin, idempotencyKey) =>
           orUnavailable(findByKey({ applicationId, origin, idempotencyKey })),
-        listFor,
+        listFor: yield* makeReadPage(sql, chargePages, withReceivers),
         list: (accountId, filters, page, nowMs) =>
           pageOf(shownChargeTable, accountId, { ...filters, origin: "api" }, page, nowMs),
         listAll: (accountId, filters, page, nowMs) => pageOf(chargeTable, accountId, filters, page, nowMs)

@@ -284,11 +284,7 @@ export class Charges extends Context.Service<
         },
 
         listFor: Effect.fnUntraced(function* (caller, filters, page, isCached) {
-          if (isCached) {
-            // Other lists may pass over many rows: no caller shares a statement with them.
-            if (filters.status !== undefined || filters.method !== undefined) return yield* new StaleCaller()
-            return yield* store.listFor(caller, filters, page)
-          }
+          if (isCached) return yield* store.listFor(caller, filters, page)
           const now = yield* Clock.currentTimeMillis
           return yield* store.list(caller.account.id, filters, page, now)
         }),

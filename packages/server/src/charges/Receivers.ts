@@ -74,7 +74,7 @@ export const makeReceivers = (sql: SqlClient) => {
   }
 }
 
-/** Puts the receiver into the row, which the driver has made for this statement. False if it is not one of these. */
+/** Puts the receiver into the row, which was made for this statement. False if it is not one of these. */
 const isComplete = (row: Row, receivers: ReadonlyMap<string, Receiver>): boolean => {
   const id = row["receiver_id"]
   if (typeof id !== "string") return true

@@ -327,7 +327,7 @@ export class PayoutStore extends Context.Service<
             Effect.map(([row]) => (row === undefined ? undefined : payoutTable.decode(row))),
             orUnavailable
           ),
-        listFor: yield* makeReadPage(payoutPages, (text, parameters) => sql.unsafe(text, parameters).values),
+        listFor: yield* makeReadPage(sql, payoutPages),
         list: (accountId, filters, page) =>
           readPage<Row>(payoutList(payoutColumns, accountId, filters), page).pipe(
             Effect.map((rows) => rows.map(payoutTable.decode)),

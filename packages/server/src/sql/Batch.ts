@@ -3,7 +3,8 @@
  *
  * Guarantees:
  * - A batch that fails because of one member is retried in halves, so that the other members succeed.
- * - A batch that PostgreSQL cancels at a timeout is retried in halves, each with timeouts of half a second.
+ * - A batch that PostgreSQL cancels at a timeout is retried in halves, each with timeouts of half a second where the client
+ *   of its statement is given.
  * - A batch that PostgreSQL ends for a deadlock or a serialization failure is retried once as a whole.
  * - A statement whose outcome is unknown is never retried.
  */
@@ -74,12 +75,12 @@ export const answer = <A, B>(calls: ReadonlyArray<Call<A, B>>, result: Effect.Ef
 
 /**
  * Runs the statement and its retries. The first statement's answers go to `results`; those of retries go to their
- * callers at once. `writes` is the client of a statement that writes.
+ * callers at once. `client` is that of the statement.
  */
 export const execute = <A, B>(
   batch: Batch<A, B>,
   run: Run<A, B>,
-  writes: SqlClient | undefined
+  client: SqlClient | undefined
 ): Effect.Effect<void> => {
   const { deadline, lockMode } = batch
   const runAll = (calls: ReadonlyArray<Call<A, B>>) =>
@@ -105,7 +106,7 @@ export const execute = <A, B>(
         const half = (some: ReadonlyArray<Call<A, B>>) =>
           Effect.suspend(() => {
             if (isAfterTimeout && batch.hasTimedOut) return answerAll(new Unavailable({ reason: "too-slow" }))
-            const again = isAfterTimeout && writes !== undefined ? attemptQuickly(writes, some) : attempt(some)
+            const again = isAfterTimeout && client !== undefined ? attemptQuickly(client, some) : attempt(some)
             return part(some, false, again, true)
           })
         return Effect.andThen(half(calls.slice(0, middle)), half(calls.slice(middle)))

@@ -3,7 +3,7 @@
  *
  * Guarantees:
  * - There is no timer: a lone call starts at the end of its turn of the event loop.
- * - One batch runs at a time. A write that takes longer than a second is detached, so that the next batch starts; at most
+ * - One batch runs at a time. One that takes longer than a second is detached, so that the next batch starts; at most
  *   `MAX_DETACHED` are.
  * - The next batch starts before the callers of the previous one continue.
  * - When more calls wait than fit, accounts take turns. The calls of one account keep their order.
@@ -26,14 +26,18 @@ import { DATABASE_TIMEOUT_MS, Unavailable } from "./Unavailable.ts"
 import { withWriteSlot } from "./WriteSlots.ts"
 
 export interface Options<A, B> {
-  /** Maximum members of one statement. */
+  /** Maximum size of one statement. */
   readonly maxBatch: number
+  /** The size of a member, by default 1. */
+  readonly sizeOf?: (member: A) => number
   /** Maximum calls that wait. */
   readonly maxWaiting?: number
   /** The account of a member. */
   readonly accountOf?: (member: A) => string
   /** The client of a `run` that writes: such a run is never interrupted. */
   readonly writes?: SqlClient | undefined
+  /** The client of a `run` that only reads. With it, halves of a batch that PostgreSQL cancelled have short timeouts too. */
+  readonly reads?: SqlClient | undefined
   readonly run: Run<A, B>
 }
 
@@ -43,6 +47,8 @@ export const make = <A, B>(options: Options<A, B>): Effect.Effect<(member: A) =>
     const runFork = Effect.runForkWith(context)
     const maxWaiting = options.maxWaiting ?? 10_000
     const accountOf = ({ member }: Call<A, B>) => options.accountOf?.(member) ?? ""
+    const { sizeOf } = options
+    const sizeOfCall = sizeOf === undefined ? undefined : ({ member }: Call<A, B>) => sizeOf(member)
     let waiting: Array<Call<A, B>> = []
     /** The batch that the next one waits for. */
     let current: Batch<A, B> | undefined
@@ -54,7 +60,7 @@ export const make = <A, B>(options: Options<A, B>): Effect.Effect<(member: A) =>
 
     /** Runs a batch; `onEnd` is called before its callers continue. */
     const start = (batch: Batch<A, B>, on: { onSlow?: () => void; onTimeout: () => void; onEnd: () => void }): void => {
-      const executed = Effect.suspend(() => execute(batch, options.run, options.writes))
+      const executed = Effect.suspend(() => execute(batch, options.run, options.writes ?? options.reads))
       const slotted = options.writes === undefined ? undefined : withWriteSlot(options.writes, executed)
       const fiber = runFork(slotted?.effect ?? executed)
       batch.deadline.start(on.onSlow, () => {
@@ -75,7 +81,7 @@ export const make = <A, B>(options: Options<A, B>): Effect.Effect<(member: A) =>
 
     const flush = (): void => {
       isFlushScheduled = false
-      const { rest, taken } = takeRoundRobin(waiting, options.maxBatch, accountOf)
+      const { rest, taken } = takeRoundRobin(waiting, options.maxBatch, accountOf, sizeOfCall)
       waiting = rest
       const calls = lockedAccounts.size === 0 ? taken : taken.filter((call) => !queuedBehindLock(call))
       if (calls.length === 0) return next()
@@ -99,9 +105,9 @@ export const make = <A, B>(options: Options<A, B>): Effect.Effect<(member: A) =>
       })
     }
 
-    /** Detaches the current batch where it is a slow write, and starts the next one. */
+    /** Detaches the current batch where it is slow, and starts the next one. */
     const detachSlow = (): void => {
-      if (options.writes === undefined || current?.isSlow !== true || detached >= MAX_DETACHED) return
+      if (current?.isSlow !== true || detached >= MAX_DETACHED) return
       detached++
       current = undefined
       next()

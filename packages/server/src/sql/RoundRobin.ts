@@ -3,33 +3,33 @@
  * items of one account in order.
  */
 
-/** Takes up to `limit` items. `rest` has the others, in order. */
+/** Takes items up to `limit` in size, one at least. `rest` has the others, in order. Each has the size 1 by default. */
 export const takeRoundRobin = <A>(
   items: ReadonlyArray<A>,
   limit: number,
-  accountOf: (item: A) => string
+  accountOf: (item: A) => string,
+  sizeOf?: (item: A) => number
 ): { readonly taken: ReadonlyArray<A>; readonly rest: Array<A> } => {
-  if (items.length <= limit) return { taken: items, rest: [] }
+  const size = sizeOf === undefined ? items.length : items.reduce((sum, item) => sum + sizeOf(item), 0)
+  if (size <= limit) return { taken: items, rest: [] }
   const countByAccount = new Map<string, number>()
-  // The round of an item is how many items of its account come before it.
-  const rounds = items.map((item) => {
+  /** Positions of items by their round: how many items of the account come before. */
+  const rounds: Array<Array<number>> = []
+  for (const [position, item] of items.entries()) {
     const account = accountOf(item)
     const round = countByAccount.get(account) ?? 0
     countByAccount.set(account, round + 1)
-    return round
-  })
-  const sizes = new Map<number, number>()
-  for (const round of rounds) sizes.set(round, (sizes.get(round) ?? 0) + 1)
-  // All rounds before `last` fit; of `last`, the first `left` items do.
-  let last = 0
-  let left = limit
-  for (; left > (sizes.get(last) ?? 0); last++) left -= sizes.get(last) ?? 0
-  const taken: Array<A> = []
-  const rest: Array<A> = []
-  for (const [index, item] of items.entries()) {
-    const round = rounds[index]!
-    if (round < last || (round === last && left-- > 0)) taken.push(item)
-    else rest.push(item)
+    ;(rounds[round] ??= []).push(position)
   }
-  return { taken, rest }
+  const chosen = new Set<number>()
+  let left = limit
+  for (const position of rounds.flat()) {
+    left -= sizeOf === undefined ? 1 : sizeOf(items[position]!)
+    if (left < 0 && chosen.size > 0) break
+    chosen.add(position)
+  }
+  return {
+    taken: items.filter((_, position) => chosen.has(position)),
+    rest: items.filter((_, position) => !chosen.has(position))
+  }
 }

@@ -188,6 +188,21 @@ describe("Batching", () => {
     })
   )
 
+  it.live("takes members by their size, at least one", () =>
+    Effect.gen(function* () {
+      const store = yield* makeStore({
+        maxBatch: 10,
+        sizeOf: (member) => member,
+        accountOf: (member) => `${member % 2}`
+      })
+      const release = store.hold()
+      const fibers = yield* firstThenOthers(store.one, [1, 6, 2, 3, 12, 4, 10])
+      release()
+      yield* Effect.forEach(fibers, Fiber.join)
+      assert.deepStrictEqual(store.batches, [[1], [6, 3], [2], [12], [4], [10]])
+    })
+  )
+
   it.live("tries again in halves what the server ended for its time, and refuses only the one that it is for", () =>
     Effect.gen(function* () {
       for (const reason of [StatementTimeoutError, LockTimeoutError]) {
@@ -276,47 +291,74 @@ describe("Batching", () => {
     })
   )
 
-  describe("where a statement that writes does not answer", () => {
+  describe("where a statement does not answer", () => {
     beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }))
     afterEach(() => void vi.useRealTimers())
 
-    it.live("answers its callers in time, leaves it to end, and lets so many beside it go on and no more", () =>
+    it.live(
+      "that writes: answers its callers in time, leaves it to end, and lets so many beside it go on and no more",
+      () =>
+        Effect.gen(function* () {
+          const ends: Array<Deferred.Deferred<void>> = []
+          let interrupted = 0
+          const one = yield* Batching.make<number, number>({
+            maxBatch: 10,
+            writes: unused,
+            run: (members) =>
+              Effect.suspend(() => {
+                const end = Deferred.makeUnsafe<void>()
+                ends.push(end)
+                return Effect.as(Deferred.await(end), members)
+              }).pipe(Effect.onInterrupt(() => Effect.sync(() => interrupted++)))
+          })
+          const first = yield* begin(one(1))
+          yield* turn
+          const behind = yield* begin(one(2))
+          assert.lengthOf(ends, 1, "one at a time")
+          vi.advanceTimersByTime(1000)
+          yield* turn
+          assert.lengthOf(ends, 2, "the slow one has stepped aside")
+          const waiting = yield* begin(one(3))
+          vi.advanceTimersByTime(5000)
+          assert.deepInclude(yield* Effect.flip(Fiber.join(first)), { reason: "too-slow" })
+          vi.advanceTimersByTime(1000)
+          assert.deepInclude(yield* Effect.flip(Fiber.join(behind)), { reason: "too-slow" })
+          assert.deepInclude(yield* Effect.flip(Fiber.join(waiting)), { reason: "too-slow" })
+          assert.deepInclude(yield* Effect.flip(one(4)), { reason: "too-slow" }, "no third one")
+          assert.lengthOf(ends, 2)
+          assert.strictEqual(interrupted, 0)
+          // One has committed: the next has a slot.
+          Deferred.doneUnsafe(ends[1]!, Effect.void)
+          yield* turn
+          const next = yield* begin(one(5))
+          yield* turn
+          Deferred.doneUnsafe(ends[2]!, Effect.void)
+          assert.strictEqual(yield* Fiber.join(next), 5)
+        })
+    )
+
+    it.live("that reads: answers its callers in time and ends it; a slow page delays others by a second", () =>
       Effect.gen(function* () {
-        const ends: Array<Deferred.Deferred<void>> = []
+        const slow = Deferred.makeUnsafe<void>()
         let interrupted = 0
         const one = yield* Batching.make<number, number>({
           maxBatch: 10,
-          writes: unused,
+          reads: unused,
           run: (members) =>
-            Effect.suspend(() => {
-              const end = Deferred.makeUnsafe<void>()
-              ends.push(end)
-              return Effect.as(Deferred.await(end), members)
-            }).pipe(Effect.onInterrupt(() => Effect.sync(() => interrupted++)))
+            Effect.as(members.includes(1) ? Deferred.await(slow) : Effect.void, members).pipe(
+              Effect.onInterrupt(() => Effect.sync(() => interrupted++))
+            )
         })
         const first = yield* begin(one(1))
         yield* turn
-        const behind = yield* begin(one(2))
-        assert.lengthOf(ends, 1, "one at a time")
+        const others = [yield* begin(one(2)), yield* begin(one(3))]
         vi.advanceTimersByTime(1000)
-        yield* turn
-        assert.lengthOf(ends, 2, "the slow one has stepped aside")
-        const waiting = yield* begin(one(3))
+        assert.deepStrictEqual(yield* Effect.forEach(others, Fiber.join), [2, 3])
         vi.advanceTimersByTime(5000)
         assert.deepInclude(yield* Effect.flip(Fiber.join(first)), { reason: "too-slow" })
-        vi.advanceTimersByTime(1000)
-        assert.deepInclude(yield* Effect.flip(Fiber.join(behind)), { reason: "too-slow" })
-        assert.deepInclude(yield* Effect.flip(Fiber.join(waiting)), { reason: "too-slow" })
-        assert.deepInclude(yield* Effect.flip(one(4)), { reason: "too-slow" }, "no third one")
-        assert.lengthOf(ends, 2)
-        assert.strictEqual(interrupted, 0)
-        // One has committed: the next has a slot.
-        Deferred.doneUnsafe(ends[1]!, Effect.void)
         yield* turn
-        const next = yield* begin(one(5))
-        yield* turn
-        Deferred.doneUnsafe(ends[2]!, Effect.void)
-        assert.strictEqual(yield* Fiber.join(next), 5)
+        assert.strictEqual(interrupted, 1)
+        assert.strictEqual(yield* one(4), 4)
       })
     )
   })
@@ -349,6 +391,7 @@ const makeStore = (
     readonly isAway?: boolean
     readonly fault?: SqlError
     readonly accountOf?: (member: number) => string
+    readonly sizeOf?: (member: number) => number
   } = {}
 ) =>
   Effect.gen(function* () {
@@ -361,6 +404,7 @@ const makeStore = (
       maxBatch: options.maxBatch ?? 100,
       ...(options.maxWaiting === undefined ? {} : { maxWaiting: options.maxWaiting }),
       ...(options.accountOf === undefined ? {} : { accountOf: options.accountOf }),
+      ...(options.sizeOf === undefined ? {} : { sizeOf: options.sizeOf }),
       run: (members) =>
         Effect.gen(function* () {
           batches.push(members)

@@ -97,9 +97,14 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
 
     /** Requests each list with every filter, and returns what PostgreSQL did for it. */
     const askAll = Effect.fnUntraced(function* (tenant: TenantAsked, mostFilters: number) {
-      const { call, operate } = yield* TestService
+      const { call, makeKey, operate } = yield* TestService
       const { explain } = yield* explainer
       yield* addListedOperator
+      // The first list of a key has another statement than those of cached callers.
+      const keysFor = Effect.fnUntraced(function* (list: ListAsked, query: Query) {
+        if (!list.isPublic || query["status"] !== undefined || query["method"] !== undefined) return [tenant.key]
+        return [tenant.key, (yield* makeKey(tenant.applicationId)).key]
+      })
       const done = new Map<string, Work>()
       for (const list of listsFor(tenant)) {
         for (const query of combinationsOf(list).filter((one) => filtersOf(one).length <= mostFilters)) {
@@ -107,13 +112,16 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
           // A cursor reads the same index from another place.
           for (const from of cursor === undefined ? [{}] : [{}, { starting_after: cursor.id }]) {
             const asked = `${list.path}?${new URLSearchParams({ ...query, ...from })}`
-            recorder.take()
-            const answer = list.isPublic ? yield* call("GET", asked, { key: tenant.key }) : yield* operate("GET", asked)
-            assert.strictEqual(answer.status, 200, `${asked}: ${answer.text}`)
-            const sent = recorder.take().filter(isOfList)
-            assert.isAbove(sent.length, 0, `${asked} reads no list`)
-            const works = yield* Effect.forEach(sent, explain)
-            done.set(nameOf(list.template, { ...query, ...from }), works.reduce(together))
+            for (const [uses, key] of (yield* keysFor(list, query)).entries()) {
+              recorder.take()
+              const answer = list.isPublic ? yield* call("GET", asked, { key }) : yield* operate("GET", asked)
+              assert.strictEqual(answer.status, 200, `${asked}: ${answer.text}`)
+              const sent = recorder.take().filter(isOfList)
+              assert.isAbove(sent.length, 0, `${asked} reads no list`)
+              const works = yield* Effect.forEach(sent, explain)
+              const name = nameOf(list.template, { ...query, ...from })
+              done.set(uses === 0 ? name : `${name} of a new key`, works.reduce(together))
+            }
           }
         }
       }

@@ -4,7 +4,8 @@
  * Guarantees:
  * - Checks run in the contract's order: key, body size, rate limit, scopes, idempotency key, query.
  * - A request is never refused on cached data. A `revalidating` operation runs with the cached caller. Where its statement
- *   finds that key, application or account changed, the request starts again with a fresh lookup.
+ *   finds that key, application or account changed, or where no statement re-checks them, the request starts again with a
+ *   fresh lookup.
  *
  * Rules: KEY-1 to KEY-7. Why: docs/decisions/0009-confirmed-cache.md.
  */

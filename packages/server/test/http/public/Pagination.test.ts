@@ -148,13 +148,22 @@ layer(TestService.layer(), { excludeTestServices: true })("GET /v1/charges", (it
           { key, query: `?starting_after=${other}`, has: undefined, more: false }
         ]
       })
+      const answersTo = (keyOf: (key: string) => Effect.Effect<string>) =>
+        Effect.forEach(asked, ({ key, query }) => Effect.flatMap(keyOf(key), (used) => page(used, query)), {
+          concurrency: "unbounded"
+        })
       // The first list of each key is a lookup; later ones share statements.
       for (const { key } of callers) yield* listed(key)
-      const answers = yield* Effect.forEach(asked, ({ key, query }) => page(key, query), { concurrency: "unbounded" })
-      for (const [index, { has, more, query }] of asked.entries()) {
-        const answer = answers[index]!
-        if (has === undefined) assertRefused(answer, "VALIDATION_ERROR", ["starting_after"])
-        else assert.deepStrictEqual([idsOf(answer.body), answer.body.has_more], [has, more], query)
+      const cached = yield* answersTo(Effect.succeed)
+      const { makeKey } = yield* TestService
+      const applications = new Map(callers.map(({ applicationId, key }) => [key, applicationId]))
+      const first = yield* answersTo((key) => Effect.map(makeKey(applications.get(key)!), (made) => made.key))
+      for (const answers of [cached, first]) {
+        for (const [index, { has, more, query }] of asked.entries()) {
+          const answer = answers[index]!
+          if (has === undefined) assertRefused(answer, "VALIDATION_ERROR", ["starting_after"])
+          else assert.deepStrictEqual([idsOf(answer.body), answer.body.has_more], [has, more], query)
+        }
       }
     })
   )

@@ -27,5 +27,23 @@ layer(TestService.layer({ settings: { rateLimitPerMinute: Option.some(5) } }), {
         assert.strictEqual((yield* operate("GET", "/operator/v1/accounts")).status, 200)
       })
     )
+
+    it.effect("ERR-10: counts a request once, also where its caller is cached and looked up again", () =>
+      Effect.gen(function* () {
+        const { call, makeCaller } = yield* TestService
+        for (const query of ["", "?status=pending", "?limit=x"]) {
+          const { key } = yield* makeCaller()
+          const answers = yield* Effect.forEach(Array.from({ length: 6 }), () =>
+            call("GET", `/v1/charges${query}`, { key })
+          )
+          const status = query === "?limit=x" ? 400 : 200
+          assert.deepStrictEqual(
+            answers.map((answer) => answer.status),
+            [status, status, status, status, status, 429],
+            query
+          )
+        }
+      })
+    )
   }
 )
