@@ -33,6 +33,15 @@ export interface Authority {
   readonly issue: (issue: Issue) => Promise<Identity>
 }
 
+/**
+ * A serial number of random bytes, in hexadecimal: positive, and without a leading zero. node-forge writes a number that begins
+ * with two zeros as it is, OpenSSL refuses it, and Node then trusts no certificate of that authority, without an error.
+ */
+export const serialNumberOf = (random: Uint8Array): string => {
+  const [first = 0, ...others] = random
+  return Buffer.from([0x40 | (first & 0x3f), ...others]).toString("hex")
+}
+
 const DAY_MS = 24 * 3_600_000
 
 export const makeAuthority = async (name: string, nowMs: number): Promise<Authority> => {
@@ -114,7 +123,7 @@ const certificate = (of: {
 }): forge.pki.Certificate => {
   const made = forge.pki.createCertificate()
   made.publicKey = of.keys.publicKey
-  made.serialNumber = `00${randomBytes(15).toString("hex")}`
+  made.serialNumber = serialNumberOf(randomBytes(16))
   made.validity.notBefore = DateTime.toDateUtc(DateTime.makeUnsafe(of.fromMs))
   made.validity.notAfter = DateTime.toDateUtc(DateTime.makeUnsafe(of.toMs))
   made.setSubject(of.subject)
