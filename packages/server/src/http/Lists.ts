@@ -21,6 +21,14 @@ export const createdBetween = (query: {
   createdBeforeMs: query.created_before === undefined ? undefined : parseInstant(query.created_before)
 })
 
+/** The filters of the lists of charges and payouts. */
+export const filtersFrom = <Status, Method>(
+  query: Parameters<typeof createdBetween>[0] & {
+    readonly status?: Status | undefined
+    readonly method?: Method | undefined
+  }
+) => ({ status: query.status, method: query.method, ...createdBetween(query) })
+
 /** 200 with a page of a list. `rows` has one more than the page where more exist. */
 export const listAnswer = <Row, Item>(rows: ReadonlyArray<Row>, toItem: (row: Row) => Item, page: Page) => ({
   status: 200,

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import { toCharge } from "../../charges/ChargeResource.ts"
 import { Charges } from "../../charges/Charges.ts"
 import { created } from "../Answer.ts"
-import { createdBetween, listAnswer, pageFrom } from "../Lists.ts"
+import { filtersFrom, listAnswer, pageFrom } from "../Lists.ts"
 import type { PublicHandlers } from "./PublicHandlers.ts"
 import { accountInactive, chargeNotFound, refusedAs, rejected, unknownCursor } from "../WireTranslation.ts"
 
@@ -38,12 +38,7 @@ export const chargeHandlers = Effect.gen(function* () {
     list: {
       revalidating: ({ caller, isCached, query }) => {
         const page = pageFrom(query)
-        const filters = {
-          status: query.status,
-          method: query.method,
-          ...createdBetween(query)
-        }
-        return charges.listFor(caller, filters, page, isCached).pipe(
+        return charges.listFor(caller, filtersFrom(query), page, isCached).pipe(
           Effect.map((rows) => {
             const now = clock.currentTimeMillisUnsafe()
             return listAnswer(rows, (charge) => toCharge(charge, now), page)

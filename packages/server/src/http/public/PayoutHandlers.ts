@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import { toPayout } from "../../payouts/PayoutResource.ts"
 import { Payouts } from "../../payouts/Payouts.ts"
 import { created } from "../Answer.ts"
-import { createdBetween, listAnswer, pageFrom } from "../Lists.ts"
+import { filtersFrom, listAnswer, pageFrom } from "../Lists.ts"
 import type { PublicHandlers } from "./PublicHandlers.ts"
 import {
   accountInactive,
@@ -42,12 +42,7 @@ export const payoutHandlers = Effect.gen(function* () {
     list: {
       revalidating: ({ caller, isCached, query }) => {
         const page = pageFrom(query)
-        const filters = {
-          status: query.status,
-          method: query.method,
-          ...createdBetween(query)
-        }
-        return payouts.listFor(caller, filters, page, isCached).pipe(
+        return payouts.listFor(caller, filtersFrom(query), page, isCached).pipe(
           Effect.map((rows) => listAnswer(rows, toPayout, page)),
           Effect.catchTags({ UnknownCursor: unknownCursor })
         )
