@@ -44,7 +44,9 @@ export const measureWal = Effect.fnUntraced(function* <E, R>(databaseUrl: string
 const byTable = `
   WITH records AS (
     SELECT r.record_length AS bytes, b.relfilenode
-    FROM pg_get_wal_records_info($1, $2) r LEFT JOIN (
+    FROM (
+      SELECT * FROM pg_get_wal_records_info($1, $2) WHERE resource_manager <> 'XLOG' OR record_type NOT LIKE 'FPI%'
+    ) r LEFT JOIN (
       SELECT DISTINCT ON (start_lsn) start_lsn, relfilenode FROM pg_get_wal_block_info($1, $2, false)
       ORDER BY start_lsn, block_id
     ) b USING (start_lsn)

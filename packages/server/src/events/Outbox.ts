@@ -5,8 +5,8 @@
  * - a change is one row in `changes`, with the resource after the change and the names of its events. Every delivery is
  *   made from that row, what never changes of its charge (`EventData.ts`) and its own id, so that its bytes never change
  *   (DLV-4);
- * - a change that may have deliveries is one row of fixed width in `outbox`. It reads nothing of the account's endpoints
- *   but their version, so that no endpoint can abort, delay or lengthen the commit (EVT-11);
+ * - a change that may have deliveries is one row of fixed width in `outbox`. It reads one row about the account's endpoints,
+ *   with their version and the events of all, so that no endpoint can abort, delay or lengthen the commit (EVT-11);
  * - `FanOut` inserts the deliveries later, for the endpoints subscribed in that version (EVT-10);
  * - an event that the catalog marks as not dispatched is history only (EVT-3).
  *
@@ -46,8 +46,8 @@ export interface OutboxEntry {
     readonly kind: string
     /** The third parts, in order; none for a change without events. */
     readonly actions: ReadonlyArray<string>
-    /** 1 if at least one of the events is dispatched. */
-    readonly dispatched: 0 | 1
+    /** The names of its events that are dispatched. */
+    readonly dispatched: ReadonlyArray<string>
     readonly status: string
     readonly sequence: number
     /** Epoch milliseconds. */
@@ -77,7 +77,7 @@ export const outboxEntry = (
       application_id: changed.applicationId,
       kind,
       actions: known,
-      dispatched: known.some((action) => findEvent(`${kind}.${action}`)?.dispatched === true) ? 1 : 0,
+      dispatched: known.map((action) => `${kind}.${action}`).filter((event) => findEvent(event)?.dispatched === true),
       status: changed.status,
       sequence: changed.sequence,
       created_at: epochMs,
@@ -102,7 +102,7 @@ export const withChangedFields = (entry: OutboxEntry): OutboxEntry =>
  * returns the `id` of each changed resource.
  *
  * The version of the account's endpoints is read without a lock, in the snapshot of the change. No outbox row is inserted
- * where nothing can be delivered: without a dispatched event, and without both endpoints and a `webhook_url`.
+ * where nothing can be delivered: without a dispatched event that an endpoint subscribes to, or that goes to a `webhook_url`.
  */
 export const outbox = part(
   {
@@ -113,7 +113,7 @@ export const outbox = part(
       application_id: nullable(uuid()),
       kind: text(),
       actions: names(),
-      dispatched: integer(),
+      dispatched: names(),
       status: text(),
       sequence: integer(),
       created_at: instant(),
@@ -135,7 +135,7 @@ export const outbox = part(
     INSERT INTO outbox (account_id, change_id, endpoints_version, normalized_hash, destination_hash)
     SELECT h.account_id, h.id, coalesce(v.version, 0), h.normalized_hash, h.destination_hash
     FROM events h LEFT JOIN webhook_endpoint_counters v ON v.account_id = h.account_id
-    WHERE h.dispatched = 1 AND (v.version IS NOT NULL OR h.destination_hash IS NOT NULL)
+    WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
     RETURNING change_id
   )`,
   (entries: ReadonlyArray<OutboxEntry>) => ({

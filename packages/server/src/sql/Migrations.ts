@@ -46,6 +46,8 @@ import requestIds from "./migrations/0028_request_ids.ts"
 import receivers from "./migrations/0029_receivers.ts"
 import leasedChanges from "./migrations/0030_leased_changes.ts"
 import fillFactorOfCharges from "./migrations/0031_fill_factor_of_charges.ts"
+import subscribedEvents from "./migrations/0032_subscribed_events.ts"
+import subscribedEventsFilled from "./migrations/0033_subscribed_events_filled.ts"
 import { exclusively } from "./partitions/MaintenanceLock.ts"
 import { prepare } from "./partitions/Partitions.ts"
 import { DEADLOCK_DETECTED, LOCK_NOT_AVAILABLE, sqlStateOf } from "./SqlState.ts"
@@ -81,7 +83,9 @@ export const migrations = {
   "0028_request_ids": requestIds,
   "0029_receivers": receivers,
   "0030_leased_changes": leasedChanges,
-  "0031_fill_factor_of_charges": fillFactorOfCharges
+  "0031_fill_factor_of_charges": fillFactorOfCharges,
+  "0032_subscribed_events": subscribedEvents,
+  "0033_subscribed_events_filled": subscribedEventsFilled
 }
 
 /** The database server is too old. */

@@ -111,6 +111,13 @@ describe.each(fixtures)("An installation of %s", (name) => {
       assert.deepStrictEqual(yield* Effect.provideService(describeSchema, SqlClient, sql), wanted)
       yield* Effect.provideService(ReleaseBefore.drop, SqlClient, sql)
       assert.deepStrictEqual(yield* forms(sql), storedForms.toSorted())
+      const subscribed = yield* sql`
+        SELECT account_id, events FROM webhook_endpoint_counters WHERE events <> '{}' ORDER BY 1`
+      assert.isAbove(subscribed.length, 0)
+      const ofEndpoints = sql`
+        SELECT account_id, array_agg(DISTINCT event ORDER BY event) AS events
+        FROM webhook_endpoints CROSS JOIN LATERAL unnest(events) AS event WHERE deleted_at IS NULL GROUP BY 1 ORDER BY 1`
+      assert.deepStrictEqual(subscribed, yield* ofEndpoints)
     }).pipe(Effect.scoped)
   )
 

@@ -6,7 +6,7 @@ import { assertRefused, created } from "../support/ChargeRequests.ts"
 import { balanceOf, operated, paidCharge, payOut, simulated } from "../support/Money.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
-import { deliveriesOf, deliveryOf, fannedOut, registered } from "../support/Webhooks.ts"
+import { changed, deliveriesOf, deliveryOf, fannedOut, registered } from "../support/Webhooks.ts"
 import { longUrl, poisoned, failuresOf } from "../support/FailingDeliveries.ts"
 
 const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0, webhookEndpointsPerApplication: 100 }
@@ -170,7 +170,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A change"
 
   it.effect("makes no outbox row where nothing can be delivered", () =>
     Effect.gen(function* () {
-      const { makeCaller } = yield* TestService
+      const { call, makeCaller } = yield* TestService
       const { key } = yield* makeCaller()
       const sql = yield* SqlClient
       yield* sql`CREATE TABLE outbox_seen (change_id uuid)`
@@ -178,12 +178,27 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A change"
       yield* sql`CREATE FUNCTION outbox_seen() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN INSERT INTO outbox_seen VALUES (NEW.change_id); RETURN NULL; END $$`
       yield* sql`CREATE TRIGGER outbox_seen AFTER INSERT ON outbox FOR EACH ROW EXECUTE FUNCTION outbox_seen()`
-      const { id } = yield* created(key)
-      const own = yield* created(key, { webhook_url: "http://nobody.invalid/" })
-      const seen = yield* sql`SELECT c.resource_id FROM outbox_seen o JOIN changes c ON c.id = o.change_id
-        WHERE c.resource_id IN (${id}::uuid, ${own.id}::uuid)`
-      assert.deepStrictEqual(seen, [{ resource_id: own.id }])
+      const hooks = yield* receiver()
+      const isSeen = Effect.fnUntraced(function* (options: Readonly<Record<string, unknown>> = {}) {
+        const { id } = yield* created(key, options)
+        const rows = yield* sql`SELECT FROM outbox_seen o JOIN changes c ON c.id = o.change_id
+          WHERE c.resource_id = ${id}::uuid`
+        return rows.length > 0
+      })
+      const own = { webhook_url: `${hooks.url}/own` }
+      assert.deepStrictEqual([yield* isSeen(), yield* isSeen(own)], [false, true], "without an endpoint")
+
+      const one = yield* registered(key, { url: `${hooks.url}/one`, events: ["charge.pix.paid"] })
+      assert.deepStrictEqual([yield* isSeen(), yield* isSeen(own)], [false, true], "with one for other events")
+      const other = yield* registered(key, { url: `${hooks.url}/other`, events: ["charge.pix.created"] })
+      assert.isTrue(yield* isSeen(), "with one for its events")
+      yield* changed(key, one.id, { events: ["charge.pix.emitted"] })
+      yield* call("DELETE", `/v1/webhooks/${other.id}`, { key })
+      assert.isTrue(yield* isSeen(), "after the events of an endpoint were changed")
+      yield* call("DELETE", `/v1/webhooks/${one.id}`, { key })
+      assert.deepStrictEqual([yield* isSeen(), yield* isSeen(own)], [false, true], "after the last one was deleted")
       yield* sql`DROP TRIGGER outbox_seen ON outbox`
+      yield* sql`DROP FUNCTION outbox_seen`
       yield* sql`DROP TABLE outbox_seen`
     })
   )

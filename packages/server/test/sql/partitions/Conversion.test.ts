@@ -299,7 +299,8 @@ describe("A partitioned table", () => {
       const options = yield* sql<{ options: ReadonlyArray<string> | null }>`
         SELECT a.attoptions AS options FROM pg_inherits i JOIN pg_attribute a ON a.attrelid = i.inhrelid
         WHERE i.inhparent = 'deliveries'::regclass AND a.attname = 'destination_hash'`
-      assert.isAtLeast(options.length, 5)
+      // In the last week of a month the first partition ends with the next one.
+      assert.isAtLeast(options.length, 4)
       for (const each of options) assert.deepStrictEqual(each.options, ["n_distinct=-0.01"])
     }).pipe(Effect.scoped)
   )
