@@ -109,8 +109,7 @@ export const grow = (databaseUrl: string, growth: Growth, onProgress: (copies: n
         ELSE ${Math.round(growth.copies / growth.accounts)} END`
     )
     // Every change is counted again, by the service's own loop.
-    // One at a time: the loop locks them in another order.
-    for (const table of ["status_counts", "daily_volumes"]) await database.query(`TRUNCATE ${table}`)
+    await database.query("TRUNCATE status_counts, daily_volumes")
     await database.query("UPDATE status_counts_position SET transaction_id = '0', change_id = $1", [INSTALLATION])
     await database.query("RESET session_replication_role")
     await database.query("VACUUM (ANALYZE)")
