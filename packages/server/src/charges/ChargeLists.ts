@@ -1,5 +1,7 @@
 /**
- * Lists of charges, and the index that each of them walks (migration `list_indexes`, `sql/Seek.ts`).
+ * Lists of charges, and the index that each of them walks (migration `list_indexes`, `sql/Seek.ts`). Lists by status walk
+ * those of `charge_states` and `charge_settlements`, and before their start (`sql/partitions/ChargeStates.ts`) those of
+ * `charges`.
  *
  * `expired` is not stored, and no index knows the time. But the lifetime of a charge is fixed when it is stored, and of
  * the charges with one lifetime, exactly those created before one instant have expired. So `pending` and `expired` are one
@@ -9,6 +11,7 @@ import type { ChargeMethod, ChargeStatus } from "@pix-payments/domain/Charge"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import { type CreatedBetween, idsBetween, type List } from "../sql/Paging.ts"
+import { LIFETIME } from "../sql/partitions/ChargeStates.ts"
 import {
   type Bind,
   type Column,
@@ -20,7 +23,9 @@ import {
   oneOf,
   oneOfIds,
   type IndexPath,
-  type AccessPath
+  type AccessPath,
+  HIGHEST,
+  LOWEST
 } from "../sql/Seek.ts"
 
 export interface ChargeFilters extends CreatedBetween {
@@ -31,12 +36,13 @@ export interface ChargeFilters extends CreatedBetween {
   readonly endToEndId?: string | undefined
 }
 
-/** The filtered charges of an account; without `accountId`, of all accounts. */
+/** The filtered charges of an account; without `accountId`, of all accounts. `start` is that of the states. */
 export const chargeList = (
   columns: string,
   accountId: string | undefined,
   filters: ChargeFilters,
-  nowMs: number
+  nowMs: number,
+  start: string | undefined
 ): List => {
   const { endToEndId, method, origin, reference, status } = filters
   const scope = [
@@ -52,7 +58,7 @@ export const chargeList = (
     endToEndId !== undefined
       ? { paths: [{ selective: isSettledBy(endToEndId) }], filters: [...scope, ...named, ...kind] }
       : accountId !== undefined && origin === "api" && reference === undefined
-        ? { paths: [ofAccount(accountId, filters, nowMs)], filters: kind }
+        ? { paths: ofAccount(accountId, filters, nowMs, start), filters: kind }
         : { paths: ofAny(accountId, filters), filters: kind }
   return {
     table: "charges",
@@ -72,29 +78,93 @@ export const chargeList = (
 }
 
 /** The charges of one account that were created through the API. */
-const ofAccount = (accountId: string, { method, status }: ChargeFilters, nowMs: number): AccessPath => {
+const ofAccount = (
+  accountId: string,
+  { method, status }: ChargeFilters,
+  nowMs: number,
+  start: string | undefined
+): ReadonlyArray<AccessPath> => {
   const account = is("account_id", "uuid", accountId)
-  const unpaid: IndexPath = {
-    columns: [account, everyValue(LIFETIME, "bigint")],
-    predicate: "origin = 'api' AND status = 'pending'"
-  }
   // The API creates Pix charges only: the partial index of other methods is empty.
   if (method !== undefined && method !== "pix") {
-    return { columns: [account, is("method", "text", method)], predicate: "origin = 'api' AND method <> 'pix'" }
+    return [{ columns: [account, is("method", "text", method)], predicate: "origin = 'api' AND method <> 'pix'" }]
   }
   switch (status) {
     case undefined:
-      return { columns: [account, is("origin", "text", "api")] }
-    case "pending":
-      return { ...unpaid, from: ([, lifetime], bind) => lowestIdIn(`${bind(nowMs)}::bigint - ${lifetime} - 1`) }
-    case "expired":
-      return { ...unpaid, before: ([, lifetime], bind) => lowestIdIn(`${bind(nowMs)}::bigint - ${lifetime} + 2`) }
+      return [{ columns: [account, is("origin", "text", "api")] }]
+    case "pending": {
+      const from: Bound = (lifetime, bind) => lowestIdIn(`${bind(nowMs)}::bigint - ${lifetime} - 1`)
+      return unpaid(account, start, from, undefined)
+    }
+    case "expired": {
+      const before: Bound = (lifetime, bind) => lowestIdIn(`${bind(nowMs)}::bigint - ${lifetime} + 2`)
+      return unpaid(account, start, undefined, before)
+    }
     case "processing":
-      return { selective: (bind) => `${UNANSWERED} AND ${equals("account_id", "uuid", accountId)(bind)}` }
-    default:
-      return { columns: [account, is("status", "text", status)], predicate: "origin = 'api' AND status <> 'pending'" }
+      return [{ selective: (bind) => `${unanswered(start)} AND ${equals("account_id", "uuid", accountId)(bind)}` }]
+    default: {
+      const columns = [account, is("status", "text", status)]
+      const states: IndexPath = { columns: [...columns, is("lifetime_ms", "bigint", 0)], through: CHARGE_STATES }
+      const settlements: IndexPath = {
+        columns: [account],
+        predicate: "account_id IS NOT NULL",
+        through: { table: "charge_settlements", id: "charge_id" }
+      }
+      return fromStart(start, status === "paid" ? [states, settlements] : [states], [
+        { columns, predicate: "origin = 'api' AND status <> 'pending'" }
+      ])
+    }
   }
 }
+
+const CHARGE_STATES = { table: "charge_states", id: "charge_id" }
+
+/** A bound of ids, given the lifetime of charges. */
+type Bound = (lifetime: string, bind: Bind) => string
+
+const unpaid = (account: Column, start: string | undefined, from: Bound | undefined, before: Bound | undefined) => {
+  const ofLifetime = (bound: Bound | undefined, index: number): IndexPath["from"] =>
+    bound === undefined ? undefined : (keys, bind) => bound(keys[index]!, bind)
+  return fromStart(
+    start,
+    [
+      {
+        columns: [account, is("status", "text", "pending"), everyValue("lifetime_ms", "bigint")],
+        through: CHARGE_STATES,
+        from: ofLifetime(from, 2),
+        before: ofLifetime(before, 2)
+      }
+    ],
+    [
+      {
+        columns: [account, everyValue(LIFETIME, "bigint")],
+        predicate: "origin = 'api' AND status = 'pending'",
+        from: ofLifetime(from, 1),
+        before: ofLifetime(before, 1)
+      }
+    ]
+  )
+}
+
+/** Some paths from the start on, others before it. */
+const fromStart = (
+  start: string | undefined,
+  since: ReadonlyArray<IndexPath>,
+  earlier: ReadonlyArray<IndexPath>
+): ReadonlyArray<IndexPath> => {
+  if (start === undefined) return earlier
+  if (start === LOWEST) return since
+  const at = (bind: Bind) => `${bind(start)}::uuid`
+  return [
+    ...since.map((path) => ({ ...path, from: both("greatest", path.from, at) })),
+    ...earlier.map((path) => ({ ...path, before: both("least", path.before, at) }))
+  ]
+}
+
+const both =
+  (choose: "greatest" | "least", bound: IndexPath["from"], at: (bind: Bind) => string): IndexPath["from"] =>
+  (keys, bind) =>
+    bound === undefined ? at(bind) : `${choose}(${bound(keys, bind)}, ${at(bind)})`
 
 /** The charges that operators list, of one account or of all. */
 const ofAny = (
@@ -115,16 +185,15 @@ const ofSome = (account: Column, { origin, reference }: ChargeFilters): Readonly
     : [{ columns: [is("reference", "text", reference), account, from], predicate: "reference IS NOT NULL" }]
 }
 
-/** The lifetime of a charge in milliseconds, as its index computes it; the largest number if it has no end. */
-export const LIFETIME = "coalesce((extract(epoch FROM expires_at - created_at) * 1000)::bigint, 9223372036854775807)"
-
 /** The lowest id of a millisecond that is computed in SQL; before the epoch, the lowest id of all. */
 const lowestIdIn = (epochMs: string): string =>
   `(lpad(to_hex(greatest(0, ${epochMs})), 12, '0') || '${lowestIdAt(0).replaceAll("-", "").slice(12)}')::uuid`
 
 /** Charges that wait for the acquirer's answer: those of recoveries, and those of the release before migration 0004. */
-export const UNANSWERED = `(status = 'processing' OR (status = 'pending' AND NOT acquirer_answered)) AND id = ANY (ARRAY(
-  SELECT unnest(charge_ids) FROM charge_recoveries UNION SELECT id FROM charges WHERE status = 'processing'
+export const unanswered = (start: string | undefined): string =>
+  `(status = 'processing' OR (status = 'pending' AND NOT acquirer_answered)) AND id = ANY (ARRAY(
+  SELECT unnest(charge_ids) FROM charge_recoveries
+  ${start === LOWEST ? "" : `UNION SELECT id FROM charges WHERE status = 'processing' AND id < '${start ?? HIGHEST}'`}
 ))`
 
 const isSettledBy =

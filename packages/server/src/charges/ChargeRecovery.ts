@@ -15,6 +15,7 @@ import { Settings } from "../Settings.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 import { Charges } from "./Charges.ts"
 import type { StoredCharge } from "./ChargeTable.ts"
+import { makeStartOfStates } from "../sql/partitions/ChargeStates.ts"
 import { claimDueRecoveries, renewRecoveries } from "./RecoveryStore.ts"
 
 export class ChargeRecovery extends Context.Service<
@@ -31,6 +32,7 @@ export class ChargeRecovery extends Context.Service<
       const { emit } = yield* Charges
       const { acquirerTimeoutMs } = yield* Settings
       const leaseMs = acquirerTimeoutMs + LEASE_MARGIN_MS
+      const startOfStates = makeStartOfStates(sql)
 
       const recover = (charge: StoredCharge) =>
         Effect.catchCause(emit(charge), (cause) =>
@@ -46,13 +48,16 @@ export class ChargeRecovery extends Context.Service<
 
       return ChargeRecovery.of({
         claimDue: (capacity) =>
-          Effect.map(claimDueRecoveries(sql, capacity, leaseMs), ({ charges, examined }) => ({
-            due: charges.map((charge) => ({
-              connectionId: charge.connectionId,
-              call: Effect.asVoid(Effect.raceFirst(recover(charge), renewing(charge)))
-            })),
-            hasMore: examined > 0
-          }))
+          startOfStates.pipe(
+            Effect.flatMap((start) => claimDueRecoveries(sql, capacity, leaseMs, start)),
+            Effect.map(({ charges, examined }) => ({
+              due: charges.map((charge) => ({
+                connectionId: charge.connectionId,
+                call: Effect.asVoid(Effect.raceFirst(recover(charge), renewing(charge)))
+              })),
+              hasMore: examined > 0
+            }))
+          )
       })
     })
   )

@@ -9,6 +9,7 @@ import { isLocked, lockedTransfers, PASSED_BY } from "../ledger/Ledger.ts"
 import type { Written } from "../sql/Batching.ts"
 import type { LockMode } from "../sql/LockMode.ts"
 import { bigint, float8, integer, nullable, type Row, uuid } from "../sql/Column.ts"
+import { isSettled, lifetimeIn } from "../sql/partitions/ChargeStates.ts"
 import { oneOfIds, type Updates, updatesOf } from "../sql/PrunedIds.ts"
 import { rows, statement, value } from "../sql/Statement.ts"
 import type { ChargeChange } from "./ChargeDecision.ts"
@@ -106,7 +107,11 @@ export const insertMany = statement(
     INSERT INTO charges (${createdColumns}, acquirer_answered, key_stored)
     SELECT ${createdColumns}, false, true FROM requested
     WHERE idempotency_key IS NULL OR (id IN (SELECT charge_id FROM claimed)) IS TRUE
-    RETURNING id, connection_id
+    RETURNING id, connection_id, account_id, origin, status, ${lifetimeIn("status")} AS lifetime_ms
+  ),
+  inserted_states AS (
+    INSERT INTO charge_states (account_id, status, lifetime_ms, charge_id)
+    SELECT account_id, status, lifetime_ms, id FROM inserted WHERE origin = 'api'
   )
   SELECT id, NULL::integer AS n, ${isConnectionPaused("connection_id")} AS is_paused FROM inserted
   UNION ALL SELECT NULL, n, false FROM live`
@@ -122,6 +127,7 @@ const changes = {
   outbox
 }
 
+/** A state may exist already: servers of the release before change none. */
 const changedCtes = (
   p: { readonly charges: Updates; readonly receivers: string; readonly outbox: string },
   guard: string
@@ -133,11 +139,30 @@ const changedCtes = (
     FROM ${p.charges.rows} AS i
     WHERE ${p.charges.isRow("c", "i")} AND c.sequence = i.sequence - 1 AND (${statusOf("c")}) || '>' || i.status IN (${allowedTransitions})
       AND NOT (i.status = 'paid' AND c.has_deferred_reports) AND ${guard}
-    RETURNING c.id, CASE WHEN old.end_to_end_id IS DISTINCT FROM new.end_to_end_id THEN new.end_to_end_id END AS settlement
+    RETURNING c.id, c.account_id, c.end_to_end_id, new.status, ${lifetimeIn("new.status")} AS lifetime_ms,
+      old.status AS status_before, ${lifetimeIn("old.status")} AS lifetime_ms_before,
+      ${isSettled("new.status", "new.end_to_end_id")} AS is_settled, ${isSettled("old.status", "old.end_to_end_id")} AS was_settled,
+      c.origin = 'api' AS is_listed, old.end_to_end_id IS DISTINCT FROM new.end_to_end_id AS is_new_settlement
   ),
   inserted_settlements AS (
-    INSERT INTO charge_settlements (end_to_end_id, charge_id)
-    SELECT settlement, id FROM changed WHERE settlement IS NOT NULL
+    INSERT INTO charge_settlements (end_to_end_id, charge_id, account_id)
+    SELECT end_to_end_id, id, CASE WHEN is_settled AND is_listed THEN account_id END
+    FROM changed WHERE is_new_settlement AND end_to_end_id IS NOT NULL
+  ),
+  other_state AS MATERIALIZED (SELECT * FROM changed WHERE is_listed AND status <> status_before),
+  changed_settlements AS (
+    UPDATE charge_settlements s SET account_id = CASE WHEN m.is_settled THEN m.account_id END
+    FROM other_state m WHERE m.is_settled <> m.was_settled AND NOT m.is_new_settlement AND s.end_to_end_id = m.end_to_end_id
+  ),
+  deleted_states AS (
+    DELETE FROM charge_states s USING other_state m
+    WHERE NOT m.was_settled AND s.account_id = m.account_id AND s.status = m.status_before
+      AND s.lifetime_ms = m.lifetime_ms_before AND s.charge_id = m.id
+  ),
+  inserted_states AS (
+    INSERT INTO charge_states (account_id, status, lifetime_ms, charge_id)
+    SELECT account_id, status, lifetime_ms, id FROM other_state WHERE NOT is_settled
+    ON CONFLICT DO NOTHING
   ),${p.receivers},
   ${p.outbox}`
 

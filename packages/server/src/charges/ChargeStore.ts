@@ -27,6 +27,7 @@ import { lockLedgerOf } from "../ledger/Ledger.ts"
 import * as Batching from "../sql/Batching.ts"
 import type { Row } from "../sql/Column.ts"
 import { type Page, readPage } from "../sql/Paging.ts"
+import { makeStartOfStates } from "../sql/partitions/ChargeStates.ts"
 import { storesForm } from "../sql/StoredForms.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import type { ChargeChange } from "./ChargeDecision.ts"
@@ -101,6 +102,7 @@ export class ChargeStore extends Context.Service<
       const signal = yield* DeliverySignal
       const ids = yield* Ids
       const withReceivers = makeReceivers(sql)
+      const startOfStates = makeStartOfStates(sql)
       const forms: ChargeForms = {
         storesChangedFields: yield* storesForm("stores_changed_fields"),
         storesReceiversOnce: yield* storesForm("stores_receivers_once")
@@ -192,7 +194,8 @@ export class ChargeStore extends Context.Service<
         page: Page,
         nowMs: number
       ) =>
-        readPage<Row>(chargeList(columns(), accountId, filters, nowMs), page).pipe(
+        startOfStates.pipe(
+          Effect.flatMap((start) => readPage<Row>(chargeList(columns(), accountId, filters, nowMs, start), page)),
           Effect.flatMap(withReceivers),
           Effect.map((found) => found.map(decode)),
           Effect.provideService(SqlClient, sql),

@@ -12,6 +12,7 @@ import { isConnectionPaused } from "../accounts/Brakes.ts"
 import { type Capacity, capacityPart } from "../acquirer/Bulkheads.ts"
 import type { Ids } from "../Ids.ts"
 import { float8, type InputOf, type Row, text, uuid } from "../sql/Column.ts"
+import { HIGHEST } from "../sql/Seek.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { part, rows, statement, uuids, value } from "../sql/Statement.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
@@ -56,18 +57,21 @@ export const recoveries = part(
 /**
  * Leases charges in `processing` that are due, some of each account in turn, for `leaseMs` or longer: each attempt doubles
  * the time. An account is passed by while the share of the connection of its first charge is used. Charges of a paused
- * connection are leased and left out. `examined` is 0 when no recovery could be claimed.
+ * connection are leased and left out. `examined` is 0 when no recovery could be claimed. `start` is that of the states.
  */
 export const claimDueRecoveries = (
   sql: SqlClient,
   capacity: Capacity,
-  leaseMs: number
+  leaseMs: number,
+  start: string | undefined
 ): Effect.Effect<{ readonly examined: number; readonly charges: ReadonlyArray<StoredCharge> }, Unavailable> =>
   Effect.gen(function* () {
     const claimed = yield* sql.unsafe<Row & { readonly examined: bigint; readonly is_paused: boolean }>(
       ...claimMany({ capacity, limit: capacity.limit, leaseMs })
     )
-    const [split] = yield* sql.unsafe<{ readonly examined: bigint }>(...splitMany({ limit: SPLIT_AT_ONCE }))
+    const [split] = yield* sql.unsafe<{ readonly examined: bigint }>(
+      ...splitMany({ limit: SPLIT_AT_ONCE, start: start ?? HIGHEST })
+    )
     return {
       examined: Number(claimed[0]?.examined ?? 0) + Number(split?.examined ?? 0),
       charges: claimed.filter(({ id, is_paused }) => id !== null && !is_paused).map(chargeTable.decode)
@@ -97,8 +101,8 @@ const LONGEST_PAUSE = "interval '5 minutes'"
 
 /** Splits due rows of several charges, and takes over charges of the release before migration 0004. */
 const splitMany = statement(
-  { limit: value("integer") },
-  ({ limit }) => `
+  { limit: value("integer"), start: value("uuid") },
+  ({ limit, start }) => `
     WITH due AS MATERIALIZED (
       SELECT due_at, id, charge_ids FROM charge_recoveries WHERE due_at <= now() AND account_id IS NULL
       ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
@@ -106,7 +110,7 @@ const splitMany = statement(
     taken_over AS (
       UPDATE charges SET recover_at = NULL
       WHERE id IN (
-        SELECT id FROM charges WHERE status = 'processing' AND recover_at <= now()
+        SELECT id FROM charges WHERE status = 'processing' AND recover_at <= now() AND id < ${start}
         ORDER BY recover_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
       )
       RETURNING id, account_id

@@ -10,9 +10,10 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { UNANSWERED } from "../charges/ChargeLists.ts"
+import { unanswered } from "../charges/ChargeLists.ts"
 import { withReportPlanner } from "../sql/Database.ts"
 import { LimitedTo } from "../sql/Paging.ts"
+import { makeStartOfStates } from "../sql/partitions/ChargeStates.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 import { forLanes } from "../webhooks/DeliveryClaims.ts"
 import { readTotals } from "../webhooks/DeliveryTotals.ts"
@@ -27,8 +28,9 @@ export class Statistics extends Context.Service<
 >()("@pix-payments/server/Statistics") {
   static readonly layer = Layer.effect(
     Statistics,
-    Effect.map(SqlClient, (sql) =>
-      Statistics.of({
+    Effect.map(SqlClient, (sql) => {
+      const startOfStates = makeStartOfStates(sql)
+      return Statistics.of({
         read: (accountId) =>
           withReportPlanner(
             Effect.gen(function* () {
@@ -41,7 +43,7 @@ export class Statistics extends Context.Service<
                 object: "stats" as const,
                 charges: {
                   ...byState(counts.filter(isState("charge"))),
-                  ...byState(yield* sql.unsafe<StateRow>(unansweredCharges, parameters))
+                  ...byState(yield* sql.unsafe<StateRow>(unansweredCharges(yield* startOfStates), parameters))
                 },
                 payouts: byState(counts.filter(isState("payout"))),
                 disputes: byState(yield* sql.unsafe<StateRow>(inStates("disputes"), parameters)),
@@ -56,7 +58,7 @@ export class Statistics extends Context.Service<
             })
           ).pipe(Effect.provideService(SqlClient, sql), orUnavailable)
       })
-    )
+    })
   )
 }
 
@@ -85,8 +87,8 @@ const inStates = (table: string) =>
   `SELECT status, count(*) AS count FROM ${table} WHERE ${inAccount("account_id")} GROUP BY status`
 
 /** These have no change yet. */
-const unansweredCharges = `
-  SELECT 'processing' AS status, count(*) AS count FROM charges WHERE ${UNANSWERED} AND ${inAccount("account_id")}
+const unansweredCharges = (start: string | undefined) => `
+  SELECT 'processing' AS status, count(*) AS count FROM charges WHERE ${unanswered(start)} AND ${inAccount("account_id")}
   HAVING count(*) > 0`
 
 /** Deliveries that are due, in flight or waiting for their next attempt. Each part is what a partial index has. */

@@ -86,6 +86,8 @@ export interface SelectivePath {
 export interface IndexPath {
   /** The columns of the index before the id, which is its last column. */
   readonly columns: ReadonlyArray<Column>
+  /** The index is of another table, which has the id of a row in a column of this name. By default it is of the list's. */
+  readonly through?: { readonly table: string; readonly id: string } | undefined
   /** The predicate of a partial index, spelled as in the index. */
   readonly predicate?: string | undefined
   /** Bounds of the ids in a range, given the values of its columns: SQL of type uuid. */
@@ -139,20 +141,21 @@ export const rangeStatement = (range: {
   readonly select: string
   /** The columns of the index before the id, which is its last column. */
   readonly columns: ReadonlyArray<string>
+  readonly id?: string
   readonly keys: ReadonlyArray<string>
   readonly from: string
   readonly before: string
   readonly conditions?: ReadonlyArray<string>
   readonly limit: number
 }): string => {
-  const { before, columns, conditions = [], from, keys, limit, select, table } = range
+  const { before, columns, conditions = [], from, id = "id", keys, limit, select, table } = range
   const all = [
-    `${row([...columns, "id"])} >= ${row([...keys, from])}`,
-    `${row([...columns, "id"])} < ${row([...keys, before])}`,
+    `${row([...columns, id])} >= ${row([...keys, from])}`,
+    `${row([...columns, id])} < ${row([...keys, before])}`,
     ...conditions
   ]
   return `SELECT ${select} FROM ${table} WHERE ${all.join(" AND ")}
-    ORDER BY ${[...columns, "id"].map((column) => `${column} DESC`).join(", ")} LIMIT ${limit}`
+    ORDER BY ${[...columns, id].map((column) => `${column} DESC`).join(", ")} LIMIT ${limit}`
 }
 
 /** How many rows are the newest. */
@@ -244,6 +247,26 @@ const range = (
   const before = path.before === undefined ? context.before : `least(${context.before}, ${path.before(keys, bind)})`
   const columns = path.columns.map(({ sql }) => sql)
   const conditions = [...(path.predicate === undefined ? [] : [path.predicate]), ...filters]
+  if (path.through !== undefined) {
+    // Its columns have other names, because filters name those of the list's table.
+    const names = columns.map((_, index) => `i${index}`)
+    const entries = `(
+      SELECT ${columns.map((column, index) => `${column} AS ${names[index]}, `).join("")}${path.through.id} AS entry
+      FROM ${path.through.table} ${path.predicate === undefined ? "" : `WHERE ${path.predicate}`}
+    ) entries`
+    return rangeStatement({
+      // OFFSET 0: each row is looked up by its id, in the order of the index.
+      table: `${entries} CROSS JOIN LATERAL (SELECT * FROM ${table} WHERE id = entries.entry OFFSET 0) AS ${as}`,
+      select: `${as}.${select}`,
+      columns: names,
+      id: "entry",
+      keys,
+      from,
+      before,
+      conditions: filters,
+      limit
+    })
+  }
   return rangeStatement({
     table: `${table} AS ${as}`,
     select: `${as}.${select}`,
@@ -271,7 +294,7 @@ const valuesOf = (context: Context, path: IndexPath, keys: ReadonlyArray<string>
   const end = above.length === 0 ? [] : [`${row(above)} <= ${row(fixed)}`]
   const next = (conditions: ReadonlyArray<string>) => {
     const all = [...predicate, ...conditions, ...end]
-    return `SELECT ${column.sql} AS v FROM ${context.table} AS ${context.as}
+    return `SELECT ${column.sql} AS v FROM ${path.through?.table ?? context.table} AS ${context.as}
       ${all.length === 0 ? "" : `WHERE ${all.join(" AND ")}`} ORDER BY ${order} LIMIT 1`
   }
   return `(

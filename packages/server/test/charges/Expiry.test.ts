@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { create, created, type ErrorBody, listed, retrieve, until, withCustomer } from "../support/ChargeRequests.ts"
+import { storeStates } from "../support/ChargeStates.ts"
 import { newKey, TestService } from "../support/TestService.ts"
 
 layer(TestService.layer({ settings: { acquirerTimeoutMs: 60_000 } }), { excludeTestServices: true })("Expiry", (it) => {
@@ -12,7 +13,7 @@ layer(TestService.layer({ settings: { acquirerTimeoutMs: 60_000 } }), { excludeT
     Effect.flatMap(
       SqlClient,
       (sql) => sql`UPDATE charges SET expires_at = now() - interval '1 millisecond' WHERE id = ${id}::uuid`
-    )
+    ).pipe(Effect.andThen(storeStates))
 
   it.effect("CHG-5: `expires_at` has passed without payment: `expired`, derived when the charge is read", () =>
     Effect.gen(function* () {

@@ -12,6 +12,7 @@ import {
   type TenantAsked
 } from "../support/Lists.ts"
 import { makeOperator } from "../support/Operators.ts"
+import { storeStates } from "../support/ChargeStates.ts"
 import { loading, loadRows } from "../support/Million.ts"
 import { eventually } from "../support/Receiver.ts"
 import { type Call, TestService } from "../support/TestService.ts"
@@ -96,6 +97,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Lists", (it) => {
       yield* sql`UPDATE charges SET expires_at = now() + interval '1 hour' WHERE id = ${pending.at(-3)!.id}::uuid`
       yield* sql`UPDATE charges SET expires_at = now() - interval '1 millisecond' WHERE id = ${pending.at(-4)!.id}::uuid`
       yield* sql`UPDATE charges SET acquirer_answered = false WHERE id = ${pending.at(-2)!.id}::uuid`
+      yield* storeStates
       yield* sql`INSERT INTO charge_recoveries (due_at, id, charge_ids)
         VALUES (now() + interval '1 hour', ${randomUUID()}::uuid, ARRAY[${pending.at(-2)!.id}::uuid])`
 

@@ -4,6 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import { isSettled, lifetimeIn } from "../../src/sql/partitions/ChargeStates.ts"
 
 /** Whose rows are made. */
 export interface Tenant {
@@ -110,9 +111,15 @@ export const loadRows = Effect.fnUntraced(function* (tenants: ReadonlyArray<Tena
   )
   // What triggers would have stored.
   yield* insert(
-    `INSERT INTO charge_settlements (end_to_end_id, charge_id)
-     SELECT c.end_to_end_id, c.id FROM ${tenant} JOIN charges c USING (account_id)
+    `INSERT INTO charge_settlements (end_to_end_id, charge_id, account_id)
+     SELECT c.end_to_end_id, c.id, CASE WHEN c.status = 'paid' AND c.origin = 'api' THEN c.account_id END
+     FROM ${tenant} JOIN charges c USING (account_id)
      WHERE c.end_to_end_id IS NOT NULL ON CONFLICT DO NOTHING`
+  )
+  yield* insert(
+    `INSERT INTO charge_states (account_id, status, lifetime_ms, charge_id)
+     SELECT account_id, c.status, ${lifetimeIn("c.status")}, c.id FROM ${tenant} JOIN charges c USING (account_id)
+     WHERE c.origin = 'api' AND NOT (${isSettled("c.status", "c.end_to_end_id")}) ON CONFLICT DO NOTHING`
   )
   yield* insert(
     `INSERT INTO payouts (id, account_id, application_id, origin, status, method, amount, fee, pix_key_type, pix_key,

@@ -12,7 +12,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 export const oneOf = (column: string, values: ReadonlyArray<string>) =>
   `CHECK (${column} IN (${values.map((value) => `'${value}'`).join(", ")}))`
 
-const storedChargeStates = ChargeStatus.literals.filter((status) => status !== "expired")
+export const storedChargeStates = ChargeStatus.literals.filter((status) => status !== "expired")
 
 const ledgerKinds = ["available", "pending", "blocked", "payouts_in_transit", "acquirer", "fees"]
 

@@ -40,6 +40,7 @@ export const convert = Effect.fn("Conversion.convert")(function* (partitioned: P
     )
   }
   for (const name of yield* unvalidated(table)) yield* validate({ table, name })
+  if (partitioned.conversion !== undefined) yield* partitioned.conversion.prepare
   const swapTables = Effect.flatMap(swap(partitioned, bound, isMoved), (statements) => runStep(statements))
   if (isMoved) return yield* swapTables
   yield* whileValid(constraint, `id < '${bound}'`, () => swapTables)
@@ -60,12 +61,14 @@ const unvalidated = Effect.fnUntraced(function* (table: string) {
 
 /** The statements that put a partitioned table in the place of the table. */
 const swap = Effect.fnUntraced(function* (partitioned: PartitionedTable, bound: string, isMoved: boolean) {
-  const { name: table, storage } = partitioned
+  const { conversion, name: table, storage } = partitioned
   const sql = yield* SqlClient
   const indexes = yield* sql<{ name: string; made: string }>`
     SELECT i.relname::text AS name, pg_get_indexdef(x.indexrelid) AS made
     FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
     WHERE x.indrelid = ${table}::regclass AND NOT x.indisprimary ORDER BY 1`
+  const replaced = indexes.filter(({ name }) => conversion?.replacedIndexes.includes(name))
+  const kept = isMoved ? indexes.filter((index) => !replaced.includes(index)) : indexes
   const grants = yield* sql<{ grantee: string; privilege: string }>`
     SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END AS grantee,
       a.privilege_type::text AS privilege
@@ -86,11 +89,12 @@ const swap = Effect.fnUntraced(function* (partitioned: PartitionedTable, bound: 
     `LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`,
     ...triggers.map(({ name }) => `DROP TRIGGER ${quoted(name)} ON ${table}`),
     `ALTER TABLE ${table} RENAME TO ${first}`,
-    ...indexes.map(({ name }) => `ALTER INDEX ${quoted(name)} RENAME TO ${renamed(name)}`),
+    ...(isMoved ? replaced.map(({ name }) => `DROP INDEX ${quoted(name)}`) : []),
+    ...kept.map(({ name }) => `ALTER INDEX ${quoted(name)} RENAME TO ${renamed(name)}`),
     `ALTER TABLE ${first} RENAME CONSTRAINT ${table}_pkey TO ${first}_pkey`,
     `CREATE TABLE ${table} (LIKE ${first} INCLUDING ALL EXCLUDING INDEXES) PARTITION BY RANGE (id)`,
     `ALTER TABLE ${table} DROP CONSTRAINT IF EXISTS ${BOUND_CONSTRAINT}`,
-    ...indexes.map(({ made }) => made),
+    ...indexes.flatMap((index) => (replaced.includes(index) ? [] : [index.made])),
     // Last: for an empty partition indexes cost the same, and the planner takes the newest that has the column.
     `ALTER TABLE ${table} ADD CONSTRAINT ${table}_pkey PRIMARY KEY (id)`,
     ...distinctValues.map(
@@ -113,6 +117,7 @@ const swap = Effect.fnUntraced(function* (partitioned: PartitionedTable, bound: 
       `GRANT ${privilege} ON ${table} TO ${grantee}`,
       `REVOKE ${privilege} ON ${first} FROM ${grantee}`
     ]),
+    ...(conversion?.statements(bound, isMoved) ?? []),
     ...triggers.map(({ made }) => made),
     ...views.map(({ made, name }) => `CREATE OR REPLACE VIEW ${quoted(name)} AS ${made}`)
   ]

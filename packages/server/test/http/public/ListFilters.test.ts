@@ -4,6 +4,7 @@ import { ChargeStatus } from "@pix-payments/domain/Charge"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { type ChargeList, created, listed } from "../../support/ChargeRequests.ts"
+import { storeStates } from "../../support/ChargeStates.ts"
 import { TestService } from "../../support/TestService.ts"
 
 const encoded = encodeURIComponent
@@ -34,6 +35,7 @@ layer(TestService.layer(), { excludeTestServices: true })("GET /v1/charges", (it
             yield* sql`UPDATE charges SET acquirer_answered = false WHERE id = ${id}::uuid`
           else yield* sql`UPDATE charges SET status = ${status} WHERE id = ${id}::uuid`
         }
+        yield* storeStates
         for (const status of ChargeStatus.literals) {
           const { data } = yield* listed(key, `?status=${status}`)
           assert.deepStrictEqual(
@@ -68,6 +70,7 @@ layer(TestService.layer(), { excludeTestServices: true })("GET /v1/charges", (it
           VALUES (${id}::uuid, ${accountId}::uuid, ${applicationId}::uuid, 'api', 'failed', 'pix', 100,
             to_timestamp(${ms / 1000}::double precision), 2)`
       }
+      yield* storeStates
       const [newest, same, oldest] = ids as [string, string, string]
       return { key, newest, same, oldest }
     })
