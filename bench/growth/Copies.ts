@@ -4,7 +4,8 @@
  * Guarantees:
  * - A copy has the bytes of its template, but for ids, keys and times. Its ids refer to each other as those of the
  *   template do.
- * - Rows are inserted in the order of time, so that indexes grow as they do in service.
+ * - Rows are inserted in the order of time, so that indexes grow as they do in service. Charges are inserted as they are
+ *   created, in batches, and updated by the acquirer's answer and later by their payment, so that their pages are as full.
  */
 import type { Client } from "pg"
 import { withDatabase } from "../measure/Database.ts"
@@ -18,7 +19,6 @@ export interface Growth {
 
 /** The tables of a paid charge with one endpoint. Those of the simulator and its calls have no rows with a real bank. */
 const tables = [
-  "charges",
   "charge_keys",
   "charge_settlements",
   "ledger_transfers",
@@ -86,21 +86,20 @@ export const grow = (databaseUrl: string, growth: Growth, onProgress: (copies: n
     for (const statement of functions) await database.query(statement)
     for (const table of ownerTables) await copyOwners(database, table, growth.accounts)
     const inserts: Array<string> = []
+    const charges = await makeCharges(database, growth, stepMs)
     for (const table of tables) {
       await database.query(`CREATE TEMPORARY TABLE template_${table} AS SELECT * FROM ${table}`)
       const columns = await columnsOf(database, table)
       inserts.push(
         `INSERT INTO ${table} (${columns.map(({ name }) => name).join(", ")})
          SELECT ${columns.map(({ name, type }) => copied(name, type)).join(", ")}
-         FROM (
-           SELECT n, n % ${growth.accounts} AS owner, (n - ${growth.copies + 1})::bigint * ${stepMs} AS later
-           FROM generate_series($1::integer, $2::integer) AS n
-         ) copies CROSS JOIN template_${table}
+         FROM ${copiesOf(growth, stepMs)} CROSS JOIN template_${table}
          ORDER BY n`
       )
     }
     for (let first = 1; first <= growth.copies; first += CHUNK) {
       const last = Math.min(first + CHUNK - 1, growth.copies)
+      for (let copy = first; copy <= last; copy++) await charges(copy)
       for (const insert of inserts) await database.query(insert, [first, last])
       onProgress(last)
     }
@@ -116,6 +115,52 @@ export const grow = (databaseUrl: string, growth: Growth, onProgress: (copies: n
     await database.query("CHECKPOINT")
   })
 
+const copiesOf = ({ accounts, copies }: Growth, stepMs: number) => `(
+    SELECT n, n % ${accounts} AS owner, (n - ${copies + 1})::bigint * ${stepMs} AS later
+    FROM generate_series($1::integer, $2::integer) AS n
+  ) copies`
+
+/** The columns of a charge that change, with their first values. */
+const ofAnswer = { br_code: "NULL", receiver: "NULL", receiver_id: "NULL", acquirer_answered: "false" }
+const ofPayment = { status: "'pending'", end_to_end_id: "NULL", paid_at: "NULL", settlement_stored: "false" }
+
+/** Makes one copy of all charges, and pays those of the copy before it. */
+const makeCharges = async (database: Client, growth: Growth, stepMs: number) => {
+  await database.query(
+    "CREATE TEMPORARY TABLE template_charges AS SELECT *, row_number() OVER (ORDER BY id) AS place FROM charges"
+  )
+  const { rows } = await database.query<{ count: number }>("SELECT count(*)::integer AS count FROM template_charges")
+  const columns = await columnsOf(database, "charges")
+  const first: Readonly<Record<string, string>> = { ...ofAnswer, ...ofPayment, sequence: "1" }
+  const some = `(SELECT * FROM ${copiesOf(growth, stepMs)} CROSS JOIN template_charges WHERE place BETWEEN $3 AND $4) t`
+  const insert = `INSERT INTO charges (${columns.map(({ name }) => name).join(", ")})
+    SELECT ${columns.map(({ name, type }) => first[name] ?? copied(name, type)).join(", ")} FROM ${some} ORDER BY place`
+  const update = (changed: object, sequence: number) => {
+    const values = columns.flatMap(({ name, type }) => (name in changed ? [`${copied(name, type)} AS ${name}`] : []))
+    const names = Object.keys(changed)
+    return `UPDATE charges c SET sequence = ${sequence}, ${names.map((name) => `${name} = i.${name}`).join(", ")}
+      FROM (SELECT growth_id(id, n, later) AS id, ${values.join(", ")} FROM ${some}) i WHERE c.id = i.id`
+  }
+  const [answer, payment] = [update(ofAnswer, 2), update(ofPayment, 3)]
+  // Each row is found by its id, and nothing is planned twice.
+  for (const way of ["hashjoin", "mergejoin", "seqscan"]) await database.query(`SET enable_${way} = off`)
+  await database.query("SET plan_cache_mode = force_generic_plan")
+  await database.query("CREATE INDEX ON template_charges (place)")
+  const statements = { insert, answer, payment }
+  const run = (name: keyof typeof statements, copy: number, place: number) =>
+    database.query({ name, text: statements[name], values: [copy, copy, place, place + BATCH - 1] })
+  return async (copy: number) => {
+    for (let place = 1; place <= rows[0]!.count; place += BATCH) {
+      await run("insert", copy, place)
+      await run("answer", copy, place)
+      if (copy > 1) await run("payment", copy - 1, place)
+    }
+    for (let place = 1; copy === growth.copies && place <= rows[0]!.count; place += BATCH) {
+      await run("payment", copy, place)
+    }
+  }
+}
+
 const copyOwners = async (database: Client, table: string, accounts: number) => {
   const columns = await columnsOf(database, table)
   const value = ({ name, type }: { readonly name: string; readonly type: string }) => {
@@ -130,6 +175,8 @@ const copyOwners = async (database: Client, table: string, accounts: number) => 
   )
 }
 
+/** Charges that are created, answered or paid in one statement. */
+const BATCH = 8
 /** Copies of each template row in one statement. */
 const CHUNK = 500
 const MONTH_MS = 30 * 86_400_000

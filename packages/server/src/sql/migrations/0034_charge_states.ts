@@ -51,6 +51,8 @@ const ofNewInstallation = [
     ADD COLUMN end_to_end_id text,
     ADD COLUMN failure_reason text,
     ADD COLUMN settlement_stored boolean NOT NULL DEFAULT false`,
+  // Of 0031, for payments that write all indexes.
+  `ALTER TABLE charges SET (fillfactor = 70)`,
   `INSERT INTO installation (name, value) VALUES ('charge_states_start', '00000000-0000-0000-0000-000000000000')`
 ]
 

@@ -132,11 +132,11 @@ export const partitionedTables: ReadonlyArray<PartitionedTable | RetainedTable> 
     },
     recordRemoval: recordEventLogStart
   },
-  // Money has no retention. Half of each page of charges is for their updates.
+  // Money has no retention. Three tenths of each page of charges are for their updates.
   {
     name: "charges",
     period: "quarter",
-    storage: "fillfactor = 60",
+    storage: "fillfactor = 70",
     conversion: {
       replacedIndexes: indexesOfStates,
       prepare: makeIndexOfPaid,

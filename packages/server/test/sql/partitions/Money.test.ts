@@ -188,7 +188,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Full tabl
       assert.isTrue(Exit.isFailure(refused) && String(refused).includes("below zero"), String(refused))
 
       for (const [table, fill] of [
-        ["charges", "fillfactor=60"],
+        ["charges", "fillfactor=70"],
         ["payouts", "fillfactor=100"]
       ] as const) {
         const partitions = yield* sql<{ options: ReadonlyArray<string> }>`
