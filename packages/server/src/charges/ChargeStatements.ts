@@ -2,13 +2,14 @@
 import { pagesOf } from "../accounts/AccountPages.ts"
 import { isConnectionPaused } from "../accounts/Brakes.ts"
 import { currentCallers } from "../accounts/CallerCache.ts"
+import { keysOf } from "../acquirer/AcquirerNotification.ts"
 import { notifications } from "../acquirer/NotificationStore.ts"
 import type { ChangedRow } from "../events/DeliverySignal.ts"
 import { outbox, OUTBOX_ROWS, withChangedFields } from "../events/Outbox.ts"
 import { isLocked, lockedTransfers, PASSED_BY } from "../ledger/Ledger.ts"
 import type { Written } from "../sql/Batching.ts"
 import type { LockMode } from "../sql/LockMode.ts"
-import { bigint, float8, integer, nullable, type Row, uuid } from "../sql/Column.ts"
+import { bigint, boolean, float8, integer, nullable, type Row, uuid } from "../sql/Column.ts"
 import { oneOfIds, type Updates, updatesOf } from "../sql/PrunedIds.ts"
 import { rows, statement, value } from "../sql/Statement.ts"
 import type { ChargeChange } from "./ChargeDecision.ts"
@@ -115,7 +116,8 @@ export const insertMany = statement(
 const changes = {
   charges: updatesOf(
     chargeTable.rows(["id", "status", "brCode", "endToEndId", "receiver", "paidAtMs", "failureReason", "sequence"], {
-      receiverId: nullable(uuid())
+      receiverId: nullable(uuid()),
+      settlementClaimed: boolean("settlement_claimed")
     })
   ),
   receivers: insertedReceivers,
@@ -133,7 +135,8 @@ const changedCtes = (
     FROM ${p.charges.rows} AS i
     WHERE ${p.charges.isRow("c", "i")} AND c.sequence = i.sequence - 1 AND (${statusOf("c")}) || '>' || i.status IN (${allowedTransitions})
       AND NOT (i.status = 'paid' AND c.has_deferred_reports) AND ${guard}
-    RETURNING c.id, CASE WHEN old.end_to_end_id IS DISTINCT FROM new.end_to_end_id THEN new.end_to_end_id END AS settlement
+    RETURNING c.id, CASE WHEN old.end_to_end_id IS DISTINCT FROM new.end_to_end_id AND NOT i.settlement_claimed
+      THEN new.end_to_end_id END AS settlement
   ),
   inserted_settlements AS (
     INSERT INTO charge_settlements (end_to_end_id, charge_id)
@@ -176,12 +179,14 @@ export const isChanged = (row: WrittenRow): row is WrittenRow & ChangedRow => ro
 export interface ChargeForms {
   readonly storesChangedFields: boolean
   readonly storesReceiversOnce: boolean
+  readonly claimsSettlementsOnce: boolean
 }
 
 export const changeMany = (unordered: ReadonlyArray<ChargeChange>, forms: ChargeForms, lockMode: LockMode) => {
   // Rows are locked in the order of their ids, so that two processes never wait for each other.
   const ordered = unordered.toSorted((one, other) => (one.charge.id < other.charge.id ? -1 : 1))
-  const charges = ordered.map(({ charge }) => ({
+  const charges = ordered.map(({ charge, settlementClaimed = false }) => ({
+    settlementClaimed,
     id: charge.id,
     status: charge.status,
     brCode: charge.brCode,
@@ -201,7 +206,9 @@ export const changeMany = (unordered: ReadonlyArray<ChargeChange>, forms: Charge
   }
   const transfers = ordered.flatMap((change) => change.transfers)
   const received = ordered.flatMap(({ charge, received }) =>
-    received === undefined ? [] : [{ resourceId: charge.id, received }]
+    received === undefined
+      ? []
+      : [{ resourceId: charge.id, received, keys: keysOf(received.notification, forms.claimsSettlementsOnce) }]
   )
   return transfers.length === 0 && received.length === 0
     ? changeStates(changed)

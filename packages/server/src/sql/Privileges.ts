@@ -30,7 +30,7 @@ export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   api_keys: update,
   charges: update,
   charge_keys: append,
-  charge_settlements: append,
+  charge_settlements: update,
   charge_recoveries: all,
   receivers: append,
   payouts: update,
