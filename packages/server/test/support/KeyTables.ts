@@ -1,6 +1,7 @@
 /**
  * Selects charges and payouts without their row in a key table, and rows of key tables that name no such row. A settlement that
- * pays no charge names its exception, or none while a return or MED awaits its payment.
+ * pays no charge names its exception, or none while a return or MED awaits its payment. Also payments that are exceptions
+ * without a settlement, where that is their only claim.
  */
 export const incompleteKeys = `
   SELECT coalesce(c.id, k.charge_id) AS id FROM charges c
@@ -18,4 +19,9 @@ export const incompleteKeys = `
     WHERE (c.id IS NULL OR s.charge_id IS NULL) AND (s.charge_id IS NOT NULL OR c.end_to_end_id IS NOT NULL)
       AND NOT EXISTS (SELECT FROM acquirer_exceptions e WHERE e.end_to_end_id = s.end_to_end_id
         AND (e.id = s.charge_id AND e.kind NOT IN ('unmatched_return', 'unmatched_dispute')
-          OR s.charge_id = '00000000-0000-0000-0000-000000000000' AND e.kind IN ('unmatched_return', 'unmatched_dispute')))`
+          OR s.charge_id = '00000000-0000-0000-0000-000000000000' AND e.kind IN ('unmatched_return', 'unmatched_dispute')))
+  UNION ALL
+  SELECT e.id FROM acquirer_exceptions e
+    WHERE e.end_to_end_id IS NOT NULL AND e.kind NOT IN ('unmatched_return', 'unmatched_dispute')
+      AND EXISTS (SELECT FROM installation WHERE name = 'claims_settlements_once')
+      AND NOT EXISTS (SELECT FROM charge_settlements s WHERE s.end_to_end_id = e.end_to_end_id)`

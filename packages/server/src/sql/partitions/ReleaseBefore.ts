@@ -53,11 +53,14 @@ export const drop = Effect.gen(function* () {
   }>`SELECT name FROM installation WHERE name = ANY (${[...storedForms]}::text[])`
   const missing = storedForms.filter((form) => !stored.some(({ name }) => name === form))
   if (missing.length === 0) return
-  yield* runStep([
-    ...(missing.includes("claims_settlements_once") ? copiedClaims : []),
-    `INSERT INTO installation (name, value) VALUES ${missing.map((form) => `('${form}', 'on')`).join(", ")}
-      ON CONFLICT DO NOTHING`
-  ])
+  yield* runStep(
+    [
+      ...(missing.includes("claims_settlements_once") ? copiedClaims : []),
+      `INSERT INTO installation (name, value) VALUES ${missing.map((form) => `('${form}', 'on')`).join(", ")}
+        ON CONFLICT DO NOTHING`
+    ],
+    { timeoutMs: COPY_TIMEOUT_MS }
+  )
 })
 
 /**
@@ -91,3 +94,5 @@ const used = [
 ]
 
 const RECENT_MS = 600_000
+/** 50,000 exceptions take 0.7 s. Meanwhile notifications wait, less long than their statements may take. */
+const COPY_TIMEOUT_MS = 4000
