@@ -16,9 +16,9 @@ import {
   newPix,
   notified,
   paymentOf,
-  resolved
+  resolved,
+  unallocated
 } from "../support/Exceptions.ts"
-import { unallocated } from "../support/Exceptions.ts"
 import { incompleteKeys } from "../support/KeyTables.ts"
 import { assertLedgerHolds, ledgerBalancesOf, simulated } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
