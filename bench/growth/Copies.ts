@@ -23,7 +23,6 @@ const tables = [
   "charge_settlements",
   "ledger_transfers",
   "acquirer_reports",
-  "acquirer_notifications",
   "changes",
   "deliveries",
   "delivery_attempts",

@@ -3,7 +3,8 @@
  *
  * Guarantees:
  * - two notifications of one fact have a key in common, whichever way and however often they arrive. Keys are unique
- *   within a connection, and that of a settlement in the installation;
+ *   within a connection, and that of a settlement in the installation. Where the settlement is claimed in
+ *   `charge_settlements` alone (`SettlementClaims.ts`), it has no key;
  * - the key is the acquirer's id of the fact, or the id of the settlement or resource where that can happen only once.
  */
 import * as Schema from "effect/Schema"
@@ -82,17 +83,21 @@ export const subjectOf = (notification: AcquirerNotification): string => {
   return "orderId" in notification ? notification.orderId : notification.payoutId
 }
 
+/** The settlement of a payment: its end-to-end id, where it has one. */
+export const settlementOf = (notification: AcquirerNotification): string | undefined =>
+  notification._tag === "charge.paid" ? notification.endToEndId : undefined
+
 /**
  * The keys of a notification; none where nothing in it can identify a duplicate. A payment has the key of its settlement,
- * which is the same on all connections, and one of the acquirer's own id where it has one.
+ * which is the same on all connections, and one of the acquirer's own id where it has one. With `claimsSettlementsOnce` it
+ * has only the latter.
  */
-export const keysOf = (notification: AcquirerNotification): ReadonlyArray<string> => {
+export const keysOf = (notification: AcquirerNotification, claimsSettlementsOnce = false): ReadonlyArray<string> => {
   const own = keyWithinConnection(notification)
+  const settlement = claimsSettlementsOnce ? undefined : settlementOf(notification)
   const { connectionId } = notification
   return [
-    ...(notification._tag === "charge.paid" && notification.endToEndId !== undefined
-      ? [settlementKey(notification.endToEndId)]
-      : []),
+    ...(settlement === undefined ? [] : [settlementKey(settlement)]),
     ...(own === undefined ? [] : [connectionId === undefined ? own : `${connectionId}/${own}`])
   ]
 }
@@ -125,17 +130,23 @@ export const beforePayment = (key: string): string => `${key}:before`
 const afterReturn = (key: string): string => `${key}:after`
 
 /** The keys that decide whether a notification is a duplicate: see `keysToClaim`. */
-export const decisiveKeysOf = (notification: AcquirerNotification): ReadonlyArray<string> =>
-  keysOf(notification).flatMap((key) =>
-    notification._tag === "charge.paid" ? [key, beforePayment(key), afterReturn(key)] : [key]
+export const decisiveKeysOf = (
+  notification: AcquirerNotification,
+  claimsSettlementsOnce = false
+): ReadonlyArray<string> =>
+  keysOf(notification, claimsSettlementsOnce).flatMap((key) =>
+    notification._tag === "charge.paid" && !claimsSettlementsOnce ? [key, beforePayment(key), afterReturn(key)] : [key]
   )
 
 /** The keys that a notification claims, given which decisive keys are claimed; `undefined` for a duplicate. */
 export const keysToClaim = (
   notification: AcquirerNotification,
-  claimed: Pick<ReadonlySet<string>, "has">
+  claimed: Pick<ReadonlySet<string>, "has">,
+  claimsSettlementsOnce = false
 ): ReadonlyArray<string> | undefined => {
-  const keys = keysOf(notification).map((key) => (claimed.has(beforePayment(key)) ? afterReturn(key) : key))
+  const keys = keysOf(notification, claimsSettlementsOnce).map((key) =>
+    claimed.has(beforePayment(key)) ? afterReturn(key) : key
+  )
   return keys.some((key) => claimed.has(key)) ? undefined : keys
 }
 

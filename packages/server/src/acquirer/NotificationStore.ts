@@ -4,7 +4,8 @@
  * Guarantees:
  * - a notification is recorded in the commit of its effect: in the statement that changes a charge or payout
  *   (`notifications`), or in the caller's transaction (`applyOnce`);
- * - an effect claims its keys, once: of two duplicates at the same time one has an effect (CHG-8, DSP-10);
+ * - an effect claims its keys, once: of two duplicates at the same time one has an effect (CHG-8, DSP-10). The settlement of
+ *   a payment is claimed in `charge_settlements` (`SettlementClaims.ts`);
  * - a notification without an effect claims none, so that one that arrived too early is applied when it is repeated. It is
  *   recorded once, however often it is repeated.
  */
@@ -19,13 +20,14 @@ import {
   type AcquirerNotification,
   beforePayment,
   decisiveKeysOf,
-  keysOf,
   keysToClaim,
   type Outcome,
   recordKeyOf,
   settlementKey,
+  settlementOf,
   subjectOf
 } from "./AcquirerNotification.ts"
+import { awaitSettlement, claimsSettlementsOnce, hasArrived } from "./SettlementClaims.ts"
 
 /** A notification with the id and the time of its arrival. */
 export interface ReceivedNotification {
@@ -66,7 +68,14 @@ export const notifications = part(
     SELECT k.key, k.id FROM ${keys} AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   )`,
-  (those: ReadonlyArray<{ readonly resourceId: string; readonly received: ReceivedNotification }>) => ({
+  (
+    those: ReadonlyArray<{
+      readonly resourceId: string
+      readonly received: ReceivedNotification
+      /** The keys that it claims. */
+      readonly keys: ReadonlyArray<string>
+    }>
+  ) => ({
     received: those.map(({ received: { id, notification, receivedAtMs }, resourceId }) => ({
       id,
       resource_id: resourceId,
@@ -75,8 +84,8 @@ export const notifications = part(
       connection_id: notification.connectionId ?? null,
       received_at: receivedAtMs
     })),
-    keys: those.flatMap(({ received: { id, notification }, resourceId }) =>
-      keysOf(notification).map((key) => ({ key, id, resource_id: resourceId }))
+    keys: those.flatMap(({ keys, received: { id }, resourceId }) =>
+      keys.map((key) => ({ key, id, resource_id: resourceId }))
     )
   })
 )
@@ -124,8 +133,12 @@ export const claimKey = (sql: SqlClient, key: string, notificationId: string): E
 export const claimBeforePayment = Effect.fnUntraced(function* (
   sql: SqlClient,
   endToEndId: string,
-  notificationId: string
+  notificationId: string,
+  claimsOnceAtStart: boolean
 ): Effect.fn.Return<"claimed" | "arrived", SqlError> {
+  if (yield* claimsSettlementsOnce(sql, claimsOnceAtStart)) {
+    return (yield* awaitSettlement(sql, endToEndId)) ? "claimed" : "arrived"
+  }
   const key = settlementKey(endToEndId)
   if (yield* claimKey(sql, key, notificationId)) {
     yield* claimKey(sql, beforePayment(key), notificationId)
@@ -144,20 +157,25 @@ const claimed = (sql: SqlClient, keys: ReadonlyArray<string>): Effect.Effect<Rea
 
 /**
  * Runs the effect of a notification in one transaction with its keys and its record. A duplicate is recorded as `ignored`,
- * and its effect is rolled back or not run.
+ * and its effect is rolled back or not run. The effect of a payment claims its settlement itself where it is passed true, and
+ * fails with `Duplicate` where it cannot.
  */
 export const applyOnce = <E, R>(
   sql: SqlClient,
   received: ReceivedNotification,
-  effect: Effect.Effect<Outcome, E, R>
+  claimsOnceAtStart: boolean,
+  effect: (claimsOnce: boolean) => Effect.Effect<Outcome, E | Duplicate, R>
 ): Effect.Effect<Outcome, E | SqlError, R> => {
   const { notification } = received
+  const settlement = settlementOf(notification)
   const applied = Effect.gen(function* () {
-    const decisive = decisiveKeysOf(notification)
+    const claimsOnce = settlement === undefined || (yield* claimsSettlementsOnce(sql, claimsOnceAtStart))
+    if (settlement !== undefined && claimsOnce && (yield* hasArrived(sql, settlement))) return yield* new Duplicate()
+    const decisive = decisiveKeysOf(notification, claimsOnce)
     const known = decisive.length === 0 ? new Set<string>() : yield* claimed(sql, decisive)
-    const keys = keysToClaim(notification, known)
+    const keys = keysToClaim(notification, known, claimsOnce)
     if (keys === undefined) return yield* new Duplicate()
-    const outcome = yield* effect
+    const outcome = yield* effect(claimsOnce)
     if (outcome === "applied" || outcome === "deferred" || outcome === "exception") {
       for (const key of keys) if (!(yield* claimKey(sql, key, received.id))) return yield* new ClaimedMeanwhile()
     }
@@ -177,7 +195,8 @@ export const applyOnce = <E, R>(
   ) as Effect.Effect<Outcome, E | SqlError, R>
 }
 
-class Duplicate extends Data.TaggedError("Duplicate")<{}> {}
+/** The notification was applied before. */
+export class Duplicate extends Data.TaggedError("Duplicate")<{}> {}
 
 /** The transaction is repeated, and reads which keys are claimed. */
 class ClaimedMeanwhile extends Data.TaggedError("ClaimedMeanwhile")<{}> {}

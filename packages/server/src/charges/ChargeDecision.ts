@@ -55,6 +55,8 @@ export interface ChargeChange {
   readonly releaseInMs?: number | undefined
   /** The acquirer's notification of the change, recorded with it. */
   readonly received?: ReceivedNotification | undefined
+  /** The transaction has claimed the settlement of this payment for this charge. */
+  readonly settlementClaimed?: boolean
 }
 
 /** A charge with its money, locked for a transaction. */

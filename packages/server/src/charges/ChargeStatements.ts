@@ -2,13 +2,14 @@
 import { pagesOf } from "../accounts/AccountPages.ts"
 import { isConnectionPaused } from "../accounts/Brakes.ts"
 import { currentCallers } from "../accounts/CallerCache.ts"
+import { keysOf } from "../acquirer/AcquirerNotification.ts"
 import { notifications } from "../acquirer/NotificationStore.ts"
 import type { ChangedRow } from "../events/DeliverySignal.ts"
 import { outbox, OUTBOX_ROWS, withChangedFields } from "../events/Outbox.ts"
 import { isLocked, lockedTransfers, PASSED_BY } from "../ledger/Ledger.ts"
 import type { Written } from "../sql/Batching.ts"
 import type { LockMode } from "../sql/LockMode.ts"
-import { bigint, float8, integer, nullable, type Row, uuid } from "../sql/Column.ts"
+import { bigint, boolean, float8, integer, nullable, type Row, uuid } from "../sql/Column.ts"
 import { isSettled, lifetimeIn } from "../sql/partitions/ChargeStates.ts"
 import { oneOfIds, type Updates, updatesOf } from "../sql/PrunedIds.ts"
 import { rows, statement, value } from "../sql/Statement.ts"
@@ -120,7 +121,8 @@ export const insertMany = statement(
 const changes = {
   charges: updatesOf(
     chargeTable.rows(["id", "status", "brCode", "endToEndId", "receiver", "paidAtMs", "failureReason", "sequence"], {
-      receiverId: nullable(uuid())
+      receiverId: nullable(uuid()),
+      settlementClaimed: boolean("settlement_claimed")
     })
   ),
   receivers: insertedReceivers,
@@ -142,17 +144,18 @@ const changedCtes = (
     RETURNING c.id, c.account_id, c.end_to_end_id, new.status, ${lifetimeIn("new.status")} AS lifetime_ms,
       old.status AS status_before, ${lifetimeIn("old.status")} AS lifetime_ms_before,
       ${isSettled("new.status", "new.end_to_end_id")} AS is_settled, ${isSettled("old.status", "old.end_to_end_id")} AS was_settled,
-      c.origin = 'api' AS is_listed, old.end_to_end_id IS DISTINCT FROM new.end_to_end_id AS is_new_settlement
+      c.origin = 'api' AS is_listed,
+      old.end_to_end_id IS DISTINCT FROM new.end_to_end_id AND NOT i.settlement_claimed AS claims_settlement
   ),
   inserted_settlements AS (
     INSERT INTO charge_settlements (end_to_end_id, charge_id, account_id)
     SELECT end_to_end_id, id, CASE WHEN is_settled AND is_listed THEN account_id END
-    FROM changed WHERE is_new_settlement AND end_to_end_id IS NOT NULL
+    FROM changed WHERE claims_settlement AND end_to_end_id IS NOT NULL
   ),
   other_state AS MATERIALIZED (SELECT * FROM changed WHERE is_listed AND status <> status_before),
   changed_settlements AS (
     UPDATE charge_settlements s SET account_id = CASE WHEN m.is_settled THEN m.account_id END
-    FROM other_state m WHERE m.is_settled <> m.was_settled AND NOT m.is_new_settlement AND s.end_to_end_id = m.end_to_end_id
+    FROM other_state m WHERE m.is_settled <> m.was_settled AND NOT m.claims_settlement AND s.end_to_end_id = m.end_to_end_id
   ),
   deleted_states AS (
     DELETE FROM charge_states s USING other_state m
@@ -201,12 +204,14 @@ export const isChanged = (row: WrittenRow): row is WrittenRow & ChangedRow => ro
 export interface ChargeForms {
   readonly storesChangedFields: boolean
   readonly storesReceiversOnce: boolean
+  readonly claimsSettlementsOnce: boolean
 }
 
 export const changeMany = (unordered: ReadonlyArray<ChargeChange>, forms: ChargeForms, lockMode: LockMode) => {
   // Rows are locked in the order of their ids, so that two processes never wait for each other.
   const ordered = unordered.toSorted((one, other) => (one.charge.id < other.charge.id ? -1 : 1))
-  const charges = ordered.map(({ charge }) => ({
+  const charges = ordered.map(({ charge, settlementClaimed = false }) => ({
+    settlementClaimed,
     id: charge.id,
     status: charge.status,
     brCode: charge.brCode,
@@ -226,7 +231,9 @@ export const changeMany = (unordered: ReadonlyArray<ChargeChange>, forms: Charge
   }
   const transfers = ordered.flatMap((change) => change.transfers)
   const received = ordered.flatMap(({ charge, received }) =>
-    received === undefined ? [] : [{ resourceId: charge.id, received }]
+    received === undefined
+      ? []
+      : [{ resourceId: charge.id, received, keys: keysOf(received.notification, forms.claimsSettlementsOnce) }]
   )
   return transfers.length === 0 && received.length === 0
     ? changeStates(changed)

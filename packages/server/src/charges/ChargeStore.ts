@@ -4,7 +4,8 @@
  * Guarantees:
  * - a row of `charge_keys` claims the idempotency key: of two calls with one key, one inserts and the other gets that
  *   charge (IDEM-5);
- * - a row of `charge_settlements` claims the end-to-end id of a payment, so that no settlement is credited twice;
+ * - a row of `charge_settlements` claims the end-to-end id of a payment, so that no settlement is credited twice
+ *   (`acquirer/SettlementClaims.ts`);
  * - a change is guarded by the transition table and by the sequence on which it was decided; its outbox entry, ledger
  *   transfers and notification are in the same commit;
  * - a new charge has a recovery in its commit, so that it is found if the acquirer's answer never arrives (CHG-4).
@@ -105,7 +106,8 @@ export class ChargeStore extends Context.Service<
       const startOfStates = makeStartOfStates(sql)
       const forms: ChargeForms = {
         storesChangedFields: yield* storesForm("stores_changed_fields"),
-        storesReceiversOnce: yield* storesForm("stores_receivers_once")
+        storesReceiversOnce: yield* storesForm("stores_receivers_once"),
+        claimsSettlementsOnce: yield* storesForm("claims_settlements_once")
       }
 
       const selected = <R extends Row>([text, parameters]: [string, ReadonlyArray<unknown>]) =>

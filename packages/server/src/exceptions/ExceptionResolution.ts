@@ -16,6 +16,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import { passSettlement } from "../acquirer/SettlementClaims.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { Charges } from "../charges/Charges.ts"
 import type { StoredCharge } from "../charges/ChargeTable.ts"
@@ -112,8 +113,10 @@ export class ExceptionResolution extends Context.Service<
         }
         yield* store.put(accepted, leaves)
         yield* deferred.release(charge.id)
+        const { endToEndId } = exception
         yield* chargeStore.changeInTransaction({
           ...payment,
+          settlementClaimed: endToEndId !== null && (yield* passSettlement(sql, endToEndId, exception.id, charge.id)),
           transfers: transfer(ids, { ...credit, resourceId: charge.id, reason: "charge.paid" }),
           releaseInMs: undefined
         })

@@ -17,7 +17,6 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import { Acquirer, AcquirerUnclear, type ReceivedPix } from "../acquirer/Acquirer.ts"
-import { decisiveKeysOf, keysToClaim } from "../acquirer/AcquirerNotification.ts"
 import type { CallbackResult } from "../observability/Metrics.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 import type { CallbackConnection } from "./CallbackConnections.ts"
@@ -59,11 +58,11 @@ export class Callbacks extends Context.Service<
       const newPayments = Effect.fnUntraced(function* (id: string, facts: ReadonlyArray<PixReceived>) {
         const once = [...new Map(facts.map((fact) => [fact.endToEndId, fact])).values()]
         const payments = once.map((fact) => ({ fact, payment: paymentOf(id, fact.endToEndId) }))
-        const keys = payments.flatMap(({ payment }) => decisiveKeysOf(payment))
-        const known = yield* store.known(id, { keys, recordKeys: [], orderIds: [], payoutIds: [] })
+        const notifications = payments.map(({ payment }) => payment)
+        const known = yield* store.known(id, { notifications, recordKeys: [], orderIds: [], payoutIds: [] })
         // Whether a return was applied is known by the provider's id of it, which a callback lacks.
         return payments.flatMap(({ fact, payment }) =>
-          fact.returnIds.length === 0 && keysToClaim(payment, known.keys) === undefined ? [] : [fact]
+          fact.returnIds.length === 0 && known.isApplied(payment) ? [] : [fact]
         )
       })
 

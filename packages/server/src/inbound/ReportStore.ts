@@ -6,14 +6,21 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
+import {
+  type AcquirerNotification,
+  decisiveKeysOf,
+  keysToClaim,
+  settlementOf
+} from "../acquirer/AcquirerNotification.ts"
 import { text } from "../sql/Column.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { rows, statement, uuids, value } from "../sql/Statement.ts"
+import { AWAITED, storesForm } from "../sql/StoredForms.ts"
 import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
 
-/** The names of facts: keys of notifications, and ids that may be of an order or payout. */
-export interface Names {
-  readonly keys: ReadonlyArray<string>
+/** Facts: notifications, and ids that may be of an order or payout. */
+export interface Facts {
+  readonly notifications: ReadonlyArray<AcquirerNotification>
   /** Keys of notifications that may have been recorded without an effect. */
   readonly recordKeys: ReadonlyArray<string>
   readonly orderIds: ReadonlyArray<string>
@@ -21,8 +28,8 @@ export interface Names {
 }
 
 export interface Known {
-  /** Keys of notifications that had an effect. */
-  readonly keys: Pick<ReadonlySet<string>, "has">
+  /** True of a notification that had an effect. */
+  readonly isApplied: (notification: AcquirerNotification) => boolean
   /** Keys of notifications that were recorded without an effect. */
   readonly recordKeys: Pick<ReadonlySet<string>, "has">
   /** Orders of this connection. */
@@ -45,7 +52,7 @@ export interface PayoutNames {
 export class ReportStore extends Context.Service<
   ReportStore,
   {
-    readonly known: (connectionId: string, names: Names) => Effect.Effect<Known, Unavailable>
+    readonly known: (connectionId: string, facts: Facts) => Effect.Effect<Known, Unavailable>
     /** Our disputes, by the provider's ids. */
     readonly disputes: (
       connectionId: string,
@@ -64,18 +71,22 @@ export class ReportStore extends Context.Service<
     ReportStore,
     Effect.gen(function* () {
       const sql = yield* SqlClient
+      const claimsOnce = yield* storesForm("claims_settlements_once")
       return ReportStore.of({
-        known: Effect.fnUntraced(function* (connectionId, { keys, recordKeys, ...ids }) {
-          const asked = new Set([...keys.flatMap((key) => [key, before(key), after(key)]), ...recordKeys])
+        known: Effect.fnUntraced(function* (connectionId, { notifications, recordKeys, ...ids }) {
+          const keys = new Set([...notifications.flatMap((each) => decisiveKeysOf(each, claimsOnce)), ...recordKeys])
+          const settlements = new Set(notifications.flatMap((each) => settlementOf(each) ?? []))
           const found = yield* orUnavailable(
-            sql.unsafe<{ readonly kind: "key" | "order" | "payout"; readonly name: string }>(
-              ...findKnown({ ...ids, keys: named([...asked]), connectionId })
+            sql.unsafe<{ readonly kind: "key" | "settlement" | "order" | "payout"; readonly name: string }>(
+              ...findKnown({ ...ids, keys: named([...keys]), endToEndIds: named([...settlements]), connectionId })
             )
           )
           const of = (kind: string) => new Set(found.filter((row) => row.kind === kind).map(({ name }) => name))
           const claimed = of("key")
+          const arrived: ReadonlySet<string | undefined> = of("settlement")
           return {
-            keys: { has: (key) => claimed.has(key) && (!claimed.has(before(key)) || claimed.has(after(key))) },
+            isApplied: (each) =>
+              arrived.has(settlementOf(each)) || keysToClaim(each, claimed, claimsOnce) === undefined,
             recordKeys: claimed,
             orders: of("order"),
             openPayouts: of("payout")
@@ -116,18 +127,17 @@ export class ReportStore extends Context.Service<
   )
 }
 
-// A return that overtakes its payment claims the payment's key and marks it as `before`. The payment then claims `after`.
-const before = (key: string): string => `${key}:before`
-const after = (key: string): string => `${key}:after`
-
 const names = rows({ name: text() })
 const named = (list: ReadonlyArray<string>) => list.map((name) => ({ name }))
 
 const findKnown = statement(
-  { connectionId: value("uuid"), keys: names, orderIds: uuids, payoutIds: uuids },
+  { connectionId: value("uuid"), keys: names, endToEndIds: names, orderIds: uuids, payoutIds: uuids },
   (p) => `
   SELECT 'key' AS kind, key AS name FROM acquirer_notifications
   WHERE key = ANY (ARRAY(SELECT k.name FROM ${p.keys} AS k))
+  UNION ALL
+  SELECT 'settlement', end_to_end_id FROM charge_settlements
+  WHERE end_to_end_id = ANY (ARRAY(SELECT e.name FROM ${p.endToEndIds} AS e)) AND charge_id <> '${AWAITED}'
   UNION ALL
   SELECT 'order', id::text FROM acquirer_orders
   WHERE id = ANY (${p.orderIds}) AND connection_id = ${p.connectionId}

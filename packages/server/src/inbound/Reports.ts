@@ -10,13 +10,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { ReceivedPix, ReportedDispute, SentPayout } from "../acquirer/Acquirer.ts"
-import {
-  type AcquirerNotification,
-  decisiveKeysOf,
-  isFinal,
-  keysToClaim,
-  recordKeyOf
-} from "../acquirer/AcquirerNotification.ts"
+import { type AcquirerNotification, isFinal, recordKeyOf } from "../acquirer/AcquirerNotification.ts"
 import { AcquirerNotifications } from "../notifications/AcquirerNotifications.ts"
 import { describeCause } from "../observability/SafeCause.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
@@ -27,7 +21,7 @@ import {
   notificationsOfPix,
   orderIdOf
 } from "./ProviderReports.ts"
-import { type Known, type Names, ReportStore } from "./ReportStore.ts"
+import { type Facts, type Known, ReportStore } from "./ReportStore.ts"
 
 export interface Applied {
   /** Notifications that had an effect. */
@@ -94,14 +88,14 @@ export class Reports extends Context.Service<
       const applyPage = Effect.fnUntraced(function* <A>(
         connectionId: string,
         page: ReadonlyArray<A>,
-        idsOf: (item: A) => Pick<Names, "orderIds" | "payoutIds">,
-        listOf: (item: A, known: Known) => ReadonlyArray<AcquirerNotification>
+        idsOf: (item: A) => Pick<Facts, "orderIds" | "payoutIds">,
+        listOf: (item: A, known: Ours) => ReadonlyArray<AcquirerNotification>
       ) {
         if (page.length === 0) return nothingApplied
         const ids = page.map(idsOf)
         const notifications = page.flatMap((item) => possible(item, listOf))
         const known = yield* store.known(connectionId, {
-          keys: notifications.flatMap(decisiveKeysOf),
+          notifications,
           recordKeys: notifications.flatMap((notification) => recordKeyOf(notification) ?? []),
           orderIds: ids.flatMap(({ orderIds }) => orderIds),
           payoutIds: ids.flatMap(({ payoutIds }) => payoutIds)
@@ -111,7 +105,7 @@ export class Reports extends Context.Service<
           return key !== undefined && isFinal(notification) && known.recordKeys.has(key)
         }
         const isNew = (notification: AcquirerNotification) =>
-          keysToClaim(notification, known.keys) !== undefined && !isWithoutEffect(notification)
+          !known.isApplied(notification) && !isWithoutEffect(notification)
         return yield* applyAll(page.map((item) => listOf(item, known).filter(isNew)))
       })
 
@@ -162,9 +156,12 @@ export class Reports extends Context.Service<
   )
 }
 
+/** Which orders and payouts are ours. */
+type Ours = Pick<Known, "orders" | "openPayouts">
+
 /** Which notification a fact is depends on what is known of it: all that it can be. */
-const possible = <A>(item: A, listOf: (item: A, known: Known) => ReadonlyArray<AcquirerNotification>) =>
-  [never, always].flatMap((ours) => listOf(item, { keys: never, recordKeys: never, orders: ours, openPayouts: ours }))
+const possible = <A>(item: A, listOf: (item: A, known: Ours) => ReadonlyArray<AcquirerNotification>) =>
+  [never, always].flatMap((ours) => listOf(item, { orders: ours, openPayouts: ours }))
 
 const never = { has: () => false }
 const always = { has: () => true }

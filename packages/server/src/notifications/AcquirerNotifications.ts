@@ -25,12 +25,20 @@ import { ChargeOrders } from "../orders/ChargeOrders.ts"
 import { Ids } from "../Ids.ts"
 import { Payouts } from "../payouts/Payouts.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
+import { storesForm } from "../sql/StoredForms.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 import type { ReturnOutcome } from "../acquirer/Acquirer.ts"
 import type { AcquirerNotification, Outcome } from "../acquirer/AcquirerNotification.ts"
 import { ChargePayments } from "./ChargePayments.ts"
 import { type PaymentArrived, Reversals } from "./Reversals.ts"
-import { applyOnce, isDuplicate, type ReceivedNotification, received, record } from "../acquirer/NotificationStore.ts"
+import {
+  applyOnce,
+  type Duplicate,
+  isDuplicate,
+  type ReceivedNotification,
+  received,
+  record
+} from "../acquirer/NotificationStore.ts"
 
 export class AcquirerNotifications extends Context.Service<
   AcquirerNotifications,
@@ -51,6 +59,7 @@ export class AcquirerNotifications extends Context.Service<
       const payments = yield* ChargePayments
       const reversals = yield* Reversals
       const returns = yield* ExceptionReturns
+      const claimsOnceAtStart = yield* storesForm("claims_settlements_once")
 
       /** For effects that a store commits with the notification; one that changed nothing is recorded here. */
       const batched = (
@@ -70,12 +79,20 @@ export class AcquirerNotifications extends Context.Service<
         })
 
       /** For effects that are committed in a transaction with the notification's keys and record. */
-      const transacted = (received: ReceivedNotification, effect: Effect.Effect<Outcome, Failure>) => {
-        const once: Effect.Effect<Outcome, PaymentArrived | Unavailable> = applyOnce(
-          sql,
-          received,
-          Effect.catchTag(effect, "NotFoundError", () => Effect.succeed("unknown" as const))
-        ).pipe(
+      const transacted = (
+        received: ReceivedNotification,
+        effect: Effect.Effect<Outcome, Failure> | ((claimsOnce: boolean) => Effect.Effect<Outcome, Duplicate | Failure>)
+      ) => {
+        const run = (
+          claimsOnce: boolean
+        ): Effect.Effect<Outcome, Duplicate | PaymentArrived | Unavailable | SqlError> =>
+          Effect.catchTag(typeof effect === "function" ? effect(claimsOnce) : effect, "NotFoundError", () =>
+            Effect.succeed("unknown" as const)
+          )
+        const once: Effect.Effect<Outcome, PaymentArrived | Unavailable> = applyOnce<
+          PaymentArrived | Unavailable | SqlError,
+          never
+        >(sql, received, claimsOnceAtStart, run).pipe(
           runToCompletion(sql),
           Effect.catchDefect((defect) =>
             isDuplicate(defect)
@@ -108,7 +125,7 @@ export class AcquirerNotifications extends Context.Service<
           ),
           Effect.filterOrElse(
             (outcome): outcome is "applied" => outcome === "applied",
-            () => transacted(received, payments.settle(payment, received))
+            () => transacted(received, (claimsOnce) => payments.settle(payment, received, claimsOnce))
           )
         )
       }

@@ -13,7 +13,8 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Outcome } from "../acquirer/AcquirerNotification.ts"
-import type { ReceivedNotification } from "../acquirer/NotificationStore.ts"
+import { Duplicate, type ReceivedNotification } from "../acquirer/NotificationStore.ts"
+import { claimSettlement } from "../acquirer/SettlementClaims.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { ExceptionResolution } from "../exceptions/ExceptionResolution.ts"
 import { connectionOf, Exceptions, isThrough, misfitOf, type Payment } from "../exceptions/Exceptions.ts"
@@ -27,11 +28,15 @@ import type { PaymentArrived } from "./Reversals.ts"
 export class ChargePayments extends Context.Service<
   ChargePayments,
   {
-    /** Pays the charge of a payment, or raises an exception, in a transaction. */
+    /**
+     * Pays the charge of a payment, or raises an exception, in a transaction. With `claimsOnce` it claims the settlement
+     * too.
+     */
     readonly settle: (
       payment: Payment,
-      received: ReceivedNotification
-    ) => Effect.Effect<Outcome, PaymentArrived | Unavailable | SqlError>
+      received: ReceivedNotification,
+      claimsOnce: boolean
+    ) => Effect.Effect<Outcome, Duplicate | PaymentArrived | Unavailable | SqlError>
   }
 >()("@pix-payments/server/ChargePayments") {
   static readonly layer = Layer.effect(
@@ -83,7 +88,7 @@ export class ChargePayments extends Context.Service<
       })
 
       return ChargePayments.of({
-        settle: Effect.fnUntraced(function* (payment, received) {
+        settle: Effect.fnUntraced(function* (payment, received, claimsOnce) {
           const known = yield* findCharge(payment)
           const connectionId = connectionOf(payment)
           yield* lockLedgerOf(sql, [connectionId, ...(known === undefined ? [] : [known.accountId])])
@@ -93,11 +98,19 @@ export class ChargePayments extends Context.Service<
           const amount = payment.amount ?? locked?.charge.amount
           // Without an amount, no money is known to have arrived.
           if (amount === undefined) return "unknown"
-          const early = yield* takeEarly(payment, misfit === undefined && locked !== undefined)
-          if (misfit === undefined && locked !== undefined) {
-            const facts = { endToEndId: payment.endToEndId, paidAtMs: payment.atMs }
+          const paid = misfit === undefined ? locked : undefined
+          if (misfit === undefined && paid === undefined) return "unknown"
+          const { endToEndId } = payment
+          const claims = claimsOnce && endToEndId !== undefined
+          // After the ledger is locked, as in a batch, and before what came early is read: whoever had the claim has committed.
+          if (claims && !(yield* claimSettlement(sql, endToEndId, paid?.charge.id ?? received.id))) {
+            return yield* new Duplicate()
+          }
+          const early = yield* takeEarly(payment, paid !== undefined)
+          if (paid !== undefined) {
+            const facts = { endToEndId, paidAtMs: payment.atMs }
             // `processing`: the acquirer has not answered, and repeats the notification.
-            if (!(yield* deferred.pay(locked, facts))) return yield* new Unavailable({ reason: "too-slow" })
+            if (!(yield* deferred.pay(paid, facts, claims))) return yield* new Unavailable({ reason: "too-slow" })
             yield* deferred.applyAll(early)
             return "applied"
           }

@@ -29,11 +29,12 @@ export class DeferredNotifications extends Context.Service<
   {
     /**
      * Pays a charge that the caller's transaction has locked, and applies its deferred notifications. False where its state
-     * does not allow it.
+     * does not allow it. `settlementClaimed`: the transaction has claimed the settlement for this charge.
      */
     readonly pay: (
       locked: LockedCharge,
-      facts: ReportFacts
+      facts: ReportFacts,
+      settlementClaimed: boolean
     ) => Effect.Effect<boolean, PaymentArrived | Unavailable | SqlError>
     /** Applies notifications whose payment has arrived, in its transaction. */
     readonly applyAll: (those: ReadonlyArray<ReceivedReversal>) => Effect.Effect<void, PaymentArrived | SqlError>
@@ -77,11 +78,11 @@ export class DeferredNotifications extends Context.Service<
       )
 
       return DeferredNotifications.of({
-        pay: Effect.fnUntraced(function* ({ charge }, facts) {
+        pay: Effect.fnUntraced(function* ({ charge }, facts, settlementClaimed) {
           const payment = yield* charges.paymentOf(charge, facts)
           if (payment === undefined) return false
           const those = yield* deferred.take(charge.id)
-          yield* store.changeInTransaction(payment)
+          yield* store.changeInTransaction({ ...payment, settlementClaimed })
           yield* applyAll(those)
           return true
         }),

@@ -30,6 +30,7 @@ import { ExceptionReturns } from "../exceptions/ExceptionReturns.ts"
 import { ExceptionStore, type StoredException } from "../exceptions/ExceptionStore.ts"
 import { Ids } from "../Ids.ts"
 import { lockLedgerOf } from "../ledger/Ledger.ts"
+import { storesForm } from "../sql/StoredForms.ts"
 import { DeferredStore } from "./DeferredStore.ts"
 
 /** The payment was committed while its return was examined: the transaction is repeated. */
@@ -59,6 +60,7 @@ export class Reversals extends Context.Service<
       const exceptions = yield* Exceptions
       const returns = yield* ExceptionReturns
       const store = yield* ExceptionStore
+      const claimsOnce = yield* storesForm("claims_settlements_once")
 
       /** The charge that was paid by the Pix, else the one that the txid names, if it is of the same connection. */
       const findCharge = Effect.fnUntraced(function* ({ endToEndId, txid }: Reversal, connectionId: string) {
@@ -138,7 +140,7 @@ export class Reversals extends Context.Service<
           const amount = reversal.amount ?? locked?.charge.amount
           if (amount === undefined) return "unknown"
           // The payment finds this claim, and applies both in one commit.
-          if ((yield* claimBeforePayment(sql, endToEndId, received.id)) === "arrived") {
+          if ((yield* claimBeforePayment(sql, endToEndId, received.id, claimsOnce)) === "arrived") {
             if (yield* isPaymentOf(connectionId, endToEndId)) return yield* new PaymentArrived()
             if (reversal._tag !== "med.opened") return "unknown"
           }

@@ -49,6 +49,7 @@ import fillFactorOfCharges from "./migrations/0031_fill_factor_of_charges.ts"
 import subscribedEvents from "./migrations/0032_subscribed_events.ts"
 import subscribedEventsFilled from "./migrations/0033_subscribed_events_filled.ts"
 import chargeStates from "./migrations/0034_charge_states.ts"
+import settlementClaims from "./migrations/0035_settlement_claims.ts"
 import { exclusively } from "./partitions/MaintenanceLock.ts"
 import { prepare } from "./partitions/Partitions.ts"
 import { DEADLOCK_DETECTED, LOCK_NOT_AVAILABLE, sqlStateOf } from "./SqlState.ts"
@@ -87,7 +88,8 @@ export const migrations = {
   "0031_fill_factor_of_charges": fillFactorOfCharges,
   "0032_subscribed_events": subscribedEvents,
   "0033_subscribed_events_filled": subscribedEventsFilled,
-  "0034_charge_states": chargeStates
+  "0034_charge_states": chargeStates,
+  "0035_settlement_claims": settlementClaims
 }
 
 /** The database server is too old. */

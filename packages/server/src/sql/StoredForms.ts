@@ -3,10 +3,12 @@
  *
  * Such a form is stored only where no server of that release runs: in installations that began with the release that has
  * the form, whose migration inserts its row of `installation`, and where an operator has ended the upgrade
- * (`partitions/ReleaseBefore.ts`). Every server reads both forms.
+ * (`partitions/ReleaseBefore.ts`). Every server reads both forms. Servers that run when the upgrade ends go on storing the
+ * forms of before, beside those that start afterwards.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 
 export const storedForms = [
   /** A change of a charge is stored without what its charge has (`events/EventData.ts`). */
@@ -16,12 +18,20 @@ export const storedForms = [
   /** A charge has the id of its receiver (`charges/Receivers.ts`). */
   "stores_receivers_once",
   /** First deliveries are sent before they are stored, while their change is leased (`webhooks/LeasedChanges.ts`). */
-  "leases_changes"
+  "leases_changes",
+  /** A settlement is claimed in `charge_settlements` alone (`acquirer/SettlementClaims.ts`). */
+  "claims_settlements_once"
 ] as const
 
+type StoredForm = (typeof storedForms)[number]
+
 /** Whether rows are stored in this form. A server reads it when it starts. */
-export const storesForm = Effect.fnUntraced(function* (form: (typeof storedForms)[number]) {
-  const sql = yield* SqlClient
-  const rows = yield* sql.unsafe("SELECT FROM installation WHERE name = $1", [form])
-  return rows.length > 0
-})
+export const storesForm = (form: StoredForm): Effect.Effect<boolean, SqlError, SqlClient> =>
+  Effect.flatMap(SqlClient, (sql) => storesFormNow(sql, form))
+
+/** The same, for a transaction that must not rely on what the server read when it started. */
+export const storesFormNow = (sql: SqlClient, form: StoredForm): Effect.Effect<boolean, SqlError> =>
+  Effect.map(sql.unsafe("SELECT FROM installation WHERE name = $1", [form]), ({ length }) => length > 0)
+
+/** The `charge_id` of a settlement whose return or MED arrived before its payment. No charge has this id. */
+export const AWAITED = "00000000-0000-0000-0000-000000000000"

@@ -206,6 +206,9 @@ const assertWhole = Effect.fnUntraced(function* (sql: SqlClient) {
   const unnamed = yield* sql`
     SELECT r.report FROM acquirer_reports r WHERE r.outcome IN ('applied', 'deferred')
       AND NOT EXISTS (SELECT 1 FROM acquirer_notifications n WHERE n.report_id = r.id)
+      AND NOT EXISTS (SELECT 1 FROM charge_settlements s JOIN charges c ON c.id = s.charge_id
+        WHERE r.report ->> '_tag' = 'charge.paid' AND s.end_to_end_id = r.report ->> 'endToEndId'
+          AND replace(c.id::text, '-', '') = r.subject)
     UNION ALL
     SELECT to_json(n.key) FROM acquirer_notifications n
     WHERE NOT EXISTS (SELECT 1 FROM acquirer_reports r

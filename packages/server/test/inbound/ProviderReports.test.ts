@@ -79,8 +79,11 @@ describe("Reports of a provider", () => {
       },
       (id) => id === ORDER
     )
-    const keys = facts.flatMap(keysOf)
-    assert.deepStrictEqual(copies.flatMap(keysOf), keys)
+    const keys = facts.flatMap((each) => keysOf(each))
+    assert.deepStrictEqual(
+      copies.flatMap((each) => keysOf(each)),
+      keys
+    )
     assert.strictEqual(new Set(keys).size, 4)
     const [other] = notificationsOfPix(
       "0199a000-0000-7000-8000-000000000009",

@@ -17,6 +17,7 @@ import {
   sweepNow
 } from "../support/ConnectedBank.ts"
 import { created, retrieve, until } from "../support/ChargeRequests.ts"
+import { newPix, notified } from "../support/Exceptions.ts"
 import { assertLedgerHolds, availableOf, operated } from "../support/Money.ts"
 import { eventually } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
@@ -161,25 +162,22 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
     })
   )
 
-  it.effect("OPR-95, DSP-10: a payment whose key its return has claimed is not taken for known", () =>
+  it.effect("OPR-95, DSP-10: a payment whose settlement its return has claimed is not taken for known", () =>
     Effect.gen(function* () {
       const { known } = yield* ReportStore
       const sql = yield* SqlClient
       const { connectionId } = yield* connectedBank()
-      const key = `paid:${connectionId}`
-      const isKnown = Effect.map(
-        known(connectionId, { keys: [key], recordKeys: [], orderIds: [], payoutIds: [] }),
-        ({ keys }) => keys.has(key)
+      const payment = { _tag: "charge.paid", txid: "", endToEndId: newPix(), connectionId } as const
+      const isApplied = Effect.map(
+        known(connectionId, { notifications: [payment], recordKeys: [], orderIds: [], payoutIds: [] }),
+        (facts) => facts.isApplied(payment)
       )
-      const claim = (claimed: string) =>
-        sql`INSERT INTO acquirer_notifications (key, report_id) VALUES (${claimed}, ${connectionId}::uuid)`
-      assert.isFalse(yield* isKnown)
-      yield* claim(key)
-      assert.isTrue(yield* isKnown)
-      yield* claim(`${key}:before`)
-      assert.isFalse(yield* isKnown)
-      yield* claim(`${key}:after`)
-      assert.isTrue(yield* isKnown)
+      assert.isFalse(yield* isApplied)
+      yield* notified({ ...payment, _tag: "charge.refunded", amount: 100 })
+      assert.lengthOf(yield* sql`SELECT FROM charge_settlements WHERE end_to_end_id = ${payment.endToEndId}`, 1)
+      assert.isFalse(yield* isApplied)
+      assert.strictEqual(yield* notified({ ...payment, amount: 100 }), "exception")
+      assert.isTrue(yield* isApplied)
     })
   )
 

@@ -128,13 +128,14 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
       const contested = yield* paidCharge(key, 1000)
       yield* simulated(`/charges/${contested.id}/infraction`, { reason: "x" }, 201)
       const commits = yield* sql<{ resource: string; report: string; key: string }>`
-        SELECT m.xmin::text AS resource, r.xmin::text AS report, n.xmin::text AS key
+        SELECT m.xmin::text AS resource, r.xmin::text AS report, coalesce(n.xmin, s.xmin)::text AS key
         FROM (
           SELECT replace(id::text, '-', '') AS subject, xmin FROM charges
           UNION ALL SELECT id::text, xmin FROM payouts
         ) m
         JOIN acquirer_reports r ON r.subject = m.subject
-        JOIN acquirer_notifications n ON n.report_id = r.id
+        LEFT JOIN acquirer_notifications n ON n.report_id = r.id
+        LEFT JOIN charge_settlements s ON s.end_to_end_id = r.report ->> 'endToEndId' AND r.report ->> '_tag' = 'charge.paid'
         WHERE m.subject IN ${sql.in([id.replaceAll("-", ""), payout.id])}
           OR (m.subject = ${contested.id.replaceAll("-", "")} AND n.key LIKE 'med:%')`
       assert.lengthOf(commits, 3)

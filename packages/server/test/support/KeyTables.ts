@@ -1,4 +1,8 @@
-/** Selects charges and payouts without their row in a key table, and rows of key tables that name no such row. */
+/**
+ * Selects charges and payouts without their row in a key table, and rows of key tables that name no such row. A settlement that
+ * pays no charge names its exception, or none while a return or MED awaits its payment. Also payments that are exceptions
+ * without a settlement, where that is their only claim.
+ */
 export const incompleteKeys = `
   SELECT coalesce(c.id, k.charge_id) AS id FROM charges c
     FULL JOIN charge_keys k ON k.charge_id = c.id
@@ -12,4 +16,12 @@ export const incompleteKeys = `
   UNION ALL
   SELECT coalesce(c.id, s.charge_id) FROM charges c
     FULL JOIN charge_settlements s ON s.charge_id = c.id AND s.end_to_end_id = c.end_to_end_id
-    WHERE (c.id IS NULL OR s.charge_id IS NULL) AND (s.charge_id IS NOT NULL OR c.end_to_end_id IS NOT NULL)`
+    WHERE (c.id IS NULL OR s.charge_id IS NULL) AND (s.charge_id IS NOT NULL OR c.end_to_end_id IS NOT NULL)
+      AND NOT EXISTS (SELECT FROM acquirer_exceptions e WHERE e.end_to_end_id = s.end_to_end_id
+        AND (e.id = s.charge_id AND e.kind NOT IN ('unmatched_return', 'unmatched_dispute')
+          OR s.charge_id = '00000000-0000-0000-0000-000000000000' AND e.kind IN ('unmatched_return', 'unmatched_dispute')))
+  UNION ALL
+  SELECT e.id FROM acquirer_exceptions e
+    WHERE e.end_to_end_id IS NOT NULL AND e.kind NOT IN ('unmatched_return', 'unmatched_dispute')
+      AND EXISTS (SELECT FROM installation WHERE name = 'claims_settlements_once')
+      AND NOT EXISTS (SELECT FROM charge_settlements s WHERE s.end_to_end_id = e.end_to_end_id)`

@@ -55,7 +55,7 @@ export const dropConstraint = Effect.fnUntraced(function* (constraint: Constrain
   const sql = yield* SqlClient
   const rows = yield* sql`SELECT FROM pg_constraint
     WHERE conrelid = to_regclass(${constraint.table}) AND conname = ${constraint.name}`
-  if (rows.length > 0) yield* runStep([dropStatement(constraint)], DROP_ATTEMPTS)
+  if (rows.length > 0) yield* runStep([dropStatement(constraint)], { attempts: DROP_ATTEMPTS })
 })
 
 const dropStatement = ({ name, table }: Constraint): string => `ALTER TABLE ${table} DROP CONSTRAINT IF EXISTS ${name}`

@@ -4,7 +4,8 @@
  * Guarantees:
  * - The step is one statement: it is done as a whole or not at all, whenever its connection ends.
  * - Other statements wait behind it for `LOCK_TIMEOUT_MS` at most. Then it gives way, pauses, and is repeated.
- * - A step that takes longer than `STEP_TIMEOUT_MS` is canceled and changes nothing. The next maintenance repeats it.
+ * - A step that takes longer than its timeout, usually `STEP_TIMEOUT_MS`, is canceled and changes nothing. The next maintenance
+ *   repeats it.
  *
  * Deadlocks: a step locks one partitioned table first, then its partitions, as every statement does.
  */
@@ -19,12 +20,15 @@ import { LOCK_NOT_AVAILABLE, sqlStateOf } from "../SqlState.ts"
  */
 export const runStep = (
   statements: ReadonlyArray<string>,
-  attempts = ATTEMPTS
+  { attempts = ATTEMPTS, timeoutMs = STEP_TIMEOUT_MS }: { readonly attempts?: number; readonly timeoutMs?: number } = {}
 ): Effect.Effect<void, SqlError, SqlClient> => {
-  const step = runOnce(`DO $step$ BEGIN
+  const step = runOnce(
+    `DO $step$ BEGIN
       PERFORM set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true);
       ${statements.map((statement) => `${statement};`).join("\n")}
-    END $step$`)
+    END $step$`,
+    timeoutMs
+  )
   return Effect.gen(function* () {
     for (let attempt = 1; ; attempt++) {
       const error = yield* step.pipe(Effect.as(undefined), Effect.catchIf(isLocked, Effect.succeed))
@@ -36,11 +40,11 @@ export const runStep = (
 }
 
 /** The timeout is that of the connection, because it counts from before the statement. */
-const runOnce = (statement: string) =>
+const runOnce = (statement: string, timeoutMs: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
     const connection = yield* sql.reserve
-    yield* Effect.acquireRelease(connection.executeRaw(`SET statement_timeout = ${STEP_TIMEOUT_MS}`, []), () =>
+    yield* Effect.acquireRelease(connection.executeRaw(`SET statement_timeout = ${timeoutMs}`, []), () =>
       Effect.ignore(connection.executeRaw("RESET statement_timeout", []))
     )
     yield* connection.executeRaw(statement, [])
