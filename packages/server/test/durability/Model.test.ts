@@ -21,6 +21,7 @@ import { LedgerVerification } from "../../src/ledger/LedgerVerification.ts"
 import { Releases } from "../../src/ledger/Releases.ts"
 import { Payouts } from "../../src/payouts/Payouts.ts"
 import { PayoutSubmission } from "../../src/payouts/PayoutSubmission.ts"
+import { storeStates, wrongStates } from "../support/ChargeStates.ts"
 import {
   apply,
   applyLoop,
@@ -315,8 +316,13 @@ const actOnce = (
     case "expire":
       return SqlClient.use((sql) =>
         Effect.as(
-          Effect.orDie(sql`UPDATE charges SET expires_at = now() - interval '1 hour' WHERE id = ${id}::uuid
-            AND status = 'pending' AND acquirer_answered`),
+          Effect.orDie(
+            Effect.andThen(
+              sql`UPDATE charges SET expires_at = now() - interval '1 hour' WHERE id = ${id}::uuid
+                AND status = 'pending' AND acquirer_answered`,
+              storeStates
+            )
+          ),
           "done"
         )
       )
@@ -449,6 +455,11 @@ const assertStates = Effect.fnUntraced(function* (all: ReadonlyArray<History>) {
 })
 
 const assertLedger = Effect.fnUntraced(function* (all: ReadonlyArray<History>) {
+  assert.deepStrictEqual(
+    yield* SqlClient.use((sql) => sql.unsafe(wrongStates)),
+    [],
+    "lists find charges by their states"
+  )
   const verified = yield* LedgerVerification.use(({ verify }) => verify("full"))
   assert.deepStrictEqual(
     verified.filter(({ computed, kept }) => computed !== kept),

@@ -25,6 +25,7 @@ import { assertLedgerHolds, funded, paidCharge, paidOut, payOut } from "../suppo
 import { createDatabase } from "../support/Postgres.ts"
 import { loopback } from "../support/Receiver.ts"
 import { newKey, TestService } from "../support/TestService.ts"
+import { upgradedService } from "../support/UpgradedDatabase.ts"
 
 const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 }
 
@@ -82,7 +83,7 @@ describe.each(fixtures)("Key tables of an installation of %s", (name) => {
   )
 })
 
-layer(TestService.layer({ settings }), { excludeTestServices: true })("Beside a server of the release before", (it) => {
+layer(upgradedService({ settings }), { excludeTestServices: true })("Beside a server of the release before", (it) => {
   it.effect("IDEM-4, IDEM-5: a key is of one charge, whichever release stored it", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService

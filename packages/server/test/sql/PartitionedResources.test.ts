@@ -41,10 +41,9 @@ const partitionAll = Effect.gen(function* () {
   const bound = lowestIdAt(Math.floor(now!.ms) + 1)
   const statements = [
     "DROP TRIGGER charge_stores_key ON charges",
-    "DROP TRIGGER charge_stores_settlement ON charges",
     "DROP TRIGGER payout_stores_key ON payouts",
     "DROP TRIGGER payouts_stay_covered ON payouts",
-    "DROP INDEX charges_idempotency, charges_settlement, payouts_idempotency",
+    "DROP INDEX charges_idempotency, payouts_idempotency",
     ...partition("charges", bound),
     ...partition("payouts", bound),
     `CREATE TRIGGER payouts_stay_covered AFTER INSERT ON payouts

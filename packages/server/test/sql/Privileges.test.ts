@@ -59,7 +59,7 @@ layer(TestService.layer(), { excludeTestServices: true })("The role of the servi
         WHERE pronamespace = 'public'::regnamespace AND prosecdef ORDER BY 1`
       assert.deepStrictEqual(
         functions,
-        ["charge_stores_key", "charge_stores_settlement", "payout_stores_key"].map((name) => ({
+        ["charge_stores_key", "payout_stores_key"].map((name) => ({
           name,
           settings: ["search_path=public, pg_temp"]
         }))

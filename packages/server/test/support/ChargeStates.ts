@@ -9,16 +9,17 @@ export const storeStates = Effect.gen(function* () {
   yield* sql.withTransaction(Effect.forEach(storeAll, (statement) => sql.unsafe(statement), { discard: true }))
 })
 
-/** Charges that lists do not find by their state, or find by another one. */
+/** Charges from the start on that lists do not find by their state, or find by another one. */
 export const wrongStates = `
   SELECT c.id, c.status, s.status AS listed, p.account_id AS paid
-  FROM charges c
+  FROM (
+    SELECT *, status = 'paid' AND end_to_end_id IS NOT NULL AS is_settled,
+      CASE WHEN status = 'pending'
+        THEN coalesce((extract(epoch FROM expires_at - created_at) * 1000)::bigint, 9223372036854775807) ELSE 0 END AS lifetime_ms
+    FROM charges WHERE id >= (SELECT value::uuid FROM installation WHERE name = 'charge_states_start')
+  ) c
   LEFT JOIN charge_states s ON s.charge_id = c.id
   LEFT JOIN charge_settlements p ON p.charge_id = c.id AND p.account_id IS NOT NULL
-  WHERE c.origin = 'api' AND (
-    (p.account_id IS NOT NULL) IS DISTINCT FROM (c.status = 'paid' AND c.end_to_end_id IS NOT NULL)
-    OR s.status IS DISTINCT FROM CASE WHEN c.status = 'paid' AND c.end_to_end_id IS NOT NULL THEN NULL ELSE c.status END
-    OR s.account_id <> c.account_id OR p.account_id <> c.account_id
-    OR s.lifetime_ms <> CASE WHEN c.status = 'pending'
-      THEN coalesce((extract(epoch FROM c.expires_at - c.created_at) * 1000)::bigint, 9223372036854775807) ELSE 0 END
-  ) OR c.origin <> 'api' AND (s.charge_id IS NOT NULL OR p.account_id IS NOT NULL)`
+  WHERE (s.account_id, s.status, s.lifetime_ms) IS DISTINCT FROM CASE WHEN c.origin = 'api' AND NOT c.is_settled
+      THEN (c.account_id, c.status, c.lifetime_ms) ELSE (NULL::uuid, NULL::text, NULL::bigint) END
+    OR p.account_id IS DISTINCT FROM CASE WHEN c.origin = 'api' AND c.is_settled THEN c.account_id END`

@@ -4,6 +4,7 @@
  * Each rule is written again, from the contract and the tables of `domain`, against what PostgreSQL stores, what the
  * acquirer's books say (`Institutions`) and what the receivers got; none of it goes through the service.
  */
+import { wrongStates } from "../../support/ChargeStates.ts"
 import { incompleteKeys } from "../../support/KeyTables.ts"
 import type { Callers } from "./Callers.ts"
 import type { Calls } from "./Calls.ts"
@@ -126,6 +127,7 @@ export const makeInvariants = (options: {
       await compareOperations(broken)
       for (const { id } of await query<{ id: string }>(incompleteKeys))
         broken.push(`${id} is not as the key tables have it`)
+      for (const row of await query<object>(wrongStates)) broken.push(`lists find ${JSON.stringify(row)} by its state`)
       broken.push(...(await compareDeliveries({ database, callers, receivers, attemptsInAll, moved })))
       return broken
     }

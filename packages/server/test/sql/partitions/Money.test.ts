@@ -310,7 +310,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The end o
       assert.match(refusal.message, /has written charges/)
       assert.deepStrictEqual(yield* unpartitioned(TABLES), [])
       // Its unique indexes alone may be away because they are rebuilt.
-      yield* sql`DROP INDEX charges_settlement, charges_idempotency, payouts_idempotency`
+      yield* sql`DROP INDEX charges_idempotency, payouts_idempotency`
       assert.strictEqual(yield* Effect.andThen(prepare, kinds), "rr")
       yield* sql`UPDATE charges SET key_stored = true WHERE id = ${id}::uuid`
       yield* ReleaseBefore.drop
