@@ -124,7 +124,10 @@ const duePartitions = Effect.fnUntraced(function* (days: RetentionDays) {
   return names.flat()
 })
 
-/** The indexes that are due, with names as SQL has them. Those that were tried come last. */
+/**
+ * The indexes that are due, with names as SQL has them. Those that were tried come last, however small they are: a crash may
+ * have come after their rebuild.
+ */
 const dueIndexes = Effect.fnUntraced(function* (days: RetentionDays, leastBytes: number) {
   const sql = yield* SqlClient
   return yield* sql<Index>`
@@ -133,7 +136,7 @@ const dueIndexes = Effect.fnUntraced(function* (days: RetentionDays, leastBytes:
       CROSS JOIN LATERAL (SELECT coalesce('deduplicate_items=on' = ANY (i.reloptions), false) AS is_begun,
         coalesce('fillfactor=100' = ANY (i.reloptions), false) AS is_full) o
     WHERE x.indrelid = ANY (SELECT to_regclass(p) FROM unnest(${yield* duePartitions(days)}::text[]) p)
-      AND m.amname = 'btree' AND x.indisvalid AND (o.is_begun OR NOT o.is_full) AND pg_relation_size(i.oid) >= ${leastBytes}
+      AND m.amname = 'btree' AND x.indisvalid AND (o.is_begun OR NOT o.is_full AND pg_relation_size(i.oid) >= ${leastBytes})
     ORDER BY o.is_begun, 1`
 })
 
