@@ -45,7 +45,7 @@ const service = [
     "orders/Refunds",
     "refunds/*",
     "payouts/{Outcomes,Pauses}",
-    "sql/partitions/{ChangesRetention,Conversion,DeliveriesConversion,DeliveriesOfMonths,Money,Retention}",
+    "sql/partitions/{ChangesRetention,Conversion,DeliveriesConversion,DeliveriesOfMonths,IndexRebuild,Money,Retention}",
     "sql/{Bisection,Plans,Privileges,WatchedListen,WriteSlots}",
     "startup/*",
     "webhooks/{Deliveries,DeliveryLimits,DeliveryRetries,Dispatch,EndpointChanges,FailedDeliveries}",

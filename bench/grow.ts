@@ -4,7 +4,7 @@
  *
  * `GROW_CHARGES` (a million), `GROW_MONTHS` (10) and `GROW_ACCOUNTS` (3) say how much. `GROW_EVENTS` are the events of the
  * endpoint, separated by commas; by default every event, of which a paid charge has three. Charges and payouts are partitioned, as
- * by `pnpm run maintain --finish-upgrade`.
+ * by `pnpm run maintain --finish-upgrade`. Bytes are those after `pnpm run maintain`, which rebuilds indexes of past months.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -18,7 +18,7 @@ import { payCharges, startWithEndpoint } from "./measure/PaidCharges.ts"
 import { measureWal, type Wal } from "./growth/Wal.ts"
 import { withDatabase } from "./measure/Database.ts"
 import { makeOldPartitions } from "./measure/OldPartitions.ts"
-import { finishUpgrade } from "./measure/OurServer.ts"
+import { maintain } from "./measure/OurServer.ts"
 import { makeTestbed, temporaryFolder } from "./measure/Testbed.ts"
 
 const charges = Number(process.env["GROW_CHARGES"] ?? 1_000_000)
@@ -34,7 +34,7 @@ const run = Effect.gen(function* () {
   const options = yield* testbed.provision("growth", [])
   const { databaseUrl } = options
   const server = yield* startWithEndpoint(options, events === undefined ? {} : { events })
-  yield* finishUpgrade(databaseUrl)
+  yield* maintain(databaseUrl, "--finish-upgrade")
   yield* print(`${charges} paid charges over ${months} months, ${accounts} accounts; ${testbed.machine.processor}`)
   yield* payCharges(server, databaseUrl, TEMPLATES / 2, 8)
   for (const { atOnce, count } of walMeasured) {
@@ -52,6 +52,8 @@ const run = Effect.gen(function* () {
   yield* grow(databaseUrl, { copies, months, accounts }, (done) => {
     process.stderr.write(`\r${Math.round((done / copies) * 100)} %`)
   })
+  // Indexes of past months are rebuilt, as they are in an installation.
+  yield* maintain(databaseUrl)
   yield* print(`\ngrown in ${Math.round((performance.now() - startedAt) / 1000)} s`)
   yield* print(sizesTable(yield* sizes(databaseUrl), before, copies * count))
 

@@ -99,13 +99,20 @@ export const startServer = Effect.fnUntraced(function* (
   return { ...server, pid: server.child.pid, apiKey: key }
 })
 
-/** Partitions charges and payouts, as `pnpm run maintain --finish-upgrade` does. */
-export const finishUpgrade = Effect.fnUntraced(function* (databaseUrl: string) {
+/** Runs `pnpm run maintain`, which removes no row here. With `--finish-upgrade` it partitions charges and payouts. */
+export const maintain = Effect.fnUntraced(function* (databaseUrl: string, ...args: ReadonlyArray<"--finish-upgrade">) {
   const main = programOf(here, "maintain")
-  const environment = { DATABASE_URL: databaseUrl, MIGRATIONS_DATABASE_URL: databaseUrl }
-  const child = yield* spawnNode("maintain", [main, "--finish-upgrade"], environment)
+  const environment = { DATABASE_URL: databaseUrl, MIGRATIONS_DATABASE_URL: databaseUrl, ...keepsAll }
+  const child = yield* spawnNode("maintain", [main, ...args], environment)
   const code = yield* Effect.promise(
     () => new Promise<number | null>((resolve) => void child.process.once("exit", resolve))
   )
   if (code !== 0) return yield* new BenchError({ message: `maintain fails: ${child.recentOutput()}` })
 }, Effect.scoped)
+
+const keepsAll = Object.fromEntries(
+  ["REQUESTS", "ATTEMPTS", "ACQUIRER_REPORTS", "DELIVERIES", "EVENTS"].map((kind) => [
+    `RETENTION_${kind}_DAYS`,
+    "36500"
+  ])
+)

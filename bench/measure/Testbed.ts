@@ -13,7 +13,7 @@ import { EPOCH_MS, seed, type Seeded } from "../load/Seeds.ts"
 import { migrate, withDatabase } from "./Database.ts"
 import { describeMachine } from "./Machine.ts"
 import { makeOldPartitions } from "./OldPartitions.ts"
-import { finishUpgrade, type StartOptions } from "./OurServer.ts"
+import { maintain, type StartOptions } from "./OurServer.ts"
 import { BenchError } from "./Processes.ts"
 import { cpuMicros, machineMicros } from "./ResourceUsage.ts"
 
@@ -59,7 +59,7 @@ export const makeTestbed = Effect.fnUntraced(function* (folder: string, isSmokeR
     yield* runOnServer(`CREATE DATABASE "${template}"`)
     yield* migrate(urlOf(template))
     if (isPartitioned) {
-      yield* finishUpgrade(urlOf(template))
+      yield* maintain(urlOf(template), "--finish-upgrade")
       yield* makeOldPartitions(urlOf(template), monthsSince(EPOCH_MS))
     }
     const created = yield* withDatabase(urlOf(template), (database) => seed(database, template, charges))

@@ -1,8 +1,8 @@
 /**
- * Makes the partitions of the next months and quarters and removes expired ones, once: for a timer, where the service runs without
- * `MIGRATIONS_DATABASE_URL`.
+ * Makes the partitions of the next months and quarters, removes expired ones and rebuilds indexes of past ones, once: for a
+ * timer, where the service runs without `MIGRATIONS_DATABASE_URL`.
  *
- * With `--finish-upgrade` it drops what only servers of the release before use, so that charges and payouts are partitioned
+ * With `--finish-upgrade` it rebuilds no index, and first drops what only servers of the release before use, so that charges and payouts are partitioned
  * too. No such server may run any more.
  *
  * It reads the settings of the server. `MIGRATIONS_DATABASE_URL` is the role that owns the schema.
@@ -11,8 +11,10 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import { Settings } from "./Settings.ts"
 import { DatabaseLocation } from "./sql/Database.ts"
+import type { Rebuilt } from "./sql/partitions/IndexRebuild.ts"
 import * as Maintenance from "./sql/partitions/Maintenance.ts"
 import * as ReleaseBefore from "./sql/partitions/ReleaseBefore.ts"
 import * as StartupMessage from "./startup/StartupMessage.ts"
@@ -26,6 +28,12 @@ const settings = DatabaseLocation.layer.pipe(
 
 const say = (line: string) => Effect.sync(() => process.stdout.write(`${line}\n`))
 
+const rebuildLine = Option.match({
+  onNone: () => "Indexes rebuilt: 0. Another process rebuilds them.",
+  onSome: ({ failed, rebuilt }: Rebuilt) =>
+    `Indexes rebuilt: ${rebuilt.length}.${failed.length > 0 ? ` Failed, for the next run: ${failed.join(", ")}.` : ""}`
+})
+
 Effect.gen(function* () {
   const args = process.argv.slice(2)
   const unknown = args.find((arg) => arg !== "--finish-upgrade")
@@ -34,9 +42,8 @@ Effect.gen(function* () {
     yield* say(`Nothing was done: ${unknown} is unknown. The only option is --finish-upgrade.`)
     return
   }
-  const { done, made, postponed, removed } = yield* Maintenance.runAfter(
-    args.length > 0 ? ReleaseBefore.drop : Effect.void
-  )
+  const isUpgrade = args.length > 0
+  const { done, made, postponed, removed } = yield* Maintenance.runAfter(isUpgrade ? ReleaseBefore.drop : Effect.void)
   if (!done) {
     process.exitCode = 1
     yield* say("Nothing was done: another process maintains the partitions, or this role does not own the tables.")
@@ -49,6 +56,7 @@ Effect.gen(function* () {
       `Not done: ${postponed.join(", ")}. A transaction is open for long (pg_stat_activity). Repeat it afterwards.`
     )
   }
+  if (!isUpgrade) yield* Effect.flatMap(Maintenance.rebuildIndexes(), (done) => say(rebuildLine(done)))
 }).pipe(
   // @effect-diagnostics-next-line strictEffectProvide:off
   Effect.provide(settings),

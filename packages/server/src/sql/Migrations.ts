@@ -4,6 +4,7 @@
  * Guarantees:
  * - A new schema is made in one transaction, and each pending migration of an older one has its own, under an advisory lock
  *   that a second process waits for.
+ * - A pending migration cancels the rebuild of an index, which a later round of the maintenance repeats.
  * - Large tables are partitioned afterwards: a constraint is validated, which reads the table and stops no writer, and
  *   a short transaction swaps the tables. Where that fails, the service starts and works, and the next start or
  *   maintenance repeats it.
@@ -13,6 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Migrator from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
+import type { Connection } from "effect/sql/SqlConnection"
 import { isSqlError } from "effect/sql/SqlError"
 import { describeCause } from "../observability/SafeCause.ts"
 import foundation from "./migrations/0001_foundation.ts"
@@ -50,7 +52,7 @@ import subscribedEvents from "./migrations/0032_subscribed_events.ts"
 import subscribedEventsFilled from "./migrations/0033_subscribed_events_filled.ts"
 import chargeStates from "./migrations/0034_charge_states.ts"
 import settlementClaims from "./migrations/0035_settlement_claims.ts"
-import { exclusively } from "./partitions/MaintenanceLock.ts"
+import { exclusively, withoutRebuild } from "./partitions/MaintenanceLock.ts"
 import { prepare } from "./partitions/Partitions.ts"
 import { DEADLOCK_DETECTED, LOCK_NOT_AVAILABLE, sqlStateOf } from "./SqlState.ts"
 
@@ -125,7 +127,7 @@ export const runWith = Effect.fnUntraced(
       }).pipe(Effect.ignore)
     )
     const applied = yield* Effect.catchIf(
-      applyPending,
+      applyPending(connection),
       ({ cause }) => isOf(LOCK_NOT_AVAILABLE, cause) || isOf(DEADLOCK_DETECTED, cause),
       () => new TablesInUse({ message: TABLES_IN_USE })
     )
@@ -141,11 +143,16 @@ export const runWith = Effect.fnUntraced(
  * Each migration in a transaction of its own, so that none waits for a table while it has locked those of the ones before:
  * the service would deadlock with it. A new schema is made at once.
  */
-const applyPending = Effect.gen(function* () {
+const applyPending = Effect.fnUntraced(function* (connection: Connection) {
   const names = Object.keys(migrations)
   const count = yield* Effect.orElseSucceed(appliedCount, () => 0)
   if (count === 0) return yield* applyUntil(names.length)
-  const applied = yield* Effect.forEach(names.slice(count), (_, at) => applyUntil(count + at + 1))
+  const pending = names.slice(count)
+  if (pending.length === 0) return []
+  const applied = yield* withoutRebuild(
+    connection,
+    Effect.forEach(pending, (_, at) => applyUntil(count + at + 1))
+  )
   return applied.flat()
 })
 

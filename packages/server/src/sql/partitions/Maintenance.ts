@@ -1,8 +1,10 @@
 /**
- * The maintenance of partitions: makes those of the next periods, and removes expired ones.
+ * The maintenance of partitions: makes those of the next periods, removes expired ones, and then rebuilds indexes of past
+ * ones (`IndexRebuild.ts`).
  *
  * Guarantees:
  * - One process at a time, under an advisory lock. The others go on.
+ * - A rebuild delays no other work: it runs last, under another lock. A round of the service begins none after ten minutes.
  * - It runs as the role that owns the tables: that of `MIGRATIONS_DATABASE_URL`, or the service's role where it owns them.
  *   Where neither may, each process says so in its log and metrics, and `pnpm run maintain` does it.
  *
@@ -16,11 +18,14 @@ import * as Option from "effect/Option"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as BackgroundLoop from "../../observability/BackgroundLoop.ts"
+import { describeCause } from "../../observability/SafeCause.ts"
 import { Metrics } from "../../observability/Metrics.ts"
 import { Settings } from "../../Settings.ts"
 import { DatabaseLocation } from "../Database.ts"
 import { databaseTime, partitionsOf, unpartitioned } from "./Catalog.ts"
 import { forEachTable } from "./EachTable.ts"
+import * as IndexRebuild from "./IndexRebuild.ts"
+import type { RebuildOptions } from "./IndexRebuild.ts"
 import { exclusively } from "./MaintenanceLock.ts"
 import { hasRetention, partitionedTables, type RetentionDays } from "./PartitionedTables.ts"
 import { coveredUntil, prepareTable } from "./Partitions.ts"
@@ -35,9 +40,25 @@ export interface Maintained {
   readonly postponed: ReadonlyArray<string>
 }
 
-/** One run, after `first`, both under the lock. */
+/** One run, after `first`, both under the lock. It rebuilds no index. */
 export const runAfter = Effect.fnUntraced(function* <E>(first: Effect.Effect<void, E, SqlClient>) {
   const settings = yield* Settings
+  return Option.getOrElse(yield* asOwner(maintain(settings, first)), () => nothing)
+})
+
+/** One run. */
+export const run = runAfter(Effect.void)
+
+/** Rebuilds indexes. `None` where the role may not, or another process does. */
+export const rebuildIndexes = Effect.fnUntraced(function* (options?: RebuildOptions) {
+  const settings = yield* Settings
+  return yield* asOwner(IndexRebuild.rebuildIndexes(settings, options))
+})
+
+const nothing: Maintained = { done: false, made: 0, removed: [], postponed: [] }
+
+/** Connects as the role that owns the tables. `None` where there is no such role. */
+const asOwner = Effect.fnUntraced(function* <A, E>(work: Effect.Effect<Option.Option<A>, E, SqlClient>) {
   const { migrationsUrl, url } = yield* DatabaseLocation
   const client = yield* Layer.build(
     Layer.fresh(
@@ -45,25 +66,21 @@ export const runAfter = Effect.fnUntraced(function* <E>(first: Effect.Effect<voi
         url: migrationsUrl ?? url,
         applicationName: "pix-payments maintenance",
         maxConnections: 2,
-        connectTimeout: "3 seconds"
+        connectTimeout: "3 seconds",
+        keepAlive: "15 seconds"
       })
     )
   )
-  return yield* maintain(settings, first).pipe(Effect.provideService(SqlClient, Context.get(client, SqlClient)))
-}, Effect.scoped)
-
-/** One run. */
-export const run = runAfter(Effect.void)
-
-const nothing: Maintained = { done: false, made: 0, removed: [], postponed: [] }
-
-const maintain = Effect.fnUntraced(function* <E>(days: RetentionDays, first: Effect.Effect<void, E, SqlClient>) {
-  const sql = yield* SqlClient
+  const sql = Context.get(client, SqlClient)
   const [role] = yield* sql<{ owns: boolean }>`
     SELECT bool_and(pg_has_role(relowner, 'USAGE')) AS owns FROM pg_class
     WHERE oid = ANY (SELECT to_regclass(t) FROM unnest(${partitionedTables.map(({ name }) => name)}::text[]) t)`
-  if (role?.owns !== true) return nothing
-  const connection = yield* sql.reserve
+  if (role?.owns !== true) return Option.none<A>()
+  return yield* Effect.provideService(work, SqlClient, sql)
+}, Effect.scoped)
+
+const maintain = Effect.fnUntraced(function* <E>(days: RetentionDays, first: Effect.Effect<void, E, SqlClient>) {
+  const connection = yield* Effect.flatMap(SqlClient, (sql) => sql.reserve)
   const maintained: Effect.Effect<Option.Option<Maintained>, SqlError | E, SqlClient> = exclusively(
     connection,
     Effect.gen(function* () {
@@ -80,7 +97,7 @@ const maintain = Effect.fnUntraced(function* <E>(days: RetentionDays, first: Eff
       return { done: true, made, removed: results.flatMap(({ removed }) => removed), postponed }
     })
   )
-  return Option.getOrElse(yield* maintained, () => nothing)
+  return yield* maintained
 }, Effect.scoped)
 
 /** Measures the partitions, and warns where they end soon. */
@@ -118,6 +135,12 @@ export const loop = Layer.effectDiscard(
         for (const { table } of removed) metrics.partitionRemoved(table)
       }
       yield* inspect
+      // A failure waits for the next hour: a failed round would be repeated within seconds.
+      if (isStarted) {
+        yield* Effect.catchCause(rebuildIndexes({ startWithinMs: REBUILDS_START_WITHIN_MS }), (cause) =>
+          Effect.logWarning("indexes were not rebuilt; the next round repeats it", describeCause(cause))
+        )
+      }
       return 0
     })
     const pause = Effect.suspend(() => {
@@ -130,3 +153,4 @@ export const loop = Layer.effectDiscard(
 )
 
 const WARNING_SECONDS = 30 * 86_400
+const REBUILDS_START_WITHIN_MS = 600_000
