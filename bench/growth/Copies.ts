@@ -148,7 +148,14 @@ const makeCharges = async (database: Client, growth: Growth, stepMs: number) => 
   const statements = { insert, answer, payment }
   const run = (name: keyof typeof statements, copy: number, place: number) =>
     database.query({ name, text: statements[name], values: [copy, copy, place, place + BATCH - 1] })
+  let unvacuumed = 0
   return async (copy: number) => {
+    // As autovacuum does.
+    unvacuumed += rows[0]!.count
+    if (unvacuumed >= 50_000) {
+      await database.query("VACUUM charges")
+      unvacuumed = 0
+    }
     for (let place = 1; place <= rows[0]!.count; place += BATCH) {
       await run("insert", copy, place)
       await run("answer", copy, place)

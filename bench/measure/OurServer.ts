@@ -110,7 +110,8 @@ export const maintain = Effect.fnUntraced(function* (databaseUrl: string, ...arg
   if (code !== 0) return yield* new BenchError({ message: `maintain fails: ${child.recentOutput()}` })
 }, Effect.scoped)
 
-const keepsAll = Object.fromEntries(
+/** Settings that remove no row. */
+export const keepsAll = Object.fromEntries(
   ["REQUESTS", "ATTEMPTS", "ACQUIRER_REPORTS", "DELIVERIES", "EVENTS"].map((kind) => [
     `RETENTION_${kind}_DAYS`,
     "36500"

@@ -13,7 +13,7 @@ import { mismatch } from "../load/Jobs.ts"
 import { earlierCheckout } from "./Contenders.ts"
 import { violationsIn } from "./Database.ts"
 import type { Measurement, RunSettings } from "./Measurement.ts"
-import { type StartOptions, startServer } from "./OurServer.ts"
+import { keepsAll, type StartOptions, startServer } from "./OurServer.ts"
 import { BenchError } from "./Processes.ts"
 import { rowsOf, type Turn, turnsTable } from "./Report.ts"
 import type { Testbed } from "./Testbed.ts"
@@ -131,7 +131,7 @@ export const startWithEndpoint = Effect.fnUntraced(function* (
   { checkout, events = eventNames }: { readonly checkout?: string; readonly events?: ReadonlyArray<string> } = {}
 ) {
   const url = yield* acceptingReceiver
-  const server = yield* startServer(options, { WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8" }, checkout)
+  const server = yield* startServer(options, { WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8", ...keepsAll }, checkout)
   yield* call(server.port, "/v1/webhooks", { "x-api-key": server.apiKey }, { url, events })
   return server
 })

@@ -154,17 +154,14 @@ const fromStart = (
 ): ReadonlyArray<IndexPath> => {
   if (start === undefined) return earlier
   if (start === LOWEST) return since
-  const at = (bind: Bind) => `${bind(start)}::uuid`
+  const startingAt = (bound: IndexPath["from"]): IndexPath["from"] =>
+    bound === undefined ? () => `'${start}'::uuid` : (keys, bind) => `greatest(${bound(keys, bind)}, '${start}'::uuid)`
   return [
-    ...since.map((path) => ({ ...path, from: both("greatest", path.from, at) })),
-    ...earlier.map((path) => ({ ...path, before: both("least", path.before, at) }))
+    ...since.map((path) => ({ ...path, from: startingAt(path.from) })),
+    // The comparison of the id alone leaves out the later partitions, which do not have these indexes.
+    ...earlier.map((path) => ({ ...path, predicate: `${path.predicate} AND id < '${start}'` }))
   ]
 }
-
-const both =
-  (choose: "greatest" | "least", bound: IndexPath["from"], at: (bind: Bind) => string): IndexPath["from"] =>
-  (keys, bind) =>
-    bound === undefined ? at(bind) : `${choose}(${bound(keys, bind)}, ${at(bind)})`
 
 /** The charges that operators list, of one account or of all. */
 const ofAny = (

@@ -102,7 +102,7 @@ export class ChargePayments extends Context.Service<
           if (misfit === undefined && paid === undefined) return "unknown"
           const { endToEndId } = payment
           const claims = claimsOnce && endToEndId !== undefined
-          // After the ledger is locked, as in a batch, and before what came early is read: whoever had the claim has committed.
+          // After the ledger is locked, as in a batch, and before early notifications are read: the transaction that had the claim has committed.
           if (claims && !(yield* claimSettlement(sql, endToEndId, paid?.charge.id ?? received.id))) {
             return yield* new Duplicate()
           }

@@ -114,8 +114,8 @@ describe.each(fixtures)("An installation of %s", (name) => {
       assert.deepStrictEqual(upgraded.functions, { ...wanted.functions, ...pick(upgraded.functions, ofReleaseBefore) })
       const { charge_settlements_paid: _, ...indexes } = wanted.indexes
       assert.deepStrictEqual(upgraded.indexes, { ...indexes, ...pick(upgraded.indexes, ofReleaseBefore) })
-      for (const of of [sql, fresh]) {
-        yield* Effect.provideService(Effect.andThen(ReleaseBefore.drop, prepare), SqlClient, of)
+      for (const each of [sql, fresh]) {
+        yield* Effect.provideService(Effect.andThen(ReleaseBefore.drop, prepare), SqlClient, each)
       }
       const [one, other] = [
         yield* Effect.provideService(describeSchema, SqlClient, sql),

@@ -30,9 +30,13 @@ const upgradedDatabase = Effect.gen(function* () {
   return { databaseUrl, owner }
 })
 
-/** The service on such a database, with the partitions that its start makes. */
-export const upgradedService = (options: Options = {}) =>
-  Layer.unwrap(Effect.map(upgradedDatabase, ({ databaseUrl }) => TestService.layer({ ...options, databaseUrl })))
+/** The service on such a database, with the partitions that its start makes; `below` is provided to the service only. */
+export const upgradedService = (options: Options = {}, below: Layer.Layer<never> = Layer.empty) =>
+  Layer.unwrap(
+    Effect.map(upgradedDatabase, ({ databaseUrl }) =>
+      TestService.layer({ ...options, databaseUrl }).pipe(Layer.provide(below))
+    )
+  )
 
 /** Services on one such database, each as it starts, and what ends its upgrade. */
 export const upgradedServices = Effect.fnUntraced(function* (settings: Options["settings"] = {}) {

@@ -14,6 +14,8 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { oneOf, storedChargeStates } from "./0001_foundation.ts"
 
 const statements = [
+  // Payments wait behind this while it waits, so it gives way to a transaction that takes long, such as a dump.
+  `SELECT set_config('lock_timeout', '2s', true)`,
   // lifetime_ms: of a pending charge; 0 for others.
   `CREATE TABLE charge_states (
     account_id uuid NOT NULL,
@@ -23,7 +25,8 @@ const statements = [
     PRIMARY KEY (account_id, status, lifetime_ms, charge_id)
   )`,
   // Of a charge of the API that is paid; else null.
-  `ALTER TABLE charge_settlements ADD COLUMN account_id uuid`
+  `ALTER TABLE charge_settlements ADD COLUMN account_id uuid`,
+  `SELECT set_config('lock_timeout', '0', true)`
 ]
 
 const ofNewInstallation = [

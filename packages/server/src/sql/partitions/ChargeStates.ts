@@ -31,17 +31,23 @@ export const makeStartOfStates = (sql: SqlClient): Effect.Effect<string | undefi
   return Effect.suspend(() => (start === undefined ? orUnavailable(read) : Effect.succeed(start)))
 }
 
-/** Makes the index that lists of paid charges read, unless it exists. Writers go on meanwhile. */
+/**
+ * Makes the index that lists of paid charges read, unless it exists. Writers go on meanwhile. Fails with `LOCK_NOT_AVAILABLE`
+ * where a transaction that is older stays open: a process that starts may wait for this one within such a transaction.
+ */
 export const makeIndexOfPaid = Effect.gen(function* () {
   const sql = yield* SqlClient
   const [index] = yield* sql<{ valid: boolean }>`
     SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass('charge_settlements_paid')`
   if (index?.valid === true) return
   const connection = yield* sql.reserve
-  yield* Effect.acquireRelease(connection.executeRaw("SET statement_timeout = 0", []), () =>
-    Effect.ignore(connection.executeRaw("RESET statement_timeout", []))
-  )
-  // What a killed run left.
+  const settings = { statement_timeout: 0, lock_timeout: LOCK_TIMEOUT_MS }
+  for (const [name, value] of Object.entries(settings)) {
+    yield* Effect.acquireRelease(connection.executeRaw(`SET ${name} = ${value}`, []), () =>
+      Effect.ignore(connection.executeRaw(`RESET ${name}`, []))
+    )
+  }
+  // A run that was killed leaves an invalid index.
   yield* connection.executeRaw("DROP INDEX CONCURRENTLY IF EXISTS charge_settlements_paid", [])
   yield* connection.executeRaw(
     `CREATE INDEX CONCURRENTLY charge_settlements_paid ON charge_settlements (account_id, charge_id)
@@ -71,6 +77,8 @@ export const storeAll: ReadonlyArray<string> = [
     SELECT coalesce(recover_at, now()), id, ARRAY[id], account_id FROM charges WHERE status = 'processing'
     ON CONFLICT (id) WHERE account_id IS NOT NULL DO NOTHING`,
   "UPDATE charges SET status = 'pending', acquirer_answered = false, recover_at = NULL WHERE status = 'processing'",
+  `INSERT INTO charge_settlements (end_to_end_id, charge_id)
+    SELECT end_to_end_id, id FROM charges WHERE end_to_end_id IS NOT NULL ON CONFLICT DO NOTHING`,
   "DELETE FROM charge_states",
   `INSERT INTO charge_states (account_id, status, lifetime_ms, charge_id)
     SELECT account_id, status, ${lifetimeIn("status")}, id FROM charges
@@ -79,3 +87,5 @@ export const storeAll: ReadonlyArray<string> = [
     FROM charges c WHERE s.charge_id = c.id AND s.end_to_end_id = c.end_to_end_id`,
   startAt(LOWEST)
 ]
+
+const LOCK_TIMEOUT_MS = 10_000

@@ -5,7 +5,8 @@
  * - No row is copied, except rows of a small table whose ids lie beyond the first partition.
  * - The table is locked exclusively for milliseconds: a constraint proves the bound of a large table beforehand, without
  *   a lock that stops writers.
- * - Indexes, constraints, defaults, privileges, triggers and views are those of before, under their names.
+ * - Indexes, constraints, defaults, privileges, triggers and views are those of before, under their names. Indexes that
+ *   others replace (`Conversion.replacedIndexes`) stay on the first partition of a large table only.
  * - A table with a unique index besides the primary key stays as it is: partitions could not have that index.
  * - A crash between two steps leaves a table that works. The next run continues.
  * - The first partition ends with a period of which partitions are made ahead. A large table with a later id is not
@@ -41,7 +42,10 @@ export const convert = Effect.fn("Conversion.convert")(function* (partitioned: P
   }
   for (const name of yield* unvalidated(table)) yield* validate({ table, name })
   if (partitioned.conversion !== undefined) yield* partitioned.conversion.prepare
-  const swapTables = Effect.flatMap(swap(partitioned, bound, isMoved), (statements) => runStep(statements))
+  const timeoutMs = partitioned.conversion?.timeoutMs
+  const swapTables = Effect.flatMap(swap(partitioned, bound, isMoved), (statements) =>
+    runStep(statements, timeoutMs === undefined ? {} : { timeoutMs })
+  )
   if (isMoved) return yield* swapTables
   yield* whileValid(constraint, `id < '${bound}'`, () => swapTables)
   yield* Effect.logInfo(`${table} is partitioned; ${firstPartition(partitioned, bound)} has its rows`)

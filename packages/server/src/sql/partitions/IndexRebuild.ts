@@ -114,7 +114,7 @@ const duePartitions = Effect.fnUntraced(function* (days: RetentionDays) {
   const now = yield* databaseTime
   const names = yield* Effect.forEach(partitionedTables, (table) =>
     Effect.map(partitionsOf(table.name), (known = []) => {
-      // Nor what expires tomorrow: its removal would wait for the rebuild.
+      // A partition that expires tomorrow is left out, because its removal would wait for the rebuild.
       const gone = hasRetention(table) ? expired(known, limitOf(table, days, now + DAY_MS)) : []
       return known
         .filter((partition) => timeOf(partition.before) + SETTLED_MS <= now && !gone.includes(partition))

@@ -34,6 +34,8 @@ export interface Conversion {
   readonly replacedIndexes: ReadonlyArray<string>
   /** Before the table is locked. */
   readonly prepare: Effect.Effect<void, SqlError, SqlClient>
+  /** How long the table may be locked. */
+  readonly timeoutMs: number
   /** Statements once the table is partitioned, while nobody else uses it. The first partition ends before an id. */
   readonly statements: (end: string, isSmall: boolean) => ReadonlyArray<string>
 }
@@ -140,6 +142,8 @@ export const partitionedTables: ReadonlyArray<PartitionedTable | RetainedTable> 
     conversion: {
       replacedIndexes: indexesOfStates,
       prepare: makeIndexOfPaid,
+      // A small table has up to 15,000 charges, whose states are stored in half a second.
+      timeoutMs: 4000,
       statements: (end, isSmall) => (isSmall ? storeAll : [startAt(end)])
     }
   },

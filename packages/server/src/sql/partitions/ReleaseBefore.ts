@@ -40,6 +40,9 @@ export const drop = Effect.gen(function* () {
         })
       }
     }
+    const left = yield* sql`SELECT FROM pg_class WHERE oid = ANY (
+      SELECT to_regclass(i) FROM unnest(${indexes}::text[]) i)`
+    if (triggers.length + left.length === 0) continue
     yield* runStep([
       `LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`,
       ...functions.map((name) => `DROP TRIGGER IF EXISTS ${name} ON ${table}`),

@@ -54,7 +54,7 @@ const isLocked = (error: SqlError): boolean => sqlStateOf(error) === LOCK_NOT_AV
 
 /** Longer than a statement of the service usually takes, and shorter than its callers notice. */
 const LOCK_TIMEOUT_MS = 100
-/** A step takes tens of milliseconds. Until it is canceled, every write to its table waits. */
+/** Most steps take tens of milliseconds. Until it is canceled, every write to its table waits. */
 const STEP_TIMEOUT_MS = 1000
 const PAUSE_MS = 500
 const ATTEMPTS = 60
