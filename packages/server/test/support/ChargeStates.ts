@@ -6,7 +6,9 @@ import { storeAll } from "../../src/sql/partitions/ChargeStates.ts"
 /** Stores the states of all charges again. */
 export const storeStates = Effect.gen(function* () {
   const sql = yield* SqlClient
-  yield* sql.withTransaction(Effect.forEach(storeAll, (statement) => sql.unsafe(statement), { discard: true }))
+  // The service may create charges meanwhile.
+  const statements = ["LOCK TABLE charges IN SHARE ROW EXCLUSIVE MODE", ...storeAll]
+  yield* sql.withTransaction(Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true }))
 })
 
 /** Charges from the start on that lists do not find by their state, or find by another one. */
