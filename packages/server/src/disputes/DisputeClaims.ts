@@ -1,5 +1,4 @@
 /** What MEDs claim of the money of a refund that fails (OPR-73). Pure. */
-import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import type { LockedCharge } from "../charges/ChargeDecision.ts"
 import type { StoredRefund } from "../refunds/RefundStore.ts"
 import type { StoredDispute } from "./DisputeStore.ts"
@@ -19,9 +18,12 @@ export const isOpen = ({ status }: StoredDispute): boolean => status === "open" 
 export const unreportedReturn = (refunds: ReadonlyArray<StoredRefund>): StoredRefund | undefined =>
   refunds.find(({ nature, providerId }) => nature === "dispute" && providerId === null)
 
+/**
+ * Compares no times: the clocks of servers differ. A refund is ordered of a paid charge only, so what is lost while a refund is
+ * open was lost since; and a MED that arrived lost, before or since, arrived with a return of the same amount.
+ */
 export const claimsOn = (
   { charge, funds }: LockedCharge,
-  orderId: string,
   disputes: ReadonlyArray<StoredDispute>,
   refunds: ReadonlyArray<StoredRefund>
 ): DisputeClaims => {
@@ -29,17 +31,13 @@ export const claimsOn = (
     const contested = disputes.find(isOpen)?.amount ?? charge.amount
     return { contested: Math.max(0, contested - funds.blocked), lost: 0, taken: undefined }
   }
-  const since = refunds.filter(({ id, nature }) => nature === "dispute" && id > orderId)
+  const lost = disputes.filter(({ status }) => status === "lost")
+  const returns = refunds.filter(({ nature }) => nature === "dispute")
   // Once the provider has reported the return of a MED, its amount is known and nothing is missing.
-  const isReported = since.some(({ providerId }) => providerId !== null)
+  const reported = returns.filter(({ providerId }) => providerId !== null)
+  const isReported = reported.length > lost.filter(({ arrivedResolved }) => arrivedResolved).length
   if (charge.status !== "charged_back" || isReported) return { contested: 0, lost: 0, taken: undefined }
-  const isLate = ({ resolvedAtMs, status }: StoredDispute) =>
-    status === "lost" && resolvedAtMs !== null && lowestIdAt(resolvedAtMs + 1) > orderId
-  return {
-    contested: 0,
-    lost: Math.max(0, sumOf(disputes.filter(isLate)) - sumOf(since)),
-    taken: unreportedReturn(since)
-  }
+  return { contested: 0, lost: Math.max(0, sumOf(lost) - sumOf(returns)), taken: unreportedReturn(returns) }
 }
 
 const sumOf = (all: ReadonlyArray<{ readonly amount: number }>) => all.reduce((sum, { amount }) => sum + amount, 0)

@@ -141,7 +141,7 @@ export class Disputes extends Context.Service<
       const failRefund = Effect.fnUntraced(function* (locked: LockedCharge, order: ChargeOrder, reason: string) {
         yield* refunds.end(locked.charge, order, { _tag: "Failed", reason })
         const disputes = yield* store.lockOfCharge(locked.charge.id)
-        const claims = claimsOn(locked, order.id, disputes, yield* refunds.of(locked.charge.id))
+        const claims = claimsOn(locked, disputes, yield* refunds.of(locked.charge.id))
         const blocked = Math.min(order.amount, claims.contested)
         const lost = Math.min(order.amount - blocked, claims.lost)
         const rest = order.amount - blocked - lost

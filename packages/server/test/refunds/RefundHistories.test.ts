@@ -1,11 +1,12 @@
 /**
  * Random histories of one charge: refunds of parts and their outcomes, returns by the provider, MEDs, releases, and a copy of
- * every notification. After each step the money is where a model has it.
+ * every notification. After each step the money is where a model has it. The clocks of the steps differ, as those of servers do.
  *
  * `REFUND_HISTORIES=2000 vitest run …` does more of them, `REFUND_SEED=<seed>` one alone.
  */
 import { assert, layer } from "@effect/vitest"
 import { txidFromId } from "@pix-payments/domain/Txid"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -37,11 +38,24 @@ import {
 } from "../support/RefundModel.ts"
 
 const STEPS = 25
+const HOUR_MS = 3_600_000
 const onlySeed = process.env["REFUND_SEED"]
 const seeds =
   onlySeed === undefined
     ? Array.from({ length: Number(process.env["REFUND_HISTORIES"] ?? 100) }, () => Math.floor(Math.random() * 2 ** 32))
     : [Number(onlySeed)]
+
+/** How far the clock of the server that does the step is ahead. */
+let aheadMs = 0
+const clockLayer = Layer.effect(
+  Clock.Clock,
+  Effect.map(Clock.Clock, (clock) =>
+    Object.assign(Object.create(clock) as Clock.Clock, {
+      currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + aheadMs,
+      currentTimeMillis: Effect.sync(() => clock.currentTimeMillisUnsafe() + aheadMs)
+    })
+  )
+)
 
 const unclear = Effect.fail(new AcquirerUnclear({ reason: "no answer" }))
 
@@ -80,6 +94,8 @@ interface History {
   readonly steps: Array<string>
   /** Notifications that had an effect. */
   readonly applied: Array<AcquirerNotification>
+  /** The ids of its orders. */
+  readonly orders: Set<string>
   /** Orders that failed and may be completed all the same. */
   readonly failed: Array<{ readonly id: string; readonly amount: number }>
 }
@@ -113,6 +129,7 @@ const begin = Effect.fnUntraced(function* (seed: number) {
     model: newModel(amount, isDelayed),
     steps: [`paid ${amount}${isDelayed ? ", not released" : ""}`],
     applied: [],
+    orders: new Set(),
     failed: []
   }
   yield* notify(history, { _tag: "charge.paid", txid: txidFromId(charge.id) }, true)
@@ -174,10 +191,13 @@ const refund = Effect.fnUntraced(function* (history: History) {
     return
   }
   assert.strictEqual(tag, outcome === "failed" ? "RefundRejected" : "Success")
-  const [row] = yield* SqlClient.use(
-    (sql) => sql<{ id: string }>`SELECT id FROM acquirer_orders WHERE charge_id = ${id}::uuid ORDER BY id DESC LIMIT 1`
+  const rows = yield* SqlClient.use(
+    (sql) => sql<{ id: string }>`SELECT id FROM acquirer_orders WHERE charge_id = ${id}::uuid`
   )
-  end(history, { ...open, id: row!.id }, outcome)
+  const made = rows.find((row) => !history.orders.has(row.id))
+  assert(made !== undefined)
+  history.orders.add(made.id)
+  end(history, { ...open, id: made.id }, outcome)
 })
 
 const settle = Effect.fnUntraced(function* (history: History) {
@@ -314,7 +334,7 @@ const assertMoney = Effect.fnUntraced(function* ({ accountId, amount, id, model 
       (SELECT coalesce(sum(amount), 0)::bigint FROM releases WHERE charge_id = c.id AND released_at IS NULL) AS due,
       (SELECT coalesce(sum(amount), 0)::bigint FROM refunds WHERE charge_id = c.id AND status = 'completed') AS returned,
       (SELECT coalesce(sum(amount), 0)::bigint FROM refunds WHERE charge_id = c.id AND status = 'processing') AS processing,
-      (SELECT coalesce(string_agg(status, ' ' ORDER BY id), '') FROM disputes
+      (SELECT coalesce(string_agg(status, ' ' ORDER BY length(external_id), external_id), '') FROM disputes
         WHERE charge_id = c.id AND NOT arrived_resolved) AS meds,
       (SELECT sum(balance)::bigint FROM ledger_accounts WHERE owner_id = c.account_id) AS sum
     FROM charges c WHERE c.id = ${id}::uuid`
@@ -330,9 +350,38 @@ const assertMoney = Effect.fnUntraced(function* ({ accountId, amount, id, model 
   if (leftOf(model) === 0) assert.include(["refunded", "charged_back"], model.status)
 })
 
-layer(domainServicesLayer({ acquirerTimeoutMs: 500, simulatorSettleMs: 0, databaseConnections: 4 }, answering), {
-  excludeTestServices: true
-})("Histories of refunds", (it) => {
+layer(
+  domainServicesLayer({ acquirerTimeoutMs: 500, simulatorSettleMs: 0, databaseConnections: 4 }, answering).pipe(
+    Layer.provideMerge(clockLayer)
+  ),
+  {
+    excludeTestServices: true
+  }
+)("Histories of refunds", (it) => {
+  it.effect.each([{ orderedAheadMs: -HOUR_MS }, { orderedAheadMs: 0 }, { orderedAheadMs: HOUR_MS }])(
+    "OPR-73: a lost MED takes what a failed refund gives back, whatever the clock of the server that ordered it ($orderedAheadMs ms)",
+    ({ orderedAheadMs }) =>
+      Effect.gen(function* () {
+        aheadMs = 0
+        const history = yield* begin(1)
+        const { accountId, id } = history
+        const txid = txidFromId(id)
+        const returned = { as: "refunded", externalId: `earlier-${id}`, amount: 100 } as const
+        yield* notify(history, { _tag: "charge.returned", txid, ...returned }, true)
+        aheadMs = orderedAheadMs
+        answers.set(txid, outcomes.accepted)
+        yield* ChargeOrders.use((orders) => orders.refund(id, {}))
+        aheadMs = 0
+        const externalId = `med-${id}`
+        yield* notify(history, { _tag: "med.opened", txid, externalId, reason: "x" }, true)
+        yield* notify(history, { _tag: "med.lost", disputeId: "", externalId }, true)
+        const order = yield* openOrder(history)
+        yield* notify(history, { _tag: "return.failed", orderId: order.id, reason: "closed" }, true)
+        const balances = yield* ledgerBalancesOf(accountId)
+        assert.deepInclude(balances, { available: 0, pending: 0, blocked: 0, returns_in_transit: 0 })
+      })
+  )
+
   it.effect(
     "BAL-3, BAL-5, BAL-6, BAL-9, BAL-10, DSP-4, DSP-7, DSP-10, OPR-73: each cent of a charge is in one place",
     () =>
@@ -341,6 +390,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 500, simulatorSettleMs: 0, databa
           const history = yield* begin(seed)
           const run = Effect.gen(function* () {
             for (let step = 0; step < STEPS; step += 1) {
+              aheadMs = history.random.pick([-HOUR_MS, 0, HOUR_MS])
               yield* history.random.pick(commands)(history)
               yield* assertMoney(history)
             }
