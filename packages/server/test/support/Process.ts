@@ -22,6 +22,12 @@ export const startProcess = (
   ...args: ReadonlyArray<string>
 ): Effect.Effect<ServiceProcess, never, Scope.Scope> => ready(spawned(env, args))
 
+/** The same with options of Node. */
+export const startProcessWith = (
+  nodeOptions: ReadonlyArray<string>,
+  env: Readonly<Record<string, string>>
+): Effect.Effect<ServiceProcess, never, Scope.Scope> => ready(spawned(env, [], "main", nodeOptions))
+
 /** The same from another folder of built programs. */
 export const startProcessIn = (
   folder: string,
@@ -77,10 +83,15 @@ const ending = (running: ReturnType<typeof spawned>): Effect.Effect<Ended> =>
     )
   )
 
-const spawned = (env: Readonly<Record<string, string>>, args: ReadonlyArray<string>, program = "main") =>
+const spawned = (
+  env: Readonly<Record<string, string>>,
+  args: ReadonlyArray<string>,
+  program = "main",
+  nodeOptions: ReadonlyArray<string> = []
+) =>
   Effect.acquireRelease(
     Effect.sync(() => {
-      const child = spawn(process.execPath, [resolve(programs, `${program}.js`), ...args], {
+      const child = spawn(process.execPath, [...nodeOptions, resolve(programs, `${program}.js`), ...args], {
         env: {
           PATH: process.env["PATH"],
           PORT: "0",
