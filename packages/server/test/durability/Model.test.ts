@@ -319,17 +319,17 @@ const actOnce = (
     case "refund":
       return ChargeOrders.use(({ refund }) => answered(refund(id), ({ status }) => status))
     case "expire":
+      // In one transaction: another one of the same charge would write the lifetime of an earlier end over its own.
       return SqlClient.use((sql) =>
-        Effect.as(
-          Effect.orDie(
-            Effect.andThen(
-              sql`UPDATE charges SET expires_at = now() - interval '1 hour' WHERE id = ${id}::uuid
-                AND status = 'pending' AND acquirer_answered`,
-              sql`UPDATE charge_states s SET lifetime_ms = (extract(epoch FROM c.expires_at - c.created_at) * 1000)::bigint
-                FROM charges c WHERE c.id = ${id}::uuid AND s.charge_id = c.id AND s.status = 'pending'`
-            )
+        sql`UPDATE charges SET expires_at = now() - interval '1 hour' WHERE id = ${id}::uuid
+          AND status = 'pending' AND acquirer_answered`.pipe(
+          Effect.andThen(
+            sql`UPDATE charge_states s SET lifetime_ms = (extract(epoch FROM c.expires_at - c.created_at) * 1000)::bigint
+              FROM charges c WHERE c.id = ${id}::uuid AND s.charge_id = c.id AND s.status = 'pending'`
           ),
-          "done"
+          sql.withTransaction,
+          Effect.orDie,
+          Effect.as("done")
         )
       )
   }
