@@ -30,7 +30,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Developer
           await visit.look("endpoint-test")
           await visit.submit("Send test")
           await page.getByRole("heading", { level: 1, name: "charge.pix.paid (test)" }).waitFor()
-          await page.getByText("503").waitFor()
+          await page.getByText("503", { exact: true }).waitFor()
           const ofDelivery = page.url()
           await page.goBack()
           await page.getByText("0 % (0 of 1)").waitFor()

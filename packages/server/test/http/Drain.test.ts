@@ -16,7 +16,7 @@ describe("A server after SIGTERM", () => {
           DATABASE_URL: Redacted.value(yield* createDatabase()),
           DATA_DIR: yield* temporaryFolder,
           OPERATOR_TOKEN: "the operator's token of these tests",
-          SHUTDOWN_DELAY_MS: "3000",
+          SHUTDOWN_DELAY_MS: "6000",
           DATABASE_CONNECTIONS: "4",
           PROCESSES: String(processes)
         })

@@ -111,16 +111,22 @@ export const eventually = <A, E, R>(
   look: Effect.Effect<A, E, R>,
   isThere: (seen: A) => boolean,
   withinMs = 240_000
-): Effect.Effect<A, E, R> =>
-  Effect.gen(function* () {
+): Effect.Effect<A, E, R> => {
+  // Made here, so that its stack has the line of the test.
+  const error = new Error("never came")
+  return Effect.gen(function* () {
     const end = performance.now() + withinMs
     while (true) {
       const seen = yield* look
       if (isThere(seen)) return seen
-      if (performance.now() > end) return yield* Effect.die(new Error(`never came; last seen: ${inspect(seen)}`))
+      if (performance.now() > end) {
+        error.message = `never came; last seen: ${inspect(seen)}`
+        return yield* Effect.die(error)
+      }
       yield* Effect.sleep("20 millis")
     }
   })
+}
 
 /** Lets a service deliver to this machine. */
 export const loopback: ReadonlyArray<Network> = Result.getOrThrow(parseNetworks("127.0.0.0/8,::1/128"))

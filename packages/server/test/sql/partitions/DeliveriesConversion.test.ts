@@ -21,7 +21,7 @@ const makePlain = Effect.gen(function* () {
   yield* sql.unsafe(`DO $$ BEGIN
     LOCK TABLE deliveries IN ACCESS EXCLUSIVE MODE;
     CREATE TABLE plain (LIKE deliveries INCLUDING ALL EXCLUDING INDEXES);
-    INSERT INTO plain SELECT * FROM deliveries;
+    INSERT INTO plain SELECT * FROM deliveries WHERE endpoint_id IS NOT NULL;
     DROP TABLE deliveries;
     ALTER TABLE plain RENAME TO deliveries;
     ${indexes.map(({ made }) => `${made};`).join("\n")}
@@ -39,7 +39,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A full ta
     Effect.gen(function* () {
       const { makeCaller, operate } = yield* TestService
       const sql = yield* SqlClient
-      const { key } = yield* makeCaller()
+      const { accountId, key } = yield* makeCaller()
       let isUp = false
       const hooks = yield* receiver(({ path }, response) =>
         response.writeHead(path.endsWith("/failing") && !isUp ? 503 : 200).end()
@@ -113,6 +113,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A full ta
       yield* Fiber.interrupt(load)
 
       // Those of before are found as the others: failed ones are resent, parked ones go out.
+      yield* eventually(
+        sql`SELECT FROM deliveries WHERE endpoint_id = ${failing.id}::uuid AND status = 'failed' LIMIT 1`,
+        ({ length }) => length > 0
+      )
       isUp = true
       yield* changed(key, paused.id, { active: true })
       const failed = yield* eventually(
@@ -124,7 +128,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A full ta
       const made = sql<{ charge: string; count: number; open: number }>`
         SELECT resource_id AS charge, count(*)::integer AS count,
           count(*) FILTER (WHERE status <> 'delivered')::integer AS open
-        FROM deliveries WHERE endpoint_id IS NOT NULL GROUP BY resource_id ORDER BY 1`
+        FROM deliveries WHERE account_id = ${accountId}::uuid GROUP BY resource_id ORDER BY 1`
       const all = yield* eventually(
         made,
         (rows) => rows.length >= charges.length && rows.every(({ open }) => open === 0)
