@@ -224,7 +224,8 @@ const accountTemplate = (input: BrCodeInput): Result.Result<string, BrCodeError>
 
 const tooLong = refuse("account-too-long", `the account template takes ${ACCOUNT_LIMIT} characters`)
 
-const tlv = (id: string, value: string): string => id + String(value.length).padStart(2, "0") + value
+/** An element as text. */
+export const tlv = (id: string, value: string): string => id + String(value.length).padStart(2, "0") + value
 
 /** The elements, or `undefined` if the text is not a sequence of elements with distinct ids. */
 const parseTlv = (text: string): ReadonlyArray<Tlv> | undefined => {
@@ -259,7 +260,8 @@ const parseReais = (text: string): number | undefined => {
 const optional = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
   value === undefined ? {} : ({ [key]: value } as { readonly [P in K]?: V })
 
-const hex4 = (value: number): string => value.toString(16).toUpperCase().padStart(4, "0")
+/** A checksum as text. */
+export const hex4 = (value: number): string => value.toString(16).toUpperCase().padStart(4, "0")
 
 const crcTable = Uint16Array.from({ length: 256 }, (_, byte) => {
   let crc = byte << 8

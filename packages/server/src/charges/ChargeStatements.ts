@@ -15,7 +15,7 @@ import { oneOfIds, type Updates, updatesOf } from "../sql/PrunedIds.ts"
 import { rows, statement, value } from "../sql/Statement.ts"
 import type { ChargeChange } from "./ChargeDecision.ts"
 import { allowedTransitions, chargeColumns, chargeTable, shownChargeTable, statusOf } from "./ChargeTable.ts"
-import { insertedReceivers, receiverColumns } from "./Receivers.ts"
+import { insertedReceivers, type makeReceiverColumns } from "./Receivers.ts"
 import { recoveries } from "./RecoveryStore.ts"
 
 /** A charge that was inserted, or the number of a caller that is as cached. */
@@ -203,7 +203,7 @@ export const isChanged = (row: WrittenRow): row is WrittenRow & ChangedRow => ro
 /** Which forms of rows are stored (`sql/StoredForms.ts`). */
 export interface ChargeForms {
   readonly storesChangedFields: boolean
-  readonly storesReceiversOnce: boolean
+  readonly receiverColumns: ReturnType<typeof makeReceiverColumns>
   readonly claimsSettlementsOnce: boolean
 }
 
@@ -214,19 +214,15 @@ export const changeMany = (unordered: ReadonlyArray<ChargeChange>, forms: Charge
     settlementClaimed,
     id: charge.id,
     status: charge.status,
-    brCode: charge.brCode,
     endToEndId: charge.endToEndId,
     paidAtMs: charge.paidAtMs,
     failureReason: charge.failureReason,
     sequence: charge.sequence,
-    ...receiverColumns(charge.receiver, forms.storesReceiversOnce)
+    ...forms.receiverColumns(charge)
   }))
   const changed = {
     charges,
-    receivers: ordered.flatMap(({ charge: { receiver } }, index) => {
-      const id = charges[index]!.receiverId
-      return receiver === null || id === null ? [] : [{ id, receiver }]
-    }),
+    receivers: charges.flatMap(({ stored }) => stored ?? []),
     outbox: ordered.map(({ outbox }) => (forms.storesChangedFields ? withChangedFields(outbox) : outbox))
   }
   const transfers = ordered.flatMap((change) => change.transfers)

@@ -49,7 +49,7 @@ import {
   type WrittenRow
 } from "./ChargeStatements.ts"
 import { chargeTable, type ShownCharge, shownChargeTable, type StoredCharge } from "./ChargeTable.ts"
-import { makeReceivers } from "./Receivers.ts"
+import { makeReceiverColumns, makeReceivers } from "./Receivers.ts"
 import { recoveriesOf } from "./RecoveryStore.ts"
 
 export class ChargeStore extends Context.Service<
@@ -106,7 +106,10 @@ export class ChargeStore extends Context.Service<
       const startOfStates = makeStartOfStates(sql)
       const forms: ChargeForms = {
         storesChangedFields: yield* storesForm("stores_changed_fields"),
-        storesReceiversOnce: yield* storesForm("stores_receivers_once"),
+        receiverColumns: makeReceiverColumns({
+          storesReceiversOnce: yield* storesForm("stores_receivers_once"),
+          splitsBrCodes: yield* storesForm("splits_br_codes")
+        }),
         claimsSettlementsOnce: yield* storesForm("claims_settlements_once")
       }
 

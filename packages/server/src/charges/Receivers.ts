@@ -1,25 +1,29 @@
 /**
  * Receivers of charges: who is paid, as the acquirer says it. The charges of an account have the same one, as long as the
- * account and its connection stay as they are.
+ * account and its connection stay as they are, and their BR codes differ by an id and the amount.
  *
  * Guarantees:
- * - A receiver is stored once, by the digest of its JSON text, in the commit of the first charge that has it. It is never
- *   changed or removed.
+ * - A receiver is stored once with each template of its codes, by the digest of both, in the commit of the first charge that
+ *   has it. It is never changed or removed.
+ * - A receiver has at most `MAX_TEMPLATES` templates of each start of a server. Other charges store the whole code.
  * - A charge has the id of its receiver, or the receiver itself where it was stored before (`sql/StoredForms.ts`).
  * - What this process has read is bounded.
  *
  * Why: docs/decisions/0035-receivers.md.
  */
+import { joinBrCode, splitBrCode } from "@pix-payments/domain/BrCodeTemplate"
 import type { Receiver } from "@pix-payments/domain/Charge"
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { textDigest } from "../events/Outbox.ts"
-import { json, type Row, uuid } from "../sql/Column.ts"
+import { json, nullable, type Row, text, uuid } from "../sql/Column.ts"
 import { part, rows, statement, uuids } from "../sql/Statement.ts"
+import type { StoredCharge } from "./ChargeTable.ts"
 
-/** A charge's receiver as columns of its row. */
+/** A charge's receiver and BR code as columns of its row. */
 export interface ReceiverColumns {
+  readonly brCode: string | null
   readonly receiver: Receiver | null
   readonly receiverId: string | null
 }
@@ -27,21 +31,59 @@ export interface ReceiverColumns {
 interface StoredReceiver {
   readonly id: string
   readonly receiver: Receiver
+  /** Of the charges that have this id, whose `br_code` is the id in it; null where they have the whole code. */
+  readonly br_code_template: string | null
 }
 
-/** The columns of a charge with this receiver, by its id or, as the release before stores it, by itself. */
-export const receiverColumns = (receiver: Receiver | null, isStoredOnce: boolean): ReceiverColumns =>
-  receiver !== null && isStoredOnce
-    ? { receiver: null, receiverId: textDigest(JSON.stringify(receiver)) }
-    : { receiver, receiverId: null }
+/** Which forms of these columns are stored (`sql/StoredForms.ts`). */
+export interface ReceiverForms {
+  readonly storesReceiversOnce: boolean
+  readonly splitsBrCodes: boolean
+}
+
+/** Makes the columns of charges, and the receivers that must be stored with them. */
+export const makeReceiverColumns = ({ splitsBrCodes, storesReceiversOnce }: ReceiverForms) => {
+  const templates = new Map<string, Set<string>>()
+
+  /** False once a receiver has many templates: then its codes have texts of their charges. */
+  const mayHave = (receiver: string, template: string): boolean => {
+    let its = templates.get(receiver)
+    if (its === undefined) {
+      if (templates.size >= MAX_KNOWN) templates.clear()
+      templates.set(receiver, (its = new Set()))
+    }
+    if (!its.has(template) && its.size < MAX_TEMPLATES) its.add(template)
+    return its.has(template)
+  }
+
+  return ({
+    amount,
+    brCode,
+    receiver
+  }: Pick<StoredCharge, "amount" | "brCode" | "receiver">): ReceiverColumns & {
+    readonly stored: StoredReceiver | undefined
+  } => {
+    if (receiver === null || !storesReceiversOnce) return { brCode, receiver, receiverId: null, stored: undefined }
+    const written = JSON.stringify(receiver)
+    const split = brCode === null || !splitsBrCodes ? undefined : splitBrCode(brCode, amount)
+    const template = split !== undefined && mayHave(written, split.template) ? split.template : null
+    const id = textDigest(template === null ? written : `${written}\n${template}`)
+    return {
+      brCode: template === null ? brCode : split!.id,
+      receiver: null,
+      receiverId: id,
+      stored: { id, receiver, br_code_template: template }
+    }
+  }
+}
 
 /** The part of a statement that inserts receivers that are not stored: a CTE. */
 export const insertedReceivers = part(
-  { receivers: rows({ id: uuid(), receiver: json<Receiver>() }) },
+  { receivers: rows({ id: uuid(), receiver: json<Receiver>(), br_code_template: nullable(text()) }) },
   ({ receivers }) => `
   inserted_receivers AS (
-    INSERT INTO receivers (id, receiver)
-    SELECT n.id, n.receiver FROM ${receivers} AS n WHERE NOT EXISTS (SELECT FROM receivers e WHERE e.id = n.id)
+    INSERT INTO receivers (id, receiver, br_code_template)
+    SELECT n.id, n.receiver, n.br_code_template FROM ${receivers} AS n WHERE NOT EXISTS (SELECT FROM receivers e WHERE e.id = n.id)
     ON CONFLICT (id) DO NOTHING
   )`,
   // In the order of ids, so that two processes that insert the same ones never wait for each other.
@@ -54,13 +96,13 @@ export const insertedReceivers = part(
 
 /** Reads the receivers of selected rows of `charges` into these rows. */
 export const makeReceivers = (sql: SqlClient) => {
-  const known = new Map<string, Receiver>()
+  const known = new Map<string, StoredReceiver>()
 
   const load = (ids: ReadonlyArray<string>) =>
     Effect.map(sql.unsafe<StoredReceiver>(...findReceivers({ ids })), (found) => {
       if (known.size >= MAX_KNOWN) known.clear()
-      for (const { id, receiver } of found) known.set(id, receiver)
-      return new Map(found.map(({ id, receiver }) => [id, receiver]))
+      for (const each of found) known.set(each.id, each)
+      return new Map(found.map((each) => [each.id, each]))
     })
 
   return <R extends Row>(selected: ReadonlyArray<R>): Effect.Effect<ReadonlyArray<R>, SqlError> => {
@@ -74,20 +116,29 @@ export const makeReceivers = (sql: SqlClient) => {
   }
 }
 
-/** Puts the receiver into the row, which was made for this statement. False if it is not one of these. */
-const isComplete = (row: Row, receivers: ReadonlyMap<string, Receiver>): boolean => {
+/** Puts receiver and BR code into the row, which was made for this statement. False if its receiver is not one of these. */
+const isComplete = (row: Row, receivers: ReadonlyMap<string, StoredReceiver>): boolean => {
   const id = row["receiver_id"]
   if (typeof id !== "string") return true
-  const receiver = receivers.get(id)
-  if (receiver === undefined) return false
-  Object.assign(row, { receiver })
+  const stored = receivers.get(id)
+  if (stored === undefined) return false
+  const { br_code_template: template, receiver } = stored
+  const brCode = row["br_code"]
+  Object.assign(
+    row,
+    template === null || typeof brCode !== "string"
+      ? { receiver }
+      : { receiver, br_code: joinBrCode(template, brCode, Number(row["amount"])) }
+  )
   return true
 }
 
 const findReceivers = statement(
   { ids: uuids },
-  ({ ids }) => `SELECT id, receiver FROM receivers WHERE id = ANY (${ids})`
+  ({ ids }) => `SELECT id, receiver, br_code_template FROM receivers WHERE id = ANY (${ids})`
 )
 
-/** Some 300 bytes each. */
+/** Some 500 bytes each. */
 const MAX_KNOWN = 10_000
+/** A receiver has one for each form of address and each connection of its account. */
+const MAX_TEMPLATES = 8

@@ -52,6 +52,7 @@ import subscribedEvents from "./migrations/0032_subscribed_events.ts"
 import subscribedEventsFilled from "./migrations/0033_subscribed_events_filled.ts"
 import chargeStates from "./migrations/0034_charge_states.ts"
 import settlementClaims from "./migrations/0035_settlement_claims.ts"
+import brCodeTemplates from "./migrations/0036_br_code_templates.ts"
 import { exclusively, withoutRebuild } from "./partitions/MaintenanceLock.ts"
 import { prepare } from "./partitions/Partitions.ts"
 import { DEADLOCK_DETECTED, LOCK_NOT_AVAILABLE, sqlStateOf } from "./SqlState.ts"
@@ -91,7 +92,8 @@ export const migrations = {
   "0032_subscribed_events": subscribedEvents,
   "0033_subscribed_events_filled": subscribedEventsFilled,
   "0034_charge_states": chargeStates,
-  "0035_settlement_claims": settlementClaims
+  "0035_settlement_claims": settlementClaims,
+  "0036_br_code_templates": brCodeTemplates
 }
 
 /** The database server is too old. */

@@ -20,7 +20,9 @@ export const storedForms = [
   /** First deliveries are sent before they are stored, while their change is leased (`webhooks/LeasedChanges.ts`). */
   "leases_changes",
   /** A settlement is claimed in `charge_settlements` alone (`acquirer/SettlementClaims.ts`). */
-  "claims_settlements_once"
+  "claims_settlements_once",
+  /** A charge has the id of its BR code, whose template its receiver has (`domain/BrCodeTemplate.ts`). */
+  "splits_br_codes"
 ] as const
 
 type StoredForm = (typeof storedForms)[number]

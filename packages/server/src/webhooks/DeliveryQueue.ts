@@ -162,7 +162,11 @@ export class DeliveryQueue extends Context.Service<
       })
 
       const storeAll = (changes: ReadonlyArray<leasedChanges.SentChange>) =>
-        sql.unsafe(...leasedChanges.storeDeliveries(changes))
+        Effect.catchIf(
+          sql.unsafe(...leasedChanges.storeDeliveries(changes, false)),
+          ({ reason }) => reason._tag === "UniqueViolation",
+          () => sql.unsafe(...leasedChanges.storeDeliveries(changes, true))
+        )
 
       /** Stored by a statement of a batch that is repeated. */
       const stored = new WeakSet<leasedChanges.SentChange>()
