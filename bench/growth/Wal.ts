@@ -43,7 +43,7 @@ export const measureWal = Effect.fnUntraced(function* <E, R>(databaseUrl: string
 /** A record of several blocks counts as that of the first. Partitions count as their table. */
 const byTable = `
   WITH records AS (
-    SELECT r.record_length AS bytes, b.relfilenode
+    SELECT r.record_length - r.fpi_length AS bytes, b.relfilenode
     FROM (
       SELECT * FROM pg_get_wal_records_info($1, $2) WHERE resource_manager <> 'XLOG' OR record_type NOT LIKE 'FPI%'
     ) r LEFT JOIN (
