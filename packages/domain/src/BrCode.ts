@@ -174,12 +174,15 @@ export const parseBrCode = (text: string): Result.Result<BrCode, BrCodeError> =>
   })
 }
 
-/** CRC-16/CCITT-FALSE of the text's UTF-8 bytes: polynomial 0x1021, from 0xFFFF, nothing reflected. */
-export const crc16 = (text: string): number => {
-  let crc = 0xffff
+/**
+ * CRC-16/CCITT-FALSE of the text's UTF-8 bytes: polynomial 0x1021, from 0xFFFF, nothing reflected. `before` is the CRC of a
+ * text that precedes it.
+ */
+export const crc16 = (text: string, before = 0xffff): number => {
+  let crc = before
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index)
-    if (code > 0x7f) return crc16Bytes(new TextEncoder().encode(text))
+    if (code > 0x7f) return crc16Bytes(new TextEncoder().encode(text), before)
     crc = step(crc, code)
   }
   return crc
@@ -271,4 +274,4 @@ const crcTable = Uint16Array.from({ length: 256 }, (_, byte) => {
 
 const step = (crc: number, byte: number): number => ((crc << 8) & 0xffff) ^ (crcTable[(crc >> 8) ^ byte] ?? 0)
 
-const crc16Bytes = (bytes: Uint8Array): number => bytes.reduce(step, 0xffff)
+const crc16Bytes = (bytes: Uint8Array, before: number): number => bytes.reduce(step, before)

@@ -11,7 +11,7 @@
  *
  * Why: docs/decisions/0035-receivers.md.
  */
-import { joinBrCode, splitBrCode } from "@pix-payments/domain/BrCodeTemplate"
+import { type BrCodeJoiner, joinerOf, type SplitBrCode, splitBrCode } from "@pix-payments/domain/BrCodeTemplate"
 import type { Receiver } from "@pix-payments/domain/Charge"
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -43,17 +43,29 @@ export interface ReceiverForms {
 
 /** Makes the columns of charges, and the receivers that must be stored with them. */
 export const makeReceiverColumns = ({ splitsBrCodes, storesReceiversOnce }: ReceiverForms) => {
-  const templates = new Map<string, Set<string>>()
+  /** The templates of each receiver. */
+  const templates = new Map<string, Map<string, BrCodeJoiner>>()
 
-  /** False once a receiver has many templates: then its codes have texts of their charges. */
-  const mayHave = (receiver: string, template: string): boolean => {
+  const templatesOf = (receiver: string) => {
     let its = templates.get(receiver)
     if (its === undefined) {
       if (templates.size >= MAX_KNOWN) templates.clear()
-      templates.set(receiver, (its = new Set()))
+      templates.set(receiver, (its = new Map()))
     }
-    if (!its.has(template) && its.size < MAX_TEMPLATES) its.add(template)
-    return its.has(template)
+    return its
+  }
+
+  /** Undefined also where the receiver has many templates: its codes have texts of their charges. */
+  const splitOf = (receiver: string, code: string, amount: number): SplitBrCode | undefined => {
+    const its = templatesOf(receiver)
+    for (const [template, { idIn }] of its) {
+      const id = idIn(code, amount)
+      if (id !== undefined) return { template, id }
+    }
+    if (its.size >= MAX_TEMPLATES) return undefined
+    const split = splitBrCode(code, amount)
+    if (split !== undefined) its.set(split.template, joinerOf(split.template))
+    return split
   }
 
   return ({
@@ -65,14 +77,13 @@ export const makeReceiverColumns = ({ splitsBrCodes, storesReceiversOnce }: Rece
   } => {
     if (receiver === null || !storesReceiversOnce) return { brCode, receiver, receiverId: null, stored: undefined }
     const written = JSON.stringify(receiver)
-    const split = brCode === null || !splitsBrCodes ? undefined : splitBrCode(brCode, amount)
-    const template = split !== undefined && mayHave(written, split.template) ? split.template : null
-    const id = textDigest(template === null ? written : `${written}\n${template}`)
+    const split = brCode === null || !splitsBrCodes ? undefined : splitOf(written, brCode, amount)
+    const id = textDigest(split === undefined ? written : `${written}\n${split.template}`)
     return {
-      brCode: template === null ? brCode : split!.id,
+      brCode: split?.id ?? brCode,
       receiver: null,
       receiverId: id,
-      stored: { id, receiver, br_code_template: template }
+      stored: { id, receiver, br_code_template: split?.template ?? null }
     }
   }
 }
@@ -96,13 +107,19 @@ export const insertedReceivers = part(
 
 /** Reads the receivers of selected rows of `charges` into these rows. */
 export const makeReceivers = (sql: SqlClient) => {
-  const known = new Map<string, StoredReceiver>()
+  const known = new Map<string, KnownReceiver>()
 
   const load = (ids: ReadonlyArray<string>) =>
     Effect.map(sql.unsafe<StoredReceiver>(...findReceivers({ ids })), (found) => {
+      const loaded = new Map(
+        found.map(({ br_code_template: template, id, receiver }): [string, KnownReceiver] => [
+          id,
+          { receiver, joiner: template === null ? undefined : joinerOf(template) }
+        ])
+      )
       if (known.size >= MAX_KNOWN) known.clear()
-      for (const each of found) known.set(each.id, each)
-      return new Map(found.map((each) => [each.id, each]))
+      for (const [id, receiver] of loaded) known.set(id, receiver)
+      return loaded
     })
 
   return <R extends Row>(selected: ReadonlyArray<R>): Effect.Effect<ReadonlyArray<R>, SqlError> => {
@@ -116,20 +133,22 @@ export const makeReceivers = (sql: SqlClient) => {
   }
 }
 
+interface KnownReceiver {
+  readonly receiver: Receiver
+  readonly joiner: BrCodeJoiner | undefined
+}
+
 /** Puts receiver and BR code into the row, which was made for this statement. False if its receiver is not one of these. */
-const isComplete = (row: Row, receivers: ReadonlyMap<string, StoredReceiver>): boolean => {
+const isComplete = (row: Row, receivers: ReadonlyMap<string, KnownReceiver>): boolean => {
   const id = row["receiver_id"]
   if (typeof id !== "string") return true
-  const stored = receivers.get(id)
-  if (stored === undefined) return false
-  const { br_code_template: template, receiver } = stored
+  const found = receivers.get(id)
+  if (found === undefined) return false
   const brCode = row["br_code"]
-  Object.assign(
-    row,
-    template === null || typeof brCode !== "string"
-      ? { receiver }
-      : { receiver, br_code: joinBrCode(template, brCode, Number(row["amount"])) }
-  )
+  Object.assign(row, { receiver: found.receiver })
+  if (found.joiner !== undefined && typeof brCode === "string") {
+    Object.assign(row, { br_code: found.joiner.join(brCode, Number(row["amount"])) })
+  }
   return true
 }
 
