@@ -122,6 +122,7 @@ const TEMPLATES = 100
 /** Enough charges that new pages of each table weigh little. */
 const walMeasured = [
   { atOnce: 1, count: 300 },
+  { atOnce: 8, count: 1000 },
   { atOnce: 64, count: 1500 }
 ]
 const RUNS = 5
