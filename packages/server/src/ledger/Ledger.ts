@@ -167,7 +167,7 @@ export const lockedTransfers = part(
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken FROM first t
     JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY ${inOrder("l")} FOR NO KEY UPDATE OF l${lockMode === "wait" ? "" : " SKIP LOCKED"}
+    ORDER BY l.owner_id FOR NO KEY UPDATE OF l${lockMode === "wait" ? "" : " SKIP LOCKED"}
   ),
   unlocked AS MATERIALIZED (
     SELECT owner_id FROM first WHERE (owner_id IN (SELECT owner_id FROM locked)) IS FALSE
