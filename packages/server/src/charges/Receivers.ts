@@ -5,7 +5,7 @@
  * Guarantees:
  * - A receiver is stored once with each template of its codes, by the digest of both, in the commit of the first charge that
  *   has it. It is never changed or removed.
- * - A receiver has at most `MAX_TEMPLATES` templates of each start of a server. Other charges store the whole code.
+ * - A server makes at most `MAX_TEMPLATES` templates for a receiver, of the last `MAX_KNOWN`. Other charges store the whole code.
  * - A charge has the id of its receiver, or the receiver itself where it was stored before (`sql/StoredForms.ts`).
  * - What this process has read is bounded.
  *

@@ -7,8 +7,8 @@
  * - transfers and balances are written in the commit of the state change that explains them (BAL-4, BAL-8);
  * - every account has its own ledger accounts, so that no movement waits for another account's (BAL-7). A connection has
  *   its own for money that fits no charge (BAL-11); both ends of a transfer have one owner;
- * - every movement locks the first ledger account of each owner before it writes anything, in the order of owners, so that
- *   movements of one owner wait for each other and never deadlock.
+ * - ledger accounts are locked before anything is written, everywhere in the same order (owner, then kind), so that
+ *   movements never deadlock.
  */
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -89,18 +89,22 @@ const transferRows = rows({
   created_at: instant()
 })
 
-/** The first ledger account of each owner, and what its transfers take from it. */
-const firstRows = rows({ owner_id: uuid(), kind: text<LedgerKind>(), taken: bigint() })
+/** The ledger accounts that transfers touch, and what they take from each. */
+const touchedRows = rows({ owner_id: uuid(), kind: text<LedgerKind>(), taken: bigint() })
 
-const firstOf = (transfers: ReadonlyArray<Transfer>) => {
-  const first = new Map<string, { owner_id: string; kind: LedgerKind; taken: number }>()
+const touchedBy = (transfers: ReadonlyArray<Transfer>) => {
+  const taken = new Map<string, Map<LedgerKind, number>>()
   for (const { account_id, amount, credit, debit } of transfers) {
-    const kind = debit === "unallocated" || credit === "unallocated" ? "unallocated" : "available"
-    const of = first.get(account_id) ?? { owner_id: account_id, kind, taken: 0 }
-    first.set(account_id, of)
-    if (debit === of.kind) of.taken += amount
+    // Always locked, so that movements of one owner wait for each other.
+    const first = debit === "unallocated" || credit === "unallocated" ? "unallocated" : "available"
+    const those = taken.get(account_id) ?? new Map<LedgerKind, number>([[first, 0]])
+    those.set(debit, (those.get(debit) ?? 0) + amount)
+    if (!those.has(credit)) those.set(credit, 0)
+    taken.set(account_id, those)
   }
-  return [...first.values()]
+  return [...taken].flatMap(([owner_id, those]) =>
+    [...those].map(([kind, cents]) => ({ owner_id, kind, taken: cents }))
+  )
 }
 
 /**
@@ -151,30 +155,30 @@ export const transfersUnderLock = part(
 )
 
 /**
- * The part of a statement that locks the ledgers of transfers itself: the first ledger account of each owner, which every
- * movement of the owner locks first. Each row lock is 54 bytes of WAL. `lock` gives CTEs that come before the CTE
+ * The part of a statement that locks the ledger accounts of transfers itself. `lock` gives CTEs that come before the CTE
  * called `changed`, which is guarded by `isLocked`; `insert` gives CTEs that write the transfers of the resources that
  * `changed` returns.
  *
- * A statement for one account waits for the locks. A statement for several passes by each account that is
+ * A statement for one account waits for the locks. A statement for several passes by each account of which a row is
  * locked, so that no account waits for another one's lock; `PASSED_BY` selects those accounts.
  */
 export const lockedTransfers = part(
-  { transfers: transferRows, first: firstRows },
-  ({ first, transfers }) => ({
+  { transfers: transferRows, touched: touchedRows },
+  ({ touched, transfers }) => ({
     lock: (lockMode: LockMode): string => `
-  first AS MATERIALIZED (SELECT * FROM ${first} AS t),
+  touched AS MATERIALIZED (SELECT * FROM ${touched} AS t),
   locked AS MATERIALIZED (
-    SELECT l.owner_id, l.kind, l.balance, t.taken FROM first t
+    SELECT l.owner_id, l.kind, l.balance, t.taken FROM touched t
     JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id FOR NO KEY UPDATE OF l${lockMode === "wait" ? "" : " SKIP LOCKED"}
+    ORDER BY ${inOrder("l")} FOR NO KEY UPDATE OF l${lockMode === "wait" ? "" : " SKIP LOCKED"}
   ),
   unlocked AS MATERIALIZED (
-    SELECT owner_id FROM first WHERE (owner_id IN (SELECT owner_id FROM locked)) IS FALSE
+    SELECT owner_id FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
+    GROUP BY owner_id HAVING sum(n) > 0
   )`,
     insert: insertTransfers(transfers)
   }),
-  (transfers: ReadonlyArray<Transfer>) => ({ transfers, first: firstOf(transfers) })
+  (transfers: ReadonlyArray<Transfer>) => ({ transfers, touched: touchedBy(transfers) })
 )
 
 /**

@@ -161,12 +161,21 @@ export class DeliveryQueue extends Context.Service<
           )
       })
 
+      /** Changes that a statement has stored, or may have stored. */
+      const attempted = new WeakSet<leasedChanges.SentChange>()
+
       const storeAll = (changes: ReadonlyArray<leasedChanges.SentChange>) =>
-        Effect.catchIf(
-          sql.unsafe(...leasedChanges.storeDeliveries(changes, false)),
-          ({ reason }) => reason._tag === "UniqueViolation",
-          () => sql.unsafe(...leasedChanges.storeDeliveries(changes, true))
-        )
+        Effect.suspend(() => {
+          const repeated = sql.unsafe(...leasedChanges.storeDeliveries(changes, true))
+          if (changes.some((change) => attempted.has(change))) return repeated
+          for (const change of changes) attempted.add(change)
+          // Not in a transaction, which the violation would abort: a batch has one only when it is repeated.
+          return Effect.catchIf(
+            sql.unsafe(...leasedChanges.storeDeliveries(changes, false)),
+            ({ reason }) => reason._tag === "UniqueViolation",
+            () => repeated
+          )
+        })
 
       /** Stored by a statement of a batch that is repeated. */
       const stored = new WeakSet<leasedChanges.SentChange>()

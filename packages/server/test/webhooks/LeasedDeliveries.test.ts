@@ -3,11 +3,14 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { ServerResponse } from "node:http"
+import { DeliveryQueue } from "../../src/webhooks/DeliveryQueue.ts"
+import type { SentChange } from "../../src/webhooks/LeasedChangeStatements.ts"
 import { created } from "../support/ChargeRequests.ts"
 import { answer, attempted, receivedOf } from "../support/Deliveries.ts"
 import { eventually, loopback, type Receiver, receiver } from "../support/Receiver.ts"
 import { stoppable } from "../support/StoppableService.ts"
-import { TestService } from "../support/TestService.ts"
+import { leaseOf } from "../support/Leases.ts"
+import { newKey, TestService } from "../support/TestService.ts"
 import { upgradedServices } from "../support/UpgradedDatabase.ts"
 import { deliveriesOf, registered } from "../support/Webhooks.ts"
 
@@ -72,6 +75,33 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
       }
       assert.lengthOf(receivedOf(hooks, id), 2)
       assert.lengthOf(fast.received, 1)
+    })
+  )
+
+  it.effect("are stored once, beside others in a batch with some that are stored", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const sql = yield* SqlClient
+      const { store } = yield* DeliveryQueue
+      const { accountId } = yield* makeCaller()
+      const change = (): SentChange => {
+        const [changeId, id] = [newKey(), newKey()]
+        const unstored = { changeId, applicationId: null, origin: "https://shop.example", createdAtMs: 0 }
+        const delivery = { ...leaseOf(id, accountId, 0), resourceId: changeId, unstored }
+        return { accountId, changeId, deliveries: [{ delivery, completed: undefined, dueInMs: 3_600_000 }] }
+      }
+      const [stored, other, another] = [change(), change(), change()]
+      yield* store(stored)
+      // The second is a repetition of the same change, the first one another process's.
+      const changes = [{ ...stored }, stored, other, another]
+      yield* Effect.forEach(changes, store, { concurrency: "unbounded", discard: true })
+      const rows = yield* sql<{
+        change_id: string
+      }>`SELECT change_id FROM deliveries WHERE account_id = ${accountId}::uuid`
+      assert.sameMembers(
+        rows.map(({ change_id }) => change_id),
+        [stored, other, another].map(({ changeId }) => changeId)
+      )
     })
   )
 
