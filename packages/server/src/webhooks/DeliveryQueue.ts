@@ -161,20 +161,14 @@ export class DeliveryQueue extends Context.Service<
           )
       })
 
-      /** Changes that a statement has stored, or may have stored. */
+      /** Changes whose statement is repeated if it fails, and then leaves out deliveries that are stored. */
       const attempted = new WeakSet<leasedChanges.SentChange>()
 
       const storeAll = (changes: ReadonlyArray<leasedChanges.SentChange>) =>
         Effect.suspend(() => {
-          const repeated = sql.unsafe(...leasedChanges.storeDeliveries(changes, true))
-          if (changes.some((change) => attempted.has(change))) return repeated
+          const mayBeStored = changes.some((change) => attempted.has(change))
           for (const change of changes) attempted.add(change)
-          // Not in a transaction, which the violation would abort: a batch has one only when it is repeated.
-          return Effect.catchIf(
-            sql.unsafe(...leasedChanges.storeDeliveries(changes, false)),
-            ({ reason }) => reason._tag === "UniqueViolation",
-            () => repeated
-          )
+          return sql.unsafe(...leasedChanges.storeDeliveries(changes, mayBeStored))
         })
 
       /** Stored by a statement of a batch that is repeated. */

@@ -92,8 +92,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
       }
       const [stored, other, another] = [change(), change(), change()]
       yield* store(stored)
-      // The second is a repetition of the same change, the first one another process's.
-      const changes = [{ ...stored }, stored, other, another]
+      const changes = [{ ...stored }, other, another]
       yield* Effect.forEach(changes, store, { concurrency: "unbounded", discard: true })
       const rows = yield* sql<{
         change_id: string
