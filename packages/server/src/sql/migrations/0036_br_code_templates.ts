@@ -8,7 +8,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 const statements = [
   // Payments read this table, and wait behind this while it waits.
   `SELECT set_config('lock_timeout', '2s', true)`,
-  `ALTER TABLE receivers ADD COLUMN br_code_template text`,
+  `ALTER TABLE receivers ADD COLUMN IF NOT EXISTS br_code_template text`,
   `SELECT set_config('lock_timeout', '0', true)`,
   // A new schema is made in one transaction, whose start is the default of `created_at`.
   `INSERT INTO installation (name, value) SELECT 'splits_br_codes', 'on'
