@@ -28,11 +28,16 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
         const own = (yield* registered(key, { url, events })).id
         yield* registered(key, { url: `${url}fine`, events })
         const model = (yield* registered(otherKey, { url, events })).id
-        // The newest were disabled.
-        yield* sql`INSERT INTO webhook_endpoints
-          SELECT (jsonb_populate_record(w, jsonb_build_object('id', uuidv7(), 'normalized_url', n::text,
-            'disabled_at', CASE WHEN n > ${FAILING - 1000} THEN now() END))).*
-          FROM webhook_endpoints w, generate_series(1, ${FAILING}::integer) n WHERE w.id = ${model}::uuid`
+        // The newest were disabled. Without triggers: each row would read all endpoints of its account.
+        yield* sql.withTransaction(
+          Effect.andThen(
+            sql`SET LOCAL session_replication_role = replica`,
+            sql`INSERT INTO webhook_endpoints
+              SELECT (jsonb_populate_record(w, jsonb_build_object('id', uuidv7(), 'normalized_url', n::text,
+                'disabled_at', CASE WHEN n > ${FAILING - 1000} THEN now() END))).*
+              FROM webhook_endpoints w, generate_series(1, ${FAILING}::integer) n WHERE w.id = ${model}::uuid`
+          )
+        )
         yield* sql`INSERT INTO webhook_endpoint_health (endpoint_id, consecutive_failures, successes, failures)
           SELECT id, CASE WHEN url = ${`${url}fine`} THEN 0 ELSE 1 END, 0, 1 FROM webhook_endpoints`
         const { explain } = yield* makeExplainer(asService(databaseUrl), recorder.settings())
