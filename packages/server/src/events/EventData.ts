@@ -48,8 +48,8 @@ const instant = (column: string) => `to_char(r.${column} AT TIME ZONE 'UTC', 'YY
 /** Receiver and BR code are stored in the row, or once for many charges (`charges/Receivers.ts`). */
 const constantFields = (change: string) => `
     SELECT array_to_json(ARRAY[r.id::text, r.amount::text, r.method, r.description, r.reference, r.customer_name,
-      r.customer_email, r.customer_document, r.br_code, coalesce(r.receiver, s.receiver)::text, r.webhook_url, ${instant("expires_at")},
-      ${instant("created_at")}, ${change}.sequence::text, s.br_code_template])::text
+      r.customer_email, r.customer_document, r.br_code, coalesce(r.receiver, s.receiver)::text, r.webhook_url,
+      ${instant("expires_at")}, ${instant("created_at")}, ${change}.sequence::text, s.br_code_template])::text
     FROM charges r LEFT JOIN receivers s ON s.id = r.receiver_id WHERE r.id = ${change}.resource_id`
 
 /** The SQL of the stored resource of a change, of the row of `changes` with this alias: the input of `eventJson`. */
