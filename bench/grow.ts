@@ -109,13 +109,18 @@ const sizesTable = (after: ReadonlyArray<Size>, before: ReadonlyArray<Size>, cou
 }
 
 /** Bytes of WAL for each paid charge. */
-const walTable = ({ bytes, tables }: Wal, count: number): string => {
+const walTable = ({ bytes, bytesWithBank, tables }: Wal, count: number): string => {
+  const total = (name: string, all: number) => `| ${name} | ${Math.round(all / count)} | |`
   const lines = tables
     .filter(({ heap, indexes }) => heap + indexes >= 10 * count)
     .map((of) => `| ${of.table} | ${Math.round(of.heap / count)} | ${Math.round(of.indexes / count)} |`)
-  return ["| table | rows | indexes |", "|---|---|---|", ...lines, `| all | ${Math.round(bytes / count)} | |`].join(
-    "\n"
-  )
+  return [
+    "| table | rows | indexes |",
+    "|---|---|---|",
+    ...lines,
+    total("all", bytes),
+    total("with a real bank", bytesWithBank)
+  ].join("\n")
 }
 
 const TEMPLATES = 100

@@ -190,6 +190,8 @@ const lowestIdIn = (epochMs: string): string =>
 export const unanswered = (start: string | undefined): string =>
   `(status = 'processing' OR (status = 'pending' AND NOT acquirer_answered)) AND id = ANY (ARRAY(
   SELECT unnest(charge_ids) FROM charge_recoveries
+  UNION SELECT c.id FROM charge_recoveries r JOIN charges c ON c.id >= r.first_id AND c.id <= r.last_id
+    WHERE c.status = 'pending' AND NOT c.acquirer_answered
   ${start === LOWEST ? "" : `UNION SELECT id FROM charges WHERE status = 'processing' AND id < '${start ?? HIGHEST}'`}
 ))`
 

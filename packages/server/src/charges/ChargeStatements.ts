@@ -16,13 +16,14 @@ import { rows, statement, value } from "../sql/Statement.ts"
 import type { ChargeChange } from "./ChargeDecision.ts"
 import { allowedTransitions, chargeColumns, chargeTable, shownChargeTable, statusOf } from "./ChargeTable.ts"
 import { insertedReceivers, type makeReceiverColumns } from "./Receivers.ts"
-import { recoveries } from "./RecoveryStore.ts"
+import { newRecoveries } from "./NewRecoveries.ts"
 
-/** A charge that was inserted, or the number of a caller that is as cached. */
+/** A charge that was inserted, the number of a caller that is as cached, or when a new recovery of a range is due. */
 export interface InsertedRow {
   readonly id: string | null
   readonly n: number | null
   readonly is_paused: boolean
+  readonly range_due_at: string | null
 }
 
 const selectCharge = `SELECT ${chargeColumns} FROM charges`
@@ -87,7 +88,7 @@ const createdColumns = chargeTable.names(created)
 export const insertMany = statement(
   {
     charges: chargeTable.rows(created, { caller: nullable(integer()) }),
-    recoveries,
+    recoveries: newRecoveries,
     callers: currentCallers
   },
   (p) => `
@@ -114,8 +115,9 @@ export const insertMany = statement(
     INSERT INTO charge_states (account_id, status, lifetime_ms, charge_id)
     SELECT account_id, status, lifetime_ms, id FROM inserted WHERE origin = 'api'
   )
-  SELECT id, NULL::integer AS n, ${isConnectionPaused("connection_id")} AS is_paused FROM inserted
-  UNION ALL SELECT NULL, n, false FROM live`
+  SELECT id, NULL::integer AS n, ${isConnectionPaused("connection_id")} AS is_paused, NULL AS range_due_at FROM inserted
+  UNION ALL SELECT NULL, n, false, NULL FROM live
+  UNION ALL SELECT NULL, NULL, false, due_at::text FROM inserted_recoveries WHERE first_id IS NOT NULL`
 )
 
 const changes = {

@@ -8,7 +8,7 @@
  *   (`acquirer/SettlementClaims.ts`);
  * - a change is guarded by the transition table and by the sequence on which it was decided; its outbox entry, ledger
  *   transfers and notification are in the same commit;
- * - a new charge has a recovery in its commit, so that it is found if the acquirer's answer never arrives (CHG-4).
+ * - a new charge has a recovery, so that it is found if the acquirer's answer never arrives (CHG-4, `NewRecoveries.ts`).
  *
  * Measured: see bench/RESULTS.md ("create charge"). One statement for a batch costs PostgreSQL a sixth of one statement
  * for each charge.
@@ -49,8 +49,8 @@ import {
   type WrittenRow
 } from "./ChargeStatements.ts"
 import { chargeTable, type ShownCharge, shownChargeTable, type StoredCharge } from "./ChargeTable.ts"
+import { makeNewRecoveries } from "./NewRecoveries.ts"
 import { makeReceiverColumns, makeReceivers } from "./Receivers.ts"
-import { recoveriesOf } from "./RecoveryStore.ts"
 
 export class ChargeStore extends Context.Service<
   ChargeStore,
@@ -121,6 +121,7 @@ export class ChargeStore extends Context.Service<
           row === undefined ? undefined : chargeTable.decode(row)
         )
 
+      const newRecoveries = makeNewRecoveries(ids, yield* storesForm("recovers_ranges"))
       const insert = yield* Batching.make<NewCharge, Inserted>({
         maxBatch: 200,
         writes: sql,
@@ -128,13 +129,18 @@ export class ChargeStore extends Context.Service<
         run: (charges) =>
           Effect.gen(function* () {
             const callers = callersOf(charges, ({ cached }) => cached)
+            const recoveries = newRecoveries.of(
+              charges.map(({ charge }) => charge.id),
+              Math.max(...charges.map(({ recoverInMs }) => recoverInMs))
+            )
             const rows = yield* sql.unsafe<InsertedRow>(
               ...insertMany({
                 charges: inKeyOrder(charges).map((each) => ({ ...each.charge, caller: callers.numberOf(each) })),
-                recoveries: recoveriesOf(charges, ids),
+                recoveries,
                 callers: callers.callers
               })
             )
+            newRecoveries.inserted(recoveries, rows.find((row) => row.range_due_at !== null)?.range_due_at ?? null)
             const live = new Set(rows.map(({ n }) => n))
             const fresh = new Map(rows.map(({ id, is_paused }) => [id, is_paused]))
             return yield* Effect.forEach(charges, (each): Effect.Effect<Inserted, SqlError> => {

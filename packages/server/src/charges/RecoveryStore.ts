@@ -1,58 +1,23 @@
 /**
  * Recoveries in PostgreSQL: which charges the acquirer is asked about again, as rows of `charge_recoveries`.
  *
- * A batch of new charges inserts one row for all of them, which is all that is written for a charge that the acquirer
+ * A new charge is in a row for several (`NewRecoveries.ts`), which is all that is written for a charge that the acquirer
  * answers in time. When that row is due, each charge that still waits gets its own row, with its account. From then
  * on a charge has its own due time, which doubles with each attempt, and accounts are served in turn.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import { isConnectionPaused } from "../accounts/Brakes.ts"
 import { type Capacity, capacityPart } from "../acquirer/Bulkheads.ts"
-import type { Ids } from "../Ids.ts"
-import { float8, type InputOf, type Row, text, uuid } from "../sql/Column.ts"
+import type { Row } from "../sql/Column.ts"
 import { HIGHEST } from "../sql/Seek.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
-import { part, rows, statement, uuids, value } from "../sql/Statement.ts"
+import { statement, uuids, value } from "../sql/Statement.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
+import { closeRange } from "./NewRecoveries.ts"
 import { chargeColumns, chargeTable, statusOf, type StoredCharge } from "./ChargeTable.ts"
-
-const recoveryColumns = { id: uuid(), charge_ids: text(), due_in_ms: float8() }
-
-/** A row for several new charges. */
-export type Recovery = InputOf<typeof recoveryColumns>
-
-/** The rows of new charges, each due when the last of its charges is. */
-export const recoveriesOf = (
-  charges: ReadonlyArray<{ readonly charge: StoredCharge; readonly recoverInMs: number }>,
-  ids: Ids["Service"]
-): ReadonlyArray<Recovery> =>
-  Array.from({ length: Math.ceil(charges.length / CHARGES_PER_RECOVERY) }, (_, index) => {
-    const some = charges.slice(index * CHARGES_PER_RECOVERY, (index + 1) * CHARGES_PER_RECOVERY)
-    return {
-      id: ids.next().id,
-      charge_ids: some.map(({ charge }) => charge.id).join(","),
-      due_in_ms: Math.max(...some.map(({ recoverInMs }) => recoverInMs))
-    }
-  })
-
-// Bounds the work of one split.
-const CHARGES_PER_RECOVERY = 50
-
-/**
- * The part of a statement that inserts recoveries: a CTE. Due times are on the database's clock, because a process's clock
- * may be wrong by hours.
- */
-export const recoveries = part(
-  { recoveries: rows(recoveryColumns) },
-  (p) => `
-  inserted_recoveries AS (
-    INSERT INTO charge_recoveries (due_at, id, charge_ids)
-    SELECT now() + n.due_in_ms * interval '1 millisecond', n.id, string_to_array(n.charge_ids, ',')::uuid[] FROM ${p.recoveries} AS n
-  )`,
-  (all: ReadonlyArray<Recovery>) => ({ recoveries: all })
-)
 
 /**
  * Leases charges in `processing` that are due, some of each account in turn, for `leaseMs` or longer: each attempt doubles
@@ -69,11 +34,12 @@ export const claimDueRecoveries = (
     const claimed = yield* sql.unsafe<Row & { readonly examined: bigint; readonly is_paused: boolean }>(
       ...claimMany({ capacity, limit: capacity.limit, leaseMs })
     )
-    const [split] = yield* sql.unsafe<{ readonly examined: bigint }>(
+    const [split] = yield* sql.unsafe<{ readonly examined: bigint; readonly has_ranges: boolean }>(
       ...splitMany({ limit: SPLIT_AT_ONCE, start: start ?? HIGHEST })
     )
+    const examinedOfRange = split?.has_ranges === true ? yield* splitRange(sql) : 0
     return {
-      examined: Number(claimed[0]?.examined ?? 0) + Number(split?.examined ?? 0),
+      examined: Number(claimed[0]?.examined ?? 0) + Number(split?.examined ?? 0) + examinedOfRange,
       charges: claimed.filter(({ id, is_paused }) => id !== null && !is_paused).map(chargeTable.decode)
     }
   }).pipe(runToCompletion(sql))
@@ -94,7 +60,32 @@ export const renewRecoveries = (
     )
     .pipe(Effect.asVoid, runToCompletion(sql))
 
+/**
+ * Splits a due range, or the first part of a large one. Returns how many charges it has read, 0 if no range could be split: a
+ * transaction that inserts charges into it has not ended.
+ */
+const splitRange = (sql: SqlClient): Effect.Effect<number, SqlError> =>
+  sql.withTransaction(
+    Effect.gen(function* () {
+      const [range] = yield* sql.unsafe<DueRange>(closeDueRange)
+      if (range === undefined) return 0
+      // A statement of its own: its snapshot has all charges that were inserted until the range was closed.
+      const [split] = yield* sql.unsafe<{ readonly examined: number }>(...splitClosed({ ...range, limit: READ_AT_ONCE }))
+      return Math.max(1, split?.examined ?? 0)
+    })
+  )
+
+interface DueRange {
+  readonly due_at: string
+  readonly id: string
+  readonly first_id: string
+  readonly last_id: string
+}
+
 const SPLIT_AT_ONCE = 200
+
+/** Charges of a range that are read by one statement. */
+const READ_AT_ONCE = 5000
 
 /** The longest time between two attempts. */
 const LONGEST_PAUSE = "interval '5 minutes'"
@@ -105,6 +96,7 @@ const splitMany = statement(
   ({ limit, start }) => `
     WITH due AS MATERIALIZED (
       SELECT due_at, id, charge_ids FROM charge_recoveries WHERE due_at <= now() AND account_id IS NULL
+        AND first_id IS NULL
       ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
     ),
     taken_over AS (
@@ -126,7 +118,37 @@ const splitMany = statement(
       ON CONFLICT (id) WHERE account_id IS NOT NULL DO NOTHING
     ),
     done AS (DELETE FROM charge_recoveries n USING due d WHERE n.due_at = d.due_at AND n.id = d.id)
-    SELECT (SELECT count(*) FROM due) + (SELECT count(*) FROM taken_over) AS examined`
+    SELECT (SELECT count(*) FROM due) + (SELECT count(*) FROM taken_over) AS examined,
+      EXISTS (SELECT FROM charge_recoveries WHERE due_at <= now() AND first_id IS NOT NULL) AS has_ranges`
+)
+
+const closeDueRange = `
+  SELECT due_at::text AS due_at, id, first_id, last_id FROM charge_recoveries
+  WHERE due_at <= now() AND first_id IS NOT NULL AND ${closeRange("id")}
+  ORDER BY due_at, id LIMIT 1 FOR UPDATE SKIP LOCKED`
+
+const splitClosed = statement(
+  { due_at: value("text"), id: value("uuid"), first_id: value("uuid"), last_id: value("uuid"), limit: value("integer") },
+  (p) => `
+    WITH charges_in_range AS MATERIALIZED (
+      SELECT id, account_id, (${statusOf("charges")}) = 'processing' AS is_waiting FROM charges
+      WHERE id >= ${p.first_id} AND id <= ${p.last_id} ORDER BY id LIMIT ${p.limit}
+    ),
+    last_read AS MATERIALIZED (SELECT id FROM charges_in_range OFFSET ${p.limit} - 1),
+    split AS (
+      INSERT INTO charge_recoveries (due_at, id, charge_ids, account_id)
+      SELECT now(), id, ARRAY[id], account_id FROM charges_in_range WHERE is_waiting
+      ON CONFLICT (id) WHERE account_id IS NOT NULL DO NOTHING
+    ),
+    done AS (
+      DELETE FROM charge_recoveries
+      WHERE due_at = ${p.due_at}::timestamptz AND id = ${p.id} AND NOT EXISTS (SELECT FROM last_read)
+    ),
+    continued AS (
+      UPDATE charge_recoveries n SET first_id = l.id FROM last_read l
+      WHERE n.due_at = ${p.due_at}::timestamptz AND n.id = ${p.id}
+    )
+    SELECT count(*)::integer AS examined FROM charges_in_range`
 )
 
 /**

@@ -3,7 +3,7 @@
  * become due otherwise.
  *
  * A lost signal only costs time, because rows are also polled. NOTIFY, which wakes the other processes, is coalesced over
- * 10 ms, because it serialises commits.
+ * 100 ms, because it serialises commits and is one of its own. This process, which is woken at once, sends most changes.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Context from "effect/Context"
@@ -53,7 +53,7 @@ export class DeliverySignal extends Context.Service<
         yield* elsewhere.await
         yield* elsewhere.close
         yield* client.notify(CHANNEL, self)
-        yield* Effect.sleep("10 millis")
+        yield* Effect.sleep("100 millis")
       }).pipe(
         Effect.catch(() => Effect.sleep("1 second")),
         Effect.forever

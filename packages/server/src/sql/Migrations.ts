@@ -53,6 +53,7 @@ import subscribedEventsFilled from "./migrations/0033_subscribed_events_filled.t
 import chargeStates from "./migrations/0034_charge_states.ts"
 import settlementClaims from "./migrations/0035_settlement_claims.ts"
 import brCodeTemplates from "./migrations/0036_br_code_templates.ts"
+import recoveryRanges from "./migrations/0037_recovery_ranges.ts"
 import { exclusively, withoutRebuild } from "./partitions/MaintenanceLock.ts"
 import { prepare } from "./partitions/Partitions.ts"
 import { DEADLOCK_DETECTED, LOCK_NOT_AVAILABLE, sqlStateOf } from "./SqlState.ts"
@@ -93,7 +94,8 @@ export const migrations = {
   "0033_subscribed_events_filled": subscribedEventsFilled,
   "0034_charge_states": chargeStates,
   "0035_settlement_claims": settlementClaims,
-  "0036_br_code_templates": brCodeTemplates
+  "0036_br_code_templates": brCodeTemplates,
+  "0037_recovery_ranges": recoveryRanges
 }
 
 /** The database server is too old. */

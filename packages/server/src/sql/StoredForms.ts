@@ -22,7 +22,9 @@ export const storedForms = [
   /** A settlement is claimed in `charge_settlements` alone (`acquirer/SettlementClaims.ts`). */
   "claims_settlements_once",
   /** A charge has the id of its BR code, whose template its receiver has (`domain/BrCodeTemplate.ts`). */
-  "splits_br_codes"
+  "splits_br_codes",
+  /** A recovery is of the charges whose ids are in a range (`charges/NewRecoveries.ts`). */
+  "recovers_ranges"
 ] as const
 
 type StoredForm = (typeof storedForms)[number]

@@ -11,6 +11,7 @@
 import { bigint, boolean, float8, instant, integer, nullable, text, uuid } from "../sql/Column.ts"
 import { rows, statement, value } from "../sql/Statement.ts"
 import type { CompletedAttempt } from "./Delivery.ts"
+import { addRows } from "./AddedRows.ts"
 import { addTotals, totals, totalsOf } from "./DeliveryTotals.ts"
 import { fitsDelivery } from "./FirstAttempt.ts"
 
@@ -41,21 +42,17 @@ export const outcomeParts = {
 
 /** CTEs that add attempts to the health of their endpoints and to the totals of their accounts. */
 export const addOutcomes = (p: { readonly health: string; readonly totals: string }): string => `
-  counted AS (
-    INSERT INTO webhook_endpoint_health AS h (endpoint_id, consecutive_failures, successes, failures, last_success_at,
-      last_failure_at)
-    SELECT endpoint_id, consecutive_failures, successes, failures, last_success_at, last_failure_at
-    FROM ${p.health} i
-    ORDER BY endpoint_id
-    ON CONFLICT (endpoint_id) DO UPDATE SET
-      consecutive_failures = excluded.consecutive_failures
-        + CASE WHEN excluded.successes = 0 THEN h.consecutive_failures ELSE 0 END,
-      successes = h.successes + excluded.successes, failures = h.failures + excluded.failures,
-      last_success_at = greatest(h.last_success_at, excluded.last_success_at),
-      last_failure_at = greatest(h.last_failure_at, excluded.last_failure_at)
-  ),
-  totaled AS (${addTotals(p.totals)}
-  )`
+  ${addRows("health", p.health, {
+    table: "webhook_endpoint_health",
+    key: ["endpoint_id"],
+    columns: ["consecutive_failures", "successes", "failures", "last_success_at", "last_failure_at"],
+    add: (of, i) => `consecutive_failures = ${i}.consecutive_failures
+        + CASE WHEN ${i}.successes = 0 THEN ${of}.consecutive_failures ELSE 0 END,
+      successes = ${of}.successes + ${i}.successes, failures = ${of}.failures + ${i}.failures,
+      last_success_at = greatest(${of}.last_success_at, ${i}.last_success_at),
+      last_failure_at = greatest(${of}.last_failure_at, ${i}.last_failure_at)`
+  })},
+  ${addTotals(p.totals)}`
 
 /** Inserts the attempts of `input` that are not stored in their deliveries: of those with this condition, none is. */
 export const insertAttempts = (isElsewhere: string): string => `

@@ -12,18 +12,20 @@ import * as BackgroundLoop from "../observability/BackgroundLoop.ts"
 import { bigint, uuid } from "../sql/Column.ts"
 import { runToCompletion } from "../sql/RunToCompletion.ts"
 import { rows } from "../sql/Statement.ts"
+import { addRows } from "./AddedRows.ts"
 import type { CompletedAttempt } from "./Delivery.ts"
 
 /** The parameter of `addTotals`. */
 export const totals = rows({ account_id: uuid(), attempts: bigint(), successes: bigint() })
 
-/** Adds attempts to today's row of each account, in the order of accounts. */
-export const addTotals = (from: string): string => `
-    INSERT INTO delivery_totals AS t (account_id, date, attempts, successes)
-    SELECT account_id, ${TODAY}, attempts, successes FROM ${from} i
-    ORDER BY account_id
-    ON CONFLICT (account_id, date) DO UPDATE SET attempts = t.attempts + excluded.attempts,
-      successes = t.successes + excluded.successes`
+/** CTEs that add attempts to today's row of each account. */
+export const addTotals = (from: string): string =>
+  addRows("totals", `(SELECT *, ${TODAY} AS date FROM ${from} t)`, {
+    table: "delivery_totals",
+    key: ["account_id", "date"],
+    columns: ["attempts", "successes"],
+    add: (of, i) => `attempts = ${of}.attempts + ${i}.attempts, successes = ${of}.successes + ${i}.successes`
+  })
 
 /** The totals of some attempts. */
 export const totalsOf = (completed: ReadonlyArray<CompletedAttempt>): ReadonlyArray<Totals> => {
