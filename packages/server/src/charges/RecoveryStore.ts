@@ -70,7 +70,9 @@ const splitRange = (sql: SqlClient): Effect.Effect<number, SqlError> =>
       const [range] = yield* sql.unsafe<DueRange>(closeDueRange)
       if (range === undefined) return 0
       // A statement of its own: its snapshot has all charges that were inserted until the range was closed.
-      const [split] = yield* sql.unsafe<{ readonly examined: number }>(...splitClosed({ ...range, limit: READ_AT_ONCE }))
+      const [split] = yield* sql.unsafe<{ readonly examined: number }>(
+        ...splitClosed({ ...range, limit: READ_AT_ONCE })
+      )
       return Math.max(1, split?.examined ?? 0)
     })
   )
@@ -128,7 +130,13 @@ const closeDueRange = `
   ORDER BY due_at, id LIMIT 1 FOR UPDATE SKIP LOCKED`
 
 const splitClosed = statement(
-  { due_at: value("text"), id: value("uuid"), first_id: value("uuid"), last_id: value("uuid"), limit: value("integer") },
+  {
+    due_at: value("text"),
+    id: value("uuid"),
+    first_id: value("uuid"),
+    last_id: value("uuid"),
+    limit: value("integer")
+  },
   (p) => `
     WITH charges_in_range AS MATERIALIZED (
       SELECT id, account_id, (${statusOf("charges")}) = 'processing' AS is_waiting FROM charges
