@@ -186,12 +186,17 @@ const ofSome = (account: Column, { origin, reference }: ChargeFilters): Readonly
 const lowestIdIn = (epochMs: string): string =>
   `(lpad(to_hex(greatest(0, ${epochMs})), 12, '0') || '${lowestIdAt(0).replaceAll("-", "").slice(12)}')::uuid`
 
-/** Charges that wait for the acquirer's answer: those of recoveries, and those of the release before migration 0004. */
+/**
+ * Charges that wait for the acquirer's answer: those of recoveries, and those of the release before migration 0004. The subquery
+ * has an offset, so that each range is read by itself.
+ */
 export const unanswered = (start: string | undefined): string =>
   `(status = 'processing' OR (status = 'pending' AND NOT acquirer_answered)) AND id = ANY (ARRAY(
   SELECT unnest(charge_ids) FROM charge_recoveries
-  UNION SELECT c.id FROM charge_recoveries r JOIN charges c ON c.id >= r.first_id AND c.id <= r.last_id
-    WHERE c.status = 'pending' AND NOT c.acquirer_answered
+  UNION SELECT c.id FROM charge_recoveries r CROSS JOIN LATERAL (
+      SELECT id FROM charges
+      WHERE id >= r.first_id AND id <= r.last_id AND status = 'pending' AND NOT acquirer_answered OFFSET 0
+    ) c WHERE r.first_id IS NOT NULL
   ${start === LOWEST ? "" : `UNION SELECT id FROM charges WHERE status = 'processing' AND id < '${start ?? HIGHEST}'`}
 ))`
 

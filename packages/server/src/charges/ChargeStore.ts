@@ -140,7 +140,7 @@ export class ChargeStore extends Context.Service<
                 callers: callers.callers
               })
             )
-            newRecoveries.inserted(recoveries, rows.find((row) => row.range_due_at !== null)?.range_due_at ?? null)
+            newRecoveries.inserted(recoveries, rows.find((row) => row.range_due_at !== null)?.range_due_at ?? undefined)
             const live = new Set(rows.map(({ n }) => n))
             const fresh = new Map(rows.map(({ id, is_paused }) => [id, is_paused]))
             return yield* Effect.forEach(charges, (each): Effect.Effect<Inserted, SqlError> => {

@@ -27,7 +27,9 @@ const recoveryColumns = {
 /** The recoveries that a batch of new charges needs, and the older one that has all of them, if it is as expected. */
 export interface NewRecoveries {
   readonly rows: ReadonlyArray<InputOf<typeof recoveryColumns>>
-  readonly older: Range | undefined
+  /** The range of the only row; undefined if rows list their charges. */
+  readonly range: Range | undefined
+  readonly older: DueRange | undefined
 }
 
 /** A recovery of all charges with these ids. */
@@ -35,13 +37,16 @@ interface Range {
   readonly id: string
   readonly firstId: string
   readonly lastId: string
+}
+
+interface DueRange extends Range {
   /** As PostgreSQL writes it. */
   readonly dueAt: string
 }
 
 /** Makes the recoveries of a process's new charges. Without `recoversRanges` each batch has its own, with the ids of its charges. */
 export const makeNewRecoveries = (ids: Ids["Service"], recoversRanges: boolean) => {
-  let latest: Range | undefined
+  let latest: DueRange | undefined
 
   return {
     /** The recoveries of a batch that has at least one charge. */
@@ -51,23 +56,23 @@ export const makeNewRecoveries = (ids: Ids["Service"], recoversRanges: boolean) 
       const firstMs = epochMsOf(lowest) - BEFORE_MS
       const lastMs = epochMsOf(highest) + AFTER_MS
       if (!recoversRanges || lastMs - firstMs > LONGEST_RANGE_MS) {
-        return { rows: listed(ids, chargeIds, recoverInMs), older: undefined }
+        return { rows: listed(ids, chargeIds, recoverInMs), range: undefined, older: undefined }
       }
-      const range = {
-        id: ids.next().id,
+      const range = { id: ids.next().id, firstId: lowestIdAt(firstMs), lastId: lowestIdAt(lastMs) }
+      const row = {
+        id: range.id,
         charge_ids: "",
-        first_id: lowestIdAt(firstMs),
-        last_id: lowestIdAt(lastMs),
+        first_id: range.firstId,
+        last_id: range.lastId,
         due_in_ms: recoverInMs + AFTER_MS
       }
       const hasAll = latest !== undefined && latest.firstId <= lowest && highest <= latest.lastId
-      return { rows: [range], older: hasAll ? latest : undefined }
+      return { rows: [row], range, older: hasAll ? latest : undefined }
     },
 
-    /** Takes what the statement returned: when the range that it inserted is due, null if it inserted none. */
-    inserted: ({ rows: [row] }: NewRecoveries, dueAt: string | null): void => {
-      if (dueAt === null || row?.first_id == null || row.last_id == null) return
-      latest = { id: row.id, firstId: row.first_id, lastId: row.last_id, dueAt }
+    /** Takes what the statement returned: when the range that it inserted is due, undefined if it inserted none. */
+    inserted: ({ range }: NewRecoveries, dueAt: string | undefined): void => {
+      if (range !== undefined && dueAt !== undefined) latest = { ...range, dueAt }
     }
   }
 }

@@ -14,16 +14,23 @@ import { LOWEST } from "../../src/sql/Seek.ts"
 import { statement } from "../../src/sql/Statement.ts"
 import { created, listed, retrieve } from "../support/ChargeRequests.ts"
 import { unusedCapacity } from "../support/DueCalls.ts"
-import { createDatabase } from "../support/Postgres.ts"
+import { makeExplainer, makeRecorder } from "../support/Plans.ts"
+import { asService, createDatabase } from "../support/Postgres.ts"
 import { eventually } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
+
+const nowMs = Date.UTC(2026, 10, 25)
 
 const epochMsOf = (id: string) => Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16)
 
 // Nothing is due in the time of a test unless the test makes it due.
 const settings = { simulatorSettleMs: 0, acquirerTimeoutMs: 60_000 }
 
-layer(TestService.layer({ settings }), { excludeTestServices: true })("New charges", (it) => {
+const recorder = makeRecorder()
+
+const service = TestService.layer({ settings }).pipe(Layer.provide(recorder.layer))
+
+layer(service, { excludeTestServices: true })("New charges", (it) => {
   const rangesWith = (id: string) =>
     Effect.flatMap(
       SqlClient,
@@ -44,6 +51,26 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("New charg
         concurrency: "unbounded"
       })
       for (const { id } of together) assert.isNotEmpty(yield* rangesWith(id), id)
+    })
+  )
+
+  it.effect("CHG-20: those that wait are listed by reading their ranges only", () =>
+    Effect.gen(function* () {
+      const { databaseUrl, makeCaller } = yield* TestService
+      const sql = yield* SqlClient
+      const { key } = yield* makeCaller()
+      yield* created(key)
+      yield* insertCharges(
+        sql,
+        Array.from({ length: 25_000 }, (_, n) => ({ id: lowestIdAt(nowMs - n), isAnswered: true }))
+      )
+      yield* sql`ANALYZE charges`
+      recorder.take()
+      yield* listed(key, "?status=processing")
+      const sent = recorder.take().filter(({ text }) => text.includes("FROM charge_recoveries r CROSS JOIN LATERAL"))
+      assert.lengthOf(sent, 1)
+      const { explain } = yield* makeExplainer(asService(databaseUrl), recorder.settings())
+      assert.isBelow((yield* explain(sent[0]!)).rows, 1000)
     })
   )
 
@@ -87,7 +114,6 @@ const generate = makeGenerator((target) => randomFillSync(target))
 const makeIds = (epochMs: () => number) => ({ next: () => generate(epochMs()) })
 
 const HOUR_MS = 3_600_000
-const nowMs = Date.UTC(2026, 10, 25)
 
 describe("The recovery of a range", () => {
   /** One that is due after some time, and whether another charge of its range needs no other one. */
@@ -98,13 +124,13 @@ describe("The recovery of a range", () => {
       true
     )
     const insertBy = (client: SqlClient, needed: NewRecoveries) =>
-      Effect.map(client.unsafe<{ due_at: string }>(...insert({ recoveries: needed })), ([row]) => row?.due_at ?? null)
+      Effect.map(client.unsafe<{ due_at: string }>(...insert({ recoveries: needed })), ([row]) => row?.due_at)
     const first = recoveries.of([lowestIdAt(nowMs)], dueInMs)
     const dueAt = yield* insertBy(sql, first)
-    assert.isNotNull(dueAt)
+    assert.isDefined(dueAt)
     recoveries.inserted(first, dueAt)
     const next = recoveries.of([lowestIdAt(nowMs + 900)], dueInMs)
-    const isShared = (client = sql) => Effect.map(insertBy(client, next), (another) => another === null)
+    const isShared = (client = sql) => Effect.map(insertBy(client, next), (another) => another === undefined)
     return { other, sql, range: { id: first.rows[0]!.id, dueAt }, next, isShared }
   })
 
