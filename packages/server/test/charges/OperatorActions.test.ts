@@ -43,8 +43,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
       const processing = yield* created(key, {
         customer: { ...someCharge.customer, email: "timeout@simulator.test" }
       })
-      yield* sql`UPDATE charge_recoveries SET due_at = now() + interval '1 hour'
-        WHERE ${processing.id}::uuid = ANY (charge_ids)`
+      yield* sql`UPDATE charge_recoveries SET due_at = now() + interval '1 hour'`
       for (const { id } of [pending, expired, paid, failed, processing]) {
         const before = yield* statusOf(key, id)
         assertRefused(yield* operate("POST", `/operator/v1/charges/${id}/cancel`), "INVALID_STATE")
