@@ -5,8 +5,8 @@
  * - A new charge is in a recovery that is due `recoverInMs` later, or up to a second after that. The recovery was committed
  *   with the charge or before it.
  * - A recovery of a range is of every charge whose id is in it. The statement that inserts a charge into the range of an
- *   older recovery checks, by the database's clock, that it is not due, and keeps it from ending before the commit
- *   (`keepRange`). Otherwise it inserts a recovery of its own.
+ *   older recovery keeps that from ending before the commit (`keepRange`), and checks by the database's clock that it is not
+ *   due too soon. Otherwise it inserts a recovery of its own.
  *
  * Why: a recovery for each batch was 0.2 kB of WAL for each charge, where few are created at once. A range has one row a second
  * for each process. See docs/decisions/0043-recovery-ranges.md.
@@ -30,6 +30,7 @@ export interface NewRecoveries {
   /** The range of the only row; undefined if rows list their charges. */
   readonly range: Range | undefined
   readonly older: DueRange | undefined
+  readonly recoverInMs: number
 }
 
 /** A recovery of all charges with these ids. */
@@ -56,7 +57,7 @@ export const makeNewRecoveries = (ids: Ids["Service"], recoversRanges: boolean) 
       const firstMs = epochMsOf(lowest) - BEFORE_MS
       const lastMs = epochMsOf(highest) + AFTER_MS
       if (!recoversRanges || lastMs - firstMs > LONGEST_RANGE_MS) {
-        return { rows: listed(ids, chargeIds, recoverInMs), range: undefined, older: undefined }
+        return { rows: listed(ids, chargeIds, recoverInMs), range: undefined, older: undefined, recoverInMs }
       }
       const range = { id: ids.next().id, firstId: lowestIdAt(firstMs), lastId: lowestIdAt(lastMs) }
       const row = {
@@ -67,7 +68,7 @@ export const makeNewRecoveries = (ids: Ids["Service"], recoversRanges: boolean) 
         due_in_ms: recoverInMs + AFTER_MS
       }
       const hasAll = latest !== undefined && latest.firstId <= lowest && highest <= latest.lastId
-      return { rows: [row], range, older: hasAll ? latest : undefined }
+      return { rows: [row], range, older: hasAll ? latest : undefined, recoverInMs }
     },
 
     /** Takes what the statement returned: when the range that it inserted is due, undefined if it inserted none. */
@@ -89,15 +90,22 @@ const lockOf = (id: string): string => `hashtextextended(${id}::text, 0)`
  * The part of a statement that inserts recoveries: CTEs. `inserted_recoveries` has the `due_at` of the new range. Due times
  * are on the database's clock, because a process's clock may be wrong by hours.
  *
- * The clock is read once the older recovery is kept: one that is due after that has not been closed before.
+ * The clock is read once the older recovery is kept: one that is due later has not been closed before.
  */
 export const newRecoveries = part(
-  { rows: rows(recoveryColumns), olderId: value("uuid"), olderDueAt: value("text") },
+  {
+    rows: rows(recoveryColumns),
+    olderId: value("uuid"),
+    olderDueAt: value("text"),
+    recoverInMs: value("double precision")
+  },
   (p) => `
   older_recovery AS MATERIALIZED (
-    SELECT CASE WHEN ${keepRange(p.olderId)} THEN clock_timestamp() < ${p.olderDueAt}::timestamptz AND EXISTS (
-      SELECT FROM charge_recoveries WHERE due_at = ${p.olderDueAt}::timestamptz AND id = ${p.olderId}
-    ) END AS has_all
+    SELECT CASE WHEN ${keepRange(p.olderId)} THEN
+      clock_timestamp() + ${p.recoverInMs} * interval '1 millisecond' <= ${p.olderDueAt}::timestamptz AND EXISTS (
+        SELECT FROM charge_recoveries WHERE due_at = ${p.olderDueAt}::timestamptz AND id = ${p.olderId}
+      )
+    END AS has_all
   ),
   inserted_recoveries AS (
     INSERT INTO charge_recoveries (due_at, id, charge_ids, first_id, last_id)
@@ -106,7 +114,12 @@ export const newRecoveries = part(
     FROM ${p.rows} AS n WHERE (SELECT has_all FROM older_recovery) IS NOT TRUE
     RETURNING due_at, first_id
   )`,
-  ({ older, rows }: NewRecoveries) => ({ rows, olderId: older?.id ?? null, olderDueAt: older?.dueAt ?? null })
+  ({ older, recoverInMs, rows }: NewRecoveries) => ({
+    rows,
+    olderId: older?.id ?? null,
+    olderDueAt: older?.dueAt ?? null,
+    recoverInMs
+  })
 )
 
 const listed = (ids: Ids["Service"], chargeIds: ReadonlyArray<string>, recoverInMs: number): NewRecoveries["rows"] =>
