@@ -92,6 +92,9 @@ const READ_AT_ONCE = 5000
 /** The longest time between two attempts. */
 const LONGEST_PAUSE = "interval '5 minutes'"
 
+/** Ranges are few, and have an index. The sum keeps the planner from the index of due times, which has the charges of any backlog. */
+const IS_DUE_RANGE = "first_id IS NOT NULL AND due_at + interval '0' <= now()"
+
 /** Splits due rows of several charges, and takes over charges of the release before migration 0004. */
 const splitMany = statement(
   { limit: value("integer"), start: value("uuid") },
@@ -121,13 +124,13 @@ const splitMany = statement(
     ),
     done AS (DELETE FROM charge_recoveries n USING due d WHERE n.due_at = d.due_at AND n.id = d.id)
     SELECT (SELECT count(*) FROM due) + (SELECT count(*) FROM taken_over) AS examined,
-      EXISTS (SELECT FROM charge_recoveries WHERE due_at <= now() AND first_id IS NOT NULL) AS has_ranges`
+      EXISTS (SELECT FROM charge_recoveries WHERE ${IS_DUE_RANGE}) AS has_ranges`
 )
 
 const closeDueRange = `
   SELECT due_at::text AS due_at, id, first_id, last_id FROM charge_recoveries
-  WHERE due_at <= now() AND first_id IS NOT NULL AND ${closeRange("id")}
-  ORDER BY due_at, id LIMIT 1 FOR UPDATE SKIP LOCKED`
+  WHERE ${IS_DUE_RANGE} AND ${closeRange("id")}
+  ORDER BY first_id LIMIT 1 FOR UPDATE SKIP LOCKED`
 
 const splitClosed = statement(
   {

@@ -114,8 +114,8 @@ export const giveBack = (
   requested: number | undefined,
   { as, isMed }: { readonly as: "refunded" | "charged_back"; readonly isMed: boolean }
 ): boolean => {
-  const isLoss = ({ claim, taken }: Loss) => taken + claim > 0
-  const known = isMed ? model.losses.find(isLoss) : undefined
+  // A loss that has taken nothing yet says nothing of the amount.
+  const known = isMed ? model.losses.find(({ taken }) => taken > 0) : undefined
   const wanted = requested ?? known?.taken ?? leftOf(model)
   if (model.order !== undefined && wanted - (known?.taken ?? 0) > inAccount(model) + model.blocked) fail(model)
   const loss = isMed ? model.losses.find(({ taken }) => taken > 0) : undefined

@@ -9,6 +9,7 @@ const statements = [
   // Creations write this table, and wait behind this while it waits.
   `SELECT set_config('lock_timeout', '2s', true)`,
   `ALTER TABLE charge_recoveries ADD COLUMN IF NOT EXISTS first_id uuid, ADD COLUMN IF NOT EXISTS last_id uuid`,
+  `CREATE INDEX IF NOT EXISTS charge_recoveries_of_ranges ON charge_recoveries (first_id) WHERE first_id IS NOT NULL`,
   `SELECT set_config('lock_timeout', '0', true)`,
   // A new schema is made in one transaction, whose start is the default of `created_at`.
   `INSERT INTO installation (name, value) SELECT 'recovers_ranges', 'on'
