@@ -6,7 +6,7 @@
  *   with the charge or before it.
  * - A recovery of a range is of every charge whose id is in it. The statement that inserts a charge into the range of an
  *   older recovery keeps that from ending before the commit (`keepRange`), and checks by the database's clock that it is not
- *   due too soon. Otherwise it inserts a recovery of its own.
+ *   due too soon. Otherwise it inserts another one.
  *
  * Why: a recovery for each batch was 0.2 kB of WAL for each charge, where few are created at once. A range has one row a second
  * for each process. See docs/decisions/0043-recovery-ranges.md.

@@ -69,7 +69,7 @@ const splitRange = (sql: SqlClient): Effect.Effect<number, SqlError> =>
     Effect.gen(function* () {
       const [range] = yield* sql.unsafe<DueRange>(closeDueRange)
       if (range === undefined) return 0
-      // A statement of its own: its snapshot has all charges that were inserted until the range was closed.
+      // A separate statement: its snapshot has all charges that were inserted until the range was closed.
       const [split] = yield* sql.unsafe<{ readonly examined: number }>(
         ...splitClosed({ ...range, limit: READ_AT_ONCE })
       )

@@ -3,7 +3,7 @@
  * become due otherwise.
  *
  * A lost signal only costs time, because rows are also polled. NOTIFY, which wakes the other processes, is coalesced over
- * 100 ms, because it serialises commits and is one of its own. This process, which is woken at once, sends most changes.
+ * 100 ms, because it serialises commits and is a commit itself. This process, which is woken at once, sends most changes.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Context from "effect/Context"
