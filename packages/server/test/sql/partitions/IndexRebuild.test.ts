@@ -79,6 +79,9 @@ const waits = (statement: string) =>
     )
   )
 
+/** A rebuild of another table may wait too, for a moment. */
+const rebuildWaits = Effect.flatMap(partition("requests"), (name) => waits(`REINDEX INDEX CONCURRENTLY ${name}`))
+
 /** An open transaction that has written to the partition of the first month of `requests`. */
 const openTransaction = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -195,7 +198,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Indexes of past parti
       const first = yield* partition("requests")
       const transaction = yield* openTransaction
       const run = yield* Effect.forkScoped(after(8))
-      yield* waits("REINDEX INDEX CONCURRENTLY")
+      yield* rebuildWaits
       const [row] = yield* sql.withTransaction(
         Effect.andThen(
           sql`SET LOCAL lock_timeout = '1s'`,
@@ -230,7 +233,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Indexes of past parti
         const first = yield* partition("requests")
         const writer = yield* openTransaction
         const killed = yield* Effect.forkScoped(Effect.exit(after(8)))
-        const [session] = yield* waits("REINDEX INDEX CONCURRENTLY")
+        const [session] = yield* rebuildWaits
         yield* sql`SELECT pg_terminate_backend(${session!.pid})`
         const exit = yield* Fiber.join(killed)
         // The round ends with its connection.
@@ -262,10 +265,10 @@ layer(TestService.layer(), { excludeTestServices: true })("Indexes of past parti
       yield* forget
       const transaction = yield* openTransaction
       const run = yield* Effect.forkScoped(after(8))
-      yield* waits("REINDEX INDEX CONCURRENTLY")
+      yield* rebuildWaits
       // A start without migrations.
       yield* Migrations.run
-      yield* waits("REINDEX INDEX CONCURRENTLY")
+      yield* rebuildWaits
       yield* sql`DELETE FROM effect_sql_migrations
         WHERE migration_id = (SELECT max(migration_id) FROM effect_sql_migrations)`
       yield* Migrations.run
