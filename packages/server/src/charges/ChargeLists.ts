@@ -58,7 +58,7 @@ export const chargeList = (
     endToEndId !== undefined
       ? { paths: [{ selective: isSettledBy(endToEndId) }], filters: [...scope, ...named, ...kind] }
       : accountId !== undefined && origin === "api" && reference === undefined
-        ? { paths: ofAccount(accountId, filters, nowMs, start), filters: kind }
+        ? { paths: ofAccount(accountId, filters, nowMs, start), filters: kind, overlaps: status === "processing" }
         : { paths: ofAny(accountId, filters), filters: kind }
   return {
     table: "charges",
@@ -101,7 +101,17 @@ const ofAccount = (
       return unpaid(account, start, undefined, before)
     }
     case "processing":
-      return [{ selective: (bind) => `${unanswered(start)} AND ${equals("account_id", "uuid", accountId)(bind)}` }]
+      return [
+        // Those that were not answered in time, new ones, and those of the release before migration 0004.
+        { columns: [account], predicate: "account_id IS NOT NULL", through: { table: "charge_recoveries", id: "id" } },
+        { columns: [account, is("origin", "text", "api")], from: () => LOWEST_OF_RANGES },
+        {
+          selective: (bind) => `id = ANY (ARRAY(
+            SELECT unnest(charge_ids) FROM charge_recoveries WHERE account_id IS NULL AND first_id IS NULL
+          )) AND ${equalsUnindexed("account_id", "uuid", accountId)(bind)}`
+        },
+        ...fromStart(start, [], [{ columns: [account, is("status", "text", status)], predicate: IS_DECIDED }])
+      ]
     default: {
       const columns = [account, is("status", "text", status)]
       const states: IndexPath = { columns: [...columns, is("lifetime_ms", "bigint", 0)], through: CHARGE_STATES }
@@ -111,11 +121,18 @@ const ofAccount = (
         through: { table: "charge_settlements", id: "charge_id" }
       }
       return fromStart(start, status === "paid" ? [states, settlements] : [states], [
-        { columns, predicate: "origin = 'api' AND status <> 'pending'" }
+        { columns, predicate: IS_DECIDED }
       ])
     }
   }
 }
+
+/** Ids of new charges: recoveries of ranges have them (`NewRecoveries.ts`). The account's charges since then are read. */
+const LOWEST_OF_RANGES = `coalesce(
+  (SELECT first_id FROM charge_recoveries WHERE first_id IS NOT NULL ORDER BY first_id LIMIT 1), '${HIGHEST}'
+)`
+
+const IS_DECIDED = "origin = 'api' AND status <> 'pending'"
 
 const CHARGE_STATES = { table: "charge_states", id: "charge_id" }
 
@@ -187,8 +204,8 @@ const lowestIdIn = (epochMs: string): string =>
   `(lpad(to_hex(greatest(0, ${epochMs})), 12, '0') || '${lowestIdAt(0).replaceAll("-", "").slice(12)}')::uuid`
 
 /**
- * Charges that wait for the acquirer's answer: those of recoveries, and those of the release before migration 0004. The subquery
- * has an offset, so that each range is read by itself.
+ * All charges that wait for the acquirer's answer: those of recoveries, and those of the release before migration 0004. The
+ * subquery has an offset, so that each range is read by itself.
  */
 export const unanswered = (start: string | undefined): string =>
   `(status = 'processing' OR (status = 'pending' AND NOT acquirer_answered)) AND id = ANY (ARRAY(

@@ -92,17 +92,18 @@ const READ_AT_ONCE = 5000
 /** The longest time between two attempts. */
 const LONGEST_PAUSE = "interval '5 minutes'"
 
-/** Ranges are few, and have an index. The sum keeps the planner from the index of due times, which has the charges of any backlog. */
-const IS_DUE_RANGE = "first_id IS NOT NULL AND due_at + interval '0' <= now()"
+/** The sum keeps the planner from the index of due times, which has each charge of a backlog: lists and ranges have their own. */
+const IS_DUE = "due_at + interval '0' <= now()"
+const IS_DUE_RANGE = `first_id IS NOT NULL AND ${IS_DUE}`
 
 /** Splits due rows of several charges, and takes over charges of the release before migration 0004. */
 const splitMany = statement(
   { limit: value("integer"), start: value("uuid") },
   ({ limit, start }) => `
     WITH due AS MATERIALIZED (
-      SELECT due_at, id, charge_ids FROM charge_recoveries WHERE due_at <= now() AND account_id IS NULL
-        AND first_id IS NULL
-      ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+      SELECT due_at, id, charge_ids FROM charge_recoveries
+      WHERE account_id IS NULL AND first_id IS NULL AND ${IS_DUE}
+      ORDER BY id LIMIT ${limit} FOR UPDATE SKIP LOCKED
     ),
     taken_over AS (
       UPDATE charges SET recover_at = NULL
@@ -164,7 +165,7 @@ const splitClosed = statement(
 
 /**
  * Leases charges that are due, one of each account in turn: steps from account to account along one index. Its conditions
- * match no other index, so that the planner has no choice.
+ * match no other index, so that the planner has no choice. A comparison of rows does not imply the index's predicate.
  */
 const claimMany = statement(
   { capacity: capacityPart, limit: value("integer"), leaseMs: value("double precision") },
@@ -180,7 +181,8 @@ const claimMany = statement(
     turns AS MATERIALIZED (
       SELECT a.account_id FROM accounts a WHERE a.account_id IS NOT NULL AND CASE WHEN ${capacity.isAnyUsed} THEN
         ${capacity.freeOf(`(SELECT c.connection_id FROM charges c WHERE c.id = (
-          SELECT n.id FROM charge_recoveries n WHERE (n.account_id, n.due_at) >= (a.account_id, '-infinity')
+          SELECT n.id FROM charge_recoveries n
+          WHERE n.account_id IS NOT NULL AND (n.account_id, n.due_at) >= (a.account_id, '-infinity')
           ORDER BY n.account_id, n.due_at LIMIT 1
         ))`)} > 0
       ELSE true END
@@ -188,8 +190,9 @@ const claimMany = statement(
     candidates AS MATERIALIZED (
       SELECT d.due_at, d.id, d.turn FROM turns a CROSS JOIN LATERAL (
         SELECT n.due_at, n.id, row_number() OVER (ORDER BY n.account_id, n.due_at) AS turn FROM charge_recoveries n
-        WHERE (n.account_id, n.due_at) >= (a.account_id, '-infinity') AND (n.account_id, n.due_at) <= (a.account_id, now())
-        ORDER BY n.account_id, n.due_at LIMIT ${limit}
+        WHERE n.account_id IS NOT NULL AND (n.account_id, n.due_at) >= (a.account_id, '-infinity')
+          AND (n.account_id, n.due_at) <= (a.account_id, now())
+        ORDER BY n.account_id, n.due_at LIMIT (SELECT greatest(1, ${limit} / count(*)) FROM turns)
       ) d
       ORDER BY d.turn, d.due_at LIMIT ${limit}
     ),

@@ -54,6 +54,7 @@ import chargeStates from "./migrations/0034_charge_states.ts"
 import settlementClaims from "./migrations/0035_settlement_claims.ts"
 import brCodeTemplates from "./migrations/0036_br_code_templates.ts"
 import recoveryRanges from "./migrations/0037_recovery_ranges.ts"
+import waitingCharges from "./migrations/0038_waiting_charges.ts"
 import { exclusively, withoutRebuild } from "./partitions/MaintenanceLock.ts"
 import { prepare } from "./partitions/Partitions.ts"
 import { DEADLOCK_DETECTED, LOCK_NOT_AVAILABLE, sqlStateOf } from "./SqlState.ts"
@@ -95,7 +96,8 @@ export const migrations = {
   "0034_charge_states": chargeStates,
   "0035_settlement_claims": settlementClaims,
   "0036_br_code_templates": brCodeTemplates,
-  "0037_recovery_ranges": recoveryRanges
+  "0037_recovery_ranges": recoveryRanges,
+  "0038_waiting_charges": waitingCharges
 }
 
 /** The database server is too old. */

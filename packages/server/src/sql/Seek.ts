@@ -106,6 +106,8 @@ export interface Seek {
   readonly join?: string | undefined
   /** Each row of the list is on one of these; by default the primary key. */
   readonly paths?: ReadonlyArray<AccessPath> | undefined
+  /** A row may be on several paths. */
+  readonly overlaps?: boolean | undefined
   /** Further conditions. None repeats a condition of a path: an equality would change its plan. */
   readonly filters?: ReadonlyArray<Condition> | undefined
   /** Ids of the list are at least `from` and below `before`. */
@@ -122,9 +124,10 @@ export interface Statement {
 export const pageStatement = (seek: Seek, count: number): Statement =>
   statement(seek, count, (context) => {
     const paths = seek.paths ?? [primaryKey]
-    return paths
+    const rows = paths
       .map((path) => `(${"selective" in path ? selective(context, path) : ranges(context, path)})`)
       .join(" UNION ALL ")
+    return seek.overlaps === true ? `SELECT DISTINCT ON (id) * FROM (${rows}) AS found ORDER BY id DESC` : rows
   })
 
 /** Reads the rows that meet `conditions` among the newest rows of the table. */

@@ -45,7 +45,11 @@ export const fillQueues = Effect.fnUntraced(function* (sql: SqlClient, accounts:
   )
   yield* insert("releases", "charge_id, account_id, amount, due_at", "uuidv7(), account_id, 1, due")
   yield* insert("simulator_reports", "id, report, due_at", "uuidv7(), '{}', due")
-  yield* insert("charge_recoveries", "due_at, id, charge_ids", "due, uuidv7(), ARRAY[uuidv7(), uuidv7()]")
+  yield* insert(
+    "charge_recoveries",
+    "due_at, id, charge_ids, account_id",
+    "due, uuidv7(), ARRAY[uuidv7(), uuidv7()], CASE WHEN n % 3 > 0 THEN account_id END"
+  )
   yield* insert(
     "acquirer_orders",
     "id, kind, charge_id, account_id, amount, pending, state, due_at, created_at",
