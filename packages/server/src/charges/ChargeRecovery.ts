@@ -12,11 +12,12 @@ import { SqlClient } from "effect/sql/SqlClient"
 import * as Bulkheads from "../acquirer/Bulkheads.ts"
 import { describeCause } from "../observability/SafeCause.ts"
 import { Settings } from "../Settings.ts"
+import * as Batching from "../sql/Batching.ts"
 import type { Unavailable } from "../sql/Unavailable.ts"
 import { Charges } from "./Charges.ts"
 import type { StoredCharge } from "./ChargeTable.ts"
 import { makeStartOfStates } from "../sql/partitions/ChargeStates.ts"
-import { claimDueRecoveries, renewRecoveries } from "./RecoveryStore.ts"
+import { claimDueRecoveries, endRecoveries, renewRecoveries } from "./RecoveryStore.ts"
 
 export class ChargeRecovery extends Context.Service<
   ChargeRecovery,
@@ -34,11 +35,26 @@ export class ChargeRecovery extends Context.Service<
       const leaseMs = acquirerTimeoutMs + LEASE_MARGIN_MS
       const startOfStates = makeStartOfStates(sql)
 
+      const end = yield* Batching.make<string, void>({
+        maxBatch: 500,
+        writes: sql,
+        run: (ids) =>
+          Effect.as(
+            endRecoveries(sql, ids),
+            ids.map(() => undefined)
+          )
+      })
+
       const recover = (charge: StoredCharge) =>
-        Effect.catchCause(emit(charge), (cause) =>
-          Effect.annotateLogs(Effect.logWarning("a charge could not be recovered", describeCause(cause)), {
-            charge_id: charge.id
-          })
+        Effect.gen(function* () {
+          const { id, status } = yield* emit(charge)
+          if (status !== "processing") yield* end(id)
+        }).pipe(
+          Effect.catchCause((cause) =>
+            Effect.annotateLogs(Effect.logWarning("a charge could not be recovered", describeCause(cause)), {
+              charge_id: charge.id
+            })
+          )
         )
 
       const renewing = (charge: StoredCharge) =>

@@ -60,6 +60,10 @@ export const renewRecoveries = (
     )
     .pipe(Effect.asVoid, runToCompletion(sql))
 
+/** Deletes the recoveries of charges that are answered. */
+export const endRecoveries = (sql: SqlClient, ids: ReadonlyArray<string>): Effect.Effect<unknown, SqlError> =>
+  sql.unsafe(...endMany({ ids }))
+
 /**
  * Splits a due range, or the first part of a large one. Returns how many charges it has read, 0 if no range could be split: a
  * transaction that inserts charges into it has not ended.
@@ -232,4 +236,14 @@ const renewMany = statement(
   ({ accountIds, ids, leaseMs }) => `
     UPDATE charge_recoveries SET due_at = greatest(due_at, now() + ${leaseMs} * interval '1 millisecond')
     WHERE account_id = ANY (${accountIds}) AND id = ANY (${ids})`
+)
+
+// A claim that finds one of them answered deletes it too, so no statement waits for another one.
+const endMany = statement(
+  { ids: uuids },
+  ({ ids }) => `
+    DELETE FROM charge_recoveries n USING (
+      SELECT due_at, id FROM charge_recoveries WHERE account_id IS NOT NULL AND id = ANY (${ids}) FOR UPDATE SKIP LOCKED
+    ) ended
+    WHERE n.due_at = ended.due_at AND n.id = ended.id`
 )
