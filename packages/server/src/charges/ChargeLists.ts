@@ -58,7 +58,11 @@ export const chargeList = (
     endToEndId !== undefined
       ? { paths: [{ selective: isSettledBy(endToEndId) }], filters: [...scope, ...named, ...kind] }
       : accountId !== undefined && origin === "api" && reference === undefined
-        ? { paths: ofAccount(accountId, filters, nowMs, start), filters: kind, overlaps: status === "processing" }
+        ? {
+            paths: ofAccount(accountId, filters, nowMs, start),
+            // Recoveries are of charges of every origin, and a charge may have several.
+            ...(status === "processing" ? { filters: [...kind, IS_OF_API], overlaps: true } : { filters: kind })
+          }
         : { paths: ofAny(accountId, filters), filters: kind }
   return {
     table: "charges",
@@ -131,6 +135,8 @@ const ofAccount = (
 const LOWEST_OF_RANGES = `coalesce(
   (SELECT first_id FROM charge_recoveries WHERE first_id IS NOT NULL ORDER BY first_id LIMIT 1), '${HIGHEST}'
 )`
+
+const IS_OF_API = equalsUnindexed("origin", "text", "api")
 
 const IS_DECIDED = "origin = 'api' AND status <> 'pending'"
 

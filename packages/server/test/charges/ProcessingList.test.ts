@@ -98,6 +98,12 @@ layer(service, { excludeTestServices: true })("Charges in processing", (it) => {
       yield* recover(accountId, [...alone, ...(yield* insertCharges(accountId, { ...waiting(95), isAnswered: true }))])
       yield* recover(other.accountId, yield* insertCharges(other.accountId, waiting(95)))
 
+      const ofCheckout = yield* insertCharges(accountId, waiting(100, 2))
+      yield* sql`UPDATE charges SET origin = 'checkout' WHERE id = ANY (string_to_array(${ofCheckout.join(",")}, ',')::uuid[])`
+      yield* recover(accountId, ofCheckout.slice(1))
+      yield* sql`INSERT INTO charge_recoveries (due_at, id, charge_ids)
+        VALUES (now() + interval '1 hour', uuidv7(), ARRAY[${ofCheckout[0]!}::uuid])`
+
       const expected = [...inRange, ...inLists, ...alone]
       for (const limit of [1, 2, 20]) assert.deepStrictEqual(yield* allProcessing(key, limit), expected, `${limit}`)
     })
