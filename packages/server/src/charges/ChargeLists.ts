@@ -106,7 +106,7 @@ const ofAccount = (
     }
     case "processing":
       return [
-        // Those that were not answered in time, new ones, and those of the release before migration 0004.
+        // Those that were not answered in time; new ones, in ranges or listed; those of the release before migration 0004.
         { columns: [account], predicate: "account_id IS NOT NULL", through: { table: "charge_recoveries", id: "id" } },
         { columns: [account, is("origin", "text", "api")], from: () => LOWEST_OF_RANGES },
         {

@@ -48,7 +48,8 @@ export class ChargeRecovery extends Context.Service<
       const recover = (charge: StoredCharge) =>
         Effect.gen(function* () {
           const { id, status } = yield* emit(charge)
-          if (status !== "processing") yield* end(id)
+          // Otherwise a later claim ends it.
+          if (status !== "processing") yield* Effect.ignore(end(id))
         }).pipe(
           Effect.catchCause((cause) =>
             Effect.annotateLogs(Effect.logWarning("a charge could not be recovered", describeCause(cause)), {
