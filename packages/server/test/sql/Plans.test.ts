@@ -195,7 +195,9 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
       const works = yield* explainAmid((sql) => fillQueues(sql, accounts), queueTables, statements)
       const dear = works.flatMap((work, index) => {
         const { name } = statements[index]!
-        return work.rows > 15_000 ? [{ name, ...work }] : []
+        // Claims as rows fall due begin where the last one ended.
+        const leastRows = name.endsWith("as they fall due") ? 0 : 2
+        return work.rows < leastRows || work.rows > 15_000 ? [{ name, ...work }] : []
       })
       assert.deepStrictEqual(dear, [], `${accounts.length} accounts`)
     })
