@@ -183,7 +183,11 @@ const claimMany = statement(
       ) FROM accounts a WHERE a.account_id IS NOT NULL
     ),
     turns AS MATERIALIZED (
-      SELECT a.account_id FROM accounts a WHERE a.account_id IS NOT NULL AND CASE WHEN ${capacity.isAnyUsed} THEN
+      SELECT a.account_id FROM accounts a WHERE a.account_id IS NOT NULL AND (
+        SELECT n.due_at FROM charge_recoveries n
+        WHERE n.account_id IS NOT NULL AND (n.account_id, n.due_at) >= (a.account_id, '-infinity')
+        ORDER BY n.account_id, n.due_at LIMIT 1
+      ) <= now() AND CASE WHEN ${capacity.isAnyUsed} THEN
         ${capacity.freeOf(`(SELECT c.connection_id FROM charges c WHERE c.id = (
           SELECT n.id FROM charge_recoveries n
           WHERE n.account_id IS NOT NULL AND (n.account_id, n.due_at) >= (a.account_id, '-infinity')

@@ -273,6 +273,19 @@ describe("Recoveries of a batch", () => {
   })
 })
 
+describe("A claim of charges to recover", () => {
+  it.live("takes as many as fit of the account that has some due, however many accounts wait for later", () =>
+    Effect.gen(function* () {
+      const { sql } = yield* clients
+      yield* sql`INSERT INTO charge_recoveries (due_at, id, charge_ids, account_id)
+        SELECT now() - interval '1 minute', uuidv7(), '{}'::uuid[], ${lowestIdAt(0)}::uuid FROM generate_series(1, 100)
+        UNION ALL SELECT now() + interval '1 hour', uuidv7(), '{}', uuidv7() FROM generate_series(1, 100)`
+      const { examined } = yield* claimDueRecoveries(sql, unusedCapacity(64), 1000, LOWEST)
+      assert.strictEqual(examined, 64)
+    })
+  )
+})
+
 /** Charges as a new installation stores them. */
 const insertCharges = (sql: SqlClient, charges: ReadonlyArray<{ readonly id: string; readonly isAnswered: boolean }>) =>
   sql.unsafe(
