@@ -108,7 +108,7 @@ const ofAccount = (
       return [
         // Those that were not answered in time; new ones, in ranges or listed; those of the release before migration 0004.
         { columns: [account], predicate: "account_id IS NOT NULL", through: { table: "charge_recoveries", id: "id" } },
-        { columns: [account, is("origin", "text", "api")], from: () => LOWEST_OF_RANGES },
+        { columns: [account, is("origin", "text", "api")], within: NEW_CHARGES },
         {
           selective: (bind) => `id = ANY (ARRAY(
             SELECT unnest(charge_ids) FROM charge_recoveries WHERE account_id IS NULL AND first_id IS NULL
@@ -131,10 +131,19 @@ const ofAccount = (
   }
 }
 
-/** Ids of new charges: recoveries of ranges have them (`NewRecoveries.ts`). The account's charges since then are read. */
-const LOWEST_OF_RANGES = `coalesce(
-  (SELECT first_id FROM charge_recoveries WHERE first_id IS NOT NULL ORDER BY first_id LIMIT 1), '${HIGHEST}'
-)`
+/**
+ * Ids of new charges, which recoveries of ranges have (`NewRecoveries.ts`). Ranges of several processes overlap, and are merged:
+ * the account's charges in them are read once. Text, because PostgreSQL has no greatest id of a group.
+ */
+const NEW_CHARGES = `
+  SELECT min(first)::uuid AS first_id, max(last)::uuid AS last_id FROM (
+    SELECT first, last, count(*) FILTER (WHERE begins) OVER (ORDER BY first) AS place FROM (
+      SELECT first_id::text AS first, last_id::text AS last, first_id::text > coalesce(
+        max(last_id::text) OVER (ORDER BY first_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), ''
+      ) AS begins
+      FROM charge_recoveries WHERE first_id IS NOT NULL
+    ) ranges
+  ) merged GROUP BY place`
 
 const IS_OF_API = equalsUnindexed("origin", "text", "api")
 

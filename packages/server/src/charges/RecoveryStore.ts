@@ -96,7 +96,10 @@ const READ_AT_ONCE = 5000
 /** The longest time between two attempts. */
 const LONGEST_PAUSE = "interval '5 minutes'"
 
-/** The sum keeps the planner from the index of due times, which has each charge of a backlog: lists and ranges have their own. */
+/**
+ * The sum keeps the planner from the index of due times, which has each charge of a backlog. Lists and ranges have their own
+ * indexes.
+ */
 const IS_DUE = "due_at + interval '0' <= now()"
 const IS_DUE_RANGE = `first_id IS NOT NULL AND ${IS_DUE}`
 
@@ -242,7 +245,7 @@ const renewMany = statement(
     WHERE account_id = ANY (${accountIds}) AND id = ANY (${ids})`
 )
 
-// A claim that finds one of them answered deletes it too, so no statement waits for another one.
+// Those that are locked are left to a later claim, which deletes recoveries of answered charges too.
 const endMany = statement(
   { ids: uuids },
   ({ ids }) => `

@@ -104,7 +104,21 @@ layer(service, { excludeTestServices: true })("Charges in processing", (it) => {
       yield* sql`INSERT INTO charge_recoveries (due_at, id, charge_ids)
         VALUES (now() + interval '1 hour', uuidv7(), ARRAY[${ofCheckout[0]!}::uuid])`
 
-      const expected = [...inRange, ...inLists, ...alone]
+      // Three ranges of hours ago. Two of them overlap.
+      const ofHoursAgo: Array<string> = []
+      for (const [secondsAgo, fromSeconds, toSeconds] of [
+        [20_000, 20_005, 19_995],
+        [20_004, 20_015, 20_000],
+        [30_000, 30_005, 29_995]
+      ] as const) {
+        ofHoursAgo.push(...(yield* insertCharges(accountId, waiting(secondsAgo))))
+        yield* insertCharges(accountId, { ...waiting(secondsAgo), isAnswered: true })
+        yield* sql`INSERT INTO charge_recoveries (due_at, id, charge_ids, first_id, last_id)
+          VALUES (now() + interval '1 hour', uuidv7(), '{}', uuidv7(-${fromSeconds} * interval '1 second'),
+            uuidv7(-${toSeconds} * interval '1 second'))`
+      }
+
+      const expected = [...inRange, ...inLists, ...alone, ...ofHoursAgo]
       for (const limit of [1, 2, 20]) assert.deepStrictEqual(yield* allProcessing(key, limit), expected, `${limit}`)
     })
   )
@@ -119,6 +133,9 @@ layer(service, { excludeTestServices: true })("Charges in processing", (it) => {
         yield* insertCharges(accountId, { ...waiting(3600, 20_000), isAnswered: true })
         yield* recover(accountId, yield* insertCharges(accountId, waiting(7200, index === 0 ? 10 : 20_000)))
       }
+      // As of a server whose clock is a day behind.
+      yield* sql`INSERT INTO charge_recoveries (due_at, id, charge_ids, first_id, last_id)
+        VALUES (now() + interval '1 hour', uuidv7(), '{}', uuidv7(interval '-1 day'), uuidv7(interval '-86399 seconds'))`
       const { explain } = yield* makeExplainer(asService(databaseUrl), recorder.settings())
       const { key: few } = callers[0]!
       const { key: many } = callers[1]!
