@@ -18,39 +18,49 @@ const packages = [
   "packages/server"
 ]
 
-/** Folders and modules of the server, from the lowest. */
-const server = [
-  ["Errors.ts", "Ids.ts", "TokenStrength.ts", "AllowedHosts.ts", "BuiltDashboard.ts"],
-  ["Settings.ts"],
-  ["Secrets.ts"],
-  ["observability/"],
-  ["sql/"],
-  ["network/"],
-  ["approvals/"],
-  ["accounts/"],
-  ["operators/"],
-  ["events/"],
-  ["ledger/"],
-  ["acquirer/"],
-  ["providers/"],
-  ["connections/"],
-  ["charges/"],
-  ["payouts/"],
-  ["refunds/"],
-  ["disputes/"],
-  ["orders/"],
-  ["exceptions/", "notifications/"],
-  ["simulator/"],
-  ["webhooks/"],
-  ["operations/"],
-  ["http/[^/]+$"],
-  ["inbound/"],
-  ["http/public/"],
-  ["http/operator/"],
-  ["startup/"],
-  ["Service.ts"],
-  ["main.ts", "cli.ts", "migrate.ts", "maintain.ts"]
-].map((row) => row.map((place) => `^packages/server/src/${place}`))
+/**
+ * Folders and programs of `packages/server/src`, from the lowest, each with what it has. `docs/architecture.md` shows this list, and
+ * `packages/server/test/Folders.test.ts` compares them.
+ */
+export const serverFolders = [
+  ["BuiltDashboard.ts", "where the built dashboard is"],
+  ["base/", "errors, ids, settings, secrets, observability, addresses of the network: nothing of payments"],
+  ["database/", "the pool, batches, statements, lists, what happens when the database fails: no table"],
+  ["schema/", "baseline, migrations, privileges, partitions, retention"],
+  ["operators/", "operators, their tokens and sessions, approvals, which account a resource belongs to"],
+  ["accounts/", "accounts, applications, keys, the cache of callers, brakes"],
+  ["events/", "changes, the outbox, the event log and its readers"],
+  ["ledger/", "transfers, balances, releases, verification"],
+  ["providers/[^/]+$", "the port: what a provider is asked and says, orders to providers, and the rows of both"],
+  ["providers/api-pix/", "the port on providers that speak the central bank's API Pix"],
+  ["providers/simulator/", "the port on a simulated institution, for tests and the first start"],
+  ["providers/connections/", "connections to providers, their credentials and checks"],
+  ["payments/charges/", "charges: decisions, a service, a store with the SQL"],
+  ["payments/payouts/", "the same of payouts, and their submission"],
+  ["payments/refunds/", "refunds: rules and rows"],
+  ["payments/disputes/", "disputes: rules and rows"],
+  ["payments/orders/", "refunds and defenses that are sent to the provider"],
+  ["payments/exceptions/", "money that fits no charge, and what operators do with it"],
+  ["reports/", "what providers say: callbacks and sweeps as read, notifications applied"],
+  ["webhooks/deliveries/", "the rows of deliveries and their attempts"],
+  ["webhooks/queue/", "claims of deliveries, leases, capacity"],
+  ["webhooks/fan-out/", "from an outbox row to its deliveries"],
+  ["webhooks/sending/", "attempts over HTTP, and the loops that make them"],
+  ["webhooks/endpoints/", "registered endpoints, test deliveries"],
+  ["operations/", "audit log, request log, statistics, search, timelines"],
+  ["http/pipeline/", "one HTTP pipeline for all listeners"],
+  ["http/callbacks/", "the listener of providers' callbacks"],
+  ["http/public/", "the listener of `/v1`: guard and handlers"],
+  ["http/operator/", "the listener of operators and the dashboard: guard and handlers"],
+  ["startup/", "demo account, messages, worker processes"],
+  ["Service.ts", "one layer of all of it"],
+  ["main.ts", "the service as a process"],
+  ["cli.ts", "`ledger verify`"],
+  ["migrate.ts", "migrations as a process"],
+  ["maintain.ts", "maintenance as a process"]
+]
+
+const server = serverFolders.map(([place]) => [`^packages/server/src/${place}`])
 
 /** Folders and programs of the bench. */
 const bench = [["^bench/load/"], ["^bench/peers/"], ["^bench/measure/"], ["^bench/[^/]+$"]]

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The database image runs this once, on an empty volume. It creates the service's role, which owns nothing.
-# The migrate step grants its privileges: packages/server/src/sql/Privileges.ts.
+# The migrate step grants its privileges: packages/server/src/schema/Privileges.ts.
 set -eu
 psql -v ON_ERROR_STOP=1 --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" \
   -v password="$SERVICE_DATABASE_PASSWORD" -v database="$POSTGRES_DB" <<'SQL'

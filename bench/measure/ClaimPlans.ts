@@ -1,9 +1,9 @@
 /**
  * How long PostgreSQL takes to claim deliveries: EXPLAIN ANALYZE of the statements that our delivery queue sends.
  */
-import { Metrics } from "@pix-payments/server/observability/Metrics"
-import { now } from "@pix-payments/server/webhooks/DeliveryClaims"
-import { DeliveryQueue } from "@pix-payments/server/webhooks/DeliveryQueue"
+import { Metrics } from "@pix-payments/server/base/observability/Metrics"
+import { now } from "@pix-payments/server/webhooks/queue/DeliveryClaims"
+import { DeliveryQueue } from "@pix-payments/server/webhooks/queue/DeliveryQueue"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

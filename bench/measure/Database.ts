@@ -1,8 +1,9 @@
 /**
  * The bench's own access to the databases of contenders: schema, queries and checks.
  */
-import { DatabaseLocation, layer as migratedDatabase } from "@pix-payments/server/sql/Database"
-import { Settings } from "@pix-payments/server/Settings"
+import { DatabaseLocation } from "@pix-payments/server/database/Database"
+import { layer as migratedDatabase } from "@pix-payments/server/schema/MigratedDatabase"
+import { Settings } from "@pix-payments/server/base/Settings"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -26,7 +26,7 @@ interface Dispatcher {
 }
 
 // The version of undici that our server uses.
-const server = createRequire(fileURLToPath(import.meta.resolve("@pix-payments/server/webhooks/WebhookSender")))
+const server = createRequire(fileURLToPath(import.meta.resolve("@pix-payments/server/webhooks/sending/WebhookSender")))
 const undici = createRequire(server.resolve("@effect/platform-node/Undici"))("undici") as {
   readonly Pool: new (
     origin: string,

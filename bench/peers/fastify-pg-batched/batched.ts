@@ -1,5 +1,5 @@
 /**
- * Batches concurrent calls, like our `sql/Batching.ts`: calls during a batch form the next one.
+ * Batches concurrent calls, like our `database/batching/Batching.ts`: calls during a batch form the next one.
  *
  * Guarantees:
  * - one batch is in flight, and no call waits for a timer;

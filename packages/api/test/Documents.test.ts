@@ -15,7 +15,7 @@ const filesBelow = (folder: string): ReadonlyArray<string> =>
 
 const files = filesBelow(root)
 
-/** As documents name a module: `charges/Charges.ts` for `packages/server/src/charges/Charges.ts`. */
+/** As documents name a module: `charges/Charges.ts` for `packages/server/src/payments/charges/Charges.ts`. */
 const named = files.flatMap((path) => [`/${path}`, `/${path.replace("/src/", "/")}`])
 
 const documents = files

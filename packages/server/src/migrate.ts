@@ -9,10 +9,11 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Settings } from "./Settings.ts"
-import * as Database from "./sql/Database.ts"
-import { unpartitioned } from "./sql/partitions/Catalog.ts"
-import { partitionedTables } from "./sql/partitions/PartitionedTables.ts"
+import { Settings } from "./base/Settings.ts"
+import { DatabaseLocation } from "./database/Database.ts"
+import * as MigratedDatabase from "./schema/MigratedDatabase.ts"
+import { unpartitioned } from "./schema/partitions/Catalog.ts"
+import { partitionedTables } from "./schema/partitions/PartitionedTables.ts"
 import * as StartupMessage from "./startup/StartupMessage.ts"
 
 /** Both are required: one role migrates the schema, and grants privileges to the other. */
@@ -21,8 +22,8 @@ const requiredSettings = Layer.effectDiscard(
 )
 
 Layer.build(
-  Database.layer.pipe(
-    Layer.provide(Database.DatabaseLocation.layer),
+  MigratedDatabase.layer.pipe(
+    Layer.provide(DatabaseLocation.layer),
     Layer.provide(Settings.layer),
     Layer.provideMerge(requiredSettings)
   )

@@ -3,7 +3,7 @@
  * `ACQUIRER=simulator`.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
-import type { SettingsShape } from "../Settings.ts"
+import type { SettingsShape } from "../base/Settings.ts"
 
 /** The default connection in SQL; null where there is none. */
 export const defaultConnectionId = "(SELECT d.id FROM acquirer_connections d WHERE d.is_default)"

@@ -11,10 +11,10 @@
  */
 import type { Caller } from "@pix-payments/api/Security"
 import * as Data from "effect/Data"
-import { integer, nullable, text, uuid } from "../sql/Column.ts"
+import { integer, nullable, text, uuid } from "../database/statements/Column.ts"
 import { connectionOfAccount } from "./AccountConnection.ts"
 import { chargesStoppedThrough } from "./Brakes.ts"
-import { part, rows } from "../sql/Statement.ts"
+import { part, rows } from "../database/statements/Statement.ts"
 
 /** The cached caller has changed, or no statement re-checks it beside what it asks for; nothing was done. */
 export class StaleCaller extends Data.TaggedError("StaleCaller")<{}> {}

@@ -45,7 +45,7 @@ type ConstantFields = readonly [
 
 const instant = (column: string) => `to_char(r.${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
-/** Receiver and BR code are stored in the row, or once for many charges (`charges/Receivers.ts`). */
+/** Receiver and BR code are stored in the row, or once for many charges (`payments/charges/Receivers.ts`). */
 const constantFields = (change: string) => `
     SELECT array_to_json(ARRAY[r.id::text, r.amount::text, r.method, r.description, r.reference, r.customer_name,
       r.customer_email, r.customer_document, r.br_code, coalesce(r.receiver, s.receiver)::text, r.webhook_url,

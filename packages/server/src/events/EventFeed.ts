@@ -14,8 +14,8 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Latch from "effect/Latch"
-import * as BackgroundLoop from "../observability/BackgroundLoop.ts"
-import type { Unavailable } from "../sql/Unavailable.ts"
+import * as BackgroundLoop from "../base/observability/BackgroundLoop.ts"
+import type { Unavailable } from "../database/Unavailable.ts"
 import {
   type CommittedChange,
   comparePositions,

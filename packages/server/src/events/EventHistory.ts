@@ -6,8 +6,8 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { DAY_MS } from "../sql/partitions/Period.ts"
-import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { DAY_MS } from "../schema/partitions/Period.ts"
+import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 
 export interface HistoryEntry {
   readonly status: ChargeStatus

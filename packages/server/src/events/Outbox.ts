@@ -17,8 +17,8 @@ import { normalizeUrl } from "@pix-payments/domain/PublicUrl"
 import type { Generated } from "@pix-payments/domain/Uuid"
 import { hash } from "node:crypto"
 import type { ChangedFields } from "./EventData.ts"
-import { instant, integer, names, nullable, text, uuid } from "../sql/Column.ts"
-import { part, rows } from "../sql/Statement.ts"
+import { instant, integer, names, nullable, text, uuid } from "../database/statements/Column.ts"
+import { part, rows } from "../database/statements/Statement.ts"
 
 /** A resource after a change, with what its events need. */
 export interface Changed {

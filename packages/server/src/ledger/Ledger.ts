@@ -13,10 +13,10 @@
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import type { Ids } from "../Ids.ts"
-import { bigint, instant, text, uuid } from "../sql/Column.ts"
-import type { LockMode } from "../sql/LockMode.ts"
-import { part, rows, statement, uuids } from "../sql/Statement.ts"
+import type { Ids } from "../base/Ids.ts"
+import { bigint, instant, text, uuid } from "../database/statements/Column.ts"
+import type { LockMode } from "../database/statements/LockMode.ts"
+import { part, rows, statement, uuids } from "../database/statements/Statement.ts"
 
 /** The owner of rows that only the previous release writes: see migration 0006. */
 export const INSTALLATION = "00000000-0000-0000-0000-000000000000"

@@ -1,10 +1,10 @@
 /**
- * The list of logged requests, and the index that each filter reads (`sql/Seek.ts`).
+ * The list of logged requests, and the index that each filter reads (`database/statements/Seek.ts`).
  *
  * Rules: OPR-31.
  */
 import { isUuid } from "@pix-payments/domain/Uuid"
-import { type List, type Page, readPage } from "../sql/Paging.ts"
+import { type List, type Page, readPage } from "../database/statements/Paging.ts"
 import {
   type Column,
   type Condition,
@@ -14,7 +14,7 @@ import {
   inSubquery,
   is,
   isOneOf
-} from "../sql/Seek.ts"
+} from "../database/statements/Seek.ts"
 
 export interface RequestFilters {
   readonly key_id?: string | undefined

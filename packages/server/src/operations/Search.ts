@@ -17,7 +17,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import { type FoundRow, type SearchStatement, statements } from "./SearchStatements.ts"
 
 export class Search extends Context.Service<

@@ -5,7 +5,7 @@
  * other accounts than the operator's are not read past: an index by value begins with the value and the account.
  */
 import type { SearchKind } from "@pix-payments/api/operator/Search"
-import { part, type Statement, statement, value } from "../sql/Statement.ts"
+import { part, type Statement, statement, value } from "../database/statements/Statement.ts"
 
 /** `accounts` is an array as text; null for all. */
 export interface Lookup {

@@ -17,10 +17,10 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import * as BackgroundLoop from "../observability/BackgroundLoop.ts"
-import { runToCompletion } from "../sql/RunToCompletion.ts"
-import { statement, value } from "../sql/Statement.ts"
-import type { Unavailable } from "../sql/Unavailable.ts"
+import * as BackgroundLoop from "../base/observability/BackgroundLoop.ts"
+import { runToCompletion } from "../database/RunToCompletion.ts"
+import { statement, value } from "../database/statements/Statement.ts"
+import type { Unavailable } from "../database/Unavailable.ts"
 
 export class StatusCounts extends Context.Service<
   StatusCounts,

@@ -11,14 +11,14 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import type { AcquirerNotification } from "../acquirer/AcquirerNotification.ts"
-import type { AttemptRow } from "../webhooks/DeliveryStore.ts"
-import { firstAttemptOf } from "../webhooks/FirstAttempt.ts"
-import { type List, readPage } from "../sql/Paging.ts"
-import { DAY_MS, timeOf } from "../sql/partitions/Period.ts"
-import { type AccessPath, is } from "../sql/Seek.ts"
-import { statement, uuids, value } from "../sql/Statement.ts"
-import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import type { AcquirerNotification } from "../providers/AcquirerNotification.ts"
+import type { AttemptRow } from "../webhooks/deliveries/DeliveryStore.ts"
+import { firstAttemptOf } from "../webhooks/deliveries/FirstAttempt.ts"
+import { type List, readPage } from "../database/statements/Paging.ts"
+import { DAY_MS, timeOf } from "../schema/partitions/Period.ts"
+import { type AccessPath, is } from "../database/statements/Seek.ts"
+import { statement, uuids, value } from "../database/statements/Statement.ts"
+import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 
 export interface ChangeRow {
   readonly kind: string
@@ -117,7 +117,7 @@ const textArray = (texts: ReadonlyArray<string>): string => `{${texts.map((text)
 
 type Rows<A> = Effect.Effect<ReadonlyArray<A>, Unavailable>
 
-// A range, as in `sql/Seek.ts`: only the index has its order. `lowestId`: partitions from before the resource are not read.
+// A range, as in `database/statements/Seek.ts`: only the index has its order. `lowestId`: partitions from before the resource are not read.
 const findChanges = statement(
   { resourceId: value("uuid"), lowestId: value("uuid"), count: value("integer") },
   ({ count, lowestId, resourceId }) => `

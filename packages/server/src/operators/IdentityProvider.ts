@@ -21,8 +21,8 @@ import { hasProperty } from "effect/Predicate"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Client from "openid-client"
-import { Secrets } from "../Secrets.ts"
-import { type OidcSettings, Settings } from "../Settings.ts"
+import { Secrets } from "../base/Secrets.ts"
+import { type OidcSettings, Settings } from "../base/Settings.ts"
 import type { Subject } from "./OperatorIdentities.ts"
 
 /** The sign-in was not accepted, or the provider did not answer. `reason` is for the log. */

@@ -11,9 +11,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { ApprovalRequired, Authority, isAuthorized, isAutomaticallyOn, isFourEyesOn } from "../approvals/Authority.ts"
-import { runToCompletion } from "../sql/RunToCompletion.ts"
-import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { ApprovalRequired, Authority, isAuthorized, isAutomaticallyOn, isFourEyesOn } from "./approvals/Authority.ts"
+import { runToCompletion } from "../database/RunToCompletion.ts"
+import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 
 export interface InstallationSettings {
   readonly name: string

@@ -14,9 +14,9 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { runToCompletion } from "../sql/RunToCompletion.ts"
-import { statement, value } from "../sql/Statement.ts"
-import { orUnavailable, type Unavailable } from "../sql/Unavailable.ts"
+import { runToCompletion } from "../database/RunToCompletion.ts"
+import { statement, value } from "../database/statements/Statement.ts"
+import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import { type OperatorColumns, operatorColumns, toOperator } from "./Operator.ts"
 
 export interface Subject {

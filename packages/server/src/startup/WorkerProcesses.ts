@@ -14,9 +14,9 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import cluster, { type Worker } from "node:cluster"
 import { once } from "node:events"
-import { ListenAddresses } from "../http/ListenAddresses.ts"
-import { Settings } from "../Settings.ts"
-import { DatabaseLocation } from "../sql/Database.ts"
+import { ListenAddresses } from "../http/pipeline/ListenAddresses.ts"
+import { Settings } from "../base/Settings.ts"
+import { DatabaseLocation } from "../database/Database.ts"
 
 /** No worker could listen. */
 export class WorkersError extends Data.TaggedError("WorkersError")<{}> {

@@ -10,7 +10,7 @@ import * as Result from "effect/Result"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { inspect } from "node:util"
-import { Settings } from "../../src/Settings.ts"
+import { Settings } from "../../src/base/Settings.ts"
 import { created } from "../support/ChargeRequests.ts"
 import { closedPort, eventually, loopback, receiver } from "../support/Receiver.ts"
 import { TestService } from "../support/TestService.ts"
@@ -19,14 +19,14 @@ const read = (path: string) => readFileSync(join(import.meta.dirname, "../../../
 const page = read("docs/operations.md")
 
 /** Every name that `Settings` reads. */
-const settings = [...read("packages/server/src/Settings.ts").matchAll(/"([A-Z][A-Z0-9_]{3,})"/g)].map(
+const settings = [...read("packages/server/src/base/Settings.ts").matchAll(/"([A-Z][A-Z0-9_]{3,})"/g)].map(
   ([, name]) => name!
 )
 
 /** The field of `Settings` that each name is read into: `port: port("PORT")…`. Those of the identity provider have one. */
 const fields = new Map([
   ...[
-    ...read("packages/server/src/Settings.ts").matchAll(/^  (\w+): (?:(?!^  \w+: )[^])*?"([A-Z][A-Z0-9_]{3,})"/gm)
+    ...read("packages/server/src/base/Settings.ts").matchAll(/^  (\w+): (?:(?!^  \w+: )[^])*?"([A-Z][A-Z0-9_]{3,})"/gm)
   ].map(([, field, name]) => [name!, field!] as const),
   ...settings.filter((name) => name.startsWith("OIDC_")).map((name) => [name, "oidc"] as const)
 ])
@@ -119,7 +119,9 @@ layer(TestService.layer({ settings: { webhookAllowedNetworks: loopback, webhookR
       const common = (names: ReadonlyArray<string>) => names.filter((name) => !isRare(name))
       assert.sameMembers(common(documentedNames), common(served))
       const declared = new Set(
-        [...read("packages/server/src/observability/Metrics.ts").matchAll(/\("([a-z_]+)"/g)].map(([, name]) => name!)
+        [...read("packages/server/src/base/observability/Metrics.ts").matchAll(/\("([a-z_]+)"/g)].map(
+          ([, name]) => name!
+        )
       )
       for (const name of documentedNames.filter(isRare)) assert.include(declared, name.replace("pix_payments_", ""))
     }).pipe(Effect.scoped)

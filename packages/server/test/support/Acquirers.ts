@@ -1,5 +1,5 @@
 /** What payers, banks and analysts do at an acquirer, for the simulator and for a double of Efí alike. */
-import { providerIdOf } from "../../src/acquirer/Acquirer.ts"
+import { providerIdOf } from "../../src/providers/Acquirer.ts"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { formatInstant } from "@pix-payments/domain/Instant"
 import { txidFromId } from "@pix-payments/domain/Txid"

@@ -8,7 +8,7 @@ import * as profiles from "@pix-payments/api-pix/Profiles"
 import { type PspDouble, type PspDoubleOptions, startPspDouble } from "@pix-payments/psp-double/PspDouble"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import { makeApiPixProvider } from "../../src/providers/ApiPixProvider.ts"
+import { makeApiPixProvider } from "../../src/providers/api-pix/ApiPixProvider.ts"
 
 export const startDouble = (options: PspDoubleOptions = {}) =>
   Effect.acquireRelease(

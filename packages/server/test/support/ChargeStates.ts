@@ -1,7 +1,7 @@
 /** States of charges that a test stored or changed by SQL. */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { storeAll } from "../../src/sql/partitions/ChargeStates.ts"
+import { storeAll } from "../../src/schema/partitions/ChargeStates.ts"
 
 /** Stores the states of all charges again. */
 export const storeStates = Effect.gen(function* () {

@@ -2,12 +2,12 @@
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Acquirer, type SimulatedProvider } from "../../src/acquirer/Acquirer.ts"
-import { SimulatorNotifications } from "../../src/simulator/SimulatorNotifications.ts"
-import * as Telemetry from "../../src/observability/Telemetry.ts"
+import { Acquirer, type SimulatedProvider } from "../../src/providers/Acquirer.ts"
+import { SimulatorNotifications } from "../../src/reports/SimulatorNotifications.ts"
+import * as Telemetry from "../../src/base/observability/Telemetry.ts"
 import * as Service from "../../src/Service.ts"
-import { Settings, type SettingsShape } from "../../src/Settings.ts"
-import { DatabaseLocation } from "../../src/sql/Database.ts"
+import { Settings, type SettingsShape } from "../../src/base/Settings.ts"
+import { DatabaseLocation } from "../../src/database/Database.ts"
 import { createDatabase, rolesOf, temporaryFolder } from "./Postgres.ts"
 
 /** `acquirer` wraps the service's. */

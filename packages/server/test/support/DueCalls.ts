@@ -1,6 +1,6 @@
 /** Due calls of one claim, as the loops of a process run them. */
 import * as Effect from "effect/Effect"
-import type { Capacity, Claimed } from "../../src/acquirer/Bulkheads.ts"
+import type { Capacity, Claimed } from "../../src/providers/Bulkheads.ts"
 
 /** Of a process with nothing in flight, whose connections may have `limit` calls each. */
 export const unusedCapacity = (limit: number): Capacity => ({ limit, share: limit, connections: [] })

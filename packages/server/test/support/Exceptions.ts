@@ -4,9 +4,9 @@ import { assert } from "@effect/vitest"
 import type { AcquirerException } from "@pix-payments/api/operator/Exceptions"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import type { AcquirerNotification } from "../../src/acquirer/AcquirerNotification.ts"
-import { AcquirerNotifications } from "../../src/notifications/AcquirerNotifications.ts"
-import { newEndToEndId } from "../../src/simulator/SimulatorNotifications.ts"
+import type { AcquirerNotification } from "../../src/providers/AcquirerNotification.ts"
+import { AcquirerNotifications } from "../../src/reports/AcquirerNotifications.ts"
+import { newEndToEndId } from "../../src/providers/simulator/SimulatedInstitution.ts"
 import { operated } from "./Money.ts"
 
 /** The txid of a charge. */

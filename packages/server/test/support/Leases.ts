@@ -5,9 +5,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { randomUUID } from "node:crypto"
-import { Metrics } from "../../src/observability/Metrics.ts"
-import { type Attempt, type ClaimedDelivery, destinationKey } from "../../src/webhooks/Delivery.ts"
-import { DeliveryQueue } from "../../src/webhooks/DeliveryQueue.ts"
+import { Metrics } from "../../src/base/observability/Metrics.ts"
+import { type Attempt, type ClaimedDelivery, destinationKey } from "../../src/webhooks/deliveries/Delivery.ts"
+import { DeliveryQueue } from "../../src/webhooks/queue/DeliveryQueue.ts"
 
 export interface StoredDelivery {
   readonly id: string

@@ -9,7 +9,7 @@ import { once } from "node:events"
 import * as Http from "node:http"
 import type { AddressInfo } from "node:net"
 import { Provider } from "oidc-provider"
-import type { OidcSettings } from "../../src/Settings.ts"
+import type { OidcSettings } from "../../src/base/Settings.ts"
 import { newKey, TestService } from "./TestService.ts"
 
 type Claims = Readonly<Record<string, unknown>>

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Accounts } from "../../src/accounts/Accounts.ts"
-import { Ids } from "../../src/Ids.ts"
+import { Ids } from "../../src/base/Ids.ts"
 import { somePayout } from "./Money.ts"
 
 /** Payouts of an account that wait for submission. */

@@ -48,7 +48,7 @@ export const createDatabase = (
     Effect.orDie(onServer(`DROP DATABASE IF EXISTS ${quoted(name)} WITH (FORCE)`))
   )
 
-/** The same database for the role that services run with: its privileges are those of `sql/Privileges.ts`. */
+/** The same database for the role that services run with: its privileges are those of `schema/Privileges.ts`. */
 export const asService = (url: Redacted.Redacted<string>): Redacted.Redacted<string> => {
   const withRole = new URL(Redacted.value(url))
   withRole.username = SERVICE_ROLE

@@ -11,7 +11,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { extname, join } from "node:path"
 import { builtDashboard } from "../../BuiltDashboard.ts"
-import { type Page, page, type PageContent } from "../Pages.ts"
+import { type Page, page, type PageContent } from "../pipeline/Pages.ts"
 
 /** Lists, and resources by id: `packages/dashboard/src/Pages.tsx` shows the same. */
 const lists = [

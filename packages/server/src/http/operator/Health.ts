@@ -9,9 +9,9 @@
  * Rules: OPR-8.
  */
 import * as Effect from "effect/Effect"
-import { DatabaseState } from "../../sql/DatabaseState.ts"
-import { Drain } from "../Drain.ts"
-import { probe } from "../HttpServer.ts"
+import { DatabaseState } from "../../database/DatabaseState.ts"
+import { Drain } from "../pipeline/Drain.ts"
+import { probe } from "../pipeline/HttpServer.ts"
 
 export const healthProbes = Effect.gen(function* () {
   const drain = yield* Drain

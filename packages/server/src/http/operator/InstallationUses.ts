@@ -17,11 +17,11 @@ import { CurrentOperator, type Operator } from "@pix-payments/api/Security"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { run } from "../../observability/BackgroundLoop.ts"
-import { Metrics } from "../../observability/Metrics.ts"
-import { CurrentRequest, type RequestInfo } from "../../observability/RequestContext.ts"
+import { run } from "../../base/observability/BackgroundLoop.ts"
+import { Metrics } from "../../base/observability/Metrics.ts"
+import { CurrentRequest, type RequestInfo } from "../../base/observability/RequestContext.ts"
 import { AuditLog, type Fields } from "../../operations/AuditLog.ts"
-import type { Unavailable } from "../../sql/Unavailable.ts"
+import type { Unavailable } from "../../database/Unavailable.ts"
 
 /** The uses of a route from an address that have no entry yet. */
 interface FurtherUses {

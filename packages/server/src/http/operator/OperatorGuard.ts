@@ -21,21 +21,21 @@ import { maskOf } from "@pix-payments/domain/PersonalData"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { Metrics } from "../../observability/Metrics.ts"
-import { CurrentRequest, type RequestInfo } from "../../observability/RequestContext.ts"
+import { Metrics } from "../../base/observability/Metrics.ts"
+import { CurrentRequest, type RequestInfo } from "../../base/observability/RequestContext.ts"
 import { AuditLog } from "../../operations/AuditLog.ts"
 import { AccountOf, resourceKindOf } from "../../operators/AccountOf.ts"
 import { installation } from "../../operators/Operator.ts"
 import { OperatorSessions } from "../../operators/OperatorSessions.ts"
 import { OperatorTokens } from "../../operators/OperatorTokens.ts"
 import { SignIns } from "../../operators/SignIns.ts"
-import { LimitedTo } from "../../sql/Paging.ts"
-import type { Unavailable } from "../../sql/Unavailable.ts"
-import { type Answer, codeAnswer, type WireError } from "../Answer.ts"
-import type { Guard, Operation, ReadRequest, Route } from "../CompiledApi.ts"
-import { headerOf } from "../HttpServer.ts"
+import { LimitedTo } from "../../database/statements/Paging.ts"
+import type { Unavailable } from "../../database/Unavailable.ts"
+import { type Answer, codeAnswer, type WireError } from "../pipeline/Answer.ts"
+import type { Guard, Operation, ReadRequest, Route } from "../pipeline/CompiledApi.ts"
+import { headerOf } from "../pipeline/HttpServer.ts"
 import { InstallationUses } from "./InstallationUses.ts"
-import { OperatorToken } from "./OperatorToken.ts"
+import { OperatorToken } from "./sign-in/OperatorToken.ts"
 import {
   type Connection,
   connectionOf,
@@ -43,7 +43,7 @@ import {
   isJson,
   isSameOrigin,
   sessionSecretOf
-} from "./SessionCookie.ts"
+} from "./sign-in/SessionCookie.ts"
 
 export interface OperatorCredentials {
   readonly token: string | undefined

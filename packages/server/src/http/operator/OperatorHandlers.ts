@@ -3,8 +3,8 @@ import type { OperatorApi } from "@pix-payments/api/OperatorApi"
 import type { CurrentOperator, Operator } from "@pix-payments/api/Security"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import * as Effect from "effect/Effect"
-import { NotFoundError } from "../../Errors.ts"
-import type { GroupHandlers } from "../CompiledApi.ts"
+import { NotFoundError } from "../../base/Errors.ts"
+import type { GroupHandlers } from "../pipeline/CompiledApi.ts"
 
 type Groups = (typeof OperatorApi)["groups"]
 

@@ -3,12 +3,12 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { toCharge } from "../../charges/ChargeResource.ts"
-import { Charges } from "../../charges/Charges.ts"
-import { created } from "../Answer.ts"
-import { filtersFrom, listAnswer, pageFrom } from "../Lists.ts"
+import { toCharge } from "../../payments/charges/ChargeResource.ts"
+import { Charges } from "../../payments/charges/Charges.ts"
+import { created } from "../pipeline/Answer.ts"
+import { filtersFrom, listAnswer, pageFrom } from "../pipeline/Lists.ts"
 import type { PublicHandlers } from "./PublicHandlers.ts"
-import { accountInactive, chargeNotFound, refusedAs, rejected, unknownCursor } from "../WireTranslation.ts"
+import { accountInactive, chargeNotFound, refusedAs, rejected, unknownCursor } from "../pipeline/WireTranslation.ts"
 
 export const chargeHandlers = Effect.gen(function* () {
   const charges = yield* Charges

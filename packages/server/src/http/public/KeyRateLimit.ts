@@ -12,7 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as RateLimiter from "effect/persistence/RateLimiter"
-import { Settings } from "../../Settings.ts"
+import { Settings } from "../../base/Settings.ts"
 
 export class KeyRateLimit extends Context.Service<
   KeyRateLimit,

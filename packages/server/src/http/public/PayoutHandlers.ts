@@ -2,10 +2,10 @@
  * The payout routes of `/v1`.
  */
 import * as Effect from "effect/Effect"
-import { toPayout } from "../../payouts/PayoutResource.ts"
-import { Payouts } from "../../payouts/Payouts.ts"
-import { created } from "../Answer.ts"
-import { filtersFrom, listAnswer, pageFrom } from "../Lists.ts"
+import { toPayout } from "../../payments/payouts/PayoutResource.ts"
+import { Payouts } from "../../payments/payouts/Payouts.ts"
+import { created } from "../pipeline/Answer.ts"
+import { filtersFrom, listAnswer, pageFrom } from "../pipeline/Lists.ts"
 import type { PublicHandlers } from "./PublicHandlers.ts"
 import {
   accountInactive,
@@ -14,7 +14,7 @@ import {
   payoutNotFound,
   refusedAs,
   unknownCursor
-} from "../WireTranslation.ts"
+} from "../pipeline/WireTranslation.ts"
 
 export const payoutHandlers = Effect.gen(function* () {
   const payouts = yield* Payouts

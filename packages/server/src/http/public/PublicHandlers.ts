@@ -1,7 +1,7 @@
 /** The type of the handlers of a `/v1` group. */
 import type { PaymentsApi } from "@pix-payments/api/PaymentsApi"
 import type { Caller } from "@pix-payments/api/Security"
-import type { GroupHandlers } from "../CompiledApi.ts"
+import type { GroupHandlers } from "../pipeline/CompiledApi.ts"
 
 type Groups = (typeof PaymentsApi)["groups"]
 

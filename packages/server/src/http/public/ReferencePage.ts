@@ -10,7 +10,7 @@ import { openApiDocument, webhookBodies } from "@pix-payments/api/OpenApiDocumen
 import { PaymentsApi } from "@pix-payments/api/PaymentsApi"
 import * as HttpApiScalar from "effect/http-api/HttpApiScalar"
 import * as HttpRouter from "effect/http/HttpRouter"
-import { hashOf, nothingPolicy, type Page, page, type PageContent } from "../Pages.ts"
+import { hashOf, nothingPolicy, type Page, page, type PageContent } from "../pipeline/Pages.ts"
 
 const document = openApiDocument(PaymentsApi, webhookBodies)
 

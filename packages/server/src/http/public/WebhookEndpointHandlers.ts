@@ -4,10 +4,10 @@
 import { eventCatalog } from "@pix-payments/domain/EventCatalog"
 import { decodeCreateWebhookEndpoint, decodeUpdateWebhookEndpoint } from "@pix-payments/domain/WebhookEndpoint"
 import * as Effect from "effect/Effect"
-import { toWebhookEndpoint, WebhookEndpoints } from "../../webhooks/WebhookEndpoints.ts"
+import { toWebhookEndpoint, WebhookEndpoints } from "../../webhooks/endpoints/WebhookEndpoints.ts"
 import type { PublicHandlers } from "./PublicHandlers.ts"
-import { decodeBody } from "../RequestDecoding.ts"
-import { refusedAs, webhookNotFound } from "../WireTranslation.ts"
+import { decodeBody } from "../pipeline/RequestDecoding.ts"
+import { refusedAs, webhookNotFound } from "../pipeline/WireTranslation.ts"
 
 export const webhookEndpointHandlers = Effect.gen(function* () {
   const endpoints = yield* WebhookEndpoints

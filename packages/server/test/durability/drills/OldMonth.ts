@@ -4,9 +4,9 @@
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { databaseTime, partitionsOf } from "../../../src/sql/partitions/Catalog.ts"
-import { hasRetention, partitionedTables } from "../../../src/sql/partitions/PartitionedTables.ts"
-import { boundOf, DAY_MS, periodAfter } from "../../../src/sql/partitions/Period.ts"
+import { databaseTime, partitionsOf } from "../../../src/schema/partitions/Catalog.ts"
+import { hasRetention, partitionedTables } from "../../../src/schema/partitions/PartitionedTables.ts"
+import { boundOf, DAY_MS, periodAfter } from "../../../src/schema/partitions/Period.ts"
 import { copyRows } from "../../support/Copies.ts"
 import { paidCharge } from "../../support/Money.ts"
 import { eventually, receiver } from "../../support/Receiver.ts"

@@ -4,7 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { grantTo } from "../../../src/sql/Privileges.ts"
+import { grantTo } from "../../../src/schema/Privileges.ts"
 import { copyRows } from "../../support/Copies.ts"
 import { createDatabase, SERVICE_ROLE } from "../../support/Postgres.ts"
 import { upgrade } from "../../support/UpgradedDatabase.ts"

@@ -16,10 +16,10 @@ import {
   ConnectionRegistry,
   ConnectionUnusable,
   type RegisteredConnection
-} from "../../../src/connections/ConnectionRegistry.ts"
-import type { ConnectionRow } from "../../../src/connections/ConnectionStore.ts"
-import type { OpenConnection } from "../../../src/connections/OpenConnection.ts"
-import { makeApiPixProvider } from "../../../src/providers/ApiPixProvider.ts"
+} from "../../../src/providers/connections/ConnectionRegistry.ts"
+import type { ConnectionRow } from "../../../src/providers/connections/ConnectionStore.ts"
+import type { OpenConnection } from "../../../src/providers/connections/OpenConnection.ts"
+import { makeApiPixProvider } from "../../../src/providers/api-pix/ApiPixProvider.ts"
 import type { Database } from "./Database.ts"
 import { ACQUIRER_TIMEOUT_MS } from "./Institutions.ts"
 

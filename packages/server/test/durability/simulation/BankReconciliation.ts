@@ -6,7 +6,7 @@ import { txidFromId } from "@pix-payments/domain/Txid"
 import { isOpen } from "@pix-payments/psp-double/provider/Infractions"
 import type { ReceivedPix } from "@pix-payments/psp-double/provider/State"
 import * as Result from "effect/Result"
-import { providerIdOf } from "../../../src/acquirer/Acquirer.ts"
+import { providerIdOf } from "../../../src/providers/Acquirer.ts"
 import type { Bank } from "./Bank.ts"
 import type { Database } from "./Database.ts"
 

@@ -19,8 +19,8 @@ import {
   type PayoutProgress,
   type Progress,
   type ReturnOrder
-} from "../../../src/acquirer/Acquirer.ts"
-import type { AcquirerNotification } from "../../../src/acquirer/AcquirerNotification.ts"
+} from "../../../src/providers/Acquirer.ts"
+import type { AcquirerNotification } from "../../../src/providers/AcquirerNotification.ts"
 import { noConnections } from "./BankConnection.ts"
 import { ACQUIRER_TIMEOUT_MS, type SimulatedAcquirer } from "./Institutions.ts"
 import type { Machine, Running } from "./Machine.ts"

@@ -1,6 +1,6 @@
 /** The payers and institutions behind `Books`: payments, returns, MEDs, and their notifications. */
-import type { AcquirerNotification } from "../../../src/acquirer/AcquirerNotification.ts"
-import { AcquirerNotifications } from "../../../src/notifications/AcquirerNotifications.ts"
+import type { AcquirerNotification } from "../../../src/providers/AcquirerNotification.ts"
+import { AcquirerNotifications } from "../../../src/reports/AcquirerNotifications.ts"
 import { idFromTxid, txidFromId } from "@pix-payments/domain/Txid"
 import * as Exit from "effect/Exit"
 import { type Books, endToEndIdOf, type Pix, type Sent } from "./Books.ts"

@@ -1,5 +1,5 @@
 /** Calls of a process's operations, by clients and operators. A defect or a 500 is a violation. */
-import type { Answer } from "../../../src/http/Answer.ts"
+import type { Answer } from "../../../src/http/pipeline/Answer.ts"
 import * as Cause from "effect/Cause"
 import type * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

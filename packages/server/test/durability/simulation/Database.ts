@@ -11,7 +11,7 @@ import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import type { SqlError } from "effect/sql/SqlError"
-import * as Migrations from "../../../src/sql/Migrations.ts"
+import * as Migrations from "../../../src/schema/Migrations.ts"
 import { poison } from "./HostileTenant.ts"
 
 /** The database of a simulation, and the connection of its processes. */

@@ -1,8 +1,8 @@
 /** The acquirer of a simulated history with the payers and institutions behind it: `Books`, or the double of a provider. */
 import type * as Layer from "effect/Layer"
-import type { Acquirer } from "../../../src/acquirer/Acquirer.ts"
-import type { ConnectionRegistry } from "../../../src/connections/ConnectionRegistry.ts"
-import type { SettingsShape } from "../../../src/Settings.ts"
+import type { Acquirer } from "../../../src/providers/Acquirer.ts"
+import type { ConnectionRegistry } from "../../../src/providers/connections/ConnectionRegistry.ts"
+import type { SettingsShape } from "../../../src/base/Settings.ts"
 import type { Database } from "./Database.ts"
 import type { Running } from "./Machine.ts"
 import type { ServerProcess } from "./ServerProcess.ts"

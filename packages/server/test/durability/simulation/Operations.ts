@@ -1,6 +1,6 @@
 /** The creations that callers want once: each is repeated under its key, by any process, until it is answered. */
-import { Charges } from "../../../src/charges/Charges.ts"
-import { Payouts } from "../../../src/payouts/Payouts.ts"
+import { Charges } from "../../../src/payments/charges/Charges.ts"
+import { Payouts } from "../../../src/payments/payouts/Payouts.ts"
 import type { Cents } from "@pix-payments/domain/Cents"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -5,9 +5,9 @@
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Ids } from "../../../src/Ids.ts"
-import type { Attempt, ClaimedDelivery } from "../../../src/webhooks/Delivery.ts"
-import { WebhookSender } from "../../../src/webhooks/WebhookSender.ts"
+import { Ids } from "../../../src/base/Ids.ts"
+import type { Attempt, ClaimedDelivery } from "../../../src/webhooks/deliveries/Delivery.ts"
+import { WebhookSender } from "../../../src/webhooks/sending/WebhookSender.ts"
 import { hangs } from "./HostileTenant.ts"
 import type { Machine, Running } from "./Machine.ts"
 

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { dashboardPages } from "../../../src/http/operator/Dashboard.ts"
-import { negotiated } from "../../../src/http/Pages.ts"
+import { negotiated } from "../../../src/http/pipeline/Pages.ts"
 
 const withFolder = async (run: (folder: string) => Promise<void>) => {
   const folder = mkdtempSync(join(tmpdir(), "pix-payments-dashboard-"))

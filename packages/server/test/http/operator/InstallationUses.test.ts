@@ -12,7 +12,7 @@ import * as TestClock from "effect/testing/TestClock"
 import { InstallationUses } from "../../../src/http/operator/InstallationUses.ts"
 import { AuditLog } from "../../../src/operations/AuditLog.ts"
 import { installation } from "../../../src/operators/Operator.ts"
-import { Unavailable } from "../../../src/sql/Unavailable.ts"
+import { Unavailable } from "../../../src/database/Unavailable.ts"
 import { eventually } from "../../support/Receiver.ts"
 import { TestService } from "../../support/TestService.ts"
 

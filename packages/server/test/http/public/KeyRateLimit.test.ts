@@ -5,7 +5,7 @@ import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { KeyRateLimit } from "../../../src/http/public/KeyRateLimit.ts"
-import { Settings } from "../../../src/Settings.ts"
+import { Settings } from "../../../src/base/Settings.ts"
 
 describe("RATE_LIMIT_PER_MINUTE", () => {
   it.effect("a clock that was an hour ahead refuses no caller for longer than a window after its correction", () =>

@@ -1,0 +1,148 @@
+/**
+ * Encrypts webhook secrets and the credentials of connections at rest with AES-256-GCM.
+ *
+ * Guarantees:
+ * - A sealed text contains the id of its key. A key is rotated by putting the new one first in `SECRETS_KEYS`.
+ * - The bound form (`v2.<key>.<bytes>`) opens for its own row only: kind and id of the row are associated data. The form
+ *   of the release before (`<key>.<bytes>`) opens for any row.
+ * - The credentials of connections, the cookies of sign-ins and the secrets of approvals are sealed in the bound form. Other secrets are with `SECRETS_BIND_TO_ROW` only, because
+ *   the release before cannot open it.
+ * - A process without the key of its database does not start.
+ *
+ * `SECRETS_KEYS` is a comma separated list of 32 byte keys in base64: the first seals, all open. Without it the first start
+ * generates a key in `<DATA_DIR>/secrets.key`, readable by its owner only.
+ *
+ * Why: docs/decisions/0017-sealed-secrets.md.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { SqlClient } from "effect/sql/SqlClient"
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto"
+import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { Settings } from "./Settings.ts"
+
+export class SecretsError extends Schema.TaggedError<SecretsError>()("SecretsError", { message: Schema.String }) {}
+
+/** The row that a secret belongs to. A copy of the secret, as in a delivery, keeps this owner. */
+export interface SecretOwner {
+  readonly kind: "charge" | "payout" | "webhook" | "connection" | "sign-in" | "approval"
+  readonly id: string
+}
+
+export class Secrets extends Context.Service<
+  Secrets,
+  {
+    readonly seal: (secret: string, owner: SecretOwner) => string
+    /** Throws where no key opens it, or where it was sealed for another row. */
+    readonly open: (sealed: string, owner: SecretOwner) => Redacted.Redacted<string>
+  }
+>()("@pix-payments/server/base/Secrets") {
+  static readonly layer = Layer.effect(
+    Secrets,
+    Effect.gen(function* () {
+      const settings = yield* Settings
+      const text = Option.isSome(settings.secretsKeys)
+        ? Redacted.value(settings.secretsKeys.value)
+        : yield* keyOfDataDir(settings.dataDir)
+      const keys = yield* parseKeys(text)
+      yield* checkAgainstDatabase(keys)
+      const isBound = ({ kind }: SecretOwner) =>
+        settings.secretsBindToRow || kind === "connection" || kind === "sign-in" || kind === "approval"
+      return Secrets.of({
+        seal: (secret, owner) => (isBound(owner) ? sealBound(keys, secret, owner) : sealUnbound(keys, secret)),
+        open: (sealed, owner) => open(keys, sealed, owner)
+      })
+    })
+  )
+}
+
+interface Key {
+  readonly id: string
+  readonly bytes: Buffer
+}
+
+type Keys = readonly [Key, ...Array<Key>]
+
+const BOUND = "v2"
+
+const sealBound = ([key]: Keys, secret: string, owner: SecretOwner): string =>
+  `${BOUND}.${key.id}.${encrypted(key, secret, associatedData(owner))}`
+
+const sealUnbound = ([key]: Keys, secret: string): string => `${key.id}.${encrypted(key, secret, UNBOUND)}`
+
+const open = (keys: Keys, sealed: string, owner: SecretOwner): Redacted.Redacted<string> => {
+  const parts = sealed.split(".")
+  const [id, encoded = ""] = parts[0] === BOUND ? parts.slice(1) : parts
+  const key = keys.find((candidate) => candidate.id === id)
+  if (key === undefined) throw new Error("a stored secret was sealed with a key that is not in SECRETS_KEYS")
+  return Redacted.make(decrypted(key, encoded, parts[0] === BOUND ? associatedData(owner) : UNBOUND))
+}
+
+const UNBOUND = Buffer.alloc(0)
+
+const associatedData = ({ id, kind }: SecretOwner): Buffer => Buffer.from(`${kind}:${id.toLowerCase()}`)
+
+const encrypted = (key: Key, text: string, associated: Buffer): string => {
+  const nonce = randomBytes(12)
+  const cipher = createCipheriv("aes-256-gcm", key.bytes, nonce).setAAD(associated)
+  return Buffer.concat([nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]).toString("base64")
+}
+
+const decrypted = (key: Key, encoded: string, associated: Buffer): string => {
+  const bytes = Buffer.from(encoded, "base64")
+  const decipher = createDecipheriv("aes-256-gcm", key.bytes, bytes.subarray(0, 12), { authTagLength: 16 })
+  decipher.setAAD(associated)
+  decipher.setAuthTag(bytes.subarray(-16))
+  return Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()]).toString("utf8")
+}
+
+const parseKeys = Effect.fnUntraced(function* (text: string) {
+  const [first, ...others] = text.split(",").map((part) => Buffer.from(part.trim(), "base64"))
+  if (first === undefined || [first, ...others].some((bytes) => bytes.length !== 32)) {
+    return yield* new SecretsError({
+      message: "SECRETS_KEYS must be a comma separated list of 32 byte keys in base64."
+    })
+  }
+  return [keyOf(first), ...others.map(keyOf)] as const satisfies Keys
+})
+
+const keyOf = (bytes: Buffer): Key => ({ id: createHash("sha256").update(bytes).digest("hex").slice(0, 8), bytes })
+
+const keyOfDataDir = (dataDir: string) => {
+  const path = join(dataDir, "secrets.key")
+  return Effect.tryPromise({
+    try: async () => {
+      await mkdir(dataDir, { recursive: true })
+      const existing = await readFile(path, "utf8").catch(() => undefined)
+      if (existing !== undefined) return existing
+      // `link` is atomic and never overwrites, so that two processes that start at once use the same complete file.
+      const draft = `${path}.${randomBytes(6).toString("hex")}`
+      await writeFile(draft, randomBytes(32).toString("base64"), { flag: "wx", mode: 0o600, flush: true })
+      await link(draft, path).catch((error) => {
+        if (error.code !== "EEXIST") throw error
+      })
+      await rm(draft)
+      return readFile(path, "utf8")
+    },
+    catch: () =>
+      new SecretsError({ message: `The key file ${path} cannot be read or created. Set SECRETS_KEYS or DATA_DIR.` })
+  })
+}
+
+/** The database stores the id of the first key. */
+const checkAgainstDatabase = Effect.fnUntraced(function* (keys: Keys) {
+  const sql = yield* SqlClient
+  yield* sql`INSERT INTO installation (name, value) VALUES ('secrets_key', ${keys[0].id}) ON CONFLICT DO NOTHING`
+  const [row] = yield* sql<{ value: string }>`SELECT value FROM installation WHERE name = 'secrets_key'`
+  if (row === undefined || !keys.some((key) => key.id === row.value)) {
+    return yield* new SecretsError({
+      message:
+        "The webhook secrets and the credentials of connections in this database are sealed with a key that this process does not have. Set SECRETS_KEYS to the key of the first start (in <DATA_DIR>/secrets.key there)."
+    })
+  }
+})

@@ -1,0 +1,245 @@
+/**
+ * The operator routes of accounts, applications and keys.
+ */
+import { decodeCreateAccount, decodeUpdateAccount, type OperatorAccount } from "@pix-payments/api/operator/Accounts"
+import {
+  type Application,
+  decodeCreateApplication,
+  decodeUpdateApplication
+} from "@pix-payments/api/operator/Applications"
+import { type ApiKey, decodeCreateApiKey } from "@pix-payments/api/operator/Keys"
+import { Forbidden } from "@pix-payments/api/WireErrors"
+import { documentType } from "@pix-payments/domain/Document"
+import { parseInstant } from "@pix-payments/domain/Instant"
+import { mayGrantScopes } from "@pix-payments/domain/Operator"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { type AccountRow, Accounts, type AccountSettings, type ApplicationRow } from "../../../accounts/Accounts.ts"
+import { type ApiKeyRow, ApiKeys } from "../../../accounts/ApiKeys.ts"
+import type { ApprovalRequest } from "../../../operators/approvals/ApprovalStore.ts"
+import { ConnectionStore } from "../../../providers/connections/ConnectionStore.ts"
+import { RequestRefused } from "../../../base/Errors.ts"
+import { AuditLog, changeOf } from "../../../operations/AuditLog.ts"
+import { PausedDeliveries } from "../../../webhooks/deliveries/PausedDeliveries.ts"
+import { toAccount } from "../../public/AccountHandlers.ts"
+import { decodeBody } from "../../pipeline/RequestDecoding.ts"
+import { notFound, refusedAs, unknownCursor } from "../../pipeline/WireTranslation.ts"
+import { answer } from "../../pipeline/Answer.ts"
+import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
+import { fourEyes } from "../approvals/FourEyes.ts"
+import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
+
+export const accountHandlers = Effect.gen(function* () {
+  const accounts = yield* Accounts
+  const connections = yield* ConnectionStore
+  const audit = yield* AuditLog
+  const pausedDeliveries = yield* PausedDeliveries
+  const { run } = yield* fourEyes
+
+  const handlers: OperatorHandlers<"accounts"> = {
+    create: ({ body }) =>
+      Effect.gen(function* () {
+        const input = yield* decodeBody(body, decodeCreateAccount)
+        const row = yield* accounts
+          .create(withoutNulls({ ...input, document_type: documentType(input.document) }))
+          .pipe(audit.recordWith("accounts.create", { after: withoutNulls(input) }))
+        return answer(201, toOperatorAccount(row))
+      }).pipe(
+        Effect.catchTags({
+          RequestRefused: refusedAs("VALIDATION_ERROR", "INVALID_DOCUMENT")
+        })
+      ),
+    list: ({ query }) =>
+      Effect.gen(function* () {
+        const page = pageFrom(query)
+        const rows = yield* accounts.list(page)
+        return listAnswer(rows, toOperatorAccount, page)
+      }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
+    retrieve: ({ params }) =>
+      Effect.gen(function* () {
+        return answer(200, toOperatorAccount(yield* accounts.get(yield* knownId(params))))
+      }).pipe(Effect.catchTags({ NotFoundError: notFound })),
+    update: ({ body, params }) =>
+      Effect.gen(function* () {
+        const id = yield* knownId(params)
+        const before = toOperatorAccount(yield* accounts.get(id))
+        const changes = yield* decodeBody(body, decodeUpdateAccount)
+        const { approval_limit, connection_id, ...others } = changes
+        if (typeof connection_id === "string") {
+          yield* Effect.catchTag(connections.get(connection_id), "NotFoundError", () =>
+            Effect.fail(new RequestRefused({ code: "VALIDATION_ERROR", details: ["connection_id"] }))
+          )
+        }
+        const settings = {
+          ...withoutNulls(others),
+          ...(connection_id !== undefined && { connection_id }),
+          ...(approval_limit !== undefined && { approval_limit })
+        }
+        return yield* run(
+          Effect.map(accounts.get(id), (row) => updateOf(toOperatorAccount(row), settings)),
+          accounts.update(id, settings).pipe(audit.recordWith("accounts.update", changeOf(before, changes))),
+          (row) => {
+            pausedDeliveries.wake()
+            return answer(200, toOperatorAccount(row))
+          }
+        )
+      }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound }))
+  }
+  return handlers
+})
+
+/** The fields of an account whose change a second operator approves (OPR-112). */
+const approvedFields = ["connection_id", "approval_limit"] as const
+
+const updateOf = (before: OperatorAccount, settings: Partial<AccountSettings>): ApprovalRequest | undefined => {
+  const changed = approvedFields.filter((name) => settings[name] !== undefined && settings[name] !== before[name])
+  if (changed.length === 0) return undefined
+  return {
+    action: "account.update",
+    resourceId: before.id,
+    accountId: before.id,
+    concerns: null,
+    request: { ...settings },
+    before: Object.fromEntries(changed.map((name) => [name, before[name]]))
+  }
+}
+
+export const applicationHandlers = Effect.gen(function* () {
+  const accounts = yield* Accounts
+  const audit = yield* AuditLog
+  const pausedDeliveries = yield* PausedDeliveries
+
+  const handlers: OperatorHandlers<"applications"> = {
+    create: ({ body, params }) =>
+      Effect.gen(function* () {
+        const { id } = yield* accounts.get(yield* knownId(params))
+        const { name } = yield* decodeBody(body, decodeCreateApplication)
+        const row = yield* accounts
+          .createApplication(id, name)
+          .pipe(audit.recordWith("applications.create", { after: { name } }))
+        return answer(201, toApplication(row))
+      }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound })),
+    list: ({ params, query }) =>
+      Effect.gen(function* () {
+        const page = pageFrom(query)
+        const rows = yield* accounts.listApplications(yield* knownId(params), page)
+        return listAnswer(rows, toApplication, page)
+      }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor })),
+    retrieve: ({ params }) =>
+      Effect.gen(function* () {
+        return answer(200, toApplication(yield* accounts.getApplication(yield* knownId(params))))
+      }).pipe(Effect.catchTags({ NotFoundError: notFound })),
+    update: ({ body, params }) =>
+      Effect.gen(function* () {
+        const id = yield* knownId(params)
+        const before = yield* accounts.getApplication(id)
+        const changes = yield* decodeBody(body, decodeUpdateApplication)
+        const row = yield* accounts
+          .updateApplication(id, withoutNulls(changes))
+          .pipe(audit.recordWith("applications.update", changeOf({ ...before }, changes)))
+        pausedDeliveries.wake()
+        return answer(200, toApplication(row))
+      }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound }))
+  }
+  return handlers
+})
+
+export const keyHandlers = Effect.gen(function* () {
+  const accounts = yield* Accounts
+  const keys = yield* ApiKeys
+  const audit = yield* AuditLog
+  const { run } = yield* fourEyes
+
+  const handlers: OperatorHandlers<"keys"> = {
+    create: ({ body, caller, params }) =>
+      Effect.gen(function* () {
+        const application = yield* accounts.getApplication(yield* knownId(params))
+        const input = yield* decodeBody(body, decodeCreateApiKey)
+        if (!mayGrantScopes(caller.role, input.scopes)) return yield* new Forbidden({})
+        const expiresAtMs = typeof input.expires_at === "string" ? parseInstant(input.expires_at) : undefined
+        if (expiresAtMs !== undefined && expiresAtMs <= (yield* Clock.currentTimeMillis)) {
+          return yield* new RequestRefused({ code: "VALIDATION_ERROR", details: ["expires_at"] })
+        }
+        const scopes = [...new Set(input.scopes)]
+        const asked: ApprovalRequest = {
+          action: "key.create",
+          resourceId: application.id,
+          accountId: application.account_id,
+          concerns: null,
+          request: { name: input.name, scopes, expires_at: input.expires_at ?? null },
+          before: null
+        }
+        return yield* run(
+          Effect.succeed(scopes.includes("payout:write") ? asked : undefined),
+          keys
+            .create({ applicationId: application.id, name: input.name, scopes, expiresAtMs })
+            .pipe(audit.recordWith("keys.create", { after: input })),
+          (row) => answer(201, { ...toApiKey(row), key: row.key })
+        )
+      }).pipe(Effect.catchTags({ RequestRefused: invalid, NotFoundError: notFound })),
+    list: ({ params, query }) =>
+      Effect.gen(function* () {
+        const page = pageFrom(query)
+        const rows = yield* keys.list(yield* knownId(params), page)
+        return listAnswer(rows, toApiKey, page)
+      }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: unknownCursor })),
+    retrieve: ({ params }) =>
+      Effect.gen(function* () {
+        return answer(200, toApiKey(yield* keys.get(yield* knownId(params))))
+      }).pipe(Effect.catchTags({ NotFoundError: notFound })),
+    revoke: ({ params }) =>
+      Effect.gen(function* () {
+        return answer(200, toApiKey(yield* keys.revoke(yield* knownId(params)).pipe(audit.recordWith("keys.revoke"))))
+      }).pipe(Effect.catchTags({ NotFoundError: notFound }))
+  }
+  return handlers
+})
+
+const invalid = refusedAs("VALIDATION_ERROR")
+
+const toOperatorAccount = (row: AccountRow): OperatorAccount => ({
+  ...toAccount(row),
+  payout_fee: { fixed: Number(row.payout_fee_fixed), basis_points: row.payout_fee_basis_points },
+  default_expires_in: row.default_expires_in,
+  release_delay: row.release_delay,
+  payout_duplicate_window: row.payout_duplicate_window,
+  payouts_paused: row.payouts_paused,
+  charges_paused: row.charges_paused,
+  connection_id: row.connection_id,
+  approval_limit: row.approval_limit === null ? null : Number(row.approval_limit),
+  balance: {
+    object: "balance",
+    currency: "BRL",
+    available: Number(row.available),
+    pending: Number(row.pending),
+    total: Number(row.available + row.pending)
+  }
+})
+
+const toApplication = (row: ApplicationRow): Application => ({
+  id: row.id,
+  object: "application",
+  account_id: row.account_id,
+  name: row.name,
+  active: row.active,
+  created_at: row.created_at.toISOString()
+})
+
+const toApiKey = (row: ApiKeyRow): ApiKey => ({
+  id: row.id,
+  object: "api_key",
+  application_id: row.application_id,
+  name: row.name,
+  prefix: row.prefix,
+  scopes: row.scopes,
+  expires_at: row.expires_at?.toISOString() ?? null,
+  revoked_at: row.revoked_at?.toISOString() ?? null,
+  last_used_at: row.last_used_at?.toISOString() ?? null,
+  created_at: row.created_at.toISOString()
+})
+
+type WithoutNulls<A> = { readonly [K in keyof A]: Exclude<A[K], null> }
+
+/** A field that is null counts as absent. */
+const withoutNulls = <A extends object>(input: A): WithoutNulls<A> =>
+  Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null)) as WithoutNulls<A>

@@ -1,0 +1,51 @@
+/** The operator routes of the installation's settings. */
+import { decodeUpdateInstallation, type Installation as Shown } from "@pix-payments/api/operator/Installation"
+import * as Effect from "effect/Effect"
+import type { ApprovalRequest } from "../../../operators/approvals/ApprovalStore.ts"
+import { AuditLog, changeOf } from "../../../operations/AuditLog.ts"
+import { Installation, type InstallationChanges, type InstallationSettings } from "../../../operators/Installation.ts"
+import { answer } from "../../pipeline/Answer.ts"
+import { decodeBody } from "../../pipeline/RequestDecoding.ts"
+import { refusedAs } from "../../pipeline/WireTranslation.ts"
+import { fourEyes } from "../approvals/FourEyes.ts"
+import type { OperatorHandlers } from "../OperatorHandlers.ts"
+
+export const installationHandlers = Effect.gen(function* () {
+  const installation = yield* Installation
+  const audit = yield* AuditLog
+  const { run } = yield* fourEyes
+
+  const handlers: OperatorHandlers<"installation"> = {
+    retrieve: () => Effect.map(installation.get, (settings) => answer(200, toInstallation(settings))),
+    update: ({ body }) =>
+      Effect.gen(function* () {
+        const changes = yield* decodeBody(body, decodeUpdateInstallation)
+        return yield* run(
+          Effect.map(installation.get, (before) => updateOf(before, changes)),
+          Effect.map(
+            installation.update(changes, (before) =>
+              audit.record("installation.update", null, changeOf({ ...before }, changes))
+            ),
+            (settings) => ({ id: null, settings })
+          ),
+          ({ settings }) => answer(200, toInstallation(settings))
+        )
+      }).pipe(Effect.catchTags({ RequestRefused: refusedAs("VALIDATION_ERROR") }))
+  }
+  return handlers
+})
+
+/** What may switch four eyes off is approved by a second operator (OPR-112). */
+const updateOf = (before: InstallationSettings, changes: InstallationChanges): ApprovalRequest | undefined =>
+  changes.four_eyes === undefined || changes.four_eyes === "on" || changes.four_eyes === before.four_eyes
+    ? undefined
+    : {
+        action: "installation.update",
+        resourceId: null,
+        accountId: null,
+        concerns: null,
+        request: { ...changes },
+        before: { four_eyes: before.four_eyes }
+      }
+
+const toInstallation = (settings: InstallationSettings): Shown => ({ object: "installation", ...settings })

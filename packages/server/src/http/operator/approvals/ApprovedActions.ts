@@ -1,0 +1,176 @@
+/**
+ * Does what a request asked for, in the transaction that approves it.
+ *
+ * Guarantees:
+ * - What the request was about is locked, and has the values that the requester saw. Otherwise the request is `Outdated`.
+ * - Nothing here calls a provider or a name server: what needs that was done before the request was stored.
+ *
+ * Rules: OPR-113, OPR-114.
+ */
+import { decodeCreateDashboardPayout } from "@pix-payments/api/operator/Payouts"
+import type { CurrentOperator } from "@pix-payments/api/Security"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { isDeepStrictEqual } from "node:util"
+import { Accounts } from "../../../accounts/Accounts.ts"
+import type { ApprovalRequired } from "../../../operators/approvals/Authority.ts"
+import type { ApprovalRow, Fields } from "../../../operators/approvals/ApprovalStore.ts"
+import type { PreparedChanges, PreparedConnection } from "../../../providers/connections/Connections.ts"
+import { ConnectionStore } from "../../../providers/connections/ConnectionStore.ts"
+import {
+  type AccountInactiveError,
+  type InsufficientBalanceError,
+  InvalidStateError,
+  type NotFoundError,
+  type RequestRefused
+} from "../../../base/Errors.ts"
+import { AuditLog } from "../../../operations/AuditLog.ts"
+import { Installation, type InstallationChanges } from "../../../operators/Installation.ts"
+import { type OperatorChanges, Operators } from "../../../operators/Operators.ts"
+import { type AccountRestrictedError, Payouts } from "../../../payments/payouts/Payouts.ts"
+import { Secrets } from "../../../base/Secrets.ts"
+import type { Unavailable } from "../../../database/Unavailable.ts"
+import { decodeBody } from "../../pipeline/RequestDecoding.ts"
+
+const changeOf = ({ before, request }: ApprovalRow) => ({ ...(before !== null && { before }), after: request })
+
+interface Done {
+  /** Null where the installation is changed, which has no id. */
+  readonly id: string | null
+}
+
+type Failure =
+  | Outdated
+  | ApprovalRequired
+  | NotFoundError
+  | RequestRefused
+  | InvalidStateError
+  | AccountInactiveError
+  | AccountRestrictedError
+  | InsufficientBalanceError
+  | SqlError
+  | Unavailable
+
+/** The request cannot be done any more. */
+export class Outdated extends Data.TaggedError("Outdated")<{ readonly reason: string }> {}
+
+export const approvedActions = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const payouts = yield* Payouts
+  const accounts = yield* Accounts
+  const operators = yield* Operators
+  const connections = yield* ConnectionStore
+  const installation = yield* Installation
+  const secrets = yield* Secrets
+  const audit = yield* AuditLog
+
+  /** Locks the row of the request until the transaction ends. */
+  const lock = (table: "accounts" | "operators" | "acquirer_connections", id: string) =>
+    sql.unsafe(`SELECT 1 FROM ${table} WHERE id = $1::uuid FOR NO KEY UPDATE`, [id])
+
+  /** Fails where a value that the request replaces is not what the requester saw. */
+  const unchanged = ({ before }: ApprovalRow, now: Fields): Effect.Effect<void, Outdated> => {
+    const changed = Object.entries(before ?? {}).filter(([name, seen]) => !isDeepStrictEqual(now[name] ?? null, seen))
+    return changed.length === 0
+      ? Effect.void
+      : Effect.fail(new Outdated({ reason: `It was changed since: ${changed.map(([name]) => name).join(", ")}.` }))
+  }
+
+  const releasePayout = Effect.fnUntraced(function* (id: string) {
+    const { status } = yield* payouts.find(id)
+    if (status !== "pending") return yield* new Outdated({ reason: `The payout is ${status}.` })
+    return yield* payouts
+      .release(id)
+      .pipe(audit.recordWith("payoutActions.approve", { before: { status }, after: { decision: "approved" } }))
+  })
+
+  const createPayout = Effect.fnUntraced(function* (row: ApprovalRow, accountId: string) {
+    const secret = row.sealed === null ? {} : { webhook_secret: opened(row.sealed, row.id) }
+    const { idempotency_key: key, ...request } = row.request
+    const input = yield* decodeBody({ ...request, ...secret }, decodeCreateDashboardPayout)
+    const { payout } = yield* payouts.createForOperator(accountId, typeof key === "string" ? key : undefined, input)
+    yield* audit.record("payoutActions.create", payout.id, { after: row.request })
+    return payout
+  })
+
+  const opened = (sealed: string, id: string) => Redacted.value(secrets.open(sealed, { kind: "approval", id }))
+
+  const updateAccount = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
+    yield* lock("accounts", id)
+    const account = yield* accounts.get(id)
+    const limit = account.approval_limit === null ? null : Number(account.approval_limit)
+    yield* unchanged(row, { ...account, approval_limit: limit })
+    return yield* accounts.update(id, row.request).pipe(audit.recordWith("accounts.update", changeOf(row)))
+  })
+
+  const updateOperator = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
+    yield* lock("operators", id)
+    yield* unchanged(row, { ...(yield* operators.get(id)) })
+    return yield* operators
+      .update(id, row.request as OperatorChanges)
+      .pipe(audit.recordWith("operators.update", changeOf(row)))
+  })
+
+  const updateConnection = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
+    yield* lock("acquirer_connections", id)
+    yield* unchanged(row, { ...(yield* connections.get(id)) })
+    return yield* connections
+      .update(id, JSON.parse(row.sealed ?? "{}") as PreparedChanges)
+      .pipe(audit.recordWith("connectionActions.update"))
+  })
+
+  const updateInstallation = Effect.fnUntraced(function* (row: ApprovalRow) {
+    yield* sql`SELECT 1 FROM installation_settings FOR NO KEY UPDATE`
+    yield* unchanged(row, { ...(yield* installation.get) })
+    yield* installation.update(row.request as InstallationChanges, () =>
+      audit.record("installation.update", null, changeOf(row))
+    )
+    return { id: null }
+  })
+
+  const act = (row: ApprovalRow): Effect.Effect<Done, Failure, CurrentOperator> => {
+    const id = row.resource_id ?? ""
+    switch (row.action) {
+      case "payout.release":
+        return releasePayout(id)
+      case "payout.create":
+        return createPayout(row, id)
+      case "account.update":
+        return updateAccount(row, id)
+      case "operator.create":
+        return operators
+          .create(row.request as unknown as Parameters<Operators["Service"]["create"]>[0])
+          .pipe(audit.recordWith("operators.create", { after: row.request }))
+      case "operator.update":
+        return updateOperator(row, id)
+      case "connection.create":
+        return connections
+          .create(JSON.parse(row.sealed ?? "{}") as PreparedConnection)
+          .pipe(audit.recordWith("connectionActions.create"))
+      case "installation.update":
+        return updateInstallation(row)
+      case "connection.update":
+        return updateConnection(row, id)
+      default:
+        return Effect.die(new Error(`${row.action} is not done with its approval`))
+    }
+  }
+
+  /** The id of what the action changed or created. */
+  return (row: ApprovalRow) =>
+    act(row).pipe(
+      Effect.map(({ id }) => id),
+      Effect.catchTags({
+        NotFoundError: () => new Outdated({ reason: "What it is about does not exist any more." }),
+        RequestRefused: ({ details }) =>
+          new Outdated({
+            reason: `It is not valid any more${details === undefined ? "" : `: ${details.join(", ")}`}.`
+          }),
+        // The statement saw another state than the check before it.
+        ApprovalRequired: () => new InvalidStateError({ status: "pending" })
+      })
+    )
+})

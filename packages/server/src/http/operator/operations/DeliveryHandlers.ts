@@ -1,0 +1,232 @@
+/**
+ * The operator routes of deliveries, webhook endpoints and outbox failures.
+ */
+import { decodeResendFailed, type Delivery, type DeliveryAttempt } from "@pix-payments/api/operator/Deliveries"
+import type { OutboxFailure } from "@pix-payments/api/operator/OutboxFailures"
+import { decodeUpdateEndpointState, type OperatorWebhookEndpoint } from "@pix-payments/api/operator/WebhookEndpoints"
+import { parseInstant } from "@pix-payments/domain/Instant"
+import * as Effect from "effect/Effect"
+import { Accounts } from "../../../accounts/Accounts.ts"
+import { AuditLog } from "../../../operations/AuditLog.ts"
+import { type AttemptRow, type DeliveryRow, DeliveryStore } from "../../../webhooks/deliveries/DeliveryStore.ts"
+import { type OutboxFailureRow, OutboxFailures } from "../../../webhooks/fan-out/OutboxFailures.ts"
+import { TestDeliveries } from "../../../webhooks/endpoints/TestDeliveries.ts"
+import { type HealthRow, toWebhookEndpoint, WebhookEndpoints } from "../../../webhooks/endpoints/WebhookEndpoints.ts"
+import { decodeBody } from "../../pipeline/RequestDecoding.ts"
+import { invalidState, notFound, refusedAs, unknownCursor } from "../../pipeline/WireTranslation.ts"
+import { answer } from "../../pipeline/Answer.ts"
+import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
+import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
+
+export const deliveryHandlers = Effect.gen(function* () {
+  const deliveries = yield* DeliveryStore
+
+  const handlers: OperatorHandlers<"deliveries"> = {
+    list: ({ query }) =>
+      Effect.gen(function* () {
+        const page = pageFrom(query)
+        const rows = yield* deliveries.list(
+          {
+            status: query.status,
+            resourceId: query.resource_id,
+            endpointId: query.endpoint_id,
+            event: query.event
+          },
+          page
+        )
+        return listAnswer(rows, toDelivery, page)
+      }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
+    retrieve: ({ params }) =>
+      Effect.gen(function* () {
+        const delivery = yield* deliveries.find(yield* knownId(params))
+        if (delivery === undefined) return yield* notFound()
+        const attempts = yield* deliveries.attemptsOf(delivery.id)
+        return answer(200, {
+          ...toDelivery(delivery),
+          attempts: attempts.map(toAttempt)
+        })
+      }).pipe(Effect.catchTags({ NotFoundError: notFound }))
+  }
+  return handlers
+})
+
+export const deliveryActionHandlers = Effect.gen(function* () {
+  const deliveries = yield* DeliveryStore
+  const audit = yield* AuditLog
+
+  const handlers: OperatorHandlers<"deliveryActions"> = {
+    resend: ({ params }) =>
+      Effect.gen(function* () {
+        const id = yield* knownId(params)
+        const row = yield* deliveries.resend(id).pipe(audit.recordAfter("deliveryActions.resend"))
+        return answer(202, toDelivery(row))
+      }).pipe(
+        Effect.catchTags({
+          NotFoundError: notFound,
+          InvalidStateError: invalidState
+        })
+      ),
+    resendFailed: ({ body }) =>
+      Effect.gen(function* () {
+        const filter = yield* decodeBody(body, decodeResendFailed)
+        const { dry_run: isDryRun = false, endpoint_id, event, resource_id, since } = filter
+        const resend = deliveries.resendFailed({
+          endpointId: endpoint_id ?? undefined,
+          resourceId: resource_id ?? undefined,
+          event: event ?? undefined,
+          sinceMs: typeof since === "string" ? Math.floor(parseInstant(since) ?? 0) : undefined,
+          isDryRun
+        })
+        // Recorded before the first turn, because each turn commits.
+        const entry = audit.recordAfter("deliveryActions.resendFailed", { after: filter })
+        if (!isDryRun) yield* entry(Effect.succeed({ id: endpoint_id ?? resource_id ?? null }))
+        const { count, hasMore } = yield* resend
+        return answer(202, { object: "resend" as const, count, has_more: hasMore, dry_run: isDryRun })
+      }).pipe(Effect.catchTags({ RequestRefused: refusedAs("VALIDATION_ERROR") }))
+  }
+  return handlers
+})
+
+export const webhookEndpointHandlers = Effect.gen(function* () {
+  const accounts = yield* Accounts
+  const endpoints = yield* WebhookEndpoints
+
+  const handlers: OperatorHandlers<"webhookEndpoints"> = {
+    list: ({ params }) =>
+      Effect.gen(function* () {
+        const application = yield* accounts.getApplication(yield* knownId(params))
+        const rows = yield* endpoints.listWithHealth(application.id)
+        return answer(200, { object: "list" as const, data: rows.map(toOperatorEndpoint), has_more: false })
+      }).pipe(Effect.catchTags({ NotFoundError: notFound })),
+    listAll: ({ query }) =>
+      Effect.gen(function* () {
+        const page = pageFrom(query)
+        const filters = { accountId: query.account_id, failing: query.failing === "true" }
+        return listAnswer(yield* endpoints.listAll(filters, page), toOperatorEndpoint, page)
+      }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
+    retrieve: ({ params }) =>
+      Effect.gen(function* () {
+        return answer(200, toOperatorEndpoint(yield* endpoints.findWithHealth(yield* knownId(params))))
+      }).pipe(Effect.catchTags({ NotFoundError: notFound }))
+  }
+  return handlers
+})
+
+export const webhookEndpointActionHandlers = Effect.gen(function* () {
+  const endpoints = yield* WebhookEndpoints
+  const tests = yield* TestDeliveries
+  const audit = yield* AuditLog
+
+  const handlers: OperatorHandlers<"webhookEndpointActions"> = {
+    update: ({ body, params }) =>
+      Effect.gen(function* () {
+        const id = yield* knownId(params)
+        const { active } = yield* decodeBody(body, decodeUpdateEndpointState)
+        const row = yield* endpoints
+          .setEnabled(id, active)
+          .pipe(audit.recordAfter("webhookEndpointActions.update", { after: { active } }))
+        return answer(200, toOperatorEndpoint(row))
+      }).pipe(
+        Effect.catchTags({
+          RequestRefused: refusedAs("VALIDATION_ERROR"),
+          NotFoundError: notFound
+        })
+      ),
+    test: ({ params }) =>
+      Effect.gen(function* () {
+        const id = yield* knownId(params)
+        const row = yield* tests
+          .send(id)
+          .pipe(
+            Effect.tap(({ event, id: delivery_id }) =>
+              audit.recordAfter("webhookEndpointActions.test", { after: { event, delivery_id } })(
+                Effect.succeed({ id })
+              )
+            )
+          )
+        return answer(202, toDelivery(row))
+      }).pipe(Effect.catchTags({ NotFoundError: notFound, InvalidStateError: invalidState }))
+  }
+  return handlers
+})
+
+export const outboxFailureHandlers = Effect.gen(function* () {
+  const failures = yield* OutboxFailures
+
+  const handlers: OperatorHandlers<"outboxFailures"> = {
+    list: ({ query }) =>
+      Effect.gen(function* () {
+        const page = pageFrom(query)
+        return listAnswer(yield* failures.list(page), toOutboxFailure, page)
+      }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor }))
+  }
+  return handlers
+})
+
+export const outboxFailureActionHandlers = Effect.gen(function* () {
+  const failures = yield* OutboxFailures
+  const audit = yield* AuditLog
+
+  const handlers: OperatorHandlers<"outboxFailureActions"> = {
+    retry: ({ params }) =>
+      Effect.gen(function* () {
+        const id = yield* knownId(params)
+        const row = yield* failures.retry(id).pipe(audit.recordAfter("outboxFailureActions.retry"))
+        return answer(202, toOutboxFailure(row))
+      }).pipe(Effect.catchTags({ NotFoundError: notFound }))
+  }
+  return handlers
+})
+
+const toOutboxFailure = (row: OutboxFailureRow): OutboxFailure => ({
+  id: row.id,
+  object: "outbox_failure",
+  change_id: row.change_id,
+  account_id: row.account_id,
+  endpoint_id: row.endpoint_id,
+  error: row.error,
+  failures: row.failures,
+  first_failed_at: row.first_failed_at.toISOString(),
+  last_failed_at: row.last_failed_at.toISOString(),
+  retried_at: row.retried_at?.toISOString() ?? null
+})
+
+/** The delivery resource of `/operator/v1`. */
+export const toDelivery = (row: DeliveryRow): Delivery => ({
+  id: row.id,
+  object: "delivery",
+  status: row.status,
+  event: row.event,
+  resource_id: row.resource_id,
+  endpoint_id: row.endpoint_id,
+  url: row.url,
+  attempts_made: row.attempts_made,
+  next_attempt_at: row.status === "scheduled" ? (row.due_at?.toISOString() ?? null) : null,
+  reason: row.reason,
+  created_at: row.created_at.toISOString()
+})
+
+/** An attempt of a delivery. */
+export const toAttempt = (row: AttemptRow): DeliveryAttempt => ({
+  at: row.at.toISOString(),
+  duration_ms: row.duration_ms,
+  address: row.address,
+  status_code: row.status_code,
+  error: row.error,
+  response_body: row.response_body
+})
+
+const toOperatorEndpoint = (row: HealthRow): OperatorWebhookEndpoint => {
+  const attempts = Number(row.successes + row.failures)
+  return {
+    ...toWebhookEndpoint(row),
+    account_id: row.account_id,
+    application_id: row.application_id,
+    application_name: row.application_name,
+    consecutive_failures: row.consecutive_failures,
+    success_rate: attempts === 0 ? null : Number(row.successes) / attempts,
+    parked: row.parked,
+    last_success_at: row.last_success_at?.toISOString() ?? null,
+    last_failure_at: row.last_failure_at?.toISOString() ?? null
+  }
+}

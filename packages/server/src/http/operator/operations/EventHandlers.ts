@@ -1,0 +1,123 @@
+/**
+ * The operator routes of events as they are committed: server-sent events, and pages that wait.
+ *
+ * Guarantees:
+ * - An operator who is limited to accounts sees the events of these only.
+ * - A stream without an event sends a heartbeat with its position, so that it continues from there although nothing met its
+ *   filter.
+ *
+ * Rules: OPR-100 to OPR-106.
+ */
+import type { EventPage } from "@pix-payments/api/operator/Events"
+import type { Operator } from "@pix-payments/api/Security"
+import { ValidationError } from "@pix-payments/api/WireErrors"
+import type { EventName } from "@pix-payments/domain/EventCatalog"
+import { defaultLimit } from "@pix-payments/domain/List"
+import { isUuid } from "@pix-payments/domain/Uuid"
+import * as Effect from "effect/Effect"
+import { type EventBatch, EventFeed } from "../../../events/EventFeed.ts"
+import { type EventFilter, EventLog, OLDEST, type Position } from "../../../events/EventLog.ts"
+import type { OperatorHandlers } from "../OperatorHandlers.ts"
+import { cursorExpired } from "../../pipeline/WireTranslation.ts"
+
+export const eventHandlers = Effect.gen(function* () {
+  const feed = yield* EventFeed
+  const log = yield* EventLog
+
+  /** The position after which a request continues. */
+  const positionOf = Effect.fnUntraced(function* (cursor: string | undefined) {
+    if (cursor === undefined) return yield* log.last
+    if (cursor === "oldest") return yield* log.oldest
+    const [changeId = "", n = ""] = cursor.split(".")
+    return (yield* log.find(changeId.toLowerCase(), Number(n))) ?? (yield* cursorExpired())
+  })
+
+  const handlers: OperatorHandlers<"events"> = {
+    stream: Effect.fnUntraced(function* ({ caller, lastEventId, query }) {
+      if (lastEventId !== undefined && !isCursor(lastEventId)) {
+        return yield* new ValidationError({ details: ["Last-Event-ID"] })
+      }
+      let after = yield* positionOf(lastEventId ?? query.after)
+      const filter = filterOf(caller, query)
+      let isFirst = true
+      const next = Effect.suspend(() => {
+        // The headers leave before there is an event.
+        if (isFirst) {
+          isFirst = false
+          return Effect.succeed(heartbeat(after))
+        }
+        return Effect.map(feed.next({ after, filter, limit: STREAM_LIMIT, waitMs: HEARTBEAT_MS }), (batch) => {
+          after = batch.end
+          return batch.events.length === 0 ? heartbeat(after) : toText(batch.events)
+        })
+      })
+      return {
+        status: 200,
+        stream: {
+          contentType: "text/event-stream",
+          owner: caller.id ?? "installation",
+          scope: JSON.stringify([caller.id, caller.accountIds]),
+          next
+        }
+      }
+    }),
+
+    list: Effect.fnUntraced(
+      function* ({ caller, query }) {
+        const after = yield* positionOf(query.after)
+        const batch = yield* feed.next({
+          after,
+          filter: filterOf(caller, query),
+          limit: query.limit ?? defaultLimit,
+          waitMs: (query.wait ?? 0) * 1000
+        })
+        return { status: 200, body: toPage(batch) }
+      },
+      Effect.catchTag("EventsRemoved", cursorExpired)
+    )
+  }
+  return handlers
+})
+
+/** Events of one piece. */
+const STREAM_LIMIT = 100
+
+/** Shorter than proxies wait for a silent server: 60 s by default in nginx, 50 s in HAProxy. */
+const HEARTBEAT_MS = 15_000
+
+interface Query {
+  readonly account_id?: string
+  readonly application_id?: string
+  readonly events?: ReadonlyArray<EventName>
+}
+
+const filterOf = ({ accountIds }: Operator, query: Query): EventFilter => {
+  const accountId = query.account_id?.toLowerCase()
+  const asked = accountId === undefined ? undefined : [accountId]
+  return {
+    accountIds: accountIds === null ? asked : accountIds.filter((id) => asked?.includes(id) ?? true),
+    applicationId: query.application_id?.toLowerCase(),
+    events: query.events
+  }
+}
+
+const isCursor = (text: string): boolean => {
+  const [changeId = "", n = "", ...rest] = text.split(".")
+  return isUuid(changeId) && /^\d{1,3}$/.test(n) && rest.length === 0
+}
+
+const cursorOf = ({ changeId, n }: Position): string => (changeId === OLDEST.changeId ? "oldest" : `${changeId}.${n}`)
+
+/** A comment, and the position as the id of the last event. */
+const heartbeat = (position: Position): string =>
+  position.changeId === OLDEST.changeId ? ": heartbeat\n\n" : `: heartbeat\nid: ${cursorOf(position)}\n\n`
+
+const toText = (events: EventBatch["events"]): string =>
+  events.map(({ body, position }) => `id: ${cursorOf(position)}\ndata: ${body}\n\n`).join("")
+
+const toPage = ({ end, events, isMore }: EventBatch): EventPage => ({
+  object: "list",
+  data: events.map(({ body, position }) => ({ id: cursorOf(position), data: JSON.parse(body) })),
+  has_more: isMore,
+  next_after: cursorOf(end)
+})

@@ -1,0 +1,73 @@
+/**
+ * The operator routes of the ledger and of statistics.
+ */
+import type { LedgerEntry } from "@pix-payments/api/operator/Ledger"
+import type { Cents } from "@pix-payments/domain/Cents"
+import * as Effect from "effect/Effect"
+import type { LedgerKind } from "../../../ledger/Ledger.ts"
+import { LedgerReports, type TransferRow } from "../../../ledger/LedgerReports.ts"
+import { LedgerVerification } from "../../../ledger/LedgerVerification.ts"
+import { Statistics } from "../../../operations/Statistics.ts"
+import { unknownCursor } from "../../pipeline/WireTranslation.ts"
+import { answer } from "../../pipeline/Answer.ts"
+import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
+import type { OperatorHandlers } from "../OperatorHandlers.ts"
+
+export const ledgerHandlers = Effect.gen(function* () {
+  const ledger = yield* LedgerReports
+  const verification = yield* LedgerVerification
+
+  const handlers: OperatorHandlers<"ledger"> = {
+    entries: ({ query }) =>
+      Effect.gen(function* () {
+        const page = pageFrom(query)
+        const rows = yield* ledger.entries({ accountId: query.account_id, resourceId: query.resource_id }, page)
+        return listAnswer(rows, toLedgerEntry, page)
+      }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
+    verify: ({ query }) =>
+      verification.verify(query.full === "true" ? "full" : "since-checkpoint").pipe(
+        Effect.map((verified) => {
+          const accounts = verified.map(({ accountId, computed, kept, kind }) => ({
+            account: { account_id: accountId, name: kind },
+            kept,
+            computed
+          }))
+          const differences = accounts.filter(({ computed, kept }) => computed !== kept)
+          return answer(200, {
+            object: "ledger_verification" as const,
+            consistent: differences.length === 0,
+            accounts,
+            differences
+          })
+        })
+      )
+  }
+  return handlers
+})
+
+export const statsHandlers = Effect.gen(function* () {
+  const stats = yield* Statistics
+
+  const handlers: OperatorHandlers<"stats"> = {
+    retrieve: ({ query }) => Effect.map(stats.read(query.account_id), (figures) => answer(200, figures))
+  }
+  return handlers
+})
+
+/** The ledger entry of `/operator/v1`. */
+export const toLedgerEntry = (row: TransferRow): LedgerEntry => ({
+  id: row.id,
+  object: "ledger_entry",
+  reason: row.reason,
+  resource_id: row.resource_id,
+  from: endOf(row, row.debit),
+  to: endOf(row, row.credit),
+  // The column has a CHECK for it.
+  amount: Number(row.amount) as Cents,
+  created_at: row.created_at.toISOString()
+})
+
+const endOf = (row: TransferRow, kind: LedgerKind) => ({
+  account_id: kind === "acquirer" || kind === "fees" ? null : row.account_id,
+  name: kind
+})

@@ -1,0 +1,153 @@
+/**
+ * The operator routes of charges and checkout charges.
+ */
+import { decodeCreateCheckoutCharge, decodeRefundBody, type OperatorCharge } from "@pix-payments/api/operator/Charges"
+import type { Cents } from "@pix-payments/domain/Cents"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { Accounts } from "../../../accounts/Accounts.ts"
+import { ChargeOrders } from "../../../payments/orders/ChargeOrders.ts"
+import { toCharge } from "../../../payments/charges/ChargeResource.ts"
+import { Charges } from "../../../payments/charges/Charges.ts"
+import type { StoredCharge } from "../../../payments/charges/ChargeTable.ts"
+import { EventHistory } from "../../../events/EventHistory.ts"
+import { AuditLog, withoutSecrets } from "../../../operations/AuditLog.ts"
+import { type ChargeRefunds, RefundStore, toRefund } from "../../../payments/refunds/RefundStore.ts"
+import { DeliveryStore } from "../../../webhooks/deliveries/DeliveryStore.ts"
+import { decodeBody } from "../../pipeline/RequestDecoding.ts"
+import {
+  accountInactive,
+  insufficientBalance,
+  invalidState,
+  notFound,
+  refusedAs,
+  rejected,
+  unknownCursor
+} from "../../pipeline/WireTranslation.ts"
+import { toDelivery } from "../operations/DeliveryHandlers.ts"
+import { answer, created } from "../../pipeline/Answer.ts"
+import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
+import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
+
+export const chargeHandlers = Effect.gen(function* () {
+  const charges = yield* Charges
+  const history = yield* EventHistory
+  const deliveries = yield* DeliveryStore
+  const refunds = yield* RefundStore
+
+  const handlers: OperatorHandlers<"charges"> = {
+    list: ({ query }) =>
+      Effect.gen(function* () {
+        const page = pageFrom(query)
+        const rows = yield* charges.listAll(
+          query.account_id,
+          { origin: query.origin, reference: query.reference, endToEndId: query.end_to_end_id },
+          page
+        )
+        const now = yield* Clock.currentTimeMillis
+        const refunded = yield* refunds.ofCharges(rows.map(({ id }) => id))
+        return listAnswer(rows, (charge) => toOperatorCharge(charge, refunded.get(charge.id), now), page)
+      }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
+    retrieve: ({ params }) =>
+      Effect.gen(function* () {
+        const charge = yield* charges.find(params.id)
+        const rows = yield* deliveries.list({ resourceId: charge.id }, { limit: 100, startingAfter: undefined })
+        return answer(200, {
+          ...(yield* withRefunds(refunds, charge)),
+          history: yield* history.of(charge.id, charge.createdAtMs),
+          deliveries: rows.map(toDelivery)
+        })
+      }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: Effect.die }))
+  }
+  return handlers
+})
+
+export const chargeActionHandlers = Effect.gen(function* () {
+  const charges = yield* Charges
+  const orders = yield* ChargeOrders
+  const refunds = yield* RefundStore
+  const audit = yield* AuditLog
+  const failures = { NotFoundError: notFound, InvalidStateError: invalidState }
+
+  const handlers: OperatorHandlers<"chargeActions"> = {
+    cancel: ({ params }) =>
+      Effect.gen(function* () {
+        const charge = yield* orders.cancel(params.id, audit.record("chargeActions.cancel", params.id))
+        return answer(200, yield* withRefunds(refunds, charge))
+      }).pipe(Effect.catchTags(failures)),
+    refund: ({ body, params }) =>
+      Effect.gen(function* () {
+        yield* charges.find(params.id)
+        const { amount, description } = yield* decodeBody(body, decodeRefundBody)
+        const request = { amount: amount ?? undefined, description: description ?? undefined }
+        const charge = yield* orders.refund(
+          params.id,
+          request,
+          audit.record("chargeActions.refund", params.id, { after: request })
+        )
+        return answer(200, yield* withRefunds(refunds, charge))
+      }).pipe(
+        Effect.catchTags({
+          ...failures,
+          RequestRefused: refusedAs("VALIDATION_ERROR", "AMOUNT_BELOW_MINIMUM"),
+          InsufficientBalanceError: insufficientBalance,
+          RefundRejected: rejected
+        })
+      )
+  }
+  return handlers
+})
+
+export const checkoutChargeHandlers = Effect.gen(function* () {
+  const charges = yield* Charges
+  const accounts = yield* Accounts
+  const refunds = yield* RefundStore
+  const audit = yield* AuditLog
+
+  const handlers: OperatorHandlers<"checkoutCharges"> = {
+    create: ({ body, idempotencyKey, params }) =>
+      Effect.gen(function* () {
+        const application = yield* accounts.getApplication(yield* knownId(params))
+        const input = yield* decodeBody(body, decodeCreateCheckoutCharge)
+        const owner = { id: application.id, accountId: application.account_id }
+        const { charge, replayed } = yield* charges.createForCheckout(owner, idempotencyKey, input).pipe(
+          Effect.map((result) => ({ ...result, id: result.charge.id })),
+          audit.recordAfter("checkoutCharges.create", { after: withoutSecrets(input) })
+        )
+        return created(yield* withRefunds(refunds, charge), replayed)
+      }).pipe(
+        Effect.catchTags({
+          RequestRefused: refusedAs(
+            "VALIDATION_ERROR",
+            "AMOUNT_BELOW_MINIMUM",
+            "INVALID_DOCUMENT",
+            "INVALID_WEBHOOK_URL"
+          ),
+          NotFoundError: notFound,
+          AccountInactiveError: accountInactive,
+          ChargeRejected: rejected
+        })
+      )
+  }
+  return handlers
+})
+
+/** The charge resource of `/operator/v1`, with its present refunds. */
+export const withRefunds = Effect.fnUntraced(function* (refunds: RefundStore["Service"], charge: StoredCharge) {
+  const refunded = yield* refunds.ofCharges([charge.id])
+  return toOperatorCharge(charge, refunded.get(charge.id), yield* Clock.currentTimeMillis)
+})
+
+const toOperatorCharge = (
+  charge: StoredCharge,
+  refunded: ChargeRefunds | undefined,
+  nowMs: number
+): OperatorCharge => ({
+  ...toCharge(charge, nowMs),
+  account_id: charge.accountId,
+  application_id: charge.applicationId,
+  origin: charge.origin,
+  refunds: (refunded?.refunds ?? []).map(toRefund),
+  // What is returned of a charge is at most its amount.
+  refunded_amount: (refunded?.refundedAmount ?? 0) as Cents
+})

@@ -1,0 +1,161 @@
+/**
+ * The operator routes of payouts.
+ */
+import {
+  type CreateDashboardPayout,
+  decodeCreateDashboardPayout,
+  type OperatorPayout
+} from "@pix-payments/api/operator/Payouts"
+import * as Effect from "effect/Effect"
+import { Accounts } from "../../../accounts/Accounts.ts"
+import type { ApprovalRequest, RequestedPayoutFacts } from "../../../operators/approvals/ApprovalStore.ts"
+import { Ids } from "../../../base/Ids.ts"
+import { AuditLog, withoutSecrets } from "../../../operations/AuditLog.ts"
+import { toPayout } from "../../../payments/payouts/PayoutResource.ts"
+import { Payouts } from "../../../payments/payouts/Payouts.ts"
+import type { StoredPayout } from "../../../payments/payouts/PayoutTable.ts"
+import { Secrets } from "../../../base/Secrets.ts"
+import { decodeBody } from "../../pipeline/RequestDecoding.ts"
+import {
+  accountInactive,
+  accountRestricted,
+  insufficientBalance,
+  invalidState,
+  notFound,
+  refusedAs,
+  unknownCursor
+} from "../../pipeline/WireTranslation.ts"
+import { answer, created } from "../../pipeline/Answer.ts"
+import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
+import { fourEyes } from "../approvals/FourEyes.ts"
+import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
+
+export const payoutHandlers = Effect.gen(function* () {
+  const payouts = yield* Payouts
+
+  const handlers: OperatorHandlers<"payouts"> = {
+    list: ({ query }) =>
+      Effect.gen(function* () {
+        const page = pageFrom(query)
+        const rows = yield* payouts.list(query.account_id, { status: query.status }, page)
+        return listAnswer(rows, toOperatorPayout, page)
+      }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
+    retrieve: ({ params }) =>
+      payouts.find(params.id).pipe(
+        Effect.map((payout) => answer(200, toOperatorPayout(payout))),
+        Effect.catchTags({ NotFoundError: notFound })
+      )
+  }
+  return handlers
+})
+
+export const payoutActionHandlers = Effect.gen(function* () {
+  const payouts = yield* Payouts
+  const accounts = yield* Accounts
+  const audit = yield* AuditLog
+  const ids = yield* Ids
+  const secrets = yield* Secrets
+  const { run } = yield* fourEyes
+
+  const decided = (decision: "approved" | "canceled") => ({ before: { status: "pending" }, after: { decision } })
+
+  const handlers: OperatorHandlers<"payoutActions"> = {
+    create: ({ body, idempotencyKey, params }) =>
+      Effect.gen(function* () {
+        const account = yield* accounts.get(yield* knownId(params))
+        const input = yield* decodeBody(body, decodeCreateDashboardPayout)
+        return yield* run(
+          Effect.map(payouts.previewForOperator(account.id, idempotencyKey, input), ({ payout, replayed }) =>
+            replayed ? undefined : creationOf(account.id, idempotencyKey, input, payout)
+          ),
+          payouts.createForOperator(account.id, idempotencyKey, input).pipe(
+            Effect.map((result) => ({ ...result, id: result.payout.id })),
+            audit.recordAfter("payoutActions.create", { after: withoutSecrets(input) })
+          ),
+          ({ payout, replayed }) => created(toOperatorPayout(payout), replayed)
+        )
+      }).pipe(
+        Effect.catchTags({
+          RequestRefused: refusedAs(
+            "VALIDATION_ERROR",
+            "AMOUNT_BELOW_MINIMUM",
+            "INVALID_DOCUMENT",
+            "INVALID_WEBHOOK_URL"
+          ),
+          NotFoundError: notFound,
+          AccountInactiveError: accountInactive,
+          AccountRestrictedError: accountRestricted,
+          InsufficientBalanceError: insufficientBalance
+        })
+      ),
+    approve: ({ params }) =>
+      run(
+        Effect.gen(function* () {
+          const payout = yield* payouts.find(params.id)
+          const { approval_limit: limit, status } = yield* accounts.get(payout.accountId)
+          const isAbove = limit !== null && payout.amount > Number(limit)
+          // What cannot be released is refused by the action itself.
+          return isAbove && payout.status === "pending" && status === "active" ? releaseOf(payout) : undefined
+        }),
+        payouts.release(params.id).pipe(audit.recordWith("payoutActions.approve", decided("approved"))),
+        (payout) => answer(200, toOperatorPayout(payout))
+      ).pipe(Effect.catchTags({ NotFoundError: notFound, InvalidStateError: invalidState })),
+    cancel: ({ params }) =>
+      payouts.cancel(params.id).pipe(
+        audit.recordAfter("payoutActions.cancel", decided("canceled")),
+        Effect.map((payout) => answer(200, toOperatorPayout(payout))),
+        Effect.catchTags({ NotFoundError: notFound, InvalidStateError: invalidState })
+      )
+  }
+
+  const creationOf = (
+    accountId: string,
+    key: string | undefined,
+    input: CreateDashboardPayout,
+    preview: StoredPayout
+  ): ApprovalRequest => {
+    const { webhook_secret: secret } = input
+    return {
+      action: "payout.create",
+      resourceId: accountId,
+      accountId,
+      concerns: null,
+      request: { ...withoutSecrets(input), ...(key !== undefined && { idempotency_key: key }) },
+      before: null,
+      payout: { ...factsOf(preview), id: null },
+      ...(secret && { seal: (id: string) => secrets.seal(secret, { kind: "approval", id }) }),
+      // Without an idempotency key each request is one of its own.
+      key: key ?? ids.next().id
+    }
+  }
+  return handlers
+})
+
+const releaseOf = (payout: StoredPayout): ApprovalRequest => ({
+  action: "payout.release",
+  resourceId: payout.id,
+  accountId: payout.accountId,
+  concerns: null,
+  request: {},
+  before: { status: payout.status },
+  payout: factsOf(payout)
+})
+
+const factsOf = (payout: StoredPayout): RequestedPayoutFacts => {
+  const { amount, description, duplicate_of, fee, id, method, recipient, reference } = toOperatorPayout(payout)
+  return { id, method, amount, fee, description, reference, recipient, duplicate_of }
+}
+
+/** The payout resource of `/operator/v1`. */
+export const toOperatorPayout = (payout: StoredPayout): OperatorPayout => {
+  const shown = toPayout(payout)
+  const { account = null, account_type = null, bank = null, branch = null } = payout.bankAccount ?? {}
+  return {
+    ...shown,
+    recipient: { ...shown.recipient, bank, branch, account, account_type },
+    account_id: payout.accountId,
+    application_id: payout.applicationId,
+    origin: payout.origin,
+    duplicate_of: payout.duplicateOf
+  }
+}

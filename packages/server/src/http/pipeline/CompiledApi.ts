@@ -1,0 +1,238 @@
+/**
+ * The routes of an `HttpApi`, compiled once from its declaration.
+ *
+ * Guarantees:
+ * - Every operation of the declaration has a handler. A handler fails only with errors that its endpoint declares, and
+ *   its body fits the declared answer. The compiler checks all three.
+ * - After the guard admitted the caller, headers are checked before the query, and the query before the body.
+ *
+ * Why not `HttpApiBuilder`: docs/decisions/0004-compiled-routes.md.
+ */
+import { BodyLimit } from "@pix-payments/api/BodyLimit"
+import { IdempotencyKeyRequired, ValidationError } from "@pix-payments/api/WireErrors"
+import { isIdempotencyKey } from "@pix-payments/domain/IdempotencyKey"
+import { refusalOf as refusalOfFields, violationsOf } from "@pix-payments/domain/Request"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as HttpApi from "effect/http-api/HttpApi"
+import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import type * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as Schema from "effect/Schema"
+import type { IncomingMessage } from "node:http"
+import { StaleCaller } from "../../accounts/CallerCache.ts"
+import type { RequestInfo } from "../../base/observability/RequestContext.ts"
+import type { Unavailable } from "../../database/Unavailable.ts"
+import type { Answer, WireError } from "./Answer.ts"
+
+/** What a handler receives. */
+export interface Call<Caller, Params, Query, Key> {
+  readonly caller: Caller
+  /** True where `caller` comes from the cache and the statement has to revalidate it (`revalidating` handlers only). */
+  readonly isCached: boolean
+  readonly params: Params
+  readonly query: Query
+  /** A string where the endpoint requires one. */
+  readonly idempotencyKey: Key
+  readonly lastEventId: string | undefined
+  /** The parsed body; `undefined` without a body or where it is not JSON. */
+  readonly body: unknown
+}
+
+type EndpointsOf<Group> = Group extends { readonly endpoints: infer Endpoints } ? Endpoints : never
+
+/** Wire resources have no other encoding: the decoded success is sent as it is. */
+type BodyOf<Endpoint> = HttpApiEndpoint.Success<Endpoint>["Type"]
+
+type KeyOf<Endpoint> = HttpApiEndpoint.Headers<Endpoint>["Type"] extends { readonly "idempotency-key": string }
+  ? string
+  : string | undefined
+
+type CallOf<Endpoint, Caller> = Call<
+  Caller,
+  HttpApiEndpoint.Params<Endpoint>["Type"],
+  HttpApiEndpoint.Query<Endpoint>["Type"],
+  KeyOf<Endpoint>
+>
+
+type HandlerOf<Endpoint, Caller, R> =
+  | ((
+      call: CallOf<Endpoint, Caller>
+    ) => Effect.Effect<Answer<BodyOf<Endpoint>>, HttpApiEndpoint.Error<Endpoint>["Type"] | Unavailable, R>)
+  | Revalidating<CallOf<Endpoint, Caller>, BodyOf<Endpoint>, HttpApiEndpoint.Error<Endpoint>["Type"] | Unavailable, R>
+
+/** A handler that accepts a cached caller. It fails with `StaleCaller` where its statement finds that it changed. */
+export interface Revalidating<C, Body, E, R> {
+  readonly revalidating: (call: C) => Effect.Effect<Answer<Body>, E | StaleCaller, R>
+}
+
+/** The handlers of one group. `R` is what the guard provides. */
+export type GroupHandlers<Group, Caller, R = never> = {
+  readonly [Name in keyof EndpointsOf<Group>]: HandlerOf<EndpointsOf<Group>[Name], Caller, R>
+}
+
+/** The handlers of all groups of an API. */
+export type Handlers<Groups, Caller, R = never> = {
+  readonly [Name in keyof Groups]: GroupHandlers<Groups[Name], Caller, R>
+}
+
+/** A request after its body was read. */
+export interface ReadRequest<Credentials> {
+  readonly credentials: Credentials
+  readonly idempotencyKey: string | undefined
+  readonly lastEventId: string | undefined
+  readonly params: Readonly<Record<string, string>>
+  /** The query string, without its question mark. */
+  readonly search: string
+  /** `undefined` where the body was too large. */
+  readonly body: string | undefined
+  readonly info: RequestInfo
+}
+
+/** Called with the caller's account once it is known. False where the account's share of the listener is used up. */
+export type Admit = (accountId: string | undefined) => boolean
+
+export interface Route<Credentials> {
+  readonly method: string
+  /** The path template as people write it: `/v1/charges/{id}`. */
+  readonly template: string
+  readonly segments: ReadonlyArray<string>
+  readonly takesBody: boolean
+  /** Undefined is the listener's. */
+  readonly maxBodyBytes: number | undefined
+  readonly answer: (request: ReadRequest<Credentials>, admit: Admit) => Effect.Effect<Answer, WireError | Unavailable>
+}
+
+/** One operation, as a guard sees it. */
+export interface Operation<Credentials, Caller, R> {
+  readonly endpoint: HttpApiEndpoint.Top
+  readonly takesBody: boolean
+  readonly isRevalidating: boolean
+  /** The error of the headers, if any. */
+  readonly headerRefusal: (request: ReadRequest<Credentials>) => WireError | undefined
+  readonly run: (
+    request: ReadRequest<Credentials>,
+    caller: Caller,
+    isCached: boolean
+  ) => Effect.Effect<Answer, WireError | StaleCaller | Unavailable, R>
+}
+
+/** Who may call: authentication and everything else that is checked before an operation runs. */
+export interface Guard<Credentials, Caller, R> {
+  /** Reads the credentials of a request, without I/O. */
+  readonly credentialsOf: (request: IncomingMessage) => Credentials
+  /** The account that a request most probably comes from, for its share of the listener. */
+  readonly accountOf: (credentials: Credentials) => string | undefined
+  readonly protect: (operation: Operation<Credentials, Caller, R>) => Route<Credentials>["answer"]
+}
+
+/** Compiles every route of the declaration. */
+export const compile = <Id extends string, Groups extends HttpApiGroup.Constraint, Credentials, Caller, R>(
+  api: HttpApi.HttpApi<Id, Groups>,
+  handlers: Handlers<HttpApi.HttpApi<Id, Groups>["groups"], Caller, R>,
+  guard: Guard<Credentials, Caller, R>
+): ReadonlyArray<Route<Credentials>> => {
+  const routes: Array<Route<Credentials>> = []
+  // `Handlers` has checked each handler against its endpoint.
+  const all = handlers as unknown as Readonly<Record<string, Readonly<Record<string, AnyHandler<Caller, R>>>>>
+  HttpApi.reflect(api, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint, group }) => {
+      const handler = all[group.identifier]?.[endpoint.identifier]
+      if (handler === undefined) throw new Error(`${group.identifier}.${endpoint.identifier} has no handler`)
+      const operation = operationOf<Credentials, Caller, R>(endpoint, handler)
+      const path = endpoint.path.replace(/\/$/, "")
+      routes.push({
+        method: endpoint.method,
+        template: path.replace(/:([A-Za-z_]+)/g, "{$1}"),
+        segments: path.split("/").slice(1),
+        takesBody: operation.takesBody,
+        maxBodyBytes: Context.get(endpoint.annotations, BodyLimit),
+        answer: guard.protect(operation)
+      })
+    }
+  })
+  return routes
+}
+
+type AnyHandler<Caller, R> =
+  | ((call: Call<Caller, never, never, never>) => Effect.Effect<Answer, WireError | Unavailable, R>)
+  | Revalidating<Call<Caller, never, never, never>, unknown, WireError | Unavailable, R>
+
+const operationOf = <Credentials, Caller, R>(
+  endpoint: HttpApiEndpoint.Top,
+  handler: AnyHandler<Caller, R>
+): Operation<Credentials, Caller, R> => {
+  const takesBody = endpoint.payload.size > 0
+  const decodeQuery = endpoint.query === undefined ? undefined : queryDecoder(endpoint.query)
+  const keyRefusal = endpoint.headers === undefined ? undefined : keyCheck(endpoint.headers)
+  const isRevalidating = "revalidating" in handler
+  const handle = isRevalidating ? handler.revalidating : handler
+  return {
+    endpoint,
+    takesBody,
+    isRevalidating,
+    headerRefusal: ({ idempotencyKey }) => keyRefusal?.(idempotencyKey),
+    run: ({ body, idempotencyKey, lastEventId, params, search }, caller, isCached) => {
+      const query = decodeQuery === undefined ? Exit.succeed({}) : decodeQuery(search)
+      // No request is refused on cached data.
+      if (Exit.isFailure(query)) return isCached ? Effect.fail(new StaleCaller()) : Effect.failCause(query.cause)
+      return handle({
+        caller,
+        isCached,
+        // The handler's types come from the path and the schemas that produced these values.
+        params: params as never,
+        query: query.value as never,
+        // Checked by `headerRefusal`. An empty key counts as absent.
+        idempotencyKey: (idempotencyKey === "" ? undefined : idempotencyKey) as never,
+        lastEventId: lastEventId === "" ? undefined : lastEventId,
+        body: takesBody ? parse(body) : undefined
+      })
+    }
+  }
+}
+
+/** Checks `Idempotency-Key`. Handlers check `Last-Event-ID`, the other header that operations declare. */
+const keyCheck = (headers: Schema.Top) => {
+  const isOptional = Schema.is(headers)({})
+  return (key: string | undefined): WireError | undefined => {
+    if (key === undefined || key === "") return isOptional ? undefined : new IdempotencyKeyRequired({})
+    return isIdempotencyKey(key) ? undefined : new ValidationError({ details: ["Idempotency-Key"] })
+  }
+}
+
+const queryDecoder = (schema: Schema.Top) => {
+  const decode = Schema.decodeUnknownExit(
+    Schema.toCodecArrayFromSingle(schema) as Schema.Codec<unknown, unknown>,
+    // All bad fields at once, as for a body.
+    { errors: "all" }
+  )
+  return (search: string): Exit.Exit<unknown, ValidationError> => {
+    const fields = fieldsOf(search)
+    const decoded = decode(fields)
+    if (Exit.isSuccess(decoded)) return Exit.succeed(decoded.value)
+    const violations = violationsOf(decoded.cause, fields).map(({ code, path }) => ({ code, path: path.slice(0, 1) }))
+    const { details } = refusalOfFields(violations, fields)
+    return Exit.fail(new ValidationError(details === undefined ? {} : { details }))
+  }
+}
+
+/** The fields of a query. A repeated field is the list of its values. */
+const fieldsOf = (search: string): Record<string, string | Array<string>> => {
+  const fields: Record<string, string | Array<string>> = Object.create(null)
+  if (search === "") return fields
+  for (const [name, value] of new URLSearchParams(search)) {
+    const known = fields[name]
+    fields[name] = known === undefined ? value : Array.isArray(known) ? [...known, value] : [known, value]
+  }
+  return fields
+}
+
+const parse = (body: string | undefined): unknown => {
+  if (body === undefined) return undefined
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}

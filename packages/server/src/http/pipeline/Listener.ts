@@ -1,0 +1,74 @@
+/**
+ * A node:http server with timeouts for headers, requests and idle connections, and the bounds of `SocketBounds`.
+ *
+ * Guarantees:
+ * - Malformed HTTP is answered with the contract's error body (`LowLevelRefusals`).
+ * - After `close`, a connection ends with its current answers, at the latest after `LONGEST_REQUEST_MS`.
+ * - A path whose percent escapes are not UTF-8 is taken literally, so that an id with one is an unknown id.
+ */
+import * as Effect from "effect/Effect"
+import type { IncomingMessage } from "node:http"
+import { Metrics } from "../../base/observability/Metrics.ts"
+import { Settings } from "../../base/Settings.ts"
+import { Drain } from "./Drain.ts"
+import { refuseOn } from "./LowLevelRefusals.ts"
+import { BoundedServer } from "./SocketBounds.ts"
+
+/** A server that does not listen yet. */
+export const makeServer = Effect.fnUntraced(function* (name: "public" | "operator" | "acquirer") {
+  const { answerTimeoutMs, maxConnections } = yield* Settings
+  const drain = yield* Drain
+  const metrics = yield* Metrics
+  const server = new BoundedServer(
+    {
+      headersTimeout: 10_000,
+      requestTimeout: 30_000,
+      keepAliveTimeout: 65_000,
+      connectionsCheckingInterval: 5_000,
+      // `HttpServer` refuses a request without a host, with the contract's error body.
+      requireHostHeader: false
+    },
+    { answerTimeoutMs, maxConnections, isStopping: () => drain.phase === "stopping", prepare },
+    (reason) => metrics.connectionCut(name, reason)
+  )
+  const { close } = server
+  server.close = (callback) => {
+    // Busy connections are not kept alive after their answer.
+    server.keepAliveTimeout = 1
+    server.keepAliveTimeoutBuffer = 0
+    setTimeout(() => server.closeAllConnections(), LONGEST_REQUEST_MS).unref()
+    return close.call(server, callback)
+  }
+  refuseOn(server)
+  metrics.listener(name, { connections: () => server.open, unsent: () => server.unsent.size })
+  return server
+})
+
+export const LONGEST_REQUEST_MS = 12_000
+
+const prepare = (request: IncomingMessage): void => {
+  if (request.url !== undefined) request.url = withDecodablePath(request.url)
+}
+
+/**
+ * Escapes semicolons in the path, which a router may take for the start of the query, and percent signs where the path
+ * does not decode.
+ */
+const withDecodablePath = (url: string): string => {
+  const mark = url.indexOf("?")
+  const path = mark < 0 ? url : url.slice(0, mark)
+  const decodable = (isDecodable(path) ? path : path.replaceAll("%", "%25")).replaceAll(";", "%3B")
+  return decodable === path ? url : decodable + url.slice(path.length)
+}
+
+const isDecodable = (path: string): boolean => {
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A host as in a URL: IPv6 addresses in brackets. */
+export const hostOf = (host: string): string => (host.includes(":") ? `[${host}]` : host)

@@ -1,0 +1,325 @@
+/**
+ * Approvals in PostgreSQL.
+ *
+ * Guarantees:
+ * - A decision is one statement. It decides a pending, unexpired request, by an active operator who may approve, who did not
+ *   request it and whom it does not concern. An approval needs a requester who may still request it.
+ * - Of several decisions about one request at the same moment one is made.
+ * - An equal request that is pending is found instead of stored again.
+ *
+ * Rules: OPR-111 to OPR-116.
+ */
+import {
+  type ApprovalAction,
+  approvalActions,
+  APPROVAL_HOURS,
+  type ApprovalDecision,
+  ApprovalStatus,
+  approvalTransitions
+} from "@pix-payments/domain/Approval"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { createHash } from "node:crypto"
+import { NotFoundError, type UnknownCursor } from "../../base/Errors.ts"
+import { Ids } from "../../base/Ids.ts"
+import { type List, type Page, readPage } from "../../database/statements/Paging.ts"
+import { everyValue, is, isOneOf } from "../../database/statements/Seek.ts"
+import { statement, value } from "../../database/statements/Statement.ts"
+import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
+import { approverRolesSql, isFourEyesOn } from "./Authority.ts"
+
+export type Fields = Readonly<Record<string, unknown>>
+
+/** The payout of a request, as it was when it was requested. Amounts are cents. */
+export interface RequestedPayoutFacts {
+  readonly id: string | null
+  readonly method: string
+  readonly amount: number
+  readonly fee: number
+  readonly description: string | null
+  readonly reference: string | null
+  readonly recipient: Fields
+  /** An earlier payout to the same recipient with the same amount. */
+  readonly duplicate_of: string | null
+}
+
+/** What an operator asks for. */
+export interface ApprovalRequest {
+  readonly action: ApprovalAction
+  readonly resourceId: string | null
+  readonly accountId: string | null
+  /** The operator whose rights it changes. */
+  readonly concerns: string | null
+  /** What was asked, without secrets. */
+  readonly request: Fields
+  /** The values that it replaces: it is out of date where they are others. */
+  readonly before: Fields | null
+  readonly payout?: RequestedPayoutFacts | undefined
+  /** Seals its secrets for the row of the approval. */
+  readonly seal?: ((approvalId: string) => string) | undefined
+  /** What tells two requests of the same kind apart; by default, what they ask. */
+  readonly key?: string | undefined
+}
+
+export interface ApprovalRow {
+  readonly id: string
+  readonly action: ApprovalAction
+  readonly resource_id: string | null
+  readonly account_id: string | null
+  readonly concerns: string | null
+  readonly request: Fields
+  readonly before: Fields | null
+  readonly payout: RequestedPayoutFacts | null
+  readonly sealed: string | null
+  readonly requested_by: string
+  readonly requested_by_name: string
+  readonly status: ApprovalStatus
+  readonly decided_by: string | null
+  readonly decided_by_name: string | null
+  readonly decided_at: Date | null
+  readonly reason: string | null
+  readonly expires_at: Date
+  readonly used_at: Date | null
+  readonly result_id: string | null
+  readonly created_at: Date
+  /** The account's `available` now; null without an account. */
+  readonly available: bigint | null
+}
+
+export class ApprovalStore extends Context.Service<
+  ApprovalStore,
+  {
+    readonly isFourEyesOn: Effect.Effect<boolean, SqlError>
+    /** Stores a request, in the caller's transaction; `isNew` is false where an equal one is pending. */
+    readonly request: (
+      by: string,
+      request: ApprovalRequest
+    ) => Effect.Effect<{ readonly approval: ApprovalRow; readonly isNew: boolean }, SqlError>
+    /** The approved and unused request of this operator for an action that is repeated after its approval. */
+    readonly findApproved: (by: string, request: ApprovalRequest) => Effect.Effect<string | undefined, SqlError>
+    /** Locks an approved, unused and unexpired approval, in the caller's transaction; false where there is none. */
+    readonly lockApproved: (id: string) => Effect.Effect<boolean, SqlError>
+    /** Decides, in the caller's transaction; `undefined` where the guard of the statement does not allow it. */
+    readonly decide: (
+      id: string,
+      decision: ApprovalDecision,
+      by: string | null,
+      reason: string | null
+    ) => Effect.Effect<ApprovalRow | undefined, SqlError>
+    /** Marks an approved request as used, in the transaction of its effect. */
+    readonly use: (id: string, resultId: string | null) => Effect.Effect<void, SqlError>
+    /** Ends a pending request that cannot be done any more. */
+    readonly expire: (id: string, reason: string) => Effect.Effect<void, SqlError>
+    readonly get: (id: string) => Effect.Effect<ApprovalRow, NotFoundError | Unavailable>
+    readonly list: (
+      filters: { readonly status?: ApprovalStatus | undefined },
+      page: Page
+    ) => Effect.Effect<ReadonlyArray<ApprovalRow>, UnknownCursor | Unavailable>
+  }
+>()("@pix-payments/server/ApprovalStore") {
+  static readonly layer = Layer.effect(
+    ApprovalStore,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const ids = yield* Ids
+
+      const find = (id: string) => Effect.map(sql.unsafe<ApprovalRow>(...findOne({ id })), ([row]) => row)
+
+      const got = (id: string) =>
+        Effect.filterOrElse(
+          find(id),
+          (row) => row !== undefined,
+          () => Effect.die(new Error("an approval is missing"))
+        )
+
+      return ApprovalStore.of({
+        isFourEyesOn: Effect.map(
+          sql.unsafe<{ is_on: boolean }>(`SELECT ${isFourEyesOn} AS is_on`),
+          ([row]) => row?.is_on === true
+        ),
+
+        request: Effect.fn("ApprovalStore.request")(function* (by, request) {
+          const fingerprint = fingerprintOf(by, request)
+          while (true) {
+            yield* sql.unsafe(...expireEqual({ fingerprint }))
+            const { epochMs, id } = ids.next()
+            const [stored] = yield* sql.unsafe<{ id: string }>(
+              ...insertOne({
+                id,
+                action: request.action,
+                resourceId: request.resourceId,
+                accountId: request.accountId,
+                concerns: request.concerns,
+                request: JSON.stringify(request.request),
+                before: request.before === null ? null : JSON.stringify(request.before),
+                payout: request.payout === undefined ? null : JSON.stringify(request.payout),
+                sealed: request.seal?.(id) ?? null,
+                fingerprint,
+                by,
+                epochMs
+              })
+            )
+            if (stored !== undefined) return { approval: yield* got(id), isNew: true }
+            const [equal] = yield* sql.unsafe<{ id: string }>(...findEqual({ fingerprint }))
+            if (equal !== undefined) return { approval: yield* got(equal.id), isNew: false }
+            // The equal request was decided meanwhile.
+          }
+        }),
+
+        findApproved: (by, request) =>
+          Effect.map(
+            sql.unsafe<{ id: string }>(...findApprovedEqual({ fingerprint: fingerprintOf(by, request), by })),
+            ([row]) => row?.id
+          ),
+
+        lockApproved: (id) => Effect.map(sql.unsafe(...lockOne({ id })), ({ length }) => length > 0),
+
+        decide: Effect.fn("ApprovalStore.decide")(function* (id, decision, by, reason) {
+          const decided = yield* sql.unsafe(...decideOne[decision]({ id, by, reason }))
+          return decided.length === 0 ? undefined : yield* got(id)
+        }),
+
+        use: (id, resultId) => Effect.asVoid(sql.unsafe(...useOne({ id, resultId }))),
+
+        expire: (id, reason) => Effect.asVoid(sql.unsafe(...expireOne({ id, reason }))),
+
+        get: Effect.fn("ApprovalStore.get")(function* (id) {
+          return (yield* find(id)) ?? (yield* new NotFoundError())
+        }, orUnavailable),
+
+        list: ({ status }, page) =>
+          readPage<ApprovalRow>(approvalList(status), page).pipe(Effect.provideService(SqlClient, sql), orUnavailable)
+      })
+    })
+  )
+}
+
+/** Equal for requests of the same thing. Who asks counts where only they get the answer. */
+const fingerprintOf = (by: string, { action, key, request, resourceId }: ApprovalRequest): string => {
+  const requester = approvalActions[action].doneWith === "repeat" ? by : null
+  return createHash("sha256")
+    .update(JSON.stringify([action, resourceId, requester, key ?? sorted(request)]))
+    .digest("hex")
+}
+
+/** With its fields in one order. */
+const sorted = (request: unknown): unknown => {
+  if (Array.isArray(request)) return request.map(sorted)
+  if (typeof request !== "object" || request === null) return request
+  return Object.entries(request)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, each]) => [name, sorted(each)])
+}
+
+/** The status as it is shown: `approvalStatusAt` of `domain`. */
+const status = `CASE WHEN a.used_at IS NULL AND a.status <> 'rejected' AND a.expires_at <= now() THEN 'expired'
+  ELSE a.status END`
+
+const columns = `a.id, a.action, a.resource_id, a.account_id, a.concerns, a.request, a.before, a.payout, a.sealed,
+  a.requested_by, (SELECT o.name FROM operators o WHERE o.id = a.requested_by) AS requested_by_name, ${status} AS status,
+  a.decided_by, (SELECT o.name FROM operators o WHERE o.id = a.decided_by) AS decided_by_name, a.decided_at, a.reason,
+  a.expires_at, a.used_at, a.result_id, a.created_at,
+  (SELECT l.balance FROM ledger_accounts l WHERE l.owner_id = a.account_id AND l.kind = 'available') AS available`
+
+const approvalList = (asked: ApprovalStatus | undefined): List => ({
+  table: "approvals",
+  as: "a",
+  columns,
+  account: "account_id",
+  pathsOf: (accountIds) => [{ selective: isOneOf("account_id", accountIds) }],
+  ...(asked !== undefined && {
+    // A row that is shown as expired is stored as pending or approved until something writes it.
+    paths: [{ columns: asked === "expired" ? [everyValue("status", "text")] : [is("status", "text", asked)] }],
+    filters: [() => `${status} = '${asked}'`]
+  })
+})
+
+const findOne = statement({ id: value("uuid") }, ({ id }) => `SELECT ${columns} FROM approvals a WHERE a.id = ${id}`)
+
+const findEqual = statement(
+  { fingerprint: value("text") },
+  (p) => `SELECT id FROM approvals WHERE fingerprint = ${p.fingerprint} AND status = 'pending'`
+)
+
+const findApprovedEqual = statement(
+  { fingerprint: value("text"), by: value("uuid") },
+  (p) => `SELECT id FROM approvals WHERE fingerprint = ${p.fingerprint} AND status = 'approved' AND used_at IS NULL
+    AND expires_at > now() AND requested_by = ${p.by} ORDER BY id LIMIT 1`
+)
+
+const expireEqual = statement(
+  { fingerprint: value("text") },
+  (p) => `UPDATE approvals SET status = 'expired'
+    WHERE fingerprint = ${p.fingerprint} AND status = 'pending' AND expires_at <= now()`
+)
+
+const insertOne = statement(
+  {
+    id: value("uuid"),
+    action: value("text"),
+    resourceId: value("uuid"),
+    accountId: value("uuid"),
+    concerns: value("uuid"),
+    request: value("text"),
+    before: value("text"),
+    payout: value("text"),
+    sealed: value("text"),
+    fingerprint: value("text"),
+    by: value("uuid"),
+    epochMs: value("double precision")
+  },
+  (p) => `INSERT INTO approvals (id, action, resource_id, account_id, concerns, request, before, payout, sealed,
+      fingerprint, requested_by, status, expires_at, created_at)
+    VALUES (${p.id}, ${p.action}, ${p.resourceId}, ${p.accountId}, ${p.concerns}, ${p.request}::json, ${p.before}::json,
+      ${p.payout}::json, ${p.sealed}, ${p.fingerprint}, ${p.by}, 'pending', now() + interval '${APPROVAL_HOURS} hours',
+      to_timestamp(${p.epochMs} / 1000))
+    ON CONFLICT (fingerprint) WHERE status = 'pending' DO NOTHING RETURNING id`
+)
+
+const lockOne = statement(
+  { id: value("uuid") },
+  ({ id }) => `SELECT 1 FROM approvals WHERE id = ${id} AND status = 'approved' AND used_at IS NULL
+    AND expires_at > now() FOR UPDATE`
+)
+
+/** The requester is active and has a role that may request the action. */
+const mayStillRequest = `EXISTS (
+    SELECT FROM operators o WHERE o.id = a.requested_by AND o.active AND (${Object.entries(approvalActions)
+      .map(
+        ([action, { requestedBy }]) =>
+          `a.action = '${action}' AND o.role IN (${requestedBy.map((role) => `'${role}'`).join(", ")})`
+      )
+      .join(" OR ")})
+      AND (o.account_ids IS NULL OR a.account_id = ANY (o.account_ids))
+  )`
+
+const decideStatement = (decision: ApprovalDecision) => {
+  const { from, to } = approvalTransitions.find((transition) => transition.decision === decision)!
+  return statement(
+    { id: value("uuid"), by: value("uuid"), reason: value("text") },
+    (p) => `UPDATE approvals a SET status = '${to}', decided_by = ${p.by}, decided_at = now(), reason = ${p.reason}
+    WHERE a.id = ${p.id} AND a.status = '${from}' AND a.expires_at > now()
+      AND (a.requested_by <> ${p.by}) IS NOT FALSE AND (a.concerns <> ${p.by}) IS NOT FALSE
+      AND (${p.by} IS NULL OR EXISTS (
+        SELECT FROM operators o WHERE o.id = ${p.by} AND o.active AND o.role IN (${approverRolesSql})
+          AND (o.account_ids IS NULL OR a.account_id = ANY (o.account_ids))
+      ))
+      ${decision === "approve" ? `AND ${mayStillRequest}` : ""}
+    RETURNING a.id`
+  )
+}
+
+const decideOne = { approve: decideStatement("approve"), reject: decideStatement("reject") }
+
+const useOne = statement(
+  { id: value("uuid"), resultId: value("uuid") },
+  (p) => `UPDATE approvals SET used_at = now(), result_id = ${p.resultId} WHERE id = ${p.id} AND used_at IS NULL`
+)
+
+const expireOne = statement(
+  { id: value("uuid"), reason: value("text") },
+  (p) => `UPDATE approvals SET status = 'expired', reason = ${p.reason} WHERE id = ${p.id} AND status = 'pending'`
+)

@@ -1,0 +1,123 @@
+/**
+ * The money of a charge after its payment: locked, and moved together with the charge's state and its release.
+ *
+ * Guarantees:
+ * - state, money and events of one step are one commit. It locks the account's ledger rows, the charge and its open order,
+ *   in this order (BAL-4);
+ * - where the money is comes from the ledger, read under these locks;
+ * - money that leaves `pending` reduces the charge's release by as much, and money that returns to it raises the release
+ *   (BAL-6).
+ *
+ * Every effect here runs in the caller's transaction.
+ */
+import type { ChargeFunds } from "@pix-payments/domain/ChargeMoney"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { type ChargeOrder, isOfPreviousRelease, OrderStore } from "../../providers/OrderStore.ts"
+import { Ids } from "../../base/Ids.ts"
+import { type Transfer, transfersUnderLock } from "../../ledger/Ledger.ts"
+import { statement, value } from "../../database/statements/Statement.ts"
+import { type ChargeStep, decideMove, type LockedCharge } from "./ChargeDecision.ts"
+import { ChargeStore } from "./ChargeStore.ts"
+
+export class ChargeMoney extends Context.Service<
+  ChargeMoney,
+  {
+    readonly lock: (chargeId: string) => Effect.Effect<LockedCharge | undefined, SqlError>
+    /** Moves money of the charge, and changes its state; `undefined` where the state does not allow it. */
+    readonly move: (locked: LockedCharge, step: ChargeStep) => Effect.Effect<LockedCharge | undefined, SqlError>
+  }
+>()("@pix-payments/server/ChargeMoney") {
+  static readonly layer = Layer.effect(
+    ChargeMoney,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const charges = yield* ChargeStore
+      const orders = yield* OrderStore
+      const ids = yield* Ids
+
+      const post = (chargeId: string, transfers: ReadonlyArray<Transfer>) =>
+        transfers.length === 0 ? Effect.void : Effect.asVoid(sql.unsafe(...postTransfers({ chargeId, transfers })))
+
+      const changeRelease = (chargeId: string, amount: number) =>
+        amount === 0 ? Effect.void : Effect.asVoid(sql.unsafe(...addToRelease({ chargeId, amount })))
+
+      const move = Effect.fnUntraced(function* (locked: LockedCharge, step: ChargeStep) {
+        const nowMs = yield* Clock.currentTimeMillis
+        const decided = decideMove(locked, step, { ids, nowMs })
+        if (decided === undefined) return undefined
+        if (decided.change === undefined) yield* post(locked.charge.id, decided.transfers)
+        else yield* charges.changeInTransaction(decided.change)
+        yield* changeRelease(locked.charge.id, decided.after.funds.pending - locked.funds.pending)
+        return decided.after
+      })
+
+      return ChargeMoney.of({
+        lock: Effect.fnUntraced(function* (chargeId) {
+          const charge = yield* charges.lock(chargeId)
+          if (charge === undefined) return undefined
+          const order = yield* orders.lockOpenOf(chargeId)
+          const rows = yield* sql.unsafe<{ kind: string; amount: bigint }>(
+            ...sumOf({ chargeId, accountId: charge.accountId })
+          )
+          const locked = { charge, order, funds: fundsOf(rows, order) }
+          return locked.funds.available < 0 ? yield* unblock(locked) : locked
+        }),
+        move
+      })
+
+      /**
+       * A process of the previous release takes the whole value of a charge, whatever part of it went back before. What it
+       * blocked too much is unblocked here.
+       */
+      function unblock(locked: LockedCharge): Effect.Effect<LockedCharge | undefined, SqlError> {
+        const amount = Math.min(-locked.funds.available, locked.funds.blocked)
+        const movements = [{ debit: "blocked", credit: "available", amount }] as const
+        return amount <= 0 ? Effect.succeed(locked) : move(locked, { reason: "charge.infraction", movements })
+      }
+    })
+  )
+}
+
+const fundsOf = (
+  rows: ReadonlyArray<{ readonly kind: string; readonly amount: bigint }>,
+  order: ChargeOrder | undefined
+): ChargeFunds => {
+  const sums = new Map(rows.map(({ amount, kind }) => [kind, Number(amount)]))
+  const ordered = order?.kind === "refund" && isOfPreviousRelease(order) ? order.amount : 0
+  return {
+    pending: sums.get("pending") ?? 0,
+    available: sums.get("available") ?? 0,
+    blocked: sums.get("blocked") ?? 0,
+    inTransit: (sums.get("returns_in_transit") ?? 0) + ordered
+  }
+}
+
+const sumOf = statement(
+  { chargeId: value("uuid"), accountId: value("uuid") },
+  (p) => `
+  SELECT ends.kind, sum(ends.amount)::bigint AS amount FROM ledger_transfers t
+  CROSS JOIN LATERAL (VALUES (t.credit, t.amount), (t.debit, -t.amount)) AS ends (kind, amount)
+  WHERE t.resource_id = ${p.chargeId} AND t.account_id = ${p.accountId} GROUP BY ends.kind`
+)
+
+const postTransfers = statement(
+  { chargeId: value("uuid"), transfers: transfersUnderLock },
+  (p) => `
+  WITH changed AS (SELECT ${p.chargeId} AS id),
+  ${p.transfers}
+  SELECT id FROM changed`
+)
+
+const addToRelease = statement(
+  { chargeId: value("uuid"), amount: value("bigint") },
+  (p) => `
+  UPDATE releases SET
+    amount = CASE WHEN released_at IS NULL THEN amount ELSE 0 END + ${p.amount},
+    released_at = CASE WHEN CASE WHEN released_at IS NULL THEN amount ELSE 0 END + ${p.amount} = 0 THEN now() END
+  WHERE charge_id = ${p.chargeId}`
+)

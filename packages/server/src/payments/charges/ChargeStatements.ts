@@ -1,0 +1,256 @@
+/** The statements of `ChargeStore`. */
+import { pagesOf } from "../../accounts/AccountPages.ts"
+import { isConnectionPaused } from "../../accounts/Brakes.ts"
+import { currentCallers } from "../../accounts/CallerCache.ts"
+import { keysOf } from "../../providers/AcquirerNotification.ts"
+import { notifications } from "../../providers/NotificationStore.ts"
+import type { ChangedRow } from "../../events/DeliverySignal.ts"
+import { outbox, OUTBOX_ROWS, withChangedFields } from "../../events/Outbox.ts"
+import { isLocked, lockedTransfers, PASSED_BY } from "../../ledger/Ledger.ts"
+import type { Written } from "../../database/batching/Batching.ts"
+import type { LockMode } from "../../database/statements/LockMode.ts"
+import { bigint, boolean, float8, integer, nullable, type Row, uuid } from "../../database/statements/Column.ts"
+import { isSettled, lifetimeIn } from "../../schema/partitions/ChargeStates.ts"
+import { oneOfIds, type Updates, updatesOf } from "../../database/statements/PrunedIds.ts"
+import { rows, statement, value } from "../../database/statements/Statement.ts"
+import type { ChargeChange } from "./ChargeDecision.ts"
+import { allowedTransitions, chargeColumns, chargeTable, shownChargeTable, statusOf } from "./ChargeTable.ts"
+import { insertedReceivers, type makeReceiverColumns } from "./Receivers.ts"
+import { newRecoveries } from "./NewRecoveries.ts"
+
+/** A charge that was inserted, the number of a caller that is as cached, or when a new recovery of a range is due. */
+export interface InsertedRow {
+  readonly id: string | null
+  readonly n: number | null
+  readonly is_paused: boolean
+  readonly range_due_at: string | null
+}
+
+const selectCharge = `SELECT ${chargeColumns} FROM charges`
+
+export const findOneByKey = statement(
+  { applicationId: value("uuid"), origin: value("text"), idempotencyKey: value("text") },
+  (p) => `${selectCharge}
+  WHERE id = (
+      SELECT charge_id FROM charge_keys
+      WHERE digest = idempotency_digest(${p.applicationId}, ${p.origin}, ${p.idempotencyKey})
+    ) AND application_id = ${p.applicationId} AND origin = ${p.origin} AND idempotency_key = ${p.idempotencyKey}`
+)
+
+export const findByIds = statement({ ids: oneOfIds }, ({ ids }) => `${selectCharge} WHERE ${ids("id")}`)
+
+// One statement, so that a read of a cached caller takes one round trip.
+export const findShown = statement(
+  { ids: oneOfIds, callers: currentCallers },
+  ({ callers, ids }) => `WITH ${callers}
+  SELECT ${shownChargeTable.columns()}, NULL::integer AS n FROM charges WHERE ${ids("id")}
+  UNION ALL SELECT ${shownChargeTable.nulls}, n FROM live`
+)
+
+/** A charge, or the number of a caller that is as cached. */
+export type ShownRow = Row & ({ readonly id: string; readonly n: null } | { readonly n: number })
+
+/** Pages of the charges that accounts created through the API. */
+export const chargePages = pagesOf("charges", shownChargeTable, { origin: "'api'" })
+
+export const findAccount = statement(
+  { id: value("uuid") },
+  ({ id }) => `SELECT account_id FROM charges WHERE id = ${id}`
+)
+
+export const lockOne = statement({ id: value("uuid") }, ({ id }) => `${selectCharge} WHERE id = ${id} FOR UPDATE`)
+
+const created = [
+  "id",
+  "accountId",
+  "applicationId",
+  "origin",
+  "idempotencyKey",
+  "status",
+  "method",
+  "amount",
+  "description",
+  "reference",
+  "customerName",
+  "customerEmail",
+  "customerDocument",
+  "customerPhone",
+  "webhookUrl",
+  "sealedWebhookSecret",
+  "expiresAtMs",
+  "createdAtMs",
+  "sequence",
+  "connectionId"
+] as const
+
+const createdColumns = chargeTable.names(created)
+
+export const insertMany = statement(
+  {
+    charges: chargeTable.rows(created, { caller: nullable(integer()) }),
+    recoveries: newRecoveries,
+    callers: currentCallers
+  },
+  (p) => `
+  WITH ${p.callers},
+  ${p.recoveries},
+  requested AS MATERIALIZED (
+    SELECT ${createdColumns} FROM ${p.charges} AS c
+    WHERE c.caller IS NULL OR (c.caller IN (SELECT n FROM live)) IS TRUE
+  ),
+  claimed AS (
+    INSERT INTO charge_keys (digest, charge_id)
+    SELECT idempotency_digest(application_id, origin, idempotency_key), id FROM requested
+    WHERE idempotency_key IS NOT NULL
+    ON CONFLICT (digest) DO NOTHING
+    RETURNING charge_id
+  ),
+  inserted AS (
+    INSERT INTO charges (${createdColumns}, acquirer_answered, key_stored)
+    SELECT ${createdColumns}, false, true FROM requested
+    WHERE idempotency_key IS NULL OR (id IN (SELECT charge_id FROM claimed)) IS TRUE
+    RETURNING id, connection_id, account_id, origin, status, ${lifetimeIn("status")} AS lifetime_ms
+  ),
+  inserted_states AS (
+    INSERT INTO charge_states (account_id, status, lifetime_ms, charge_id)
+    SELECT account_id, status, lifetime_ms, id FROM inserted WHERE origin = 'api'
+  )
+  SELECT id, NULL::integer AS n, ${isConnectionPaused("connection_id")} AS is_paused, NULL AS range_due_at FROM inserted
+  UNION ALL SELECT NULL, n, false, NULL FROM live
+  UNION ALL SELECT NULL, NULL, false, due_at::text FROM inserted_recoveries WHERE first_id IS NOT NULL`
+)
+
+const changes = {
+  charges: updatesOf(
+    chargeTable.rows(["id", "status", "brCode", "endToEndId", "receiver", "paidAtMs", "failureReason", "sequence"], {
+      receiverId: nullable(uuid()),
+      settlementClaimed: boolean("settlement_claimed")
+    })
+  ),
+  receivers: insertedReceivers,
+  outbox
+}
+
+/** A state may exist already: servers of the release before change none. */
+const changedCtes = (
+  p: { readonly charges: Updates; readonly receivers: string; readonly outbox: string },
+  guard: string
+) => `
+  changed AS (
+    UPDATE charges c SET status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id,
+      receiver = i.receiver, receiver_id = i.receiver_id, paid_at = i.paid_at, failure_reason = i.failure_reason,
+      sequence = i.sequence, acquirer_answered = true, settlement_stored = i.end_to_end_id IS NOT NULL
+    FROM ${p.charges.rows} AS i
+    WHERE ${p.charges.isRow("c", "i")} AND c.sequence = i.sequence - 1 AND (${statusOf("c")}) || '>' || i.status IN (${allowedTransitions})
+      AND NOT (i.status = 'paid' AND c.has_deferred_reports) AND ${guard}
+    RETURNING c.id, c.account_id, c.end_to_end_id, new.status, ${lifetimeIn("new.status")} AS lifetime_ms,
+      old.status AS status_before, ${lifetimeIn("old.status")} AS lifetime_ms_before,
+      ${isSettled("new.status", "new.end_to_end_id")} AS is_settled, ${isSettled("old.status", "old.end_to_end_id")} AS was_settled,
+      c.origin = 'api' AS is_listed,
+      old.end_to_end_id IS DISTINCT FROM new.end_to_end_id AND NOT i.settlement_claimed AS claims_settlement
+  ),
+  inserted_settlements AS (
+    INSERT INTO charge_settlements (end_to_end_id, charge_id, account_id)
+    SELECT end_to_end_id, id, CASE WHEN is_settled AND is_listed THEN account_id END
+    FROM changed WHERE claims_settlement AND end_to_end_id IS NOT NULL
+  ),
+  other_state AS MATERIALIZED (SELECT * FROM changed WHERE is_listed AND status <> status_before),
+  changed_settlements AS (
+    UPDATE charge_settlements s SET account_id = CASE WHEN m.is_settled THEN m.account_id END
+    FROM other_state m WHERE m.is_settled <> m.was_settled AND NOT m.claims_settlement AND s.end_to_end_id = m.end_to_end_id
+  ),
+  deleted_states AS (
+    DELETE FROM charge_states s USING other_state m
+    WHERE NOT m.was_settled AND s.account_id = m.account_id AND s.status = m.status_before
+      AND s.lifetime_ms = m.lifetime_ms_before AND s.charge_id = m.id
+  ),
+  inserted_states AS (
+    INSERT INTO charge_states (account_id, status, lifetime_ms, charge_id)
+    SELECT account_id, status, lifetime_ms, id FROM other_state WHERE NOT is_settled
+    ON CONFLICT DO NOTHING
+  ),${p.receivers},
+  ${p.outbox}`
+
+const changeStates = statement(changes, (p) => `WITH ${changedCtes(p, "true")} SELECT id, ${OUTBOX_ROWS} FROM changed`)
+
+const changeStatesAndMoveMoney = (lockMode: LockMode) =>
+  statement(
+    {
+      ...changes,
+      transfers: lockedTransfers,
+      releases: rows({ charge_id: uuid(), account_id: uuid(), amount: bigint(), due_in_ms: float8() }),
+      notifications
+    },
+    (p) => `WITH ${p.transfers.lock(lockMode)},
+  ${changedCtes(p, isLocked("c.account_id"))},
+  ${p.transfers.insert},
+  ${p.notifications},
+  inserted_releases AS (
+    INSERT INTO releases (charge_id, account_id, amount, due_at)
+    SELECT r.charge_id, r.account_id, r.amount, now() + r.due_in_ms * interval '1 millisecond'
+    FROM ${p.releases} AS r
+    WHERE (r.charge_id IN (SELECT id FROM changed)) IS TRUE
+  )
+  SELECT id, ${OUTBOX_ROWS}, NULL::uuid AS passed_by FROM changed
+  UNION ALL SELECT NULL, 0, p.owner_id FROM (${PASSED_BY}) p`
+  )
+
+const moveMoneyOf = { wait: changeStatesAndMoveMoney("wait"), skip: changeStatesAndMoveMoney("skip") }
+
+/** A charge that was changed, or an account that was skipped because it was locked. */
+export type WrittenRow = Omit<ChangedRow, "id"> & Written
+
+export const isChanged = (row: WrittenRow): row is WrittenRow & ChangedRow => row.id !== null
+
+/** Which forms of rows are stored (`schema/StoredForms.ts`). */
+export interface ChargeForms {
+  readonly storesChangedFields: boolean
+  readonly receiverColumns: ReturnType<typeof makeReceiverColumns>
+  readonly claimsSettlementsOnce: boolean
+}
+
+export const changeMany = (unordered: ReadonlyArray<ChargeChange>, forms: ChargeForms, lockMode: LockMode) => {
+  // Rows are locked in the order of their ids, so that two processes never wait for each other.
+  const ordered = unordered.toSorted((one, other) => (one.charge.id < other.charge.id ? -1 : 1))
+  const charges = ordered.map(({ charge, settlementClaimed = false }) => ({
+    settlementClaimed,
+    id: charge.id,
+    status: charge.status,
+    endToEndId: charge.endToEndId,
+    paidAtMs: charge.paidAtMs,
+    failureReason: charge.failureReason,
+    sequence: charge.sequence,
+    ...forms.receiverColumns(charge)
+  }))
+  const changed = {
+    charges,
+    receivers: charges.flatMap(({ stored }) => stored ?? []),
+    outbox: ordered.map(({ outbox }) => (forms.storesChangedFields ? withChangedFields(outbox) : outbox))
+  }
+  const transfers = ordered.flatMap((change) => change.transfers)
+  const received = ordered.flatMap(({ charge, received }) =>
+    received === undefined
+      ? []
+      : [{ resourceId: charge.id, received, keys: keysOf(received.notification, forms.claimsSettlementsOnce) }]
+  )
+  return transfers.length === 0 && received.length === 0
+    ? changeStates(changed)
+    : moveMoneyOf[lockMode]({
+        ...changed,
+        transfers,
+        releases: ordered.flatMap(releaseOf),
+        notifications: received
+      })
+}
+
+const releaseOf = ({ charge, releaseInMs }: ChargeChange) =>
+  releaseInMs === undefined
+    ? []
+    : [
+        {
+          charge_id: charge.id,
+          account_id: charge.accountId,
+          amount: charge.amount,
+          due_in_ms: releaseInMs
+        }
+      ]

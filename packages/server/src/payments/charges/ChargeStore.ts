@@ -1,0 +1,287 @@
+/**
+ * Charges in PostgreSQL, many in one statement and one commit.
+ *
+ * Guarantees:
+ * - a row of `charge_keys` claims the idempotency key: of two calls with one key, one inserts and the other gets that
+ *   charge (IDEM-5);
+ * - a row of `charge_settlements` claims the end-to-end id of a payment, so that no settlement is credited twice
+ *   (`providers/SettlementClaims.ts`);
+ * - a change is guarded by the transition table and by the sequence on which it was decided; its outbox entry, ledger
+ *   transfers and notification are in the same commit;
+ * - a new charge has a recovery, so that it is found if the acquirer's answer never arrives (CHG-4, `NewRecoveries.ts`).
+ *
+ * Measured: see bench/RESULTS.md ("create charge"). One statement for a batch costs PostgreSQL a sixth of one statement
+ * for each charge.
+ */
+import type { Caller } from "@pix-payments/api/Security"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { makeReadPage, type ReadPage } from "../../accounts/AccountPages.ts"
+import { callersOf, StaleCaller } from "../../accounts/CallerCache.ts"
+import type { UnknownCursor } from "../../base/Errors.ts"
+import { DeliverySignal } from "../../events/DeliverySignal.ts"
+import { Ids } from "../../base/Ids.ts"
+import { lockLedgerOf } from "../../ledger/Ledger.ts"
+import * as Batching from "../../database/batching/Batching.ts"
+import type { Row } from "../../database/statements/Column.ts"
+import { type Page, readPage } from "../../database/statements/Paging.ts"
+import { makeStartOfStates } from "../../schema/partitions/ChargeStates.ts"
+import { storesForm } from "../../schema/StoredForms.ts"
+import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
+import type { ChargeChange } from "./ChargeDecision.ts"
+import { type ChargeFilters, chargeList } from "./ChargeLists.ts"
+import {
+  changeMany,
+  type ChargeForms,
+  chargePages,
+  findAccount,
+  findByIds,
+  findOneByKey,
+  findShown,
+  insertMany,
+  type InsertedRow,
+  isChanged,
+  lockOne,
+  type ShownRow,
+  type WrittenRow
+} from "./ChargeStatements.ts"
+import { chargeTable, type ShownCharge, shownChargeTable, type StoredCharge } from "./ChargeTable.ts"
+import { makeNewRecoveries } from "./NewRecoveries.ts"
+import { makeReceiverColumns, makeReceivers } from "./Receivers.ts"
+
+export class ChargeStore extends Context.Service<
+  ChargeStore,
+  {
+    /**
+     * Stores a new charge, or gives the existing one of its idempotency key. Fails without storing anything where `cached`
+     * is not the caller any more.
+     */
+    readonly insert: (
+      charge: StoredCharge,
+      recoverInMs: number,
+      cached: Caller | undefined
+    ) => Effect.Effect<Insertion, StaleCaller | Unavailable>
+    /** Applies a change; false when the charge has changed since it was decided. */
+    readonly change: (change: ChargeChange) => Effect.Effect<boolean, Unavailable>
+    /** The same in the caller's transaction, which has locked the charge. */
+    readonly changeInTransaction: (change: ChargeChange) => Effect.Effect<void, SqlError>
+    /** Locks the ledger of a charge's account, then the charge, for the caller's transaction. */
+    readonly lock: (id: string) => Effect.Effect<StoredCharge | undefined, SqlError>
+    readonly find: (id: string) => Effect.Effect<StoredCharge | undefined, Unavailable>
+    /** The same for a cached caller, whom the statement re-checks. */
+    readonly findFor: (cached: Caller, id: string) => Effect.Effect<ShownCharge | undefined, StaleCaller | Unavailable>
+    readonly findByKey: (
+      applicationId: string,
+      origin: "api" | "checkout",
+      key: string
+    ) => Effect.Effect<StoredCharge | undefined, Unavailable>
+    /** A page of the charges of the API for a cached caller, whom the statement re-checks. */
+    readonly listFor: ReadPage<ShownCharge>
+    /** A page of an account's charges of the API, newest first, and one charge more if there are more. */
+    readonly list: (
+      accountId: string,
+      filters: ChargeFilters,
+      page: Page,
+      nowMs: number
+    ) => Effect.Effect<ReadonlyArray<ShownCharge>, UnknownCursor | Unavailable>
+    /** The same for charges of every origin. Without `accountId`: of all accounts. */
+    readonly listAll: (
+      accountId: string | undefined,
+      filters: ChargeFilters,
+      page: Page,
+      nowMs: number
+    ) => Effect.Effect<ReadonlyArray<StoredCharge>, UnknownCursor | Unavailable>
+  }
+>()("@pix-payments/server/ChargeStore") {
+  static readonly layer = Layer.effect(
+    ChargeStore,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const signal = yield* DeliverySignal
+      const ids = yield* Ids
+      const withReceivers = makeReceivers(sql)
+      const startOfStates = makeStartOfStates(sql)
+      const forms: ChargeForms = {
+        storesChangedFields: yield* storesForm("stores_changed_fields"),
+        receiverColumns: makeReceiverColumns({
+          storesReceiversOnce: yield* storesForm("stores_receivers_once"),
+          splitsBrCodes: yield* storesForm("splits_br_codes")
+        }),
+        claimsSettlementsOnce: yield* storesForm("claims_settlements_once")
+      }
+
+      const selected = <R extends Row>([text, parameters]: [string, ReadonlyArray<unknown>]) =>
+        Effect.flatMap(sql.unsafe<R>(text, parameters), withReceivers)
+
+      const findByKey = (key: Pick<StoredCharge, "applicationId" | "origin" | "idempotencyKey">) =>
+        Effect.map(selected<Row>(findOneByKey(key)), ([row]) =>
+          row === undefined ? undefined : chargeTable.decode(row)
+        )
+
+      const newRecoveries = makeNewRecoveries(ids, yield* storesForm("recovers_ranges"))
+      const insert = yield* Batching.make<NewCharge, Inserted>({
+        maxBatch: 200,
+        writes: sql,
+        accountOf: ({ charge }) => charge.accountId,
+        run: (charges) =>
+          Effect.gen(function* () {
+            const callers = callersOf(charges, ({ cached }) => cached)
+            const recoveries = newRecoveries.of(
+              charges.map(({ charge }) => charge.id),
+              Math.max(...charges.map(({ recoverInMs }) => recoverInMs))
+            )
+            const rows = yield* sql.unsafe<InsertedRow>(
+              ...insertMany({
+                charges: inKeyOrder(charges).map((each) => ({ ...each.charge, caller: callers.numberOf(each) })),
+                recoveries,
+                callers: callers.callers
+              })
+            )
+            newRecoveries.inserted(recoveries, rows.find((row) => row.range_due_at !== null)?.range_due_at ?? undefined)
+            const live = new Set(rows.map(({ n }) => n))
+            const fresh = new Map(rows.map(({ id, is_paused }) => [id, is_paused]))
+            return yield* Effect.forEach(charges, (each): Effect.Effect<Inserted, SqlError> => {
+              const isPaused = fresh.get(each.charge.id)
+              if (isPaused !== undefined) return Effect.succeed({ existing: undefined, mayEmit: !isPaused })
+              const n = callers.numberOf(each)
+              if (n !== undefined && !live.has(n)) return Effect.succeed(STALE_CALLER)
+              return Effect.map(findByKey(each.charge), (existing) => ({ existing, mayEmit: false }))
+            })
+          })
+      })
+
+      // Two queues: changes that wait for ledger locks delay no change that moves no money.
+      const changeWith = Batching.make<ChargeChange, boolean>({
+        maxBatch: 200,
+        writes: sql,
+        accountOf: ({ charge }) => charge.accountId,
+        run: Batching.firstOfEach(
+          ({ charge }) => charge.id,
+          ({ charge }) => charge.accountId,
+          (changes, lockMode) =>
+            Effect.tap(sql.unsafe<WrittenRow>(...changeMany(changes, forms, lockMode)), (written) =>
+              sql.afterCommit(Effect.sync(() => signal.afterCommit(written.filter(isChanged))))
+            )
+        )
+      })
+      const changeState = yield* changeWith
+      const moveMoney = yield* changeWith
+
+      const findMany = (ids: ReadonlyArray<string>) =>
+        Effect.map(
+          selected<Row>(findByIds({ ids })),
+          (found) => new Map(found.map(chargeTable.decode).map((charge) => [charge.id, charge]))
+        )
+
+      const find = yield* Batching.make<string, StoredCharge | undefined>({
+        maxBatch: 500,
+        run: (ids) => Effect.map(findMany(ids), (byId) => ids.map((id) => byId.get(id)))
+      })
+
+      const findFor = yield* Batching.make<Asked, ShownCharge | undefined | typeof STALE_CALLER>({
+        maxBatch: 500,
+        run: (asked) => {
+          const { callers, numberOf } = callersOf(asked, ({ cached }) => cached)
+          const read = selected<ShownRow>(findShown({ ids: asked.map(({ id }) => id), callers }))
+          return Effect.map(read, (found) => {
+            const current = new Set<number | undefined>()
+            const byId = new Map<string, ShownCharge>()
+            for (const row of found) {
+              if (row.n !== null) current.add(row.n)
+              else byId.set(row.id, shownChargeTable.decode(row))
+            }
+            return asked.map((each) => (current.has(numberOf(each)) ? byId.get(each.id) : STALE_CALLER))
+          })
+        }
+      })
+
+      const pageOf = <A>(
+        { columns, decode }: { readonly columns: () => string; readonly decode: (row: Row) => A },
+        accountId: string | undefined,
+        filters: ChargeFilters,
+        page: Page,
+        nowMs: number
+      ) =>
+        startOfStates.pipe(
+          Effect.flatMap((start) => readPage<Row>(chargeList(columns(), accountId, filters, nowMs, start), page)),
+          Effect.flatMap(withReceivers),
+          Effect.map((found) => found.map(decode)),
+          Effect.provideService(SqlClient, sql),
+          orUnavailable
+        )
+
+      return ChargeStore.of({
+        insert: (charge, recoverInMs, cached) => orStaleCaller(insert({ charge, recoverInMs, cached })),
+        change: (change) => (change.transfers.length === 0 ? changeState(change) : moveMoney(change)),
+        changeInTransaction: (change) =>
+          Effect.gen(function* () {
+            const done = (yield* sql.unsafe<WrittenRow>(...changeMany([change], forms, "wait"))).filter(isChanged)
+            if (done.length !== 1) {
+              return yield* Effect.die(new Error(`charge ${change.charge.id} has changed while it was locked`))
+            }
+            yield* sql.afterCommit(Effect.sync(() => signal.afterCommit(done)))
+          }),
+        lock: Effect.fnUntraced(function* (id) {
+          const [charge] = yield* sql.unsafe<{ readonly account_id: string }>(...findAccount({ id }))
+          if (charge === undefined) return undefined
+          yield* lockLedgerOf(sql, [charge.account_id])
+          const [row] = yield* selected<Row>(lockOne({ id }))
+          return row === undefined ? undefined : chargeTable.decode(row)
+        }),
+        find: (id) => find(id.toLowerCase()),
+        findFor: (cached, id) => orStaleCaller(findFor({ cached, id: id.toLowerCase() })),
+        findByKey: (applicationId, origin, idempotencyKey) =>
+          orUnavailable(findByKey({ applicationId, origin, idempotencyKey })),
+        listFor: yield* makeReadPage(sql, chargePages, withReceivers),
+        list: (accountId, filters, page, nowMs) =>
+          pageOf(shownChargeTable, accountId, { ...filters, origin: "api" }, page, nowMs),
+        listAll: (accountId, filters, page, nowMs) => pageOf(chargeTable, accountId, filters, page, nowMs)
+      })
+    })
+  )
+}
+
+export interface Insertion {
+  /** The charge of the idempotency key, where there was one. */
+  readonly existing: StoredCharge | undefined
+  /** False where the connection of the new charge is paused. */
+  readonly mayEmit: boolean
+}
+
+interface NewCharge {
+  readonly charge: StoredCharge
+  readonly recoverInMs: number
+  readonly cached: Caller | undefined
+}
+
+interface Asked {
+  readonly cached: Caller
+  readonly id: string
+}
+
+const STALE_CALLER = "stale caller"
+
+const orStaleCaller = <A>(answer: Effect.Effect<A | typeof STALE_CALLER, Unavailable>) =>
+  Effect.filterOrFail(
+    answer,
+    (given): given is Exclude<A, typeof STALE_CALLER> => given !== STALE_CALLER,
+    () => new StaleCaller()
+  )
+
+type Inserted = Insertion | typeof STALE_CALLER
+
+/**
+ * In one order everywhere, so that two processes never deadlock: an insert waits for another one of the same key that is
+ * not committed. Of equal keys the first stays the first.
+ */
+const inKeyOrder = (charges: ReadonlyArray<NewCharge>): ReadonlyArray<NewCharge> => {
+  if (charges.length === 1) return charges
+  const keyOf = ({ charge }: NewCharge) => `${charge.applicationId} ${charge.origin} ${charge.idempotencyKey ?? ""}`
+  return charges
+    .map((each) => ({ each, key: keyOf(each) }))
+    .toSorted((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0))
+    .map(({ each }) => each)
+}

@@ -1,0 +1,19 @@
+/** The gauges of exceptions. They are read in the background, so that a scrape waits for no query. */
+import { exceptionKinds } from "@pix-payments/domain/AcquirerException"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as BackgroundLoop from "../../base/observability/BackgroundLoop.ts"
+import { Metrics } from "../../base/observability/Metrics.ts"
+import { ExceptionStore } from "./ExceptionStore.ts"
+
+export const loop = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const store = yield* ExceptionStore
+    const metrics = yield* Metrics
+    const round = Effect.map(store.totals, ({ open, unallocated }) => {
+      metrics.exceptions(new Map(exceptionKinds.map((kind) => [kind, open.get(kind) ?? 0])), unallocated)
+      return 0
+    })
+    yield* Effect.forkScoped(BackgroundLoop.run("metrics of exceptions", round, Effect.sleep("5 seconds")))
+  })
+)

@@ -1,0 +1,225 @@
+/**
+ * How exceptions are resolved: by an operator, or by the rule of their connection.
+ *
+ * Guarantees:
+ * - of several resolutions of one exception at the same time, one is done, and the others are refused;
+ * - the money of an accepted exception reaches the account in the commit that resolves it, with the payment of its charge
+ *   if it is one (BAL-12). A MED that was reported of the Pix blocks the money in that commit.
+ *
+ * Rules: BAL-11, BAL-12, OPR-80 to OPR-89.
+ */
+import { isUuid } from "@pix-payments/domain/Uuid"
+import { chargeStatusAt } from "@pix-payments/domain/Charge"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { passSettlement } from "../../providers/SettlementClaims.ts"
+import { ChargeMoney } from "../charges/ChargeMoney.ts"
+import { Charges } from "../charges/Charges.ts"
+import type { StoredCharge } from "../charges/ChargeTable.ts"
+import { ChargeStore } from "../charges/ChargeStore.ts"
+import { Disputes } from "../disputes/Disputes.ts"
+import { InvalidStateError, NotFoundError, RequestRefused } from "../../base/Errors.ts"
+import { Ids } from "../../base/Ids.ts"
+import { lockLedgerOf, transfer } from "../../ledger/Ledger.ts"
+import { decodeReversal, DeferredStore } from "./DeferredStore.ts"
+import { runToCompletion } from "../../database/RunToCompletion.ts"
+import type { Unavailable } from "../../database/Unavailable.ts"
+import { Exceptions, isThrough, movement, resolution } from "./Exceptions.ts"
+import { ExceptionReturns, type ExceptionReturn } from "./ExceptionReturns.ts"
+import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
+
+/** What an operator decides. */
+export type Decision =
+  | { readonly action: "return"; readonly reason: string | null }
+  | { readonly action: "accept"; readonly chargeId: string | null; readonly reason: string | null }
+  | { readonly action: "dismiss"; readonly reason: string }
+
+export class ExceptionResolution extends Context.Service<
+  ExceptionResolution,
+  {
+    /** Resolves an open exception. `audited` runs in the transaction of the decision. */
+    readonly resolve: <R = never>(
+      id: string,
+      decision: Decision,
+      by: string,
+      audited?: Effect.Effect<void, SqlError, R>
+    ) => Effect.Effect<StoredException, NotFoundError | InvalidStateError | RequestRefused | Unavailable, R>
+    /** Applies the rule of its connection to a new exception, in the transaction that raises it. */
+    readonly applyRule: (id: string) => Effect.Effect<void, SqlError | Unavailable>
+    readonly find: (id: string) => Effect.Effect<StoredException, NotFoundError | Unavailable>
+  }
+>()("@pix-payments/server/ExceptionResolution") {
+  static readonly layer = Layer.effect(
+    ExceptionResolution,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const ids = yield* Ids
+      const store = yield* ExceptionStore
+      const returns = yield* ExceptionReturns
+      const charges = yield* Charges
+      const chargeStore = yield* ChargeStore
+      const deferred = yield* DeferredStore
+      const money = yield* ChargeMoney
+      const disputes = yield* Disputes
+      const exceptions = yield* Exceptions
+
+      const find = Effect.fnUntraced(function* (id: string) {
+        const exception = isUuid(id) ? yield* store.find(id) : undefined
+        return exception ?? (yield* new NotFoundError())
+      })
+
+      /** The payment of a charge by an exception; `undefined` where it does not pay it. */
+      const paymentOf = Effect.fnUntraced(function* (charge: StoredCharge, exception: StoredException) {
+        const status = chargeStatusAt(charge.status, charge.expiresAtMs, yield* Clock.currentTimeMillis)
+        if (status !== "pending" && status !== "expired") return undefined
+        if (exception.amount !== charge.amount || exception.unallocated !== charge.amount) return undefined
+        const facts = { endToEndId: exception.endToEndId ?? undefined, paidAtMs: exception.occurredAtMs }
+        return yield* charges.paymentOf(charge, facts)
+      })
+
+      /** Credits `available`; the exception, its charge and their ledger accounts are locked. */
+      const accept = Effect.fnUntraced(function* (
+        exception: StoredException,
+        charge: StoredCharge,
+        by: string,
+        reason: string | null
+      ) {
+        const payment = yield* paymentOf(charge, exception)
+        const credit = {
+          accountId: charge.accountId,
+          debit: "acquirer",
+          credit: "available",
+          amount: exception.unallocated
+        } as const
+        const leaves = movement(ids, exception, "out", exception.unallocated, "exception.accepted")
+        const accepted: StoredException = {
+          ...exception,
+          ...resolution("accept", by, yield* Clock.currentTimeMillis),
+          chargeId: charge.id,
+          accountId: charge.accountId,
+          unallocated: 0,
+          reason
+        }
+        if (payment === undefined) {
+          yield* store.put(accepted, [
+            ...leaves,
+            ...transfer(ids, { ...credit, resourceId: exception.id, reason: "exception.accepted" })
+          ])
+          return
+        }
+        yield* store.put(accepted, leaves)
+        yield* deferred.release(charge.id)
+        const { endToEndId } = exception
+        yield* chargeStore.changeInTransaction({
+          ...payment,
+          settlementClaimed: endToEndId !== null && (yield* passSettlement(sql, endToEndId, exception.id, charge.id)),
+          transfers: transfer(ids, { ...credit, resourceId: charge.id, reason: "charge.paid" }),
+          releaseInMs: undefined
+        })
+        yield* openDisputes(exception, charge.id)
+      })
+
+      /** Opens the MEDs that were reported of a Pix before it was accepted as the payment of its charge. */
+      const openDisputes = Effect.fnUntraced(function* (
+        { connectionId, endToEndId }: StoredException,
+        chargeId: string
+      ) {
+        const unmatched = endToEndId === null ? [] : yield* store.lockUnmatchedDisputes(connectionId, endToEndId)
+        for (const each of unmatched) {
+          const [row] = yield* sql<{ report: unknown }>`
+            SELECT report FROM acquirer_reports WHERE id = ${each.id}::uuid`
+          const locked = row === undefined ? undefined : yield* money.lock(chargeId)
+          if (row === undefined || locked === undefined) continue
+          const { isApplied } = yield* disputes.reverse(locked, yield* decodeReversal(row.report))
+          if (isApplied) yield* exceptions.match(each)
+        }
+      })
+
+      const chargeFor = Effect.fnUntraced(function* (exception: StoredException, chargeId: string | null) {
+        const refused = new RequestRefused({ code: "VALIDATION_ERROR", details: ["charge_id"] })
+        const charge = yield* Effect.catchTag(charges.find(chargeId ?? exception.chargeId ?? ""), "NotFoundError", () =>
+          Effect.fail(refused)
+        )
+        return isThrough(exception.connectionId, charge) ? charge : yield* refused
+      })
+
+      /** In a transaction. Returns the order of a return. */
+      const decide = Effect.fnUntraced(function* (
+        known: StoredException,
+        decision: Decision,
+        accepting: StoredCharge | undefined,
+        by: string
+      ) {
+        yield* lockLedgerOf(sql, [known.connectionId, ...(accepting === undefined ? [] : [accepting.accountId])])
+        const charge = accepting === undefined ? undefined : yield* chargeStore.lock(accepting.id)
+        const exception = (yield* store.lock(known.id)) ?? known
+        const refused = new InvalidStateError({ status: exception.status })
+        // An open exception with an action waits for the provider.
+        if (exception.status !== "open" || exception.action !== null) return yield* refused
+        switch (decision.action) {
+          case "dismiss": {
+            const nowMs = yield* Clock.currentTimeMillis
+            yield* store.put({ ...exception, ...resolution("dismiss", by, nowMs), reason: decision.reason }, [])
+            return undefined
+          }
+          case "accept":
+            if (exception.unallocated <= 0 || charge === undefined) return yield* refused
+            yield* accept(exception, charge, by, decision.reason)
+            return undefined
+          case "return":
+            return yield* orderReturn(exception, by, decision.reason, "at once")
+        }
+      })
+
+      const orderReturn = Effect.fnUntraced(function* (
+        exception: StoredException,
+        by: string,
+        reason: string | null,
+        asks: Parameters<typeof returns.order>[1]
+      ) {
+        const order = yield* returns.order(exception, asks)
+        yield* store.put({ ...exception, action: "return", resolvedBy: by, reason, failureReason: null }, [])
+        return order
+      })
+
+      return ExceptionResolution.of({
+        find,
+
+        resolve: Effect.fn("ExceptionResolution.resolve")(function* (id, decision, by, audited = Effect.void) {
+          const known = yield* find(id)
+          const accepting = decision.action === "accept" ? yield* chargeFor(known, decision.chargeId) : undefined
+          const order: ExceptionReturn | undefined = yield* Effect.tap(
+            decide(known, decision, accepting, by),
+            () => audited
+          ).pipe(sql.withTransaction, runToCompletion(sql))
+          if (order !== undefined) yield* returns.execute(order)
+          return yield* find(id)
+        }),
+
+        applyRule: Effect.fnUntraced(function* (id) {
+          const exception = yield* store.lock(id)
+          if (exception === undefined || exception.status !== "open" || exception.unallocated <= 0) return
+          switch (yield* store.ruleOf(exception.connectionId)) {
+            case "hold":
+              return
+            case "accept": {
+              const charge = exception.chargeId === null ? undefined : yield* chargeStore.lock(exception.chargeId)
+              if (charge !== undefined) yield* accept(exception, charge, RULE, null)
+              return
+            }
+            case "return":
+              if (exception.endToEndId !== null)
+                yield* Effect.orDie(orderReturn(exception, RULE, null, "in the background"))
+          }
+        })
+      })
+    })
+  )
+}
+
+/** Who decides for a connection whose rule is not `hold`. */
+const RULE = "rule"

@@ -1,0 +1,161 @@
+/**
+ * Returns of exceptions: the provider is asked to give the money of an exception back to its payer.
+ *
+ * Guarantees:
+ * - the order is a row before the provider is asked, outside of transactions. It is repeated under its id until the outcome
+ *   is known, by any process, also after a crash between the provider's answer and its commit;
+ * - the money leaves `unallocated` in the commit of the outcome, once. A return that fails leaves the exception open, with
+ *   the provider's reason (BAL-12);
+ * - a refusal of a repeated request is final only when no request before it can still arrive: see `isLastRequest`, and only
+ *   where no other process has asked since.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
+import { isUuid } from "@pix-payments/domain/Uuid"
+import { Acquirer, type ReturnOutcome } from "../../providers/Acquirer.ts"
+import { keysOf } from "../../providers/AcquirerNotification.ts"
+import { claimKey } from "../../providers/NotificationStore.ts"
+import * as OrderLoop from "../../providers/OrderLoop.ts"
+import { OrderStore, type StoredOrder } from "../../providers/OrderStore.ts"
+import { isLastRequest } from "../../providers/Retries.ts"
+import { InvalidStateError } from "../../base/Errors.ts"
+import { Ids } from "../../base/Ids.ts"
+import { lockLedgerOf } from "../../ledger/Ledger.ts"
+import { Settings } from "../../base/Settings.ts"
+import { runToCompletion } from "../../database/RunToCompletion.ts"
+import type { Unavailable } from "../../database/Unavailable.ts"
+import { Exceptions } from "./Exceptions.ts"
+import { ExceptionStore, type StoredException } from "./ExceptionStore.ts"
+
+/** The order to return the money of an exception. */
+export interface ExceptionReturn extends StoredOrder {
+  readonly kind: "return"
+  readonly exceptionId: string
+  readonly connectionId: string
+}
+
+export class ExceptionReturns extends Context.Service<
+  ExceptionReturns,
+  {
+    /**
+     * Stores the order to return what is left of an exception, in a transaction that has locked it. The caller asks the
+     * provider by `execute` at once, or leaves it to the background loop.
+     */
+    readonly order: (
+      exception: StoredException,
+      asks: "at once" | "in the background"
+    ) => Effect.Effect<ExceptionReturn, InvalidStateError | SqlError>
+    /** Asks the provider and commits its answer. An unclear answer leaves the order open. */
+    readonly execute: (order: ExceptionReturn) => Effect.Effect<void, Unavailable>
+    /** Ends an order, in a transaction. False where it is not open, or not the return of an exception. */
+    readonly finish: (orderId: string, outcome: ReturnOutcome) => Effect.Effect<boolean, SqlError>
+    /** Claims orders whose answer is not final, to repeat them. */
+    readonly claimDue: OrderLoop.ClaimDue
+  }
+>()("@pix-payments/server/ExceptionReturns") {
+  static readonly layer = Layer.effect(
+    ExceptionReturns,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const acquirer = yield* Acquirer
+      const orders = yield* OrderStore
+      const store = yield* ExceptionStore
+      const exceptions = yield* Exceptions
+      const ids = yield* Ids
+      const { acquirerTimeoutMs } = yield* Settings
+      const leaseMs = acquirerTimeoutMs + OrderLoop.LEASE_MARGIN_MS
+
+      /** `refused`: the attempt whose refusal the outcome is. It is not final where the provider was asked again since. */
+      const end = Effect.fnUntraced(function* (orderId: string, outcome: ReturnOutcome, refused?: number) {
+        const known = isUuid(orderId) ? yield* orders.find(orderId) : undefined
+        if (known?.state !== "ordered" || !isExceptionReturn(known)) return false
+        yield* lockLedgerOf(sql, [known.connectionId])
+        const exception = yield* store.lock(known.exceptionId)
+        const order = yield* orders.lockOpen(orderId)
+        if (order === undefined || exception === undefined) return false
+        if (!(yield* orders.finish({ id: orderId, attempts: refused ?? order.attempts }, stateOf(outcome))))
+          return false
+        if (outcome._tag === "Failed") {
+          const decided = exception.status === "open" ? { action: null, resolvedBy: null } : {}
+          yield* store.put({ ...exception, ...decided, failureReason: outcome.reason }, [])
+          return true
+        }
+        const by = exception.resolvedBy ?? "operator"
+        const missing = yield* exceptions.takeReturn(exception, order.amount, by)
+        // The payer got more than there was: somebody else returned it meanwhile.
+        if (missing > 0) yield* exceptions.raiseUnmatched(ids.next().id, missing, reportOf(known), undefined)
+        return true
+      })
+
+      /** Commits the provider's answer, unless its notification was applied before. */
+      const commit = (order: ExceptionReturn, outcome: ReturnOutcome, refused?: number) =>
+        Effect.gen(function* () {
+          if (!(yield* end(order.id, outcome, refused))) return
+          for (const key of keysOf(reportOf(order))) yield* claimKey(sql, key, order.id)
+        }).pipe(sql.withTransaction, runToCompletion(sql))
+
+      const execute = Effect.fnUntraced(function* (order: ExceptionReturn) {
+        const { amount, attempts, connectionId, endToEndId, id } = order
+        const answer = yield* acquirer.of(providerOf(connectionId)).pipe(
+          Effect.flatMap(({ orderReturn }) => orderReturn({ id, endToEndId, txid: null, amount, description: null })),
+          Effect.catchTags({
+            AcquirerRefused: ({ reason }) => Effect.succeed({ _tag: "Refused", reason } as const),
+            AcquirerUnclear: () => Effect.undefined
+          })
+        )
+        switch (answer?._tag) {
+          case "Completed":
+          case "Failed":
+            return yield* commit(order, answer)
+          case "Refused":
+            if (isLastRequest(attempts)) {
+              return yield* commit(order, { _tag: "Failed", reason: answer.reason }, attempts)
+            }
+        }
+        yield* orders.askAgain(order)
+      })
+
+      return ExceptionReturns.of({
+        order: Effect.fnUntraced(function* (exception, asks) {
+          const { connectionId, endToEndId, id: exceptionId, unallocated: amount } = exception
+          // Only a Pix can be returned to its payer.
+          if (amount <= 0 || endToEndId === null) return yield* new InvalidStateError({ status: exception.status })
+          const { id } = ids.next()
+          const order = { id, kind: "return", exceptionId, connectionId, endToEndId, amount } as const
+          const asksNow = asks === "at once"
+          const stored = yield* orders.insert({ ...order, attempts: asksNow ? 1 : 0 }, asksNow ? leaseMs : 0)
+          return { ...stored, ...order }
+        }),
+
+        execute,
+
+        finish: (orderId, outcome) => end(orderId, outcome),
+
+        claimDue: OrderLoop.claimDue(orders, ["return"], leaseMs, (order) =>
+          isExceptionReturn(order) ? execute(order) : Effect.void
+        )
+      })
+    })
+  )
+}
+
+const isExceptionReturn = <A extends StoredOrder>(order: A): order is A & ExceptionReturn =>
+  order.kind === "return" && order.exceptionId !== null && order.connectionId !== null
+
+const stateOf = ({ _tag }: ReturnOutcome) => (_tag === "Completed" ? "done" : "refused")
+
+const providerOf = (connectionId: string): string | null =>
+  connectionId === SIMULATOR_CONNECTION ? null : connectionId
+
+/** The notification of a return that was completed. */
+const reportOf = (order: ExceptionReturn) => ({
+  _tag: "charge.refunded" as const,
+  txid: "",
+  externalId: order.id,
+  ...(order.endToEndId === null ? {} : { endToEndId: order.endToEndId }),
+  ...(providerOf(order.connectionId) === null ? {} : { connectionId: order.connectionId })
+})

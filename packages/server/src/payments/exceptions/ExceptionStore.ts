@@ -1,0 +1,214 @@
+/**
+ * Exceptions in PostgreSQL: money, and claims on money, that fit no charge, with their transfers.
+ *
+ * Every write runs in a transaction that has locked the ledger accounts of the connection first, then the exception.
+ */
+import {
+  type ExceptionAction,
+  type ExceptionKind,
+  type ExceptionStatus,
+  exceptionStatuses
+} from "@pix-payments/domain/AcquirerException"
+import type { ExceptionRule } from "@pix-payments/domain/AcquirerConnection"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Payer } from "../../providers/Acquirer.ts"
+import type { UnknownCursor } from "../../base/Errors.ts"
+import { type Transfer, transfersUnderLock } from "../../ledger/Ledger.ts"
+import { bigint, instant, json, nullable, type Row, text, uuid } from "../../database/statements/Column.ts"
+import { type List, type Page, readPage } from "../../database/statements/Paging.ts"
+import { equalsUnindexed, is, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
+import { statement, value } from "../../database/statements/Statement.ts"
+import { type Stored, table } from "../../database/statements/Table.ts"
+import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
+
+const exceptionTable = table({
+  id: uuid(),
+  connectionId: uuid(),
+  kind: text<ExceptionKind>(),
+  status: text<ExceptionStatus>(),
+  /** Cents that arrived, were returned or are disputed. */
+  amount: bigint(),
+  /** What the charge asks for. */
+  expectedAmount: nullable(bigint()),
+  /** Cents of it in the connection's `unallocated`; below zero for a return of money that is not there. */
+  unallocated: bigint(),
+  endToEndId: nullable(text()),
+  txid: nullable(text()),
+  externalId: nullable(text()),
+  pixKey: nullable(text()),
+  payer: nullable(json<Payer>()),
+  occurredAtMs: instant("occurred_at"),
+  chargeId: nullable(uuid()),
+  accountId: nullable(uuid()),
+  /** How it was resolved; `return` of an open one: the provider is asked. */
+  action: nullable(text<ExceptionAction>()),
+  reason: nullable(text()),
+  /** Why the last return failed. */
+  failureReason: nullable(text()),
+  resolvedBy: nullable(text()),
+  resolvedAtMs: nullable(instant("resolved_at")),
+  createdAtMs: instant("created_at")
+})
+
+export interface StoredException extends Stored<typeof exceptionTable> {}
+
+export class ExceptionStore extends Context.Service<
+  ExceptionStore,
+  {
+    /** Stores an exception, or the next state of one, with its transfers. */
+    readonly put: (exception: StoredException, transfers: ReadonlyArray<Transfer>) => Effect.Effect<void, SqlError>
+    readonly lock: (id: string) => Effect.Effect<StoredException | undefined, SqlError>
+    /** The exception that a payment is, locked. */
+    readonly lockPayment: (
+      connectionId: string,
+      endToEndId: string
+    ) => Effect.Effect<StoredException | undefined, SqlError>
+    /** Posted returns of a Pix that no payment has compensated, locked, oldest first. */
+    readonly lockUnmatchedReturns: (
+      connectionId: string,
+      endToEndId: string
+    ) => Effect.Effect<ReadonlyArray<StoredException>, SqlError>
+    /** MEDs of a Pix whose payment had not arrived, locked, oldest first. */
+    readonly lockUnmatchedDisputes: (
+      connectionId: string,
+      endToEndId: string
+    ) => Effect.Effect<ReadonlyArray<StoredException>, SqlError>
+    /** The account that alone uses a connection, which is not the default one. */
+    readonly accountOf: (connectionId: string) => Effect.Effect<string | null, SqlError>
+    readonly ruleOf: (connectionId: string) => Effect.Effect<ExceptionRule, SqlError>
+    readonly find: (id: string) => Effect.Effect<StoredException | undefined, Unavailable>
+    readonly list: (
+      filters: { readonly kind?: ExceptionKind | undefined; readonly status?: ExceptionStatus | undefined },
+      page: Page
+    ) => Effect.Effect<ReadonlyArray<StoredException>, UnknownCursor | Unavailable>
+    /** The number of open exceptions of each kind, and the cents in `unallocated` of all connections. */
+    readonly totals: Effect.Effect<
+      { readonly open: ReadonlyMap<ExceptionKind, number>; readonly unallocated: number },
+      Unavailable
+    >
+  }
+>()("@pix-payments/server/ExceptionStore") {
+  static readonly layer = Layer.effect(
+    ExceptionStore,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const decoded = Effect.map((found: ReadonlyArray<Row>) => found.map(exceptionTable.decode))
+      const first = Effect.map((found: ReadonlyArray<Row>) =>
+        found[0] === undefined ? undefined : exceptionTable.decode(found[0])
+      )
+
+      return ExceptionStore.of({
+        put: (exception, transfers) => Effect.asVoid(sql.unsafe(...putOne({ exceptions: [exception], transfers }))),
+        lock: (id) => first(sql.unsafe<Row>(...lockOne({ id }))),
+        lockPayment: (connectionId, endToEndId) =>
+          first(sql.unsafe<Row>(...lockPaymentOf({ connectionId, endToEndId }))),
+        lockUnmatchedReturns: (connectionId, endToEndId) =>
+          decoded(sql.unsafe<Row>(...lockReturnsOf({ connectionId, endToEndId }))),
+        lockUnmatchedDisputes: (connectionId, endToEndId) =>
+          decoded(sql.unsafe<Row>(...lockDisputesOf({ connectionId, endToEndId }))),
+        accountOf: (connectionId) =>
+          Effect.map(
+            sql<{ id: string }>`
+              SELECT id FROM accounts
+              WHERE connection_id = ${connectionId}::uuid AND connection_id IS NOT NULL
+                AND NOT EXISTS (SELECT FROM acquirer_connections WHERE id = ${connectionId}::uuid AND is_default)
+              LIMIT 2`,
+            ([row, other]) => (row === undefined || other !== undefined ? null : row.id)
+          ),
+        ruleOf: (connectionId) =>
+          Effect.map(
+            sql<{ exception_rule: ExceptionRule }>`
+              SELECT exception_rule FROM acquirer_connections WHERE id = ${connectionId}::uuid`,
+            ([row]) => row?.exception_rule ?? "hold"
+          ),
+        find: (id) => orUnavailable(first(sql.unsafe<Row>(...findOne({ id })))),
+        list: (filters, page) =>
+          readPage<Row>(
+            { table: "acquirer_exceptions", columns, account: "account_id", ...indexPaths(filters) },
+            page
+          ).pipe(decoded, Effect.provideService(SqlClient, sql), orUnavailable),
+        totals: Effect.gen(function* () {
+          const open = yield* sql<{ kind: ExceptionKind; count: bigint }>`
+            SELECT kind, count(*) AS count FROM acquirer_exceptions WHERE status = 'open' GROUP BY kind`
+          const [sum] = yield* sql<{ balance: string }>`
+            SELECT coalesce(sum(l.balance), 0)::text AS balance FROM acquirer_connections c
+            JOIN ledger_accounts l ON l.owner_id = c.id AND l.kind = 'unallocated'`
+          return {
+            open: new Map(open.map(({ count, kind }) => [kind, Number(count)])),
+            unallocated: Number(sum?.balance ?? 0)
+          }
+        }).pipe(orUnavailable)
+      })
+    })
+  )
+}
+
+const columns = exceptionTable.columns()
+
+/** Exceptions are few, so that a second filter needs no index. */
+const indexPaths = (filters: Parameters<ExceptionStore["Service"]["list"]>[0]): Partial<List> => {
+  const { kind, status } = filters
+  const statusIs = status === undefined ? oneOf("status", exceptionStatuses) : is("status", "text", status)
+  const pathsOf: List["pathsOf"] = (ids) => [
+    { columns: [oneOfIds("account_id", ids), statusIs], predicate: "account_id IS NOT NULL" }
+  ]
+  if (kind === undefined) return status === undefined ? { pathsOf } : { paths: [{ columns: [statusIs] }], pathsOf }
+  return {
+    paths: [{ columns: [is("kind", "text", kind)] }],
+    pathsOf,
+    filters: [
+      equalsUnindexed("kind", "text", kind),
+      ...(status === undefined ? [] : [equalsUnindexed("status", "text", status)])
+    ]
+  }
+}
+
+const putOne = statement(
+  { exceptions: exceptionTable.rows(exceptionTable.fields), transfers: transfersUnderLock },
+  (p) => `
+  WITH changed AS (
+    INSERT INTO acquirer_exceptions (${columns})
+    SELECT ${columns} FROM ${p.exceptions} AS e
+    ON CONFLICT (id) DO UPDATE SET status = excluded.status, unallocated = excluded.unallocated,
+      charge_id = excluded.charge_id, account_id = excluded.account_id, action = excluded.action,
+      reason = excluded.reason, failure_reason = excluded.failure_reason, resolved_by = excluded.resolved_by,
+      resolved_at = excluded.resolved_at
+    RETURNING id
+  ),
+  ${p.transfers}
+  SELECT id FROM changed`
+)
+
+const select = `SELECT ${columns} FROM acquirer_exceptions`
+
+const findOne = statement({ id: value("uuid") }, ({ id }) => `${select} WHERE id = ${id}`)
+
+const lockOne = statement({ id: value("uuid") }, ({ id }) => `${select} WHERE id = ${id} FOR UPDATE`)
+
+const lockPaymentOf = statement(
+  { connectionId: value("uuid"), endToEndId: value("text") },
+  (p) => `${select}
+  WHERE end_to_end_id = ${p.endToEndId} AND connection_id = ${p.connectionId}
+    AND kind NOT IN ('unmatched_return', 'unmatched_dispute')
+  FOR UPDATE`
+)
+
+const lockReturnsOf = statement(
+  { connectionId: value("uuid"), endToEndId: value("text") },
+  (p) => `${select}
+  WHERE end_to_end_id = ${p.endToEndId} AND connection_id = ${p.connectionId}
+    AND kind = 'unmatched_return' AND unallocated < 0
+  ORDER BY id FOR UPDATE`
+)
+
+const lockDisputesOf = statement(
+  { connectionId: value("uuid"), endToEndId: value("text") },
+  (p) => `${select}
+  WHERE end_to_end_id = ${p.endToEndId} AND connection_id = ${p.connectionId}
+    AND kind = 'unmatched_dispute' AND resolved_by IS DISTINCT FROM 'payment'
+  ORDER BY id FOR UPDATE`
+)

@@ -1,0 +1,359 @@
+/**
+ * Which payouts a process submits to the acquirer next.
+ *
+ * Guarantees:
+ * - Accounts take turns: a claim takes an equal share of each account with due payouts, so that a backlog of one account,
+ *   however long, delays no other. An account alone takes all.
+ * - A connection has a share of the calls in flight: a claim passes by accounts whose first payout is of a connection whose
+ *   share is used. Those of other connections are claimed as if they were alone.
+ * - What a claim reads is bounded, however much waits: one payout where nothing is due; else some accounts, from where the
+ *   last claim ended, and the account of the payout that is due longest.
+ * - A payout that a brake stops (of its account, its connection or the installation) is parked when it is claimed
+ *   (`hand_over_at` is null then), and rescheduled once it may be sent. A claim that begins after a brake was committed sends
+ *   nothing that the brake stops. A payout that the acquirer has is followed to its end. One that was claimed before with an
+ *   unclear answer is parked too: an inquiry may send it, and a sent payout cannot be recalled. Its outcome may still be
+ *   reported meanwhile.
+ * - After a brake the accounts take turns again: a round reschedules an equal share of some accounts, and the next one goes
+ *   on from there. What a round reads is bounded, and while all payouts are stopped it reads nothing.
+ * - The first claim fixes the connection of a payout, so that no retry reaches another provider. With `ACQUIRER=connections`
+ *   a payout whose account has no connection is parked until it has one.
+ */
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { connectionOfAccount } from "../../accounts/AccountConnection.ts"
+import { allPayoutsStopped, areConnectionPayoutsStopped, payoutsStopped } from "../../accounts/Brakes.ts"
+import { type Capacity, capacityPart } from "../../providers/Bulkheads.ts"
+import { Settings, type SettingsShape } from "../../base/Settings.ts"
+import * as Batching from "../../database/batching/Batching.ts"
+import { float8, instant, nullable, type Row, uuid } from "../../database/statements/Column.ts"
+import { runToCompletion } from "../../database/RunToCompletion.ts"
+import { updatesOf } from "../../database/statements/PrunedIds.ts"
+import { rows, statement, value } from "../../database/statements/Statement.ts"
+import type { Unavailable } from "../../database/Unavailable.ts"
+import { payoutTable, type StoredPayout } from "./PayoutTable.ts"
+
+/** A payout that this process submits to the acquirer, or asks it about. */
+export interface ClaimedPayout {
+  readonly payout: StoredPayout
+  /** How often it was claimed, this time included. */
+  readonly attempts: number
+  /** Whether it may not be sent now. */
+  readonly isPaused: boolean
+}
+
+/** An answer that is no outcome. */
+export interface Submitted {
+  readonly id: string
+  /** When the acquirer accepted it; null where its answer was unclear. */
+  readonly processedAtMs: number | null
+  readonly nextInquiryInMs: number
+}
+
+export class PayoutClaims extends Context.Service<
+  PayoutClaims,
+  {
+    /**
+     * Leases due payouts for `leaseMs`. `parked`: how many it parked instead. `isWalkComplete` is false where the next claim
+     * looks at further accounts.
+     */
+    readonly claim: (
+      capacity: Capacity,
+      leaseMs: number
+    ) => Effect.Effect<
+      { readonly due: ReadonlyArray<ClaimedPayout>; readonly parked: number; readonly isWalkComplete: boolean },
+      Unavailable
+    >
+    /**
+     * Reschedules parked payouts that may be sent again, some of each account in turn. `isWalkComplete` is false where the
+     * next round looks at further accounts.
+     */
+    readonly rescheduleParked: Effect.Effect<
+      { readonly rescheduled: number; readonly isWalkComplete: boolean },
+      Unavailable
+    >
+    /**
+     * Stores what the provider named a payout, unless it was named otherwise since `before`; false then. It is stored when
+     * the effect has succeeded.
+     */
+    readonly keepReference: (
+      id: string,
+      before: string | null,
+      reference: string
+    ) => Effect.Effect<boolean, Unavailable>
+    /** Stores that a payout was submitted, and when to ask for its outcome. */
+    readonly submitted: (submitted: Submitted) => Effect.Effect<void, Unavailable>
+  }
+>()("@pix-payments/server/PayoutClaims") {
+  static readonly layer = Layer.effect(
+    PayoutClaims,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { acquirer } = yield* Settings
+      let afterAccount = FIRST_ACCOUNT
+      let afterParked = START_OF_PARKED
+
+      return PayoutClaims.of({
+        claim: (capacity, leaseMs) =>
+          sql
+            .unsafe<ClaimRow>(...claimPayouts[acquirer]({ capacity, limit: capacity.limit, leaseMs, afterAccount }))
+            .pipe(
+              Effect.map((found) => {
+                afterAccount = found[0]?.next_account ?? FIRST_ACCOUNT
+                return {
+                  due: found.flatMap((row) =>
+                    row.id === null
+                      ? []
+                      : [{ payout: payoutTable.decode(row), attempts: row.hand_overs, isPaused: row.is_paused }]
+                  ),
+                  parked: Number(found[0]?.parked ?? 0n),
+                  isWalkComplete: afterAccount === FIRST_ACCOUNT
+                }
+              }),
+              runToCompletion(sql)
+            ),
+        rescheduleParked: Effect.suspend(() =>
+          sql.unsafe<RescheduledRow>(...rescheduleParked[acquirer](afterParked)).pipe(
+            Effect.map(([round]) => {
+              const { last_account: accountId = null, last_connection: connectionId = null } = round ?? {}
+              const isWalkComplete = accountId === null || connectionId === null
+              afterParked = isWalkComplete ? START_OF_PARKED : { accountId, connectionId }
+              return { rescheduled: Number(round?.rescheduled ?? 0n), isWalkComplete }
+            }),
+            runToCompletion(sql)
+          )
+        ),
+        keepReference: (id, before, reference) =>
+          Effect.map(
+            runToCompletion(sql)(sql.unsafe(...storeReference({ id, before, reference }))),
+            ({ length }) => length > 0
+          ),
+        submitted: yield* Batching.make<Submitted, void>({
+          maxBatch: 500,
+          writes: sql,
+          run: (submitted) =>
+            Effect.as(
+              sql.unsafe(...storeSubmissions({ submitted })),
+              submitted.map(() => undefined)
+            )
+        })
+      })
+    })
+  )
+}
+
+interface ClaimRow extends Row {
+  /** Null in the only row where nothing was claimed. */
+  readonly id: string | null
+  readonly hand_overs: number
+  readonly is_paused: boolean
+  readonly parked: bigint
+  readonly next_account: string | null
+}
+
+/** How many accounts a claim looks at, beside the account of the payout that is due longest. */
+const ACCOUNTS_PER_CLAIM = 100
+
+const RESCHEDULED_PER_ROUND = 1000
+
+/** How many accounts, or connections of accounts, a round of rescheduling looks at. */
+const PLACES_PER_ROUND = 200
+
+type AcquirerKind = SettingsShape["acquirer"]
+
+/** The connection of the account `a`: null is the simulator's, and with `ACQUIRER=connections` none. */
+const route = { simulator: "a.connection_id", connections: connectionOfAccount }
+
+const isStopped = {
+  simulator: payoutsStopped,
+  connections: `(${payoutsStopped} OR ${route.connections} IS NULL)`
+}
+
+/** Null is the simulator's. */
+const routeOf = (acquirer: AcquirerKind) => `nullif(${route[acquirer]}, '${SIMULATOR_CONNECTION}')`
+
+/** Where a round over all accounts begins. */
+export const FIRST_ACCOUNT = "00000000-0000-0000-0000-000000000000"
+
+/** In the index of parked payouts, the connection of those that follow their account's. */
+const ACCOUNTS_CONNECTION = "00000000-0000-0000-0000-000000000000"
+
+/** Where a walk over parked payouts begins. */
+export const START_OF_PARKED = { accountId: FIRST_ACCOUNT, connectionId: ACCOUNTS_CONNECTION }
+
+const accountAfter = (account: string) => `(
+      SELECT p.account_id FROM payouts p
+      WHERE p.status = 'processing' AND p.hand_over_at IS NOT NULL
+        AND (p.account_id, p.hand_over_at) > (${account}, 'infinity')
+      ORDER BY p.account_id, p.hand_over_at LIMIT 1
+    )`
+
+// The due payouts of an account are a range of the index by account. An equality could be answered by the index of all due
+// times, which reads the backlog of others on the way.
+const claimStatement = (acquirer: AcquirerKind) =>
+  statement(
+    {
+      capacity: capacityPart,
+      limit: value("integer"),
+      leaseMs: value("double precision"),
+      afterAccount: value("uuid")
+    },
+    (p) => `
+  WITH RECURSIVE longest_due AS MATERIALIZED (
+    SELECT account_id FROM payouts WHERE status = 'processing' AND hand_over_at <= now()
+    ORDER BY hand_over_at LIMIT 1
+  ),
+  further(account_id, n) AS (
+    SELECT ${accountAfter(p.afterAccount)}, 1 WHERE EXISTS (SELECT FROM longest_due)
+    UNION ALL
+    SELECT ${accountAfter("f.account_id")}, f.n + 1 FROM further f
+    WHERE f.account_id IS NOT NULL AND f.n < least(${ACCOUNTS_PER_CLAIM}, ${p.limit} / 2)
+  ),
+  heads AS MATERIALIZED (
+    SELECT t.account_id, ${isStopped[acquirer]} AS is_stopped, ${routeOf(acquirer)} AS connection_id,
+      CASE WHEN h.hand_overs = 0 THEN ${routeOf(acquirer)} ELSE h.connection_id END AS head_connection_id
+    FROM (SELECT account_id FROM longest_due UNION SELECT account_id FROM further WHERE account_id IS NOT NULL) t
+    JOIN accounts a ON a.id = t.account_id
+    CROSS JOIN LATERAL (
+      SELECT p.hand_over_at, p.hand_overs, p.connection_id FROM payouts p
+      WHERE p.status = 'processing' AND p.hand_over_at IS NOT NULL
+        AND (p.account_id, p.hand_over_at) >= (t.account_id, '-infinity') AND p.account_id <= t.account_id
+      ORDER BY p.account_id, p.hand_over_at LIMIT 1
+    ) h
+    WHERE h.hand_over_at <= now()
+  ),
+  turns AS MATERIALIZED (
+    SELECT h.*, count(*) OVER () AS turns, count(*) OVER (PARTITION BY h.head_connection_id) AS turns_of_connection
+    FROM (
+      SELECT e.*, ${p.capacity.freeOf("e.head_connection_id")} AS free,
+        e.is_stopped OR ${areConnectionPayoutsStopped("e.head_connection_id")} AS is_paused
+      FROM heads e
+    ) h
+    WHERE h.is_paused OR h.free > 0
+  ),
+  shares AS MATERIALIZED (
+    SELECT t.account_id, t.is_stopped, t.connection_id,
+      greatest(1, least(${p.limit} / t.turns, CASE WHEN NOT t.is_paused THEN t.free / t.turns_of_connection END)) AS share
+    FROM turns t
+  ),
+  locked AS MATERIALIZED (
+    SELECT d.id, d.hand_over_at, d.processed_at, s.account_id, s.connection_id, s.is_stopped,
+      CASE WHEN d.hand_overs = 0 THEN s.connection_id ELSE d.connection_id END AS called_connection_id
+    FROM shares s CROSS JOIN LATERAL (
+      SELECT p.id, p.processed_at, p.hand_over_at, p.hand_overs, p.connection_id FROM payouts p
+      WHERE p.status = 'processing' AND p.hand_over_at IS NOT NULL
+        AND (p.account_id, p.hand_over_at) >= (s.account_id, '-infinity')
+        AND (p.account_id, p.hand_over_at) <= (s.account_id, now())
+      ORDER BY p.account_id, p.hand_over_at LIMIT s.share FOR UPDATE SKIP LOCKED
+    ) d
+  ),
+  judged AS MATERIALIZED (
+    SELECT l.*, l.is_paused AND l.processed_at IS NULL AS is_parked FROM (
+      SELECT *, is_stopped OR ${areConnectionPayoutsStopped("called_connection_id")} AS is_paused FROM locked
+    ) l
+  ),
+  taken AS MATERIALIZED (
+    SELECT t.* FROM (
+      SELECT l.*, row_number() OVER (PARTITION BY l.is_parked, l.called_connection_id ORDER BY l.turn, l.hand_over_at) AS place
+      FROM (SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY hand_over_at) AS turn FROM judged) l
+    ) t
+    WHERE t.is_parked OR t.place <= ${p.capacity.freeOf("t.called_connection_id")}
+  ),
+  parked AS (
+    UPDATE payouts p SET hand_over_at = NULL FROM taken t WHERE p.id = t.id AND t.is_parked RETURNING p.id
+  ),
+  claimed AS (
+    UPDATE payouts p SET hand_over_at = now() + ${p.leaseMs} * interval '1 millisecond',
+      hand_overs = p.hand_overs + 1,
+      connection_id = CASE WHEN p.hand_overs = 0 THEN t.connection_id ELSE p.connection_id END
+    FROM taken t WHERE p.id = t.id AND NOT t.is_parked
+    RETURNING ${payoutTable.columns("p")}, p.hand_overs, t.is_paused
+  )
+  SELECT c.*, r.parked, r.next_account FROM (
+    SELECT (SELECT count(*) FROM parked) AS parked,
+      (SELECT account_id FROM further ORDER BY n DESC LIMIT 1) AS next_account
+  ) r LEFT JOIN claimed c ON true`
+  )
+
+export const claimPayouts = { simulator: claimStatement("simulator"), connections: claimStatement("connections") }
+
+/** The connection that a parked payout waits for; `ACCOUNTS_CONNECTION` where it was never claimed. */
+const parkedFor = `(CASE WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '${SIMULATOR_CONNECTION}'::uuid)
+        ELSE '${ACCOUNTS_CONNECTION}'::uuid END)`
+
+const isParked = "p.status || '' = 'processing' AND p.hand_over_at IS NULL"
+
+const parkedPlaceAfter = (account: string, connection: string) => `
+      SELECT p.account_id, ${parkedFor} AS connection_id FROM payouts p
+      WHERE ${isParked} AND (p.account_id, ${parkedFor}) > (${account}, ${connection})
+      ORDER BY p.account_id, ${parkedFor} LIMIT 1`
+
+// A place is a connection that payouts of an account wait for: one range of an index.
+const rescheduleStatement = (acquirer: AcquirerKind) =>
+  statement(
+    { accountId: value("uuid"), connectionId: value("uuid") },
+    (p) => `
+  WITH RECURSIVE places(account_id, connection_id, n) AS (
+    (SELECT f.*, 1 FROM (${parkedPlaceAfter(p.accountId, p.connectionId)}) f WHERE NOT ${allPayoutsStopped})
+    UNION ALL
+    SELECT f.account_id, f.connection_id, w.n + 1 FROM places w
+    CROSS JOIN LATERAL (${parkedPlaceAfter("w.account_id", "w.connection_id")}) f
+    WHERE w.n < ${PLACES_PER_ROUND}
+  ),
+  free AS MATERIALIZED (
+    SELECT w.account_id, w.connection_id, ${RESCHEDULED_PER_ROUND} / count(*) OVER () AS share
+    FROM places w JOIN accounts a ON a.id = w.account_id AND NOT ${isStopped[acquirer]}
+    WHERE NOT ${areConnectionPayoutsStopped(`CASE WHEN w.connection_id = '${ACCOUNTS_CONNECTION}' THEN ${routeOf(acquirer)} ELSE w.connection_id END`)}
+  ),
+  due AS MATERIALIZED (
+    SELECT d.id FROM free f CROSS JOIN LATERAL (
+      SELECT p.id FROM payouts p
+      WHERE ${isParked}
+        AND p.account_id = f.account_id AND ${parkedFor} = f.connection_id
+      ORDER BY p.id LIMIT f.share FOR UPDATE SKIP LOCKED
+    ) d
+  ),
+  rescheduled AS (UPDATE payouts p SET hand_over_at = now() FROM due d WHERE p.id = d.id RETURNING p.id)
+  SELECT (SELECT count(*) FROM rescheduled) AS rescheduled, l.account_id AS last_account, l.connection_id AS last_connection
+  FROM (SELECT 1) s LEFT JOIN (SELECT * FROM places WHERE n = ${PLACES_PER_ROUND}) l ON true`
+  )
+
+export const rescheduleParked = {
+  simulator: rescheduleStatement("simulator"),
+  connections: rescheduleStatement("connections")
+}
+
+interface RescheduledRow {
+  readonly rescheduled: bigint
+  /** Where the walk stopped; null at its end. */
+  readonly last_account: string | null
+  readonly last_connection: string | null
+}
+
+const storeReference = statement(
+  { id: value("uuid"), before: value("text"), reference: value("text") },
+  (p) => `
+  UPDATE payouts SET provider_reference = ${p.reference}
+  WHERE id = ${p.id} AND status || '' = 'processing' AND provider_reference IS NOT DISTINCT FROM ${p.before}
+  RETURNING id`
+)
+
+// `p.status || ''` fits no partial index, so that each row is found by its id.
+const storeSubmissions = statement(
+  {
+    submitted: updatesOf(
+      rows({
+        id: uuid(),
+        processedAtMs: nullable(instant("processed_at")),
+        nextInquiryInMs: float8("delay_ms")
+      })
+    )
+  },
+  (p) => `
+  UPDATE payouts p SET processed_at = coalesce(p.processed_at, i.processed_at),
+    hand_over_at = now() + i.delay_ms * interval '1 millisecond'
+  FROM ${p.submitted.rows} AS i
+  WHERE ${p.submitted.isRow("p", "i")} AND p.status || '' = 'processing'`
+)

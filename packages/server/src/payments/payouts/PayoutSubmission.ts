@@ -1,0 +1,190 @@
+/**
+ * Submits payouts to the acquirer and asks for their outcomes, in every process.
+ *
+ * Guarantees:
+ * - A payout is submitted after its commit, under its own id as the acquirer's idempotency key, so that no retry sends a
+ *   second Pix.
+ * - An unclear answer is never a refusal: the payout stays `processing`, and the acquirer is asked for its outcome until it
+ *   is known. Each inquiry waits twice as long as the one before, up to a minute.
+ * - A refusal of a repeated request is final only `RESEND_GRACE_MS` after the request before it: until then that one may
+ *   still arrive and pay.
+ * - A payout that the acquirer accepted and does not find any more is sent again under its id, at least `RESEND_GRACE_MS`
+ *   after it was sent last, unless a brake stops it. It never fails for that reason.
+ * - A connection that hangs delays no payout of another connection.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import {
+  Acquirer,
+  AcquirerUnclear,
+  type PayoutOrder,
+  type PayoutProgress,
+  type Provider
+} from "../../providers/Acquirer.ts"
+import * as Bulkheads from "../../providers/Bulkheads.ts"
+import { backOffMs, isLastRequest, RESEND_GRACE_MS } from "../../providers/Retries.ts"
+import * as BackgroundLoop from "../../base/observability/BackgroundLoop.ts"
+import { describeCause } from "../../base/observability/SafeCause.ts"
+import { Settings } from "../../base/Settings.ts"
+import type { Unavailable } from "../../database/Unavailable.ts"
+import { type ClaimedPayout, PayoutClaims } from "./PayoutClaims.ts"
+import { Payouts } from "./Payouts.ts"
+import type { StoredPayout } from "./PayoutTable.ts"
+
+export class PayoutSubmission extends Context.Service<
+  PayoutSubmission,
+  {
+    /** Claims due payouts. Each call submits one, or asks for its outcome. `parked`: how many may not be sent now. */
+    readonly claimDue: (
+      capacity: Bulkheads.Capacity
+    ) => Effect.Effect<Bulkheads.Claimed & { readonly parked: number }, Unavailable>
+    /** Reschedules parked payouts that may be sent again, some of each account in turn. */
+    readonly rescheduleParked: PayoutClaims["Service"]["rescheduleParked"]
+  }
+>()("@pix-payments/server/PayoutSubmission") {
+  static readonly layer = Layer.effect(
+    PayoutSubmission,
+    Effect.gen(function* () {
+      const claims = yield* PayoutClaims
+      const payouts = yield* Payouts
+      const acquirer = yield* Acquirer
+      const { acquirerTimeoutMs } = yield* Settings
+
+      const orderOf = (payout: StoredPayout): PayoutOrder => ({
+        id: payout.id,
+        amount: payout.amount,
+        method: payout.method,
+        pixKeyType: payout.pixKeyType,
+        pixKey: payout.pixKey,
+        bankAccount: payout.bankAccount,
+        recipientName: payout.recipientName,
+        recipientDocument: payout.recipientDocument,
+        description: payout.description,
+        reference: payout.providerReference,
+        keepReference: (reference) =>
+          Effect.matchEffect(claims.keepReference(payout.id, payout.providerReference, reference), {
+            onFailure: () => Effect.fail(new AcquirerUnclear({ reason: "the reference cannot be stored" })),
+            onSuccess: (isKept) =>
+              isKept
+                ? Effect.void
+                : Effect.fail(new AcquirerUnclear({ reason: "the payout was given another reference meanwhile" }))
+          })
+      })
+
+      const inquireIn = (payout: StoredPayout, nextInquiryInMs: number, processedAtMs: number | null = null) =>
+        claims.submitted({ id: payout.id, processedAtMs, nextInquiryInMs })
+
+      /** Null where the answer is unclear. */
+      const ask = (
+        payout: StoredPayout,
+        call: (rail: Rail, order: PayoutOrder) => Effect.Effect<PayoutProgress, AcquirerUnclear>
+      ): Effect.Effect<PayoutProgress | null> =>
+        acquirer.of(payout.connectionId).pipe(
+          Effect.flatMap(({ payouts: rail }) =>
+            rail === undefined
+              ? Effect.fail(new AcquirerUnclear({ reason: "the provider sends no payouts" }))
+              : call(rail, orderOf(payout))
+          ),
+          Effect.catchTag("AcquirerUnclear", () => Effect.succeed(null))
+        )
+
+      const send = (payout: StoredPayout) => ask(payout, (rail, order) => rail.send(order))
+
+      /** The next request may be refused for good, and comes a grace after this one even if this process ends meanwhile. */
+      const sendUnaccepted = ({ attempts, payout }: ClaimedPayout) =>
+        isLastRequest(attempts + 1) ? Effect.andThen(inquireIn(payout, RESEND_GRACE_MS), send(payout)) : send(payout)
+
+      const inquire = Effect.fnUntraced(function* ({ isPaused, payout }: ClaimedPayout, processedAtMs: number) {
+        const answer = yield* ask(payout, (rail, order) => rail.outcome(order))
+        if (answer?._tag !== "NotFound" || isPaused) return answer
+        const sinceSentMs = (yield* Clock.currentTimeMillis) - processedAtMs
+        if (sinceSentMs < RESEND_GRACE_MS) return answer
+        // Committed before the call, so that a crash after it does not shorten the grace of the next one.
+        yield* inquireIn(payout, RESEND_GRACE_MS)
+        return { _tag: "Resent", answer: yield* send(payout) } as const
+      })
+
+      const submit = Effect.fnUntraced(function* (claimed: ClaimedPayout) {
+        const { attempts, payout } = claimed
+        const { id, processedAtMs } = payout
+        const asked = processedAtMs === null ? yield* sendUnaccepted(claimed) : yield* inquire(claimed, processedAtMs)
+        const isResent = asked?._tag === "Resent"
+        const answer = isResent ? asked.answer : asked
+        switch (answer?._tag) {
+          case "Completed":
+            return yield* Effect.asVoid(payouts.report(id, "completed", { endToEndId: answer.endToEndId }))
+          case "Failed":
+            return yield* Effect.asVoid(payouts.report(id, "failed", { reason: answer.reason }))
+          case "Refused":
+            if (isResent || isLastRequest(attempts)) {
+              return yield* Effect.asVoid(payouts.report(id, "failed", { reason: answer.reason }))
+            }
+            return yield* inquireIn(payout, backOffMs(attempts))
+          default: {
+            if (isResent) return
+            return yield* inquireIn(
+              payout,
+              processedAtMs === null ? backOffMs(attempts) : inquiryBackOffMs(attempts),
+              answer?._tag === "Accepted" ? yield* Clock.currentTimeMillis : null
+            )
+          }
+        }
+      })
+
+      return PayoutSubmission.of({
+        claimDue: (capacity) =>
+          Effect.map(
+            claims.claim(capacity, acquirerTimeoutMs + LEASE_MARGIN_MS),
+            ({ due, isWalkComplete, parked }) => ({
+              parked,
+              hasMore: parked > 0 || !isWalkComplete,
+              due: due.map((each) => ({
+                connectionId: each.payout.connectionId,
+                call: Effect.catchCause(submit(each), (cause) =>
+                  Effect.annotateLogs(Effect.logWarning("a payout could not be submitted", describeCause(cause)), {
+                    payout_id: each.payout.id
+                  })
+                )
+              }))
+            })
+          ),
+        rescheduleParked: claims.rescheduleParked
+      })
+    })
+  )
+}
+
+/** Submits what is due, and reschedules what was parked, until its scope closes. */
+export const loop = Layer.unwrap(
+  PayoutSubmission.use(({ claimDue, rescheduleParked }) =>
+    Effect.succeed(
+      Layer.merge(
+        Bulkheads.loop(
+          "payout submission",
+          { all: 1000, ofClaim: 200, ofConnection: 16, ofSimulator: 500 },
+          claimDue,
+          "100 millis"
+        ),
+        Layer.effectDiscard(
+          Effect.forkScoped(
+            BackgroundLoop.run(
+              "parked payouts",
+              // A round that found nothing to send goes on while accounts are left.
+              Effect.map(rescheduleParked, ({ isWalkComplete, rescheduled }) => rescheduled + (isWalkComplete ? 0 : 1)),
+              Effect.sleep("1 second")
+            )
+          )
+        )
+      )
+    )
+  )
+)
+
+const LEASE_MARGIN_MS = 10_000
+const LAST_INQUIRY_MS = 60_000
+
+const inquiryBackOffMs = (attempts: number): number => Math.min(backOffMs(attempts), LAST_INQUIRY_MS)
+
+type Rail = NonNullable<Provider["payouts"]>

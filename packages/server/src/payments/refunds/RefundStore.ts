@@ -1,0 +1,176 @@
+/**
+ * Refunds in PostgreSQL: every return of a charge's money, ordered by an operator or reported by the provider.
+ *
+ * Guarantees:
+ * - a refund is written in the commit that moves its money;
+ * - the completed refunds of a charge sum up to what the ledger has returned of it since refunds are rows.
+ */
+import type { Cents } from "@pix-payments/domain/Cents"
+import { formatInstant } from "@pix-payments/domain/Instant"
+import {
+  type Refund,
+  type RefundNature,
+  type RefundOrigin,
+  type RefundStatus,
+  refundStatuses
+} from "@pix-payments/domain/Refund"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { NotFoundError, type UnknownCursor } from "../../base/Errors.ts"
+import { bigint, instant, nullable, type Row, text, uuid } from "../../database/statements/Column.ts"
+import { type List, type Page, readPage } from "../../database/statements/Paging.ts"
+import { equalsUnindexed, is, oneOf, oneOfIds } from "../../database/statements/Seek.ts"
+import { statement, uuids, value } from "../../database/statements/Statement.ts"
+import { type Stored, table } from "../../database/statements/Table.ts"
+import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
+
+const refundTable = table({
+  id: uuid(),
+  chargeId: uuid(),
+  accountId: uuid(),
+  connectionId: nullable(uuid()),
+  origin: text<RefundOrigin>(),
+  status: text<RefundStatus>(),
+  amount: bigint(),
+  /** Of these, the cents that were not released yet. */
+  pending: bigint(),
+  description: nullable(text()),
+  nature: nullable(text<RefundNature>()),
+  /** The provider's id of a return that it reported; null until it did. */
+  providerId: nullable(text()),
+  failureReason: nullable(text()),
+  createdAtMs: instant("created_at"),
+  completedAtMs: nullable(instant("completed_at"))
+})
+
+export interface StoredRefund extends Stored<typeof refundTable> {}
+
+/** The refunds of a charge, oldest first, and the cents that went back to its payer. */
+export interface ChargeRefunds {
+  readonly refunds: ReadonlyArray<StoredRefund>
+  readonly refundedAmount: number
+}
+
+export class RefundStore extends Context.Service<
+  RefundStore,
+  {
+    /** Stores a refund, or the next state of one, in a transaction that has locked its charge. */
+    readonly put: (refund: StoredRefund) => Effect.Effect<void, SqlError>
+    /** The refunds of a charge, oldest first, in a transaction that has locked it. */
+    readonly ofLocked: (chargeId: string) => Effect.Effect<ReadonlyArray<StoredRefund>, SqlError>
+    readonly get: (id: string) => Effect.Effect<StoredRefund, NotFoundError | Unavailable>
+    /** By charge; a charge without refunds has none. */
+    readonly ofCharges: (
+      chargeIds: ReadonlyArray<string>
+    ) => Effect.Effect<ReadonlyMap<string, ChargeRefunds>, Unavailable>
+    readonly list: (
+      filters: { readonly chargeId?: string | undefined; readonly status?: RefundStatus | undefined },
+      page: Page
+    ) => Effect.Effect<ReadonlyArray<StoredRefund>, UnknownCursor | Unavailable>
+  }
+>()("@pix-payments/server/RefundStore") {
+  static readonly layer = Layer.effect(
+    RefundStore,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+
+      const of = (chargeIds: ReadonlyArray<string>) =>
+        Effect.map(sql.unsafe<Row>(...findOfCharges({ chargeIds })), (found) => found.map(refundTable.decode))
+
+      return RefundStore.of({
+        put: (refund) => Effect.asVoid(sql.unsafe(...putOne({ refunds: [refund] }))),
+        ofLocked: (chargeId) => of([chargeId]),
+        get: (id) =>
+          Effect.flatMap(orUnavailable(sql.unsafe<Row>(...findOne({ id }))), ([row]) =>
+            row === undefined ? Effect.fail(new NotFoundError()) : Effect.succeed(refundTable.decode(row))
+          ),
+        ofCharges: Effect.fnUntraced(function* (chargeIds) {
+          const [refunds, returned] = yield* Effect.all(
+            [
+              of(chargeIds),
+              sql.unsafe<{ readonly charge_id: string; readonly amount: bigint }>(...sumReturned({ chargeIds }))
+            ],
+            { concurrency: 2 }
+          )
+          const byCharge = Map.groupBy(refunds, ({ chargeId }) => chargeId)
+          const amounts = new Map(returned.map(({ amount, charge_id }) => [charge_id, Number(amount)]))
+          return new Map(
+            chargeIds.map((id) => [id, { refunds: byCharge.get(id) ?? [], refundedAmount: amounts.get(id) ?? 0 }])
+          )
+        }, orUnavailable),
+        list: (filters, page) =>
+          readPage<Row>({ table: "refunds", columns, account: "account_id", ...indexPaths(filters) }, page).pipe(
+            Effect.map((found) => found.map(refundTable.decode)),
+            Effect.provideService(SqlClient, sql),
+            orUnavailable
+          )
+      })
+    })
+  )
+}
+
+/** A refund as operators see it (OPR-70). */
+export const toRefund = (refund: StoredRefund): Refund => ({
+  id: refund.id,
+  object: "refund",
+  charge_id: refund.chargeId,
+  account_id: refund.accountId,
+  origin: refund.origin,
+  status: refund.status,
+  // A CHECK of the column enforces the brand.
+  amount: refund.amount as Cents,
+  currency: "BRL",
+  description: refund.description,
+  nature: refund.nature,
+  failure_reason: refund.failureReason,
+  created_at: formatInstant(refund.createdAtMs),
+  completed_at:
+    refund.completedAtMs === null || refund.status !== "completed" ? null : formatInstant(refund.completedAtMs)
+})
+
+const columns = refundTable.columns()
+
+/** A charge has few refunds, so that a further filter on them needs no index. */
+const indexPaths = (filters: Parameters<RefundStore["Service"]["list"]>[0]): Partial<List> => {
+  const { chargeId, status } = filters
+  if (chargeId !== undefined) {
+    return {
+      paths: [{ columns: [is("charge_id", "uuid", chargeId)] }],
+      filters: status === undefined ? [] : [equalsUnindexed("status", "text", status)]
+    }
+  }
+  const statusIs = status === undefined ? oneOf("status", refundStatuses) : is("status", "text", status)
+  return {
+    ...(status === undefined ? {} : { paths: [{ columns: [statusIs] }] }),
+    pathsOf: (ids) => [{ columns: [oneOfIds("account_id", ids), statusIs] }]
+  }
+}
+
+const putOne = statement(
+  { refunds: refundTable.rows(refundTable.fields) },
+  (p) => `
+  INSERT INTO refunds (${columns}) SELECT ${columns} FROM ${p.refunds} AS r
+  ON CONFLICT (id) DO UPDATE SET status = excluded.status, amount = excluded.amount, pending = excluded.pending,
+    provider_id = excluded.provider_id, failure_reason = excluded.failure_reason, completed_at = excluded.completed_at`
+)
+
+const findOne = statement({ id: value("uuid") }, ({ id }) => `SELECT ${columns} FROM refunds WHERE id = ${id}`)
+
+const findOfCharges = statement(
+  { chargeIds: uuids },
+  ({ chargeIds }) => `SELECT ${columns} FROM refunds WHERE charge_id = ANY (${chargeIds}) ORDER BY id`
+)
+
+// The ledger has the returns of earlier releases as well. What a charge's payer paid is the debit of its payment.
+const sumReturned = statement(
+  { chargeIds: uuids },
+  ({ chargeIds }) => `
+  SELECT resource_id AS charge_id,
+    sum(CASE WHEN credit = 'acquirer' THEN amount WHEN reason <> 'charge.paid' THEN -amount ELSE 0 END)::bigint AS amount
+  FROM ledger_transfers
+  WHERE resource_id = ANY (${chargeIds}) AND (credit = 'acquirer' OR debit = 'acquirer')
+  GROUP BY resource_id`
+)

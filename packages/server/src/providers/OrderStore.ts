@@ -1,0 +1,224 @@
+/**
+ * Orders in PostgreSQL: what providers are asked to do with charges, disputes and exceptions.
+ *
+ * Guarantees:
+ * - a charge, a dispute and an exception have at most one open order each. Its id never changes: it is the provider's
+ *   idempotency key;
+ * - an order is leased to the process that asks the provider. When the lease has expired, another process asks again, after
+ *   at least the back-off of an unclear answer;
+ * - a refusal ends an order only where no other process has asked since: see `isLastRequest` of `Retries.ts`.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { bigint, instant, integer, nullable, type Row, text, uuid } from "../database/statements/Column.ts"
+import { runToCompletion } from "../database/RunToCompletion.ts"
+import { statement, texts, value } from "../database/statements/Statement.ts"
+import { type Stored, table } from "../database/statements/Table.ts"
+import type { Unavailable } from "../database/Unavailable.ts"
+import { type Capacity, capacityPart } from "./Bulkheads.ts"
+import { backOffMs, backOffMsSql } from "./Retries.ts"
+
+const orderTable = table({
+  id: uuid(),
+  kind: text<"refund" | "cancel" | "return" | "defend">(),
+  chargeId: nullable(uuid()),
+  accountId: nullable(uuid()),
+  exceptionId: nullable(uuid()),
+  disputeId: nullable(uuid()),
+  /** Null is the simulator's. */
+  connectionId: nullable(uuid()),
+  endToEndId: nullable(text()),
+  /** Cents that it moves. */
+  amount: bigint(),
+  /** Of these, the cents that were not released yet. */
+  pending: bigint(),
+  /** How often the provider was asked. */
+  attempts: integer(),
+  /** Set by the previous release only. */
+  dueAtMs: nullable(instant("due_at"))
+})
+
+export interface StoredOrder extends Stored<typeof orderTable> {}
+
+/** An order, and its state. */
+export interface KnownOrder extends StoredOrder {
+  readonly state: "ordered" | "done" | "refused"
+}
+
+/** A cancellation or refund of a charge. */
+export interface ChargeOrder extends StoredOrder {
+  readonly kind: "refund" | "cancel"
+  readonly chargeId: string
+}
+
+export const isChargeOrder = (order: StoredOrder): order is ChargeOrder =>
+  order.chargeId !== null && (order.kind === "refund" || order.kind === "cancel")
+
+/** True of an order whose money left the account when it was stored. */
+export const isOfPreviousRelease = ({ dueAtMs }: StoredOrder): boolean => dueAtMs !== null
+
+/** A new order. What it is about is one of the nullable fields. Without `attempts`, its caller asks the provider at once. */
+export type NewOrder = Pick<StoredOrder, "id" | "kind"> & Partial<Omit<StoredOrder, "id" | "kind" | "dueAtMs">>
+
+export class OrderStore extends Context.Service<
+  OrderStore,
+  {
+    /** Stores an order, leased to this process, in the caller's transaction. */
+    readonly insert: (order: NewOrder, leaseMs: number) => Effect.Effect<StoredOrder, SqlError>
+    readonly find: (id: string) => Effect.Effect<KnownOrder | undefined, SqlError>
+    /** An open order, locked for the caller's transaction. */
+    readonly lockOpen: (id: string) => Effect.Effect<StoredOrder | undefined, SqlError>
+    /** The open order of a charge, locked for the caller's transaction. */
+    readonly lockOpenOf: (chargeId: string) => Effect.Effect<ChargeOrder | undefined, SqlError>
+    /**
+     * Ends an order, in a transaction that has locked what it is about. False where it has ended, and for a refusal where it
+     * was asked again meanwhile.
+     */
+    readonly finish: (
+      order: Pick<StoredOrder, "id" | "attempts">,
+      state: "done" | "refused"
+    ) => Effect.Effect<boolean, SqlError>
+    /** Makes an order due again, later each time, unless it was asked again meanwhile. */
+    readonly askAgain: (order: StoredOrder) => Effect.Effect<void, Unavailable>
+    /** Leases open orders of these kinds whose lease has expired for `leaseMs`. */
+    readonly claim: (
+      kinds: ReadonlyArray<StoredOrder["kind"]>,
+      capacity: Capacity,
+      leaseMs: number
+    ) => Effect.Effect<ReadonlyArray<StoredOrder>, Unavailable>
+  }
+>()("@pix-payments/server/OrderStore") {
+  static readonly layer = Layer.effect(
+    OrderStore,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+
+      return OrderStore.of({
+        insert: (order, leaseMs) => {
+          const stored: StoredOrder = { ...unset, ...order }
+          return Effect.as(sql.unsafe(...insertOne({ orders: [stored], leaseMs })), stored)
+        },
+        find: (id) =>
+          Effect.map(sql.unsafe<Row>(...findOne({ id })), ([row]) =>
+            row === undefined ? undefined : { ...orderTable.decode(row), state: row["state"] as KnownOrder["state"] }
+          ),
+        lockOpen: (id) =>
+          Effect.map(sql.unsafe<Row>(...lockOpen({ id })), ([row]) =>
+            row === undefined ? undefined : orderTable.decode(row)
+          ),
+        lockOpenOf: (chargeId) =>
+          Effect.map(sql.unsafe<Row>(...lockOpenOf({ chargeId })), ([row]) => {
+            const order = row === undefined ? undefined : orderTable.decode(row)
+            return order !== undefined && isChargeOrder(order) ? order : undefined
+          }),
+        finish: ({ attempts, id }, state) =>
+          Effect.map(
+            sql`UPDATE acquirer_orders SET state = ${state}, due_at = NULL, ask_at = NULL
+              WHERE id = ${id}::uuid AND state = 'ordered' AND (${state} = 'done' OR attempts = ${attempts})
+              RETURNING id`,
+            ({ length }) => length > 0
+          ),
+        askAgain: ({ attempts, id }) =>
+          runToCompletion(sql)(Effect.asVoid(sql.unsafe(...postpone({ id, attempts, inMs: backOffMs(attempts) })))),
+        claim: (kinds, capacity, leaseMs) =>
+          sql.unsafe<Row>(...claimMany({ kinds, capacity, limit: capacity.limit, leaseMs })).pipe(
+            Effect.map((claimed) => claimed.map(orderTable.decode)),
+            runToCompletion(sql)
+          )
+      })
+    })
+  )
+}
+
+const unset = {
+  chargeId: null,
+  accountId: null,
+  exceptionId: null,
+  disputeId: null,
+  connectionId: null,
+  endToEndId: null,
+  amount: 0,
+  pending: 0,
+  attempts: 1,
+  dueAtMs: null
+}
+
+const columns = orderTable.columns()
+
+const insertOne = statement(
+  { orders: orderTable.rows(orderTable.fields), leaseMs: value("double precision") },
+  (p) => `
+  INSERT INTO acquirer_orders (${columns}, state, ask_at, created_at)
+  SELECT ${columns}, 'ordered', now() + ${p.leaseMs} * interval '1 millisecond', now() FROM ${p.orders} AS o`
+)
+
+const findOne = statement(
+  { id: value("uuid") },
+  ({ id }) => `SELECT ${columns}, state FROM acquirer_orders WHERE id = ${id}`
+)
+
+const lockOpen = statement(
+  { id: value("uuid") },
+  ({ id }) => `SELECT ${columns} FROM acquirer_orders WHERE id = ${id} AND state = 'ordered' FOR UPDATE`
+)
+
+const lockOpenOf = statement(
+  { chargeId: value("uuid") },
+  ({ chargeId }) =>
+    `SELECT ${columns} FROM acquirer_orders WHERE charge_id = ${chargeId} AND state = 'ordered' FOR UPDATE`
+)
+
+// An order of the previous release stays one that it finds.
+const postpone = statement(
+  { id: value("uuid"), attempts: value("integer"), inMs: value("double precision") },
+  ({ attempts, id, inMs }) => `
+  UPDATE acquirer_orders SET
+    ask_at = CASE WHEN due_at IS NULL THEN now() + ${inMs} * interval '1 millisecond' END,
+    due_at = CASE WHEN due_at IS NOT NULL THEN now() + ${inMs} * interval '1 millisecond' END
+  WHERE id = ${id} AND state = 'ordered' AND attempts = ${attempts}`
+)
+
+// The lease is no shorter than the back-off, so that `isLastRequest` holds of an order whose process died.
+const leaseUntil = (leaseMs: string): string =>
+  `now() + greatest(${leaseMs}, ${backOffMsSql("(attempts + 1)")}) * interval '1 millisecond'`
+
+// Orders of the previous release are refunds and cancellations at the simulator: a claim of other kinds does not read them.
+const claimMany = statement(
+  { kinds: texts, capacity: capacityPart, limit: value("integer"), leaseMs: value("double precision") },
+  ({ capacity, kinds, leaseMs, limit }) => `
+  WITH due_of_kinds AS MATERIALIZED (
+    SELECT o.id, o.ask_at, c.id AS connection_id
+    FROM acquirer_connections c CROSS JOIN unnest(${kinds}) AS k (kind) CROSS JOIN LATERAL (
+      SELECT id, ask_at FROM acquirer_orders
+      WHERE state = 'ordered' AND ask_at IS NOT NULL AND ask_at <= now() AND kind = k.kind AND connection_id = c.id
+      ORDER BY ask_at LIMIT greatest(0, ${capacity.freeOf("c.id")}) FOR UPDATE SKIP LOCKED
+    ) o
+    UNION ALL
+    SELECT o.id, o.ask_at, NULL
+    FROM unnest(${kinds}) AS k (kind) CROSS JOIN LATERAL (
+      SELECT id, ask_at FROM acquirer_orders
+      WHERE state = 'ordered' AND ask_at IS NOT NULL AND ask_at <= now() AND kind = k.kind AND connection_id IS NULL
+      ORDER BY ask_at LIMIT greatest(0, ${capacity.freeOf("NULL")}) FOR UPDATE SKIP LOCKED
+    ) o
+  ),
+  due AS MATERIALIZED (
+    SELECT id, connection_id FROM (
+      SELECT *, row_number() OVER (PARTITION BY connection_id ORDER BY ask_at) AS place FROM due_of_kinds
+    ) d
+    WHERE place <= ${capacity.freeOf("d.connection_id")}
+    LIMIT ${limit}
+  ),
+  due_of_previous_release AS MATERIALIZED (
+    SELECT id FROM acquirer_orders WHERE 'refund' = ANY (${kinds}) AND state = 'ordered' AND due_at <= now() AND kind = ANY (${kinds})
+    ORDER BY due_at LIMIT greatest(0, ${capacity.freeOf("NULL")} - (SELECT count(*) FROM due WHERE connection_id IS NULL))
+    FOR UPDATE SKIP LOCKED
+  )
+  UPDATE acquirer_orders SET attempts = attempts + 1,
+    ask_at = CASE WHEN due_at IS NULL THEN ${leaseUntil(leaseMs)} END,
+    due_at = CASE WHEN due_at IS NOT NULL THEN ${leaseUntil(leaseMs)} END
+  WHERE id = ANY (ARRAY(SELECT id FROM due UNION ALL SELECT id FROM due_of_previous_release))
+  RETURNING ${columns}`
+)

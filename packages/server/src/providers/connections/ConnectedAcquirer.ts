@@ -1,0 +1,109 @@
+/**
+ * The acquirer of all connections: a charge, payout or order goes through its own.
+ *
+ * Guarantees:
+ * - Without a connection it is the simulator's.
+ * - An order through a connection that is paused, unknown or unusable is `AcquirerUnclear`: nothing was sent, and it is
+ *   repeated later. A paused one is still read: payments, outcomes of payouts and disputes.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Acquirer, AcquirerUnclear, type Provider, SimulatedProvider } from "../Acquirer.ts"
+import { Metrics } from "../../base/observability/Metrics.ts"
+import { ConnectionRegistry, ConnectionUnusable } from "./ConnectionRegistry.ts"
+
+export const layer = Layer.effect(
+  Acquirer,
+  Effect.gen(function* () {
+    const registry = yield* ConnectionRegistry
+    const metrics = yield* Metrics
+    const clock = yield* Clock.Clock
+
+    /** Measures a call, also one that fails or is interrupted. */
+    const timed = <A, E>(connection: string, operation: string, call: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+      Effect.suspend(() => {
+        const startedAt = clock.currentTimeMillisUnsafe()
+        return Effect.ensuring(
+          call,
+          Effect.sync(() => metrics.acquirerCall(connection, operation, clock.currentTimeMillisUnsafe() - startedAt))
+        )
+      })
+
+    const simulator = yield* SimulatedProvider
+    const simulated = Effect.succeed(
+      providerThrough(simulator, (operation, call) => timed("simulator", operation, call(simulator)))
+    )
+
+    /** Calls the connection as it is when the call begins. */
+    const through =
+      (id: string): Call =>
+      (operation, call) =>
+        Effect.mapError(
+          registry.use(id, ({ provider }) => timed(id, operation, call(provider))),
+          (error) => (error instanceof ConnectionUnusable ? new AcquirerUnclear({ reason: error.reason }) : error)
+        )
+
+    return Acquirer.of({
+      of: (connectionId) => {
+        if (connectionId === null) return simulated
+        const connection = registry.find(connectionId)
+        if (connection === undefined) return unclear("the connection is unknown")
+        if (connection.open === undefined) return unclear(`the connection is unusable: ${connection.problem}`)
+        const provider = providerThrough(connection.open.provider, through(connectionId))
+        return Effect.succeed(connection.row.paused ? readOnly(provider) : provider)
+      }
+    })
+  })
+)
+
+const unclear = (reason: string) => Effect.fail(new AcquirerUnclear({ reason }))
+
+type Call = <A, E>(
+  operation: string,
+  call: (provider: Provider) => Effect.Effect<A, E>
+) => Effect.Effect<A, E | AcquirerUnclear>
+
+/** A provider with the capabilities of `shape`, whose calls go through `call`. */
+const providerThrough = ({ disputes, payouts, received }: Provider, call: Call): Provider => ({
+  emit: (emission) => call("emit", (provider) => provider.emit(emission)),
+  cancel: (order) => call("cancel", (provider) => provider.cancel(order)),
+  orderReturn: (order) => call("return", (provider) => provider.orderReturn(order)),
+  ...(received !== undefined && {
+    received: {
+      find: (endToEndId) => call("find", (provider) => provider.received?.find(endToEndId) ?? absent),
+      list: (range) => call("list", (provider) => provider.received?.list(range) ?? absent)
+    }
+  }),
+  ...(payouts !== undefined && {
+    payouts: {
+      send: (order) => call("send", (provider) => provider.payouts?.send(order) ?? absent),
+      outcome: (order) => call("outcome", (provider) => provider.payouts?.outcome(order) ?? absent),
+      ...(payouts.list !== undefined && {
+        list: (range) => call("list", (provider) => provider.payouts?.list?.(range) ?? absent)
+      })
+    }
+  }),
+  ...(disputes !== undefined && {
+    disputes: {
+      ...(disputes.list !== undefined && {
+        list: (range) => call("list", (provider) => provider.disputes?.list?.(range) ?? absent)
+      }),
+      defend: (order) => call("defend", (provider) => provider.disputes?.defend(order) ?? absent)
+    }
+  })
+})
+
+/** Reads from the provider, and sends it nothing. */
+const readOnly = ({ disputes, payouts, received }: Provider): Provider => ({
+  emit: () => paused,
+  cancel: () => paused,
+  orderReturn: () => paused,
+  ...(received !== undefined && { received }),
+  ...(payouts !== undefined && { payouts: { ...payouts, send: () => paused } }),
+  ...(disputes !== undefined && { disputes: { ...disputes, defend: () => paused } })
+})
+
+const paused = unclear("the connection is paused")
+
+const absent = unclear("the provider does not offer it")

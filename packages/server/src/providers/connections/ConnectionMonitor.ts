@@ -1,0 +1,58 @@
+/**
+ * Watches the connections of this process: metrics of their circuits, calls and certificates, and warnings before a
+ * certificate ends.
+ *
+ * Guarantee: of all processes one warns, 30, 7 and 1 days before the end of a certificate, and once it has ended. A new
+ * certificate is warned of anew.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { formatInstant } from "@pix-payments/domain/Instant"
+import * as BackgroundLoop from "../../base/observability/BackgroundLoop.ts"
+import { Metrics } from "../../base/observability/Metrics.ts"
+import { ConnectionRegistry } from "./ConnectionRegistry.ts"
+import { ConnectionStore } from "./ConnectionStore.ts"
+
+/** One look at every connection. */
+export const watch = Effect.gen(function* () {
+  const registry = yield* ConnectionRegistry
+  const store = yield* ConnectionStore
+  const metrics = yield* Metrics
+  const nowMs = yield* Clock.currentTimeMillis
+  for (const connection of registry.all()) {
+    const { id, name } = connection.row
+    const status = yield* registry.statusOf(connection)
+    if (status === undefined) continue
+    const untilEndMs = status.certificateEndsAtMs - nowMs
+    metrics.connection(id, {
+      isOpen: status.circuit._tag === "Open",
+      inFlight: status.inFlight,
+      certificateSeconds: untilEndMs / 1000
+    })
+    const days = warningDays(untilEndMs)
+    if (days === undefined || !(yield* store.warnOnce(id, days))) continue
+    yield* Effect.annotateLogs(
+      Effect.logWarning(
+        days === 0
+          ? "the client certificate of a connection has ended"
+          : `the client certificate of a connection ends within ${days} days`
+      ),
+      { connection_id: id, connection: name, ends_at: formatInstant(status.certificateEndsAtMs) }
+    )
+  }
+  return 0
+})
+
+export const loop = Layer.effectDiscard(
+  Effect.forkScoped(BackgroundLoop.run("connection monitor", watch, Effect.sleep("10 seconds")))
+)
+
+/** Days before its end on which a certificate is warned of; 0: it has ended. */
+const WARNING_DAYS = [0, 1, 7, 30]
+
+const DAY_MS = 86_400_000
+
+/** The last warning that is due. */
+export const warningDays = (untilEndMs: number): number | undefined =>
+  WARNING_DAYS.find((days) => untilEndMs <= days * DAY_MS)

@@ -1,0 +1,191 @@
+/**
+ * Connections as operators manage them.
+ *
+ * Guarantees:
+ * - A connection that cannot be opened is not stored: `InvalidConnection` names the part.
+ * - The simulator's connection has neither credentials nor a key. It is not checked, and not paused.
+ *
+ * Rules: OPR-60 to OPR-67.
+ */
+import type { ConnectionProfile } from "@pix-payments/domain/AcquirerConnection"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { InvalidStateError, type NotFoundError } from "../../base/Errors.ts"
+import { Ids } from "../../base/Ids.ts"
+import { Secrets } from "../../base/Secrets.ts"
+import { Settings } from "../../base/Settings.ts"
+import type { Unavailable } from "../../database/Unavailable.ts"
+import { checkConnection, describeFailure } from "./ConnectionCheck.ts"
+import {
+  type CredentialsInput,
+  InvalidConnection,
+  mergeCredentials,
+  openCredentials,
+  sealCredentials
+} from "./ConnectionCredentials.ts"
+import {
+  type CheckStep,
+  type ConnectionInput,
+  type ConnectionRow,
+  ConnectionStore,
+  type SealedConnection
+} from "./ConnectionStore.ts"
+import { openConnection } from "./OpenConnection.ts"
+import { findWebhookSecret, makeWebhookSecret, webhookPath } from "./WebhookUrl.ts"
+
+export interface NewConnection extends ConnectionInput {
+  readonly profile: typeof ConnectionProfile.Type
+  readonly credentials: CredentialsInput
+}
+
+export interface ConnectionChanges extends Partial<ConnectionInput> {
+  readonly credentials?: CredentialsInput
+}
+
+export interface PreparedConnection extends ConnectionInput, SealedConnection {
+  readonly id: string
+  readonly profile: string
+}
+
+export type PreparedChanges = Partial<ConnectionInput & SealedConnection>
+
+export class Connections extends Context.Service<
+  Connections,
+  {
+    /** A new connection as it is stored, with its credentials sealed, once it could be opened. */
+    readonly prepare: (input: NewConnection) => Effect.Effect<PreparedConnection, InvalidConnection | Unavailable>
+    /** The changes as they are stored, once the connection could be opened with them. Credentials that are left out stay. */
+    readonly prepareChanges: (
+      id: string,
+      changes: ConnectionChanges
+    ) => Effect.Effect<PreparedChanges, InvalidConnection | NotFoundError | Unavailable>
+    /** Tries a connection, paused ones included, and stores what was found. */
+    readonly check: (
+      id: string
+    ) => Effect.Effect<ReadonlyArray<CheckStep>, NotFoundError | InvalidStateError | Unavailable>
+    /** Registers the webhook of a connection below `url` at its provider. */
+    readonly registerWebhook: (
+      id: string,
+      url: string,
+      withoutMtls: boolean
+    ) => Effect.Effect<ReadonlyArray<CheckStep>, NotFoundError | InvalidStateError | Unavailable>
+  }
+>()("@pix-payments/server/Connections") {
+  static readonly layer = Layer.effect(
+    Connections,
+    Effect.gen(function* () {
+      const store = yield* ConnectionStore
+      const secrets = yield* Secrets
+      const ids = yield* Ids
+      const { acquirerTimeoutMs } = yield* Settings
+
+      const credentialsOf = Effect.fnUntraced(function* (id: string) {
+        const sealed = yield* store.sealedCredentials(id)
+        return sealed === undefined ? {} : yield* openCredentials(secrets, id, sealed)
+      })
+
+      /** Opens a connection once, and seals its credentials. */
+      const sealed = Effect.fnUntraced(function* (
+        id: string,
+        terms: Pick<ConnectionRow, "settings"> & {
+          profile: string | null
+          pix_key: string
+          credentials: CredentialsInput
+        }
+      ) {
+        const { certificateExpiresAtMs, paysOut } = yield* Effect.scoped(openConnection(terms, acquirerTimeoutMs))
+        return { certificateExpiresAtMs, paysOut, sealedCredentials: sealCredentials(secrets, id, terms.credentials) }
+      })
+
+      /** Opens the stored connection for itself. */
+      const openStored = Effect.fnUntraced(function* (row: ConnectionRow) {
+        const terms = { ...row, pix_key: row.pix_key ?? "", credentials: yield* credentialsOf(row.id) }
+        return yield* openConnection(terms, acquirerTimeoutMs)
+      })
+
+      const getProvider = Effect.fnUntraced(function* (id: string) {
+        const row = yield* store.get(id)
+        return row.kind === "simulator" ? yield* new InvalidStateError({ status: "simulator" }) : row
+      })
+
+      const unopened = ({ part, reason }: InvalidConnection): ReadonlyArray<CheckStep> => [
+        { step: "certificate", ok: false, detail: `${part} ${reason}.` }
+      ]
+
+      const keep = Effect.fnUntraced(function* (id: string, steps: ReadonlyArray<CheckStep>) {
+        const found = steps.find(({ step }) => step === "webhook")
+        if (found !== undefined) yield* store.webhookRegistered(id, found.ok)
+      })
+
+      return Connections.of({
+        prepare: Effect.fn("Connections.prepare")(function* ({ credentials, ...input }) {
+          const { id } = ids.next()
+          return { ...input, ...(yield* sealed(id, { ...input, credentials })), id }
+        }),
+
+        prepareChanges: Effect.fn("Connections.prepareChanges")(function* (id, { credentials, ...changes }) {
+          const row = yield* store.get(id)
+          const reopens = credentials !== undefined || changes.settings !== undefined || changes.pix_key !== undefined
+          if (row.kind === "simulator") {
+            const part =
+              credentials === undefined ? SIMULATOR_LACKS.find((field) => changes[field] !== undefined) : "credentials"
+            if (part !== undefined) {
+              return yield* new InvalidConnection({ part, reason: "cannot be set for the simulator" })
+            }
+          }
+          if (!reopens) return changes
+          const terms = {
+            profile: row.profile,
+            settings: { ...row.settings, ...changes.settings },
+            pix_key: changes.pix_key ?? row.pix_key ?? "",
+            credentials: mergeCredentials(yield* credentialsOf(id), credentials ?? {})
+          }
+          return { ...changes, settings: terms.settings, ...(yield* sealed(id, terms)) }
+        }),
+
+        check: Effect.fn("Connections.check")(function* (id) {
+          const row = yield* getProvider(id)
+          const webhookSecret = yield* findWebhookSecret(store, secrets, id)
+          const steps = yield* openStored(row).pipe(
+            Effect.flatMap((opened) =>
+              checkConnection(opened, { id, pixKey: row.pix_key ?? "", webhookSecret, chargeId: ids.next().id })
+            ),
+            Effect.scoped,
+            Effect.catchTag("InvalidConnection", (problem) => Effect.succeed(unopened(problem)))
+          )
+          yield* keep(id, steps)
+          yield* store.checked(id, steps)
+          return steps
+        }),
+
+        registerWebhook: Effect.fn("Connections.registerWebhook")(function* (id, url, withoutMtls) {
+          const row = yield* getProvider(id)
+          const secret = yield* makeWebhookSecret(store, secrets, id)
+          // Before the provider tries the URL: it may try it without a certificate, which must be refused.
+          yield* store.webhookMtls(id, !withoutMtls)
+          const target = `${url.replace(/\/+$/, "")}${webhookPath(id, secret)}`
+          const steps = yield* openStored(row).pipe(
+            Effect.flatMap(({ client }) =>
+              Effect.match(client.registerWebhook(row.pix_key ?? "", target, { withoutMtls }), {
+                onFailure: (failure) => webhook(false, describeFailure(failure)),
+                onSuccess: () => webhook(true, "The webhook is registered.")
+              })
+            ),
+            Effect.scoped,
+            Effect.catchTag("InvalidConnection", (problem) => Effect.succeed(unopened(problem)))
+          )
+          const wasMtls = row.settings.webhook_mtls
+          if (!steps.every(({ ok }) => ok) && wasMtls !== undefined) yield* store.webhookMtls(id, wasMtls)
+          yield* keep(id, steps)
+          return steps
+        })
+      })
+    })
+  )
+}
+
+/** What the simulator's connection does not have. */
+const SIMULATOR_LACKS = ["settings", "pix_key", "paused", "payouts_paused", "charges_paused"] as const
+
+const webhook = (ok: boolean, detail: string): ReadonlyArray<CheckStep> => [{ step: "webhook", ok, detail }]

@@ -1,0 +1,78 @@
+/**
+ * What the simulated institution says and when: rows with a due time, so that no notification is lost at a restart.
+ */
+import { makeEndToEndId, SUFFIX_BYTES, suffixFromBytes } from "@pix-payments/domain/EndToEndId"
+import { formatInstant } from "@pix-payments/domain/Instant"
+import type { Generated } from "@pix-payments/domain/Uuid"
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { randomBytes } from "node:crypto"
+import type { Ids } from "../../base/Ids.ts"
+import type { AcquirerNotification } from "../AcquirerNotification.ts"
+
+/** Makes the outcome of a payout that of its notification, also if the payout is sent only later. */
+export const settlePayout = Effect.fnUntraced(function* (
+  notification: Extract<AcquirerNotification, { readonly payoutId: string }>
+) {
+  const sql = yield* SqlClient
+  const fails = notification._tag === "payout.failed"
+  yield* sql`
+    INSERT INTO simulator_payouts (payout_id, amount, pix_key, fails, reason, settles_at)
+    VALUES (${notification.payoutId}::uuid, 0, '', ${fails}::boolean, ${fails ? notification.reason : null}, now())
+    ON CONFLICT (payout_id) DO UPDATE SET fails = excluded.fails, reason = excluded.reason, settles_at = now()
+      WHERE simulator_payouts.settles_at IS NULL OR simulator_payouts.settles_at > now()`
+})
+
+/**
+ * Stores a notification that is due at an instant, with the end-to-end id or the external id that a real institution would
+ * give it.
+ */
+export const dueNotification = Effect.fnUntraced(function* (
+  ids: Ids["Service"],
+  notification: AcquirerNotification,
+  dueAtMs: number
+) {
+  const sql = yield* SqlClient
+  const made = ids.next()
+  const row: DueRow = { id: made.id, report: identified(notification, made) }
+  yield* sql`INSERT INTO simulator_reports (id, report, due_at)
+    VALUES (${row.id}::uuid, ${JSON.stringify(row.report)}::json, ${formatInstant(dueAtMs)}::timestamptz)`
+  return row
+})
+
+const identified = (notification: AcquirerNotification, { epochMs, id }: Generated): AcquirerNotification => {
+  switch (notification._tag) {
+    case "charge.paid":
+      return { endToEndId: newEndToEndId(epochMs), ...notification }
+    case "payout.completed":
+      return { endToEndId: payoutEndToEndId(notification.payoutId), ...notification }
+    case "charge.refunded":
+    case "charge.returned":
+    case "med.opened":
+    case "med.message":
+      return { externalId: id, ...notification }
+    default:
+      return notification
+  }
+}
+
+/** The end-to-end id of a payout, derived from the payout's id. */
+export const payoutEndToEndId = (payoutId: string): string => {
+  const digits = payoutId.replaceAll("-", "")
+  return makeEndToEndId({
+    ispb: SIMULATOR_ISPB,
+    atMs: Number.parseInt(digits.slice(0, 12), 16),
+    suffix: digits.slice(-11)
+  })
+}
+
+/** An end-to-end id of the simulated institution. */
+export const newEndToEndId = (atMs: number): string =>
+  makeEndToEndId({ ispb: SIMULATOR_ISPB, atMs, suffix: suffixFromBytes(randomBytes(SUFFIX_BYTES)) })
+
+export const SIMULATOR_ISPB = "00000000"
+
+export interface DueRow {
+  readonly id: string
+  readonly report: unknown
+}

@@ -1,0 +1,198 @@
+/**
+ * Applies the acquirer's notifications to charges, payouts and disputes.
+ *
+ * Guarantees:
+ * - a notification, its key and its effect are one commit; every notification is recorded with its outcome;
+ * - a duplicate changes nothing; one that arrives before the payment of its charge is deferred until that payment (CHG-8,
+ *   DSP-10);
+ * - one settlement (end-to-end id) pays one charge, or is one exception (CHG-9, BAL-11).
+ *
+ * Rules: CHG-6 to CHG-9, PAY-4 to PAY-6, DSP-1 to DSP-10, BAL-11.
+ */
+import { idFromTxid } from "@pix-payments/domain/Txid"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { Charges } from "../payments/charges/Charges.ts"
+import type { StoredCharge } from "../payments/charges/ChargeTable.ts"
+import { Disputes } from "../payments/disputes/Disputes.ts"
+import type { NotFoundError } from "../base/Errors.ts"
+import { connectionOf, isThrough, type Payment } from "../payments/exceptions/Exceptions.ts"
+import { ExceptionReturns } from "../payments/exceptions/ExceptionReturns.ts"
+import { ChargeOrders } from "../payments/orders/ChargeOrders.ts"
+import { Ids } from "../base/Ids.ts"
+import { Payouts } from "../payments/payouts/Payouts.ts"
+import { runToCompletion } from "../database/RunToCompletion.ts"
+import { storesForm } from "../schema/StoredForms.ts"
+import type { Unavailable } from "../database/Unavailable.ts"
+import type { ReturnOutcome } from "../providers/Acquirer.ts"
+import type { AcquirerNotification, Outcome } from "../providers/AcquirerNotification.ts"
+import { ChargePayments } from "./ChargePayments.ts"
+import { type PaymentArrived, Reversals } from "./Reversals.ts"
+import {
+  applyOnce,
+  type Duplicate,
+  isDuplicate,
+  type ReceivedNotification,
+  received,
+  record
+} from "../providers/NotificationStore.ts"
+
+export class AcquirerNotifications extends Context.Service<
+  AcquirerNotifications,
+  {
+    /** Applies a notification. Fails only where the acquirer should repeat it. */
+    readonly receive: (notification: AcquirerNotification) => Effect.Effect<Outcome, Unavailable>
+  }
+>()("@pix-payments/server/AcquirerNotifications") {
+  static readonly layer = Layer.effect(
+    AcquirerNotifications,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const ids = yield* Ids
+      const charges = yield* Charges
+      const payouts = yield* Payouts
+      const disputes = yield* Disputes
+      const orders = yield* ChargeOrders
+      const payments = yield* ChargePayments
+      const reversals = yield* Reversals
+      const returns = yield* ExceptionReturns
+      const claimsOnceAtStart = yield* storesForm("claims_settlements_once")
+
+      /** For effects that a store commits with the notification; one that changed nothing is recorded here. */
+      const batched = (
+        received: ReceivedNotification,
+        effect: Effect.Effect<"applied" | "ignored" | "overtaken", NotFoundError | Unavailable>
+      ) =>
+        Effect.gen(function* () {
+          const outcome = yield* effect.pipe(
+            Effect.catchTag("NotFoundError", () => Effect.succeed("unknown" as const)),
+            Effect.catchDefect((defect) =>
+              isDuplicate(defect) ? Effect.succeed("ignored" as const) : Effect.die(defect)
+            )
+          )
+          if (outcome === "ignored" || outcome === "unknown")
+            yield* runToCompletion(sql)(record(sql, received, outcome))
+          return outcome
+        })
+
+      /** For effects that are committed in a transaction with the notification's keys and record. */
+      const transacted = (
+        received: ReceivedNotification,
+        effect: Effect.Effect<Outcome, Failure> | ((claimsOnce: boolean) => Effect.Effect<Outcome, Duplicate | Failure>)
+      ) => {
+        const run = (
+          claimsOnce: boolean
+        ): Effect.Effect<Outcome, Duplicate | PaymentArrived | Unavailable | SqlError> =>
+          Effect.catchTag(typeof effect === "function" ? effect(claimsOnce) : effect, "NotFoundError", () =>
+            Effect.succeed("unknown" as const)
+          )
+        const once: Effect.Effect<Outcome, PaymentArrived | Unavailable> = applyOnce<
+          PaymentArrived | Unavailable | SqlError,
+          never
+        >(sql, received, claimsOnceAtStart, run).pipe(
+          runToCompletion(sql),
+          Effect.catchDefect((defect) =>
+            isDuplicate(defect)
+              ? Effect.as(runToCompletion(sql)(record(sql, received, "ignored")), "ignored" as const)
+              : Effect.die(defect)
+          )
+        )
+        const attempt: Effect.Effect<Outcome, Unavailable> = Effect.catchTag(once, "PaymentArrived", () => attempt)
+        return attempt
+      }
+
+      const appliedIf = (done: boolean): Outcome => (done ? "applied" : "ignored")
+
+      /** The outcome of a return that the service ordered: of an exception's money, or of a charge's. */
+      const returned = Effect.fnUntraced(function* (orderId: string, outcome: ReturnOutcome) {
+        if (yield* returns.finish(orderId, outcome)) return "applied" as const
+        return appliedIf((yield* orders.settleRefund(orderId, outcome)).isApplied)
+      })
+
+      /** Pays the charge in a batch where it can be paid as it is; everything else is decided with the charge locked. */
+      const pay = (payment: Payment, received: ReceivedNotification) => {
+        const facts = { endToEndId: payment.endToEndId, paidAtMs: payment.atMs }
+        const connectionId = connectionOf(payment)
+        const fits = (charge: StoredCharge) =>
+          isThrough(connectionId, charge) && (payment.amount === undefined || payment.amount === charge.amount)
+        return charges.report(chargeIdOf(payment), "paid", facts, received, fits).pipe(
+          Effect.catchTag("NotFoundError", () => Effect.succeed("ignored" as const)),
+          Effect.catchDefect((defect) =>
+            isDuplicate(defect) ? Effect.succeed("ignored" as const) : Effect.die(defect)
+          ),
+          Effect.filterOrElse(
+            (outcome): outcome is "applied" => outcome === "applied",
+            () => transacted(received, (claimsOnce) => payments.settle(payment, received, claimsOnce))
+          )
+        )
+      }
+
+      const apply = (
+        notification: AcquirerNotification,
+        received: ReceivedNotification
+      ): Effect.Effect<Outcome, Unavailable> => {
+        switch (notification._tag) {
+          case "charge.paid":
+            return pay(notification, received)
+          case "charge.failed":
+            return Effect.map(
+              batched(
+                received,
+                charges.report(chargeIdOf(notification), "failed", { reason: notification.reason }, received)
+              ),
+              settled
+            )
+          case "charge.refunded":
+          case "charge.returned":
+          case "med.opened":
+            return transacted(received, reversals.apply(received, notification))
+          case "return.completed":
+            return transacted(received, returned(notification.orderId, { _tag: "Completed" }))
+          case "return.failed":
+            return transacted(received, returned(notification.orderId, { _tag: "Failed", reason: notification.reason }))
+          case "med.message":
+            return transacted(received, Effect.as(disputes.reply(notification, notification.text), "applied" as const))
+          case "med.won":
+            return transacted(received, Effect.map(disputes.resolve(notification, "won"), appliedIf))
+          case "med.lost":
+            return transacted(received, Effect.map(disputes.resolve(notification, "lost"), appliedIf))
+          case "payout.completed":
+            return Effect.map(
+              batched(
+                received,
+                payouts.report(notification.payoutId, "completed", { endToEndId: notification.endToEndId }, received)
+              ),
+              settled
+            )
+          case "payout.failed":
+            return Effect.map(
+              batched(
+                received,
+                payouts.report(notification.payoutId, "failed", { reason: notification.reason }, received)
+              ),
+              settled
+            )
+        }
+      }
+
+      return AcquirerNotifications.of({
+        receive: Effect.fn("AcquirerNotifications.receive")((notification) =>
+          apply(notification, received(ids, notification))
+        )
+      })
+    })
+  )
+}
+
+type Failure = NotFoundError | PaymentArrived | Unavailable | SqlError
+
+/** Only a payment can be `overtaken`. */
+const settled = (outcome: Outcome | "overtaken"): Outcome => (outcome === "overtaken" ? "ignored" : outcome)
+
+// A txid that is not ours names no charge.
+const chargeIdOf = ({ txid }: { readonly txid: string }): string => idFromTxid(txid) ?? NO_CHARGE
+
+const NO_CHARGE = "00000000-0000-0000-0000-000000000000"

@@ -1,0 +1,160 @@
+/**
+ * The callbacks of providers: each is a reason to ask the provider.
+ *
+ * Guarantees:
+ * - A callback credits nothing. The payment that it names is read from the provider, and applied as by a sweep.
+ * - The key of a payment must be the connection's, in the callback and at the provider.
+ * - Payments are applied in chunks as the provider confirms them. What a repeated callback finds applied is not asked again.
+ * - Every result but `unavailable` comes after the commit of what follows from it.
+ * - The provider is not asked for payments that were applied, nor more than `MOST_MISSES` times a minute for payments that
+ *   it does not have.
+ */
+import { decodeHook, type HookFact } from "@pix-payments/api-pix/Hooks"
+import { idFromTxid } from "@pix-payments/domain/Txid"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
+import { Acquirer, AcquirerUnclear, type ReceivedPix } from "../providers/Acquirer.ts"
+import type { CallbackResult } from "../base/observability/Metrics.ts"
+import type { Unavailable } from "../database/Unavailable.ts"
+import type { CallbackConnection } from "./CallbackConnections.ts"
+import { Reports } from "./Reports.ts"
+import { ReportStore } from "./ReportStore.ts"
+
+export class Callbacks extends Context.Service<
+  Callbacks,
+  {
+    /** Applies a callback whose sender was authenticated. `unavailable`: the provider should repeat it. */
+    readonly receive: (connection: CallbackConnection, text: string) => Effect.Effect<CallbackResult>
+  }
+>()("@pix-payments/server/Callbacks") {
+  static readonly layer = Layer.effect(
+    Callbacks,
+    Effect.gen(function* () {
+      const acquirer = yield* Acquirer
+      const store = yield* ReportStore
+      const reports = yield* Reports
+      const misses = makeMisses()
+
+      /** The Pix of a fact; undefined for one of another key. */
+      const ask = Effect.fnUntraced(function* (connection: CallbackConnection, fact: PixReceived) {
+        const { received } = yield* acquirer.of(connection.id)
+        if (received === undefined) return yield* new AcquirerUnclear({ reason: "the provider lists no payments" })
+        const nowMs = yield* Clock.currentTimeMillis
+        if (misses.isFull(connection.id, nowMs)) {
+          return yield* new AcquirerUnclear({ reason: "too many callbacks name payments that do not exist" })
+        }
+        const pix = yield* received.find(fact.endToEndId)
+        if (pix === undefined) {
+          misses.add(connection.id, nowMs)
+          return yield* new AcquirerUnclear({ reason: "the provider has no such payment" })
+        }
+        return isForeign(connection, pix.key) ? undefined : withPayer(pix, fact)
+      })
+
+      /** Payments that were not applied before, each once. */
+      const newPayments = Effect.fnUntraced(function* (id: string, facts: ReadonlyArray<PixReceived>) {
+        const once = [...new Map(facts.map((fact) => [fact.endToEndId, fact])).values()]
+        const payments = once.map((fact) => ({ fact, payment: paymentOf(id, fact.endToEndId) }))
+        const notifications = payments.map(({ payment }) => payment)
+        const known = yield* store.known(id, { notifications, recordKeys: [], orderIds: [], payoutIds: [] })
+        // Whether a return was applied is known by the provider's id of it, which a callback lacks.
+        return payments.flatMap(({ fact, payment }) =>
+          fact.returnIds.length === 0 && known.isApplied(payment) ? [] : [fact]
+        )
+      })
+
+      const apply = Effect.fnUntraced(function* (
+        connection: CallbackConnection,
+        facts: ReadonlyArray<HookFact>
+      ): Effect.fn.Return<CallbackResult, Unavailable> {
+        const payments = facts.filter((fact) => fact._tag === "PixReceived")
+        const own = payments.filter(({ key }) => !isForeign(connection, key ?? null))
+        const asked = own.length === 0 ? [] : yield* newPayments(connection.id, own)
+        let unanswered = 0
+        let failed = 0
+        let foreign = payments.length - own.length
+        // What a chunk confirms is committed before the next one is asked: a repeated callback goes on after it.
+        for (let start = 0; start < asked.length; start += CHUNK) {
+          const chunk = asked.slice(start, start + CHUNK)
+          const answers = yield* Effect.forEach(chunk, (fact) => Effect.option(ask(connection, fact)), {
+            concurrency: ASKED_AT_ONCE
+          })
+          const answered = answers.flatMap((answer) => (answer._tag === "Some" ? [answer.value] : []))
+          const found = answered.filter((pix) => pix !== undefined)
+          const { failures } = yield* reports.received(connection.id, found)
+          unanswered += chunk.length - answered.length
+          foreign += answered.length - found.length
+          failed += failures
+        }
+        const payouts = facts.filter((fact) => fact._tag === "PayoutChanged")
+        if (payouts.length > 0) {
+          yield* store.inquireNow(
+            connection.id,
+            payouts.map(({ id, reference }) => ({ id: id === undefined ? undefined : idFromTxid(id), reference }))
+          )
+        }
+        if (failed + unanswered > 0) return "unavailable"
+        return foreign === facts.length ? "foreign" : "applied"
+      })
+
+      return Callbacks.of({
+        receive: Effect.fn("Callbacks.receive")((connection, text) => {
+          const decoded = decodeHook(connection.profile, text)
+          // A provider would repeat a callback that it cannot correct. The sweep reads what it may mean.
+          if (Result.isFailure(decoded)) return Effect.succeed<CallbackResult>("unknown")
+          if (decoded.success._tag === "Check") return Effect.succeed<CallbackResult>("check")
+          return apply(connection, decoded.success.facts).pipe(
+            Effect.catchTag("Unavailable", () => Effect.succeed<CallbackResult>("unavailable")),
+            Effect.timeoutOrElse({
+              duration: TIMEOUT_MS,
+              orElse: () => Effect.succeed<CallbackResult>("unavailable")
+            })
+          )
+        })
+      })
+    })
+  )
+}
+
+type PixReceived = Extract<HookFact, { readonly _tag: "PixReceived" }>
+
+const isForeign = ({ pixKey }: CallbackConnection, key: string | null): boolean =>
+  key !== null && key.toLowerCase() !== pixKey.toLowerCase()
+
+const paymentOf = (connectionId: string, endToEndId: string) =>
+  ({ _tag: "charge.paid", connectionId, txid: "", endToEndId }) as const
+
+/** Efí names the payer in the callback alone. */
+const withPayer = (pix: ReceivedPix, { payer }: PixReceived): ReceivedPix =>
+  pix.payer !== null || payer === undefined
+    ? pix
+    : { ...pix, payer: { name: payer.name ?? null, document: payer.document ?? null } }
+
+/** How often each connection was asked in vain within the current minute. */
+const makeMisses = () => {
+  const counts = new Map<string, { sinceMs: number; count: number }>()
+  const current = (connectionId: string, nowMs: number) => {
+    const found = counts.get(connectionId)
+    if (found !== undefined && nowMs - found.sinceMs < 60_000) return found
+    const fresh = { sinceMs: nowMs, count: 0 }
+    counts.set(connectionId, fresh)
+    return fresh
+  }
+  return {
+    isFull: (connectionId: string, nowMs: number) => current(connectionId, nowMs).count >= MOST_MISSES,
+    add: (connectionId: string, nowMs: number) => {
+      current(connectionId, nowMs).count += 1
+    }
+  }
+}
+
+const MOST_MISSES = 60
+/** Of one callback. */
+const ASKED_AT_ONCE = 4
+/** Payments that are asked for and then applied. */
+const CHUNK = 16
+/** Providers wait for up to a minute. */
+const TIMEOUT_MS = 20_000

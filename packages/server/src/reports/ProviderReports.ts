@@ -1,0 +1,119 @@
+/**
+ * What a provider reports, as notifications.
+ *
+ * Guarantees:
+ * - The same fact gives the same notification whether a webhook or the sweep led to it, so that both have one key.
+ * - A Pix gives its payment first and its returns after it, oldest first.
+ * - Only a final state gives a notification of a return or payout.
+ */
+import { idFromTxid } from "@pix-payments/domain/Txid"
+import type { ReceivedPix, ReportedDispute, ReportedReturn, SentPayout } from "../providers/Acquirer.ts"
+import type { AcquirerNotification } from "../providers/AcquirerNotification.ts"
+
+/** The order that a return may be of, by the id that its requester chose. `Known.orders` says whether it is ours. */
+export const orderIdOf = ({ id }: ReportedReturn): string | undefined => idFromTxid(id)
+
+/** A received Pix and its returns. `isOrder`: whether this id is that of an order of this connection. */
+export const notificationsOfPix = (
+  connectionId: string,
+  pix: ReceivedPix,
+  isOrder: (id: string) => boolean
+): ReadonlyArray<AcquirerNotification> => [
+  {
+    _tag: "charge.paid",
+    connectionId,
+    txid: pix.txid ?? "",
+    endToEndId: pix.endToEndId,
+    amount: pix.amount,
+    atMs: pix.atMs,
+    ...(pix.payer !== null && { payer: pix.payer }),
+    ...(pix.key !== null && { key: pix.key })
+  },
+  ...pix.returns
+    .toSorted((a, b) => (a.atMs ?? Infinity) - (b.atMs ?? Infinity))
+    .flatMap((of) => notificationOfReturn(connectionId, pix, of, isOrder) ?? [])
+]
+
+const notificationOfReturn = (
+  connectionId: string,
+  pix: ReceivedPix,
+  of: ReportedReturn,
+  isOrder: (id: string) => boolean
+): AcquirerNotification | undefined => {
+  if (of.status === "processing") return undefined
+  const orderId = orderIdOf(of)
+  const when = of.atMs === null ? {} : { atMs: of.atMs }
+  if (orderId !== undefined && isOrder(orderId)) {
+    const fact = { connectionId, orderId, ...(of.providerId !== null && { externalId: of.providerId }), ...when }
+    return of.status === "completed"
+      ? { _tag: "return.completed", ...fact }
+      : { _tag: "return.failed", ...fact, reason: of.reason ?? "not carried out by the provider" }
+  }
+  // One that somebody else ordered and that failed moved no money.
+  if (of.status === "failed") return undefined
+  const fact = {
+    connectionId,
+    txid: pix.txid ?? "",
+    endToEndId: pix.endToEndId,
+    amount: of.amount,
+    externalId: of.providerId ?? `${pix.endToEndId}/${of.id}`,
+    ...when
+  }
+  return of.nature === "dispute"
+    ? { _tag: "charge.returned", ...fact, as: "charged_back" }
+    : { _tag: "charge.refunded", ...fact }
+}
+
+/** A payout that was sent, and what the payee's bank sent back of it, which is money that arrived. */
+export const notificationsOfPayout = (
+  connectionId: string,
+  { endToEndId, id, progress, returns }: SentPayout,
+  isOpen: (id: string) => boolean
+): ReadonlyArray<AcquirerNotification> => [
+  ...(id === null || !isOpen(id) ? [] : outcomeOf({ connectionId, payoutId: id }, endToEndId, progress)),
+  ...returns.map(({ amount, atMs, providerId }): AcquirerNotification => ({
+    _tag: "charge.paid",
+    connectionId,
+    txid: "",
+    externalId: providerId,
+    amount,
+    atMs
+  }))
+]
+
+const outcomeOf = (
+  fact: { readonly connectionId: string; readonly payoutId: string },
+  endToEndId: string | null,
+  progress: SentPayout["progress"]
+): ReadonlyArray<AcquirerNotification> => {
+  switch (progress._tag) {
+    case "Accepted":
+      return []
+    case "Completed":
+      return [{ _tag: "payout.completed", ...fact, ...(endToEndId !== null && { endToEndId }) }]
+    case "Failed":
+      return [{ _tag: "payout.failed", ...fact, reason: progress.reason }]
+  }
+}
+
+export const disputeOpened = (connectionId: string, of: ReportedDispute): AcquirerNotification => ({
+  _tag: "med.opened",
+  connectionId,
+  txid: "",
+  endToEndId: of.endToEndId,
+  externalId: of.externalId,
+  amount: of.amount,
+  reason: of.reason,
+  atMs: of.openedAtMs,
+  ...(of.defenseDeadlineAtMs !== null && { defenseDeadlineAtMs: of.defenseDeadlineAtMs })
+})
+
+/** The outcome of a dispute that has one. `disputeId` is ours. */
+export const disputeDecided = (
+  connectionId: string,
+  disputeId: string,
+  { externalId, status }: Pick<ReportedDispute, "externalId" | "status">
+): AcquirerNotification | undefined => {
+  if (status !== "won" && status !== "lost") return undefined
+  return { _tag: status === "won" ? "med.won" : "med.lost", connectionId, disputeId, externalId }
+}

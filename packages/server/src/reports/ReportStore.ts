@@ -1,0 +1,170 @@
+/**
+ * What the database knows of the facts that a provider reports: one statement for a page of them.
+ */
+import type { DisputeStatus } from "@pix-payments/domain/Dispute"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import {
+  type AcquirerNotification,
+  decisiveKeysOf,
+  keysToClaim,
+  settlementOf
+} from "../providers/AcquirerNotification.ts"
+import { text } from "../database/statements/Column.ts"
+import { runToCompletion } from "../database/RunToCompletion.ts"
+import { rows, statement, uuids, value } from "../database/statements/Statement.ts"
+import { AWAITED, storesForm } from "../schema/StoredForms.ts"
+import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
+
+/** Facts: notifications, and ids that may be of an order or payout. */
+export interface Facts {
+  readonly notifications: ReadonlyArray<AcquirerNotification>
+  /** Keys of notifications that may have been recorded without an effect. */
+  readonly recordKeys: ReadonlyArray<string>
+  readonly orderIds: ReadonlyArray<string>
+  readonly payoutIds: ReadonlyArray<string>
+}
+
+export interface Known {
+  /** True of a notification that had an effect. */
+  readonly isApplied: (notification: AcquirerNotification) => boolean
+  /** Keys of notifications that were recorded without an effect. */
+  readonly recordKeys: Pick<ReadonlySet<string>, "has">
+  /** Orders of this connection. */
+  readonly orders: Pick<ReadonlySet<string>, "has">
+  /** Payouts of this connection whose outcome is not known yet. */
+  readonly openPayouts: Pick<ReadonlySet<string>, "has">
+}
+
+export interface KnownDispute {
+  readonly id: string
+  readonly status: DisputeStatus
+}
+
+/** The names of a payout in a webhook. */
+export interface PayoutNames {
+  readonly id: string | undefined
+  readonly reference: string | undefined
+}
+
+export class ReportStore extends Context.Service<
+  ReportStore,
+  {
+    readonly known: (connectionId: string, facts: Facts) => Effect.Effect<Known, Unavailable>
+    /** Our disputes, by the provider's ids. */
+    readonly disputes: (
+      connectionId: string,
+      externalIds: ReadonlyArray<string>
+    ) => Effect.Effect<ReadonlyMap<string, KnownDispute>, Unavailable>
+    /** When the oldest dispute was opened that has no outcome here; undefined where there is none. */
+    readonly oldestOpenDispute: (connectionId: string) => Effect.Effect<number | undefined, Unavailable>
+    /** Makes the inquiry of accepted payouts due now; how many. */
+    readonly inquireNow: (
+      connectionId: string,
+      payouts: ReadonlyArray<PayoutNames>
+    ) => Effect.Effect<number, Unavailable>
+  }
+>()("@pix-payments/server/ReportStore") {
+  static readonly layer = Layer.effect(
+    ReportStore,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const claimsOnce = yield* storesForm("claims_settlements_once")
+      return ReportStore.of({
+        known: Effect.fnUntraced(function* (connectionId, { notifications, recordKeys, ...ids }) {
+          const keys = new Set([...notifications.flatMap((each) => decisiveKeysOf(each, claimsOnce)), ...recordKeys])
+          const settlements = new Set(notifications.flatMap((each) => settlementOf(each) ?? []))
+          const found = yield* orUnavailable(
+            sql.unsafe<{ readonly kind: "key" | "settlement" | "order" | "payout"; readonly name: string }>(
+              ...findKnown({ ...ids, keys: named([...keys]), endToEndIds: named([...settlements]), connectionId })
+            )
+          )
+          const of = (kind: string) => new Set(found.filter((row) => row.kind === kind).map(({ name }) => name))
+          const claimed = of("key")
+          const arrived: ReadonlySet<string | undefined> = of("settlement")
+          return {
+            isApplied: (each) =>
+              arrived.has(settlementOf(each)) || keysToClaim(each, claimed, claimsOnce) === undefined,
+            recordKeys: claimed,
+            orders: of("order"),
+            openPayouts: of("payout")
+          }
+        }),
+
+        disputes: Effect.fnUntraced(function* (connectionId, externalIds) {
+          if (externalIds.length === 0) return new Map()
+          const found = yield* orUnavailable(
+            sql.unsafe<KnownDispute & { readonly external_id: string }>(
+              ...findDisputes({ connectionId, externalIds: named(externalIds) })
+            )
+          )
+          return new Map(found.map(({ external_id, ...dispute }) => [external_id, dispute]))
+        }),
+
+        oldestOpenDispute: Effect.fnUntraced(function* (connectionId) {
+          const [found] = yield* orUnavailable(sql<{ readonly opened_at: Date | null }>`
+            SELECT min(opened_at) AS opened_at FROM disputes
+            WHERE connection_id = ${connectionId}::uuid AND external_id IS NOT NULL AND status IN ('open', 'under_review')`)
+          return found?.opened_at?.getTime()
+        }),
+
+        inquireNow: Effect.fnUntraced(function* (connectionId, payouts) {
+          const made = yield* runToCompletion(sql)(
+            sql.unsafe(
+              ...makeInquiriesDue({
+                connectionId,
+                ids: payouts.flatMap(({ id }) => id ?? []),
+                references: named(payouts.flatMap(({ reference }) => reference ?? []))
+              })
+            )
+          )
+          return made.length
+        })
+      })
+    })
+  )
+}
+
+const names = rows({ name: text() })
+const named = (list: ReadonlyArray<string>) => list.map((name) => ({ name }))
+
+const findKnown = statement(
+  { connectionId: value("uuid"), keys: names, endToEndIds: names, orderIds: uuids, payoutIds: uuids },
+  (p) => `
+  SELECT 'key' AS kind, key AS name FROM acquirer_notifications
+  WHERE key = ANY (ARRAY(SELECT k.name FROM ${p.keys} AS k))
+  UNION ALL
+  SELECT 'settlement', end_to_end_id FROM charge_settlements
+  WHERE end_to_end_id = ANY (ARRAY(SELECT e.name FROM ${p.endToEndIds} AS e)) AND charge_id <> '${AWAITED}'
+  UNION ALL
+  SELECT 'order', id::text FROM acquirer_orders
+  WHERE id = ANY (${p.orderIds}) AND connection_id = ${p.connectionId}
+  UNION ALL
+  SELECT 'payout', id::text FROM payouts
+  WHERE id = ANY (${p.payoutIds}) AND connection_id = ${p.connectionId} AND status || '' = 'processing'`
+)
+
+const findDisputes = statement(
+  { connectionId: value("uuid"), externalIds: names },
+  (p) => `
+  SELECT id, external_id, status FROM disputes
+  WHERE connection_id = ${p.connectionId} AND external_id IS NOT NULL
+    AND external_id = ANY (ARRAY(SELECT e.name FROM ${p.externalIds} AS e))`
+)
+
+// A payout whose submission is in flight has no answer yet: its inquiry follows.
+const makeInquiriesDue = statement(
+  { connectionId: value("uuid"), ids: uuids, references: names },
+  (p) => `
+  UPDATE payouts SET hand_over_at = now()
+  WHERE id IN (
+    SELECT id FROM payouts WHERE id = ANY (${p.ids})
+    UNION ALL
+    SELECT id FROM payouts WHERE provider_reference IS NOT NULL
+      AND provider_reference = ANY (ARRAY(SELECT r.name FROM ${p.references} AS r))
+  ) AND connection_id = ${p.connectionId} AND status || '' = 'processing' AND processed_at IS NOT NULL
+    AND hand_over_at > now()
+  RETURNING id`
+)

@@ -1,0 +1,170 @@
+/**
+ * Applies what a provider reports, by webhook or in the pages of a sweep, as notifications.
+ *
+ * Guarantees:
+ * - Facts that were applied before, or that changed nothing and never will, are skipped, by one statement per page.
+ * - The notifications of one Pix are applied in order: its payment, then its returns. One that fails leaves out those after
+ *   it, and nothing else of the page.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { ReceivedPix, ReportedDispute, SentPayout } from "../providers/Acquirer.ts"
+import { type AcquirerNotification, isFinal, recordKeyOf } from "../providers/AcquirerNotification.ts"
+import { AcquirerNotifications } from "./AcquirerNotifications.ts"
+import { describeCause } from "../base/observability/SafeCause.ts"
+import type { Unavailable } from "../database/Unavailable.ts"
+import {
+  disputeDecided,
+  disputeOpened,
+  notificationsOfPayout,
+  notificationsOfPix,
+  orderIdOf
+} from "./ProviderReports.ts"
+import { type Facts, type Known, ReportStore } from "./ReportStore.ts"
+
+export interface Applied {
+  /** Notifications that had an effect. */
+  readonly effects: number
+  /** Notifications that failed and have to be applied again. */
+  readonly failures: number
+}
+
+export const nothingApplied: Applied = { effects: 0, failures: 0 }
+export const together = (a: Applied, b: Applied): Applied => ({
+  effects: a.effects + b.effects,
+  failures: a.failures + b.failures
+})
+
+type Apply<A> = (connectionId: string, page: ReadonlyArray<A>) => Effect.Effect<Applied, Unavailable>
+
+export class Reports extends Context.Service<
+  Reports,
+  {
+    readonly received: Apply<ReceivedPix>
+    readonly payouts: Apply<SentPayout>
+    readonly disputes: Apply<ReportedDispute>
+  }
+>()("@pix-payments/server/Reports") {
+  static readonly layer = Layer.effect(
+    Reports,
+    Effect.gen(function* () {
+      const store = yield* ReportStore
+      const notifications = yield* AcquirerNotifications
+
+      const applyOne = (notification: AcquirerNotification): Effect.Effect<Applied> =>
+        Effect.matchCauseEffect(notifications.receive(notification), {
+          onSuccess: (outcome) =>
+            Effect.succeed({ effects: outcome === "ignored" || outcome === "unknown" ? 0 : 1, failures: 0 }),
+          onFailure: (cause) =>
+            Effect.as(
+              Effect.annotateLogs(Effect.logWarning("a notification could not be applied", describeCause(cause)), {
+                connection_id: notification.connectionId,
+                notification: notification._tag
+              }),
+              { effects: 0, failures: 1 }
+            )
+        })
+
+      const applyInOrder = Effect.fnUntraced(function* (list: ReadonlyArray<AcquirerNotification>) {
+        let applied = nothingApplied
+        for (const notification of list) {
+          applied = together(applied, yield* applyOne(notification))
+          if (applied.failures > 0) break
+        }
+        return applied
+      })
+
+      const applyAll = (lists: ReadonlyArray<ReadonlyArray<AcquirerNotification>>) =>
+        Effect.map(
+          Effect.forEach(
+            lists.filter(({ length }) => length > 0),
+            applyInOrder,
+            { concurrency: CONCURRENCY }
+          ),
+          (all) => all.reduce(together, nothingApplied)
+        )
+
+      const applyPage = Effect.fnUntraced(function* <A>(
+        connectionId: string,
+        page: ReadonlyArray<A>,
+        idsOf: (item: A) => Pick<Facts, "orderIds" | "payoutIds">,
+        listOf: (item: A, known: Ours) => ReadonlyArray<AcquirerNotification>
+      ) {
+        if (page.length === 0) return nothingApplied
+        const ids = page.map(idsOf)
+        const notifications = page.flatMap((item) => possible(item, listOf))
+        const known = yield* store.known(connectionId, {
+          notifications,
+          recordKeys: notifications.flatMap((notification) => recordKeyOf(notification) ?? []),
+          orderIds: ids.flatMap(({ orderIds }) => orderIds),
+          payoutIds: ids.flatMap(({ payoutIds }) => payoutIds)
+        })
+        const isWithoutEffect = (notification: AcquirerNotification) => {
+          const key = recordKeyOf(notification)
+          return key !== undefined && isFinal(notification) && known.recordKeys.has(key)
+        }
+        const isNew = (notification: AcquirerNotification) =>
+          !known.isApplied(notification) && !isWithoutEffect(notification)
+        return yield* applyAll(page.map((item) => listOf(item, known).filter(isNew)))
+      })
+
+      return Reports.of({
+        received: (connectionId, page) =>
+          applyPage(
+            connectionId,
+            page,
+            ({ returns }) => ({ orderIds: returns.flatMap((of) => orderIdOf(of) ?? []), payoutIds: [] }),
+            (pix, { orders }) => notificationsOfPix(connectionId, pix, (id) => orders.has(id))
+          ),
+
+        payouts: (connectionId, page) =>
+          applyPage(
+            connectionId,
+            page,
+            ({ id }) => ({ orderIds: [], payoutIds: id === null ? [] : [id] }),
+            (payout, { openPayouts }) => notificationsOfPayout(connectionId, payout, (id) => openPayouts.has(id))
+          ),
+
+        disputes: Effect.fnUntraced(function* (connectionId, page) {
+          const opened = yield* applyPage(
+            connectionId,
+            page,
+            () => ({ orderIds: [], payoutIds: [] }),
+            (of) => [disputeOpened(connectionId, of)]
+          )
+          const decided = page.filter(({ status }) => status === "won" || status === "lost")
+          const ours = yield* store.disputes(
+            connectionId,
+            decided.map(({ externalId }) => externalId)
+          )
+          const outcomes = yield* applyPage(
+            connectionId,
+            decided,
+            () => ({ orderIds: [], payoutIds: [] }),
+            (of) => {
+              const dispute = ours.get(of.externalId)
+              if (dispute === undefined || dispute.status === of.status) return []
+              const outcome = disputeDecided(connectionId, dispute.id, of)
+              return outcome === undefined ? [] : [outcome]
+            }
+          )
+          return together(opened, outcomes)
+        })
+      })
+    })
+  )
+}
+
+/** Which orders and payouts are ours. */
+type Ours = Pick<Known, "orders" | "openPayouts">
+
+/** Which notification a fact is depends on what is known of it: all that it can be. */
+const possible = <A>(item: A, listOf: (item: A, known: Ours) => ReadonlyArray<AcquirerNotification>) =>
+  [never, always].flatMap((ours) => listOf(item, { orders: ours, openPayouts: ours }))
+
+const never = { has: () => false }
+const always = { has: () => true }
+
+/** Notifications of one page that are applied at the same time. */
+const CONCURRENCY = 8

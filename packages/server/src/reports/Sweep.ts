@@ -1,0 +1,204 @@
+/**
+ * Reads what providers received, sent and dispute, so that a lost webhook delays a payment and loses none.
+ *
+ * Guarantees:
+ * - Every minute each connection is swept from ten minutes before the end of its last complete sweep until now, and once
+ *   in 24 hours its last three days. Nothing before the connection's creation is read.
+ * - A sweep is complete when every page was read and every notification of it was applied. Progress is stored for each
+ *   slice of `SLICE_MS`, so that an outage of days is caught up across restarts.
+ * - A list that cannot be read delays no other list. A notification that fails, or an entry that cannot be read, delays none
+ *   after it: the sweep is repeated, and meanwhile the others are applied.
+ * - A slow or failing connection delays no other while fewer than `MAX_IN_FLIGHT` are swept by this process. One page of
+ *   each is in memory.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as FiberSet from "effect/FiberSet"
+import * as Layer from "effect/Layer"
+import { Acquirer, AcquirerUnclear, type Paged, type Provider, type Range } from "../providers/Acquirer.ts"
+import * as BackgroundLoop from "../base/observability/BackgroundLoop.ts"
+import { Metrics } from "../base/observability/Metrics.ts"
+import { describeCause } from "../base/observability/SafeCause.ts"
+import type { Unavailable } from "../database/Unavailable.ts"
+import { type Applied, nothingApplied, Reports, together } from "./Reports.ts"
+import { ReportStore } from "./ReportStore.ts"
+import { DEEP_EVERY_MS, type DueSweep, SweepStore } from "./SweepStore.ts"
+
+export class Sweep extends Context.Service<
+  Sweep,
+  {
+    /**
+     * Claims up to `limit` connections that are due. Each effect sweeps one and never fails: a sweep that is not complete
+     * is repeated.
+     */
+    readonly claimDue: (limit: number) => Effect.Effect<ReadonlyArray<Effect.Effect<void>>, Unavailable>
+  }
+>()("@pix-payments/server/Sweep") {
+  static readonly layer = Layer.effect(
+    Sweep,
+    Effect.gen(function* () {
+      const store = yield* SweepStore
+      const reportStore = yield* ReportStore
+      const reports = yield* Reports
+      const acquirer = yield* Acquirer
+      const metrics = yield* Metrics
+
+      /** Every page of a list, one after the other. */
+      const pages = Effect.fnUntraced(function* <A>(
+        { connectionId }: DueSweep,
+        { fromMs, toMs }: TimeRange,
+        list: (range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>,
+        apply: Apply<A>
+      ) {
+        let applied = nothingApplied
+        for (let page = 0; ; page += 1) {
+          if (page >= MOST_PAGES) return yield* new AcquirerUnclear({ reason: `a slice has over ${MOST_PAGES} pages` })
+          yield* store.extend(connectionId, LEASE_MS)
+          const { hasMore, items, unreadable } = yield* list({ fromMs, toMs, page })
+          applied = together(applied, yield* apply(connectionId, items))
+          if (unreadable > 0) {
+            applied = together(applied, { effects: 0, failures: unreadable })
+            yield* Effect.annotateLogs(Effect.logWarning(`${unreadable} entries of a provider's list cannot be read`), {
+              connection_id: connectionId
+            })
+          }
+          if (!hasMore) return applied
+        }
+      })
+
+      /** The lists that the provider has, each read and applied for a range. */
+      const listsOf = (due: DueSweep, { disputes, payouts, received }: Provider): ReadonlyArray<ReadList> => {
+        const read =
+          <A>(list: (range: Range) => Effect.Effect<Paged<A>, AcquirerUnclear>, apply: Apply<A>): ReadList =>
+          (range) =>
+            Effect.tap(pages(due, range, list, apply), ({ effects }) =>
+              Effect.sync(() => metrics.sweepFound(due.connectionId, effects))
+            )
+        return [
+          ...(received === undefined ? [] : [read(received.list, reports.received)]),
+          ...(payouts?.list === undefined ? [] : [read(payouts.list, reports.payouts)]),
+          ...(disputes?.list === undefined ? [] : [read(disputes.list, reports.disputes)])
+        ]
+      }
+
+      /** Disputes are listed by their opening: those that are open here are read again, for their outcome. */
+      const readOpenDisputes = Effect.fnUntraced(function* (due: DueSweep, { disputes }: Provider, toMs: number) {
+        const list = disputes?.list
+        const oldestMs = list && (yield* reportStore.oldestOpenDispute(due.connectionId))
+        if (list === undefined || oldestMs === undefined) return
+        const { effects } = yield* pages(due, { fromMs: oldestMs - DISPUTE_MARGIN_MS, toMs }, list, reports.disputes)
+        metrics.sweepFound(due.connectionId, effects)
+      })
+
+      /**
+       * Slice by slice. A list that cannot be read is left out from there on; a notification that fails leaves out nothing.
+       * `onComplete` is called for each slice before the first that is not complete. Fails with the first problem.
+       */
+      const readSlices = Effect.fnUntraced(function* (
+        due: DueSweep,
+        provider: Provider,
+        { fromMs, toMs }: TimeRange,
+        onComplete: (untilMs: number) => Effect.Effect<void, Unavailable>
+      ) {
+        let lists = listsOf(due, provider)
+        let problem: AcquirerUnclear | undefined
+        let startMs = fromMs
+        while (true) {
+          const slice = { fromMs: startMs, toMs: Math.min(startMs + SLICE_MS, toMs) }
+          const readable: Array<ReadList> = []
+          for (const list of lists) {
+            const read = yield* Effect.catchTag(list(slice), "AcquirerUnclear", Effect.succeed)
+            if (read instanceof AcquirerUnclear) {
+              problem ??= read
+              continue
+            }
+            readable.push(list)
+            if (read.failures > 0) {
+              problem ??= new AcquirerUnclear({ reason: `${read.failures} notifications could not be read or applied` })
+            }
+          }
+          if (problem === undefined) yield* onComplete(slice.toMs)
+          else if (readable.length === 0) return yield* problem
+          if (slice.toMs >= toMs) break
+          lists = readable
+          startMs = slice.toMs
+        }
+        if (problem !== undefined) return yield* problem
+      })
+
+      const sweep = Effect.fnUntraced(function* (due: DueSweep) {
+        const { connectionId, createdAtMs, isDeepDue, nowMs, sweptUntilMs } = due
+        const provider = yield* acquirer.of(connectionId)
+        const since = (fromMs: number) => ({ fromMs: Math.min(Math.max(createdAtMs, fromMs), nowMs), toMs: nowMs })
+        const recent = yield* Effect.result(
+          readSlices(due, provider, since((sweptUntilMs ?? createdAtMs) - OVERLAP_MS), (untilMs) =>
+            store.swept(connectionId, untilMs)
+          )
+        )
+        const outcomes = yield* Effect.result(readOpenDisputes(due, provider, nowMs))
+        if (isDeepDue) {
+          yield* store.deepAgainIn(connectionId, DEEP_RETRY_MS)
+          yield* readSlices(due, provider, since(nowMs - DEEP_MS), () => Effect.void)
+          yield* store.deepAgainIn(connectionId, DEEP_EVERY_MS)
+        }
+        yield* Effect.fromResult(recent)
+        yield* Effect.fromResult(outcomes)
+      })
+
+      const sweepApart = (due: DueSweep) =>
+        sweep(due).pipe(
+          Effect.catchCause((cause) =>
+            Effect.annotateLogs(Effect.logWarning("a sweep is not complete and is repeated", describeCause(cause)), {
+              connection_id: due.connectionId
+            })
+          ),
+          // Where it fails, the lease runs out.
+          Effect.ensuring(Effect.ignore(store.release(due.connectionId, SWEEP_EVERY_MS)))
+        )
+
+      return Sweep.of({
+        claimDue: (limit) => Effect.map(store.claim(limit, LEASE_MS), (due) => due.map(sweepApart))
+      })
+    })
+  )
+}
+
+/** Sweeps what is due until its scope closes. */
+export const loop = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const sweep = yield* Sweep
+    const inFlight = yield* FiberSet.make<void>()
+    const round = Effect.gen(function* () {
+      const free = MAX_IN_FLIGHT - (yield* FiberSet.size(inFlight))
+      if (free <= 0) return 0
+      const due = yield* sweep.claimDue(free)
+      for (const one of due) yield* FiberSet.run(inFlight, one)
+      return due.length
+    })
+    yield* Effect.forkScoped(BackgroundLoop.run("sweeps", round, Effect.sleep("1 second")))
+  })
+)
+
+type Apply<A> = (connectionId: string, page: ReadonlyArray<A>) => Effect.Effect<Applied, Unavailable>
+type ReadList = (range: TimeRange) => Effect.Effect<Applied, AcquirerUnclear | Unavailable>
+
+interface TimeRange {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+const MINUTE_MS = 60_000
+const SWEEP_EVERY_MS = MINUTE_MS
+/** Providers list a Pix with an instant that is minutes old, and their clocks differ from ours. */
+const OVERLAP_MS = 10 * MINUTE_MS
+const SLICE_MS = 6 * 60 * MINUTE_MS
+const DEEP_MS = 3 * 24 * 60 * MINUTE_MS
+/** After a sweep of the last days that was not complete. */
+const DEEP_RETRY_MS = 10 * MINUTE_MS
+/** The document does not say by which instant disputes are listed. */
+const DISPUTE_MARGIN_MS = 24 * 60 * MINUTE_MS
+/** Longer than one page takes. */
+const LEASE_MS = 3 * MINUTE_MS
+const MAX_IN_FLIGHT = 32
+/** Of one slice: five million facts. A provider that always has more pages does not keep a sweep running for ever. */
+const MOST_PAGES = 5000

@@ -1,0 +1,111 @@
+/**
+ * The progress of the sweeps in the rows of the connections.
+ *
+ * Guarantees:
+ * - A connection is leased to one process at a time. When its lease has expired, another process sweeps it.
+ * - `swept_until` grows only by slices that were complete, and is never ahead of the database's clock.
+ * - Times are the database's: a process whose clock is wrong leaves nothing out.
+ */
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { runToCompletion } from "../database/RunToCompletion.ts"
+import type { Unavailable } from "../database/Unavailable.ts"
+
+export interface DueSweep {
+  readonly connectionId: string
+  /** By the database's clock. */
+  readonly nowMs: number
+  readonly createdAtMs: number
+  /** The end of the last complete slice; null before the first. */
+  readonly sweptUntilMs: number | null
+  /** Whether the last days are due to be swept again. */
+  readonly isDeepDue: boolean
+}
+
+export class SweepStore extends Context.Service<
+  SweepStore,
+  {
+    /** Leases up to `limit` connections that are due. */
+    readonly claim: (limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<DueSweep>, Unavailable>
+    /** Extends the lease of a connection while it is swept. */
+    readonly extend: (connectionId: string, leaseMs: number) => Effect.Effect<void, Unavailable>
+    /** Stores the end of a complete slice. */
+    readonly swept: (connectionId: string, untilMs: number) => Effect.Effect<void, Unavailable>
+    /** Stores when the last days are due again. */
+    readonly deepAgainIn: (connectionId: string, inMs: number) => Effect.Effect<void, Unavailable>
+    /** Ends the lease: the connection is due again after a time. */
+    readonly release: (connectionId: string, inMs: number) => Effect.Effect<void, Unavailable>
+  }
+>()("@pix-payments/server/SweepStore") {
+  static readonly layer = Layer.effect(
+    SweepStore,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const write = runToCompletion(sql)
+      const dueIn = (connectionId: string, inMs: number) =>
+        Effect.asVoid(
+          write(sql`
+            UPDATE acquirer_connections SET sweep_at = now() + ${inMs}::double precision * interval '1 millisecond'
+            WHERE id = ${connectionId}::uuid`)
+        )
+
+      return SweepStore.of({
+        claim: (limit, leaseMs) =>
+          write(
+            Effect.map(
+              sql<DueRow>`
+                UPDATE acquirer_connections
+                SET sweep_at = now() + ${leaseMs}::double precision * interval '1 millisecond',
+                  swept_until = CASE WHEN swept_until > now() THEN now() ELSE swept_until END
+                WHERE id IN (
+                  SELECT id FROM acquirer_connections
+                  WHERE id <> ${SIMULATOR_CONNECTION}::uuid AND (sweep_at IS NULL OR sweep_at <= now())
+                  ORDER BY sweep_at NULLS FIRST LIMIT ${limit}::integer FOR UPDATE SKIP LOCKED
+                )
+                RETURNING id, now() AS now, created_at, swept_until,
+                  (deep_swept_at <= now() - ${DEEP_EVERY_MS}::double precision * interval '1 millisecond') IS NOT FALSE
+                    AS is_deep_due`,
+              (found) =>
+                found.map((row) => ({
+                  connectionId: row.id,
+                  nowMs: row.now.getTime(),
+                  createdAtMs: row.created_at.getTime(),
+                  sweptUntilMs: row.swept_until?.getTime() ?? null,
+                  isDeepDue: row.is_deep_due
+                }))
+            )
+          ),
+        extend: dueIn,
+        release: dueIn,
+        swept: (connectionId, untilMs) =>
+          Effect.asVoid(
+            write(sql`
+              UPDATE acquirer_connections
+              SET swept_until = greatest(swept_until, to_timestamp(${untilMs}::double precision / 1000))
+              WHERE id = ${connectionId}::uuid`)
+          ),
+        deepAgainIn: (connectionId, inMs) =>
+          Effect.asVoid(
+            write(sql`
+              UPDATE acquirer_connections
+              SET deep_swept_at = now() + ${inMs - DEEP_EVERY_MS}::double precision * interval '1 millisecond'
+              WHERE id = ${connectionId}::uuid`)
+          )
+      })
+    })
+  )
+}
+
+interface DueRow {
+  readonly id: string
+  readonly now: Date
+  readonly created_at: Date
+  readonly swept_until: Date | null
+  readonly is_deep_due: boolean
+}
+
+/** Between two sweeps of the last days. */
+export const DEEP_EVERY_MS = 24 * 3_600_000

@@ -1,0 +1,156 @@
+/**
+ * The maintenance of partitions: makes those of the next periods, removes expired ones, and then rebuilds indexes of past
+ * ones (`IndexRebuild.ts`).
+ *
+ * Guarantees:
+ * - One process at a time, under an advisory lock. The others go on.
+ * - A rebuild delays no other work: it runs last, under another lock. A round of the service begins none after ten minutes.
+ * - It runs as the role that owns the tables: that of `MIGRATIONS_DATABASE_URL`, or the service's role where it owns them.
+ *   Where neither may, each process says so in its log and metrics, and `pnpm run maintain` does it.
+ *
+ * Rules: OPR-190 to OPR-192.
+ */
+import * as PgClient from "@effect/sql-pg/PgClient"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import * as BackgroundLoop from "../../base/observability/BackgroundLoop.ts"
+import { describeCause } from "../../base/observability/SafeCause.ts"
+import { Metrics } from "../../base/observability/Metrics.ts"
+import { Settings } from "../../base/Settings.ts"
+import { DatabaseLocation } from "../../database/Database.ts"
+import { databaseTime, partitionsOf, unpartitioned } from "./Catalog.ts"
+import { forEachTable } from "./EachTable.ts"
+import * as IndexRebuild from "./IndexRebuild.ts"
+import type { RebuildOptions } from "./IndexRebuild.ts"
+import { exclusively } from "./MaintenanceLock.ts"
+import { hasRetention, partitionedTables, type RetentionDays } from "./PartitionedTables.ts"
+import { coveredUntil, prepareTable } from "./Partitions.ts"
+import { expired, limitOf, removeExpired } from "./Retention.ts"
+
+/** The work of one run. `done` is false where the role may not, or another process runs it. */
+export interface Maintained {
+  readonly done: boolean
+  readonly made: number
+  readonly removed: ReadonlyArray<{ readonly table: string; readonly name: string }>
+  /** Tables whose locks were not free, or whose steps took too long. They wait for the next run. */
+  readonly postponed: ReadonlyArray<string>
+}
+
+/** One run, after `first`, both under the lock. It rebuilds no index. */
+export const runAfter = Effect.fnUntraced(function* <E>(first: Effect.Effect<void, E, SqlClient>) {
+  const settings = yield* Settings
+  return Option.getOrElse(yield* asOwner(maintain(settings, first)), () => nothing)
+})
+
+/** One run. */
+export const run = runAfter(Effect.void)
+
+/** Rebuilds indexes. `None` where the role may not, or another process does. */
+export const rebuildIndexes = Effect.fnUntraced(function* (options?: RebuildOptions) {
+  const settings = yield* Settings
+  return yield* asOwner(IndexRebuild.rebuildIndexes(settings, options))
+})
+
+const nothing: Maintained = { done: false, made: 0, removed: [], postponed: [] }
+
+/** Connects as the role that owns the tables. `None` where there is no such role. */
+const asOwner = Effect.fnUntraced(function* <A, E>(work: Effect.Effect<Option.Option<A>, E, SqlClient>) {
+  const { migrationsUrl, url } = yield* DatabaseLocation
+  const client = yield* Layer.build(
+    Layer.fresh(
+      PgClient.layer({
+        url: migrationsUrl ?? url,
+        applicationName: "pix-payments maintenance",
+        maxConnections: 2,
+        connectTimeout: "3 seconds",
+        keepAlive: "15 seconds"
+      })
+    )
+  )
+  const sql = Context.get(client, SqlClient)
+  const [role] = yield* sql<{ owns: boolean }>`
+    SELECT bool_and(pg_has_role(relowner, 'USAGE')) AS owns FROM pg_class
+    WHERE oid = ANY (SELECT to_regclass(t) FROM unnest(${partitionedTables.map(({ name }) => name)}::text[]) t)`
+  if (role?.owns !== true) return Option.none<A>()
+  return yield* Effect.provideService(work, SqlClient, sql)
+}, Effect.scoped)
+
+const maintain = Effect.fnUntraced(function* <E>(days: RetentionDays, first: Effect.Effect<void, E, SqlClient>) {
+  const connection = yield* Effect.flatMap(SqlClient, (sql) => sql.reserve)
+  const maintained: Effect.Effect<Option.Option<Maintained>, SqlError | E, SqlClient> = exclusively(
+    connection,
+    Effect.gen(function* () {
+      yield* first
+      const now = yield* databaseTime
+      const { postponed, results } = yield* forEachTable((table) =>
+        Effect.gen(function* () {
+          const made = yield* prepareTable(table, now)
+          const names = hasRetention(table) ? yield* removeExpired(table, limitOf(table, days, now)) : []
+          return { made, removed: names.map((name) => ({ table: table.name, name })) }
+        })
+      )
+      const made = results.reduce((sum, each) => sum + each.made, 0)
+      return { done: true, made, removed: results.flatMap(({ removed }) => removed), postponed }
+    })
+  )
+  return yield* maintained
+}, Effect.scoped)
+
+/** Measures the partitions, and warns where they end soon. */
+const inspect = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const metrics = yield* Metrics
+  const settings = yield* Settings
+  const now = yield* databaseTime
+  const unpartitionedNow = yield* unpartitioned(partitionedTables.map(({ name }) => name))
+  for (const table of partitionedTables) {
+    const known = yield* partitionsOf(table.name).pipe(Effect.provideService(SqlClient, sql))
+    // A table that cannot be partitioned yet is no problem.
+    if (known === undefined && !unpartitionedNow.includes(table.name)) continue
+    const aheadSeconds = (coveredUntil(table.period, known ?? [], now) - now) / 1000
+    metrics.partitions(table.name, {
+      aheadSeconds,
+      expired: hasRetention(table) ? expired(known ?? [], limitOf(table, settings, now)).length : 0
+    })
+    if (aheadSeconds < WARNING_SECONDS) {
+      yield* Effect.logWarning(
+        `${table.name} has partitions for less than a month ahead: run \`pnpm run maintain\` as the owner of the schema`
+      )
+    }
+  }
+})
+
+/** Every process measures. The first that gets the lock maintains. A start has made what is missing, and measures only. */
+export const loop = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const metrics = yield* Metrics
+    let isStarted = false
+    const round = Effect.gen(function* () {
+      if (isStarted) {
+        const { removed } = yield* run
+        for (const { table } of removed) metrics.partitionRemoved(table)
+      }
+      yield* inspect
+      // A failure waits for the next hour: a failed round would be repeated within seconds.
+      if (isStarted) {
+        yield* Effect.catchCause(rebuildIndexes({ startWithinMs: REBUILDS_START_WITHIN_MS }), (cause) =>
+          Effect.logWarning("indexes were not rebuilt; the next round repeats it", describeCause(cause))
+        )
+      }
+      return 0
+    })
+    const pause = Effect.suspend(() => {
+      const first = !isStarted
+      isStarted = true
+      return Effect.sleep(first ? "1 minute" : "1 hour")
+    })
+    yield* Effect.forkScoped(BackgroundLoop.run("maintenance of partitions", round, pause))
+  })
+)
+
+const WARNING_SECONDS = 30 * 86_400
+const REBUILDS_START_WITHIN_MS = 600_000

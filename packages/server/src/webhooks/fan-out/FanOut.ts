@@ -1,0 +1,173 @@
+/**
+ * The second step of the transactional outbox: inserts the deliveries of committed changes.
+ *
+ * Guarantees:
+ * - accounts take turns, in any process;
+ * - deliveries go to the endpoints that were subscribed when the change was committed, at their current address; none to
+ *   an endpoint deleted since, and a `webhook_url` that was folded into such an endpoint gets its own;
+ * - while there is capacity, deliveries are sent at once. Their change is leased to this process until they are stored
+ *   (`LeasedChanges.ts`);
+ * - others are inserted `scheduled` after a moment, or parked, so that the fan-out of others does not wait for capacity.
+ *   An outbox row is deleted in the commit that inserts the last delivery of its change;
+ * - delivery ids are derived, so that a repeated fan-out makes the same ids and bytes;
+ * - a change is leased once. If its lease expires, its deliveries are inserted before they are sent, as are those of changes
+ *   that other releases may read (`schema/StoredForms.ts`);
+ * - a round that fails is bisected by account; an account that fails alone is quarantined for a while
+ *   (`FanOutQuarantine.ts`).
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { Metrics } from "../../base/observability/Metrics.ts"
+import { attemptWrite, bisect, type StatementFailed } from "../../database/batching/Bisection.ts"
+import { storesForm } from "../../schema/StoredForms.ts"
+import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
+import {
+  type ClaimedDelivery,
+  type ClaimedRow,
+  NIL_UUID,
+  toClaimedDelivery,
+  type UnstoredDelivery
+} from "../deliveries/Delivery.ts"
+import {
+  type Change,
+  makeFanOutQuarantine,
+  MAX_CHANGES,
+  MAX_DELIVERIES,
+  NO_LEASES,
+  type QuarantineRound
+} from "./FanOutQuarantine.ts"
+import * as statements from "./FanOutStatements.ts"
+import type { Capacity } from "../queue/InFlightDeliveries.ts"
+
+export interface FanOutRequest {
+  /** Undefined if none is left. */
+  readonly capacity: Capacity | undefined
+  readonly leaseMs: number
+  /** Backlogged destinations that use much of their capacity: new deliveries wait for claims too. */
+  readonly busy: ReadonlyArray<string>
+}
+
+export interface FanOutRound {
+  readonly claimed: ReadonlyArray<ClaimedDelivery>
+  /** Destinations with deliveries that were inserted `scheduled`. */
+  readonly backlogged: ReadonlyArray<string>
+  /** Whether there may be more to do at once. */
+  readonly isMore: boolean
+  /** How many changes wait for a locked endpoint. */
+  readonly waiting: number
+  /** How many changes wait for capacity. */
+  readonly postponed: number
+}
+
+export class FanOut extends Context.Service<
+  FanOut,
+  {
+    readonly round: (request: FanOutRequest) => Effect.Effect<FanOutRound, Unavailable>
+    /** Serves each quarantined account, with a bounded number of statements. */
+    readonly quarantine: Effect.Effect<QuarantineRound, Unavailable>
+  }
+>()("@pix-payments/server/FanOut") {
+  static readonly layer = Layer.effect(
+    FanOut,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const metrics = yield* Metrics
+      const leasesChanges = yield* storesForm("leases_changes")
+      const quarantine = makeFanOutQuarantine(sql, metrics, yield* Clock.Clock)
+      // The account after which the next round begins.
+      let afterAccount = NIL_UUID
+
+      const bisectRound = ([find, parameters]: readonly [string, ReadonlyArray<unknown>], failure: StatementFailed) =>
+        Effect.gen(function* () {
+          yield* Effect.logWarning(`the fan-out failed and is bisected: ${failure.code}`)
+          const changes = yield* orUnavailable(sql.unsafe<Change & Pick<RoundRow, "last_account">>(find, parameters))
+          const rounds = yield* bisect(
+            [...Map.groupBy(changes, ({ account_id }) => account_id).values()],
+            (some) =>
+              attemptWrite(
+                sql,
+                sql.unsafe<RoundRow>(...statements.fanOutChanges({ ...NO_LEASES, picked: some.flat() }))
+              ),
+            ([change], { code }) => quarantine.add(change!.account_id, code)
+          )
+          const last_account = changes[0]?.last_account ?? null
+          return rounds.flat().map((row) => ({ ...row, last_account }))
+        })
+
+      return FanOut.of({
+        round: ({ busy, capacity, leaseMs }) =>
+          Effect.gen(function* () {
+            const changes = {
+              afterAccount,
+              changes: MAX_CHANGES,
+              deliveries: MAX_DELIVERIES,
+              ...quarantine.excluded()
+            }
+            const leases =
+              capacity === undefined
+                ? NO_LEASES
+                : {
+                    limit: capacity.limit,
+                    leaseMs,
+                    perDestination: capacity.perDestination,
+                    perAccount: capacity.perAccount,
+                    excludedAccounts: [...capacity.saturatedAccounts],
+                    excluded: [...new Set([...busy, ...capacity.saturatedDestinations])],
+                    excludedOrigins: [...capacity.saturatedOrigins],
+                    perOrigin: capacity.perOrigin
+                  }
+            const rows = yield* attemptWrite(
+              sql,
+              sql.unsafe<RoundRow>(...statements.fanOutRound({ ...leases, ...changes, leasesChanges, busy }))
+            ).pipe(
+              Effect.catchTag("StatementFailed", (failure) => bisectRound(statements.roundCandidates(changes), failure))
+            )
+            const lastAccount = rows[0]?.last_account ?? NIL_UUID
+            // A round that began after the first account has not seen the accounts before it.
+            const isComplete = afterAccount === NIL_UUID && lastAccount === NIL_UUID
+            afterAccount = lastAccount
+            return {
+              claimed: rows.flatMap((row) =>
+                row.id === null ? [] : [toClaimedDelivery(row, row.is_stored ? undefined : unstoredOf(row))]
+              ),
+              backlogged: [...new Set(rows.flatMap(({ backlogged }) => backlogged ?? []))],
+              isMore: !isComplete || (rows[0]?.is_more ?? true),
+              waiting: Math.max(0, ...rows.map(({ waiting }) => waiting)),
+              postponed: Math.max(0, ...rows.map(({ postponed }) => postponed))
+            }
+          }),
+        quarantine: quarantine.round
+      })
+    })
+  )
+}
+
+const unstoredOf = (row: SentRow): UnstoredDelivery => ({
+  changeId: row.change_id,
+  applicationId: row.application_id,
+  origin: row.origin,
+  createdAtMs: row.created_at.getTime()
+})
+
+/** A delivery to send. */
+interface SentRow extends ClaimedRow {
+  readonly change_id: string
+  readonly application_id: string | null
+  readonly origin: string
+  /** Whether it is inserted. */
+  readonly is_stored: boolean
+}
+
+/** A delivery to send, or the only row of a round that has none. */
+type RoundRow = (SentRow | { readonly id: null }) & {
+  readonly waiting: number
+  readonly postponed: number
+  /** Whether an account may have more than its share of the round. */
+  readonly is_more: boolean
+  readonly backlogged: ReadonlyArray<string> | null
+  /** The last account, if there may be others after it. */
+  readonly last_account: string | null
+}

@@ -1,0 +1,223 @@
+/**
+ * The fan-out of quarantined accounts: those with a change that failed alone.
+ *
+ * Guarantees:
+ * - common rounds exclude an account from its failure until it has not failed for a while;
+ * - accounts take turns, each with a bounded number of statements;
+ * - what fails is bisected down to one change, and a change that fails alone down to its endpoints, so that one endpoint of
+ *   n costs about 2 log2(n) statements. Endpoints that fail alone are stored in `outbox_failures`.
+ *
+ * Deliveries are inserted without leases: claims find them.
+ */
+import type * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { Metrics } from "../../base/observability/Metrics.ts"
+import { attemptWrite, bisect, type StatementFailed } from "../../database/batching/Bisection.ts"
+import { orUnavailable } from "../../database/Unavailable.ts"
+import { makeCooldown } from "../deliveries/Cooldown.ts"
+import * as statements from "./FanOutStatements.ts"
+
+export interface Change {
+  readonly account_id: string
+  readonly change_id: string
+}
+
+export interface QuarantineRound {
+  /** Destinations with deliveries that were inserted `scheduled`. */
+  readonly backlogged: ReadonlyArray<string>
+  /** How many changes were completed. */
+  readonly completed: number
+}
+
+/** Changes of one round, and the deliveries that it inserts, unless one change has more. */
+export const MAX_CHANGES = 100
+export const MAX_DELIVERIES = 1000
+
+export const makeFanOutQuarantine = (sql: SqlClient, metrics: Metrics["Service"], clock: Clock.Clock) => {
+  /** Changes that this process skips for a while. */
+  const cooldown = makeCooldown(clock)
+  const accounts = new Map<string, Quarantined>()
+
+  const extend = (accountId: string) => {
+    const [oldest] = accounts.keys()
+    if (accounts.size >= MAX_ACCOUNTS && oldest !== undefined && !accounts.has(accountId)) accounts.delete(oldest)
+    const untilMs = clock.currentTimeMillisUnsafe() + QUARANTINE_MS
+    const known = accounts.get(accountId)
+    if (known === undefined) accounts.set(accountId, { untilMs, maxChanges: MAX_CHANGES })
+    else known.untilMs = untilMs
+  }
+
+  const add = (accountId: string, code: string) =>
+    Effect.andThen(
+      Effect.sync(() => extend(accountId)),
+      Effect.logWarning(`the fan-out of account ${accountId} fails alone and is quarantined: ${code}`)
+    )
+
+  /** Bisects the endpoints of a change that failed alone, and stores which fail. Returns whether the change is completed. */
+  const bisectChange = (change: Change, failure: StatementFailed, backlogged: Set<string>) =>
+    Effect.gen(function* () {
+      const { account_id, change_id } = change
+      yield* Effect.logWarning(`the fan-out of change ${change_id} fails alone: ${failure.code}`)
+      const failures: Array<{ readonly endpoint_id: string | null; readonly error: string }> = []
+      let isTooSlow = false
+      const endpoints = yield* attemptWrite(
+        sql,
+        sql.unsafe<{ readonly endpoint_id: string | null }>(
+          ...statements.endpointsOf({ account: account_id, change: change_id })
+        )
+      ).pipe(
+        Effect.catchTag("StatementFailed", ({ isTimeout, message }) => {
+          if (isTimeout) isTooSlow = true
+          else failures.push({ endpoint_id: null, error: message })
+          return Effect.succeed([])
+        })
+      )
+      const rows = yield* bisect(
+        endpoints,
+        (some) =>
+          isTooSlow
+            ? Effect.succeed([])
+            : attemptWrite(
+                sql,
+                sql.unsafe<RoundRow>(
+                  ...statements.fanOutToEndpoints({
+                    ...NO_LEASES,
+                    picked: [change],
+                    endpoints: some.map(({ endpoint_id }) => endpoint_id)
+                  })
+                )
+              ),
+        ({ endpoint_id }, { isTimeout, message }) =>
+          Effect.sync(() => {
+            if (isTimeout) isTooSlow = true
+            else failures.push({ endpoint_id, error: message })
+          })
+      )
+      for (const row of rows.flat()) row.backlogged?.forEach((destination) => backlogged.add(destination))
+      // A timeout may pass: the change is tried again later.
+      if (isTooSlow) {
+        cooldown.add(change_id)
+        return false
+      }
+      // An endpoint is locked, or another process has the change: the next turn completes it.
+      if (rows.flat().some(({ picked, waiting }) => waiting > 0 || picked === 0)) return false
+      for (const { endpoint_id } of failures) {
+        metrics.fanOutSetAside()
+        yield* Effect.logError(
+          `the fan-out of change ${change_id} to ${endpoint_id ?? "its own address"} is stored as failed`
+        )
+      }
+      return yield* attemptWrite(
+        sql,
+        sql.unsafe(...statements.completeWithFailures({ account: account_id, change: change_id, failures }))
+      ).pipe(
+        Effect.as(true),
+        Effect.catchTag("StatementFailed", (again) => {
+          cooldown.add(change_id)
+          return Effect.as(
+            Effect.logError(`the fan-out of change ${change_id} cannot be stored as failed: ${again.code}`),
+            false
+          )
+        })
+      )
+    })
+
+  /** An account's turn, which ends when its statements are used up. */
+  const serve = (accountId: string) =>
+    Effect.gen(function* () {
+      const account = accounts.get(accountId)
+      if (account === undefined) return { backlogged: [], completed: 0 }
+      let statementsLeft = STATEMENTS_PER_TURN
+      let completed = 0
+      const backlogged = new Set<string>()
+      const changes = yield* orUnavailable(
+        sql.unsafe<Change>(
+          ...statements.accountCandidates({
+            account: accountId,
+            changes: account.maxChanges,
+            deliveries: MAX_DELIVERIES,
+            excludedChanges: cooldown.ids()
+          })
+        )
+      )
+      const fanOut = (picked: ReadonlyArray<Change>) =>
+        attemptWrite(sql, sql.unsafe<RoundRow>(...statements.fanOutChanges({ ...NO_LEASES, picked }))).pipe(
+          Effect.map(([row]) => {
+            completed += row?.completed ?? 0
+            row?.backlogged?.forEach((destination) => backlogged.add(destination))
+          }),
+          Effect.tapError((failure) =>
+            Effect.sync(() => {
+              if (failure._tag !== "StatementFailed") return
+              if (failure.isTimeout) statementsLeft -= TIMEOUT_COST
+              extend(accountId)
+            })
+          )
+        )
+      yield* bisect(
+        changes,
+        (some) => (statementsLeft-- > 0 ? fanOut(some) : Effect.void),
+        (change, failure) =>
+          Effect.map(bisectChange(change, failure, backlogged), (isCompleted) => {
+            if (isCompleted) completed++
+          })
+      )
+      // Timeouts may use up all statements before any change is completed: take fewer changes next time.
+      if (statementsLeft > 0) account.maxChanges = MAX_CHANGES
+      else if (completed === 0) account.maxChanges = Math.max(1, account.maxChanges >> 3)
+      if (account.untilMs <= clock.currentTimeMillisUnsafe()) accounts.delete(accountId)
+      return { backlogged: [...backlogged], completed }
+    })
+
+  return {
+    add,
+    /** What common rounds exclude. */
+    excluded: () => ({ excludedChanges: cooldown.ids(), quarantined: [...accounts.keys()] }),
+    round: Effect.suspend(() =>
+      Effect.map(Effect.forEach([...accounts.keys()], serve), (turns): QuarantineRound => ({
+        backlogged: turns.flatMap(({ backlogged }) => backlogged),
+        completed: turns.reduce((sum, { completed }) => sum + completed, 0)
+      }))
+    )
+  }
+}
+
+/** Parameters of a round that leases nothing. */
+export const NO_LEASES = {
+  limit: 0,
+  leaseMs: 0,
+  perDestination: 0,
+  perAccount: 0,
+  excludedAccounts: [],
+  excluded: [],
+  excludedOrigins: [],
+  perOrigin: 0
+}
+
+interface Quarantined {
+  /** In epoch milliseconds. */
+  untilMs: number
+  /** Changes of its next turn. */
+  maxChanges: number
+}
+
+interface RoundRow {
+  readonly waiting: number
+  /** How many changes the statement found free. */
+  readonly picked: number
+  readonly backlogged: ReadonlyArray<string> | null
+  readonly completed: number
+}
+
+/** Statements of one account's turn, besides those that bisect the endpoints of a change. */
+const STATEMENTS_PER_TURN = 50
+
+/** A statement that times out counts as so many more. */
+const TIMEOUT_COST = 10
+
+/** How long an account is quarantined after its last failure. */
+const QUARANTINE_MS = 30_000
+
+/** Beyond it, the account that is quarantined longest returns to the common rounds. */
+const MAX_ACCOUNTS = 1000

@@ -1,0 +1,135 @@
+/**
+ * Changes whose first deliveries are sent before they are stored, while the change is leased in the outbox.
+ *
+ * Guarantees:
+ * - The deliveries of a change are stored by one statement, which deletes its outbox row: once all their attempts have
+ *   ended, or after `STORE_AFTER_MS`, those in flight as `delivering`. It is repeated until the lease expires, unless it may
+ *   still be running.
+ * - If it never succeeds or the process dies, the fan-out then inserts deliveries of the same ids, which are sent again with
+ *   the same bytes.
+ * - A delivery that waits for others of its change is not in flight.
+ *
+ * Why: docs/decisions/0036-leased-changes.md.
+ */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import { describeCause } from "../../base/observability/SafeCause.ts"
+import type { Unavailable } from "../../database/Unavailable.ts"
+import type { ClaimedDelivery, CompletedAttempt } from "../deliveries/Delivery.ts"
+import { delayOf } from "../deliveries/DeliveryOutcomes.ts"
+import type { DeliveryQueue } from "./DeliveryQueue.ts"
+
+interface Leased {
+  readonly accountId: string
+  readonly changeId: string
+  readonly leasedAtMs: number
+  readonly completed: Array<CompletedAttempt>
+  readonly inFlight: Set<ClaimedDelivery>
+  /** Done when the statement that stores it has ended. */
+  storing: Deferred.Deferred<void> | undefined
+  /** It is stored, or its lease has expired. */
+  isEnded: boolean
+}
+
+export const makeLeasedChanges = (queue: Pick<DeliveryQueue["Service"], "record" | "store">, leaseMs: number) => {
+  /** The change of each delivery that is in flight and was not stored when it was sent. */
+  const changes = new Map<ClaimedDelivery, Leased>()
+  /** Changes that are not stored, and not being stored. */
+  const unstored = new Set<Leased>()
+
+  /** Stores a change; its deliveries in flight are leased for so long. */
+  const store = (change: Leased, othersLeaseMs: number): Effect.Effect<void> =>
+    Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
+      const storing = Deferred.makeUnsafe<void>()
+      change.storing = storing
+      unstored.delete(change)
+      const { accountId, changeId, completed, inFlight } = change
+      const deliveries = [
+        ...completed.map((one) => ({ delivery: one.delivery, completed: one, dueInMs: dueInMs(one, nowMs) })),
+        ...[...inFlight].map((delivery) => ({ delivery, completed: undefined, dueInMs: othersLeaseMs }))
+      ]
+      return queue.store({ accountId, changeId, deliveries }).pipe(
+        Effect.matchCauseEffect({
+          onSuccess: () => Effect.sync(() => void (change.isEnded = true)),
+          onFailure: (cause) => {
+            // A statement that is too slow goes on. If it is not committed either, the lease expires.
+            change.isEnded = nowMs >= change.leasedAtMs + leaseMs || cause.reasons.some(isTooSlow)
+            if (!change.isEnded) unstored.add(change)
+            return Effect.logWarning("deliveries that were sent could not be stored", describeCause(cause))
+          }
+        }),
+        Effect.andThen(
+          Effect.suspend(() => {
+            change.storing = undefined
+            return Deferred.succeed(storing, undefined)
+          })
+        )
+      )
+    })
+
+  const storeAll = (some: ReadonlyArray<Leased>, othersLeaseMs: number) =>
+    Effect.forEach(some, (change) => store(change, othersLeaseMs), { concurrency: "unbounded", discard: true })
+
+  /** Stores an attempt: with its change, if that is not stored and it is the last one. */
+  const record = (attempt: CompletedAttempt): Effect.Effect<void, Unavailable> =>
+    Effect.suspend(() => {
+      const change = changes.get(attempt.delivery)
+      if (change?.storing !== undefined) return Effect.andThen(Deferred.await(change.storing), record(attempt))
+      changes.delete(attempt.delivery)
+      if (change === undefined || change.isEnded) return queue.record(attempt)
+      change.inFlight.delete(attempt.delivery)
+      change.completed.push(attempt)
+      return change.inFlight.size > 0 ? Effect.void : store(change, 0)
+    })
+
+  return {
+    record,
+
+    /** Adds the deliveries among these that are not stored. */
+    add: (claimed: ReadonlyArray<ClaimedDelivery>): Effect.Effect<void> =>
+      Effect.map(Clock.currentTimeMillis, (leasedAtMs) => {
+        const byId = new Map<string, Leased>()
+        for (const delivery of claimed) {
+          if (delivery.unstored === undefined) continue
+          const { changeId } = delivery.unstored
+          const change: Leased = byId.get(changeId) ?? {
+            accountId: delivery.accountId,
+            changeId,
+            leasedAtMs,
+            completed: [],
+            inFlight: new Set(),
+            storing: undefined,
+            isEnded: false
+          }
+          byId.set(changeId, change)
+          change.inFlight.add(delivery)
+          changes.set(delivery, change)
+          unstored.add(change)
+        }
+      }),
+
+    /** Stores the changes that have waited long enough. Returns 0: the next ones are not overdue at once. */
+    storeOverdue: Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
+      const overdue = [...unstored].filter(({ leasedAtMs }) => leasedAtMs <= nowMs - STORE_AFTER_MS)
+      return Effect.as(storeAll(overdue, leaseMs), 0)
+    }).pipe(Effect.uninterruptible),
+
+    /** Stores all, and makes the deliveries in flight due now. */
+    release: Effect.suspend(() => storeAll([...unstored], 0))
+  }
+}
+
+const isTooSlow = (reason: Cause.Reason<Unavailable>): boolean =>
+  Cause.isFailReason(reason) && reason.error.reason === "too-slow"
+
+/** The retry delay counts from the end of the attempt. */
+const dueInMs = (completed: CompletedAttempt, nowMs: number): number | null => {
+  const delayMs = delayOf(completed)
+  const { atMs, durationMs } = completed.attempt
+  return delayMs === null ? null : Math.max(0, delayMs - Math.max(0, nowMs - atMs - durationMs))
+}
+
+/** Receivers answer within it as a rule. Meanwhile lists do not show the deliveries. */
+export const STORE_AFTER_MS = 1000

@@ -1,0 +1,164 @@
+/**
+ * Makes one attempt to deliver.
+ *
+ * Guarantees:
+ * - `WEBHOOK_TIMEOUT_MS` covers name lookup, connecting, headers and body together;
+ * - the address that was checked is the address that is connected to; a redirect is a failure; receivers get no credentials
+ *   and no trace headers; their responses are bounded (`ReceiverClient`);
+ * - `send` never fails: every outcome is returned as an `Attempt`.
+ *
+ * Rules: DLV-1, DLV-2, SIG-1, SIG-2, ADD-2.
+ */
+import { partsOf } from "@pix-payments/domain/EventCatalog"
+import { attemptKey } from "@pix-payments/domain/Signature"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { createHmac } from "node:crypto"
+import { Ids } from "../../base/Ids.ts"
+import { type SecretOwner, Secrets } from "../../base/Secrets.ts"
+import { Settings } from "../../base/Settings.ts"
+import type { Attempt, ClaimedDelivery } from "../deliveries/Delivery.ts"
+import { type NotReachable, PublicAddress } from "../../base/network/PublicAddress.ts"
+import { type ReceiverResponse, ResponseTooLarge, makeReceiverClient, PostFailed } from "./ReceiverClient.ts"
+import { DESTINATION_LIMIT } from "../queue/InFlightDeliveries.ts"
+
+export class WebhookSender extends Context.Service<
+  WebhookSender,
+  { readonly send: (delivery: ClaimedDelivery) => Effect.Effect<Attempt> }
+>()("@pix-payments/server/WebhookSender") {
+  static readonly layer = Layer.effect(
+    WebhookSender,
+    Effect.gen(function* () {
+      const { webhookTimeoutMs } = yield* Settings
+      const addresses = yield* PublicAddress
+      const secrets = yield* Secrets
+      const ids = yield* Ids
+      const clock = yield* Clock.Clock
+      const client = yield* makeReceiverClient({
+        lookup: addresses.lookup,
+        timeoutMs: webhookTimeoutMs,
+        // No delivery waits for a connection: in each lane, a claim and a sweep may each take the limit while almost as
+        // many are in flight.
+        connections: 6 * DESTINATION_LIMIT
+      })
+
+      const attempt = (delivery: ClaimedDelivery) =>
+        addresses.withPinnedAddress(delivery.url, delivery.accountId, (url) =>
+          Effect.flatMap(
+            Effect.try({
+              try: () => headersOf(delivery, secrets, clock.currentTimeMillisUnsafe()),
+              catch: (cause) => new PostFailed({ cause })
+            }),
+            (headers) => client.post({ id: delivery.id, url, headers, body: delivery.body })
+          )
+        )
+
+      return WebhookSender.of({
+        send: (delivery) =>
+          Effect.suspend(() => {
+            const startedAtMs = clock.currentTimeMillisUnsafe()
+            const finished = (response: ReceiverResponse | undefined, error: string | null): Attempt => ({
+              id: ids.next().id,
+              atMs: startedAtMs,
+              durationMs: Math.max(0, clock.currentTimeMillisUnsafe() - startedAtMs),
+              address: client.takeAddress(delivery.id),
+              statusCode: response?.statusCode ?? null,
+              error,
+              responseBody: response === undefined ? null : textOf(response.body)
+            })
+            return attempt(delivery).pipe(
+              Effect.map((response) => finished(response, errorOf(response.statusCode))),
+              Effect.timeoutOrElse({
+                duration: webhookTimeoutMs,
+                orElse: () => Effect.sync(() => finished(undefined, "timeout"))
+              }),
+              Effect.catch((error) => Effect.sync(() => finished(undefined, reasonOf(error))))
+            )
+          })
+      })
+    })
+  )
+}
+
+/** Any 2xx is a success. */
+export const isSuccess = (statusCode: number | null): boolean =>
+  statusCode !== null && statusCode >= 200 && statusCode < 300
+
+/** The error of a status that is not a success. */
+const errorOf = (statusCode: number): string | null =>
+  isSuccess(statusCode) ? null : statusCode === 410 ? "410 Gone" : `status ${statusCode}`
+
+const headersOf = (delivery: ClaimedDelivery, secrets: Secrets["Service"], nowMs: number): Record<string, string> => {
+  const { method, resource } = partsOf(delivery.event)
+  const headers: Record<string, string> = {
+    "content-type": "application/json",
+    "user-agent": "pix-payments-webhooks/1",
+    "X-Webhook-Event": delivery.event,
+    "X-Webhook-Resource": resource,
+    "X-Webhook-Method": method
+  }
+  if (delivery.sealedSecret === null) return headers
+  const secret = Redacted.value(openSecret(secrets, delivery.sealedSecret, secretOwnerOf(delivery)))
+  headers["X-Webhook-Signature"] = `sha256=${createHmac("sha256", secret).update(delivery.body).digest("hex")}`
+  return { ...headers, ...standardHeaders(delivery, secret, Math.floor(nowMs / 1000)) }
+}
+
+/** The headers of Standard Webhooks, which sign the time of the attempt too. */
+const standardHeaders = (delivery: ClaimedDelivery, secret: string, seconds: number): Record<string, string> => {
+  const signature = createHmac("sha256", attemptKey(secret))
+    .update(`${delivery.id}.${seconds}.${delivery.body}`)
+    .digest("base64")
+  return {
+    "webhook-id": delivery.id,
+    "webhook-timestamp": String(seconds),
+    "webhook-signature": `v1,${signature}`
+  }
+}
+
+/** The registered endpoint, or the charge or payout with its own `webhook_url`. */
+const secretOwnerOf = ({ endpointId, event, resourceId }: ClaimedDelivery): SecretOwner => {
+  if (endpointId !== null) return { kind: "webhook", id: endpointId }
+  return { kind: partsOf(event).resource === "charge" ? "charge" : "payout", id: resourceId }
+}
+
+const openSecret = (secrets: Secrets["Service"], sealed: string, owner: SecretOwner): Redacted.Redacted<string> => {
+  try {
+    return secrets.open(sealed, owner)
+  } catch (cause) {
+    throw new SecretNotOpened("the secret cannot be opened", { cause })
+  }
+}
+
+class SecretNotOpened extends Error {}
+
+// PostgreSQL's text type has no NUL.
+const textOf = (body: Buffer): string => body.toString("utf8").replaceAll("\0", "\u{fffd}")
+
+/** A short reason: never a stack trace, never text of the receiver. */
+const reasonOf = (error: NotReachable | PostFailed): string => {
+  if (error._tag === "NotReachable") return error.reason
+  const { cause } = error
+  if (!(cause instanceof Error)) return "unknown"
+  if (cause instanceof ResponseTooLarge || cause.cause instanceof ResponseTooLarge) return "answer too large"
+  if (cause instanceof SecretNotOpened) return cause.message
+  if (cause.name === "HTTPParserError") return hasCode(cause, "HPE_HEADER_OVERFLOW") ? "headers too large" : "not HTTP"
+  const code = "code" in cause && typeof cause.code === "string" ? cause.code : cause.name
+  return reasons[code] ?? `connection error (${code})`
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOTFOUND: "name does not resolve",
+  EAI_AGAIN: "name does not resolve",
+  ECONNREFUSED: "connection refused",
+  ECONNRESET: "connection reset",
+  UND_ERR_SOCKET: "connection closed",
+  UND_ERR_CONNECT_TIMEOUT: "timeout",
+  UND_ERR_HEADERS_TIMEOUT: "timeout",
+  UND_ERR_BODY_TIMEOUT: "timeout",
+  UND_ERR_HEADERS_OVERFLOW: "headers too large"
+}
+
+const hasCode = (error: Error, code: string): boolean => "code" in error && error.code === code

@@ -1,0 +1,163 @@
+/**
+ * "A start while PostgreSQL is away waits for it and says so; PgBouncer in transaction mode is refused at start with the
+ * reason, and in session mode works as documented (it refuses `statement_timeout` as a start-up parameter)."
+ */
+import * as PgConnection from "@effect/sql-pg/PgConnection"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
+import * as Redacted from "effect/Redacted"
+import { once } from "node:events"
+import * as Net from "node:net"
+import { firstConnection, sessionSettings } from "../../src/database/FirstConnection.ts"
+import { createDatabase } from "../support/Postgres.ts"
+import { eventually } from "../support/Receiver.ts"
+
+describe("The first connection", () => {
+  it.live("waits for a PostgreSQL that is away, and says so", () =>
+    Effect.gen(function* () {
+      const url = yield* createDatabase()
+      const port = yield* listening(() => {}).pipe(Effect.scoped)
+      const lines: Array<string> = []
+      const logger = Logger.make(({ message }) => void lines.push(String(message)))
+      const starting = yield* Effect.forkChild(
+        firstConnection(at(url, port)).pipe(Effect.provideService(Logger.CurrentLoggers, new Set([logger]))),
+        { startImmediately: true }
+      )
+      yield* eventually(
+        Effect.sync(() => lines.length),
+        (count) => count > 0
+      )
+      assert.match(lines[0]!, /^Waiting for the PostgreSQL of DATABASE_URL: .*ECONNREFUSED/)
+      yield* listening(passedOn(url), port)
+      assert.deepStrictEqual<unknown>(yield* Fiber.join(starting), sessionSettings)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("does not wait where a person has to mend something", () =>
+    Effect.gen(function* () {
+      const url = new URL(Redacted.value(yield* createDatabase()))
+      url.password = "another"
+      const refused = yield* Effect.exit(firstConnection(Redacted.make(url.href)))
+      assert.include(String(refused), "password authentication failed")
+      url.pathname = "/nowhere"
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(firstConnection(Redacted.make(url.href)))))
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("behind a pooler that refuses settings, the role or the database has them", () =>
+    Effect.gen(function* () {
+      const url = yield* createDatabase()
+      const pooled = at(url, yield* listening(refusingSettings(url)))
+      const error = yield* Effect.flip(firstConnection(pooled))
+      assert.strictEqual(error._tag, "UnsupportedPooler")
+      assert.include(error.message, "ALTER ROLE CURRENT_USER SET statement_timeout = '5s';")
+      const owner = yield* PgConnection.make({ url })
+      const name = new URL(Redacted.value(url)).pathname.slice(1)
+      for (const [setting, wanted] of Object.entries(sessionSettings)) {
+        yield* owner.query(`ALTER DATABASE "${name}" SET ${setting} = '${wanted}'`, [], false)
+      }
+      assert.deepStrictEqual(yield* firstConnection(pooled), {})
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("refuses a pooler that gives a session's server connection to others", () =>
+    Effect.gen(function* () {
+      const port = yield* listening(inTransactionMode)
+      const error = yield* Effect.flip(firstConnection(Redacted.make(`postgresql://x@127.0.0.1:${port}/x`)))
+      assert.strictEqual(error._tag, "UnsupportedPooler")
+      assert.include(error.message, "pool_mode = session")
+    }).pipe(Effect.scoped)
+  )
+})
+
+const at = (url: Redacted.Redacted<string>, port: number) => {
+  const elsewhere = new URL(Redacted.value(url))
+  elsewhere.port = String(port)
+  return Redacted.make(elsewhere.href)
+}
+
+const listening = (serve: (socket: Net.Socket) => void, port = 0) =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.promise(async () => {
+        const sockets = new Set<Net.Socket>()
+        const server = Net.createServer((socket) => {
+          sockets.add(socket)
+          socket.on("error", () => {})
+          serve(socket)
+        })
+        server.listen(port, "127.0.0.1")
+        await once(server, "listening")
+        return { server, sockets }
+      }),
+      ({ server, sockets }) =>
+        Effect.sync(() => {
+          server.close()
+          for (const socket of sockets) socket.destroy()
+        })
+    ),
+    ({ server }) => (server.address() as Net.AddressInfo).port
+  )
+
+const passedOn = (url: Redacted.Redacted<string>) => (socket: Net.Socket) => {
+  const { hostname, port } = new URL(Redacted.value(url))
+  const server = Net.connect(Number(port), hostname)
+  server.on("error", () => {})
+  socket.on("close", () => server.destroy())
+  socket.pipe(server)
+  server.pipe(socket)
+}
+
+const message = (type: string, ...parts: ReadonlyArray<Buffer>) => {
+  const body = Buffer.concat(parts)
+  const head = Buffer.alloc(5)
+  head.write(type)
+  head.writeInt32BE(body.length + 4, 1)
+  return Buffer.concat([head, body])
+}
+const text = (value: string) => Buffer.from(`${value}\0`)
+const int = (bytes: 2 | 4, ...values: ReadonlyArray<number>) => {
+  const all = Buffer.alloc(bytes * values.length)
+  for (const [index, value] of values.entries()) all.writeIntBE(value, index * bytes, bytes)
+  return all
+}
+
+/** As PgBouncer answers a start-up parameter that it does not know. */
+const refusingSettings = (url: Redacted.Redacted<string>) => (socket: Net.Socket) => {
+  socket.once("data", (first) => {
+    if (first.includes("statement_timeout")) {
+      const fields = ["SFATAL", "C08P01", "Munsupported startup parameter: statement_timeout", ""]
+      socket.end(message("E", ...fields.map(text)))
+      return
+    }
+    socket.pause()
+    passedOn(url)(socket)
+    socket.unshift(first)
+    socket.resume()
+  })
+}
+
+/** As PgBouncer in transaction mode: all clients reach one server process, whose id differs from the first one reported. */
+const inTransactionMode = (socket: Net.Socket) => {
+  let isStarted = false
+  let asksForPid = false
+  const idle = message("Z", Buffer.from("I"))
+  socket.on("data", (chunk) => {
+    if (!isStarted) {
+      isStarted = true
+      socket.write(Buffer.concat([message("R", int(4, 0)), message("K", int(4, 1, 1)), idle]))
+      return
+    }
+    if (chunk.includes("SELECT pg_backend_pid")) asksForPid = true
+    else if (chunk.includes("BEGIN") || chunk.includes("ROLLBACK")) asksForPid = false
+    const described = asksForPid
+      ? message("T", int(2, 1), text("pid"), int(4, 0), int(2, 0), int(4, 23), int(2, 4), int(4, -1), int(2, 1))
+      : message("n")
+    const row = asksForPid ? message("D", int(2, 1), int(4, 4, 42)) : Buffer.alloc(0)
+    const done = message("C", text(asksForPid ? "SELECT 1" : "BEGIN"))
+    socket.write(Buffer.concat([message("1"), message("2"), described, row, done, idle]))
+  })
+}

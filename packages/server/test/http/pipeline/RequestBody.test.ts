@@ -1,0 +1,203 @@
+/** Request bodies: JSON, their size, and how HTTP may send them. */
+import { assert, describe, layer } from "@effect/vitest"
+import type { Charge } from "@pix-payments/domain/Charge"
+import * as Effect from "effect/Effect"
+import { assertRefused, create, type ErrorBody, listed, someCharge } from "../../support/ChargeRequests.ts"
+import { type CallOptions, newKey, TestService } from "../../support/TestService.ts"
+
+import { exchange } from "../../support/RawConnection.ts"
+
+const LIMIT = 256 * 1024
+
+/** An accepted body of exactly this many bytes. */
+const bodyOf = (bytes: number): string => {
+  const text = JSON.stringify({ ...someCharge, padding: "" })
+  return text.replace('"padding":""', `"padding":"${"x".repeat(bytes - Buffer.byteLength(text))}"`)
+}
+
+layer(TestService.layer({}), { excludeTestServices: true })("Request bodies", (it) => {
+  const caller = Effect.flatMap(TestService, ({ makeCaller }) => makeCaller())
+
+  const post = (options: CallOptions) =>
+    Effect.gen(function* () {
+      const { call } = yield* TestService
+      const { key } = yield* caller
+      return yield* call<Charge & ErrorBody>("POST", "/v1/charges", { key, idempotencyKey: newKey(), ...options })
+    })
+
+  describe("ERR-5: malformed JSON, or a body that is not an object: 400 `VALIDATION_ERROR` without `details`", () => {
+    it.effect.each([
+      { name: "no body", body: undefined },
+      { name: "an empty body", body: "" },
+      { name: "white space", body: "  \n" },
+      { name: "an array", body: "[]" },
+      { name: "an array with a request inside", body: JSON.stringify([someCharge]) },
+      { name: "a string", body: '"x"' },
+      { name: "null", body: "null" },
+      { name: "a number", body: "1" },
+      { name: "true", body: "true" },
+      { name: "half an object", body: '{"amount":1000' },
+      { name: "two objects", body: "{}{}" },
+      { name: "a trailing comma", body: '{"amount":1000,}' },
+      { name: "a comment", body: "{}//" },
+      { name: "single quotes", body: "{'amount':1000}" },
+      { name: "NaN", body: '{"amount":NaN}' },
+      { name: "a form", body: "amount=1000" },
+      { name: "XML", body: "<charge/>" },
+      { name: "bytes that are no text", body: new Uint8Array([0xff, 0xfe, 0x00, 0x80]) },
+      { name: "a hundred thousand brackets", body: "[".repeat(100_000) }
+    ])("$name", ({ body }) =>
+      Effect.gen(function* () {
+        assertRefused(yield* post({ body }), "VALIDATION_ERROR")
+      })
+    )
+  })
+
+  describe("API-1: Request bodies are JSON, whatever the content-type says", () => {
+    it.effect.each([
+      "application/json",
+      "application/json; charset=utf-8",
+      "text/plain",
+      "application/x-www-form-urlencoded",
+      "multipart/form-data; boundary=x",
+      "nonsense",
+      undefined
+    ])("%s", (contentType) =>
+      Effect.gen(function* () {
+        const answer = yield* post({ body: someCharge, headers: { "content-type": contentType } })
+        assert.strictEqual(answer.status, 201, answer.text)
+      })
+    )
+  })
+
+  describe("ERR-6: body over 256 KiB: 413 `PAYLOAD_TOO_LARGE`", () => {
+    it.effect.each([false, true])("256 KiB exactly is taken (chunked: %s)", (chunked) =>
+      Effect.gen(function* () {
+        const answer = yield* post({ body: bodyOf(LIMIT), chunked })
+        assert.strictEqual(answer.status, 201, answer.text)
+      })
+    )
+
+    it.effect.each([false, true])("256 KiB and one byte is not (chunked: %s)", (chunked) =>
+      Effect.gen(function* () {
+        assertRefused(yield* post({ body: bodyOf(LIMIT + 1), chunked }), "PAYLOAD_TOO_LARGE")
+      })
+    )
+
+    it.effect("bytes count, not characters", () =>
+      Effect.gen(function* () {
+        assertRefused(yield* post({ body: `{"x":"${"é".repeat(LIMIT / 2)}"}` }), "PAYLOAD_TOO_LARGE")
+      })
+    )
+
+    it.effect("the answer comes however much is still being sent, and the next request is answered", () =>
+      Effect.gen(function* () {
+        const { call } = yield* TestService
+        const { key } = yield* caller
+        for (const chunked of [false, true]) {
+          const ask = (key: string) =>
+            call("POST", "/v1/charges", { key, idempotencyKey: newKey(), chunked, body: "x".repeat(8 * 1024 * 1024) })
+          assertRefused(yield* ask(key), "PAYLOAD_TOO_LARGE")
+          assertRefused(yield* ask("x"), "UNAUTHORIZED")
+          assert.strictEqual((yield* call("GET", "/v1/account", { key })).status, 200)
+        }
+      })
+    )
+
+    it.effect("a route without a body ignores one", () =>
+      Effect.gen(function* () {
+        const { call } = yield* TestService
+        const { key } = yield* caller
+        assert.strictEqual((yield* call("GET", "/v1/account", { key, body: bodyOf(LIMIT + 1) })).status, 200)
+        assert.strictEqual((yield* call("GET", "/v1/charges", { key, body: "{" })).status, 200)
+        assertRefused(yield* call("POST", "/v1/nothing", { key, body: bodyOf(LIMIT + 1) }), "NOT_FOUND")
+        assertRefused(yield* call("PUT", "/v1/charges", { key, body: bodyOf(LIMIT + 1) }), "METHOD_NOT_ALLOWED")
+      })
+    )
+
+    it.effect("nothing is created, and its key is free", () =>
+      Effect.gen(function* () {
+        const { call } = yield* TestService
+        const { key } = yield* caller
+        const idempotencyKey = newKey()
+        const ask = (body: string) => call("POST", "/v1/charges", { key, idempotencyKey, body })
+        assertRefused(yield* ask(bodyOf(LIMIT + 1)), "PAYLOAD_TOO_LARGE")
+        assert.deepStrictEqual((yield* listed(key)).data, [])
+        const answer = yield* ask(bodyOf(LIMIT))
+        assert.deepStrictEqual([answer.status, answer.headers["idempotent-replayed"]], [201, undefined])
+      })
+    )
+  })
+
+  describe("other HTTP that is allowed", () => {
+    const ask = (lines: ReadonlyArray<string>, body = "") =>
+      Effect.flatMap(TestService, ({ publicUrl }) => exchange(publicUrl, `${lines.join("\r\n")}\r\n\r\n${body}`))
+
+    it.effect("a body announced with `Expect: 100-continue`", () =>
+      Effect.gen(function* () {
+        const { key } = yield* caller
+        const body = JSON.stringify(someCharge)
+        const text = yield* ask(
+          [
+            "POST /v1/charges HTTP/1.1",
+            "host: x",
+            "connection: close",
+            "expect: 100-continue",
+            `x-api-key: ${key}`,
+            "idempotency-key: 12345678",
+            `content-length: ${body.length}`
+          ],
+          body
+        )
+        assert.match(text, /HTTP\/1\.1 201 /)
+        assert.lengthOf((yield* listed(key)).data, 1)
+      })
+    )
+
+    it.effect("a path as proxies write it, with host", () =>
+      Effect.gen(function* () {
+        const { publicUrl } = yield* TestService
+        const { key } = yield* caller
+        const text = yield* ask([
+          `GET ${publicUrl}/v1/account HTTP/1.1`,
+          "host: x",
+          "connection: close",
+          `x-api-key: ${key}`
+        ])
+        assert.match(text, /^HTTP\/1\.1 200 /)
+      })
+    )
+
+    it.effect("an upgrade of the protocol is ignored", () =>
+      Effect.gen(function* () {
+        const { key } = yield* caller
+        const text = yield* ask([
+          "GET /v1/account HTTP/1.1",
+          "host: x",
+          "connection: upgrade, close",
+          "upgrade: websocket",
+          `x-api-key: ${key}`
+        ])
+        assert.match(text, /^HTTP\/1\.1 200 /)
+      })
+    )
+
+    it.effect("a caller that disconnects in the middle of its body: nothing is created, and its key is free", () =>
+      Effect.gen(function* () {
+        const { publicUrl } = yield* TestService
+        const { key } = yield* caller
+        const head = [
+          "POST /v1/charges HTTP/1.1",
+          "host: x",
+          `x-api-key: ${key}`,
+          "idempotency-key: 12345678",
+          "content-length: 1000"
+        ]
+        yield* exchange(publicUrl, `${head.join("\r\n")}\r\n\r\n{"amount":1000`, "hang up")
+        assert.deepStrictEqual((yield* listed(key)).data, [])
+        const answer = yield* create(key, {}, "12345678")
+        assert.deepStrictEqual([answer.status, answer.headers["idempotent-replayed"]], [201, undefined])
+      })
+    )
+  })
+})

@@ -1,0 +1,206 @@
+/** The decisions of a charge and its money, without a database. */
+import { assert, describe, it } from "@effect/vitest"
+import type { Cents } from "@pix-payments/domain/Cents"
+import type { ChargeReport, ChargeStatus } from "@pix-payments/domain/Charge"
+import { noFunds } from "@pix-payments/domain/ChargeMoney"
+import {
+  type ChargeStep,
+  decideChange,
+  decideMove,
+  type LockedCharge,
+  newCharge
+} from "../../../src/payments/charges/ChargeDecision.ts"
+import type { StoredCharge } from "../../../src/payments/charges/ChargeTable.ts"
+
+const CREATED = Date.UTC(2026, 10, 21)
+const EXPIRES = CREATED + 86_400_000
+
+/** Ids that count, of one instant. */
+const counting = () => {
+  let count = 0
+  return { next: () => ({ id: `id-${++count}`, epochMs: CREATED }) }
+}
+
+const merchant = {
+  name: "Loja",
+  document: "11222333000181",
+  status: "active",
+  defaultExpiresInSeconds: 86_400,
+  chargesPaused: false,
+  connectionId: null
+}
+
+const request = {
+  amount: 1000 as Cents,
+  customer: { name: "Ana", email: "ana@example.com", document: "52998224725" }
+}
+
+const created = newCharge(
+  "charge",
+  CREATED,
+  { accountId: "account", applicationId: "application", origin: "api", idempotencyKey: "key" },
+  merchant,
+  request,
+  null
+)
+
+const chargeIn = (status: ChargeStatus, more: Partial<StoredCharge> = {}): StoredCharge => ({
+  ...created,
+  status,
+  sequence: 2,
+  ...more
+})
+
+const change = (
+  charge: StoredCharge,
+  report: ChargeReport,
+  facts: Parameters<typeof decideChange>[2] = {},
+  at: { readonly nowMs?: number; readonly releaseDelayMs?: number } = {}
+) => decideChange(charge, report, facts, { ids: counting(), nowMs: CREATED + 1000, releaseDelayMs: 0, ...at })
+
+const move = (charge: StoredCharge, step: Partial<ChargeStep>, locked: Partial<LockedCharge> = {}) =>
+  decideMove(
+    { charge, funds: { ...noFunds, available: 1000 }, order: undefined, ...locked },
+    { reason: "test", movements: [], ...step },
+    { ids: counting(), nowMs: CREATED + 1000 }
+  )
+
+/** The transfers as `debit > credit: cents`. */
+const movements = (transfers: ReadonlyArray<{ debit: string; credit: string; amount: number }> | undefined) =>
+  transfers?.map(({ amount, credit, debit }) => `${debit} > ${credit}: ${amount}`)
+
+const openRefund = {
+  id: "order",
+  kind: "refund",
+  chargeId: "charge",
+  accountId: "account",
+  exceptionId: null,
+  disputeId: null,
+  connectionId: null,
+  endToEndId: null,
+  amount: 1000,
+  pending: 0,
+  attempts: 1,
+  dueAtMs: null
+} as const
+
+describe("A new charge", () => {
+  it("CHG-1, CHG-14: waits for the acquirer, and expires after the account's time unless the request names one", () => {
+    assert.strictEqual(created.status, "processing")
+    assert.strictEqual(created.sequence, 1)
+    assert.strictEqual(created.expiresAtMs, EXPIRES)
+    const short = newCharge("charge", CREATED, created, merchant, { ...request, expires_in: 60 }, "sealed")
+    assert.strictEqual(short.expiresAtMs, CREATED + 60_000)
+    assert.strictEqual(short.sealedWebhookSecret, "sealed")
+  })
+})
+
+describe("The change of a charge", () => {
+  it("CHG-2: an emission makes it pending, with both events in one entry", () => {
+    const decided = change(chargeIn("processing", { sequence: 1 }), "emitted", {
+      emitted: { brCode: "br code", receiver: null }
+    })
+    assert.deepInclude(decided?.charge, { status: "pending", brCode: "br code", sequence: 2 })
+    assert.deepInclude(decided?.outbox.row, { kind: "charge.pix", actions: ["created", "emitted"], status: "pending" })
+    assert.deepStrictEqual(decided?.transfers, [])
+  })
+
+  it("CHG-3: a refusal makes it failed with the acquirer's reason", () => {
+    const decided = change(chargeIn("processing"), "refused", { reason: "no" })
+    assert.deepInclude(decided?.charge, { status: "failed", failureReason: "no" })
+    assert.deepStrictEqual(decided?.outbox.row.actions, ["failed"])
+  })
+
+  it("CHG-16, BAL-2: a payment credits `available`, or `pending` until the release", () => {
+    const now = change(chargeIn("pending"), "paid", { endToEndId: "E1" }, { nowMs: CREATED + 5 })
+    assert.deepInclude(now?.charge, { status: "paid", endToEndId: "E1", paidAtMs: CREATED + 5, sequence: 3 })
+    assert.deepStrictEqual(movements(now?.transfers), ["acquirer > available: 1000"])
+    assert.isUndefined(now?.releaseInMs)
+    const later = change(chargeIn("pending"), "paid", {}, { releaseDelayMs: 60_000 })
+    assert.deepStrictEqual(movements(later?.transfers), ["acquirer > pending: 1000"])
+    assert.strictEqual(later?.releaseInMs, 60_000)
+    assert.isNull(later?.charge.endToEndId)
+  })
+
+  it("CHG-5, CHG-6: a charge that has expired is paid, and fails no more", () => {
+    const expired = { nowMs: EXPIRES }
+    assert.strictEqual(change(chargeIn("pending"), "paid", {}, expired)?.charge.status, "paid")
+    assert.isUndefined(change(chargeIn("pending"), "failed", {}, expired))
+    assert.strictEqual(change(chargeIn("pending"), "failed", {}, { nowMs: EXPIRES - 1 })?.charge.status, "failed")
+  })
+
+  it("CHG-7, CHG-8: a report that the transition table does not list decides nothing", () => {
+    const stored: ReadonlyArray<ChargeStatus> = [
+      "processing",
+      "pending",
+      "paid",
+      "canceled",
+      "failed",
+      "refunded",
+      "charged_back",
+      "infraction"
+    ]
+    const statesOf = (report: ChargeReport) => stored.filter((status) => change(chargeIn(status), report) !== undefined)
+    assert.deepStrictEqual(statesOf("emitted"), ["processing"])
+    assert.deepStrictEqual(statesOf("refused"), ["processing"])
+    assert.deepStrictEqual(statesOf("paid"), ["pending"])
+    assert.deepStrictEqual(statesOf("failed"), ["pending"])
+  })
+})
+
+describe("The move of a charge's money", () => {
+  const blocking = [
+    { debit: "pending", credit: "blocked", amount: 300 },
+    { debit: "available", credit: "blocked", amount: 700 }
+  ] as const
+
+  it("BAL-4: the state changes with the money, which is then where it went", () => {
+    const funds = { ...noFunds, pending: 300, available: 700 }
+    const decided = move(chargeIn("paid"), { report: "infraction", movements: blocking }, { funds })
+    assert.strictEqual(decided?.after.charge.status, "infraction")
+    assert.deepStrictEqual(movements(decided?.change?.transfers), [
+      "pending > blocked: 300",
+      "available > blocked: 700"
+    ])
+    assert.deepStrictEqual(decided?.after.funds, { ...noFunds, blocked: 1000 })
+  })
+
+  it("BAL-10: money moves without a change of the state", () => {
+    const part = [{ debit: "returns_in_transit", credit: "acquirer", amount: 400 }] as const
+    const decided = move(chargeIn("paid"), { movements: part }, { funds: { ...noFunds, inTransit: 400 } })
+    assert.isUndefined(decided?.change)
+    assert.deepStrictEqual(movements(decided?.transfers), ["returns_in_transit > acquirer: 400"])
+    assert.deepStrictEqual(decided?.after.funds, noFunds)
+  })
+
+  it("DSP-3: a won dispute emits no `charge.pix.paid`", () => {
+    const won = move(chargeIn("infraction"), { report: "dispute_won" })
+    assert.strictEqual(won?.after.charge.status, "paid")
+    assert.deepStrictEqual(won?.change?.outbox.row.actions, [], "charge.pix.paid is emitted once in a charge's life")
+  })
+
+  it("an order of the previous release has its money at `acquirer`", () => {
+    const order = { ...openRefund, dueAtMs: CREATED }
+    const funds = { ...noFunds, inTransit: 1000 }
+    const complete = [{ debit: "returns_in_transit", credit: "acquirer", amount: 1000 }] as const
+    const done = move(chargeIn("paid"), { report: "refunded", movements: complete }, { order, funds })
+    assert.deepStrictEqual(done?.transfers, [], "it went there with the order")
+    const giveBack = [{ debit: "returns_in_transit", credit: "available", amount: 1000 }] as const
+    const failed = move(chargeIn("paid"), { movements: giveBack }, { order, funds })
+    assert.deepStrictEqual(movements(failed?.transfers), ["acquirer > available: 1000"])
+    const own = move(chargeIn("paid"), { movements: giveBack }, { order: openRefund, funds })
+    assert.deepStrictEqual(movements(own?.transfers), ["returns_in_transit > available: 1000"])
+  })
+
+  it("a canceled charge has no money that could move", () => {
+    const canceled = move(chargeIn("pending"), { report: "canceled" }, { funds: noFunds })
+    assert.strictEqual(canceled?.after.charge.status, "canceled")
+    assert.deepStrictEqual(canceled?.transfers, [])
+  })
+
+  it("CHG-7: nothing is decided where the state does not allow the report", () => {
+    assert.isUndefined(move(chargeIn("pending"), { report: "refunded" }))
+    assert.isUndefined(move(chargeIn("refunded"), { report: "infraction" }))
+    assert.isUndefined(move(chargeIn("paid"), { report: "dispute_won" }))
+  })
+})

@@ -1,0 +1,238 @@
+/** Payouts that the provider does not find. */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { Accounts } from "../../../src/accounts/Accounts.ts"
+import { Acquirer, AcquirerUnclear, type PayoutProgress } from "../../../src/providers/Acquirer.ts"
+import { Ids } from "../../../src/base/Ids.ts"
+import { PayoutSubmission } from "../../../src/payments/payouts/PayoutSubmission.ts"
+import { domainServicesLayer } from "../../support/DomainServices.ts"
+import { runDue } from "../../support/DueCalls.ts"
+
+/** A provider's payouts: those that it was sent, and those that it shows. */
+const sent: Array<string> = []
+let accepts: (id: string) => Effect.Effect<PayoutProgress, AcquirerUnclear>
+let shows: (id: string) => PayoutProgress
+
+const provider = Layer.effect(
+  Acquirer,
+  Effect.map(Acquirer, (simulated) =>
+    Acquirer.of({
+      of: (connectionId) =>
+        Effect.map(simulated.of(connectionId), (others) => ({
+          ...others,
+          payouts: {
+            send: ({ id }) =>
+              Effect.suspend(() => {
+                sent.push(id)
+                return accepts(id)
+              }),
+            outcome: ({ id }) => Effect.sync(() => shows(id))
+          }
+        }))
+    })
+  )
+)
+
+const accepted: PayoutProgress = { _tag: "Accepted" }
+const notFound: PayoutProgress = { _tag: "NotFound" }
+const completed: PayoutProgress = { _tag: "Completed", endToEndId: undefined }
+
+layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, databaseConnections: 8 }, provider), {
+  excludeTestServices: true
+})("A payout that the provider does not find", (it) => {
+  it.effect("PAY-6: one that was lost before it was done is sent again under its id, and completes once", () =>
+    Effect.gen(function* () {
+      accepts = () => Effect.succeed(accepted)
+      shows = () => notFound
+      const id = yield* processing
+      yield* submitDue(id)
+      assert.deepStrictEqual(sentOf(id), 1)
+      const processedAt = yield* processedAtOf(id)
+      // Within the grace it may be late.
+      for (let inquiry = 0; inquiry < 3; inquiry += 1) yield* submitDue(id)
+      assert.deepStrictEqual(sentOf(id), 1)
+      yield* longAgo(id)
+      const shifted = yield* processedAtOf(id)
+      assert.isBelow(shifted!, processedAt!)
+      yield* submitDue(id)
+      assert.deepStrictEqual(sentOf(id), 2)
+      assert.strictEqual(yield* statusOf(id), "processing")
+      assert.strictEqual(yield* processedAtOf(id), shifted)
+      // Its next inquiry comes after another grace.
+      assert.isAbove(yield* dueInMs(id), 110_000)
+      shows = () => completed
+      yield* submitDue(id)
+      assert.strictEqual(yield* statusOf(id), "completed")
+      assert.deepStrictEqual(sentOf(id), 2)
+    })
+  )
+
+  it.effect("PAY-6, PAY-5: a refusal is final, unless a request before it may still arrive", () =>
+    Effect.gen(function* () {
+      const refused: PayoutProgress = { _tag: "Refused", reason: "pagamento_negado" }
+      accepts = () => Effect.succeed(refused)
+      const first = yield* processing
+      yield* submitDue(first)
+      assert.strictEqual(yield* statusOf(first), "failed")
+
+      accepts = () => Effect.fail(new AcquirerUnclear({ reason: "cut" }))
+      const id = yield* processing
+      yield* submitDue(id)
+      accepts = () => Effect.succeed(refused)
+      // 1, 2, 4, … 64 s after the request before.
+      for (let request = 1; request <= 7; request += 1) {
+        yield* submitDue(id)
+        assert.strictEqual(yield* statusOf(id), "processing")
+      }
+      assert.isAbove(yield* dueInMs(id), 110_000)
+      yield* submitDue(id)
+      assert.strictEqual(yield* statusOf(id), "failed")
+      assert.strictEqual(sentOf(id), 9)
+    })
+  )
+
+  it.effect("PAY-6: one that is shown late is not sent again, and never fails meanwhile", () =>
+    Effect.gen(function* () {
+      accepts = () => Effect.succeed(accepted)
+      shows = () => notFound
+      const id = yield* processing
+      yield* submitDue(id)
+      for (let inquiry = 0; inquiry < 3; inquiry += 1) {
+        yield* submitDue(id)
+        assert.strictEqual(yield* statusOf(id), "processing")
+      }
+      shows = () => completed
+      yield* longAgo(id)
+      yield* submitDue(id)
+      assert.strictEqual(yield* statusOf(id), "completed")
+      assert.deepStrictEqual(sentOf(id), 1)
+    })
+  )
+
+  it.effect("PAY-6: a process that ends after it sent a payout again leaves a grace before the next time", () =>
+    Effect.gen(function* () {
+      accepts = () => Effect.succeed(accepted)
+      shows = () => notFound
+      const id = yield* processing
+      yield* submitDue(id)
+      yield* longAgo(id)
+      let dueWhileSending = 0
+      const services = yield* Effect.context<SqlClient>()
+      accepts = () =>
+        dueInMs(id).pipe(
+          Effect.tap((ms) =>
+            Effect.sync(() => {
+              dueWhileSending = ms
+            })
+          ),
+          Effect.orDie,
+          Effect.provide(services),
+          Effect.andThen(Effect.fail(new AcquirerUnclear({ reason: "no answer" })))
+        )
+      yield* submitDue(id)
+      assert.isAbove(dueWhileSending, 110_000)
+      assert.isAbove(yield* dueInMs(id), 110_000)
+      assert.strictEqual(yield* statusOf(id), "processing")
+    })
+  )
+
+  it.effect(
+    "PAY-6, PAY-5: a process that ends while it repeats a request leaves a grace before a refusal is final",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const services = yield* Effect.context<SqlClient>()
+        const cut = Effect.fail(new AcquirerUnclear({ reason: "cut" }))
+        accepts = () => cut
+        const id = yield* processing
+        for (let request = 0; request < 7; request += 1) yield* submitDue(id)
+        for (const request of ["the eighth", "the ninth"]) {
+          let dueWhileSending = 0
+          accepts = () =>
+            Effect.orDie(Effect.provide(dueInMs(id), services)).pipe(
+              Effect.tap((ms) =>
+                Effect.sync(() => {
+                  dueWhileSending = ms
+                })
+              ),
+              Effect.andThen(cut)
+            )
+          yield* submitDue(id)
+          assert.isAbove(dueWhileSending, 110_000, request)
+        }
+        assert.strictEqual(
+          (yield* sql<{ hand_overs: number }>`SELECT hand_overs FROM payouts WHERE id = ${id}::uuid`)[0]?.hand_overs,
+          9
+        )
+      })
+  )
+
+  it.effect("PAY-16: of an account that may not send now, it is not sent again", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      accepts = () => Effect.succeed(accepted)
+      shows = () => notFound
+      const id = yield* processing
+      yield* submitDue(id)
+      yield* longAgo(id)
+      yield* sql`UPDATE accounts SET payouts_paused = true WHERE id = (SELECT account_id FROM payouts WHERE id = ${id}::uuid)`
+      yield* submitDue(id)
+      assert.deepStrictEqual(sentOf(id), 1)
+      yield* sql`UPDATE accounts SET payouts_paused = false`
+      yield* submitDue(id)
+      assert.deepStrictEqual(sentOf(id), 2)
+    })
+  )
+})
+
+const sentOf = (id: string): number => sent.filter((each) => each === id).length
+
+/** A payout that is covered and was not sent. */
+const processing = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const accounts = yield* Accounts
+  const { id: accountId } = yield* accounts.create({
+    name: "Loja",
+    legal_name: "Loja Ltda",
+    phone: "+5511999998888",
+    document: "11222333000181",
+    document_type: "cnpj"
+  })
+  const { id } = (yield* Ids).next()
+  yield* sql`
+    INSERT INTO payouts (id, account_id, origin, status, method, amount, fee, pix_key_type, pix_key, created_at, sequence,
+      hand_over_at)
+    VALUES (${id}::uuid, ${accountId}::uuid, 'dashboard', 'processing', 'pix', 500, 0, 'email', 'ana@example.com', now(), 1,
+      now())`
+  return id
+})
+
+/** Submits it, or asks for its outcome, now. */
+const submitDue = Effect.fnUntraced(function* (id: string) {
+  const sql = yield* SqlClient
+  const { claimDue } = yield* PayoutSubmission
+  yield* sql`UPDATE payouts SET hand_over_at = CASE WHEN id = ${id}::uuid THEN now() ELSE now() + interval '1 hour' END
+    WHERE status = 'processing'`
+  assert.strictEqual(yield* runDue(claimDue), 1)
+})
+
+/** It was sent longer ago than the grace. */
+const longAgo = (id: string) =>
+  Effect.flatMap(
+    SqlClient,
+    (sql) => sql`UPDATE payouts SET processed_at = processed_at - interval '3 minutes' WHERE id = ${id}::uuid`
+  )
+
+const row = Effect.fnUntraced(function* (id: string) {
+  const sql = yield* SqlClient
+  const [found] = yield* sql<{ status: string; processed_at: Date | null; due_in_ms: number }>`
+    SELECT status, processed_at, (extract(epoch FROM hand_over_at - now()) * 1000)::double precision AS due_in_ms
+    FROM payouts WHERE id = ${id}::uuid`
+  return found!
+})
+
+const statusOf = (id: string) => Effect.map(row(id), ({ status }) => status)
+const processedAtOf = (id: string) => Effect.map(row(id), ({ processed_at }) => processed_at?.getTime())
+const dueInMs = (id: string) => Effect.map(row(id), ({ due_in_ms }) => due_in_ms)

@@ -1,0 +1,416 @@
+/**
+ * Random histories of one charge: refunds of parts and their outcomes, returns by the provider, MEDs, releases, and a copy of
+ * every notification. After each step the money is where a model has it. The clocks of the steps differ, as those of servers do.
+ *
+ * `REFUND_HISTORIES=2000 vitest run …` does more of them, `REFUND_SEED=<seed>` one alone.
+ */
+import { assert, layer } from "@effect/vitest"
+import { txidFromId } from "@pix-payments/domain/Txid"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SqlClient } from "effect/sql/SqlClient"
+import { Accounts } from "../../../src/accounts/Accounts.ts"
+import {
+  Acquirer,
+  AcquirerRefused,
+  AcquirerUnclear,
+  type Progress,
+  providerIdOf
+} from "../../../src/providers/Acquirer.ts"
+import type { AcquirerNotification } from "../../../src/providers/AcquirerNotification.ts"
+import { Charges } from "../../../src/payments/charges/Charges.ts"
+import { LedgerVerification } from "../../../src/ledger/LedgerVerification.ts"
+import { Releases } from "../../../src/ledger/Releases.ts"
+import { AcquirerNotifications } from "../../../src/reports/AcquirerNotifications.ts"
+import { ChargeOrders } from "../../../src/payments/orders/ChargeOrders.ts"
+import { Payouts } from "../../../src/payments/payouts/Payouts.ts"
+import { runDue } from "../../support/DueCalls.ts"
+import { domainServicesLayer } from "../../support/DomainServices.ts"
+import { randomFrom } from "../../support/Model.ts"
+import { ledgerBalancesOf } from "../../support/Money.ts"
+import {
+  complete,
+  fail,
+  giveBack,
+  leftOf,
+  lose,
+  newModel,
+  openMed,
+  order,
+  type RefundModel,
+  release,
+  win
+} from "../../support/RefundModel.ts"
+
+const STEPS = 25
+const HOUR_MS = 3_600_000
+const onlySeed = process.env["REFUND_SEED"]
+const seeds =
+  onlySeed === undefined
+    ? Array.from({ length: Number(process.env["REFUND_HISTORIES"] ?? 100) }, () => Math.floor(Math.random() * 2 ** 32))
+    : [Number(onlySeed)]
+
+/** How far the clock of the server that does the step is ahead. */
+let aheadMs = 0
+const clockLayer = Layer.effect(
+  Clock.Clock,
+  Effect.map(Clock.Clock, (clock) =>
+    Object.assign(Object.create(clock) as Clock.Clock, {
+      currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + aheadMs,
+      currentTimeMillis: Effect.sync(() => clock.currentTimeMillisUnsafe() + aheadMs)
+    })
+  )
+)
+
+const unclear = Effect.fail(new AcquirerUnclear({ reason: "no answer" }))
+
+/** The provider's answers to refunds, by the charge's txid. */
+const answers = new Map<string, Effect.Effect<Progress, AcquirerRefused | AcquirerUnclear>>()
+const answering = Layer.effect(
+  Acquirer,
+  Effect.map(Acquirer, (simulated) =>
+    Acquirer.of({
+      of: (connectionId) =>
+        Effect.map(simulated.of(connectionId), (provider) => ({
+          ...provider,
+          orderReturn: ({ txid }) => Effect.suspend(() => answers.get(txid ?? "") ?? unclear)
+        }))
+    })
+  )
+)
+
+/** Draws from a seed. */
+const drawsFrom = (seed: number) => {
+  const next = randomFrom(seed)
+  const below = (bound: number) => Math.floor(next() * bound)
+  return {
+    below,
+    chance: (probability: number) => next() < probability,
+    pick: <A>(values: ReadonlyArray<A>): A => values[below(values.length)]!
+  }
+}
+
+interface History {
+  readonly random: ReturnType<typeof drawsFrom>
+  readonly id: string
+  readonly accountId: string
+  readonly amount: number
+  readonly model: RefundModel
+  readonly steps: Array<string>
+  /** Notifications that had an effect. */
+  readonly applied: Array<AcquirerNotification>
+  /** The ids of its orders. */
+  readonly orders: Set<string>
+  /** Orders that failed and may be completed all the same. */
+  readonly failed: Array<{ readonly id: string; readonly amount: number }>
+}
+
+const begin = Effect.fnUntraced(function* (seed: number) {
+  const random = drawsFrom(seed)
+  const isDelayed = random.chance(0.5)
+  const amount = 500 + random.below(1000)
+  const account = yield* Accounts.use((accounts) =>
+    accounts.create({
+      name: "Loja",
+      legal_name: "Loja Ltda",
+      phone: "+5511999998888",
+      document: "11222333000181",
+      document_type: "cnpj",
+      release_delay: isDelayed ? 3600 : 0
+    })
+  )
+  const { id: applicationId } = yield* Accounts.use((accounts) => accounts.createApplication(account.id, "Loja"))
+  const { charge } = yield* Charges.use((charges) =>
+    charges.createForCheckout({ id: applicationId, accountId: account.id }, undefined, {
+      amount: amount as never,
+      customer: { name: "Ana", email: "ana@example.com", document: "52998224725" }
+    })
+  )
+  const history: History = {
+    random,
+    id: charge.id,
+    accountId: account.id,
+    amount,
+    model: newModel(amount, isDelayed),
+    steps: [`paid ${amount}${isDelayed ? ", not released" : ""}`],
+    applied: [],
+    orders: new Set(),
+    failed: []
+  }
+  yield* notify(history, { _tag: "charge.paid", txid: txidFromId(charge.id) }, true)
+  return history
+})
+
+const notify = (history: History, notification: AcquirerNotification, isExpected: boolean) =>
+  Effect.gen(function* () {
+    const outcome = yield* AcquirerNotifications.use(({ receive }) => receive(notification))
+    assert.strictEqual(outcome, isExpected ? "applied" : "ignored")
+    if (isExpected) history.applied.push(notification)
+  })
+
+const openOrder = ({ id }: History) =>
+  SqlClient.use((sql) =>
+    Effect.map(
+      sql<{ id: string; amount: bigint }>`
+        SELECT id, amount FROM acquirer_orders WHERE charge_id = ${id}::uuid AND state = 'ordered'`,
+      ([row]) => ({ id: row!.id, amount: Number(row!.amount) })
+    )
+  )
+
+const outcomes = {
+  completed: Effect.succeed<Progress>({ _tag: "Completed" }),
+  failed: Effect.succeed<Progress>({ _tag: "Failed", reason: "account closed" }),
+  accepted: Effect.succeed<Progress>({ _tag: "Accepted" }),
+  unclear
+}
+const outcomeNames = ["completed", "failed", "accepted", "accepted", "unclear"] as const
+
+/** An amount of a report: absent, a part, or more than there is. */
+const someAmount = ({ amount, random }: History) =>
+  random.chance(0.15) ? undefined : 1 + random.below(random.chance(0.1) ? amount * 2 : Math.ceil(amount * 0.6))
+const amountIn = (amount: number | undefined) => (amount === undefined ? {} : { amount })
+
+/** Applies what the provider says of the open order to the model. */
+const end = (history: History, open: { readonly id: string; readonly amount: number }, outcome: string) => {
+  if (outcome === "completed") complete(history.model)
+  if (outcome === "failed") {
+    fail(history.model)
+    history.failed.push(open)
+  }
+}
+
+const refund = Effect.fnUntraced(function* (history: History) {
+  const { id, model, random, steps } = history
+  const part = 1 + random.below(Math.ceil(history.amount * 0.7))
+  const tooMuch = model.pending + model.available + 1
+  const amount = random.chance(0.15) ? tooMuch : random.chance(0.2) ? undefined : part
+  const outcome = random.pick(outcomeNames)
+  steps.push(`refund ${amount ?? "all"}: ${outcome}`)
+  answers.set(txidFromId(id), outcomes[outcome])
+  const refusal = order(model, amount)
+  const open = { id: "", amount: model.order?.amount ?? 0 }
+  const answer = yield* Effect.result(ChargeOrders.use((orders) => orders.refund(id, { amount })))
+  const tag = answer._tag === "Success" ? "Success" : answer.failure._tag
+  if (refusal !== undefined) {
+    assert.strictEqual(tag, refusal === "state" ? "InvalidStateError" : "InsufficientBalanceError")
+    return
+  }
+  assert.strictEqual(tag, outcome === "failed" ? "RefundRejected" : "Success")
+  const rows = yield* SqlClient.use(
+    (sql) => sql<{ id: string }>`SELECT id FROM acquirer_orders WHERE charge_id = ${id}::uuid`
+  )
+  const made = rows.find((row) => !history.orders.has(row.id))
+  assert(made !== undefined)
+  history.orders.add(made.id)
+  end(history, { ...open, id: made.id }, outcome)
+})
+
+const settle = Effect.fnUntraced(function* (history: History) {
+  const { id, model, random, steps } = history
+  if (model.order === undefined) return
+  const open = yield* openOrder(history)
+  const outcome = random.pick(outcomeNames)
+  if (random.chance(0.5)) {
+    steps.push(`asked again: ${outcome}`)
+    answers.set(txidFromId(id), outcomes[outcome])
+    yield* SqlClient.use(
+      (sql) => sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid AND state = 'ordered'`
+    )
+    yield* ChargeOrders.use(({ claimDue }) => runDue(claimDue))
+    return end(history, open, outcome)
+  }
+  if (outcome === "failed") {
+    steps.push("reported as failed")
+    yield* notify(history, { _tag: "return.failed", orderId: open.id, reason: "closed" }, true)
+    return end(history, open, outcome)
+  }
+  steps.push("reported as completed")
+  const txid = txidFromId(id)
+  const externalId = random.chance(0.5) ? open.id : providerIdOf(open.id)
+  const report: AcquirerNotification = random.chance(0.5)
+    ? { _tag: "return.completed", orderId: open.id }
+    : { _tag: "charge.refunded", txid, externalId, amount: open.amount }
+  yield* notify(history, report, true)
+  end(history, open, "completed")
+})
+
+let facts = 0
+
+const reportReturn = Effect.fnUntraced(function* (history: History) {
+  const { id, model, random, steps } = history
+  const amount = someAmount(history)
+  const fact = { txid: txidFromId(id), externalId: `return-${(facts += 1)}`, ...amountIn(amount) }
+  const isMed = random.chance(0.5)
+  const as = isMed && random.chance(0.6) ? "charged_back" : "refunded"
+  steps.push(`${isMed ? `returned as ${as}` : "refunded by the provider"} ${amount ?? "all"}`)
+  const isApplied = giveBack(model, amount, { as, isMed })
+  const report = isMed
+    ? ({ _tag: "charge.returned", as, ...fact } as const)
+    : ({ _tag: "charge.refunded", ...fact } as const)
+  yield* notify(history, report, isApplied)
+})
+
+const reportMed = Effect.fnUntraced(function* (history: History) {
+  const { id, model, random, steps } = history
+  const decided = random.chance(0.6) ? model.meds.at(-1 - random.below(2)) : undefined
+  if (decided === undefined) {
+    const amount = someAmount(history)
+    const externalId = `med-${(facts += 1)}`
+    steps.push(`MED ${amount ?? "all"}`)
+    const isApplied = openMed(model, externalId, amount, history.amount)
+    const report = { _tag: "med.opened", txid: txidFromId(id), externalId, reason: "x", ...amountIn(amount) } as const
+    return yield* notify(history, report, isApplied)
+  }
+  const { externalId } = decided
+  const isWon = random.chance(0.4)
+  steps.push(`${externalId} ${isWon ? "won" : "lost"}`)
+  const isApplied = isWon ? win(model, decided) : lose(model, decided)
+  yield* notify(history, { _tag: isWon ? "med.won" : "med.lost", disputeId: "", externalId }, isApplied)
+})
+
+const repeat = Effect.fnUntraced(function* (history: History) {
+  const copied = history.random.pick(history.applied)
+  history.steps.push(`copy of ${copied._tag}`)
+  yield* notify(history, copied, false)
+})
+
+const completeLate = Effect.fnUntraced(function* (history: History) {
+  const { failed, model, random, steps } = history
+  const one = failed.splice(random.below(Math.max(1, failed.length)), 1)[0]
+  if (one === undefined) return
+  steps.push(`a refund that failed completed: ${one.amount}`)
+  const isApplied = giveBack(model, one.amount, { as: "refunded", isMed: false })
+  yield* notify(history, { _tag: "return.completed", orderId: one.id }, isApplied)
+})
+
+const spend = Effect.fnUntraced(function* (history: History) {
+  const { accountId, model, random, steps } = history
+  const free = model.available - model.spent
+  const amount = 100 + random.below(400)
+  if (free < amount + 200 || random.chance(0.5)) return
+  steps.push(`spent ${amount}`)
+  const { payout } = yield* Payouts.use((payouts) =>
+    payouts.createForOperator(accountId, undefined, {
+      amount,
+      pix_key_type: "email",
+      pix_key: "hold@simulator.test"
+    } as never)
+  )
+  model.spent += payout.amount + payout.fee
+})
+
+const releaseAll = Effect.fnUntraced(function* ({ id, model, steps }: History) {
+  steps.push("released")
+  yield* SqlClient.use((sql) => sql`UPDATE releases SET due_at = now() WHERE charge_id = ${id}::uuid`)
+  yield* Releases.use(({ releaseDue }) => releaseDue)
+  release(model)
+})
+
+/** Each as often as it is drawn. */
+const commands = [
+  Array.from({ length: 3 }, () => refund),
+  Array.from({ length: 3 }, () => settle),
+  [reportReturn, reportReturn, reportMed, reportMed],
+  [repeat, repeat, completeLate, spend, releaseAll]
+].flat()
+
+const assertMoney = Effect.fnUntraced(function* ({ accountId, amount, id, model }: History) {
+  const sql = yield* SqlClient
+  const { available, blocked, pending, returns_in_transit } = yield* ledgerBalancesOf(accountId)
+  assert.deepStrictEqual(
+    { available, blocked, pending, inTransit: returns_in_transit },
+    {
+      available: model.available - model.spent,
+      blocked: model.blocked,
+      pending: model.pending,
+      inTransit: model.inTransit
+    }
+  )
+  assert.strictEqual(leftOf(model), amount - model.returned)
+  const [row] = yield* sql<{
+    status: string
+    due: bigint
+    returned: bigint
+    processing: bigint
+    meds: string
+    sum: bigint
+  }>`
+    SELECT c.status,
+      (SELECT coalesce(sum(amount), 0)::bigint FROM releases WHERE charge_id = c.id AND released_at IS NULL) AS due,
+      (SELECT coalesce(sum(amount), 0)::bigint FROM refunds WHERE charge_id = c.id AND status = 'completed') AS returned,
+      (SELECT coalesce(sum(amount), 0)::bigint FROM refunds WHERE charge_id = c.id AND status = 'processing') AS processing,
+      (SELECT coalesce(string_agg(status, ' ' ORDER BY length(external_id), external_id), '') FROM disputes
+        WHERE charge_id = c.id AND NOT arrived_resolved) AS meds,
+      (SELECT sum(balance)::bigint FROM ledger_accounts WHERE owner_id = c.account_id) AS sum
+    FROM charges c WHERE c.id = ${id}::uuid`
+  assert.deepStrictEqual(row, {
+    status: model.status,
+    due: BigInt(model.pending),
+    returned: BigInt(model.returned),
+    processing: BigInt(model.inTransit),
+    meds: model.meds.map(({ status }) => status).join(" "),
+    sum: 0n
+  })
+  if (model.status === "refunded") assert.strictEqual(leftOf(model), 0, "refunded, and something is left")
+  if (leftOf(model) === 0) assert.include(["refunded", "charged_back"], model.status)
+})
+
+layer(
+  domainServicesLayer({ acquirerTimeoutMs: 500, simulatorSettleMs: 0, databaseConnections: 4 }, answering).pipe(
+    Layer.provideMerge(clockLayer)
+  ),
+  {
+    excludeTestServices: true
+  }
+)("Histories of refunds", (it) => {
+  it.effect.each([{ orderedAheadMs: -HOUR_MS }, { orderedAheadMs: 0 }, { orderedAheadMs: HOUR_MS }])(
+    "OPR-73: a lost MED takes what a failed refund gives back, whatever the clock of the server that ordered it ($orderedAheadMs ms)",
+    ({ orderedAheadMs }) =>
+      Effect.gen(function* () {
+        aheadMs = 0
+        const history = yield* begin(1)
+        const { accountId, id } = history
+        const txid = txidFromId(id)
+        const returned = { as: "refunded", externalId: `earlier-${id}`, amount: 100 } as const
+        yield* notify(history, { _tag: "charge.returned", txid, ...returned }, true)
+        aheadMs = orderedAheadMs
+        answers.set(txid, outcomes.accepted)
+        yield* ChargeOrders.use((orders) => orders.refund(id, {}))
+        aheadMs = 0
+        const externalId = `med-${id}`
+        yield* notify(history, { _tag: "med.opened", txid, externalId, reason: "x" }, true)
+        yield* notify(history, { _tag: "med.lost", disputeId: "", externalId }, true)
+        const order = yield* openOrder(history)
+        yield* notify(history, { _tag: "return.failed", orderId: order.id, reason: "closed" }, true)
+        const balances = yield* ledgerBalancesOf(accountId)
+        assert.deepInclude(balances, { available: 0, pending: 0, blocked: 0, returns_in_transit: 0 })
+      })
+  )
+
+  it.effect(
+    "BAL-3, BAL-5, BAL-6, BAL-9, BAL-10, DSP-4, DSP-7, DSP-10, OPR-73: each cent of a charge is in one place",
+    () =>
+      Effect.gen(function* () {
+        for (const seed of seeds) {
+          const history = yield* begin(seed)
+          const run = Effect.gen(function* () {
+            for (let step = 0; step < STEPS; step += 1) {
+              aheadMs = history.random.pick([-HOUR_MS, 0, HOUR_MS])
+              yield* history.random.pick(commands)(history)
+              yield* assertMoney(history)
+            }
+          })
+          yield* Effect.catchDefect(run, (defect) => {
+            const message = `REFUND_SEED=${seed}: ${String(defect)}\n${history.steps.join("\n")}`
+            return Effect.die(new Error(message, { cause: defect }))
+          })
+        }
+        const verified = yield* LedgerVerification.use(({ verify }) => verify("full"))
+        assert.deepStrictEqual(
+          verified.filter(({ computed, kept }) => computed !== kept),
+          []
+        )
+      })
+  )
+})

@@ -1,0 +1,70 @@
+/** Payouts at a provider, by callback and by sweep. */
+import { assert, layer } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
+import { Ids } from "../../src/base/Ids.ts"
+import { providerIdOf } from "../../src/providers/Acquirer.ts"
+import { connectedBank, type ConnectedBank, connectedServiceLayer, sweepNow } from "../support/ConnectedBank.ts"
+import { eventually } from "../support/Receiver.ts"
+
+layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestServices: true })(
+  "A payout's outcome",
+  (it) => {
+    it.effect("OPR-95, PAY-4: is found by the sweep, and of payouts of somebody else nothing is", () =>
+      Effect.gen(function* () {
+        const bank = yield* connectedBank({ profile: "efi", settings: { openingCents: 100_000 } })
+        const [done, failing] = [yield* acceptedPayout(bank), yield* acceptedPayout(bank)]
+        // Of the same account at the provider, but not of this service.
+        bank.double.provider.payouts.send("another", orderOf(bank))
+        bank.double.provider.payouts.settle(providerIdOf(failing), {
+          error: { code: "AC03", origin: "x", reason: "x" }
+        })
+        yield* Effect.promise(() => bank.double.settle())
+        yield* sweepNow(bank)
+        assert.deepStrictEqual([yield* statusOf(done), yield* statusOf(failing)], ["completed", "failed"])
+        const sql = yield* SqlClient
+        const recorded = sql`SELECT 1 FROM acquirer_reports WHERE connection_id = ${bank.connectionId}::uuid`
+        assert.lengthOf(yield* recorded, 2)
+        yield* sweepNow(bank)
+        assert.lengthOf(yield* recorded, 2)
+      })
+    )
+
+    it.effect("OPR-92, PAY-6: a callback makes the inquiry of its outcome due", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        const bank = yield* connectedBank({ profile: "efi", settings: { openingCents: 100_000 } })
+        yield* sql`UPDATE acquirer_connections SET sweep_at = 'infinity'`
+        bank.double.provider.webhooks.put(bank.double.key, bank.url)
+        const id = yield* acceptedPayout(bank)
+        yield* Effect.promise(() => bank.double.settle())
+        yield* eventually(statusOf(id), (status) => status === "completed")
+      })
+    )
+  }
+)
+
+const orderOf = ({ double }: ConnectedBank) => ({
+  cents: 500,
+  payerKey: double.key,
+  payee: { key: "ana@example.com" } as never
+})
+
+/** A payout that the provider accepted, whose next inquiry is an hour away. */
+const acceptedPayout = Effect.fnUntraced(function* (bank: ConnectedBank) {
+  const sql = yield* SqlClient
+  const { id } = (yield* Ids).next()
+  yield* sql`
+    INSERT INTO payouts (id, account_id, origin, status, method, amount, fee, pix_key_type, pix_key, created_at, sequence,
+      processed_at, hand_over_at, hand_overs, connection_id)
+    VALUES (${id}::uuid, ${bank.accountId}::uuid, 'dashboard', 'processing', 'pix', 500, 0, 'email', 'ana@example.com', now(),
+      1, now(), now() + interval '1 hour', 1, ${bank.connectionId}::uuid)`
+  bank.double.provider.payouts.send(providerIdOf(id), orderOf(bank))
+  return id
+})
+
+const statusOf = Effect.fnUntraced(function* (id: string) {
+  const sql = yield* SqlClient
+  const [row] = yield* sql<{ status: string }>`SELECT status FROM payouts WHERE id = ${id}::uuid`
+  return row?.status
+})

@@ -1,0 +1,337 @@
+/** Sweeps, with every callback lost. */
+import { assert, layer } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import { SqlClient } from "effect/sql/SqlClient"
+import { ReportStore } from "../../src/reports/ReportStore.ts"
+import { Sweep } from "../../src/reports/Sweep.ts"
+import {
+  connectedBank,
+  type ConnectedBank,
+  connectedServiceLayer,
+  payAll,
+  pendingCharges,
+  statusesOf,
+  sweepNow
+} from "../support/ConnectedBank.ts"
+import { created, retrieve, until } from "../support/ChargeRequests.ts"
+import { newPix, notified } from "../support/Exceptions.ts"
+import { assertLedgerHolds, availableOf, operated } from "../support/Money.ts"
+import { eventually } from "../support/Receiver.ts"
+import { TestService } from "../support/TestService.ts"
+
+const HOUR_MS = 3_600_000
+
+const listings = ({ double }: ConnectedBank) =>
+  double.exchanges.filter(({ method, path }) => method === "GET" && path.endsWith("/pix")).length
+
+const progressOf = ({ connectionId }: ConnectedBank) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const [row] = yield* sql<{ swept_until: Date | null; deep_swept_at: Date | null }>`
+      SELECT swept_until, deep_swept_at FROM acquirer_connections WHERE id = ${connectionId}::uuid`
+    return row!
+  })
+
+layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestServices: true })("A sweep", (it) => {
+  it.effect("OPR-95: with every callback lost, every payment is credited within two sweeps, and once", () =>
+    Effect.gen(function* () {
+      const bank = yield* connectedBank()
+      const charges = yield* pendingCharges(bank, 25)
+      payAll(bank, charges)
+      yield* sweepNow(bank)
+      yield* sweepNow(bank)
+      assert.deepStrictEqual(new Set(yield* statusesOf(bank)), new Set(["paid"]))
+      assert.strictEqual(yield* availableOf(bank.key), 25_000)
+      // What is known is skipped: the sweeps after it record no notification.
+      const sql = yield* SqlClient
+      const recorded = sql`SELECT 1 FROM acquirer_reports WHERE connection_id = ${bank.connectionId}::uuid`
+      const before = (yield* recorded).length
+      yield* sweepNow(bank)
+      assert.strictEqual((yield* recorded).length, before)
+      yield* assertLedgerHolds
+      assert.deepStrictEqual(bank.double.violations, [])
+      const { operate } = yield* TestService
+      const { text } = yield* operate("GET", "/metrics")
+      const valueOf = (name: string) =>
+        new RegExp(`^pix_payments_${name}\\{connection="${bank.connectionId}"\\} (\\S+)`, "m").exec(text)?.[1]
+      assert.strictEqual(valueOf("acquirer_sweep_found_total"), "25")
+      assert.isBelow(Number(valueOf("acquirer_sweep_age_seconds")), 60)
+    })
+  )
+
+  it.effect(
+    "OPR-64, OPR-95: a paused connection is swept; what waited for it is sent when it is resumed, and done once",
+    () =>
+      Effect.gen(function* () {
+        const bank = yield* connectedBank()
+        const [paid, refunded] = yield* pendingCharges(bank, 2)
+        payAll(bank, [refunded!])
+        yield* sweepNow(bank)
+        const pause = (paused: boolean) => operated("PATCH", `/connections/${bank.connectionId}`, { paused })
+        const sent = () =>
+          bank.double.exchanges
+            .filter(({ method, path }) => method !== "GET" && !path.includes("oauth"))
+            .map(({ method, path }) => `${method} ${path}`)
+        yield* pause(true)
+        const before = sent().length
+        const waiting = yield* created(bank.key)
+        assert.strictEqual(waiting.status, "processing")
+        yield* operated("POST", `/charges/${refunded!.id}/refund`, { amount: 100 })
+        payAll(bank, [paid!])
+        yield* sweepNow(bank)
+        assert.strictEqual((yield* retrieve(bank.key, paid!.id)).body.status, "paid")
+        assert.deepStrictEqual(sent().slice(before), [])
+        yield* pause(false)
+        yield* until(retrieve(bank.key, waiting.id), ({ body }) => body.status === "pending")
+        const sql = yield* SqlClient
+        yield* eventually(
+          sql`SELECT 1 FROM refunds WHERE charge_id = ${refunded!.id}::uuid AND status = 'completed'`,
+          ({ length }) => length === 1
+        )
+        // A request that is repeated under its id is refused by the provider, and looked up.
+        const accepted = bank.double.exchanges.filter(({ method, status }) => method === "PUT" && status === 201)
+        assert.strictEqual(accepted.length, before + 2)
+        assert.strictEqual(yield* availableOf(bank.key), 1900)
+        yield* assertLedgerHolds
+      })
+  )
+
+  it.effect("OPR-96: after an outage of hours, what arrived meanwhile is credited, slice by slice", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      let behindMs = 0
+      const clock = yield* Clock.Clock
+      const bank = yield* connectedBank({ now: () => clock.currentTimeMillisUnsafe() - behindMs })
+      const charges = yield* pendingCharges(bank, 3)
+      // The first sweep would store its progress over this.
+      yield* sweepNow(bank)
+      yield* sql`UPDATE acquirer_connections SET created_at = now() - interval '3 days',
+        swept_until = now() - interval '30 hours', deep_swept_at = now() WHERE id = ${bank.connectionId}::uuid`
+      for (const [index, charge] of charges.entries()) {
+        behindMs = [29, 15, 1][index]! * HOUR_MS
+        payAll(bank, [charge])
+      }
+      behindMs = 0
+      const before = listings(bank)
+      yield* sweepNow(bank)
+      assert.isAtLeast(listings(bank) - before, 6)
+      assert.deepStrictEqual(yield* statusesOf(bank), ["paid", "paid", "paid"])
+      assert.isAbove((yield* progressOf(bank)).swept_until!.getTime(), (yield* Clock.currentTimeMillis) - HOUR_MS)
+    })
+  )
+
+  it.effect("OPR-96: progress that a wrong clock set into the future leaves nothing out", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const bank = yield* connectedBank()
+      const [charge] = yield* pendingCharges(bank, 1)
+      yield* sweepNow(bank)
+      yield* sql`UPDATE acquirer_connections SET swept_until = now() + interval '1 hour'
+        WHERE id = ${bank.connectionId}::uuid`
+      payAll(bank, [charge!])
+      yield* sweepNow(bank)
+      yield* sweepNow(bank)
+      assert.strictEqual((yield* retrieve(bank.key, charge!.id)).body.status, "paid")
+      const ahead = yield* sql`SELECT 1 FROM acquirer_connections
+        WHERE id = ${bank.connectionId}::uuid AND swept_until > now()`
+      assert.lengthOf(ahead, 0)
+    })
+  )
+
+  it.effect("OPR-96: once a day the last three days are read again", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      let behindMs = 0
+      const clock = yield* Clock.Clock
+      const bank = yield* connectedBank({ now: () => clock.currentTimeMillisUnsafe() - behindMs })
+      yield* sweepNow(bank)
+      const [charge] = yield* pendingCharges(bank, 1)
+      behindMs = 50 * HOUR_MS
+      payAll(bank, [charge!])
+      behindMs = 0
+      yield* sql`UPDATE acquirer_connections SET created_at = now() - interval '3 days' WHERE id = ${bank.connectionId}::uuid`
+      yield* sweepNow(bank)
+      assert.deepStrictEqual(yield* statusesOf(bank), ["pending"])
+      yield* sql`UPDATE acquirer_connections SET deep_swept_at = now() - interval '25 hours'
+        WHERE id = ${bank.connectionId}::uuid`
+      yield* sweepNow(bank)
+      assert.deepStrictEqual(yield* statusesOf(bank), ["paid"])
+    })
+  )
+
+  it.effect("OPR-95, DSP-10: a payment whose settlement its return has claimed is not taken for known", () =>
+    Effect.gen(function* () {
+      const { known } = yield* ReportStore
+      const sql = yield* SqlClient
+      const { connectionId } = yield* connectedBank()
+      const payment = { _tag: "charge.paid", txid: "", endToEndId: newPix(), connectionId } as const
+      const isApplied = Effect.map(
+        known(connectionId, { notifications: [payment], recordKeys: [], orderIds: [], payoutIds: [] }),
+        (facts) => facts.isApplied(payment)
+      )
+      assert.isFalse(yield* isApplied)
+      yield* notified({ ...payment, _tag: "charge.refunded", amount: 100 })
+      assert.lengthOf(yield* sql`SELECT FROM charge_settlements WHERE end_to_end_id = ${payment.endToEndId}`, 1)
+      assert.isFalse(yield* isApplied)
+      assert.strictEqual(yield* notified({ ...payment, amount: 100 }), "exception")
+      assert.isTrue(yield* isApplied)
+    })
+  )
+
+  it.effect("OPR-97: a connection that hangs or fails delays no other, and its progress stays", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const [hanging, failing, sound] = [yield* connectedBank(), yield* connectedBank(), yield* connectedBank()]
+      for (const bank of [hanging, failing, sound]) {
+        payAll(bank, yield* pendingCharges(bank, 2))
+        yield* sweepNow(bank)
+      }
+      payAll(sound, yield* pendingCharges(sound, 2))
+      const endings = [
+        hanging.double.faults.always("hang", { method: "GET", path: /\/pix$/ }),
+        failing.double.faults.always("error-after", { method: "GET", path: /\/pix$/ })
+      ]
+      const before = yield* progressOf(failing)
+      payAll(failing, yield* pendingCharges(failing, 1))
+      yield* sql`UPDATE acquirer_connections SET sweep_at = NULL`
+      yield* eventually(statusesOf(sound), (all) => all.length === 4 && all.every((status) => status === "paid"))
+      yield* sweepNow(failing)
+      assert.deepStrictEqual((yield* progressOf(failing)).swept_until, before.swept_until)
+      for (const end of endings) end()
+      // The circuit of the connection closes again.
+      yield* until(Effect.andThen(sweepNow(failing), statusesOf(failing)), (all) =>
+        all.every((status) => status === "paid")
+      )
+    })
+  )
+
+  it.effect("OPR-97: a notification that fails stops no other, and the sweep is repeated from where it began", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const bank = yield* connectedBank()
+      const charges = yield* pendingCharges(bank, 5)
+      yield* sweepNow(bank)
+      const before = yield* progressOf(bank)
+      payAll(bank, charges)
+      yield* sql.unsafe(`CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NEW.id = '${charges[2]!.id}' THEN RAISE 'poison'; END IF; RETURN NEW; END $$`)
+      yield* sql.unsafe(`CREATE TRIGGER poison BEFORE UPDATE ON charges FOR EACH ROW EXECUTE FUNCTION poison()`)
+      yield* sweepNow(bank)
+      assert.deepStrictEqual((yield* statusesOf(bank)).toSorted(), ["paid", "paid", "paid", "paid", "pending"])
+      assert.deepStrictEqual((yield* progressOf(bank)).swept_until, before.swept_until)
+      yield* sql.unsafe(`DROP TRIGGER poison ON charges`)
+      yield* sweepNow(bank)
+      assert.deepStrictEqual(new Set(yield* statusesOf(bank)), new Set(["paid"]))
+      assert.strictEqual(yield* availableOf(bank.key), 5000)
+    })
+  )
+
+  it.effect("OPR-97: an entry in an unknown form hides no other, and the sweep is repeated from where it began", () =>
+    Effect.gen(function* () {
+      const bank = yield* connectedBank({ profile: "efi" })
+      const charges = yield* pendingCharges(bank, 4)
+      yield* sweepNow(bank)
+      const before = yield* progressOf(bank)
+      payAll(bank, charges)
+      const end = bank.double.faults.always("unknown-entry", { path: /\/pix$/ })
+      yield* sweepNow(bank)
+      assert.deepStrictEqual((yield* statusesOf(bank)).toSorted(), ["paid", "paid", "paid", "pending"])
+      assert.deepStrictEqual((yield* progressOf(bank)).swept_until, before.swept_until)
+      end()
+      yield* sweepNow(bank)
+      assert.deepStrictEqual(new Set(yield* statusesOf(bank)), new Set(["paid"]))
+      assert.strictEqual(yield* availableOf(bank.key), 4000)
+      yield* assertLedgerHolds
+    })
+  )
+
+  it.effect("OPR-97: hours after a notification or a list began to fail, payments are still credited", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const clock = yield* Clock.Clock
+      let behindMs = 0
+      const now = () => clock.currentTimeMillisUnsafe() - behindMs
+      const [poisoned, listless] = [yield* connectedBank({ now }), yield* connectedBank({ now, profile: "efi" })]
+      const before = new Map<ConnectedBank, Date | null>()
+      for (const bank of [poisoned, listless]) {
+        yield* sweepNow(bank)
+        yield* sql`UPDATE acquirer_connections SET created_at = now() - interval '3 days',
+          swept_until = now() - interval '30 hours', deep_swept_at = now() WHERE id = ${bank.connectionId}::uuid`
+        before.set(bank, (yield* progressOf(bank)).swept_until)
+        const charges = yield* pendingCharges(bank, 2)
+        for (const [index, charge] of charges.entries()) {
+          behindMs = [29, 1][index]! * HOUR_MS
+          payAll(bank, [charge])
+        }
+        behindMs = 0
+        if (bank === poisoned) {
+          yield* sql.unsafe(`CREATE OR REPLACE FUNCTION poison_early() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF NEW.id = '${charges[0]!.id}' THEN RAISE 'poison'; END IF; RETURN NEW; END $$`)
+          yield* sql.unsafe(
+            `CREATE TRIGGER poison_early BEFORE UPDATE ON charges FOR EACH ROW EXECUTE FUNCTION poison_early()`
+          )
+        }
+      }
+      const end = listless.double.faults.always("error-after", { method: "GET", path: /\/infracoes$/ })
+      for (const bank of [poisoned, listless]) {
+        yield* sweepNow(bank)
+        assert.deepStrictEqual((yield* progressOf(bank)).swept_until, before.get(bank))
+      }
+      assert.deepStrictEqual((yield* statusesOf(poisoned)).toSorted(), ["paid", "pending"])
+      assert.deepStrictEqual(yield* statusesOf(listless), ["paid", "paid"])
+      end()
+      yield* sql.unsafe(`DROP TRIGGER poison_early ON charges`)
+      for (const bank of [poisoned, listless]) {
+        yield* until(
+          Effect.andThen(sweepNow(bank), progressOf(bank)),
+          (progress) => progress.swept_until!.getTime() > before.get(bank)!.getTime() + 29 * HOUR_MS
+        )
+        assert.deepStrictEqual(yield* statusesOf(bank), ["paid", "paid"])
+      }
+    })
+  )
+
+  it.effect("OPR-97: a process that ends between the provider's answer and the commit leaves the sweep to others", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const { claimDue } = yield* Sweep
+      const bank = yield* connectedBank()
+      yield* sweepNow(bank)
+      const before = yield* progressOf(bank)
+      payAll(bank, yield* pendingCharges(bank, 3))
+      const locked = yield* Deferred.make<void>()
+      const rows = yield* Effect.forkChild(
+        sql.withTransaction(
+          sql`SELECT 1 FROM charges WHERE account_id = ${bank.accountId}::uuid FOR UPDATE`.pipe(
+            Effect.andThen(Deferred.succeed(locked, undefined)),
+            Effect.andThen(Effect.never)
+          )
+        )
+      )
+      yield* Deferred.await(locked)
+      // This process claims before the loop does.
+      const listed = listings(bank)
+      const swept = yield* until(
+        Effect.andThen(
+          sql`UPDATE acquirer_connections SET sweep_at = CASE WHEN id = ${bank.connectionId}::uuid THEN now() ELSE 'infinity' END`,
+          claimDue(1)
+        ),
+        ({ length }) => length === 1
+      )
+      const sweeping = yield* Effect.forkChild(swept[0]!)
+      yield* until(
+        Effect.sync(() => listings(bank)),
+        (count) => count > listed
+      )
+      yield* Fiber.interrupt(sweeping)
+      yield* Fiber.interrupt(rows)
+      assert.deepStrictEqual((yield* progressOf(bank)).swept_until, before.swept_until)
+      yield* sweepNow(bank)
+      assert.deepStrictEqual(yield* statusesOf(bank), ["paid", "paid", "paid"])
+      assert.strictEqual(yield* availableOf(bank.key), 3000)
+    })
+  )
+})
