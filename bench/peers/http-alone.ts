@@ -6,10 +6,10 @@
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import type { Caller } from "@pix-payments/api/Security"
 import { allScopes } from "@pix-payments/domain/Scope"
 import { Accounts } from "@pix-payments/server/accounts/Accounts"
 import { Acquirer, SimulatedProvider } from "@pix-payments/server/providers/Acquirer"
+import type { Cached, Confirmed } from "@pix-payments/server/accounts/Caller"
 import { ApiKeys, hashOf } from "@pix-payments/server/accounts/ApiKeys"
 import * as Simulator from "@pix-payments/server/providers/simulator/Simulator"
 import { Charges } from "@pix-payments/server/payments/charges/Charges"
@@ -31,7 +31,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 
-const caller: Caller = {
+const cached: Cached = {
+  _tag: "Cached",
+  generation: "0199a0f0-5f3c-7c3e-9d0b-000000000004",
+  keyExpiresAtMs: null,
   keyId: "0199a0f0-5f3c-7c3e-9d0b-000000000001",
   scopes: allScopes,
   applicationId: "0199a0f0-5f3c-7c3e-9d0b-000000000002",
@@ -43,15 +46,16 @@ const caller: Caller = {
     onboardingStatus: "completed",
     defaultExpiresInSeconds: 86_400,
     chargesPaused: false,
-    connectionId: null,
-    storedConnectionId: null
+    connectionId: null
   }
 }
 
+const confirmed: Confirmed = { ...cached, _tag: "Confirmed" }
+
 /** The charge that every id finds. */
 const stored: Omit<StoredCharge, "id"> = {
-  accountId: caller.account.id,
-  applicationId: caller.applicationId,
+  accountId: cached.account.id,
+  applicationId: cached.applicationId,
   origin: "api",
   idempotencyKey: "a-key-of-a-charge",
   status: "pending",
@@ -93,20 +97,20 @@ const stored: Omit<StoredCharge, "id"> = {
 const only = <I, S extends object>(service: Context.Service<I, S>, methods: Partial<S>): Layer.Layer<I> =>
   Layer.succeed(service, methods as S)
 
-const accepted = new Map<string, Effect.Effect<Caller>>()
+const accepted = new Map<string, Effect.Effect<Confirmed>>()
 
 const memory = Layer.mergeAll(
   // The key is hashed as in the service, since hashing is not work of the database.
   only(ApiKeys, {
     authenticate: (key) => {
       const hash = hashOf(key)
-      const known = accepted.get(hash) ?? Effect.succeed(caller)
+      const known = accepted.get(hash) ?? Effect.succeed(confirmed)
       accepted.set(hash, known)
       return known
     },
     cached: (key) => {
       hashOf(key)
-      return caller
+      return cached
     }
   }),
   only(ChargeStore, {

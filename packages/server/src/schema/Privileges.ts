@@ -28,6 +28,7 @@ export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   accounts: update,
   applications: update,
   api_keys: update,
+  caller_generation: ["SELECT", "UPDATE"],
   charges: update,
   charge_keys: append,
   charge_settlements: update,

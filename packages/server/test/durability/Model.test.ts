@@ -5,11 +5,11 @@
  * `MODEL_HISTORIES=5000 vitest run …` does more of them, `MODEL_SEED=<seed>` one alone.
  */
 import { assert, layer } from "@effect/vitest"
-import type { Caller } from "@pix-payments/api/Security"
 import { txidFromId } from "@pix-payments/domain/Txid"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Accounts } from "../../src/accounts/Accounts.ts"
+import type { Confirmed } from "../../src/accounts/Caller.ts"
 import type { AcquirerNotification } from "../../src/providers/AcquirerNotification.ts"
 import { newEndToEndId } from "../../src/providers/simulator/SimulatedInstitution.ts"
 import { SimulatorNotifications } from "../../src/reports/SimulatorNotifications.ts"
@@ -56,7 +56,7 @@ interface History {
   readonly random: Random
   readonly world: World
   readonly log: Array<string>
-  readonly callers: ReadonlyArray<Caller>
+  readonly callers: ReadonlyArray<Confirmed>
   readonly charges: Array<string>
   readonly settlements: Array<string>
   readonly payouts: Array<{ readonly id: string; readonly key: string }>
@@ -123,7 +123,8 @@ const begin = Effect.fnUntraced(function* (seed: number) {
         payout_duplicate_window: model.guarded ? 86_400 : 0
       })
       const application = yield* accounts.createApplication(account.id, "Loja")
-      const caller: Caller = {
+      const caller: Confirmed = {
+        _tag: "Confirmed",
         keyId: application.id,
         scopes: [],
         applicationId: application.id,
@@ -135,8 +136,7 @@ const begin = Effect.fnUntraced(function* (seed: number) {
           onboardingStatus: account.onboarding_status,
           defaultExpiresInSeconds: account.default_expires_in,
           chargesPaused: false,
-          connectionId: null,
-          storedConnectionId: null
+          connectionId: null
         }
       }
       return caller
@@ -228,7 +228,7 @@ const createCharge = Effect.fnUntraced(function* (
   const body = { amount, customer: { name: "Ana", email: payers[payer], document: "52998224725" } }
   const made =
     method === "pix"
-      ? Effect.catchTag(charges.create(caller, newKey(), body), "StaleCaller", Effect.die)
+      ? charges.create(caller, newKey(), body)
       : charges.createForCheckout({ id: caller.applicationId, accountId: caller.account.id }, undefined, {
           ...body,
           method,

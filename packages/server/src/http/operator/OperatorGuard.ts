@@ -100,7 +100,7 @@ export const make = Effect.gen(function* () {
   }
 
   const protect = (operation: OperatorOperation): Route<OperatorCredentials>["answer"] => {
-    const { endpoint, headerRefusal, run, takesBody } = operation
+    const { decode, endpoint, run, takesBody } = operation
     if (!endpoint.middlewares.has(OperatorAuthentication)) return open(operation)
     const {
       accounts,
@@ -156,12 +156,13 @@ export const make = Effect.gen(function* () {
           Effect.andThen(includesRole(operator.role, roles) ? Effect.void : Effect.fail(new Forbidden({}))),
           Effect.andThen(inAccounts(operator, request)),
           Effect.andThen(
-            Effect.suspend(() => {
-              const refusal = headerRefusal(request)
-              if (refusal !== undefined) return Effect.fail(refusal)
-              const answering = Effect.catchTag(run(request, operator, false), "StaleCaller", Effect.die)
-              return withPersonalData(answering, operator, request)
-            })
+            Effect.suspend(() =>
+              withPersonalData(
+                Effect.flatMap(decode(request), (query) => run(request, query, operator)),
+                operator,
+                request
+              )
+            )
           ),
           Effect.provideService(CurrentOperator, operator),
           Effect.provideService(CurrentRequest, request.info),
@@ -173,7 +174,7 @@ export const make = Effect.gen(function* () {
 
   /** An operation that needs no credential: a sign-in. */
   const open =
-    ({ run, takesBody }: OperatorOperation): Route<OperatorCredentials>["answer"] =>
+    ({ decode, run, takesBody }: OperatorOperation): Route<OperatorCredentials>["answer"] =>
     (request) => {
       const { connection, isJson } = request.credentials
       const { fetchSite } = connection
@@ -182,8 +183,7 @@ export const make = Effect.gen(function* () {
       if (takesBody && (!isJson || (fetchSite !== undefined && fetchSite !== "same-origin"))) {
         return Effect.fail(new Forbidden({}))
       }
-      return run(request, nobody, false).pipe(
-        Effect.catchTag("StaleCaller", Effect.die),
+      return Effect.flatMap(decode(request), (query) => run(request, query, nobody)).pipe(
         Effect.provideService(CurrentOperator, nobody),
         Effect.provideService(CurrentRequest, request.info),
         Effect.provideService(CurrentConnection, connection)

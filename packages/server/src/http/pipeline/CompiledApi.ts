@@ -20,7 +20,6 @@ import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import type * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as Schema from "effect/Schema"
 import type { IncomingMessage } from "node:http"
-import { StaleCaller } from "../../accounts/CallerCache.ts"
 import type { RequestInfo } from "../../base/observability/RequestContext.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import type { Answer, WireError } from "./Answer.ts"
@@ -28,8 +27,6 @@ import type { Answer, WireError } from "./Answer.ts"
 /** What a handler receives. */
 export interface Call<Caller, Params, Query, Key> {
   readonly caller: Caller
-  /** True where `caller` comes from the cache and the statement has to revalidate it (`revalidating` handlers only). */
-  readonly isCached: boolean
   readonly params: Params
   readonly query: Query
   /** A string where the endpoint requires one. */
@@ -55,25 +52,23 @@ type CallOf<Endpoint, Caller> = Call<
   KeyOf<Endpoint>
 >
 
-type HandlerOf<Endpoint, Caller, R> =
-  | ((
-      call: CallOf<Endpoint, Caller>
-    ) => Effect.Effect<Answer<BodyOf<Endpoint>>, HttpApiEndpoint.Error<Endpoint>["Type"] | Unavailable, R>)
-  | Revalidating<CallOf<Endpoint, Caller>, BodyOf<Endpoint>, HttpApiEndpoint.Error<Endpoint>["Type"] | Unavailable, R>
+type HandlerOf<Endpoint, Caller, R, Cached> =
+  | HandlerFor<Endpoint, Caller, R>
+  /** A handler that accepts a cached caller too. */
+  | { readonly revalidating: HandlerFor<Endpoint, Caller | Cached, R> }
 
-/** A handler that accepts a cached caller. It fails with `StaleCaller` where its statement finds that it changed. */
-export interface Revalidating<C, Body, E, R> {
-  readonly revalidating: (call: C) => Effect.Effect<Answer<Body>, E | StaleCaller, R>
-}
+type HandlerFor<Endpoint, Caller, R> = (
+  call: CallOf<Endpoint, Caller>
+) => Effect.Effect<Answer<BodyOf<Endpoint>>, HttpApiEndpoint.Error<Endpoint>["Type"] | Unavailable, R>
 
 /** The handlers of one group. `R` is what the guard provides. */
-export type GroupHandlers<Group, Caller, R = never> = {
-  readonly [Name in keyof EndpointsOf<Group>]: HandlerOf<EndpointsOf<Group>[Name], Caller, R>
+export type GroupHandlers<Group, Caller, R = never, Cached = never> = {
+  readonly [Name in keyof EndpointsOf<Group>]: HandlerOf<EndpointsOf<Group>[Name], Caller, R, Cached>
 }
 
 /** The handlers of all groups of an API. */
-export type Handlers<Groups, Caller, R = never> = {
-  readonly [Name in keyof Groups]: GroupHandlers<Groups[Name], Caller, R>
+export type Handlers<Groups, Caller, R = never, Cached = never> = {
+  readonly [Name in keyof Groups]: GroupHandlers<Groups[Name], Caller, R, Cached>
 }
 
 /** A request after its body was read. */
@@ -104,43 +99,54 @@ export interface Route<Credentials> {
 }
 
 /** One operation, as a guard sees it. */
-export interface Operation<Credentials, Caller, R> {
+export interface Operation<Credentials, Caller, R, Cached = never> {
   readonly endpoint: HttpApiEndpoint.Top
   readonly takesBody: boolean
-  readonly isRevalidating: boolean
-  /** The error of the headers, if any. */
-  readonly headerRefusal: (request: ReadRequest<Credentials>) => WireError | undefined
-  readonly run: (
-    request: ReadRequest<Credentials>,
-    caller: Caller,
-    isCached: boolean
-  ) => Effect.Effect<Answer, WireError | StaleCaller | Unavailable, R>
+  /** Checks the headers, then the query, which it returns. */
+  readonly decode: (request: ReadRequest<Credentials>) => Exit.Exit<unknown, WireError>
+  readonly run: RunFor<Credentials, Caller, R>
+  /** The same where the handler accepts a cached caller. */
+  readonly runCached: RunFor<Credentials, Cached, R> | undefined
 }
 
+/** Runs an operation. `query` is what `decode` returned. */
+type RunFor<Credentials, Caller, R> = (
+  request: ReadRequest<Credentials>,
+  query: unknown,
+  caller: Caller
+) => Effect.Effect<Answer, WireError | Unavailable, R>
+
 /** Who may call: authentication and everything else that is checked before an operation runs. */
-export interface Guard<Credentials, Caller, R> {
+export interface Guard<Credentials, Caller, R, Cached = never> {
   /** Reads the credentials of a request, without I/O. */
   readonly credentialsOf: (request: IncomingMessage) => Credentials
   /** The account that a request most probably comes from, for its share of the listener. */
   readonly accountOf: (credentials: Credentials) => string | undefined
-  readonly protect: (operation: Operation<Credentials, Caller, R>) => Route<Credentials>["answer"]
+  readonly protect: (operation: Operation<Credentials, Caller, R, Cached>) => Route<Credentials>["answer"]
 }
 
 /** Compiles every route of the declaration. */
-export const compile = <Id extends string, Groups extends HttpApiGroup.Constraint, Credentials, Caller, R>(
+export const compile = <
+  Id extends string,
+  Groups extends HttpApiGroup.Constraint,
+  Credentials,
+  Caller,
+  R,
+  Cached = never
+>(
   api: HttpApi.HttpApi<Id, Groups>,
-  handlers: Handlers<HttpApi.HttpApi<Id, Groups>["groups"], Caller, R>,
-  guard: Guard<Credentials, Caller, R>
+  handlers: Handlers<HttpApi.HttpApi<Id, Groups>["groups"], Caller, R, Cached>,
+  guard: Guard<Credentials, Caller, R, Cached>
 ): ReadonlyArray<Route<Credentials>> => {
   const routes: Array<Route<Credentials>> = []
   // `Handlers` has checked each handler against its endpoint.
-  const all = handlers as unknown as Readonly<Record<string, Readonly<Record<string, AnyHandler<Caller, R>>>>>
+  const all = handlers as unknown as Readonly<Record<string, Readonly<Record<string, AnyHandler<Caller, R, Cached>>>>>
   HttpApi.reflect(api, {
     onGroup: () => {},
     onEndpoint: ({ endpoint, group }) => {
       const handler = all[group.identifier]?.[endpoint.identifier]
       if (handler === undefined) throw new Error(`${group.identifier}.${endpoint.identifier} has no handler`)
-      const operation = operationOf<Credentials, Caller, R>(endpoint, handler)
+      const operation = operationOf<Credentials, Caller, R, Cached>(endpoint, handler)
       const path = endpoint.path.replace(/\/$/, "")
       routes.push({
         method: endpoint.method,
@@ -155,42 +161,44 @@ export const compile = <Id extends string, Groups extends HttpApiGroup.Constrain
   return routes
 }
 
-type AnyHandler<Caller, R> =
-  | ((call: Call<Caller, never, never, never>) => Effect.Effect<Answer, WireError | Unavailable, R>)
-  | Revalidating<Call<Caller, never, never, never>, unknown, WireError | Unavailable, R>
+type AnyHandler<Caller, R, Cached> = Handle<Caller, R> | { readonly revalidating: Handle<Caller | Cached, R> }
 
-const operationOf = <Credentials, Caller, R>(
+type Handle<Caller, R> = (call: Call<Caller, never, never, never>) => Effect.Effect<Answer, WireError | Unavailable, R>
+
+const operationOf = <Credentials, Caller, R, Cached>(
   endpoint: HttpApiEndpoint.Top,
-  handler: AnyHandler<Caller, R>
-): Operation<Credentials, Caller, R> => {
+  handler: AnyHandler<Caller, R, Cached>
+): Operation<Credentials, Caller, R, Cached> => {
   const takesBody = endpoint.payload.size > 0
   const decodeQuery = endpoint.query === undefined ? undefined : queryDecoder(endpoint.query)
   const keyRefusal = endpoint.headers === undefined ? undefined : keyCheck(endpoint.headers)
-  const isRevalidating = "revalidating" in handler
-  const handle = isRevalidating ? handler.revalidating : handler
-  return {
-    endpoint,
-    takesBody,
-    isRevalidating,
-    headerRefusal: ({ idempotencyKey }) => keyRefusal?.(idempotencyKey),
-    run: ({ body, idempotencyKey, lastEventId, params, search }, caller, isCached) => {
-      const query = decodeQuery === undefined ? Exit.succeed({}) : decodeQuery(search)
-      // No request is refused on cached data.
-      if (Exit.isFailure(query)) return isCached ? Effect.fail(new StaleCaller()) : Effect.failCause(query.cause)
-      return handle({
+  const runOf =
+    <C>(handle: Handle<C, R>): RunFor<Credentials, C, R> =>
+    ({ body, idempotencyKey, lastEventId, params }, query, caller) =>
+      handle({
         caller,
-        isCached,
         // The handler's types come from the path and the schemas that produced these values.
         params: params as never,
-        query: query.value as never,
-        // Checked by `headerRefusal`. An empty key counts as absent.
+        query: query as never,
+        // Checked by `decode`. An empty key counts as absent.
         idempotencyKey: (idempotencyKey === "" ? undefined : idempotencyKey) as never,
         lastEventId: lastEventId === "" ? undefined : lastEventId,
         body: takesBody ? parse(body) : undefined
       })
-    }
+  return {
+    endpoint,
+    takesBody,
+    decode: ({ idempotencyKey, search }) => {
+      const refusal = keyRefusal?.(idempotencyKey)
+      if (refusal !== undefined) return Exit.fail(refusal)
+      return decodeQuery === undefined ? NO_QUERY : decodeQuery(search)
+    },
+    run: runOf("revalidating" in handler ? handler.revalidating : handler),
+    runCached: "revalidating" in handler ? runOf(handler.revalidating) : undefined
   }
 }
+
+const NO_QUERY = Exit.succeed({})
 
 /** Checks `Idempotency-Key`. Handlers check `Last-Event-ID`, the other header that operations declare. */
 const keyCheck = (headers: Schema.Top) => {

@@ -63,12 +63,12 @@ export const probe = (path: string, answer: Effect.Effect<ProbeAnswer>): Probe =
   probe: answer
 })
 
-export interface ListenerOptions<Credentials, Caller, R> {
+export interface ListenerOptions<Credentials> {
   readonly name: "public" | "operator"
   readonly host: string
   readonly port: number
   readonly routes: ReadonlyArray<Route<Credentials>>
-  readonly guard: Guard<Credentials, Caller, R>
+  readonly guard: Pick<Guard<Credentials, never, never>, "credentialsOf" | "accountOf">
   readonly pages: ReadonlyArray<Page>
   readonly probes: ReadonlyArray<Probe>
   /** Refuses a request before it is routed. */
@@ -79,9 +79,7 @@ export interface ListenerOptions<Credentials, Caller, R> {
 }
 
 /** Listens until the scope closes; returns the URL. */
-export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
-  options: ListenerOptions<Credentials, Caller, R>
-) {
+export const listen = Effect.fnUntraced(function* <Credentials>(options: ListenerOptions<Credentials>) {
   const settings = yield* Settings
   const metrics = yield* Metrics
   const ids = yield* Ids

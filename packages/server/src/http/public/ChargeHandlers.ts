@@ -16,8 +16,8 @@ export const chargeHandlers = Effect.gen(function* () {
 
   const handlers: PublicHandlers<"charges"> = {
     create: {
-      revalidating: ({ body, caller, idempotencyKey, isCached }) =>
-        charges.create(caller, idempotencyKey, body, isCached).pipe(
+      revalidating: ({ body, caller, idempotencyKey }) =>
+        charges.create(caller, idempotencyKey, body).pipe(
           Effect.map(({ charge, replayed }) => created(toCharge(charge, clock.currentTimeMillisUnsafe()), replayed)),
           Effect.catchTags({
             RequestRefused: refusedCreation,
@@ -28,17 +28,17 @@ export const chargeHandlers = Effect.gen(function* () {
     },
 
     retrieve: {
-      revalidating: ({ caller, isCached, params }) =>
-        charges.get(caller, params.id, isCached).pipe(
+      revalidating: ({ caller, params }) =>
+        charges.get(caller, params.id).pipe(
           Effect.map((charge) => ({ status: 200, body: toCharge(charge, clock.currentTimeMillisUnsafe()) })),
           Effect.catchTags({ NotFoundError: chargeNotFound })
         )
     },
 
     list: {
-      revalidating: ({ caller, isCached, query }) => {
+      revalidating: ({ caller, query }) => {
         const page = pageFrom(query)
-        return charges.listFor(caller, filtersFrom(query), page, isCached).pipe(
+        return charges.listFor(caller, filtersFrom(query), page).pipe(
           Effect.map((rows) => {
             const now = clock.currentTimeMillisUnsafe()
             return listAnswer(rows, (charge) => toCharge(charge, now), page)

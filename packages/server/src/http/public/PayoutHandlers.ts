@@ -21,8 +21,8 @@ export const payoutHandlers = Effect.gen(function* () {
 
   const handlers: PublicHandlers<"payouts"> = {
     create: {
-      revalidating: ({ body, caller, idempotencyKey, isCached }) =>
-        payouts.create(caller, idempotencyKey, body, isCached).pipe(
+      revalidating: ({ body, caller, idempotencyKey }) =>
+        payouts.create(caller, idempotencyKey, body).pipe(
           Effect.map(({ payout, replayed }) => created(toPayout(payout), replayed)),
           Effect.catchTags({
             RequestRefused: refusedCreation,
@@ -40,9 +40,9 @@ export const payoutHandlers = Effect.gen(function* () {
       ),
 
     list: {
-      revalidating: ({ caller, isCached, query }) => {
+      revalidating: ({ caller, query }) => {
         const page = pageFrom(query)
-        return payouts.listFor(caller, filtersFrom(query), page, isCached).pipe(
+        return payouts.listFor(caller, filtersFrom(query), page).pipe(
           Effect.map((rows) => listAnswer(rows, toPayout, page)),
           Effect.catchTags({ UnknownCursor: unknownCursor })
         )

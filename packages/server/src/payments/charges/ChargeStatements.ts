@@ -1,7 +1,7 @@
 /** The statements of `ChargeStore`. */
 import { pagesOf } from "../../accounts/AccountPages.ts"
 import { isConnectionPaused } from "../../accounts/Brakes.ts"
-import { currentCallers } from "../../accounts/CallerCache.ts"
+import { claimed, isProven, NO_PROOF, PROOF, type Proof } from "../../accounts/Caller.ts"
 import { keysOf } from "../../providers/AcquirerNotification.ts"
 import { notifications } from "../../providers/NotificationStore.ts"
 import type { ChangedRow } from "../../events/DeliverySignal.ts"
@@ -9,7 +9,7 @@ import { outbox, OUTBOX_ROWS, withChangedFields } from "../../events/Outbox.ts"
 import { isLocked, lockedTransfers, PASSED_BY } from "../../ledger/Ledger.ts"
 import type { Written } from "../../database/batching/Batching.ts"
 import type { LockMode } from "../../database/statements/LockMode.ts"
-import { bigint, boolean, float8, integer, nullable, type Row, uuid } from "../../database/statements/Column.ts"
+import { bigint, boolean, float8, nullable, type Row, uuid } from "../../database/statements/Column.ts"
 import { isSettled, lifetimeIn } from "../../schema/partitions/ChargeStates.ts"
 import { oneOfIds, type Updates, updatesOf } from "../../database/statements/PrunedIds.ts"
 import { rows, statement, value } from "../../database/statements/Statement.ts"
@@ -18,13 +18,15 @@ import { allowedTransitions, chargeColumns, chargeTable, shownChargeTable, statu
 import { insertedReceivers, type makeReceiverColumns } from "./Receivers.ts"
 import { newRecoveries } from "./NewRecoveries.ts"
 
-/** A charge that was inserted, the number of a caller that is as cached, or when a new recovery of a range is due. */
-export interface InsertedRow {
+/** A charge that was inserted, the proof of callers, or when a new recovery of a range is due. */
+export type InsertedRow = {
   readonly id: string | null
-  readonly n: number | null
   readonly is_paused: boolean
   readonly range_due_at: string | null
-}
+} & MaybeProof
+
+/** Null in all rows but one. */
+type MaybeProof = Proof | { readonly [Column in keyof Proof]: null }
 
 const selectCharge = `SELECT ${chargeColumns} FROM charges`
 
@@ -41,14 +43,13 @@ export const findByIds = statement({ ids: oneOfIds }, ({ ids }) => `${selectChar
 
 // One statement, so that a read of a cached caller takes one round trip.
 export const findShown = statement(
-  { ids: oneOfIds, callers: currentCallers },
-  ({ callers, ids }) => `WITH ${callers}
-  SELECT ${shownChargeTable.columns()}, NULL::integer AS n FROM charges WHERE ${ids("id")}
-  UNION ALL SELECT ${shownChargeTable.nulls}, n FROM live`
+  { ids: oneOfIds },
+  ({ ids }) => `SELECT ${shownChargeTable.columns()}, ${NO_PROOF} FROM charges WHERE ${ids("id")}
+  UNION ALL SELECT ${shownChargeTable.nulls}, ${PROOF}`
 )
 
-/** A charge, or the number of a caller that is as cached. */
-export type ShownRow = Row & ({ readonly id: string; readonly n: null } | { readonly n: number })
+/** A charge, or the proof of callers. */
+export type ShownRow = Row & ({ readonly id: string; readonly generation: null } | Proof)
 
 /** Pages of the charges that accounts created through the API. */
 export const chargePages = pagesOf("charges", shownChargeTable, { origin: "'api'" })
@@ -87,17 +88,12 @@ const createdColumns = chargeTable.names(created)
 
 export const insertMany = statement(
   {
-    charges: chargeTable.rows(created, { caller: nullable(integer()) }),
-    recoveries: newRecoveries,
-    callers: currentCallers
+    charges: chargeTable.rows(created, claimed),
+    recoveries: newRecoveries
   },
   (p) => `
-  WITH ${p.callers},
-  ${p.recoveries},
-  requested AS MATERIALIZED (
-    SELECT ${createdColumns} FROM ${p.charges} AS c
-    WHERE c.caller IS NULL OR (c.caller IN (SELECT n FROM live)) IS TRUE
-  ),
+  WITH ${p.recoveries},
+  requested AS MATERIALIZED (SELECT ${createdColumns} FROM ${p.charges} AS c WHERE ${isProven("c")}),
   claimed AS (
     INSERT INTO charge_keys (digest, charge_id)
     SELECT idempotency_digest(application_id, origin, idempotency_key), id FROM requested
@@ -115,9 +111,9 @@ export const insertMany = statement(
     INSERT INTO charge_states (account_id, status, lifetime_ms, charge_id)
     SELECT account_id, status, lifetime_ms, id FROM inserted WHERE origin = 'api'
   )
-  SELECT id, NULL::integer AS n, ${isConnectionPaused("connection_id")} AS is_paused, NULL AS range_due_at FROM inserted
-  UNION ALL SELECT NULL, n, false, NULL FROM live
-  UNION ALL SELECT NULL, NULL, false, due_at::text FROM inserted_recoveries WHERE first_id IS NOT NULL`
+  SELECT id, ${isConnectionPaused("connection_id")} AS is_paused, NULL AS range_due_at, ${NO_PROOF} FROM inserted
+  UNION ALL SELECT NULL, false, due_at::text, ${NO_PROOF} FROM inserted_recoveries WHERE first_id IS NOT NULL
+  UNION ALL SELECT NULL, false, NULL, ${PROOF}`
 )
 
 const changes = {

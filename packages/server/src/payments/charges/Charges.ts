@@ -8,7 +8,6 @@
  *   the same txid until it is `pending` or `failed` (CHG-4).
  */
 import type { CreateCheckoutCharge } from "@pix-payments/api/operator/Charges"
-import type { Caller } from "@pix-payments/api/Security"
 import { type ChargeReport, decodeCreateCharge } from "@pix-payments/domain/Charge"
 import { txidFromId } from "@pix-payments/domain/Txid"
 import { isUuid } from "@pix-payments/domain/Uuid"
@@ -20,7 +19,8 @@ import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import { Accounts } from "../../accounts/Accounts.ts"
 import { connectionOf } from "../../accounts/AccountConnection.ts"
-import { StaleCaller } from "../../accounts/CallerCache.ts"
+import type { ReadPage } from "../../accounts/AccountPages.ts"
+import { type Caller, refused } from "../../accounts/Caller.ts"
 import { Acquirer } from "../../providers/Acquirer.ts"
 import type { ReceivedNotification } from "../../providers/NotificationStore.ts"
 import { AccountInactiveError, NotFoundError, RequestRefused, type UnknownCursor } from "../../base/Errors.ts"
@@ -58,16 +58,12 @@ export interface Created {
 export class Charges extends Context.Service<
   Charges,
   {
-    /**
-     * Creates a charge from a request body as it came. For a cached caller nothing is stored and nothing is refused until
-     * the statement that stores the charge has re-checked the caller.
-     */
+    /** Creates a charge from a request body as it came. */
     readonly create: (
       caller: Caller,
       key: string,
-      body: unknown,
-      isCached?: boolean
-    ) => Effect.Effect<Created, RequestRefused | AccountInactiveError | ChargeRejected | StaleCaller | Unavailable>
+      body: unknown
+    ) => Effect.Effect<Created, RequestRefused | AccountInactiveError | ChargeRejected | Unavailable>
     /** Creates a charge of the hosted checkout; the key is optional (IDEM-10). */
     readonly createForCheckout: (
       application: { readonly id: string; readonly accountId: string },
@@ -75,18 +71,9 @@ export class Charges extends Context.Service<
       request: CreateCheckoutCharge
     ) => Effect.Effect<Created, RequestRefused | AccountInactiveError | ChargeRejected | NotFoundError | Unavailable>
     /** A charge of the caller's account that was created through the API (CHG-19). */
-    readonly get: (
-      caller: Caller,
-      id: string,
-      isCached?: boolean
-    ) => Effect.Effect<ShownCharge, NotFoundError | StaleCaller | Unavailable>
+    readonly get: (caller: Caller, id: string) => Effect.Effect<ShownCharge, NotFoundError | Unavailable>
     /** The charges of the caller's account that were created through the API (CHG-20). */
-    readonly listFor: (
-      caller: Caller,
-      filters: Omit<ChargeFilters, "origin">,
-      page: Page,
-      isCached: boolean
-    ) => Effect.Effect<ReadonlyArray<ShownCharge>, UnknownCursor | StaleCaller | Unavailable>
+    readonly listFor: ReadPage<ShownCharge, Omit<ChargeFilters, "origin">>
     /** The charges of an account, or of all. */
     readonly listAll: (
       accountId: string | undefined,
@@ -128,9 +115,8 @@ export class Charges extends Context.Service<
       const { acquirer: acquirerKind, acquirerTimeoutMs } = yield* Settings
 
       /** A known key is replayed whatever else is wrong with the request (ERR-2). */
-      const unlessReplay = <E>(owner: Owner, error: E): Effect.Effect<Created, E | StaleCaller | Unavailable> => {
-        if (owner.cached !== undefined) return Effect.fail(new StaleCaller())
-        if (owner.idempotencyKey === null) return Effect.fail(error)
+      const unlessReplay = <E>(owner: Owner, error: E): Effect.Effect<Created, E | Unavailable> => {
+        if (owner.idempotencyKey === null || owner.caller?._tag === "Cached") return refused(owner.caller, error)
         return Effect.flatMap(
           store.findByKey(owner.applicationId, owner.origin, owner.idempotencyKey),
           (charge): Effect.Effect<Created, E> =>
@@ -230,7 +216,7 @@ export class Charges extends Context.Service<
         // An empty secret signs nothing.
         const sealed = request.webhook_secret ? secrets.seal(request.webhook_secret, { kind: "charge", id }) : null
         const charge = newCharge(id, epochMs, owner, merchant, request, sealed)
-        const { existing, mayEmit } = yield* store.insert(charge, acquirerTimeoutMs + RECOVERY_MARGIN_MS, owner.cached)
+        const { existing, mayEmit } = yield* store.insert(charge, acquirerTimeoutMs + RECOVERY_MARGIN_MS, owner.caller)
         if (existing !== undefined) return { charge: existing, replayed: true }
         // `ChargeRecovery` emits it once its connection is resumed.
         if (!mayEmit) return { charge, replayed: false }
@@ -243,13 +229,13 @@ export class Charges extends Context.Service<
       })
 
       return Charges.of({
-        create: Effect.fnUntraced(function* (caller, key, body, isCached = false) {
+        create: Effect.fnUntraced(function* (caller, key, body) {
           const owner: Owner = {
             accountId: caller.account.id,
             applicationId: caller.applicationId,
             origin: "api",
             idempotencyKey: key,
-            cached: isCached ? caller : undefined
+            caller
           }
           const decoded = decodeCreateCharge(body)
           if (Result.isFailure(decoded)) return yield* unlessReplay(owner, new RequestRefused(decoded.failure))
@@ -263,7 +249,7 @@ export class Charges extends Context.Service<
             applicationId: application.id,
             origin: "checkout",
             idempotencyKey: key ?? null,
-            cached: undefined
+            caller: undefined
           }
           const merchant = {
             ...account,
@@ -271,28 +257,21 @@ export class Charges extends Context.Service<
             chargesPaused: account.charges_stopped,
             connectionId: connectionOf(acquirerKind, account)
           }
-          return yield* Effect.catchTag(create(owner, merchant, request), "StaleCaller", Effect.die)
+          return yield* create(owner, merchant, request)
         }),
 
-        get: (caller, id, isCached = false) => {
-          if (!isUuid(id)) return Effect.fail(isCached ? new StaleCaller() : new NotFoundError())
-          return Effect.filterOrFail(
-            isCached ? store.findFor(caller, id) : store.find(id),
-            (charge): charge is ShownCharge => charge?.accountId === caller.account.id && charge.origin === "api",
-            () => new NotFoundError()
-          )
-        },
+        get: (caller, id) =>
+          isUuid(id)
+            ? Effect.filterOrFail(
+                store.findFor(caller, id),
+                (charge): charge is ShownCharge => charge?.accountId === caller.account.id && charge.origin === "api",
+                () => new NotFoundError()
+              )
+            : refused(caller, new NotFoundError()),
 
-        listFor: Effect.fnUntraced(function* (caller, filters, page, isCached) {
-          if (isCached) return yield* store.listFor(caller, filters, page)
-          const now = yield* Clock.currentTimeMillis
-          return yield* store.list(caller.account.id, filters, page, now)
-        }),
+        listFor: store.listFor,
 
-        listAll: Effect.fnUntraced(function* (accountId, filters, page) {
-          const now = yield* Clock.currentTimeMillis
-          return yield* store.listAll(accountId, filters, page, now)
-        }),
+        listAll: store.listAll,
 
         find,
 
@@ -314,6 +293,6 @@ interface Owner {
   readonly applicationId: string
   readonly origin: StoredCharge["origin"]
   readonly idempotencyKey: string | null
-  /** The caller, if it comes from the cache. */
-  readonly cached: Caller | undefined
+  /** Undefined for the checkout. */
+  readonly caller: Caller | undefined
 }

@@ -7,9 +7,9 @@
  * - Checks come in this order: caller, idempotency key, account, onboarding, balance (PAY rules in docs/contract.md). An
  *   account without a connection is inactive; one whose connection sends no payouts is restricted (OPR-62).
  */
-import type { Caller } from "@pix-payments/api/Security"
 import { payoutFee } from "@pix-payments/domain/Cents"
 import { initialPayout } from "@pix-payments/domain/Payout"
+import type { Caller } from "../../accounts/Caller.ts"
 import { recipientKey, type StoredPayout } from "./PayoutTable.ts"
 
 /** A payout before its decision, which gives it status, fee and duplicate. */
@@ -17,8 +17,8 @@ export type RequestedPayout = Omit<StoredPayout, "status" | "fee" | "duplicateOf
 
 export interface PayoutRequest {
   readonly requested: RequestedPayout
-  /** The caller from the cache, where the statement has to revalidate it. */
-  readonly cachedCaller: Caller | undefined
+  /** Undefined for operators. */
+  readonly caller: Caller | undefined
   /** True where a second operator approved it: it is sent whatever the account's setting (OPR-113). */
   readonly isApproved?: boolean
 }
@@ -33,9 +33,9 @@ export interface PayoutTerms {
   /** 0: no duplicate guard. */
   readonly duplicateWindowSeconds: number
   readonly availableCents: number
-  /** The account's connection, or the default one; null where there is neither. */
-  readonly connectionId: string | null
-  /** Whether that connection sends payouts. */
+  /** The generation that they were read with (`accounts/Caller.ts`). */
+  readonly generation: string
+  /** Whether the account's connection, or the default one, sends payouts. */
   readonly route: "open" | "missing" | "without-payouts"
 }
 

@@ -1,14 +1,13 @@
 /** The statements of `PayoutStore`. */
-import type { Caller } from "@pix-payments/api/Security"
 import { connectionOfAccount, defaultConnectionId } from "../../accounts/AccountConnection.ts"
 import { pagesOf } from "../../accounts/AccountPages.ts"
-import { currentCallers } from "../../accounts/CallerCache.ts"
+import { type Caller, claimed, claimOf, isProven, type Proof, PROOF } from "../../accounts/Caller.ts"
 import { type AuthorityOf, authorityPart, type IsAuthorized } from "../../operators/approvals/Authority.ts"
 import { notifications } from "../../providers/NotificationStore.ts"
 import { outbox, OUTBOX_ROWS } from "../../events/Outbox.ts"
 import { isCovered, isLocked, lockedTransfers, PASSED_BY } from "../../ledger/Ledger.ts"
 import type { LockMode } from "../../database/statements/LockMode.ts"
-import { bigint, boolean, integer, nullable, text, uuid } from "../../database/statements/Column.ts"
+import { bigint, nullable, text, uuid } from "../../database/statements/Column.ts"
 import { oneOfIds, type Updates, updatesOf } from "../../database/statements/PrunedIds.ts"
 import { rows, statement, uuids } from "../../database/statements/Statement.ts"
 import type { PayoutChange } from "./PayoutChange.ts"
@@ -16,21 +15,19 @@ import type { PayoutTerms } from "./PayoutDecision.ts"
 import { allowedTransitions, payoutColumns, payoutTable, recipientKey, type StoredPayout } from "./PayoutTable.ts"
 import type { StoredTerms } from "./TermsCache.ts"
 
-export interface TermsRow extends StoredTerms {
+/** The proof is the same in each row. */
+export interface TermsRow extends StoredTerms, Proof {
   readonly id: string
-  /** Numbers of the callers that are current; the same in each row. */
-  readonly live: ReadonlyArray<number>
 }
 
 export const readTerms = statement(
-  { accounts: uuids, callers: currentCallers },
-  (p) => `
-  WITH ${p.callers}
+  { accounts: uuids },
+  ({ accounts }) => `
   SELECT a.id, a.status, a.onboarding_status, a.auto_payout_enabled, a.payout_fee_fixed, a.payout_fee_basis_points,
     a.payout_duplicate_window, a.connection_id, ${defaultConnectionId} AS default_connection_id,
-    (SELECT c.pays_out FROM acquirer_connections c WHERE c.id = ${connectionOfAccount}) AS pays_out, l.balance AS available, ARRAY(SELECT n FROM live) AS live
+    (SELECT c.pays_out FROM acquirer_connections c WHERE c.id = ${connectionOfAccount}) AS pays_out, l.balance AS available, ${PROOF}
   FROM accounts a JOIN ledger_accounts l ON l.owner_id = a.id AND l.kind = 'available'
-  WHERE a.id = ANY (${p.accounts})`
+  WHERE a.id = ANY (${accounts})`
 )
 
 export const findPayouts = statement(
@@ -120,19 +117,10 @@ const insertParts = {
   payouts: payoutTable.rows(created, {
     pix_key_type: nullable(text()),
     pix_key: nullable(text()),
-    caller: nullable(integer())
+    ...claimed
   }),
   outbox,
-  transfers: lockedTransfers,
-  // Terms are null where the payouts were decided under the lock.
-  terms: rows({
-    account_id: uuid(),
-    auto_payout_enabled: nullable(boolean()),
-    payout_fee_fixed: nullable(bigint()),
-    payout_fee_basis_points: nullable(integer()),
-    connection_id: nullable(uuid())
-  }),
-  callers: currentCallers
+  transfers: lockedTransfers
 }
 
 const insertText = (
@@ -140,28 +128,14 @@ const insertText = (
     readonly payouts: string
     readonly outbox: string
     readonly transfers: { readonly lock: (lockMode: LockMode) => string; readonly insert: string }
-    readonly terms: string
-    readonly callers: string
   },
   lockMode: LockMode,
   guard: string
 ) => `
-  WITH ${p.callers},
-  ${p.transfers.lock(lockMode)},
-  covered AS MATERIALIZED (
-    SELECT n.account_id FROM ${p.terms} AS n JOIN accounts a ON a.id = n.account_id
-    WHERE ${isLocked("n.account_id")} AND ${isCovered("n.account_id")} AND (n.auto_payout_enabled IS NULL OR (
-      a.status = 'active' AND a.onboarding_status = 'completed' AND a.payout_duplicate_window = 0
-      AND a.auto_payout_enabled = n.auto_payout_enabled AND a.payout_fee_fixed = n.payout_fee_fixed
-      AND a.payout_fee_basis_points = n.payout_fee_basis_points
-      AND ${connectionOfAccount} IS NOT DISTINCT FROM n.connection_id
-    ))
-  ),
+  WITH ${p.transfers.lock(lockMode)},
   requested AS MATERIALIZED (
     SELECT ${createdColumns} FROM ${p.payouts} AS p
-    WHERE (p.account_id IN (SELECT account_id FROM covered)) IS TRUE
-      AND ${guard}
-      AND (p.caller IS NULL OR (p.caller IN (SELECT n FROM live)) IS TRUE)
+    WHERE ${isLocked("p.account_id")} AND ${isCovered("p.account_id")} AND ${isProven("p")} AND ${guard}
   ),
   claimed AS (
     INSERT INTO payout_keys (digest, payout_id)
@@ -191,29 +165,27 @@ const insertOfOperator = statement({ ...insertParts, authority: authorityPart },
 )
 
 /**
- * Stores payouts whose account covers what all of its payouts here cost. With terms, only those whose account still has
- * them; with a caller's number, only those whose caller is current. Those of operators are stored with their authority only.
+ * Stores payouts whose account covers what all of its payouts here cost. With cached terms, only those whose terms and caller are
+ * current. Those of operators are stored with their authority only.
  */
 export const insertPayouts = (
-  payouts: ReadonlyArray<{ readonly payout: StoredPayout; readonly caller?: number | undefined }>,
+  payouts: ReadonlyArray<{
+    readonly payout: StoredPayout
+    readonly cached?: { readonly terms: PayoutTerms; readonly caller: Caller | undefined }
+  }>,
   changes: ReadonlyArray<PayoutChange>,
-  terms: ReadonlyArray<readonly [accountId: string, terms: PayoutTerms | undefined]>,
-  callers: ReadonlyArray<Caller>,
   lockMode: LockMode,
   authority?: AuthorityOf
 ) => {
   const rows = {
-    payouts: payouts.map(({ caller, payout }) => ({ ...payout, ...recipientKey(payout), caller })),
-    outbox: changes.map((change) => change.outbox),
-    transfers: changes.flatMap(({ transfers }) => transfers),
-    terms: terms.map(([account_id, granted]) => ({
-      account_id,
-      auto_payout_enabled: granted?.autoPayoutEnabled,
-      payout_fee_fixed: granted?.feeFixedCents,
-      payout_fee_basis_points: granted?.feeBasisPoints,
-      connection_id: granted?.connectionId
+    payouts: payouts.map(({ cached, payout }) => ({
+      ...payout,
+      ...recipientKey(payout),
+      keyExpiresAtMs: claimOf(cached?.caller).keyExpiresAtMs,
+      generation: cached?.terms.generation
     })),
-    callers
+    outbox: changes.map((change) => change.outbox),
+    transfers: changes.flatMap(({ transfers }) => transfers)
   }
   return authority === undefined ? inserts[lockMode](rows) : insertOfOperator({ ...rows, authority })
 }

@@ -20,7 +20,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { makeReadPage, type ReadPage } from "../../accounts/AccountPages.ts"
-import { callersOf } from "../../accounts/CallerCache.ts"
+import { isCurrent } from "../../accounts/Caller.ts"
 import { keysOf } from "../../providers/AcquirerNotification.ts"
 import { ApprovalRequired, type AuthorityOf } from "../../operators/approvals/Authority.ts"
 import type { UnknownCursor } from "../../base/Errors.ts"
@@ -83,8 +83,8 @@ export class PayoutStore extends Context.Service<
       origin: StoredPayout["origin"],
       key: string
     ) => Effect.Effect<StoredPayout | undefined, Unavailable>
-    /** A page of the payouts of a cached caller's account, whom the statement re-checks. */
-    readonly listFor: ReadPage<StoredPayout>
+    /** A page of the payouts of the caller's account. */
+    readonly listFor: ReadPage<StoredPayout, PayoutFilters>
     /** Newest first, at most `page.limit + 1`. `accountId` undefined: of every account. */
     readonly list: (
       accountId: string | undefined,
@@ -105,22 +105,21 @@ export class PayoutStore extends Context.Service<
       const signalAfterCommit = (written: ReadonlyArray<WrittenRow>) =>
         sql.afterCommit(Effect.sync(() => signal.afterCommit(written.filter(isChanged))))
 
-      const read = Effect.fnUntraced(function* (accountIds: ReadonlyArray<string>, callers: CallersOf["callers"]) {
-        const rows = yield* sql.unsafe<TermsRow>(...readTerms({ accounts: accountIds, callers }))
+      const read = Effect.fnUntraced(function* (accountIds: ReadonlyArray<string>) {
+        const rows = yield* sql.unsafe<TermsRow>(...readTerms({ accounts: accountIds }))
         const accounts = new Map(rows.map((row) => [row.id, termsOf(row, acquirer)]))
         cache.keep(accounts)
-        return { accounts, current: new Set(rows[0]?.live) }
+        return { accounts, proof: rows[0] }
       })
 
       /** Stores what the cached terms grant. A payout that the statement leaves out is `OPEN`. */
       const decideCached = Effect.fnUntraced(function* (requests: ReadonlyArray<PayoutRequest>, lockMode: LockMode) {
         const missing = cache.outdated(requests)
-        if (missing.length > 0) yield* read(missing, [])
+        if (missing.length > 0) yield* read(missing)
         // With a duplicate guard, a payout has to see those of other processes.
         const unguarded = requests.filter(({ requested }) => !cache.isGuarded(requested.accountId))
-        const callers = callersOf(unguarded, ({ cachedCaller }) => cachedCaller)
         const { availableCents, granted } = decidePayouts(unguarded, {
-          isCurrent: () => true,
+          isCurrent: cache.isOfCaller,
           accounts: cache.accounts,
           known: new Map(),
           duplicates: new Map()
@@ -131,10 +130,8 @@ export class PayoutStore extends Context.Service<
             ? []
             : yield* sql.unsafe<WrittenRow>(
                 ...insertPayouts(
-                  granted.map(({ payout, request }) => ({ payout, caller: callers.numberOf(request) })),
+                  granted.map(({ payout, request: { caller }, terms }) => ({ payout, cached: { caller, terms } })),
                   granted.map(({ events, payout }) => creation(payout, events, ids)),
-                  [...new Map(granted.map(({ payout, terms }) => [payout.accountId, terms]))],
-                  callers.callers,
                   lockMode
                 )
               )
@@ -162,13 +159,9 @@ export class PayoutStore extends Context.Service<
             const locked = yield* lockLedgerOf(sql, accountIdsOf(asked), lockMode)
             const requests = asked.filter(({ requested }) => locked.has(requested.accountId))
             if (requests.length === 0) return asked.map((): typeof LOCKED => LOCKED)
-            const callers = callersOf(requests, ({ cachedCaller }) => cachedCaller)
-            const { accounts, current } = yield* read(accountIdsOf(requests), callers.callers)
+            const { accounts, proof } = yield* read(accountIdsOf(requests))
             const { availableCents, decisions, granted } = decidePayouts(requests, {
-              isCurrent: (request) => {
-                const caller = callers.numberOf(request)
-                return caller === undefined || current.has(caller)
-              },
+              isCurrent: ({ caller }) => caller === undefined || isCurrent(caller, proof),
               accounts,
               known: yield* knownKeys(requests),
               duplicates: yield* recentDuplicates(requests, accounts)
@@ -179,8 +172,6 @@ export class PayoutStore extends Context.Service<
                 ...insertPayouts(
                   granted.map(({ payout }) => ({ payout })),
                   granted.map(({ events, payout }) => creation(payout, events, ids)),
-                  [...new Set(granted.map(({ payout }) => payout.accountId))].map((id) => [id, undefined]),
-                  [],
                   "wait",
                   authority
                 )
@@ -272,6 +263,13 @@ export class PayoutStore extends Context.Service<
           })
       })
 
+      const list: PayoutStore["Service"]["list"] = (accountId, filters, page) =>
+        readPage<Row>(payoutList(payoutColumns, accountId, filters), page).pipe(
+          Effect.map((rows) => rows.map(payoutTable.decode)),
+          Effect.provideService(SqlClient, sql),
+          orUnavailable
+        )
+
       return PayoutStore.of({
         create: (request) =>
           Effect.filterOrElse(
@@ -289,7 +287,7 @@ export class PayoutStore extends Context.Service<
           ),
         preview: (request, guardSeconds) =>
           Effect.gen(function* () {
-            const { accounts } = yield* read([request.requested.accountId], [])
+            const { accounts } = yield* read([request.requested.accountId])
             const guarded = new Map(
               [...accounts].map(([id, terms]) => [
                 id,
@@ -328,13 +326,8 @@ export class PayoutStore extends Context.Service<
             Effect.map(([row]) => (row === undefined ? undefined : payoutTable.decode(row))),
             orUnavailable
           ),
-        listFor: yield* makeReadPage(sql, payoutPages),
-        list: (accountId, filters, page) =>
-          readPage<Row>(payoutList(payoutColumns, accountId, filters), page).pipe(
-            Effect.map((rows) => rows.map(payoutTable.decode)),
-            Effect.provideService(SqlClient, sql),
-            orUnavailable
-          )
+        listFor: yield* makeReadPage(sql, payoutPages, list),
+        list
       })
     })
   )
@@ -342,8 +335,6 @@ export class PayoutStore extends Context.Service<
 
 /** Not decided on cached data. */
 const OPEN = "open" as const
-
-type CallersOf = ReturnType<typeof callersOf<PayoutRequest>>
 
 /** A stored payout, or an account whose balance was locked by somebody else. */
 type WrittenRow = Omit<ChangedRow, "id"> & Batching.Written

@@ -6,7 +6,6 @@
  *   `canceled` (PAY-5).
  * - One key, one payout: a repeat is answered with the payout as it is now, whatever its body says (IDEM rules).
  */
-import type { Caller } from "@pix-payments/api/Security"
 import type { CreateDashboardPayout } from "@pix-payments/api/operator/Payouts"
 import { type CreatePayout, decodeCreatePayout, type PayoutReport } from "@pix-payments/domain/Payout"
 import { parsePixKey } from "@pix-payments/domain/PixKey"
@@ -18,7 +17,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import { Accounts } from "../../accounts/Accounts.ts"
-import { StaleCaller } from "../../accounts/CallerCache.ts"
+import type { ReadPage } from "../../accounts/AccountPages.ts"
+import { type Caller, refused, staleCaller } from "../../accounts/Caller.ts"
 import type { ReceivedNotification } from "../../providers/NotificationStore.ts"
 import { ApprovalRequired, Authority } from "../../operators/approvals/Authority.ts"
 import {
@@ -58,16 +58,8 @@ type CreationError =
 export class Payouts extends Context.Service<
   Payouts,
   {
-    /**
-     * Creates a payout from a request body as it came. With `isCached`, the statement that decides the payout revalidates
-     * the caller; `StaleCaller` where it changed.
-     */
-    readonly create: (
-      caller: Caller,
-      key: string,
-      body: unknown,
-      isCached?: boolean
-    ) => Effect.Effect<CreatedPayout, CreationError | StaleCaller>
+    /** Creates a payout from a request body as it came. */
+    readonly create: (caller: Caller, key: string, body: unknown) => Effect.Effect<CreatedPayout, CreationError>
     /** Creates a payout that an operator requests, by the `Authority` around it; the key is optional. */
     readonly createForOperator: (
       accountId: string,
@@ -83,13 +75,8 @@ export class Payouts extends Context.Service<
     readonly get: (accountId: string, id: string) => Effect.Effect<StoredPayout, NotFoundError | Unavailable>
     /** A payout of any account. */
     readonly find: (id: string) => Effect.Effect<StoredPayout, NotFoundError | Unavailable>
-    /** The payouts of the caller's account. With `isCached` as in `create`. */
-    readonly listFor: (
-      caller: Caller,
-      filters: PayoutFilters,
-      page: Page,
-      isCached: boolean
-    ) => Effect.Effect<ReadonlyArray<StoredPayout>, UnknownCursor | StaleCaller | Unavailable>
+    /** The payouts of the caller's account. */
+    readonly listFor: ReadPage<StoredPayout, PayoutFilters>
     /** The payouts of an account, or of all. */
     readonly list: (
       accountId: string | undefined,
@@ -125,9 +112,8 @@ export class Payouts extends Context.Service<
         owner: Owner,
         key: string | undefined,
         error: E
-      ): Effect.Effect<CreatedPayout, E | StaleCaller | Unavailable> => {
-        if (owner.cachedCaller !== undefined) return Effect.fail(new StaleCaller())
-        if (key === undefined) return Effect.fail(error)
+      ): Effect.Effect<CreatedPayout, E | Unavailable> => {
+        if (key === undefined || owner.caller?._tag === "Cached") return refused(owner.caller, error)
         return Effect.flatMap(
           store.findByKey(scopeOf(owner), owner.origin, key),
           (payout): Effect.Effect<CreatedPayout, E> =>
@@ -150,7 +136,7 @@ export class Payouts extends Context.Service<
         const { epochMs, id } = ids.next()
         return {
           requested: requestedPayout(id, epochMs, owner, key, request, secrets),
-          cachedCaller: owner.cachedCaller
+          caller: owner.caller
         }
       }
 
@@ -184,40 +170,34 @@ export class Payouts extends Context.Service<
       })
 
       return Payouts.of({
-        create: Effect.fnUntraced(function* (caller, key, body, isCached = false) {
+        create: Effect.fnUntraced(function* (caller, key, body) {
           const owner: Owner = {
             accountId: caller.account.id,
             applicationId: caller.applicationId,
             origin: "api",
-            cachedCaller: isCached ? caller : undefined
+            caller
           }
           const decoded = decodeCreatePayout(body)
           if (Result.isFailure(decoded)) return yield* unlessReplay(owner, key, new RequestRefused(decoded.failure))
           return yield* create(owner, key, decoded.success)
         }),
 
-        createForOperator: Effect.fn("Payouts.createForOperator")(
-          function* (accountId, key, request) {
-            const owner = dashboardOf(accountId)
-            const authority = yield* Authority
-            const isApproved = authority.approvalId !== null
-            // The address of an approved payout was checked with its request, and is at each attempt.
-            const replayed = isApproved ? undefined : yield* checkWebhook(owner, key, request)
-            if (replayed !== undefined) return replayed
-            const decision = yield* store.createOfOperator({ ...requestOf(owner, key, request), isApproved }, authority)
-            return yield* answerOf(decision)
-          },
-          Effect.catchTag("StaleCaller", Effect.die)
-        ),
+        createForOperator: Effect.fn("Payouts.createForOperator")(function* (accountId, key, request) {
+          const owner = dashboardOf(accountId)
+          const authority = yield* Authority
+          const isApproved = authority.approvalId !== null
+          // The address of an approved payout was checked with its request, and is at each attempt.
+          const replayed = isApproved ? undefined : yield* checkWebhook(owner, key, request)
+          if (replayed !== undefined) return replayed
+          const decision = yield* store.createOfOperator({ ...requestOf(owner, key, request), isApproved }, authority)
+          return yield* answerOf(decision)
+        }),
 
-        previewForOperator: Effect.fn("Payouts.previewForOperator")(
-          function* (accountId, key, request) {
-            const owner = dashboardOf(accountId)
-            const replayed = yield* checkWebhook(owner, key, request)
-            return replayed ?? (yield* answerOf(yield* store.preview(requestOf(owner, key, request), A_DAY_SECONDS)))
-          },
-          Effect.catchTag("StaleCaller", Effect.die)
-        ),
+        previewForOperator: Effect.fn("Payouts.previewForOperator")(function* (accountId, key, request) {
+          const owner = dashboardOf(accountId)
+          const replayed = yield* checkWebhook(owner, key, request)
+          return replayed ?? (yield* answerOf(yield* store.preview(requestOf(owner, key, request), A_DAY_SECONDS)))
+        }),
 
         get: (accountId, id) =>
           Effect.filterOrFail(
@@ -228,8 +208,7 @@ export class Payouts extends Context.Service<
 
         find,
         list: store.list,
-        listFor: (caller, filters, page, isCached) =>
-          isCached ? store.listFor(caller, filters, page) : store.list(caller.account.id, filters, page),
+        listFor: store.listFor,
 
         cancel: Effect.fn("Payouts.cancel")(function* (id) {
           const moved = yield* move(id, "canceled", {})
@@ -264,15 +243,15 @@ export class Payouts extends Context.Service<
 }
 
 interface Owner extends Pick<StoredPayout, "accountId" | "applicationId" | "origin"> {
-  /** The caller from the cache, until it is revalidated. */
-  readonly cachedCaller: Caller | undefined
+  /** Undefined for operators. */
+  readonly caller: Caller | undefined
 }
 
 const dashboardOf = (accountId: string): Owner => ({
   accountId,
   applicationId: null,
   origin: "dashboard",
-  cachedCaller: undefined
+  caller: undefined
 })
 
 /** How far back an operator's payout is compared with others. */
@@ -282,7 +261,7 @@ const answerOf = (
   decision: Decision
 ): Effect.Effect<
   CreatedPayout,
-  AccountInactiveError | AccountRestrictedError | InsufficientBalanceError | StaleCaller
+  AccountInactiveError | AccountRestrictedError | InsufficientBalanceError | Unavailable
 > => {
   switch (decision._tag) {
     case "Created":
@@ -290,7 +269,7 @@ const answerOf = (
     case "Replayed":
       return Effect.succeed({ payout: decision.payout, replayed: true })
     case "StaleCaller":
-      return Effect.fail(new StaleCaller())
+      return staleCaller
     case "AccountInactive":
       return Effect.fail(new AccountInactiveError())
     case "AccountRestricted":

@@ -20,6 +20,7 @@ export interface StoredTerms {
   /** Null where the account has no connection. */
   readonly pays_out: boolean | null
   readonly available: bigint
+  readonly generation: string
 }
 
 export const termsOf = (row: StoredTerms, acquirer: SettingsShape["acquirer"]): PayoutTerms => ({
@@ -29,7 +30,7 @@ export const termsOf = (row: StoredTerms, acquirer: SettingsShape["acquirer"]): 
   feeFixedCents: Number(row.payout_fee_fixed),
   feeBasisPoints: row.payout_fee_basis_points,
   duplicateWindowSeconds: row.payout_duplicate_window,
-  connectionId: row.connection_id ?? row.default_connection_id,
+  generation: row.generation,
   route: routeOf(row, acquirer),
   availableCents: Number(row.available)
 })
@@ -56,6 +57,9 @@ export const makeTermsCache = () => {
       }
     },
     isGuarded: (accountId: string): boolean => (accounts.get(accountId)?.duplicateWindowSeconds ?? 0) > 0,
+    /** Whether the caller and the terms of its account were cached together, so that one generation proves both. */
+    isOfCaller: ({ caller, requested }: PayoutRequest): boolean =>
+      caller?._tag !== "Cached" || caller.generation === accounts.get(requested.accountId)?.generation,
     /** Accounts that are not cached, or whose cached balance is less than is asked of it: money may have come in. */
     outdated: (requests: ReadonlyArray<PayoutRequest>): ReadonlyArray<string> => {
       const askedCents = new Map<string, number>()

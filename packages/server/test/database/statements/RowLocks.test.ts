@@ -202,7 +202,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A locked 
           yield* operated("PATCH", `/accounts/${accountId}`, { payout_duplicate_window: 60 })
           const payout = (yield* store.find((yield* paidOut(key)).id))!
           const requested = { ...payout, id: ids.next().id, amount: 700, idempotencyKey: newKey(), sequence: 1 }
-          return { requested, cachedCaller: undefined }
+          return { requested, caller: undefined }
         })
       )
       const locked = yield* sql.withTransaction(

@@ -22,14 +22,14 @@ const terms = (changes: Partial<PayoutTerms> = {}): PayoutTerms => ({
   feeBasisPoints: 0,
   duplicateWindowSeconds: 0,
   availableCents: 10_000,
-  connectionId: null,
+  generation: "generation-1",
   route: "open",
   ...changes
 })
 
 let next = 0
 const request = (changes: Partial<RequestedPayout> = {}): PayoutRequest => ({
-  cachedCaller: undefined,
+  caller: undefined,
   requested: {
     id: `payout-${++next}`,
     accountId: ACCOUNT,

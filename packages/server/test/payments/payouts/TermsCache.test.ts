@@ -11,13 +11,13 @@ const terms = (changes: Partial<PayoutTerms> = {}): PayoutTerms => ({
   feeBasisPoints: 0,
   duplicateWindowSeconds: 0,
   availableCents: 1000,
-  connectionId: null,
+  generation: "generation-1",
   route: "open",
   ...changes
 })
 
 const request = (accountId: string, amount: number): PayoutRequest => ({
-  cachedCaller: undefined,
+  caller: undefined,
   requested: {
     id: "payout",
     accountId,
