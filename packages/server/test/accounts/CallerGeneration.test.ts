@@ -4,6 +4,7 @@ import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import type { ErrorCode } from "@pix-payments/domain/ErrorCode"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { ApiKeys } from "../../src/accounts/ApiKeys.ts"
@@ -236,6 +237,37 @@ layer(servers, { excludeTestServices: true })("A cached caller of two servers", 
     ask: charge,
     check: refusal("ACCOUNT_INACTIVE")
   })
+
+  it.effect("KEY-4: of concurrent requests to both, none that begins after the revocation is accepted", () =>
+    Effect.gen(function* () {
+      const who = yield* Effect.flatMap(TestService, ({ makeCaller }) => makeCaller())
+      yield* prepared(who)
+      const both = yield* cachedByBoth(who)
+      let isRevoked = false
+      let accepted = 0
+      /** Asks until twenty requests were sent after the revocation. */
+      const asking = (call: Call, ask: typeof charge) =>
+        Effect.gen(function* () {
+          for (let after = 0; after < 20;) {
+            const isAfter = isRevoked
+            const { status } = yield* ask(call, who)
+            if (isAfter) {
+              after++
+              assert.strictEqual(status, 401)
+            } else if (status < 300) accepted++
+          }
+        })
+      const askers = both.flatMap(({ call }) => [list, list, list, charge, charge].map((ask) => asking(call, ask)))
+      const asked = yield* Effect.forkChild(Effect.all(askers, { concurrency: "unbounded" }))
+      yield* until(
+        Effect.sync(() => accepted),
+        (count) => count > 100
+      )
+      yield* operated("POST", `/keys/${who.keyId}/revoke`)
+      isRevoked = true
+      yield* Fiber.join(asked)
+    })
+  )
 
   it.effect("KEY-10: a key whose expiry passes is refused with the next request, in both, without any change", () =>
     Effect.gen(function* () {
