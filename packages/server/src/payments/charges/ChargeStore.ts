@@ -28,14 +28,11 @@ import { lockLedgerOf } from "../../ledger/Ledger.ts"
 import * as Batching from "../../database/batching/Batching.ts"
 import type { Row } from "../../database/statements/Column.ts"
 import { type Page, readPage } from "../../database/statements/Paging.ts"
-import { makeStartOfStates } from "../../schema/partitions/ChargeStates.ts"
-import { storesForm } from "../../schema/StoredForms.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
 import type { ChargeChange } from "./ChargeDecision.ts"
 import { type ChargeFilters, chargeList } from "./ChargeLists.ts"
 import {
   changeMany,
-  type ChargeForms,
   chargePages,
   findAccount,
   findByIds,
@@ -49,8 +46,8 @@ import {
   type WrittenRow
 } from "./ChargeStatements.ts"
 import { chargeTable, type ShownCharge, shownChargeTable, type StoredCharge } from "./ChargeTable.ts"
-import { makeNewRecoveries } from "./NewRecoveries.ts"
-import { makeReceiverColumns, makeReceivers } from "./Receivers.ts"
+import { recoveriesOf } from "./NewRecoveries.ts"
+import { makeReceivers } from "./Receivers.ts"
 
 export class ChargeStore extends Context.Service<
   ChargeStore,
@@ -92,15 +89,6 @@ export class ChargeStore extends Context.Service<
       const signal = yield* DeliverySignal
       const ids = yield* Ids
       const withReceivers = makeReceivers(sql)
-      const startOfStates = makeStartOfStates(sql)
-      const forms: ChargeForms = {
-        storesChangedFields: yield* storesForm("stores_changed_fields"),
-        receiverColumns: makeReceiverColumns({
-          storesReceiversOnce: yield* storesForm("stores_receivers_once"),
-          splitsBrCodes: yield* storesForm("splits_br_codes")
-        }),
-        claimsSettlementsOnce: yield* storesForm("claims_settlements_once")
-      }
 
       const selected = <R extends Row>([text, parameters]: [string, ReadonlyArray<unknown>]) =>
         Effect.flatMap(sql.unsafe<R>(text, parameters), withReceivers)
@@ -110,14 +98,14 @@ export class ChargeStore extends Context.Service<
           row === undefined ? undefined : chargeTable.decode(row)
         )
 
-      const newRecoveries = makeNewRecoveries(ids, yield* storesForm("recovers_ranges"))
       const insert = yield* Batching.make<NewCharge, Outcome>({
         maxBatch: 200,
         writes: sql,
         accountOf: ({ charge }) => charge.accountId,
         run: (charges) =>
           Effect.gen(function* () {
-            const recoveries = newRecoveries.of(
+            const recoveries = recoveriesOf(
+              ids,
               charges.map(({ charge }) => charge.id),
               Math.max(...charges.map(({ recoverInMs }) => recoverInMs))
             )
@@ -127,7 +115,6 @@ export class ChargeStore extends Context.Service<
                 recoveries
               })
             )
-            newRecoveries.inserted(recoveries, rows.find((row) => row.range_due_at !== null)?.range_due_at ?? undefined)
             const proof = rows.find((row) => row.generation !== null)
             const fresh = new Map(rows.map(({ id, is_paused }) => [id, is_paused]))
             return yield* Effect.forEach(charges, ({ caller, charge }): Effect.Effect<Outcome, SqlError> => {
@@ -150,7 +137,7 @@ export class ChargeStore extends Context.Service<
           ({ charge }) => charge.id,
           ({ charge }) => charge.accountId,
           (changes, lockMode) =>
-            Effect.tap(sql.unsafe<WrittenRow>(...changeMany(changes, forms, lockMode)), (written) =>
+            Effect.tap(sql.unsafe<WrittenRow>(...changeMany(changes, lockMode)), (written) =>
               sql.afterCommit(Effect.sync(() => signal.afterCommit(written.filter(isChanged))))
             )
         )
@@ -191,8 +178,8 @@ export class ChargeStore extends Context.Service<
         filters: ChargeFilters,
         page: Page
       ) =>
-        Effect.all([startOfStates, Clock.currentTimeMillis]).pipe(
-          Effect.flatMap(([start, now]) => readPage<Row>(chargeList(columns(), accountId, filters, now, start), page)),
+        Clock.currentTimeMillis.pipe(
+          Effect.flatMap((now) => readPage<Row>(chargeList(columns(), accountId, filters, now), page)),
           Effect.flatMap(withReceivers),
           Effect.map((found) => found.map(decode)),
           Effect.provideService(SqlClient, sql),
@@ -204,7 +191,7 @@ export class ChargeStore extends Context.Service<
         change: (change) => (change.transfers.length === 0 ? changeState(change) : moveMoney(change)),
         changeInTransaction: (change) =>
           Effect.gen(function* () {
-            const done = (yield* sql.unsafe<WrittenRow>(...changeMany([change], forms, "wait"))).filter(isChanged)
+            const done = (yield* sql.unsafe<WrittenRow>(...changeMany([change], "wait"))).filter(isChanged)
             if (done.length !== 1) {
               return yield* Effect.die(new Error(`charge ${change.charge.id} has changed while it was locked`))
             }
