@@ -41,7 +41,7 @@ describe("disputes", () => {
         const first = yield* disputes.list(range)
         const second = yield* disputes.list({ ...range, page: 1 })
         assert.deepStrictEqual([first.page, first.pages, second.page], [0, 2, 1])
-        const all = new Map([...first.disputes, ...second.disputes].map((dispute) => [dispute.id, dispute]))
+        const all = new Map([...first.items, ...second.items].map((dispute) => [dispute.id, dispute]))
         assert.deepStrictEqual(
           [lost, won, canceled, open].map(({ id }) => all.get(id)?.status),
           ["lost", "won", "won", "open"]
@@ -76,7 +76,7 @@ describe("disputes", () => {
         yield* disputes.defend(dispute, TEXT)
         yield* disputes.defend(dispute, TEXT)
         assert.strictEqual(yield* outcomeOf(disputes.defend(dispute, "Outra")), "Duplicate")
-        const [listed] = (yield* disputes.list(rangeOf(double))).disputes
+        const [listed] = (yield* disputes.list(rangeOf(double))).items
         assert.deepInclude(listed, { status: "under_review" })
       })
     )

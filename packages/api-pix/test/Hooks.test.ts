@@ -94,10 +94,15 @@ describe("hooks", () => {
     assert.match(reasonOf(bacen, check), /check of another provider/)
   })
 
-  it("unknown entries are counted; a body of nothing else is unknown", () => {
+  it("unknown entries are set apart; a body of nothing else is unknown", () => {
     const body = { pix: [{ endToEndId: E2E }, { endToEndId: "short" }, { tipo: "OUTRO" }, null, 7] }
     const hook = Result.getOrThrow(decodeHook(efi, JSON.stringify(body)))
-    assert.deepInclude(hook, { _tag: "Facts", skipped: 4 })
+    assert.deepStrictEqual(hook._tag === "Facts" ? hook.unreadable : [], [
+      { text: `{"endToEndId":"short"}`, reason: "endToEndId cannot be read" },
+      { text: `{"tipo":"OUTRO"}`, reason: "tipo is not SOLICITACAO" },
+      { text: "null", reason: "endToEndId is missing" },
+      { text: "7", reason: "endToEndId is missing" }
+    ])
     for (const text of ["", "<html>", "null", "7", "[]", "{}", `{"pix":{}}`, `{"pix":[]}`, `{"pix":[{"tipo":"X"}]}`]) {
       for (const profile of [bacen, efi, sicoob, inter]) assert.notStrictEqual(reasonOf(profile, text), "known", text)
     }
