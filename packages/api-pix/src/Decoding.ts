@@ -187,18 +187,9 @@ const LONGEST_UNREADABLE_BYTES = 4096
 
 const setApart = (entry: unknown, why: string, reading: Reading): void => {
   if (reading.unreadable.length >= MOST_SET_APART) return
-  const json = jsonOf(entry)
+  const json = JSON.stringify(entry)
   const { read } = new TextEncoder().encodeInto(json, new Uint8Array(LONGEST_UNREADABLE_BYTES))
   reading.unreadable.push({ text: json.slice(0, read), reason: why })
-}
-
-const jsonOf = (value: unknown): string => {
-  try {
-    return JSON.stringify(value)
-  } catch {
-    // `JSON.parse` reads what is too deep for `JSON.stringify`.
-    return "nested too deeply"
-  }
 }
 
 type Entry = Readonly<Record<string, unknown>>

@@ -5,6 +5,7 @@ import * as profiles from "../src/Profiles.ts"
 import { emission, TXID, withBank } from "./support/Bank.ts"
 
 const E2E = "E".repeat(32)
+const DAY_MS = 24 * 3_600_000
 
 describe.each(["bacen", "efi"] as const)("%s", (profile) => {
   it.live("a charge is emitted, found, paid, and found with its payment", () =>
@@ -82,6 +83,28 @@ describe.each(["bacen", "efi"] as const)("%s", (profile) => {
         assert.deepInclude(found, { cents: 200, key: double.key, txid: undefined, returns: [] })
         assert.strictEqual((yield* Effect.flip(client.findReceived(E2E)))._tag, "NotFound")
       })
+    )
+  )
+
+  it.live("a Pix that was returned days later is among those that have a return", () =>
+    withBank(
+      {
+        profile,
+        settings: { takenBack: ({ cents }) => (cents === 200 ? { cents: 50, afterMs: 5 * DAY_MS } : undefined) }
+      },
+      ({ double, client }) =>
+        Effect.gen(function* () {
+          const [, late] = [100, 200, 300].map((cents) => double.provider.receipts.receive({ key: double.key, cents }))
+          const range = { fromMs: double.now() - 60_000, toMs: double.now() + 60_000 }
+          assert.deepStrictEqual((yield* client.listReceived(range, { returned: true })).items, [])
+          yield* Effect.promise(() => double.advance(5 * DAY_MS))
+          const { items } = yield* client.listReceived(range, { returned: true })
+          assert.deepStrictEqual(
+            items.map(({ endToEndId, returns }) => [endToEndId, returns.map(({ cents, nature }) => [cents, nature])]),
+            [[late!.endToEndId, [[50, "MED_FRAUDE"]]]]
+          )
+          assert.strictEqual((yield* client.listReceived(range)).items.length, 3)
+        })
     )
   )
 
