@@ -82,6 +82,38 @@ describe("disputes", () => {
     )
   )
 
+  it.live("a defence of several lines is done when it is submitted again", () =>
+    withDisputes({}, (disputes, { double }) =>
+      Effect.gen(function* () {
+        const dispute = yield* opened(double)
+        const lines = `${TEXT}\nAssinado por Ana\n`
+        yield* disputes.defend(dispute, lines)
+        yield* disputes.defend(dispute, lines)
+        assert.strictEqual(yield* outcomeOf(disputes.defend(dispute, `${lines}.`)), "Duplicate")
+      })
+    )
+  )
+
+  it.live("what cannot be read beside the core is absent, and the opening is then that of seeing", () =>
+    withDisputes({}, (disputes, { double }) =>
+      Effect.gen(function* () {
+        const { id } = yield* opened(double)
+        double.faults.once("wrong-types", { path: /infracoes/ })
+        const [dispute] = (yield* disputes.list(rangeOf(double))).items
+        assert.deepInclude(dispute, {
+          id,
+          key: double.key,
+          cents: 300,
+          status: "open",
+          reason: "",
+          outcomeReason: undefined
+        })
+        assert.deepInclude(dispute, { deadlineMs: undefined, closedAtMs: undefined })
+        assert.isAtMost(Math.abs(dispute!.openedAtMs - double.now()), 60_000)
+      })
+    )
+  )
+
   it.live("a defence after the deadline, and one of an unknown dispute, are refused", () =>
     withDisputes({}, (disputes, { double }) =>
       Effect.gen(function* () {

@@ -88,6 +88,21 @@ describe("hooks", () => {
     })
   })
 
+  it("the id to ask about is the core: nothing else hides an entry, and names are cleaned", () => {
+    const garbled = { txid: {}, chave: 7, pagador: "Ana", gnExtras: [], devolucoes: "x", horario: 7, valor: "?" }
+    const bodies = [
+      { ...garbled, endToEndId: E2E },
+      { endToEndId: E2E, pagador: { nome: `A\u0000na${"x".repeat(500)}` } }
+    ]
+    const [first, second] = factsOf(bacen, { pix: bodies })
+    const bare = { _tag: "PixReceived", endToEndId: E2E, txid: undefined, key: undefined, returnIds: [] } as const
+    assert.deepStrictEqual(first, { ...bare, payer: undefined })
+    assert.deepStrictEqual(second, { ...bare, payer: { name: `Ana${"x".repeat(197)}`, document: undefined } })
+    for (const endToEndId of [`${E2E.slice(1)}\u0000`, "\ud800".padEnd(32, "x"), "x".repeat(10_000), { id: E2E }]) {
+      assert.match(reasonOf(bacen, JSON.stringify({ pix: [{ endToEndId }] })), /no entry of a known shape/)
+    }
+  })
+
   it("Efí's check of a URL is recognised, and only at Efí", () => {
     const check = `{"evento":"teste_webhook"}`
     assert.deepStrictEqual(Result.getOrThrow(decodeHook(efi, check)), { _tag: "Check" })
