@@ -13,6 +13,7 @@ import {
   type Decode,
   entriesOf,
   field,
+  isAbsent,
   isRecord,
   matching,
   nested,
@@ -94,8 +95,8 @@ const listOf = ({ payouts }: Pick<Profile, "payouts">, body: unknown): ReadonlyA
 const decodeFact =
   ({ payouts }: Pick<Profile, "payouts">): Decode<HookFact> =>
   (entry, reading) => {
-    if (payouts === "efi" && field(entry, "tipo") !== undefined) return efiPayout(entry)
-    if (payouts === "sicoob" && field(entry, "endToEndId") === undefined) return sicoobPayout(entry)
+    if (payouts === "efi" && !isAbsent(field(entry, "tipo"))) return efiPayout(entry)
+    if (payouts === "sicoob" && isAbsent(field(entry, "endToEndId"))) return sicoobPayout(entry)
     if (payouts === "inter" && interCode(entry) !== undefined) return interPayout(entry)
     return Result.map(required(entry, "endToEndId", endToEnd), (endToEndId) => ({
       _tag: "PixReceived",

@@ -94,7 +94,7 @@ describe("hooks", () => {
       { ...garbled, endToEndId: E2E },
       { endToEndId: E2E, pagador: { nome: `A\u0000na${"x".repeat(500)}` } }
     ]
-    const [first, second] = factsOf(bacen, { pix: bodies })
+    const [first, second] = factsOf(efi, { pix: bodies.map((body) => ({ ...body, tipo: null })) })
     const bare = { _tag: "PixReceived", endToEndId: E2E, txid: undefined, key: undefined, returnIds: [] } as const
     assert.deepStrictEqual(first, { ...bare, payer: undefined })
     assert.deepStrictEqual(second, { ...bare, payer: { name: `Ana${"x".repeat(197)}`, document: undefined } })

@@ -182,6 +182,29 @@ describe.each(RAIL_NAMES)("%s", (rail) => {
   )
 })
 
+describe.each(RAIL_NAMES)("%s: an outcome that changes", (rail) => {
+  it.live("is shown as it is now, by the look-up, the repeated order and the list", () =>
+    withBank(
+      funded(rail, { settings: { payoutFate: () => ({ _tag: "Done", afterMs: 0, changesAfterMs: 60_000 }) } }),
+      ({ double, payouts }) =>
+        Effect.gen(function* () {
+          const { order } = keptOrder(double)
+          yield* payouts.send(order())
+          const states = Effect.gen(function* () {
+            const range = { fromMs: double.now() - 3_600_000, toMs: double.now() }
+            const { items } = yield* payouts.listSent?.(range) ?? Effect.succeed({ items: [] })
+            return [yield* payouts.find(order()), yield* payouts.send(order()), ...items].map(({ status }) => status)
+          })
+          yield* settled(double)
+          assert.deepStrictEqual(new Set(yield* states), new Set(["REALIZADO"]))
+          yield* Effect.promise(() => double.advance(60_000))
+          assert.deepStrictEqual(new Set(yield* states), new Set(["NAO_REALIZADO"]))
+          assert.strictEqual(double.provider.balanceCents(), OPENING)
+        })
+    )
+  )
+})
+
 describe("Sicoob's two phases", () => {
   it.live("after a crash between them, the reference is used again, and confirms that Pix", () =>
     withBank(funded("sicoob"), ({ double, payouts }) =>

@@ -7,7 +7,7 @@
  * - Each call ends within `timeoutMs`.
  */
 import type { ApiPixClient, Emission as Cobranca } from "@pix-payments/api-pix/ApiPixClient"
-import type { Page } from "@pix-payments/api-pix/Decoding"
+import { type Page, reason } from "@pix-payments/api-pix/Decoding"
 import type { Disputes } from "@pix-payments/api-pix/Disputes"
 import type { Cob, PixReturn, ReceivedPix as Received } from "@pix-payments/api-pix/Messages"
 import { type Failure, Unclear } from "@pix-payments/api-pix/Outcome"
@@ -218,7 +218,9 @@ const LIST_TIMEOUT_MS = 30_000
 const reasonOf = (failure: Failure): string => {
   switch (failure._tag) {
     case "Refused":
-      return failure.detail === undefined ? failure.code : `${failure.code}: ${failure.detail}`
+      return failure.detail === undefined
+        ? failure.code
+        : (reason(`${failure.code}: ${failure.detail}`) ?? failure.code)
     case "Unclear":
       return failure.reason
     case "NotSent":
