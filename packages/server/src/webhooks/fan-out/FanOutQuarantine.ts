@@ -7,7 +7,7 @@
  * - what fails is bisected down to one change, and a change that fails alone down to its endpoints, so that one endpoint of
  *   n costs about 2 log2(n) statements. Endpoints that fail alone are stored in `outbox_failures`.
  *
- * Deliveries are inserted without leases: claims find them.
+ * Deliveries are inserted `scheduled`: claims find them.
  */
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -21,13 +21,6 @@ import * as statements from "./FanOutStatements.ts"
 export interface Change {
   readonly account_id: string
   readonly change_id: string
-}
-
-export interface QuarantineRound {
-  /** Destinations with deliveries that were inserted `scheduled`. */
-  readonly backlogged: ReadonlyArray<string>
-  /** How many changes were completed. */
-  readonly completed: number
 }
 
 /** Changes of one round, and the deliveries that it inserts, unless one change has more. */
@@ -55,7 +48,7 @@ export const makeFanOutQuarantine = (sql: SqlClient, metrics: Metrics["Service"]
     )
 
   /** Bisects the endpoints of a change that failed alone, and stores which fail. Returns whether the change is completed. */
-  const bisectChange = (change: Change, failure: StatementFailed, backlogged: Set<string>) =>
+  const bisectChange = (change: Change, failure: StatementFailed) =>
     Effect.gen(function* () {
       const { account_id, change_id } = change
       yield* Effect.logWarning(`the fan-out of change ${change_id} fails alone: ${failure.code}`)
@@ -82,7 +75,6 @@ export const makeFanOutQuarantine = (sql: SqlClient, metrics: Metrics["Service"]
                 sql,
                 sql.unsafe<RoundRow>(
                   ...statements.fanOutToEndpoints({
-                    ...NO_LEASES,
                     picked: [change],
                     endpoints: some.map(({ endpoint_id }) => endpoint_id)
                   })
@@ -94,7 +86,6 @@ export const makeFanOutQuarantine = (sql: SqlClient, metrics: Metrics["Service"]
             else failures.push({ endpoint_id, error: message })
           })
       )
-      for (const row of rows.flat()) row.backlogged?.forEach((destination) => backlogged.add(destination))
       // A timeout may pass: the change is tried again later.
       if (isTooSlow) {
         cooldown.add(change_id)
@@ -123,14 +114,13 @@ export const makeFanOutQuarantine = (sql: SqlClient, metrics: Metrics["Service"]
       )
     })
 
-  /** An account's turn, which ends when its statements are used up. */
+  /** An account's turn, which ends when its statements are used up. Returns how many changes were completed. */
   const serve = (accountId: string) =>
     Effect.gen(function* () {
       const account = accounts.get(accountId)
-      if (account === undefined) return { backlogged: [], completed: 0 }
+      if (account === undefined) return 0
       let statementsLeft = STATEMENTS_PER_TURN
       let completed = 0
-      const backlogged = new Set<string>()
       const changes = yield* orUnavailable(
         sql.unsafe<Change>(
           ...statements.accountCandidates({
@@ -142,10 +132,9 @@ export const makeFanOutQuarantine = (sql: SqlClient, metrics: Metrics["Service"]
         )
       )
       const fanOut = (picked: ReadonlyArray<Change>) =>
-        attemptWrite(sql, sql.unsafe<RoundRow>(...statements.fanOutChanges({ ...NO_LEASES, picked }))).pipe(
+        attemptWrite(sql, sql.unsafe<RoundRow>(...statements.fanOutChanges({ picked }))).pipe(
           Effect.map(([row]) => {
             completed += row?.completed ?? 0
-            row?.backlogged?.forEach((destination) => backlogged.add(destination))
           }),
           Effect.tapError((failure) =>
             Effect.sync(() => {
@@ -159,7 +148,7 @@ export const makeFanOutQuarantine = (sql: SqlClient, metrics: Metrics["Service"]
         changes,
         (some) => (statementsLeft-- > 0 ? fanOut(some) : Effect.void),
         (change, failure) =>
-          Effect.map(bisectChange(change, failure, backlogged), (isCompleted) => {
+          Effect.map(bisectChange(change, failure), (isCompleted) => {
             if (isCompleted) completed++
           })
       )
@@ -167,32 +156,18 @@ export const makeFanOutQuarantine = (sql: SqlClient, metrics: Metrics["Service"]
       if (statementsLeft > 0) account.maxChanges = MAX_CHANGES
       else if (completed === 0) account.maxChanges = Math.max(1, account.maxChanges >> 3)
       if (account.untilMs <= clock.currentTimeMillisUnsafe()) accounts.delete(accountId)
-      return { backlogged: [...backlogged], completed }
+      return completed
     })
 
   return {
     add,
     /** What common rounds exclude. */
     excluded: () => ({ excludedChanges: cooldown.ids(), quarantined: [...accounts.keys()] }),
+    /** Returns how many changes were completed. */
     round: Effect.suspend(() =>
-      Effect.map(Effect.forEach([...accounts.keys()], serve), (turns): QuarantineRound => ({
-        backlogged: turns.flatMap(({ backlogged }) => backlogged),
-        completed: turns.reduce((sum, { completed }) => sum + completed, 0)
-      }))
+      Effect.map(Effect.forEach([...accounts.keys()], serve), (turns) => turns.reduce((sum, count) => sum + count, 0))
     )
   }
-}
-
-/** Parameters of a round that leases nothing. */
-export const NO_LEASES = {
-  limit: 0,
-  leaseMs: 0,
-  perDestination: 0,
-  perAccount: 0,
-  excludedAccounts: [],
-  excluded: [],
-  excludedOrigins: [],
-  perOrigin: 0
 }
 
 interface Quarantined {
@@ -206,7 +181,6 @@ interface RoundRow {
   readonly waiting: number
   /** How many changes the statement found free. */
   readonly picked: number
-  readonly backlogged: ReadonlyArray<string> | null
   readonly completed: number
 }
 
