@@ -50,49 +50,17 @@ export const makeFanOutQuarantine = (sql: SqlClient, metrics: Metrics["Service"]
   /** Bisects the endpoints of a change that failed alone, and stores which fail. Returns whether the change is completed. */
   const bisectChange = (change: Change, failure: StatementFailed) =>
     Effect.gen(function* () {
-      const { account_id, change_id } = change
-      yield* Effect.logWarning(`the fan-out of change ${change_id} fails alone: ${failure.code}`)
-      const failures: Array<{ readonly endpoint_id: string | null; readonly error: string }> = []
-      let isTooSlow = false
-      const endpoints = yield* attemptWrite(
-        sql,
-        sql.unsafe<{ readonly endpoint_id: string | null }>(
-          ...statements.endpointsOf({ account: account_id, change: change_id })
-        )
-      ).pipe(
-        Effect.catchTag("StatementFailed", ({ isTimeout, message }) => {
-          if (isTimeout) isTooSlow = true
-          else failures.push({ endpoint_id: null, error: message })
-          return Effect.succeed([])
-        })
-      )
-      const rows = yield* bisect(
-        endpoints,
-        (some) =>
-          isTooSlow
-            ? Effect.succeed([])
-            : attemptWrite(
-                sql,
-                sql.unsafe<RoundRow>(
-                  ...statements.fanOutToEndpoints({
-                    picked: [change],
-                    endpoints: some.map(({ endpoint_id }) => endpoint_id)
-                  })
-                )
-              ),
-        ({ endpoint_id }, { isTimeout, message }) =>
-          Effect.sync(() => {
-            if (isTimeout) isTooSlow = true
-            else failures.push({ endpoint_id, error: message })
-          })
-      )
+      yield* Effect.logWarning(`the fan-out of change ${change.change_id} fails alone: ${failure.code}`)
+      const inserted = yield* insertByEndpoint(sql, change)
       // A timeout may pass: the change is tried again later.
-      if (isTooSlow) {
-        cooldown.add(change_id)
-        return false
-      }
-      // An endpoint is locked, or another process has the change: the next turn completes it.
-      if (rows.flat().some(({ picked, waiting }) => waiting > 0 || picked === 0)) return false
+      if (inserted.isTooSlow) cooldown.add(change.change_id)
+      if (inserted.isTooSlow || inserted.isUnfinished) return false
+      return yield* complete(change, inserted.failures)
+    })
+
+  /** Stores the failures of a change. */
+  const complete = ({ account_id, change_id }: Change, failures: ReadonlyArray<EndpointFailure>) =>
+    Effect.gen(function* () {
       for (const { endpoint_id } of failures) {
         metrics.fanOutSetAside()
         yield* Effect.logError(
@@ -168,6 +136,52 @@ export const makeFanOutQuarantine = (sql: SqlClient, metrics: Metrics["Service"]
       Effect.map(Effect.forEach([...accounts.keys()], serve), (turns) => turns.reduce((sum, count) => sum + count, 0))
     )
   }
+}
+
+/** Inserts the deliveries of a change, in halves of its endpoints. */
+const insertByEndpoint = (sql: SqlClient, change: Change) =>
+  Effect.gen(function* () {
+    const failures: Array<EndpointFailure> = []
+    let isTooSlow = false
+    const failed = (endpoint_id: string | null, { isTimeout, message }: StatementFailed) => {
+      if (isTimeout) isTooSlow = true
+      else failures.push({ endpoint_id, error: message })
+    }
+    const endpoints = yield* attemptWrite(
+      sql,
+      sql.unsafe<{ readonly endpoint_id: string | null }>(
+        ...statements.endpointsOf({ account: change.account_id, change: change.change_id })
+      )
+    ).pipe(
+      Effect.catchTag("StatementFailed", (failure) => {
+        failed(null, failure)
+        return Effect.succeed([])
+      })
+    )
+    const rows = yield* bisect(
+      endpoints.map(({ endpoint_id }) => endpoint_id),
+      (some) =>
+        isTooSlow
+          ? Effect.succeed([])
+          : attemptWrite(
+              sql,
+              sql.unsafe<RoundRow>(...statements.fanOutToEndpoints({ picked: [change], endpoints: some }))
+            ),
+      (endpointId, failure) => Effect.sync(() => failed(endpointId, failure))
+    )
+    return {
+      failures,
+      isTooSlow,
+      /** An endpoint is locked, or another process has the change: the next turn completes it. */
+      isUnfinished: rows.flat().some(({ picked, waiting }) => waiting > 0 || picked === 0)
+    }
+  })
+
+interface EndpointFailure {
+  /** Null for the resource's own address. */
+  readonly endpoint_id: string | null
+  /** PostgreSQL's message. */
+  readonly error: string
 }
 
 interface Quarantined {

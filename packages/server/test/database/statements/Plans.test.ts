@@ -55,7 +55,7 @@ const queues: Readonly<Record<string, RegExp>> = {
   "retries, as they fall due": /WITH\s+newly_due AS[^]*attempts_made > 0/,
   "first attempts, by account": /WITH RECURSIVE\s+tenants[^]*attempts_made = 0 AND account_id/,
   "retries, by account": /WITH RECURSIVE\s+tenants[^]*attempts_made > 0 AND account_id/,
-  "paused deliveries": /WITH RECURSIVE\s+holding/
+  "paused deliveries": /WITH RECURSIVE\s+paused_owners/
 }
 
 const recorder = makeRecorder()

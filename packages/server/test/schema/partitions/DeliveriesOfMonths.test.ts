@@ -207,7 +207,7 @@ layer(TestService.layer({ settings }).pipe(Layer.provide(recorder.layer)), { exc
           const usual = parameters.map((parameter) => (parameter === true ? false : parameter))
           assertReads(title, yield* explain({ text, parameters: usual }), 10, pages)
         }
-        assertReads("parked", yield* explain(sentAs(/WITH RECURSIVE\s+holding/)), 10, 4 * MONTHS)
+        assertReads("paused", yield* explain(sentAs(/WITH RECURSIVE\s+paused_owners/)), 10, 4 * MONTHS)
         assertReads("find", yield* explain(sentAs(/FROM deliveries LEFT JOIN[^]*deliveries\.id = \$1/)), 2, 10)
         assertReads("resend", yield* explain(sentAs(/^\s*UPDATE deliveries d SET status = 'scheduled'/)), 10, 60)
         const pagesOfLists = [...recorder.seen.values()].filter(({ text }) =>
