@@ -55,6 +55,7 @@ import settlementClaims from "./migrations/0035_settlement_claims.ts"
 import brCodeTemplates from "./migrations/0036_br_code_templates.ts"
 import recoveryRanges from "./migrations/0037_recovery_ranges.ts"
 import waitingCharges from "./migrations/0038_waiting_charges.ts"
+import earlyReversals from "./migrations/0039_early_reversals.ts"
 import { exclusively, withoutRebuild } from "./partitions/MaintenanceLock.ts"
 import { prepare } from "./partitions/Partitions.ts"
 import { DEADLOCK_DETECTED, LOCK_NOT_AVAILABLE, sqlStateOf } from "../database/SqlState.ts"
@@ -97,7 +98,8 @@ export const migrations = {
   "0035_settlement_claims": settlementClaims,
   "0036_br_code_templates": brCodeTemplates,
   "0037_recovery_ranges": recoveryRanges,
-  "0038_waiting_charges": waitingCharges
+  "0038_waiting_charges": waitingCharges,
+  "0039_early_reversals": earlyReversals
 }
 
 /** The database server is too old. */

@@ -19,8 +19,6 @@ export const storedForms = [
   "stores_receivers_once",
   /** First deliveries are sent before they are stored, while their change is leased (`webhooks/queue/LeasedChanges.ts`). */
   "leases_changes",
-  /** A settlement is claimed in `charge_settlements` alone (`providers/SettlementClaims.ts`). */
-  "claims_settlements_once",
   /** A charge has the id of its BR code, whose template its receiver has (`domain/BrCodeTemplate.ts`). */
   "splits_br_codes",
   /** A recovery is of the charges whose ids are in a range (`payments/charges/NewRecoveries.ts`). */
@@ -36,6 +34,3 @@ export const storesForm = (form: StoredForm): Effect.Effect<boolean, SqlError, S
 /** The same, for a transaction that must not rely on what the server read when it started. */
 export const storesFormNow = (sql: SqlClient, form: StoredForm): Effect.Effect<boolean, SqlError> =>
   Effect.map(sql.unsafe("SELECT FROM installation WHERE name = $1", [form]), ({ length }) => length > 0)
-
-/** The `charge_id` of a settlement whose return or MED arrived before its payment. No charge has this id. */
-export const AWAITED = "00000000-0000-0000-0000-000000000000"

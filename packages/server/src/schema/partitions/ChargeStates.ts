@@ -10,6 +10,7 @@
  *
  * Why: docs/decisions/0039-charge-states.md.
  */
+import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { LOWEST } from "../../database/statements/Seek.ts"
@@ -77,8 +78,9 @@ export const storeAll: ReadonlyArray<string> = [
     SELECT coalesce(recover_at, now()), id, ARRAY[id], account_id FROM charges WHERE status = 'processing'
     ON CONFLICT (id) WHERE account_id IS NOT NULL DO NOTHING`,
   "UPDATE charges SET status = 'pending', acquirer_answered = false, recover_at = NULL WHERE status = 'processing'",
-  `INSERT INTO charge_settlements (end_to_end_id, charge_id)
-    SELECT end_to_end_id, id FROM charges WHERE end_to_end_id IS NOT NULL ON CONFLICT DO NOTHING`,
+  `INSERT INTO charge_settlements (end_to_end_id, connection_id, charge_id, amount)
+    SELECT end_to_end_id, coalesce(connection_id, '${SIMULATOR_CONNECTION}'), id, amount FROM charges
+    WHERE end_to_end_id IS NOT NULL ON CONFLICT DO NOTHING`,
   "DELETE FROM charge_states",
   `INSERT INTO charge_states (account_id, status, lifetime_ms, charge_id)
     SELECT account_id, status, ${lifetimeIn("status")}, id FROM charges

@@ -5,9 +5,6 @@
  * Guarantees:
  * - Nothing is dropped while such a server writes: one that stored a resource with a key in the last ten minutes.
  * - One step drops all of a table. A repetition finishes what was interrupted.
- * - The claims of settlements that are keys of `acquirer_notifications` alone are copied into `charge_settlements` by the
- *   step that stores the forms of this release. It waits for transactions that claim them and keeps new ones waiting, so that
- *   none is left out.
  *
  * Why: docs/decisions/0031-quarterly-money.md, docs/decisions/0040-one-claim-of-a-settlement.md.
  */
@@ -15,7 +12,7 @@ import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
-import { AWAITED, storedForms } from "../StoredForms.ts"
+import { storedForms } from "../StoredForms.ts"
 import { databaseTime } from "./Catalog.ts"
 import { runStep } from "./Step.ts"
 
@@ -58,33 +55,12 @@ export const drop = Effect.gen(function* () {
   if (missing.length === 0) return
   yield* runStep(
     [
-      ...(missing.includes("claims_settlements_once") ? copiedClaims : []),
       `INSERT INTO installation (name, value) VALUES ${missing.map((form) => `('${form}', 'on')`).join(", ")}
         ON CONFLICT DO NOTHING`
     ],
     { timeoutMs: COPY_TIMEOUT_MS }
   )
 })
-
-/**
- * Each such claim has an exception: that of the payment, or of the return or MED that came before it. A claim awaits its
- * payment while a return has claimed it (`:before`) and no payment after the return (`:after`).
- */
-const copiedClaims = [
-  `LOCK TABLE charge_settlements, acquirer_notifications IN SHARE ROW EXCLUSIVE MODE`,
-  `INSERT INTO charge_settlements (end_to_end_id, charge_id)
-    SELECT e.end_to_end_id, CASE
-      WHEN EXISTS (SELECT FROM acquirer_notifications WHERE key = 'paid:' || e.end_to_end_id || ':before')
-        AND NOT EXISTS (SELECT FROM acquirer_notifications WHERE key = 'paid:' || e.end_to_end_id || ':after')
-      THEN '${AWAITED}' ELSE coalesce(e.payment_id, e.id) END
-    FROM (
-      SELECT end_to_end_id, (array_agg(id ORDER BY id))[1] AS id,
-        (array_agg(id ORDER BY id) FILTER (WHERE kind NOT IN ('unmatched_return', 'unmatched_dispute')))[1] AS payment_id
-      FROM acquirer_exceptions WHERE end_to_end_id IS NOT NULL GROUP BY end_to_end_id
-    ) e
-    WHERE EXISTS (SELECT FROM acquirer_notifications WHERE key = 'paid:' || e.end_to_end_id)
-    ON CONFLICT DO NOTHING`
-]
 
 /** The triggers have the names of their functions. */
 const used = [
