@@ -152,11 +152,12 @@ export const applyOnce = <E, R>(
   return attempt
 }
 
-const isClaimed = (sql: SqlClient, notification: AcquirerNotification): Effect.Effect<boolean, SqlError> =>
-  Effect.map(
-    sql`SELECT FROM acquirer_notifications WHERE key = ${keyOf(notification) ?? null}`,
-    ({ length }) => length > 0
-  )
+const isClaimed = (sql: SqlClient, notification: AcquirerNotification): Effect.Effect<boolean, SqlError> => {
+  const key = keyOf(notification)
+  return key === undefined
+    ? Effect.succeed(false)
+    : Effect.map(sql`SELECT FROM acquirer_notifications WHERE key = ${key}`, ({ length }) => length > 0)
+}
 
 /** A duplicate was committed meanwhile: the transaction is repeated. */
 class ClaimedMeanwhile extends Data.TaggedError("ClaimedMeanwhile")<{}> {}
