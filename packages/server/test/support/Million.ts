@@ -5,7 +5,7 @@
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { isSettled, lifetimeIn } from "../../src/schema/partitions/ChargeStates.ts"
+import { isSettled, lifetimeIn } from "../../src/payments/charges/ChargeStates.ts"
 
 /** Whose rows are made. */
 export interface Tenant {
