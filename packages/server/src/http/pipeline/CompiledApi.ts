@@ -11,7 +11,7 @@
 import { BodyLimit } from "@pix-payments/api/BodyLimit"
 import { IdempotencyKeyRequired, ValidationError } from "@pix-payments/api/WireErrors"
 import { isIdempotencyKey } from "@pix-payments/domain/IdempotencyKey"
-import { refusalOf as refusalOfFields, violationsOf } from "@pix-payments/domain/Request"
+import { refusalOf as refusalOfFields, UnreadableBody, violationsOf } from "@pix-payments/domain/Request"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -35,7 +35,7 @@ export interface Call<Caller, Params, Query, Key> {
   /** A string where the endpoint requires one. */
   readonly idempotencyKey: Key
   readonly lastEventId: string | undefined
-  /** The parsed body; `undefined` without a body or where it is not JSON. */
+  /** The parsed body; `undefined` without a body or where it is not JSON; `UnreadableBody` where it is not text. */
   readonly body: unknown
 }
 
@@ -85,9 +85,15 @@ export interface ReadRequest<Credentials> {
   /** The query string, without its question mark. */
   readonly search: string
   /** `undefined` where the body was too large. */
-  readonly body: string | undefined
+  readonly body: string | UnreadableBody | undefined
   readonly info: RequestInfo
 }
+
+/** A request whose body has not arrived. */
+export type Unread<Credentials> = Pick<ReadRequest<Credentials>, "credentials" | "info">
+
+/** Ends without an answer where the sender of a body is known. */
+export type Authentication = Effect.Effect<Answer | undefined, WireError | Unavailable>
 
 /** Called with the caller's account once it is known. False where the account's share of the listener is used up. */
 export type Admit = (accountId: string | undefined) => boolean
@@ -100,6 +106,7 @@ export interface Route<Credentials> {
   readonly takesBody: boolean
   /** Undefined is the listener's. */
   readonly maxBodyBytes: number | undefined
+  readonly beforeBody: (request: Unread<Credentials>) => Authentication | undefined
   readonly answer: (request: ReadRequest<Credentials>, admit: Admit) => Effect.Effect<Answer, WireError | Unavailable>
 }
 
@@ -123,6 +130,8 @@ export interface Guard<Credentials, Caller, R> {
   readonly credentialsOf: (request: IncomingMessage) => Credentials
   /** The account that a request most probably comes from, for its share of the listener. */
   readonly accountOf: (credentials: Credentials) => string | undefined
+  /** Refuses a body of an unknown sender before it is read; `undefined` where there is nothing to find out. */
+  readonly beforeBody: (endpoint: HttpApiEndpoint.Top, request: Unread<Credentials>) => Authentication | undefined
   readonly protect: (operation: Operation<Credentials, Caller, R>) => Route<Credentials>["answer"]
 }
 
@@ -148,6 +157,7 @@ export const compile = <Id extends string, Groups extends HttpApiGroup.Constrain
         segments: path.split("/").slice(1),
         takesBody: operation.takesBody,
         maxBodyBytes: Context.get(endpoint.annotations, BodyLimit),
+        beforeBody: (request) => guard.beforeBody(endpoint, request),
         answer: guard.protect(operation)
       })
     }
@@ -228,8 +238,8 @@ const fieldsOf = (search: string): Record<string, string | Array<string>> => {
   return fields
 }
 
-const parse = (body: string | undefined): unknown => {
-  if (body === undefined) return undefined
+const parse = (body: string | UnreadableBody | undefined): unknown => {
+  if (typeof body !== "string") return body
   try {
     return JSON.parse(body)
   } catch {
