@@ -135,11 +135,12 @@ export interface Guard<Credentials, Caller, R> {
   readonly protect: (operation: Operation<Credentials, Caller, R>) => Route<Credentials>["answer"]
 }
 
-/** Compiles every route of the declaration. */
+/** Compiles every route of the declaration. `refusesUnknownQuery` says where a query has declared parameters only. */
 export const compile = <Id extends string, Groups extends HttpApiGroup.Constraint, Credentials, Caller, R>(
   api: HttpApi.HttpApi<Id, Groups>,
   handlers: Handlers<HttpApi.HttpApi<Id, Groups>["groups"], Caller, R>,
-  guard: Guard<Credentials, Caller, R>
+  guard: Guard<Credentials, Caller, R>,
+  refusesUnknownQuery: (endpoint: HttpApiEndpoint.Top) => boolean = () => false
 ): ReadonlyArray<Route<Credentials>> => {
   const routes: Array<Route<Credentials>> = []
   // `Handlers` has checked each handler against its endpoint.
@@ -149,7 +150,7 @@ export const compile = <Id extends string, Groups extends HttpApiGroup.Constrain
     onEndpoint: ({ endpoint, group }) => {
       const handler = all[group.identifier]?.[endpoint.identifier]
       if (handler === undefined) throw new Error(`${group.identifier}.${endpoint.identifier} has no handler`)
-      const operation = operationOf<Credentials, Caller, R>(endpoint, handler)
+      const operation = operationOf<Credentials, Caller, R>(endpoint, handler, refusesUnknownQuery(endpoint))
       const path = endpoint.path.replace(/\/$/, "")
       routes.push({
         method: endpoint.method,
@@ -171,10 +172,14 @@ type AnyHandler<Caller, R> =
 
 const operationOf = <Credentials, Caller, R>(
   endpoint: HttpApiEndpoint.Top,
-  handler: AnyHandler<Caller, R>
+  handler: AnyHandler<Caller, R>,
+  refusesUnknownQuery: boolean
 ): Operation<Credentials, Caller, R> => {
   const takesBody = endpoint.payload.size > 0
-  const decodeQuery = endpoint.query === undefined ? undefined : queryDecoder(endpoint.query)
+  const decodeQuery =
+    endpoint.query === undefined && !refusesUnknownQuery
+      ? undefined
+      : queryDecoder(endpoint.query ?? Schema.Struct({}), refusesUnknownQuery)
   const keyRefusal = endpoint.headers === undefined ? undefined : keyCheck(endpoint.headers)
   const isRevalidating = "revalidating" in handler
   const handle = isRevalidating ? handler.revalidating : handler
@@ -211,7 +216,8 @@ const keyCheck = (headers: Schema.Top) => {
   }
 }
 
-const queryDecoder = (schema: Schema.Top) => {
+const queryDecoder = (schema: Schema.Top, refusesUnknown: boolean) => {
+  const known = new Set(namesOf(schema))
   const decode = Schema.decodeUnknownExit(
     Schema.toCodecArrayFromSingle(schema) as Schema.Codec<unknown, unknown>,
     // All bad fields at once, as for a body.
@@ -219,13 +225,22 @@ const queryDecoder = (schema: Schema.Top) => {
   )
   return (search: string): Exit.Exit<unknown, ValidationError> => {
     const fields = fieldsOf(search)
+    const unknown = refusesUnknown ? Object.keys(fields).filter((name) => !known.has(name)) : NONE
     const decoded = decode(fields)
-    if (Exit.isSuccess(decoded)) return Exit.succeed(decoded.value)
+    if (Exit.isSuccess(decoded)) {
+      return unknown.length === 0 ? Exit.succeed(decoded.value) : Exit.fail(new ValidationError({ details: unknown }))
+    }
     const violations = violationsOf(decoded.cause, fields).map(({ code, path }) => ({ code, path: path.slice(0, 1) }))
-    const { details } = refusalOfFields(violations, fields)
-    return Exit.fail(new ValidationError(details === undefined ? {} : { details }))
+    const { details = NONE } = refusalOfFields(violations, fields)
+    return Exit.fail(new ValidationError({ details: [...details, ...unknown] }))
   }
 }
+
+const NONE: ReadonlyArray<string> = []
+
+/** The names of a query's parameters. */
+const namesOf = ({ ast }: Schema.Top): ReadonlyArray<string> =>
+  ast._tag === "Objects" ? ast.propertySignatures.map(({ name }) => String(name)) : NONE
 
 /** The fields of a query. A repeated field is the list of its values. */
 const fieldsOf = (search: string): Record<string, string | Array<string>> => {

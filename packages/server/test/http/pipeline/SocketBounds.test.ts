@@ -179,7 +179,7 @@ layer(
   it.effect("an incomplete request is answered 408 after its time, and is not executed when the rest arrives", () =>
     Effect.gen(function* () {
       const times = { headersTimeout: 50, requestTimeout: 50, connectionsCheckingInterval: 10 }
-      const limits = { maxConnections: 10, answerTimeoutMs: 400, isStopping: () => false, prepare: () => {} }
+      const limits = { maxConnections: 10, answerTimeoutMs: 400, isStopping: () => false, prepare: () => true }
       const server = yield* Effect.acquireRelease(
         Effect.sync(() => new BoundedServer(times, limits, () => {})),
         (server) => Effect.sync(() => server.close())
