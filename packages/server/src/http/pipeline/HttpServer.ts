@@ -5,6 +5,7 @@
  * - An unknown route is `NOT_FOUND`. A known one with another verb is `METHOD_NOT_ALLOWED` with `Allow`.
  * - Beyond `MAX_REQUESTS_IN_FLIGHT`, or the account's share of it (`InFlight`), a request is answered 503 at once, before
  *   any query. A request counts from the end of its body until its answer has left.
+ * - The sender of a body is authenticated while it arrives: a refusal does not wait for its end.
  * - A streamed answer has bounds beside these (`Streams`), and takes no slot.
  * - A request runs to its end whether or not its caller waits for the answer, also while the listener closes.
  *
@@ -25,13 +26,13 @@ import type { RequestInfo } from "../../base/observability/RequestContext.ts"
 import { Settings } from "../../base/Settings.ts"
 import { Unavailable } from "../../database/Unavailable.ts"
 import { type Answer, codeAnswer, errorAnswer, type WireError } from "./Answer.ts"
-import type { Guard, Route } from "./CompiledApi.ts"
+import type { Guard, ReadRequest, Route } from "./CompiledApi.ts"
 import { type Answering, CLIENT_CLOSED, type Exchange, makeExchanges, sendText, wireErrorOf } from "./Exchange.ts"
 import * as InFlight from "./InFlight.ts"
 import { hostOf, LONGEST_REQUEST_MS, makeServer } from "./Listener.ts"
 import { refuse } from "./LowLevelRefusals.ts"
 import { makePageLimiter, negotiated, type Page } from "./Pages.ts"
-import { makeBodies } from "./RequestBody.ts"
+import { type BodyReader, heldBack, makeBodies, textOf } from "./RequestBody.ts"
 import { findRoute, makeTable } from "./Router.ts"
 import { apiHeaders } from "./SecurityHeaders.ts"
 import type { BoundedResponse } from "./SocketBounds.ts"
@@ -170,17 +171,18 @@ const serveProbe = <Credentials>(
 }
 
 const serveRoute = <Credentials>(
-  { bodies, guard, inFlight, isTraced, metrics, name, runFork }: ListenerState<Credentials>,
-  { answered, finishWith, info, method, request, response, shed }: Exchange,
+  listener: ListenerState<Credentials>,
+  exchange: Exchange,
   route: Route<Credentials>,
   params: Readonly<Record<string, string>>,
   search: string
 ): void => {
+  const { guard, inFlight, isTraced, metrics, name, runFork } = listener
+  const { finishWith, info, method, request, response, shed } = exchange
   // Node discards the rest of the body.
   if (inFlight.isFull()) return shed("all")
 
-  const run = (body: string | undefined) => {
-    const credentials = guard.credentialsOf(request)
+  const run = (body: ReadRequest<Credentials>["body"], credentials: Credentials) => {
     const slot = inFlight.take(guard.accountOf(credentials))
     if (slot === undefined) return shed(inFlight.isFull() ? "all" : "account")
     const read = {
@@ -204,16 +206,45 @@ const serveRoute = <Credentials>(
       response.whenLeft(() => inFlight.release(slot))
     })
   }
-  if (!route.takesBody) return run("")
-  const reader = {
-    onDone: run,
+  const credentials = guard.credentialsOf(request)
+  if (!route.takesBody) return run("", credentials)
+  readBody(listener, exchange, route, credentials, run)
+}
+
+/** Reads the body of a request, while its sender is authenticated, and runs the route. */
+const readBody = <Credentials>(
+  { bodies, guard, inFlight, runFork }: ListenerState<Credentials>,
+  { answered, finishWith, info, request, response, shed }: Exchange,
+  route: Route<Credentials>,
+  credentials: Credentials,
+  run: (body: ReadRequest<Credentials>["body"], credentials: Credentials) => void
+): void => {
+  const authentication = route.beforeBody({ credentials, info })
+  const reader: BodyReader = {
+    onDone: (body) =>
+      run(
+        body === undefined ? undefined : textOf(request, body),
+        // Authentication may have found the caller.
+        authentication === undefined ? credentials : guard.credentialsOf(request)
+      ),
     onAborted: () => answered(CLIENT_CLOSED),
     onEvicted: () => {
       response.shouldKeepAlive = false
       shed("bodies")
     }
   }
-  bodies.read(request, reader, route.maxBodyBytes)
+  if (authentication === undefined) return void bodies.read(request, reader, route.maxBodyBytes)
+  const slot = inFlight.take(undefined)
+  if (slot === undefined) return shed("all")
+  const held = heldBack(reader)
+  const drop = bodies.read(request, held.reader, route.maxBodyBytes)
+  runFork(authentication).addObserver((exit) => {
+    inFlight.release(slot)
+    if (Exit.isSuccess(exit) && exit.value === undefined) return held.release()
+    drop()
+    if (!request.complete) response.shouldKeepAlive = false
+    finishWith(Exit.map(exit, (refusal) => refusal ?? codeAnswer("UNAUTHORIZED")))
+  })
 }
 
 /** A header's value; of a repeated header, its values separated by commas. */
