@@ -11,7 +11,7 @@
  *   in any process and through any connection, one waits for the commit of the other;
  * - `AWAITED` becomes a charge or an exception, and an exception becomes a charge. Nothing else changes a claim.
  *
- * Why: docs/decisions/0040-one-claim-of-a-settlement.md.
+ * Why: docs/decisions/0028-keys.md.
  */
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"

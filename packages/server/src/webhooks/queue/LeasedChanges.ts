@@ -9,7 +9,7 @@
  *   the same bytes.
  * - A delivery that waits for others of its change is not in flight.
  *
- * Why: docs/decisions/0036-leased-changes.md.
+ * Why: docs/decisions/0031-deliveries.md.
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
