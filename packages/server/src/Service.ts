@@ -8,9 +8,8 @@ import { Accounts } from "./accounts/Accounts.ts"
 import { ApiKeys } from "./accounts/ApiKeys.ts"
 import { AcquirerNotifications } from "./reports/AcquirerNotifications.ts"
 import { ChargePayments } from "./reports/ChargePayments.ts"
-import { DeferredNotifications } from "./reports/DeferredNotifications.ts"
-import { DeferredStore } from "./payments/exceptions/DeferredStore.ts"
-import { Reversals } from "./reports/Reversals.ts"
+import { EarlyReversals } from "./payments/exceptions/EarlyReversals.ts"
+import { Reversals } from "./payments/exceptions/Reversals.ts"
 import * as ExceptionMetrics from "./payments/exceptions/ExceptionMetrics.ts"
 import { ExceptionResolution } from "./payments/exceptions/ExceptionResolution.ts"
 import { ExceptionReturns } from "./payments/exceptions/ExceptionReturns.ts"
@@ -112,7 +111,7 @@ export const stores = Layer.mergeAll(
   PayoutStore.layer,
   PayoutClaims.layer,
   DisputeStore.layer,
-  DeferredStore.layer,
+  EarlyReversals.layer,
   ExceptionStore.layer,
   LedgerReports.layer,
   LedgerVerification.LedgerVerification.layer,
@@ -158,7 +157,7 @@ export const deciders = Layer.mergeAll(
       PayoutSubmission.PayoutSubmission.layer
     )
   ),
-  Layer.provideMerge(Layer.merge(DeferredNotifications.layer, ExceptionResolution.layer)),
+  Layer.provideMerge(ExceptionResolution.layer),
   Layer.provideMerge(Reversals.layer),
   Layer.provideMerge(ExceptionReturns.layer),
   Layer.provideMerge(Exceptions.layer),
@@ -198,11 +197,6 @@ export const loops = Layer.mergeAll(
     ExceptionReturns.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("returns of exceptions", claimDue)))
   ),
   ExceptionMetrics.loop,
-  backgroundLoop(
-    "deferred notifications",
-    DeferredNotifications.use(({ applyDue }) => applyDue),
-    "1 second"
-  ),
   backgroundLoop(
     "releases",
     Releases.use(({ releaseDue }) => releaseDue),

@@ -49,7 +49,6 @@ const queues: Readonly<Record<string, RegExp>> = {
   "accounts with releases that are due": /WITH RECURSIVE\s+waiting AS \([^]*FROM releases/,
   "simulated reports that are due": /UPDATE simulator_reports SET due_at/,
   "orders to the acquirer": /UPDATE acquirer_orders SET attempts/,
-  "deferred reports": /UPDATE deferred_reports SET due_at/,
   "changes to fan out": /WITH RECURSIVE\s+walk AS/,
   "first attempts, as they fall due": /WITH\s+newly_due AS[^]*attempts_made = 0/,
   "retries, as they fall due": /WITH\s+newly_due AS[^]*attempts_made > 0/,
