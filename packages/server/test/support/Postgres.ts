@@ -38,8 +38,7 @@ declare module "vitest" {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const scope = Scope.makeUnsafe()
   const close = () => Effect.runPromise(Scope.close(scope, Exit.void))
-  await folder.pipe(
-    Effect.flatMap((dataDir) => EmbeddedPostgres.start({ dataDir, maxConnections: 400, settings })),
+  await startServer.pipe(
     Effect.tap(({ url }) => makeServiceRole(url)),
     Effect.tap(({ url }) => makeTemplate(url)),
     Effect.tap(({ url }) => Effect.sync(() => project.provide("databaseUrl", Redacted.value(url)))),
@@ -49,6 +48,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   )
   return close
 }
+
+/** Another server as that of this run, for a test that transactions of other tests' databases would disturb. */
+export const startServer = Effect.suspend(() =>
+  Effect.flatMap(folder, (dataDir) => EmbeddedPostgres.start({ dataDir, maxConnections: 400, settings }))
+)
 
 /** A new empty database, dropped with the scope, even while clients are connected. */
 export const createDatabase = (
