@@ -2,6 +2,7 @@
 import type { Cents } from "@pix-payments/domain/Cents"
 import { type Charge, chargeStatusAt } from "@pix-payments/domain/Charge"
 import { formatInstant } from "@pix-payments/domain/Instant"
+import type { ChangedFields } from "../../events/EventData.ts"
 import type { Changed } from "../../events/Outbox.ts"
 import { customerOf, type ShownCharge, type StoredCharge } from "./ChargeTable.ts"
 
@@ -27,9 +28,17 @@ export const toCharge = (charge: ShownCharge, nowMs: number): Charge => ({
   sequence: charge.sequence
 })
 
-/** A charge after a change, for its events (EVT-5). */
+/** A charge after a change, for its events (EVT-5), whose other fields are read from the charge (`events/EventData.ts`). */
 export const changedCharge = (charge: StoredCharge, nowMs: number): Changed => {
-  const data = toCharge(charge, nowMs)
+  const { failure_reason, paid_at, pix, receiver, status } = toCharge(charge, nowMs)
+  const data: ChangedFields = [
+    status,
+    pix.br_code !== null,
+    pix.end_to_end_id,
+    receiver !== null,
+    paid_at,
+    failure_reason
+  ]
   return {
     id: charge.id,
     accountId: charge.accountId,
@@ -38,14 +47,6 @@ export const changedCharge = (charge: StoredCharge, nowMs: number): Changed => {
     sequence: charge.sequence,
     webhookUrl: charge.webhookUrl,
     sealedWebhookSecret: charge.sealedWebhookSecret,
-    data,
-    changedFields: [
-      data.status,
-      data.pix.br_code !== null,
-      data.pix.end_to_end_id,
-      data.receiver !== null,
-      data.paid_at,
-      data.failure_reason
-    ]
+    data
   }
 }

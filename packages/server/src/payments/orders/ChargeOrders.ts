@@ -184,11 +184,7 @@ export class ChargeOrders extends Context.Service<
           yield* provider.cancel({ id, txid })
           return COMPLETED
         }
-        // The previous release stores its orders without a refund.
-        const description = yield* refundRows.get(id).pipe(
-          Effect.map((refund) => refund.description),
-          Effect.catchTag("NotFoundError", () => Effect.succeed(null))
-        )
+        const { description } = yield* Effect.catchTag(refundRows.get(id), "NotFoundError", Effect.die)
         return yield* provider.orderReturn({ id, txid, endToEndId, amount, description })
       })
 

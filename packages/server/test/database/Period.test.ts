@@ -2,16 +2,9 @@
 import { makeGenerator } from "@pix-payments/domain/Uuid"
 import { assert, describe, it } from "@effect/vitest"
 import { randomFillSync } from "node:crypto"
-import {
-  boundOf,
-  periodAfter,
-  periodName,
-  periodOf,
-  PERIODS_AHEAD,
-  timeOf
-} from "../../../src/schema/partitions/Period.ts"
-import { coveredUntil, missingPeriods } from "../../../src/schema/partitions/Partitions.ts"
-import { expired } from "../../../src/schema/partitions/Retention.ts"
+import { boundOf, periodAfter, periodName, periodOf, PERIODS_AHEAD, timeOf } from "../../src/database/Period.ts"
+import { coveredUntil, missingPeriods } from "../../src/schema/partitions/Partitions.ts"
+import { expired } from "../../src/schema/partitions/Retention.ts"
 
 const at = (text: string) => Date.parse(text)
 const bound = (text: string) => boundOf(at(text))
