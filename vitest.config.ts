@@ -45,7 +45,8 @@ export default defineConfig({
   test: {
     reporters: ["default", failures()],
     globalSetup: ["packages/server/test/support/BuiltService.ts", "packages/server/test/support/Postgres.ts"],
-    maxWorkers: 2,
+    // More than the processors of a small machine: tests wait for due times and for processes that start.
+    maxWorkers: 4,
     projects: [
       {
         test: {

@@ -107,6 +107,8 @@ export class TestService extends Context.Service<
           ...defaults,
           dataDir,
           operatorToken: Option.some(Redacted.make(newKey())),
+          // Each opens caches and plans of its own in PostgreSQL.
+          databaseConnections: 8,
           ...options.settings
         })
       })
