@@ -55,7 +55,6 @@ export const serverFolders = [
   ["startup/", "demo account, messages, worker processes"],
   ["Service.ts", "one layer of all of it"],
   ["main.ts", "the service as a process"],
-  ["cli.ts", "`ledger verify`"],
   ["migrate.ts", "migrations as a process"],
   ["maintain.ts", "maintenance as a process"]
 ]

@@ -17,7 +17,7 @@ import {
 } from "../support/Exceptions.ts"
 import { incompleteKeys } from "../support/KeyTables.ts"
 import { assertLedgerHolds, ledgerBalancesOf, simulated } from "../support/Money.ts"
-import { createDatabase } from "../support/Postgres.ts"
+import { createMigratedDatabase } from "../support/Postgres.ts"
 import { secretsKeys } from "../support/StoppableService.ts"
 import { TestService } from "../support/TestService.ts"
 
@@ -44,7 +44,10 @@ const returnOf = (endToEndId: string, amount = 1000) =>
 
 /** Two servers of one installation. */
 const pair = Effect.gen(function* () {
-  const service = TestService.layer({ databaseUrl: yield* createDatabase(), settings: { ...settings, secretsKeys } })
+  const service = TestService.layer({
+    databaseUrl: yield* createMigratedDatabase,
+    settings: { ...settings, secretsKeys }
+  })
   return [yield* Layer.build(Layer.fresh(service)), yield* Layer.build(Layer.fresh(service))] as const
 })
 

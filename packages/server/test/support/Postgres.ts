@@ -19,6 +19,7 @@ import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import type { SqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
+import { rmSync } from "node:fs"
 import { mkdtemp, rm, statfs } from "node:fs/promises"
 import { join } from "node:path"
 import { inject } from "vitest"
@@ -111,21 +112,24 @@ const makeTemplate = (server: Redacted.Redacted<string>) =>
 const TEMPLATE = "migrated"
 
 /** In memory where Linux has room for some hundred databases and the log, else in the system's temporary folder. */
-const folder = Effect.flatMap(
-  Effect.promise(() =>
+const folder = Effect.gen(function* () {
+  const hasRoom = yield* Effect.promise(() =>
     statfs(MEMORY).then(
       ({ bavail, bsize }) => bavail * bsize >= MEMORY_NEEDED,
       () => false
     )
-  ),
-  (hasRoom) =>
-    hasRoom
-      ? Effect.acquireRelease(
-          Effect.promise(() => mkdtemp(join(MEMORY, "pix-payments-test-"))),
-          (path) => Effect.promise(() => rm(path, { recursive: true, force: true, maxRetries: 3 }))
-        )
-      : temporaryFolder
-)
+  )
+  const path = yield* hasRoom ? folderIn(MEMORY) : temporaryFolder
+  // An interrupted run closes no scope. A server whose files are gone ends within a minute.
+  process.once("exit", () => rmSync(path, { recursive: true, force: true }))
+  return path
+})
+
+const folderIn = (parent: string) =>
+  Effect.acquireRelease(
+    Effect.promise(() => mkdtemp(join(parent, "pix-payments-test-"))),
+    (path) => Effect.promise(() => rm(path, { recursive: true, force: true, maxRetries: 3 }))
+  )
 
 const MEMORY = "/dev/shm"
 const MEMORY_NEEDED = 3 * 2 ** 30

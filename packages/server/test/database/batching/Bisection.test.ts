@@ -12,7 +12,7 @@ import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import { assertRefused, create, created, retrieve } from "../../support/ChargeRequests.ts"
 import { assertLedgerHolds, availableOf, funded, payOut } from "../../support/Money.ts"
-import { createDatabase } from "../../support/Postgres.ts"
+import { createMigratedDatabase } from "../../support/Postgres.ts"
 import { eventually, loopback } from "../../support/Receiver.ts"
 import { TestService } from "../../support/TestService.ts"
 
@@ -125,7 +125,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A row tha
 layer(Layer.empty, { excludeTestServices: true })("Two services with opposite orders of arrival", (it) => {
   it.effect("never end in a deadlock that a caller hears of, and every charge is paid once", () =>
     Effect.gen(function* () {
-      const databaseUrl = yield* createDatabase()
+      const databaseUrl = yield* createMigratedDatabase
       const build = Layer.build(Layer.fresh(TestService.layer({ databaseUrl, settings })))
       const first = yield* build
       const second = yield* build

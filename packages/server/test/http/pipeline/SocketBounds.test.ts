@@ -8,7 +8,7 @@ import { refuseOn } from "../../../src/http/pipeline/LowLevelRefusals.ts"
 import { MAX_BUFFERED_BYTES } from "../../../src/http/pipeline/RequestBody.ts"
 import { BoundedServer } from "../../../src/http/pipeline/SocketBounds.ts"
 import { create } from "../../support/ChargeRequests.ts"
-import { createDatabase, temporaryFolder } from "../../support/Postgres.ts"
+import { createMigratedDatabase, temporaryFolder } from "../../support/Postgres.ts"
 import { startProcess } from "../../support/Process.ts"
 import { eventually } from "../../support/Receiver.ts"
 import { TestService } from "../../support/TestService.ts"
@@ -236,7 +236,7 @@ layer(
 it.live("`MAX_CONNECTIONS` holds in each of several processes that share the ports", () =>
   Effect.gen(function* () {
     const service = yield* startProcess({
-      DATABASE_URL: Redacted.value(yield* createDatabase()),
+      DATABASE_URL: Redacted.value(yield* createMigratedDatabase),
       DATA_DIR: yield* temporaryFolder,
       OPERATOR_TOKEN: "the operator's token of these tests",
       SHUTDOWN_DELAY_MS: "0",
