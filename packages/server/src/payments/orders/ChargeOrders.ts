@@ -25,8 +25,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { Acquirer, type Progress, type Provider, type ReturnOutcome } from "../../providers/Acquirer.ts"
-import { keysOf } from "../../providers/AcquirerNotification.ts"
-import { claimKey } from "../../providers/NotificationStore.ts"
+import { claimKeyOf } from "../../providers/NotificationStore.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
 import { type ChargeOrder, isChargeOrder, type NewOrder, OrderStore } from "../../providers/OrderStore.ts"
 import { isLastRequest } from "../../providers/Retries.ts"
@@ -164,7 +163,7 @@ export class ChargeOrders extends Context.Service<
           // A report of the same return is a copy.
           if (progress._tag === "Completed") {
             const outcome = { _tag: "return.completed", orderId: order.id, ...through(order.connectionId) } as const
-            for (const key of keysOf(outcome)) yield* claimKey(sql, key, order.id)
+            yield* claimKeyOf(sql, outcome, order.id)
           }
           yield* disputes.endRefund(
             locked,

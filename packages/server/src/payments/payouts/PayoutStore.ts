@@ -21,7 +21,6 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { makeReadPage, type ReadPage } from "../../accounts/AccountPages.ts"
 import { callersOf } from "../../accounts/CallerCache.ts"
-import { keysOf } from "../../providers/AcquirerNotification.ts"
 import { ApprovalRequired, type AuthorityOf } from "../../operators/approvals/Authority.ts"
 import type { UnknownCursor } from "../../base/Errors.ts"
 import { type ChangedRow, DeliverySignal } from "../../events/DeliverySignal.ts"
@@ -358,9 +357,7 @@ const changeMany = (unordered: ReadonlyArray<PayoutChange>, lockMode: LockMode) 
   // Rows are locked in the order of their ids, so that two processes never wait for each other.
   const changes = unordered.toSorted((one, other) => (one.payout.id < other.payout.id ? -1 : 1))
   const received = changes.flatMap(({ payout, received: notification }) =>
-    notification === undefined
-      ? []
-      : [{ resourceId: payout.id, received: notification, keys: keysOf(notification.notification) }]
+    notification === undefined ? [] : [{ resourceId: payout.id, received: notification }]
   )
   const changed = {
     payouts: changes.map(({ payout }) => payout),
