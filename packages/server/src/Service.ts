@@ -86,6 +86,7 @@ import { TestDeliveries } from "./webhooks/endpoints/TestDeliveries.ts"
 import * as DeliveryTotals from "./webhooks/deliveries/DeliveryTotals.ts"
 import * as OutboxMaintenance from "./webhooks/fan-out/OutboxMaintenance.ts"
 import { PublicAddress } from "./base/network/PublicAddress.ts"
+import { EndpointHealth } from "./webhooks/endpoints/EndpointHealth.ts"
 import { WebhookEndpoints } from "./webhooks/endpoints/WebhookEndpoints.ts"
 import * as WebhookScheduler from "./webhooks/sending/WebhookScheduler.ts"
 import { WebhookSender } from "./webhooks/sending/WebhookSender.ts"
@@ -141,7 +142,12 @@ export const stores = Layer.mergeAll(
 export const storesLayer = stores.pipe(Layer.provideMerge(foundation))
 
 /** The services with the rules, over any acquirer. */
-export const deciders = Layer.mergeAll(AcquirerNotifications.layer, WebhookEndpoints.layer, TestDeliveries.layer).pipe(
+export const deciders = Layer.mergeAll(
+  AcquirerNotifications.layer,
+  WebhookEndpoints.layer,
+  EndpointHealth.layer,
+  TestDeliveries.layer
+).pipe(
   Layer.provideMerge(
     Layer.mergeAll(
       ChargeOrders.layer,
