@@ -127,16 +127,18 @@ const preparation = [
   `CREATE FUNCTION simulation_move() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       IF TG_OP = 'INSERT' THEN
-        INSERT INTO simulation_moves (kind, id, is_now, sequence) VALUES (TG_TABLE_NAME, NEW.id, NEW.status, NEW.sequence);
+        INSERT INTO simulation_moves (kind, id, is_now, sequence) VALUES (TG_ARGV[0], NEW.id, NEW.status, NEW.sequence);
       ELSIF NEW.status <> OLD.status OR NEW.sequence <> OLD.sequence THEN
         INSERT INTO simulation_moves (kind, id, was, is_now, sequence)
-          VALUES (TG_TABLE_NAME, NEW.id, OLD.status, NEW.status, NEW.sequence);
+          VALUES (TG_ARGV[0], NEW.id, OLD.status, NEW.status, NEW.sequence);
       END IF;
       RETURN NULL;
     END $$`,
   ...["charges", "payouts", "disputes"].map(
     (table) =>
-      `CREATE TRIGGER simulation_move AFTER INSERT OR UPDATE ON ${table} FOR EACH ROW EXECUTE FUNCTION simulation_move()`
+      // The trigger's table is the partition.
+      `CREATE TRIGGER simulation_move AFTER INSERT OR UPDATE ON ${table}
+        FOR EACH ROW EXECUTE FUNCTION simulation_move('${table}')`
   ),
   `CREATE FUNCTION simulation_release() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
