@@ -126,7 +126,7 @@ const memory = Layer.mergeAll(
 
 const acquirer = Layer.effect(
   Acquirer,
-  Effect.map(SimulatedProvider, (provider) => Acquirer.of({ of: () => Effect.succeed(provider) }))
+  Effect.map(SimulatedProvider, (provider) => Acquirer.of({ providerFor: () => Effect.succeed(provider) }))
 ).pipe(Layer.provide(Simulator.layer))
 
 const layer = PublicServer.layer.pipe(

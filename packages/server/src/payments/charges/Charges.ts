@@ -167,7 +167,7 @@ export class Charges extends Context.Service<
           description: charge.description,
           isRepeated
         }
-        const answer = yield* acquirer.of(charge.connectionId).pipe(
+        const answer = yield* acquirer.providerFor(charge.connectionId).pipe(
           Effect.flatMap((provider) => provider.emit(emission)),
           Effect.map((emitted) => ({ report: "emitted" as const, facts: { emitted } })),
           Effect.catchTags({

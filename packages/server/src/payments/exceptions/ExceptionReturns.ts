@@ -100,7 +100,7 @@ export class ExceptionReturns extends Context.Service<
 
       const execute = Effect.fnUntraced(function* (order: ExceptionReturn) {
         const { amount, attempts, connectionId, endToEndId, id } = order
-        const answer = yield* acquirer.of(providerOf(connectionId)).pipe(
+        const answer = yield* acquirer.providerFor(providerOf(connectionId)).pipe(
           Effect.flatMap(({ orderReturn }) => orderReturn({ id, endToEndId, txid: null, amount, description: null })),
           Effect.catchTags({
             AcquirerRefused: ({ reason }) => Effect.succeed({ _tag: "Refused", reason } as const),

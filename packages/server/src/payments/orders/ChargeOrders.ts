@@ -194,7 +194,7 @@ export class ChargeOrders extends Context.Service<
 
       /** Asks the provider and commits its final answer; another one leaves the order open. Gives whether it has ended. */
       const execute = Effect.fnUntraced(function* (order: ChargeOrder) {
-        const progress = yield* acquirer.of(order.connectionId).pipe(
+        const progress = yield* acquirer.providerFor(order.connectionId).pipe(
           Effect.flatMap((provider) => askFor(provider, order)),
           Effect.catchTags({
             AcquirerRefused: ({ reason }) => Effect.succeed<Refused>({ _tag: "Refused", reason }),

@@ -118,7 +118,7 @@ export class DefenseOrders extends Context.Service<
       const execute = Effect.fnUntraced(function* (order: StoredOrder) {
         const dispute = order.disputeId === null ? undefined : yield* store.find(order.disputeId)
         if (dispute === undefined) return undefined
-        const answer = yield* acquirer.of(order.connectionId).pipe(
+        const answer = yield* acquirer.providerFor(order.connectionId).pipe(
           Effect.flatMap((provider) => askFor(provider, order, dispute)),
           Effect.as({ isFinal: true, refusal: undefined }),
           Effect.catchTags({

@@ -34,7 +34,7 @@ import type { Row } from "../../database/statements/Column.ts"
 import { type Page, readPage } from "../../database/statements/Paging.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
-import { creation, type PayoutChange } from "./PayoutChange.ts"
+import { creation, type PayoutChange } from "./PayoutDecision.ts"
 import {
   decidePayouts,
   type Decision,
@@ -43,7 +43,7 @@ import {
   type PayoutRequest,
   type PayoutTerms,
   scopeOf
-} from "./PayoutDecision.ts"
+} from "./PayoutCreation.ts"
 import { type PayoutFilters, payoutList } from "./PayoutLists.ts"
 import {
   changePayouts,

@@ -81,7 +81,7 @@ export class PayoutSubmission extends Context.Service<
         payout: StoredPayout,
         call: (rail: Rail, order: PayoutOrder) => Effect.Effect<PayoutProgress, AcquirerUnclear>
       ): Effect.Effect<PayoutProgress | null> =>
-        acquirer.of(payout.connectionId).pipe(
+        acquirer.providerFor(payout.connectionId).pipe(
           Effect.flatMap(({ payouts: rail }) =>
             rail === undefined
               ? Effect.fail(new AcquirerUnclear({ reason: "the provider sends no payouts" }))

@@ -5,7 +5,7 @@
  */
 import { connectionOf } from "../../accounts/AccountConnection.ts"
 import type { SettingsShape } from "../../base/Settings.ts"
-import type { PayoutRequest, PayoutTerms } from "./PayoutDecision.ts"
+import type { PayoutRequest, PayoutTerms } from "./PayoutCreation.ts"
 
 /** Terms as `readTerms` selects them. */
 export interface StoredTerms {

@@ -10,7 +10,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { decideChange } from "../../../src/payments/charges/ChargeDecision.ts"
 import { ChargeStore } from "../../../src/payments/charges/ChargeStore.ts"
 import { Ids } from "../../../src/base/Ids.ts"
-import { transition } from "../../../src/payments/payouts/PayoutChange.ts"
+import { transition } from "../../../src/payments/payouts/PayoutDecision.ts"
 import { PayoutStore } from "../../../src/payments/payouts/PayoutStore.ts"
 import { created } from "../../support/ChargeRequests.ts"
 import {

@@ -79,8 +79,8 @@ const choosing = Layer.effect(
   Acquirer,
   Effect.map(Acquirer, (simulated) =>
     Acquirer.of({
-      of: (connectionId) =>
-        Effect.map(simulated.of(connectionId), (provider) => ({
+      providerFor: (connectionId) =>
+        Effect.map(simulated.providerFor(connectionId), (provider) => ({
           ...provider,
           disputes: {
             defend: (order) =>

@@ -1,6 +1,6 @@
 /** The cached terms that payouts are decided on first. */
 import { assert, describe, it } from "@effect/vitest"
-import type { PayoutRequest, PayoutTerms } from "../../../src/payments/payouts/PayoutDecision.ts"
+import type { PayoutRequest, PayoutTerms } from "../../../src/payments/payouts/PayoutCreation.ts"
 import { makeTermsCache } from "../../../src/payments/payouts/TermsCache.ts"
 
 const terms = (changes: Partial<PayoutTerms> = {}): PayoutTerms => ({

@@ -71,8 +71,8 @@ const answering = Layer.effect(
   Acquirer,
   Effect.map(Acquirer, (simulated) =>
     Acquirer.of({
-      of: (connectionId) =>
-        Effect.map(simulated.of(connectionId), (provider) => ({
+      providerFor: (connectionId) =>
+        Effect.map(simulated.providerFor(connectionId), (provider) => ({
           ...provider,
           orderReturn: ({ txid }) => Effect.suspend(() => answers.get(txid ?? "") ?? unclear)
         }))

@@ -54,7 +54,7 @@ export const chargeHandlers = Effect.gen(function* () {
         const rows = yield* deliveries.list({ resourceId: charge.id }, { limit: 100, startingAfter: undefined })
         return answer(200, {
           ...(yield* withRefunds(refunds, charge)),
-          history: yield* history.of(charge.id, charge.createdAtMs),
+          history: yield* history.ofCharge(charge),
           deliveries: rows.map(toDelivery)
         })
       }).pipe(Effect.catchTags({ NotFoundError: notFound, UnknownCursor: Effect.die }))

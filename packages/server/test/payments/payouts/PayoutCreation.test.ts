@@ -10,7 +10,7 @@ import {
   type PayoutRequest,
   type PayoutTerms,
   type RequestedPayout
-} from "../../../src/payments/payouts/PayoutDecision.ts"
+} from "../../../src/payments/payouts/PayoutCreation.ts"
 
 const ACCOUNT = "account-1"
 
