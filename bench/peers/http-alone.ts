@@ -21,6 +21,7 @@ import * as PublicServer from "@pix-payments/server/http/public/PublicServer"
 import { Ids } from "@pix-payments/server/base/Ids"
 import { LedgerReports } from "@pix-payments/server/ledger/LedgerReports"
 import { Metrics } from "@pix-payments/server/base/observability/Metrics"
+import { NewPayouts } from "@pix-payments/server/payments/payouts/creation/NewPayouts"
 import { Payouts } from "@pix-payments/server/payments/payouts/Payouts"
 import { Secrets } from "@pix-payments/server/base/Secrets"
 import { Settings } from "@pix-payments/server/base/Settings"
@@ -117,6 +118,7 @@ const memory = Layer.mergeAll(
   }),
   only(Accounts, {}),
   only(Payouts, {}),
+  only(NewPayouts, {}),
   only(LedgerReports, {}),
   only(WebhookEndpoints, {}),
   only(Secrets, {}),

@@ -68,6 +68,8 @@ import { Operators } from "./operators/Operators.ts"
 import { OperatorSessions } from "./operators/OperatorSessions.ts"
 import { OperatorTokens } from "./operators/OperatorTokens.ts"
 import * as PayoutSubmission from "./payments/payouts/PayoutSubmission.ts"
+import { NewPayouts } from "./payments/payouts/creation/NewPayouts.ts"
+import { NewPayoutStore } from "./payments/payouts/creation/NewPayoutStore.ts"
 import { Payouts } from "./payments/payouts/Payouts.ts"
 import { PayoutStore } from "./payments/payouts/PayoutStore.ts"
 import { Refunds } from "./payments/refunds/Refunds.ts"
@@ -109,6 +111,7 @@ export const stores = Layer.mergeAll(
   OrderStore.layer,
   RefundStore.layer,
   PayoutStore.layer,
+  NewPayoutStore.layer,
   PayoutClaims.layer,
   DisputeStore.layer,
   DeferredStore.layer,
@@ -156,7 +159,7 @@ export const deciders = Layer.mergeAll(AcquirerNotifications.layer, WebhookEndpo
   Layer.provideMerge(Reversals.layer),
   Layer.provideMerge(ExceptionReturns.layer),
   Layer.provideMerge(Exceptions.layer),
-  Layer.provideMerge(Layer.mergeAll(Charges.layer, Payouts.layer, Disputes.layer)),
+  Layer.provideMerge(Layer.mergeAll(Charges.layer, Payouts.layer, NewPayouts.layer, Disputes.layer)),
   Layer.provideMerge(Layer.merge(ChargeMoney.layer, Refunds.layer))
 )
 

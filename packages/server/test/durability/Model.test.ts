@@ -20,6 +20,7 @@ import { Charges } from "../../src/payments/charges/Charges.ts"
 import { DisputeStore } from "../../src/payments/disputes/DisputeStore.ts"
 import { LedgerVerification } from "../../src/ledger/LedgerVerification.ts"
 import { Releases } from "../../src/ledger/Releases.ts"
+import { NewPayouts } from "../../src/payments/payouts/creation/NewPayouts.ts"
 import { Payouts } from "../../src/payments/payouts/Payouts.ts"
 import { PayoutSubmission } from "../../src/payments/payouts/PayoutSubmission.ts"
 import { wrongStates } from "../support/ChargeStates.ts"
@@ -255,12 +256,12 @@ const createPayout = Effect.fnUntraced(function* (
   history: History,
   { account, amount, recipient, repeats }: Extract<Command, { kind: "create-payout" }>
 ) {
-  const payouts = yield* Payouts
+  const newPayouts = yield* NewPayouts
   const repeated = repeats === undefined ? undefined : history.payouts[repeats]!
   const key = repeated?.key ?? newKey()
   const owner = repeats === undefined ? account : history.world.payouts[repeats]!.account
   const body = { amount, pix_key_type: "email", pix_key: recipients[recipient] }
-  return yield* answered(payouts.create(history.callers[owner]!, key, body), ({ payout, replayed }) => {
+  return yield* answered(newPayouts.create(history.callers[owner]!, key, body), ({ payout, replayed }) => {
     if (!replayed) history.payouts.push({ id: payout.id, key })
     else if (payout.id !== repeated?.id) return `replayed another payout`
     return replayed ? `replayed ${payout.status}` : payout.status

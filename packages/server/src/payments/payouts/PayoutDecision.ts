@@ -1,15 +1,17 @@
 /**
- * What a change of a payout consists of: the row, its outbox entry and its ledger transfers, for one commit. Pure.
+ * Decides the change of a payout by an operator's decision or a provider's report: the row, its outbox entry and its ledger
+ * transfers, for one commit. Pure.
  *
- * Guarantees: amount and fee leave `available` with the creation. They return with `failed` and `canceled`, and leave
- * transit with `completed`.
+ * Guarantees:
+ * - A report that the transition table does not allow in the present state decides nothing.
+ * - Amount and fee return to `available` with `failed` and `canceled`, and leave transit with `completed`.
  */
 import { type PayoutReport, payoutTransition } from "@pix-payments/domain/Payout"
 import type { ReceivedNotification } from "../../providers/NotificationStore.ts"
-import { type OutboxEntry, outboxEntry } from "../../events/Outbox.ts"
+import type { OutboxEntry } from "../../events/Outbox.ts"
 import type { Ids } from "../../base/Ids.ts"
 import { type LedgerKind, type Transfer, transfer } from "../../ledger/Ledger.ts"
-import { toPayout } from "./PayoutResource.ts"
+import { payoutEvents } from "./PayoutResource.ts"
 import type { StoredPayout } from "./PayoutTable.ts"
 
 /** A payout after a change that was decided on it at `sequence - 1`. */
@@ -27,21 +29,8 @@ export interface PayoutFacts {
   readonly reason?: string | undefined
 }
 
-export const creation = (payout: StoredPayout, events: ReadonlyArray<string>, ids: Ids["Service"]): PayoutChange => ({
-  payout,
-  outbox: entryOf(payout, events, ids),
-  transfers: transfer(ids, {
-    accountId: payout.accountId,
-    debit: "available",
-    credit: "payouts_in_transit",
-    amount: payout.amount + payout.fee,
-    resourceId: payout.id,
-    reason: "payout.created"
-  })
-})
-
 /** The change that `report` makes; `undefined` where the transition table has none from the payout's status. */
-export const transition = (
+export const decideChange = (
   payout: StoredPayout,
   report: PayoutReport,
   facts: PayoutFacts,
@@ -62,7 +51,7 @@ export const transition = (
   }
   return {
     payout: moved,
-    outbox: entryOf(moved, found.events, ids),
+    outbox: payoutEvents(moved, found.events, ids),
     transfers: fromTransit[report].flatMap(({ cents, credit }) =>
       transfer(ids, {
         accountId: moved.accountId,
@@ -89,20 +78,3 @@ const fromTransit: Record<
   failed: [{ credit: "available", cents: ({ amount, fee }) => amount + fee }],
   canceled: [{ credit: "available", cents: ({ amount, fee }) => amount + fee }]
 }
-
-const entryOf = (payout: StoredPayout, events: ReadonlyArray<string>, ids: Ids["Service"]): OutboxEntry =>
-  outboxEntry(
-    `payment.${payout.method}`,
-    events,
-    {
-      id: payout.id,
-      accountId: payout.accountId,
-      applicationId: payout.applicationId,
-      status: payout.status,
-      sequence: payout.sequence,
-      webhookUrl: payout.webhookUrl,
-      sealedWebhookSecret: payout.sealedWebhookSecret,
-      data: { ...toPayout(payout), object: "payment" }
-    },
-    ids.next
-  )

@@ -24,7 +24,7 @@ import { LedgerVerification } from "../../../src/ledger/LedgerVerification.ts"
 import { Releases } from "../../../src/ledger/Releases.ts"
 import { AcquirerNotifications } from "../../../src/reports/AcquirerNotifications.ts"
 import { ChargeOrders } from "../../../src/payments/orders/ChargeOrders.ts"
-import { Payouts } from "../../../src/payments/payouts/Payouts.ts"
+import { NewPayouts } from "../../../src/payments/payouts/creation/NewPayouts.ts"
 import { runDue } from "../../support/DueCalls.ts"
 import { domainServicesLayer } from "../../support/DomainServices.ts"
 import { randomFrom } from "../../support/Model.ts"
@@ -290,7 +290,7 @@ const spend = Effect.fnUntraced(function* (history: History) {
   const amount = 100 + random.below(400)
   if (free < amount + 200 || random.chance(0.5)) return
   steps.push(`spent ${amount}`)
-  const { payout } = yield* Payouts.use((payouts) =>
+  const { payout } = yield* NewPayouts.use((payouts) =>
     payouts.createForOperator(accountId, undefined, {
       amount,
       pix_key_type: "email",

@@ -10,52 +10,12 @@ import {
   type PayoutRequest,
   type PayoutTerms,
   type RequestedPayout
-} from "../../../src/payments/payouts/PayoutCreation.ts"
+} from "../../../../src/payments/payouts/creation/PayoutCreation.ts"
+import { ACCOUNT, requestedPayout, termsOfPayout as terms } from "../../../support/NewPayout.ts"
 
-const ACCOUNT = "account-1"
-
-const terms = (changes: Partial<PayoutTerms> = {}): PayoutTerms => ({
-  status: "active",
-  onboardingStatus: "completed",
-  autoPayoutEnabled: true,
-  feeFixedCents: 100,
-  feeBasisPoints: 0,
-  duplicateWindowSeconds: 0,
-  availableCents: 10_000,
-  connectionId: null,
-  route: "open",
-  ...changes
-})
-
-let next = 0
 const request = (changes: Partial<RequestedPayout> = {}): PayoutRequest => ({
   cachedCaller: undefined,
-  requested: {
-    id: `payout-${++next}`,
-    accountId: ACCOUNT,
-    applicationId: "application-1",
-    origin: "api",
-    idempotencyKey: null,
-    method: "pix",
-    amount: 1000,
-    description: null,
-    reference: null,
-    recipientName: null,
-    recipientDocument: null,
-    pixKeyType: "email",
-    pixKey: "ana@example.com",
-    bankAccount: null,
-    webhookUrl: null,
-    sealedWebhookSecret: null,
-    endToEndId: null,
-    failureReason: null,
-    processedAtMs: null,
-    createdAtMs: 0,
-    sequence: 1,
-    connectionId: null,
-    providerReference: null,
-    ...changes
-  }
+  requested: requestedPayout(changes)
 })
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))

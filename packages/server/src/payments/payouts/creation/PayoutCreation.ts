@@ -2,6 +2,7 @@
  * Decides new payouts: pure, from the terms and the balance of their accounts.
  *
  * Guarantees:
+ * - Amount and fee of a granted payout leave `available` with it.
  * - Payouts are decided in the order given, each with its own decision. What one is granted, the next cannot spend; one that
  *   is too large does not keep a smaller one behind it from being granted.
  * - Checks come in this order: caller, idempotency key, account, onboarding, balance (PAY rules in docs/contract.md). An
@@ -10,7 +11,11 @@
 import type { Caller } from "@pix-payments/api/Security"
 import { payoutFee } from "@pix-payments/domain/Cents"
 import { initialPayout } from "@pix-payments/domain/Payout"
-import { recipientKey, type StoredPayout } from "./PayoutTable.ts"
+import type { Ids } from "../../../base/Ids.ts"
+import { transfer } from "../../../ledger/Ledger.ts"
+import type { PayoutChange } from "../PayoutDecision.ts"
+import { payoutEvents } from "../PayoutResource.ts"
+import { recipientKey, type StoredPayout } from "../PayoutTable.ts"
 
 /** A payout before its decision, which gives it status, fee and duplicate. */
 export type RequestedPayout = Omit<StoredPayout, "status" | "fee" | "duplicateOf">
@@ -104,6 +109,20 @@ export const decidePayouts = (requests: ReadonlyArray<PayoutRequest>, facts: Fac
   return { decisions: requests.map(decide), granted, availableCents }
 }
 
+/** What is stored with a granted payout: its outbox entry and its ledger transfers. */
+export const creationOf = ({ events, payout }: Granted, ids: Ids["Service"]): PayoutChange => ({
+  payout,
+  outbox: payoutEvents(payout, events, ids),
+  transfers: transfer(ids, {
+    accountId: payout.accountId,
+    debit: "available",
+    credit: "payouts_in_transit",
+    amount: payout.amount + payout.fee,
+    resourceId: payout.id,
+    reason: "payout.created"
+  })
+})
+
 /** The scope of an idempotency key: its application, or the account of a dashboard payout. */
 export const scopeOf = (payout: Pick<StoredPayout, "applicationId" | "accountId">): string =>
   payout.applicationId ?? payout.accountId
@@ -114,7 +133,7 @@ export const keyOf = (
 ): string | undefined =>
   payout.idempotencyKey === null ? undefined : `${scopeOf(payout)} ${payout.origin} ${payout.idempotencyKey}`
 
-/** Equal for payouts that the duplicate guard takes for the same: account, recipient and amount. */
+/** Account, recipient and amount: the duplicate guard compares payouts by it. */
 export const intentOf = (intent: {
   readonly accountId: string
   readonly amount: number
