@@ -25,8 +25,9 @@ import { Connections } from "./providers/connections/Connections.ts"
 import { ApprovalStore } from "./operators/approvals/ApprovalStore.ts"
 import { ConnectionStore } from "./providers/connections/ConnectionStore.ts"
 import { ChargeMoney } from "./payments/charges/ChargeMoney.ts"
-import { ChargeOrders } from "./payments/orders/ChargeOrders.ts"
-import { DefenseOrders } from "./payments/orders/DefenseOrders.ts"
+import { Cancellations } from "./payments/charges/Cancellations.ts"
+import { Defenses } from "./payments/disputes/Defenses.ts"
+import * as DisputeClaims from "./payments/disputes/DisputeClaims.ts"
 import * as OrderLoop from "./providers/OrderLoop.ts"
 import * as ChargeRecovery from "./payments/charges/ChargeRecovery.ts"
 import { Charges } from "./payments/charges/Charges.ts"
@@ -72,6 +73,7 @@ import { NewPayouts } from "./payments/payouts/creation/NewPayouts.ts"
 import { NewPayoutStore } from "./payments/payouts/creation/NewPayoutStore.ts"
 import { Payouts } from "./payments/payouts/Payouts.ts"
 import { PayoutStore } from "./payments/payouts/PayoutStore.ts"
+import { RefundOrders } from "./payments/refunds/RefundOrders.ts"
 import { Refunds } from "./payments/refunds/Refunds.ts"
 import { RefundStore } from "./payments/refunds/RefundStore.ts"
 import { PayoutClaims } from "./payments/payouts/PayoutClaims.ts"
@@ -148,8 +150,9 @@ export const storesLayer = stores.pipe(Layer.provideMerge(foundation))
 export const deciders = Layer.mergeAll(AcquirerNotifications.layer, WebhookEndpoints.layer, TestDeliveries.layer).pipe(
   Layer.provideMerge(
     Layer.mergeAll(
-      ChargeOrders.layer,
-      DefenseOrders.layer,
+      Cancellations.layer,
+      RefundOrders.layer,
+      Defenses.layer,
       ChargeRecovery.ChargeRecovery.layer,
       ChargePayments.layer,
       PayoutSubmission.PayoutSubmission.layer
@@ -160,7 +163,8 @@ export const deciders = Layer.mergeAll(AcquirerNotifications.layer, WebhookEndpo
   Layer.provideMerge(ExceptionReturns.layer),
   Layer.provideMerge(Exceptions.layer),
   Layer.provideMerge(Layer.mergeAll(Charges.layer, Payouts.layer, NewPayouts.layer, Disputes.layer)),
-  Layer.provideMerge(Layer.merge(ChargeMoney.layer, Refunds.layer))
+  Layer.provideMerge(Refunds.layer),
+  Layer.provideMerge(Layer.merge(ChargeMoney.layer, DisputeClaims.layer))
 )
 
 /** The simulator, and the connections of the installation. */
@@ -189,8 +193,9 @@ const backgroundLoop = <R>(name: string, round: Effect.Effect<number, Unavailabl
 export const loops = Layer.mergeAll(
   ChargeRecovery.loop,
   PayoutSubmission.loop,
-  Layer.unwrap(ChargeOrders.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("charge orders", claimDue)))),
-  Layer.unwrap(DefenseOrders.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("defenses", claimDue)))),
+  Layer.unwrap(Cancellations.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("cancellations", claimDue)))),
+  Layer.unwrap(RefundOrders.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("refunds", claimDue)))),
+  Layer.unwrap(Defenses.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("defenses", claimDue)))),
   Layer.unwrap(
     ExceptionReturns.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("returns of exceptions", claimDue)))
   ),

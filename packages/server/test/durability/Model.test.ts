@@ -13,8 +13,9 @@ import { Accounts } from "../../src/accounts/Accounts.ts"
 import type { AcquirerNotification } from "../../src/providers/AcquirerNotification.ts"
 import { newEndToEndId } from "../../src/providers/simulator/SimulatedInstitution.ts"
 import { SimulatorNotifications } from "../../src/reports/SimulatorNotifications.ts"
-import { ChargeOrders } from "../../src/payments/orders/ChargeOrders.ts"
-import { DefenseOrders } from "../../src/payments/orders/DefenseOrders.ts"
+import { Cancellations } from "../../src/payments/charges/Cancellations.ts"
+import { Defenses } from "../../src/payments/disputes/Defenses.ts"
+import { RefundOrders } from "../../src/payments/refunds/RefundOrders.ts"
 import { ChargeRecovery } from "../../src/payments/charges/ChargeRecovery.ts"
 import { Charges } from "../../src/payments/charges/Charges.ts"
 import { DisputeStore } from "../../src/payments/disputes/DisputeStore.ts"
@@ -274,7 +275,11 @@ const notified = (notification: AcquirerNotification) =>
 const actOnce = (
   history: History,
   command: Extract<Command, { kind: "charge" | "payout" | "dispute" }>
-): Effect.Effect<string, never, SimulatorNotifications | ChargeOrders | DefenseOrders | Payouts | SqlClient> => {
+): Effect.Effect<
+  string,
+  never,
+  SimulatorNotifications | Cancellations | RefundOrders | Defenses | Payouts | SqlClient
+> => {
   if (command.kind === "payout") {
     const { id: payoutId } = history.payouts[command.payout]!
     switch (command.action) {
@@ -298,9 +303,7 @@ const actOnce = (
       case "message":
         return notified({ _tag: "med.message", disputeId, text: "x" })
       case "defend":
-        return DefenseOrders.use(({ file }) =>
-          answered(file(disputeId, { text: "x", files: [] }), ({ status }) => status)
-        )
+        return Defenses.use(({ file }) => answered(file(disputeId, { text: "x", files: [] }), ({ status }) => status))
     }
   }
   const id = history.charges[command.charge]!
@@ -317,9 +320,9 @@ const actOnce = (
     case "return":
       return notified({ _tag: "charge.returned", txid, as: command.as })
     case "cancel":
-      return ChargeOrders.use(({ cancel }) => answered(cancel(id), ({ status }) => status))
+      return Cancellations.use(({ cancel }) => answered(cancel(id), ({ status }) => status))
     case "refund":
-      return ChargeOrders.use(({ refund }) => answered(refund(id), ({ status }) => status))
+      return RefundOrders.use(({ refund }) => answered(refund(id), ({ status }) => status))
     case "expire":
       // In one transaction: another one of the same charge would write the lifetime of an earlier end over its own.
       return SqlClient.use((sql) =>

@@ -180,14 +180,28 @@ export const decideMove = (
     if (ends.debit === ends.credit) return []
     return transfer(ids, { ...ends, accountId: charge.accountId, amount, resourceId: charge.id, reason })
   })
-  const changed = transition === undefined ? charge : changedBy(charge, transition)
+  const after = afterStep(locked, { movements, reason, report })
   return {
-    after: { charge: changed, funds: movements.reduce(moved, locked.funds), order },
+    after,
     change:
       transition === undefined
         ? undefined
-        : { charge: changed, outbox: entryOf(changed, transition, nowMs, ids), transfers },
+        : { charge: after.charge, outbox: entryOf(after.charge, transition, nowMs, ids), transfers },
     transfers
+  }
+}
+
+/** The report, where the state of the charge allows it. */
+export const allowedReport = (charge: StoredCharge, report: ChargeReport): ChargeReport | undefined =>
+  chargeTransition(report, charge.status) === undefined ? undefined : report
+
+/** A charge after a step that its state allows. */
+export const afterStep = (locked: LockedCharge, { movements, report }: ChargeStep): LockedCharge => {
+  const transition = report === undefined ? undefined : chargeTransition(report, locked.charge.status)
+  return {
+    charge: transition === undefined ? locked.charge : changedBy(locked.charge, transition),
+    funds: movements.reduce(moved, locked.funds),
+    order: locked.order
   }
 }
 

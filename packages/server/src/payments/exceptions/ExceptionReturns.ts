@@ -124,11 +124,12 @@ export class ExceptionReturns extends Context.Service<
           const { connectionId, endToEndId, id: exceptionId, unallocated: amount } = exception
           // Only a Pix can be returned to its payer.
           if (amount <= 0 || endToEndId === null) return yield* new InvalidStateError({ status: exception.status })
-          const { id } = ids.next()
-          const order = { id, kind: "return", exceptionId, connectionId, endToEndId, amount } as const
           const asksNow = asks === "at once"
-          const stored = yield* orders.insert({ ...order, attempts: asksNow ? 1 : 0 }, asksNow ? leaseMs : 0)
-          return { ...stored, ...order }
+          const attempts = asksNow ? 1 : 0
+          return yield* orders.insert(
+            { id: ids.next().id, kind: "return", exceptionId, connectionId, endToEndId, amount, attempts },
+            asksNow ? leaseMs : 0
+          )
         }),
 
         execute,

@@ -10,7 +10,7 @@ import { Acquirer, AcquirerRefused, AcquirerUnclear, type DefenseOrder } from ".
 import { Charges } from "../../../src/payments/charges/Charges.ts"
 import { DisputeStore } from "../../../src/payments/disputes/DisputeStore.ts"
 import { AcquirerNotifications } from "../../../src/reports/AcquirerNotifications.ts"
-import { DefenseOrders } from "../../../src/payments/orders/DefenseOrders.ts"
+import { Defenses } from "../../../src/payments/disputes/Defenses.ts"
 import { assertRefused } from "../../support/ChargeRequests.ts"
 import { type Dispute, disputeOf, med, refusesAll } from "../../support/Disputes.ts"
 import { domainServicesLayer } from "../../support/DomainServices.ts"
@@ -122,9 +122,9 @@ const disputed = Effect.gen(function* () {
 })
 
 const lease = SqlClient.use((sql) => sql`UPDATE acquirer_orders SET ask_at = now() WHERE kind = 'defend'`)
-const finishDue = DefenseOrders.use(({ claimDue }) => runDue(claimDue))
+const finishDue = Defenses.use(({ claimDue }) => runDue(claimDue))
 const filed = (disputeId: string) =>
-  DefenseOrders.use((orders) =>
+  Defenses.use((orders) =>
     orders.file(disputeId, {
       text: "delivered",
       files: [{ name: "a.txt", contentType: "text/plain", base64: Buffer.from("proof").toString("base64") }]

@@ -23,7 +23,7 @@ import { Charges } from "../../../src/payments/charges/Charges.ts"
 import { LedgerVerification } from "../../../src/ledger/LedgerVerification.ts"
 import { Releases } from "../../../src/ledger/Releases.ts"
 import { AcquirerNotifications } from "../../../src/reports/AcquirerNotifications.ts"
-import { ChargeOrders } from "../../../src/payments/orders/ChargeOrders.ts"
+import { RefundOrders } from "../../../src/payments/refunds/RefundOrders.ts"
 import { NewPayouts } from "../../../src/payments/payouts/creation/NewPayouts.ts"
 import { runDue } from "../../support/DueCalls.ts"
 import { domainServicesLayer } from "../../support/DomainServices.ts"
@@ -190,7 +190,7 @@ const refund = Effect.fnUntraced(function* (history: History) {
   answers.set(txidFromId(id), outcomes[outcome])
   const refusal = order(model, amount)
   const open = { id: "", amount: model.order?.amount ?? 0 }
-  const answer = yield* Effect.result(ChargeOrders.use((orders) => orders.refund(id, { amount })))
+  const answer = yield* Effect.result(RefundOrders.use((orders) => orders.refund(id, { amount })))
   const tag = answer._tag === "Success" ? "Success" : answer.failure._tag
   if (refusal !== undefined) {
     assert.strictEqual(tag, refusal === "state" ? "InvalidStateError" : "InsufficientBalanceError")
@@ -217,7 +217,7 @@ const settle = Effect.fnUntraced(function* (history: History) {
     yield* SqlClient.use(
       (sql) => sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid AND state = 'ordered'`
     )
-    yield* ChargeOrders.use(({ claimDue }) => runDue(claimDue))
+    yield* RefundOrders.use(({ claimDue }) => runDue(claimDue))
     return end(history, open, outcome)
   }
   if (outcome === "failed") {
@@ -376,7 +376,7 @@ layer(
         yield* notify(history, { _tag: "charge.returned", txid, ...returned }, true)
         aheadMs = orderedAheadMs
         answers.set(txid, outcomes.accepted)
-        yield* ChargeOrders.use((orders) => orders.refund(id, {}))
+        yield* RefundOrders.use((orders) => orders.refund(id, {}))
         aheadMs = 0
         const externalId = `med-${id}`
         yield* notify(history, { _tag: "med.opened", txid, externalId, reason: "x" }, true)

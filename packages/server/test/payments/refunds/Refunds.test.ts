@@ -17,7 +17,7 @@ import {
   type ReturnOrder
 } from "../../../src/providers/Acquirer.ts"
 import { AcquirerNotifications } from "../../../src/reports/AcquirerNotifications.ts"
-import { ChargeOrders } from "../../../src/payments/orders/ChargeOrders.ts"
+import { RefundOrders } from "../../../src/payments/refunds/RefundOrders.ts"
 import { Charges } from "../../../src/payments/charges/Charges.ts"
 import { Releases } from "../../../src/ledger/Releases.ts"
 import { Accounts } from "../../../src/accounts/Accounts.ts"
@@ -157,7 +157,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
   excludeTestServices: true
 })("Orders to the acquirer", (it) => {
   const statusOf = (id: string) => Charges.use(({ find }) => Effect.map(find(id), ({ status }) => status))
-  const refund = (id: string) => ChargeOrders.use((orders) => Effect.exit(orders.refund(id)))
+  const refund = (id: string) => RefundOrders.use((orders) => Effect.exit(orders.refund(id)))
 
   it.effect("CHG-26, OPR-20: two refunds at once call the acquirer once; meanwhile the money cannot be spent", () =>
     Effect.gen(function* () {
@@ -313,7 +313,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
       const gate = yield* Deferred.make<Progress>()
       answer = Deferred.await(gate)
       calls.length = 0
-      const round = yield* Effect.forkChild(ChargeOrders.use(({ claimDue }) => runDue(claimDue, 8)))
+      const round = yield* Effect.forkChild(RefundOrders.use(({ claimDue }) => runDue(claimDue, 8)))
       yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => calls.length >= 8 })
       const taken = yield* sql`SELECT 1 FROM acquirer_orders WHERE state = 'ordered' AND ask_at > now()`
       assert.strictEqual(taken.length, calls.length)
@@ -370,4 +370,4 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
   )
 })
 
-const finishDue = ChargeOrders.use(({ claimDue }) => runDue(claimDue))
+const finishDue = RefundOrders.use(({ claimDue }) => runDue(claimDue))

@@ -6,7 +6,8 @@ import type { Cents } from "@pix-payments/domain/Cents"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { Accounts } from "../../../accounts/Accounts.ts"
-import { ChargeOrders } from "../../../payments/orders/ChargeOrders.ts"
+import { Cancellations } from "../../../payments/charges/Cancellations.ts"
+import { RefundOrders } from "../../../payments/refunds/RefundOrders.ts"
 import { toCharge } from "../../../payments/charges/ChargeResource.ts"
 import { Charges } from "../../../payments/charges/Charges.ts"
 import type { StoredCharge } from "../../../payments/charges/ChargeTable.ts"
@@ -64,7 +65,8 @@ export const chargeHandlers = Effect.gen(function* () {
 
 export const chargeActionHandlers = Effect.gen(function* () {
   const charges = yield* Charges
-  const orders = yield* ChargeOrders
+  const cancellations = yield* Cancellations
+  const orders = yield* RefundOrders
   const refunds = yield* RefundStore
   const audit = yield* AuditLog
   const failures = { NotFoundError: notFound, InvalidStateError: invalidState }
@@ -72,7 +74,7 @@ export const chargeActionHandlers = Effect.gen(function* () {
   const handlers: OperatorHandlers<"chargeActions"> = {
     cancel: ({ params }) =>
       Effect.gen(function* () {
-        const charge = yield* orders.cancel(params.id, audit.record("chargeActions.cancel", params.id))
+        const charge = yield* cancellations.cancel(params.id, audit.record("chargeActions.cancel", params.id))
         return answer(200, yield* withRefunds(refunds, charge))
       }).pipe(Effect.catchTags(failures)),
     refund: ({ body, params }) =>

@@ -19,8 +19,8 @@ import { Acquirer, AcquirerRefused, type Provider } from "../../providers/Acquir
 import * as OrderLoop from "../../providers/OrderLoop.ts"
 import { OrderStore, type StoredOrder } from "../../providers/OrderStore.ts"
 import { isLastRequest } from "../../providers/Retries.ts"
-import { Disputes } from "../disputes/Disputes.ts"
-import { DisputeStore, type StoredDispute } from "../disputes/DisputeStore.ts"
+import { Disputes } from "./Disputes.ts"
+import { DisputeStore, type StoredDispute } from "./DisputeStore.ts"
 import { InvalidStateError, type NotFoundError } from "../../base/Errors.ts"
 import { Ids } from "../../base/Ids.ts"
 import { Settings } from "../../base/Settings.ts"
@@ -38,8 +38,8 @@ export interface Defense {
   readonly files: ReadonlyArray<{ readonly name: string; readonly contentType: string; readonly base64: string }>
 }
 
-export class DefenseOrders extends Context.Service<
-  DefenseOrders,
+export class Defenses extends Context.Service<
+  Defenses,
   {
     /**
      * Files the defense of an open dispute, and gives the dispute after the provider's first answer: it may still be open.
@@ -53,9 +53,9 @@ export class DefenseOrders extends Context.Service<
     /** Claims defenses whose answer is not known, to repeat them. */
     readonly claimDue: OrderLoop.ClaimDue
   }
->()("@pix-payments/server/DefenseOrders") {
+>()("@pix-payments/server/Defenses") {
   static readonly layer = Layer.effect(
-    DefenseOrders,
+    Defenses,
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const acquirer = yield* Acquirer
@@ -132,8 +132,8 @@ export class DefenseOrders extends Context.Service<
         return undefined
       })
 
-      return DefenseOrders.of({
-        file: Effect.fn("DefenseOrders.file")(function* (disputeId, defense, audited = Effect.void) {
+      return Defenses.of({
+        file: Effect.fn("Defenses.file")(function* (disputeId, defense, audited = Effect.void) {
           const dispute = yield* disputes.find(disputeId)
           const order = yield* Effect.tap(insert(dispute, defense), () => audited).pipe(
             sql.withTransaction,
