@@ -68,6 +68,7 @@ import { OperatorIdentities } from "./operators/OperatorIdentities.ts"
 import { Operators } from "./operators/Operators.ts"
 import { OperatorSessions } from "./operators/OperatorSessions.ts"
 import { OperatorTokens } from "./operators/OperatorTokens.ts"
+import * as ParkedPayouts from "./payments/payouts/ParkedPayouts.ts"
 import * as PayoutSubmission from "./payments/payouts/PayoutSubmission.ts"
 import { NewPayouts } from "./payments/payouts/creation/NewPayouts.ts"
 import { NewPayoutStore } from "./payments/payouts/creation/NewPayoutStore.ts"
@@ -115,6 +116,7 @@ export const stores = Layer.mergeAll(
   PayoutStore.layer,
   NewPayoutStore.layer,
   PayoutClaims.layer,
+  ParkedPayouts.ParkedPayouts.layer,
   DisputeStore.layer,
   DeferredStore.layer,
   ExceptionStore.layer,
@@ -193,6 +195,7 @@ const backgroundLoop = <R>(name: string, round: Effect.Effect<number, Unavailabl
 export const loops = Layer.mergeAll(
   ChargeRecovery.loop,
   PayoutSubmission.loop,
+  ParkedPayouts.loop,
   Layer.unwrap(Cancellations.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("cancellations", claimDue)))),
   Layer.unwrap(RefundOrders.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("refunds", claimDue)))),
   Layer.unwrap(Defenses.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("defenses", claimDue)))),
