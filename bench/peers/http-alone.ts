@@ -12,7 +12,9 @@ import { Accounts } from "@pix-payments/server/accounts/Accounts"
 import { Acquirer, SimulatedProvider } from "@pix-payments/server/providers/Acquirer"
 import { ApiKeys, hashOf } from "@pix-payments/server/accounts/ApiKeys"
 import * as Simulator from "@pix-payments/server/providers/simulator/Simulator"
+import { ChargeEmission } from "@pix-payments/server/payments/charges/ChargeEmission"
 import { Charges } from "@pix-payments/server/payments/charges/Charges"
+import { NewCharges } from "@pix-payments/server/payments/charges/NewCharges"
 import { ChargeStore } from "@pix-payments/server/payments/charges/ChargeStore"
 import type { StoredCharge } from "@pix-payments/server/payments/charges/ChargeTable"
 import { Drain } from "@pix-payments/server/http/pipeline/Drain"
@@ -132,7 +134,8 @@ const acquirer = Layer.effect(
 ).pipe(Layer.provide(Simulator.layer))
 
 const layer = PublicServer.layer.pipe(
-  Layer.provide(Charges.layer),
+  Layer.provide(Layer.merge(Charges.layer, NewCharges.layer)),
+  Layer.provide(ChargeEmission.layer),
   Layer.provide(acquirer),
   Layer.provide([memory, Ids.layer, Metrics.layer, PublicAddress.layer, ListenAddresses.layer, Drain.layer]),
   Layer.provide(Settings.layer)

@@ -30,7 +30,9 @@ import { Defenses } from "./payments/disputes/Defenses.ts"
 import * as DisputeClaims from "./payments/disputes/DisputeClaims.ts"
 import * as OrderLoop from "./providers/OrderLoop.ts"
 import * as ChargeRecovery from "./payments/charges/ChargeRecovery.ts"
+import { ChargeEmission } from "./payments/charges/ChargeEmission.ts"
 import { Charges } from "./payments/charges/Charges.ts"
+import { NewCharges } from "./payments/charges/NewCharges.ts"
 import { ChargeStore } from "./payments/charges/ChargeStore.ts"
 import { OrderStore } from "./providers/OrderStore.ts"
 import { Disputes } from "./payments/disputes/Disputes.ts"
@@ -164,8 +166,8 @@ export const deciders = Layer.mergeAll(AcquirerNotifications.layer, WebhookEndpo
   Layer.provideMerge(Reversals.layer),
   Layer.provideMerge(ExceptionReturns.layer),
   Layer.provideMerge(Exceptions.layer),
-  Layer.provideMerge(Layer.mergeAll(Charges.layer, Payouts.layer, NewPayouts.layer, Disputes.layer)),
-  Layer.provideMerge(Refunds.layer),
+  Layer.provideMerge(Layer.mergeAll(Charges.layer, NewCharges.layer, Payouts.layer, NewPayouts.layer, Disputes.layer)),
+  Layer.provideMerge(Layer.merge(Refunds.layer, ChargeEmission.layer)),
   Layer.provideMerge(Layer.merge(ChargeMoney.layer, DisputeClaims.layer))
 )
 

@@ -17,7 +17,7 @@ import { Cancellations } from "../../src/payments/charges/Cancellations.ts"
 import { Defenses } from "../../src/payments/disputes/Defenses.ts"
 import { RefundOrders } from "../../src/payments/refunds/RefundOrders.ts"
 import { ChargeRecovery } from "../../src/payments/charges/ChargeRecovery.ts"
-import { Charges } from "../../src/payments/charges/Charges.ts"
+import { NewCharges } from "../../src/payments/charges/NewCharges.ts"
 import { DisputeStore } from "../../src/payments/disputes/DisputeStore.ts"
 import { LedgerVerification } from "../../src/ledger/LedgerVerification.ts"
 import { Releases } from "../../src/ledger/Releases.ts"
@@ -225,7 +225,7 @@ const createCharge = Effect.fnUntraced(function* (
   history: History,
   { account, amount, method, payer }: Extract<Command, { kind: "create-charge" }>
 ) {
-  const charges = yield* Charges
+  const charges = yield* NewCharges
   const caller = history.callers[account]!
   const body = { amount, customer: { name: "Ana", email: payers[payer], document: "52998224725" } }
   const made =

@@ -7,7 +7,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Accounts } from "../../../src/accounts/Accounts.ts"
 import { Acquirer, AcquirerRefused, AcquirerUnclear, type DefenseOrder } from "../../../src/providers/Acquirer.ts"
-import { Charges } from "../../../src/payments/charges/Charges.ts"
+import { NewCharges } from "../../../src/payments/charges/NewCharges.ts"
 import { DisputeStore } from "../../../src/payments/disputes/DisputeStore.ts"
 import { AcquirerNotifications } from "../../../src/reports/AcquirerNotifications.ts"
 import { Defenses } from "../../../src/payments/disputes/Defenses.ts"
@@ -96,7 +96,7 @@ const choosing = Layer.effect(
 
 const disputed = Effect.gen(function* () {
   const accounts = yield* Accounts
-  const charges = yield* Charges
+  const charges = yield* NewCharges
   const { receive } = yield* AcquirerNotifications
   const store = yield* DisputeStore
   const account = yield* accounts.create({

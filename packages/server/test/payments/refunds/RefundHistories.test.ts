@@ -19,7 +19,7 @@ import {
   providerIdOf
 } from "../../../src/providers/Acquirer.ts"
 import type { AcquirerNotification } from "../../../src/providers/AcquirerNotification.ts"
-import { Charges } from "../../../src/payments/charges/Charges.ts"
+import { NewCharges } from "../../../src/payments/charges/NewCharges.ts"
 import { LedgerVerification } from "../../../src/ledger/LedgerVerification.ts"
 import { Releases } from "../../../src/ledger/Releases.ts"
 import { AcquirerNotifications } from "../../../src/reports/AcquirerNotifications.ts"
@@ -121,7 +121,7 @@ const begin = Effect.fnUntraced(function* (seed: number) {
     })
   )
   const { id: applicationId } = yield* Accounts.use((accounts) => accounts.createApplication(account.id, "Loja"))
-  const { charge } = yield* Charges.use((charges) =>
+  const { charge } = yield* NewCharges.use((charges) =>
     charges.createForCheckout({ id: applicationId, accountId: account.id }, undefined, {
       amount: amount as never,
       customer: { name: "Ana", email: "ana@example.com", document: "52998224725" }

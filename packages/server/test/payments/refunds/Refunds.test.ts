@@ -19,6 +19,7 @@ import {
 import { AcquirerNotifications } from "../../../src/reports/AcquirerNotifications.ts"
 import { RefundOrders } from "../../../src/payments/refunds/RefundOrders.ts"
 import { Charges } from "../../../src/payments/charges/Charges.ts"
+import { NewCharges } from "../../../src/payments/charges/NewCharges.ts"
 import { Releases } from "../../../src/ledger/Releases.ts"
 import { Accounts } from "../../../src/accounts/Accounts.ts"
 import { runDue } from "../../support/DueCalls.ts"
@@ -134,7 +135,7 @@ const counting = Layer.effect(
 const charged = (releaseDelay: number) =>
   Effect.gen(function* () {
     const accounts = yield* Accounts
-    const charges = yield* Charges
+    const charges = yield* NewCharges
     const reports = yield* AcquirerNotifications
     const account = yield* accounts.create({
       name: "Loja",

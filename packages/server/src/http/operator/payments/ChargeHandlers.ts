@@ -10,6 +10,7 @@ import { Cancellations } from "../../../payments/charges/Cancellations.ts"
 import { RefundOrders } from "../../../payments/refunds/RefundOrders.ts"
 import { toCharge } from "../../../payments/charges/ChargeResource.ts"
 import { Charges } from "../../../payments/charges/Charges.ts"
+import { NewCharges } from "../../../payments/charges/NewCharges.ts"
 import type { StoredCharge } from "../../../payments/charges/ChargeTable.ts"
 import { EventHistory } from "../../../events/EventHistory.ts"
 import { AuditLog, withoutSecrets } from "../../../operations/AuditLog.ts"
@@ -101,7 +102,7 @@ export const chargeActionHandlers = Effect.gen(function* () {
 })
 
 export const checkoutChargeHandlers = Effect.gen(function* () {
-  const charges = yield* Charges
+  const charges = yield* NewCharges
   const accounts = yield* Accounts
   const refunds = yield* RefundStore
   const audit = yield* AuditLog
