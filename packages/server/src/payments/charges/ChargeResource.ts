@@ -2,6 +2,7 @@
 import type { Cents } from "@pix-payments/domain/Cents"
 import { type Charge, chargeStatusAt } from "@pix-payments/domain/Charge"
 import { formatInstant } from "@pix-payments/domain/Instant"
+import { changedFieldsOf } from "../../events/EventData.ts"
 import type { Changed } from "../../events/Outbox.ts"
 import { customerOf, type ShownCharge, type StoredCharge } from "./ChargeTable.ts"
 
@@ -39,13 +40,6 @@ export const changedCharge = (charge: StoredCharge, nowMs: number): Changed => {
     webhookUrl: charge.webhookUrl,
     sealedWebhookSecret: charge.sealedWebhookSecret,
     data,
-    changedFields: [
-      data.status,
-      data.pix.br_code !== null,
-      data.pix.end_to_end_id,
-      data.receiver !== null,
-      data.paid_at,
-      data.failure_reason
-    ]
+    changedFields: changedFieldsOf(data)
   }
 }

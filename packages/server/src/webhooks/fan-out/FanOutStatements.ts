@@ -247,7 +247,7 @@ const fanOutOf = (
     SELECT i.id, i.event, i.change_id, i.account_id, i.application_id, i.resource_id, i.endpoint_id, i.url,
       i.destination AS origin, i.is_stored, i.destination_hash,
       i.destination_hash AS previous_hash, CASE WHEN i.endpoint_id IS NULL THEN i.secret ELSE w.secret END AS secret,
-      0 AS attempts_made, 0 AS curve_from, c.created_at, c.sequence, ${eventData("c")} AS data
+      0 AS attempts_made, 0 AS curve_from, c.created_at, c.sequence, ${eventData} AS data
     FROM (
       SELECT ${sentColumns}, true AS is_stored FROM inserted WHERE status = 'delivering'
       UNION ALL SELECT ${sentColumns}, false FROM unstored
