@@ -26,7 +26,6 @@ import { Unavailable } from "../../database/Unavailable.ts"
 import { Acquirer } from "../../providers/Acquirer.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
 import { type ChargeOrder, isChargeOrder, OrderStore } from "../../providers/OrderStore.ts"
-import { isLastRequest } from "../../providers/Retries.ts"
 import { ChargeMoney } from "./ChargeMoney.ts"
 import { ChargeStore } from "./ChargeStore.ts"
 import type { StoredCharge } from "./ChargeTable.ts"
@@ -81,16 +80,13 @@ export class Cancellations extends Context.Service<
 
       /** Asks the provider and commits its final answer; another one leaves the order open. Gives whether it has ended. */
       const execute = Effect.fnUntraced(function* (order: ChargeOrder) {
-        const { attempts, chargeId, connectionId, id } = order
-        const answer = yield* acquirer.providerFor(connectionId).pipe(
+        const { chargeId, connectionId, id } = order
+        const asked = acquirer.providerFor(connectionId).pipe(
           Effect.flatMap((provider) => provider.cancel({ id, txid: txidFromId(chargeId) })),
-          Effect.as("done" as const),
-          Effect.catchTags({
-            AcquirerRefused: () => Effect.succeed("refused" as const),
-            AcquirerUnclear: () => Effect.undefined
-          })
+          Effect.as("done" as const)
         )
-        if (answer === "done" || (answer === "refused" && isLastRequest(attempts))) return yield* finish(order, answer)
+        const answer = yield* OrderLoop.answerTo(order, asked)
+        if (answer !== undefined) return yield* finish(order, answer === "done" ? "done" : "refused")
         yield* orders.askAgain(order)
         return false
       })

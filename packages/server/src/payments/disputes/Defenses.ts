@@ -18,7 +18,6 @@ import type { SqlError } from "effect/sql/SqlError"
 import { Acquirer, AcquirerRefused, type Provider } from "../../providers/Acquirer.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
 import { OrderStore, type StoredOrder } from "../../providers/OrderStore.ts"
-import { isLastRequest } from "../../providers/Retries.ts"
 import { Disputes } from "./Disputes.ts"
 import { DisputeStore, type StoredDispute } from "./DisputeStore.ts"
 import { InvalidStateError, type NotFoundError } from "../../base/Errors.ts"
@@ -118,18 +117,17 @@ export class Defenses extends Context.Service<
       const execute = Effect.fnUntraced(function* (order: StoredOrder) {
         const dispute = order.disputeId === null ? undefined : yield* store.find(order.disputeId)
         if (dispute === undefined) return undefined
-        const answer = yield* acquirer.providerFor(order.connectionId).pipe(
+        const asked = acquirer.providerFor(order.connectionId).pipe(
           Effect.flatMap((provider) => askFor(provider, order, dispute)),
-          Effect.as({ isFinal: true, refusal: undefined }),
-          Effect.catchTags({
-            AcquirerRefused: ({ reason }) =>
-              Effect.succeed({ isFinal: isLastRequest(order.attempts), refusal: reason }),
-            AcquirerUnclear: () => Effect.succeed({ isFinal: false, refusal: undefined })
-          })
+          Effect.as({ _tag: "Accepted" } as const)
         )
-        if (answer.isFinal) return (yield* finish(order, dispute, answer.refusal)) ? answer.refusal : undefined
-        yield* orders.askAgain(order)
-        return undefined
+        const answer = yield* OrderLoop.answerTo(order, asked)
+        if (answer === undefined) {
+          yield* orders.askAgain(order)
+          return undefined
+        }
+        const refusal = answer._tag === "Refused" ? answer.reason : undefined
+        return (yield* finish(order, dispute, refusal)) ? refusal : undefined
       })
 
       return Defenses.of({

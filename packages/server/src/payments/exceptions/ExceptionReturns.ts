@@ -6,7 +6,7 @@
  *   is known, by any process, also after a crash between the provider's answer and its commit;
  * - the money leaves `unallocated` in the commit of the outcome, once. A return that fails leaves the exception open, with
  *   the provider's reason (BAL-12);
- * - a refusal of a repeated request is final only when no request before it can still arrive: see `isLastRequest`, and only
+ * - a refusal of a repeated request is final only when no request before it can still arrive: see `answerTo`, and only
  *   where no other process has asked since.
  */
 import * as Context from "effect/Context"
@@ -21,7 +21,6 @@ import { keysOf } from "../../providers/AcquirerNotification.ts"
 import { claimKey } from "../../providers/NotificationStore.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
 import { OrderStore, type StoredOrder } from "../../providers/OrderStore.ts"
-import { isLastRequest } from "../../providers/Retries.ts"
 import { InvalidStateError } from "../../base/Errors.ts"
 import { Ids } from "../../base/Ids.ts"
 import { lockLedgerOf } from "../../ledger/Ledger.ts"
@@ -100,21 +99,16 @@ export class ExceptionReturns extends Context.Service<
 
       const execute = Effect.fnUntraced(function* (order: ExceptionReturn) {
         const { amount, attempts, connectionId, endToEndId, id } = order
-        const answer = yield* acquirer.providerFor(providerOf(connectionId)).pipe(
-          Effect.flatMap(({ orderReturn }) => orderReturn({ id, endToEndId, txid: null, amount, description: null })),
-          Effect.catchTags({
-            AcquirerRefused: ({ reason }) => Effect.succeed({ _tag: "Refused", reason } as const),
-            AcquirerUnclear: () => Effect.undefined
-          })
+        const asked = Effect.flatMap(acquirer.providerFor(providerOf(connectionId)), ({ orderReturn }) =>
+          orderReturn({ id, endToEndId, txid: null, amount, description: null })
         )
+        const answer = yield* OrderLoop.answerTo(order, asked)
         switch (answer?._tag) {
           case "Completed":
           case "Failed":
             return yield* commit(order, answer)
           case "Refused":
-            if (isLastRequest(attempts)) {
-              return yield* commit(order, { _tag: "Failed", reason: answer.reason }, attempts)
-            }
+            return yield* commit(order, { _tag: "Failed", reason: answer.reason }, attempts)
         }
         yield* orders.askAgain(order)
       })

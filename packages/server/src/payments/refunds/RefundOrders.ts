@@ -29,7 +29,6 @@ import { keysOf } from "../../providers/AcquirerNotification.ts"
 import { claimKey } from "../../providers/NotificationStore.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
 import { type ChargeOrder, isChargeOrder, OrderStore } from "../../providers/OrderStore.ts"
-import { isLastRequest } from "../../providers/Retries.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { ChargeStore } from "../charges/ChargeStore.ts"
 import type { StoredCharge } from "../charges/ChargeTable.ts"
@@ -80,7 +79,7 @@ export class RefundOrders extends Context.Service<
 
       /** Commits the provider's final answer, unless a report of the provider ended the order or it was asked again. */
       const finish = Effect.fnUntraced(
-        function* (order: ChargeOrder, answer: ReturnOutcome | Refused) {
+        function* (order: ChargeOrder, answer: ReturnOutcome | OrderLoop.Refused) {
           const locked = yield* money.lock(order.chargeId)
           if (locked?.order?.id !== order.id) return
           if (answer._tag === "Refused" && locked.order.attempts !== order.attempts) return
@@ -114,21 +113,9 @@ export class RefundOrders extends Context.Service<
 
       /** Asks the provider and commits its final answer; another one leaves the order open. */
       const execute = Effect.fnUntraced(function* (order: ChargeOrder) {
-        const answer = yield* acquirer.providerFor(order.connectionId).pipe(
-          Effect.flatMap((provider) => askFor(provider, order)),
-          Effect.catchTags({
-            AcquirerRefused: ({ reason }) => Effect.succeed<Refused>({ _tag: "Refused", reason }),
-            AcquirerUnclear: () => Effect.undefined
-          })
-        )
-        switch (answer?._tag) {
-          case "Completed":
-          case "Failed":
-            return yield* finish(order, answer)
-          case "Refused":
-            if (isLastRequest(order.attempts)) return yield* finish(order, answer)
-        }
-        yield* orders.askAgain(order)
+        const asked = Effect.flatMap(acquirer.providerFor(order.connectionId), (provider) => askFor(provider, order))
+        const answer = yield* OrderLoop.answerTo(order, asked)
+        yield* answer === undefined || answer._tag === "Accepted" ? orders.askAgain(order) : finish(order, answer)
       })
 
       return RefundOrders.of({
@@ -169,10 +156,4 @@ export class RefundOrders extends Context.Service<
       })
     })
   )
-}
-
-/** The provider's answer to a request, which says nothing of an earlier one. */
-interface Refused {
-  readonly _tag: "Refused"
-  readonly reason: string
 }
