@@ -72,30 +72,8 @@ export const findDuplicates = statement(
   ) t`
 )
 
-const created = [
-  "id",
-  "accountId",
-  "applicationId",
-  "origin",
-  "idempotencyKey",
-  "status",
-  "method",
-  "amount",
-  "fee",
-  "description",
-  "reference",
-  "recipientName",
-  "recipientDocument",
-  "bankAccount",
-  "webhookUrl",
-  "sealedWebhookSecret",
-  "endToEndId",
-  "failureReason",
-  "duplicateOf",
-  "processedAtMs",
-  "createdAtMs",
-  "sequence"
-] as const
+/** Its recipient is stored as `recipientKey` says. The first claim writes its connection, the provider its reference. */
+const created = payoutTable.fieldsExcept("pixKeyType", "pixKey", "connectionId", "providerReference")
 
 const createdColumns = `${payoutTable.names(created)}, pix_key_type, pix_key`
 
