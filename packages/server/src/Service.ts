@@ -154,7 +154,6 @@ export const storesLayer = stores.pipe(Layer.provideMerge(foundation))
 export const deciders = Layer.mergeAll(AcquirerNotifications.layer, WebhookEndpoints.layer, TestDeliveries.layer).pipe(
   Layer.provideMerge(
     Layer.mergeAll(
-      Cancellations.layer,
       RefundOrders.layer,
       Defenses.layer,
       ChargeRecovery.ChargeRecovery.layer,
@@ -166,7 +165,16 @@ export const deciders = Layer.mergeAll(AcquirerNotifications.layer, WebhookEndpo
   Layer.provideMerge(Reversals.layer),
   Layer.provideMerge(ExceptionReturns.layer),
   Layer.provideMerge(Exceptions.layer),
-  Layer.provideMerge(Layer.mergeAll(Charges.layer, NewCharges.layer, Payouts.layer, NewPayouts.layer, Disputes.layer)),
+  Layer.provideMerge(
+    Layer.mergeAll(
+      Cancellations.layer,
+      Charges.layer,
+      NewCharges.layer,
+      Payouts.layer,
+      NewPayouts.layer,
+      Disputes.layer
+    )
+  ),
   Layer.provideMerge(Layer.merge(Refunds.layer, ChargeEmission.layer)),
   Layer.provideMerge(Layer.merge(ChargeMoney.layer, DisputeClaims.layer))
 )
@@ -198,8 +206,7 @@ export const loops = Layer.mergeAll(
   ChargeRecovery.loop,
   PayoutSubmission.loop,
   ParkedPayouts.loop,
-  Layer.unwrap(Cancellations.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("cancellations", claimDue)))),
-  Layer.unwrap(RefundOrders.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("refunds", claimDue)))),
+  Layer.unwrap(RefundOrders.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("charge orders", claimDue)))),
   Layer.unwrap(Defenses.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("defenses", claimDue)))),
   Layer.unwrap(
     ExceptionReturns.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("returns of exceptions", claimDue)))

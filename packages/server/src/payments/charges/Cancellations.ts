@@ -25,7 +25,7 @@ import { runToCompletion } from "../../database/RunToCompletion.ts"
 import { Unavailable } from "../../database/Unavailable.ts"
 import { Acquirer } from "../../providers/Acquirer.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
-import { type ChargeOrder, isChargeOrder, OrderStore } from "../../providers/OrderStore.ts"
+import { type ChargeOrder, OrderStore } from "../../providers/OrderStore.ts"
 import { ChargeMoney } from "./ChargeMoney.ts"
 import { ChargeStore } from "./ChargeStore.ts"
 import type { StoredCharge } from "./ChargeTable.ts"
@@ -38,8 +38,8 @@ export class Cancellations extends Context.Service<
       id: string,
       audited?: Effect.Effect<void, SqlError, R>
     ) => Effect.Effect<StoredCharge, NotFoundError | InvalidStateError | Unavailable, R>
-    /** Claims orders whose answer is not final, to repeat them. */
-    readonly claimDue: OrderLoop.ClaimDue
+    /** Asks the provider again. `RefundOrders` claims the orders that are due. */
+    readonly repeat: (order: ChargeOrder) => Effect.Effect<void, Unavailable>
   }
 >()("@pix-payments/server/Cancellations") {
   static readonly layer = Layer.effect(
@@ -100,9 +100,7 @@ export class Cancellations extends Context.Service<
           return yield* new InvalidStateError({ status: charge?.status ?? "canceled" })
         }),
 
-        claimDue: OrderLoop.claimDue(orders, ["cancel"], leaseMs, (order) =>
-          isChargeOrder(order) ? execute(order) : Effect.void
-        )
+        repeat: (order) => Effect.asVoid(execute(order))
       })
     })
   )

@@ -29,6 +29,7 @@ import { keysOf } from "../../providers/AcquirerNotification.ts"
 import { claimKey } from "../../providers/NotificationStore.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
 import { type ChargeOrder, isChargeOrder, OrderStore } from "../../providers/OrderStore.ts"
+import { Cancellations } from "../charges/Cancellations.ts"
 import { ChargeMoney } from "../charges/ChargeMoney.ts"
 import { ChargeStore } from "../charges/ChargeStore.ts"
 import type { StoredCharge } from "../charges/ChargeTable.ts"
@@ -60,7 +61,10 @@ export class RefundOrders extends Context.Service<
     >
     /** Applies the final outcome of a refund as the provider reports it, in a transaction. */
     readonly settle: (orderId: string, outcome: ReturnOutcome) => Effect.Effect<Reversed, NotFoundError | SqlError>
-    /** Claims orders whose answer is not final, to repeat them. */
+    /**
+     * Claims orders about charges whose answer is not final, to repeat them: cancellations too, because both share the calls that
+     * a connection may have in flight.
+     */
     readonly claimDue: OrderLoop.ClaimDue
   }
 >()("@pix-payments/server/RefundOrders") {
@@ -72,6 +76,7 @@ export class RefundOrders extends Context.Service<
       const charges = yield* ChargeStore
       const orders = yield* OrderStore
       const money = yield* ChargeMoney
+      const cancellations = yield* Cancellations
       const refunds = yield* Refunds
       const store = yield* RefundStore
       const { acquirerTimeoutMs } = yield* Settings
@@ -150,9 +155,10 @@ export class RefundOrders extends Context.Service<
           return yield* refunds.giveBack(locked, { as: "refunded", isMed: false, amount, externalId, atMs: undefined })
         }),
 
-        claimDue: OrderLoop.claimDue(orders, ["refund"], leaseMs, (order) =>
-          isChargeOrder(order) ? execute(order) : Effect.void
-        )
+        claimDue: OrderLoop.claimDue(orders, ["refund", "cancel"], leaseMs, (order) => {
+          if (!isChargeOrder(order)) return Effect.void
+          return order.kind === "cancel" ? cancellations.repeat(order) : execute(order)
+        })
       })
     })
   )
