@@ -26,11 +26,10 @@ export const serverFolders = [
   ["BuiltDashboard.ts", "where the built dashboard is"],
   ["base/", "errors, ids, settings, secrets, observability, addresses of the network: nothing of payments"],
   ["database/", "the pool, batches, statements, lists, what happens when the database fails: no table"],
-  ["schema/", "baseline, migrations, privileges, partitions, retention"],
   ["operators/", "operators, their tokens and sessions, approvals, which account a resource belongs to"],
+  ["ledger/", "transfers, balances, releases, verification"],
   ["accounts/", "accounts, applications, keys, the cache of callers, brakes"],
   ["events/", "changes, the outbox, the event log and its readers"],
-  ["ledger/", "transfers, balances, releases, verification"],
   ["providers/[^/]+$", "the port: what a provider is asked and says, orders to providers, and the rows of both"],
   ["providers/api-pix/", "the port on providers that speak the central bank's API Pix"],
   ["providers/simulator/", "the port on a simulated institution, for tests and the first start"],
@@ -48,6 +47,7 @@ export const serverFolders = [
   ["webhooks/sending/", "attempts over HTTP, and the loops that make them"],
   ["webhooks/endpoints/", "registered endpoints, test deliveries"],
   ["operations/", "audit log, request log, statistics, search, timelines"],
+  ["schema/", "baseline, migrations, privileges, partitions, retention"],
   ["http/pipeline/", "one HTTP pipeline for all listeners"],
   ["http/callbacks/", "the listener of providers' callbacks"],
   ["http/public/", "the listener of `/v1`: guard and handlers"],
@@ -55,7 +55,6 @@ export const serverFolders = [
   ["startup/", "demo account, messages, worker processes"],
   ["Service.ts", "one layer of all of it"],
   ["main.ts", "the service as a process"],
-  ["cli.ts", "`ledger verify`"],
   ["migrate.ts", "migrations as a process"],
   ["maintain.ts", "maintenance as a process"]
 ]

@@ -55,8 +55,7 @@ const service = [
     "webhooks/endpoints/{EndpointChanges,WebhookEndpoints}",
     "webhooks/fan-out/{FanOut,FanOutQuarantine}",
     "webhooks/sending/{DeliveryLimits,Dispatch,TenantLimits}"
-  ].map((files) => `packages/server/test/${files}.test.ts`),
-  "packages/server/test/Cli.test.ts"
+  ].map((files) => `packages/server/test/${files}.test.ts`)
 ]
 
 const installed = "**/node_modules/**"

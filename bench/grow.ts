@@ -34,7 +34,6 @@ const run = Effect.gen(function* () {
   const options = yield* testbed.provision("growth", [])
   const { databaseUrl } = options
   const server = yield* startWithEndpoint(options, events === undefined ? {} : { events })
-  yield* maintain(databaseUrl, "--finish-upgrade")
   yield* print(`${charges} paid charges over ${months} months, ${accounts} accounts; ${testbed.machine.processor}`)
   yield* payCharges(server, databaseUrl, TEMPLATES / 2, 8)
   for (const { atOnce, count } of walMeasured) {

@@ -120,8 +120,8 @@ const copiesOf = ({ accounts, copies }: Growth, stepMs: number) => `(
   ) copies`
 
 /** The columns of a charge that change, with their first values. */
-const ofAnswer = { br_code: "NULL", receiver: "NULL", receiver_id: "NULL", acquirer_answered: "false" }
-const ofPayment = { status: "'pending'", end_to_end_id: "NULL", paid_at: "NULL", settlement_stored: "false" }
+const ofAnswer = { br_code: "NULL", receiver_id: "NULL", status: "'processing'" }
+const ofPayment = { status: "'pending'", end_to_end_id: "NULL", paid_at: "NULL" }
 
 /** Makes one copy of all charges, and pays those of the copy before it. */
 const makeCharges = async (database: Client, growth: Growth, stepMs: number) => {

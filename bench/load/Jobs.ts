@@ -75,7 +75,7 @@ const createCharge: LoadJob = {
   },
   check: async (database, answered, isLogged) => {
     const { rows } = await database.query<Record<string, string>>(`
-      SELECT count(*) AS charges, count(*) FILTER (WHERE status = 'processing' OR NOT acquirer_answered) AS processing,
+      SELECT count(*) AS charges, count(*) FILTER (WHERE status = 'processing') AS processing,
         count(*) FILTER (WHERE status = 'pending' AND br_code IS NOT NULL) AS pending,
         (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM requests) AS requests
       FROM charges`)

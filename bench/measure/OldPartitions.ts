@@ -1,6 +1,6 @@
 /** Partitions for rows of the past, which the service makes only for rows to come. */
 import { partitionedTables } from "@pix-payments/server/schema/partitions/PartitionedTables"
-import { boundOf, periodAfter } from "@pix-payments/server/schema/partitions/Period"
+import { boundOf, periodAfter } from "@pix-payments/server/database/Period"
 import * as DateTime from "effect/DateTime"
 import { withDatabase } from "./Database.ts"
 

@@ -99,11 +99,11 @@ export const startServer = Effect.fnUntraced(function* (
   return { ...server, pid: server.child.pid, apiKey: key }
 })
 
-/** Runs `pnpm run maintain`, which removes no row here. With `--finish-upgrade` it partitions charges and payouts. */
-export const maintain = Effect.fnUntraced(function* (databaseUrl: string, ...args: ReadonlyArray<"--finish-upgrade">) {
+/** Runs `pnpm run maintain`, which removes no row here. */
+export const maintain = Effect.fnUntraced(function* (databaseUrl: string) {
   const main = programOf(here, "maintain")
   const environment = { DATABASE_URL: databaseUrl, MIGRATIONS_DATABASE_URL: databaseUrl, ...keepsAll }
-  const child = yield* spawnNode("maintain", [main, ...args], environment)
+  const child = yield* spawnNode("maintain", [main], environment)
   const code = yield* Effect.promise(
     () => new Promise<number | null>((resolve) => void child.process.once("exit", resolve))
   )

@@ -13,7 +13,7 @@ import { EPOCH_MS, seed, type Seeded } from "../load/Seeds.ts"
 import { migrate, withDatabase } from "./Database.ts"
 import { describeMachine } from "./Machine.ts"
 import { makeOldPartitions } from "./OldPartitions.ts"
-import { maintain, type StartOptions } from "./OurServer.ts"
+import type { StartOptions } from "./OurServer.ts"
 import { BenchError } from "./Processes.ts"
 import { cpuMicros, machineMicros } from "./ResourceUsage.ts"
 
@@ -51,17 +51,14 @@ export const makeTestbed = Effect.fnUntraced(function* (folder: string, isSmokeR
 
   const seeds = new Map<string, Seeded>()
 
-  /** A template database with this many charges, partitioned by quarters where asked; created once per run. */
+  /** A template database with this many charges, with partitions of their months where asked; created once per run. */
   const seeded = Effect.fnUntraced(function* (charges: number, isPartitioned = false) {
     const template = `seed-${charges}${isPartitioned ? "-partitioned" : ""}`
     const existing = seeds.get(template)
     if (existing !== undefined) return existing
     yield* runOnServer(`CREATE DATABASE "${template}"`)
     yield* migrate(urlOf(template))
-    if (isPartitioned) {
-      yield* maintain(urlOf(template), "--finish-upgrade")
-      yield* makeOldPartitions(urlOf(template), monthsSince(EPOCH_MS))
-    }
+    if (isPartitioned) yield* makeOldPartitions(urlOf(template), monthsSince(EPOCH_MS))
     const created = yield* withDatabase(urlOf(template), (database) => seed(database, template, charges))
     seeds.set(template, created)
     return created

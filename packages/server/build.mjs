@@ -30,5 +30,5 @@ await runBuild(builds.service, async (dir) => {
     })
   // Alone: modules that it shared with other programs would run before its first import, the compiler of schemas.
   await buildTogether("main")
-  await buildTogether("migrate", "maintain", "cli")
+  await buildTogether("migrate", "maintain")
 })

@@ -146,7 +146,9 @@ const tokenFrom = (profile: Profile, answer: Answer, nowMs: number): Effect.Effe
   if (status === 429) return Effect.fail(new RateLimited({ operation: OPERATION, retryAfterMs: retryAfterMs(answer) }))
   if (status >= 200 && status < 300) {
     const { access_token: value, expires_in: seconds, scope } = (body ?? {}) as Readonly<Record<string, unknown>>
-    if (typeof value !== "string" || value === "") return Effect.fail(noToken(`status ${status} without access_token`))
+    // It becomes a header.
+    if (typeof value !== "string" || !/^[!-~]{1,16384}$/.test(value))
+      return Effect.fail(noToken(`status ${status} without an access_token`))
     const lifetimeMs = (Number(seconds) > 0 ? Number(seconds) : DEFAULT_LIFETIME_SECONDS) * 1000
     return Effect.succeed({
       value: Redacted.make(value, { label: "access token" }),

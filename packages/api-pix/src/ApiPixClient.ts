@@ -5,12 +5,16 @@
  * - An operation is repeated under the same id as often as its caller likes, and is done once.
  * - A look-up that fails is repeated. An order is never: it is looked up. Only the emission of a charge, which moves no
  *   money, is sent once more if it was not found.
- * - A txid or return id in use is compared with the order: ours gives its state, another's is a `Duplicate`.
+ * - An answer is compared with its question: txid, key, amount and BR code of an emission, ids of a look-up, id and amount of
+ *   a return. Any other answer is `Unclear`.
  */
 import { formatReais } from "@pix-payments/domain/Cents"
+import { isSamePixKey } from "@pix-payments/domain/PixKey"
 import * as Effect from "effect/Effect"
+import { ask, type Fits } from "./Ask.ts"
 import type { Connection } from "./Connection.ts"
-import { checkedId, inOtherTerms, repeated, settledBy, unlessInFlight } from "./Lookup.ts"
+import type { Page } from "./Decoding.ts"
+import { checkedId, repeated, settledBy, unlessInFlight } from "./Lookup.ts"
 import {
   type Cob,
   decodeCob,
@@ -19,11 +23,10 @@ import {
   decodeReturn,
   decodeWebhookUrl,
   type PixReturn,
-  type ReceivedPage,
   type ReceivedPix
 } from "./Messages.ts"
 import type { Failure, Operation } from "./Outcome.ts"
-import { type PageRange, pageOf } from "./Pages.ts"
+import { callForPage, type PageRange } from "./Pages.ts"
 
 export interface Emission {
   readonly txid: string
@@ -55,7 +58,11 @@ export interface ApiPixClient {
   readonly find: (txid: string) => Effect.Effect<Cob, Failure>
   /** The charge afterwards: removed, or paid if the payment came first. */
   readonly cancel: (txid: string) => Effect.Effect<Cob, Failure>
-  readonly listReceived: (range: PageRange) => Effect.Effect<ReceivedPage, Failure>
+  /** By the instant of the payment. `returned`: only Pix that have a return, however late it came. */
+  readonly listReceived: (
+    range: PageRange,
+    options?: { readonly returned: boolean }
+  ) => Effect.Effect<Page<ReceivedPix>, Failure>
   readonly findReceived: (endToEndId: string) => Effect.Effect<ReceivedPix, Failure>
   /** Orders a return, or finds the one that was ordered under this id. */
   readonly returnPix: (order: ReturnOrder) => Effect.Effect<PixReturn, Failure>
@@ -116,28 +123,33 @@ const RETURN_ID = /^[a-zA-Z0-9]{1,35}$/
 
 export const makeApiPixClient = (connection: Connection): ApiPixClient => {
   const { profile, limits } = connection
-  const toCob = decodeCob(profile.brCodeField)
+  const decoded = decodeCob(profile.brCodeField)
+  const ofTxid =
+    (txid: string): Fits<Cob> =>
+    (cob) => ({ txid: cob.txid === txid })
+  const ofEmission =
+    (emission: Emission): Fits<Cob> =>
+    (cob) => ({
+      txid: cob.txid === emission.txid,
+      "valor.original": cob.cents === emission.cents,
+      chave: isSamePixKey(cob.key, emission.key),
+      [profile.brCodeField]: cob.brCode !== ""
+    })
 
-  const find: ApiPixClient["find"] = (txid) =>
+  const find = (txid: string, fits = ofTxid(txid)) =>
     checkedId(FIND, TXID, txid).pipe(
-      Effect.andThen(connection.call(FIND, { method: "GET", below: "cob", path: `/cob/${txid}` })),
-      Effect.flatMap((answer) => toCob(FIND, answer)),
+      Effect.andThen(ask(connection, FIND, { method: "GET", below: "cob", path: `/cob/${txid}` }, decoded, fits)),
       (lookUp) => repeated(limits, lookUp)
     )
 
-  const put = (emission: Emission) =>
-    checkedId(EMIT, TXID, emission.txid).pipe(
-      Effect.andThen(
-        connection.call(EMIT, { method: "PUT", below: "cob", path: `/cob/${emission.txid}`, body: cobBody(emission) })
-      ),
-      Effect.flatMap((answer) => toCob(EMIT, answer))
+  const emitOnce = (emission: Emission) => {
+    const call = { method: "PUT", below: "cob", path: `/cob/${emission.txid}`, body: cobBody(emission) } as const
+    const fits = ofEmission(emission)
+    return checkedId(EMIT, TXID, emission.txid).pipe(
+      Effect.andThen(ask(connection, EMIT, call, decoded, fits)),
+      settledBy(EMIT, find(emission.txid, fits))
     )
-
-  const problemWith = (emission: Emission) => (cob: Cob) =>
-    cob.cents === emission.cents && cob.key === emission.key ? undefined : inOtherTerms(EMIT)
-
-  const emitOnce = (emission: Emission) =>
-    put(emission).pipe(settledBy(EMIT, find(emission.txid), problemWith(emission)))
+  }
 
   const emit: ApiPixClient["emit"] = (emission) =>
     Effect.catchIf(
@@ -147,10 +159,9 @@ export const makeApiPixClient = (connection: Connection): ApiPixClient => {
       (first) => Effect.catchTag(emitOnce(emission), "Refused", () => Effect.fail(first))
     )
 
-  const findReturn: ApiPixClient["findReturn"] = (endToEndId, id) =>
+  const findReturn = (endToEndId: string, id: string, fits: Fits<PixReturn> = (found) => ({ id: found.id === id })) =>
     returnPath(FIND_RETURN, endToEndId, id).pipe(
-      Effect.flatMap((path) => connection.call(FIND_RETURN, { method: "GET", below: "pix", path })),
-      Effect.flatMap((answer) => decodeReturn(FIND_RETURN, answer)),
+      Effect.flatMap((path) => ask(connection, FIND_RETURN, { method: "GET", below: "pix", path }, decodeReturn, fits)),
       (lookUp) => repeated(limits, lookUp)
     )
 
@@ -158,52 +169,41 @@ export const makeApiPixClient = (connection: Connection): ApiPixClient => {
     connection,
     emit,
     emitAgain: (emission) =>
-      find(emission.txid).pipe(
-        Effect.flatMap((cob) => {
-          const problem = problemWith(emission)(cob)
-          return problem === undefined ? Effect.succeed(cob) : Effect.fail(problem)
-        }),
-        Effect.catchTag("NotFound", () => emit(emission))
-      ),
-    find,
-    cancel: (txid) =>
-      checkedId(CANCEL, TXID, txid).pipe(
-        Effect.andThen(
-          connection.call(CANCEL, {
-            method: "PATCH",
-            below: "cob",
-            path: `/cob/${txid}`,
-            body: { status: "REMOVIDA_PELO_USUARIO_RECEBEDOR" }
-          })
-        ),
-        Effect.flatMap((answer) => toCob(CANCEL, answer)),
+      Effect.catchTag(find(emission.txid, ofEmission(emission)), "NotFound", () => emit(emission)),
+    find: (txid) => find(txid),
+    cancel: (txid) => {
+      const body = { status: "REMOVIDA_PELO_USUARIO_RECEBEDOR" }
+      const call = { method: "PATCH", below: "cob", path: `/cob/${txid}`, body } as const
+      return checkedId(CANCEL, TXID, txid).pipe(
+        Effect.andThen(ask(connection, CANCEL, call, decoded, ofTxid(txid))),
         settledBy(CANCEL, find(txid), ({ status }, failure) => (status === "ATIVA" ? failure : undefined))
-      ),
-    listReceived: (range) =>
-      repeated(
-        limits,
-        connection
-          .call(LIST, { ...pageOf(connection, range), below: "pix", path: "/pix" })
-          .pipe(Effect.flatMap((answer) => decodeReceivedPage(LIST, answer)))
-      ),
-    findReceived: (endToEndId) =>
-      checkedId(FIND_PIX, END_TO_END_ID, endToEndId).pipe(
-        Effect.andThen(connection.call(FIND_PIX, { method: "GET", below: "pix", path: `/pix/${endToEndId}` })),
-        Effect.flatMap((answer) => decodeReceivedPix(FIND_PIX, answer)),
+      )
+    },
+    listReceived: (range, options) => {
+      const filter = options?.returned === true ? { devolucaoPresente: "true" } : {}
+      const call = { ...callForPage(connection, range, filter), below: "pix", path: "/pix" } as const
+      return repeated(limits, ask(connection, LIST, call, decodeReceivedPage))
+    },
+    findReceived: (endToEndId) => {
+      const call = { method: "GET", below: "pix", path: `/pix/${endToEndId}` } as const
+      return checkedId(FIND_PIX, END_TO_END_ID, endToEndId).pipe(
+        Effect.andThen(
+          ask(connection, FIND_PIX, call, decodeReceivedPix, (pix) => ({ endToEndId: pix.endToEndId === endToEndId }))
+        ),
         (lookUp) => repeated(limits, lookUp)
-      ),
-    returnPix: (order) =>
-      returnPath(RETURN, order.endToEndId, order.id).pipe(
+      )
+    },
+    returnPix: (order) => {
+      const fits: Fits<PixReturn> = ({ id, cents }) => ({ id: id === order.id, valor: cents === order.cents })
+      return returnPath(RETURN, order.endToEndId, order.id).pipe(
         Effect.flatMap((path) =>
-          connection.call(RETURN, { method: "PUT", below: "pix", path, body: returnBody(order) })
+          ask(connection, RETURN, { method: "PUT", below: "pix", path, body: returnBody(order) }, decodeReturn, fits)
         ),
-        Effect.flatMap((answer) => decodeReturn(RETURN, answer)),
-        settledBy(RETURN, findReturn(order.endToEndId, order.id), ({ cents }) =>
-          cents === order.cents ? undefined : inOtherTerms(RETURN)
-        ),
+        settledBy(RETURN, findReturn(order.endToEndId, order.id, fits)),
         unlessInFlight(RETURN, order.inFlightUntilMs)
-      ),
-    findReturn,
+      )
+    },
+    findReturn: (endToEndId, id) => findReturn(endToEndId, id),
     registerWebhook: (key, url, options) =>
       Effect.asVoid(
         connection.call(REGISTER, {
@@ -216,13 +216,10 @@ export const makeApiPixClient = (connection: Connection): ApiPixClient => {
           body: { webhookUrl: url }
         })
       ),
-    findWebhook: (key) =>
-      repeated(
-        limits,
-        connection
-          .call(FIND_WEBHOOK, { method: "GET", below: "webhook", path: `/webhook/${encodeURIComponent(key)}` })
-          .pipe(Effect.flatMap((answer) => decodeWebhookUrl(FIND_WEBHOOK, answer)))
-      )
+    findWebhook: (key) => {
+      const call = { method: "GET", below: "webhook", path: `/webhook/${encodeURIComponent(key)}` } as const
+      return repeated(limits, ask(connection, FIND_WEBHOOK, call, decodeWebhookUrl))
+    }
   }
 }
 

@@ -1,67 +1,198 @@
 /**
- * How answers of 2xx are decoded.
+ * How answers of 2xx and callbacks are read: a strict core, and the rest field by field.
  *
  * Guarantees
- * - Money is cents, instants are epoch milliseconds. Null and absent are the same. Unknown fields are ignored.
- * - An answer of another shape is `Unclear`: it may still mean "done".
- * - An entry of a list that cannot be decoded hides no other entry; it is counted.
+ * - The core (ids, key, amount, state) is read with `required` and `optional`: where one of it cannot be read, the message or
+ *   entry cannot, and the reason names the field. Everything else is read with `field`: what cannot be read is absent.
+ * - An unreadable entry of a list hides no other. It is set apart, with what arrived.
+ * - Money is cents, instants are epoch milliseconds. Null, empty text and absent are the same. Unknown fields are ignored.
+ * - Text is bounded. A control character or half of a character makes an id unreadable and is removed from other text.
+ * - Any JSON gives a result; nothing throws.
  */
+import { parseReais } from "@pix-payments/domain/Cents"
 import { parseInstant } from "@pix-payments/domain/Instant"
-import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
-import { type Answer, type Operation, Unclear } from "./Outcome.ts"
+import * as Result from "effect/Result"
 
-export const Text = Schema.NonEmptyString
-export const absent = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullishOr(schema))
-export const Reais = Schema.String.check(Schema.isPattern(/^\d{1,10}\.\d{2}$/))
-export const At = Schema.String.check(Schema.makeFilter((text) => parseInstant(text) !== undefined))
-export const Count = Schema.Union([Schema.Int, Schema.String.check(Schema.isPattern(/^\d+$/))])
+/** What is needed to read an answer, and what was set apart so far. */
+export interface Reading {
+  /** When the answer was seen. */
+  readonly nowMs: number
+  /** Of instants without an offset. */
+  readonly zone: string
+  readonly unreadable: Array<Unreadable>
+}
 
-export const PageParameters = Schema.Struct({
-  paginacao: Schema.Struct({ paginaAtual: Count, quantidadeDePaginas: Count })
-})
+/** An entry of a list that cannot be read. */
+export interface Unreadable {
+  /** What arrived, as JSON of at most 4 KiB. */
+  readonly text: string
+  readonly reason: string
+}
 
-/** `"12.34"` is 1234. */
-export const centsOf = (reais: string): number => Number(reais.replace(".", ""))
-export const atMs = (text: string | null | undefined): number | undefined =>
-  text === null || text === undefined ? undefined : parseInstant(text)
+/** Fails with a reason that names the field. */
+export type Decode<A> = (message: unknown, reading: Reading) => Result.Result<A, string>
+
+/** Reads one value; undefined where it is of another form. */
+export type Read<A> = (value: unknown) => A | undefined
+
+/** A field of the message, or of the objects in it: `valor.original`. */
+export const field = (message: unknown, path: string): unknown =>
+  path
+    .split(".")
+    .reduce((value, name) => (isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined), message)
+
+export const isAbsent = (value: unknown): value is undefined | null | "" =>
+  value === undefined || value === null || value === ""
+
+/** A field of the core. */
+export const required = <A>(message: unknown, path: string, read: Read<A>): Result.Result<A, string> =>
+  Result.flatMap(optional(message, path, read), (value) =>
+    value === undefined ? Result.fail(`${path} is missing`) : Result.succeed(value)
+  )
+
+/** A field of the core that may be absent. */
+export const optional = <A>(message: unknown, path: string, read: Read<A>): Result.Result<A | undefined, string> => {
+  const value = field(message, path)
+  if (isAbsent(value)) return Result.succeed(undefined)
+  const found = read(value)
+  return found === undefined ? Result.fail(`${path} cannot be read`) : Result.succeed(found)
+}
+
+export const matching =
+  (pattern: RegExp): Read<string> =>
+  (value) =>
+    typeof value === "string" && pattern.test(value) ? value : undefined
+
+export const id = matching(/^[!-~]{1,64}$/)
+export const pixKey = matching(/^[!-~]{1,77}$/)
+export const amount: Read<number> = parseReais
+export const positiveAmount: Read<number> = (value) => {
+  const cents = parseReais(value)
+  return cents === 0 ? undefined : cents
+}
+
+export const oneOf = <S extends string>(...states: ReadonlyArray<S>): Read<S> => {
+  const known: ReadonlyArray<unknown> = states
+  return (value) => (known.includes(value) ? (value as S) : undefined)
+}
+
+const count: Read<number> = (value) => {
+  if (typeof value === "string") return /^\d{1,15}$/.test(value) ? Number(value) : undefined
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined
+}
+
+/** Text of at most so many characters. What remains of longer text is its beginning. */
+export const text =
+  (longest: number): Read<string> =>
+  (value) => {
+    if (typeof value !== "string") return undefined
+    // A character has at most two code units.
+    const bare = value
+      .slice(0, 4 * longest)
+      .replaceAll(UNPRINTABLE, "")
+      .trim()
+    const cut = [...bare].slice(0, longest).join("")
+    return cut === "" ? undefined : cut
+  }
+
+/** Control characters and lone surrogates. */
+const UNPRINTABLE = /[\p{Cc}\p{Cs}]/gu
+
+export const name = text(200)
+export const reason = text(300)
+
+/** An instant; undefined where it cannot be read. */
+export const instant = (value: unknown, { zone }: Reading): number | undefined => {
+  const ms = typeof value === "string" ? parseInstant(value, zone) : undefined
+  return ms === undefined ? undefined : Math.floor(ms)
+}
+
+/** An instant, or that of seeing. */
+export const instantOrNow = (value: unknown, reading: Reading): number => instant(value, reading) ?? reading.nowMs
+
+const DOCUMENT = /^(\d{11}|[0-9A-Z]{12}\d{2})$/
+
+/** CPF or CNPJ; undefined where it is masked. */
+const document: Read<string> = (value) =>
+  typeof value === "string" ? matching(DOCUMENT)(value.slice(0, 40).replaceAll(/[./-]/g, "")) : undefined
+
+export interface Payer {
+  readonly name: string | undefined
+  readonly document: string | undefined
+}
+
+/** The payer of a Pix where the provider names it: in `pagador`, or in Efí's `gnExtras.pagador`. */
+export const payerOf = (message: unknown): Payer | undefined => {
+  for (const path of ["pagador", "gnExtras.pagador"]) {
+    const payer = {
+      name: name(field(message, `${path}.nome`)),
+      document: document(field(message, `${path}.cpf`)) ?? document(field(message, `${path}.cnpj`))
+    }
+    if (payer.name !== undefined || payer.document !== undefined) return payer
+  }
+  return undefined
+}
+
+/** The entries that can be read. The others are set apart. */
+export const entriesOf = <A>(entries: ReadonlyArray<unknown>, decode: Decode<A>, reading: Reading): ReadonlyArray<A> =>
+  entries.flatMap((entry) =>
+    Result.match(decode(entry, reading), {
+      onSuccess: (item) => [item],
+      onFailure: (why) => {
+        setApart(entry, why, reading)
+        return []
+      }
+    })
+  )
+
+/** The entries that a message has in a field: a list, or one alone. */
+export const nested = <A>(message: unknown, path: string, decode: Decode<A>, reading: Reading): ReadonlyArray<A> => {
+  const value = field(message, path)
+  if (isAbsent(value)) return []
+  const entries = Array.isArray(value) ? value : [value]
+  if (entries.length <= MOST_NESTED) return entriesOf(entries, decode, reading)
+  setApart(entries, `${path} has more than ${MOST_NESTED} entries`, reading)
+  return []
+}
 
 /** A page of a list. */
-export interface Entries<A> {
+export interface Page<A> {
   readonly items: ReadonlyArray<A>
-  /** The number of entries of another shape. */
-  readonly unreadable: number
+  /** The entries that cannot be read, those that other entries have among them. */
+  readonly unreadable: ReadonlyArray<Unreadable>
+  readonly page: number
+  readonly pages: number
 }
 
-/** Entries as the provider sent them, for `entriesOf`. */
-export const RawEntries = absent(Schema.Array(Schema.Unknown))
-
-export const entriesOf = <S extends Schema.ConstraintDecoder<unknown>, A>(
-  schema: S,
-  from: (message: S["Type"]) => A
-): ((entries: ReadonlyArray<unknown> | null | undefined) => Entries<A>) => {
-  const decode = Schema.decodeUnknownOption(schema)
-  return (entries) => {
-    const all = entries ?? []
-    const items = all.flatMap((entry) => Option.toArray(Option.map(decode(entry), from)))
-    return { items, unreadable: all.length - items.length }
-  }
-}
-
-export type Decode<A> = (operation: Operation, answer: Answer) => Effect.Effect<A, Unclear>
-
-export const decoder = <S extends Schema.ConstraintDecoder<unknown>, A>(
-  schema: S,
-  from: (message: S["Type"]) => A
-): Decode<A> => {
-  const decode = Schema.decodeUnknownOption(schema)
-  return ({ name: operation }, { status, body }) =>
-    Option.match(decode(body), {
-      onNone: () =>
-        Effect.fail(
-          new Unclear({ operation, kind: "unknown-answer", reason: `status ${status} with an unknown body` })
-        ),
-      onSome: (message) => Effect.succeed(from(message))
+/** A page whose entries are in the field `list`. A page that says how many there are and has none is none. */
+export const pageOf =
+  <A>(list: string, decode: Decode<A>): Decode<Page<A>> =>
+  (message, reading) =>
+    Result.gen(function* () {
+      const page = yield* required(message, "parametros.paginacao.paginaAtual", count)
+      const pages = yield* required(message, "parametros.paginacao.quantidadeDePaginas", count)
+      const total = count(field(message, "parametros.paginacao.quantidadeTotalDeItens")) ?? 0
+      const value = field(message, list)
+      const entries: unknown = isAbsent(value) && total === 0 ? [] : value
+      if (!Array.isArray(entries)) return yield* Result.fail(`${list} is no list`)
+      if (entries.length > MOST_ENTRIES) return yield* Result.fail(`${list} has more than ${MOST_ENTRIES} entries`)
+      return { items: entriesOf(entries, decode, reading), unreadable: reading.unreadable, page, pages }
     })
+
+/** The central bank's document allows 1,000 on a page. */
+const MOST_ENTRIES = 10_000
+const MOST_NESTED = 1000
+const MOST_SET_APART = 10_000
+const LONGEST_UNREADABLE_BYTES = 4096
+
+const setApart = (entry: unknown, why: string, reading: Reading): void => {
+  if (reading.unreadable.length >= MOST_SET_APART) return
+  const json = JSON.stringify(entry)
+  const { read } = new TextEncoder().encodeInto(json, new Uint8Array(LONGEST_UNREADABLE_BYTES))
+  reading.unreadable.push({ text: json.slice(0, read), reason: why })
 }
+
+type Entry = Readonly<Record<string, unknown>>
+
+export const isRecord = (value: unknown): value is Entry =>
+  typeof value === "object" && value !== null && !Array.isArray(value)

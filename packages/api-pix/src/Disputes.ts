@@ -8,25 +8,44 @@
  */
 import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
+import * as Result from "effect/Result"
+import { ask } from "./Ask.ts"
 import type { Connection } from "./Connection.ts"
-import { absent, At, atMs, centsOf, decoder, entriesOf, PageParameters, RawEntries, Reais, Text } from "./Decoding.ts"
-import { checkedId, inOtherTerms, repeated, settledBy } from "./Lookup.ts"
-import { type Failure, NotFound, type Operation, Unclear } from "./Outcome.ts"
-import { type PageRange, pageOf } from "./Pages.ts"
+import {
+  amount,
+  type Decode,
+  field,
+  id,
+  instant,
+  instantOrNow,
+  isAbsent,
+  oneOf,
+  optional,
+  type Page,
+  pageOf,
+  pixKey,
+  reason,
+  required,
+  text
+} from "./Decoding.ts"
+import { checkedId, repeated, settledBy } from "./Lookup.ts"
+import { Duplicate, type Failure, NotFound, type Operation, Unclear } from "./Outcome.ts"
+import { callForPage, type PageRange } from "./Pages.ts"
 
 export type DisputeStatus = "open" | "under_review" | "won" | "lost"
 
 export interface Dispute {
   readonly id: string
   readonly endToEndId: string
-  /** May be less than the Pix. */
+  /** The key that was paid: a list has the disputes of all keys of the client. */
+  readonly key: string | undefined
+  /** May be less than the Pix; 0 where the provider names none. */
   readonly cents: number
   readonly status: DisputeStatus
   readonly reason: string
   readonly openedAtMs: number
   /** Until when it can be defended. */
-  readonly deadlineMs: number
+  readonly deadlineMs: number | undefined
   readonly closedAtMs: number | undefined
   /** Undefined until one was submitted. Its text is undefined where the provider does not show it. */
   readonly defense: { readonly text: string | undefined; readonly atMs: number | undefined } | undefined
@@ -34,17 +53,9 @@ export interface Dispute {
   readonly outcomeReason: string | undefined
 }
 
-export interface DisputePage {
-  readonly disputes: ReadonlyArray<Dispute>
-  /** The number of entries that are left out because they cannot be decoded. */
-  readonly unreadable: number
-  readonly page: number
-  readonly pages: number
-}
-
 export interface Disputes {
   /** By the instant at which they were opened. No hook reports them. */
-  readonly list: (range: PageRange) => Effect.Effect<DisputePage, Failure>
+  readonly list: (range: PageRange) => Effect.Effect<Page<Dispute>, Failure>
   /** `openedAtMs` is the dispute's; the look-up needs it. */
   readonly defend: (dispute: Pick<Dispute, "id" | "openedAtMs">, text: string) => Effect.Effect<void, Failure>
 }
@@ -62,66 +73,43 @@ const DEFEND: Operation = {
   notFound: ["InfracaoNaoEncontrada"]
 }
 
-/** The documentation names no unit; an example has `100`. Read as reais, as everywhere else in this API. */
-const DisputedReais = Schema.Union([Schema.Finite, Reais])
-
-const DisputeMessage = Schema.Struct({
-  idInfracao: Text,
-  endToEndId: Text,
-  valor: DisputedReais,
-  status: Schema.Literals(["ABERTA", "EM_DEFESA", "ACEITA", "REJEITADA", "CANCELADA_EFI"]),
-  razao: absent(Schema.String),
-  defesa: absent(Schema.String),
-  justificativaAnalista: absent(Schema.String),
-  dadosAnalise: Schema.Struct({
-    abertura: At,
-    prazoFinalizacao: At,
-    recebimentoDefesa: absent(At),
-    finalizacao: absent(At)
-  })
-})
-
-const DisputesMessage = Schema.Struct({ parametros: PageParameters, infracoes: RawEntries })
-
 const DISPUTE_STATUS = {
   ABERTA: "open",
   EM_DEFESA: "under_review",
   ACEITA: "lost",
   REJEITADA: "won",
   CANCELADA_EFI: "won"
-} as const satisfies Record<(typeof DisputeMessage.Type)["status"], DisputeStatus>
+} as const satisfies Record<string, DisputeStatus>
 
-const disputeFrom = (of: typeof DisputeMessage.Type): Dispute => {
-  const { abertura, prazoFinalizacao, recebimentoDefesa, finalizacao } = of.dadosAnalise
-  const text = of.defesa ?? undefined
-  const isDefended = text !== undefined || of.status === "EM_DEFESA" || (recebimentoDefesa ?? undefined) !== undefined
-  return {
-    id: of.idInfracao,
-    endToEndId: of.endToEndId,
-    cents: typeof of.valor === "number" ? Math.round(of.valor * 100) : centsOf(of.valor),
-    status: DISPUTE_STATUS[of.status],
-    reason: of.razao ?? "",
-    openedAtMs: atMs(abertura)!,
-    deadlineMs: atMs(prazoFinalizacao)!,
-    closedAtMs: atMs(finalizacao),
-    defense: isDefended ? { text, atMs: atMs(recebimentoDefesa) } : undefined,
-    outcomeReason: of.justificativaAnalista ?? undefined
-  }
-}
+/** The defence is compared with ours. */
+const defenseText = text(20_000)
 
-const disputeEntries = entriesOf(DisputeMessage, disputeFrom)
+const decodeDispute: Decode<Dispute> = (message, reading) =>
+  Result.gen(function* () {
+    const status = yield* required(
+      message,
+      "status",
+      oneOf("ABERTA", "EM_DEFESA", "ACEITA", "REJEITADA", "CANCELADA_EFI")
+    )
+    const defendedAtMs = instant(field(message, "dadosAnalise.recebimentoDefesa"), reading)
+    const isDefended = status === "EM_DEFESA" || defendedAtMs !== undefined || !isAbsent(field(message, "defesa"))
+    return {
+      id: yield* required(message, "idInfracao", id),
+      endToEndId: yield* required(message, "endToEndId", id),
+      key: yield* optional(message, "chave", pixKey),
+      // The documentation names no unit; an example has `100`. Read as reais, as everywhere else in this API.
+      cents: (yield* optional(message, "valor", amount)) ?? 0,
+      status: DISPUTE_STATUS[status],
+      reason: reason(field(message, "razao")) ?? "",
+      openedAtMs: instantOrNow(field(message, "dadosAnalise.abertura"), reading),
+      deadlineMs: instant(field(message, "dadosAnalise.prazoFinalizacao"), reading),
+      closedAtMs: instant(field(message, "dadosAnalise.finalizacao"), reading),
+      defense: isDefended ? { text: defenseText(field(message, "defesa")), atMs: defendedAtMs } : undefined,
+      outcomeReason: reason(field(message, "justificativaAnalista"))
+    }
+  })
 
-const disputesFrom = ({ parametros: { paginacao }, infracoes }: typeof DisputesMessage.Type): DisputePage => {
-  const { items, unreadable } = disputeEntries(infracoes)
-  return {
-    disputes: items,
-    unreadable,
-    page: Number(paginacao.paginaAtual),
-    pages: Number(paginacao.quantidadeDePaginas)
-  }
-}
-
-const decodeDisputePage = decoder(DisputesMessage, disputesFrom)
+const decodeDisputePage = pageOf("infracoes", decodeDispute)
 
 const ID = /^[a-zA-Z0-9-]{1,64}$/
 const DAY_MS = 24 * 3_600_000
@@ -133,23 +121,20 @@ export const makeDisputes = (connection: Connection): Disputes | undefined => {
   if (connection.profile.disputes === null) return undefined
   const { limits } = connection
 
-  const list: Disputes["list"] = (range) =>
-    repeated(
-      limits,
-      connection
-        .call(LIST, { ...pageOf(connection, range), below: "origin", path: "/v2/gn/infracoes" })
-        .pipe(Effect.flatMap((answer) => decodeDisputePage(LIST, answer)))
-    )
+  const list: Disputes["list"] = (range) => {
+    const call = { ...callForPage(connection, range), below: "origin", path: "/v2/gn/infracoes" } as const
+    return repeated(limits, ask(connection, LIST, call, decodeDisputePage))
+  }
 
   /** Looks a day around the opening, because the document does not say by which instant the list filters. */
-  const find = Effect.fnUntraced(function* ({ id, openedAtMs }: Pick<Dispute, "id" | "openedAtMs">) {
+  const find = Effect.fnUntraced(function* ({ id: asked, openedAtMs }: Pick<Dispute, "id" | "openedAtMs">) {
     const range = { fromMs: openedAtMs - DAY_MS, toMs: openedAtMs + DAY_MS, pageSize: PAGE_SIZE }
     let missed = 0
     for (let page = 0; page < MOST_PAGES; page += 1) {
-      const { disputes, pages, unreadable } = yield* list({ ...range, page })
-      const found = disputes.find((dispute) => dispute.id === id)
+      const { items, pages, unreadable } = yield* list({ ...range, page })
+      const found = items.find((dispute) => dispute.id === asked)
       if (found !== undefined) return found
-      missed += unreadable
+      missed += unreadable.length
       if (page + 1 >= pages) break
     }
     // One of them may be the dispute.
@@ -160,32 +145,33 @@ export const makeDisputes = (connection: Connection): Disputes | undefined => {
         reason: `${missed} disputes of an unknown form`
       })
     }
-    const reason = `no dispute ${id} from ${formatInstant(range.fromMs)} on`
-    return yield* new NotFound({ operation: DEFEND.name, code: reason })
+    const code = `no dispute ${asked} from ${formatInstant(range.fromMs)} on`
+    return yield* new NotFound({ operation: DEFEND.name, code })
   })
 
   return {
     list,
-    defend: (dispute, text) =>
+    defend: (dispute, ours) =>
       checkedId(DEFEND, ID, dispute.id).pipe(
         Effect.andThen(
           connection.call(DEFEND, {
             method: "POST",
             below: "origin",
             path: `/v2/gn/infracoes/${dispute.id}/defesa`,
-            body: { analise: "rejeitado", justificativa: text }
+            body: { analise: "rejeitado", justificativa: ours }
           })
         ),
         Effect.as<Dispute | undefined>(undefined),
-        settledBy<Dispute | undefined>(DEFEND, find(dispute), (found, failure) => problemWith(found, failure, text)),
+        settledBy<Dispute | undefined>(DEFEND, find(dispute), (found, failure) => problemWith(found, failure, ours)),
         Effect.asVoid
       )
   }
 }
 
-const problemWith = (found: Dispute | undefined, failure: Failure, text: string): Failure | undefined => {
+const problemWith = (found: Dispute | undefined, failure: Failure, ours: string): Failure | undefined => {
   if (found?.defense !== undefined) {
-    return found.defense.text === undefined || found.defense.text === text ? undefined : inOtherTerms(DEFEND)
+    const isOurs = found.defense.text === undefined || found.defense.text === defenseText(ours)
+    return isOurs ? undefined : new Duplicate({ operation: DEFEND.name, code: "in-other-terms" })
   }
   return failure._tag === "Refused"
     ? failure

@@ -7,13 +7,27 @@
  */
 import { formatReais } from "@pix-payments/domain/Cents"
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
+import * as Result from "effect/Result"
+import { ask, type Fits } from "./Ask.ts"
 import type { Connection } from "./Connection.ts"
-import { absent, At, atMs, centsOf, decoder, entriesOf, PageParameters, RawEntries, Reais, Text } from "./Decoding.ts"
-import { checkedId, inOtherTerms, repeated, settledBy, unlessInFlight } from "./Lookup.ts"
+import {
+  type Decode,
+  field,
+  id,
+  instant,
+  instantOrNow,
+  nested,
+  oneOf,
+  optional,
+  pageOf,
+  pixKey,
+  positiveAmount,
+  required
+} from "./Decoding.ts"
+import { checkedId, repeated, settledBy, unlessInFlight } from "./Lookup.ts"
 import { NotSent, type Operation } from "./Outcome.ts"
-import { pageOf } from "./Pages.ts"
-import type { Payee, Payout, PayoutOrder, Payouts, SentPage } from "./Payouts.ts"
+import { callForPage } from "./Pages.ts"
+import type { Payee, Payout, PayoutOrder, Payouts } from "./Payouts.ts"
 import { makeTurns } from "./Turns.ts"
 
 const SEND: Operation = {
@@ -30,51 +44,32 @@ const FIND: Operation = {
 }
 const LIST: Operation = { name: "list-sent", scope: "gn.pix.send.read", refusals: [], notFound: [] }
 
-const payoutFields = {
-  idEnvio: absent(Text),
-  valor: Reais,
-  status: Schema.Literals(["EM_PROCESSAMENTO", "REALIZADO", "NAO_REALIZADO"]),
-  horario: absent(Schema.Struct({ solicitacao: absent(At), liquidacao: absent(At) })),
-  devolucoes: absent(Schema.Array(Schema.Struct({ rtrId: Text, valor: Reais, horario: At })))
-}
+const decodeSentBack: Decode<Payout["returns"][number]> = (message, reading) =>
+  Result.gen(function* () {
+    return {
+      returnId: yield* required(message, "rtrId", id),
+      cents: yield* required(message, "valor", positiveAmount),
+      atMs: instantOrNow(field(message, "horario"), reading)
+    }
+  })
 
-/** Efí's documentation calls the id `e2eId` in one answer and `endToEndId` in others. */
-const PayoutMessage = Schema.Union([
-  Schema.Struct({ endToEndId: Text, ...payoutFields }),
-  Schema.Struct({ e2eId: Text, ...payoutFields })
-])
+const decodePayout: Decode<Payout> = (message, reading) =>
+  Result.gen(function* () {
+    return {
+      id: yield* optional(message, "idEnvio", id),
+      // The documentation calls it `e2eId` in one answer and `endToEndId` in others.
+      endToEndId: (yield* optional(message, "e2eId", id)) ?? (yield* required(message, "endToEndId", id)),
+      cents: yield* required(message, "valor", positiveAmount),
+      payerKey: yield* optional(message, "chave", pixKey),
+      status: yield* required(message, "status", oneOf("EM_PROCESSAMENTO", "REALIZADO", "NAO_REALIZADO")),
+      reason: undefined,
+      requestedAtMs: instant(field(message, "horario.solicitacao"), reading),
+      settledAtMs: instant(field(message, "horario.liquidacao"), reading),
+      returns: nested(message, "devolucoes", decodeSentBack, reading)
+    }
+  })
 
-const SentMessage = Schema.Struct({ parametros: PageParameters, pix: RawEntries })
-
-const payoutFrom = (of: typeof PayoutMessage.Type): Payout => ({
-  id: of.idEnvio ?? undefined,
-  endToEndId: "e2eId" in of ? of.e2eId : of.endToEndId,
-  cents: centsOf(of.valor),
-  status: of.status,
-  reason: undefined,
-  requestedAtMs: atMs(of.horario?.solicitacao),
-  settledAtMs: atMs(of.horario?.liquidacao),
-  returns: (of.devolucoes ?? []).map(({ rtrId, valor, horario }) => ({
-    returnId: rtrId,
-    cents: centsOf(valor),
-    atMs: atMs(horario)!
-  }))
-})
-
-const sentEntries = entriesOf(PayoutMessage, payoutFrom)
-
-const sentFrom = ({ parametros: { paginacao }, pix }: typeof SentMessage.Type): SentPage => {
-  const { items, unreadable } = sentEntries(pix)
-  return {
-    payouts: items,
-    unreadable,
-    page: Number(paginacao.paginaAtual),
-    pages: Number(paginacao.quantidadeDePaginas)
-  }
-}
-
-const decodePayout = decoder(PayoutMessage, payoutFrom)
-const decodeSentPage = decoder(SentMessage, sentFrom)
+const decodeSentPage = pageOf("pix", decodePayout)
 
 /** `idEnvio`. */
 const ID = /^[a-zA-Z0-9]{1,35}$/
@@ -87,34 +82,33 @@ export const makeEfiPayouts = (connection: Connection): Payouts => {
     whenFull: new NotSent({ operation: SEND.name, reason: "saturated", detail: "another payout is being sent" })
   })
 
-  const find: Payouts["find"] = ({ id }) =>
-    checkedId(FIND, ID, id).pipe(
-      Effect.andThen(
-        connection.call(FIND, { method: "GET", below: "origin", path: `/v2/gn/pix/enviados/id-envio/${id}` })
-      ),
-      Effect.flatMap((answer) => decodePayout(FIND, answer)),
+  const fitsOf =
+    (asked: { readonly id: string; readonly cents: number }): Fits<Payout> =>
+    (payout) => ({ idEnvio: payout.id === asked.id, valor: payout.cents === asked.cents })
+
+  const find: Payouts["find"] = (asked) => {
+    const call = { method: "GET", below: "origin", path: `/v2/gn/pix/enviados/id-envio/${asked.id}` } as const
+    return checkedId(FIND, ID, asked.id).pipe(
+      Effect.andThen(ask(connection, FIND, call, decodePayout, fitsOf(asked))),
       (lookUp) => repeated(limits, lookUp)
     )
+  }
 
   return {
-    send: (order) =>
-      checkedId(SEND, ID, order.id).pipe(
-        Effect.andThen(
-          connection.call(SEND, { method: "PUT", below: "origin", path: `/v3/gn/pix/${order.id}`, body: bodyOf(order) })
-        ),
-        Effect.flatMap((answer) => decodePayout(SEND, answer)),
-        settledBy(SEND, find(order), ({ cents }) => (cents === order.cents ? undefined : inOtherTerms(SEND))),
+    send: (order) => {
+      const call = { method: "PUT", below: "origin", path: `/v3/gn/pix/${order.id}`, body: bodyOf(order) } as const
+      return checkedId(SEND, ID, order.id).pipe(
+        Effect.andThen(ask(connection, SEND, call, decodePayout, fitsOf(order))),
+        settledBy(SEND, find(order)),
         unlessInFlight(SEND, order.inFlightUntilMs),
         inTurn
-      ),
-    find,
-    listSent: (range) =>
-      repeated(
-        limits,
-        connection
-          .call(LIST, { ...pageOf(connection, range), below: "origin", path: "/v2/gn/pix/enviados" })
-          .pipe(Effect.flatMap((answer) => decodeSentPage(LIST, answer)))
       )
+    },
+    find,
+    listSent: (range) => {
+      const call = { ...callForPage(connection, range), below: "origin", path: "/v2/gn/pix/enviados" } as const
+      return repeated(limits, ask(connection, LIST, call, decodeSentPage))
+    }
   }
 }
 

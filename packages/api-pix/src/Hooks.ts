@@ -4,10 +4,25 @@
  * Guarantees
  * - A fact names ids, never an amount or a state: these are read from the provider's API.
  * - Any text gives a `Hook` or an `UnknownHook`; nothing throws. At most 1,000 entries are read.
- * - Entries of an unknown shape are counted and skipped. A body with no known entry is an `UnknownHook`.
+ * - Ids are the core of an entry, and the rest is read field by field: see `Decoding.ts`. Unreadable entries are set apart. A
+ *   body with no readable entry is an `UnknownHook`.
  */
 import * as Data from "effect/Data"
 import * as Result from "effect/Result"
+import {
+  type Decode,
+  entriesOf,
+  field,
+  isAbsent,
+  isRecord,
+  matching,
+  nested,
+  type Payer,
+  payerOf,
+  pixKey,
+  required,
+  type Unreadable
+} from "./Decoding.ts"
 import type { Profile } from "./Profile.ts"
 
 export type HookFact =
@@ -18,7 +33,7 @@ export type HookFact =
       /** The key that was paid. It must be ours. */
       readonly key: string | undefined
       /** Efí names the payer here alone, and only if its application asks for it. */
-      readonly payer: HookPayer | undefined
+      readonly payer: Payer | undefined
       /** Returns that the entry mentions, by the ids that their requesters chose. */
       readonly returnIds: ReadonlyArray<string>
     }
@@ -32,15 +47,12 @@ export type HookFact =
       readonly endToEndId: string | undefined
     }
 
-export interface HookPayer {
-  readonly name: string | undefined
-  readonly document: string | undefined
-}
+type PayoutChanged = Extract<HookFact, { readonly _tag: "PayoutChanged" }>
 
 export type Hook =
   /** Efí's check of a URL at its registration. It reports nothing and wants a 2xx. */
   | { readonly _tag: "Check" }
-  | { readonly _tag: "Facts"; readonly facts: ReadonlyArray<HookFact>; readonly skipped: number }
+  | { readonly _tag: "Facts"; readonly facts: ReadonlyArray<HookFact>; readonly unreadable: ReadonlyArray<Unreadable> }
 
 export class UnknownHook extends Data.TaggedError("UnknownHook")<{ readonly reason: string }> {
   override get message() {
@@ -58,19 +70,20 @@ export const decodeHook = (profile: Pick<Profile, "payouts">, text: string): Res
       ? Result.succeed({ _tag: "Check" })
       : unknown("the body is a check of another provider")
   }
-  const entries = entriesOf(profile, body)
+  const entries = listOf(profile, body)
   if (entries === undefined) return unknown("the body has no list of Pix")
   if (entries.length > MOST_ENTRIES) return unknown(`the body has more than ${MOST_ENTRIES} entries`)
-  const facts = entries.map((entry) => factOf(profile, entry)).filter((fact) => fact !== undefined)
+  const reading = { nowMs: 0, zone: "UTC", unreadable: [] }
+  const facts = entriesOf(entries, decodeFact(profile), reading)
   return facts.length === 0
     ? unknown("the body has no entry of a known shape")
-    : Result.succeed({ _tag: "Facts", facts, skipped: entries.length - facts.length })
+    : Result.succeed({ _tag: "Facts", facts, unreadable: reading.unreadable })
 }
 
 const unknown = (reason: string) => Result.fail(new UnknownHook({ reason }))
 
 /** The list `pix` of the central bank's document; Sicoob and Inter report payouts without it. */
-const entriesOf = ({ payouts }: Pick<Profile, "payouts">, body: unknown): ReadonlyArray<unknown> | undefined => {
+const listOf = ({ payouts }: Pick<Profile, "payouts">, body: unknown): ReadonlyArray<unknown> | undefined => {
   if (isRecord(body) && Array.isArray(body["pix"])) return body["pix"]
   if (payouts !== "sicoob" && payouts !== "inter") return undefined
   if (Array.isArray(body)) return body
@@ -78,86 +91,55 @@ const entriesOf = ({ payouts }: Pick<Profile, "payouts">, body: unknown): Readon
   return [payouts === "sicoob" && isRecord(body["payload"]) ? body["payload"] : body]
 }
 
-const factOf = ({ payouts }: Pick<Profile, "payouts">, entry: unknown): HookFact | undefined => {
-  if (!isRecord(entry)) return undefined
-  if (payouts === "efi" && entry["tipo"] !== undefined) return efiPayout(entry)
-  if (payouts === "sicoob" && entry["endToEndId"] === undefined) return sicoobPayout(entry)
-  if (payouts === "inter" && interCode(entry) !== undefined) return interPayout(entry)
-  return received(entry)
-}
-
-const END_TO_END_ID = /^[a-zA-Z0-9]{32}$/
-const TXID = /^[a-zA-Z0-9]{1,35}$/
-const KEY = /^.{1,77}$/
-const ID = /^[a-zA-Z0-9]{1,35}$/
-const REFERENCE = /^[a-zA-Z0-9-]{1,64}$/
-
-const received = (entry: Entry): HookFact | undefined => {
-  const endToEndId = matching(END_TO_END_ID, entry["endToEndId"])
-  if (endToEndId === undefined) return undefined
-  const returns = Array.isArray(entry["devolucoes"]) ? entry["devolucoes"] : [entry["devolucoes"]]
-  return {
-    _tag: "PixReceived",
-    endToEndId,
-    txid: matching(TXID, entry["txid"]),
-    key: matching(KEY, entry["chave"]),
-    payer: payerOf(entry),
-    returnIds: returns
-      .slice(0, MOST_ENTRIES)
-      .map((each) => (isRecord(each) ? matching(ID, each["id"]) : undefined))
-      .filter((id) => id !== undefined)
+/** The core of a fact is the id to ask about. */
+const decodeFact =
+  ({ payouts }: Pick<Profile, "payouts">): Decode<HookFact> =>
+  (entry, reading) => {
+    if (payouts === "efi" && !isAbsent(field(entry, "tipo"))) return efiPayout(entry)
+    if (payouts === "sicoob" && isAbsent(field(entry, "endToEndId"))) return sicoobPayout(entry)
+    if (payouts === "inter" && interCode(entry) !== undefined) return interPayout(entry)
+    return Result.map(required(entry, "endToEndId", endToEnd), (endToEndId) => ({
+      _tag: "PixReceived",
+      endToEndId,
+      txid: txid(field(entry, "txid")),
+      key: pixKey(field(entry, "chave")),
+      payer: payerOf(entry),
+      returnIds: nested(entry, "devolucoes", (each) => required(each, "id", orderId), reading)
+    }))
   }
-}
 
-const efiPayout = (entry: Entry): HookFact | undefined => {
-  const extras = entry["gnExtras"]
-  const id = isRecord(extras) ? matching(ID, extras["idEnvio"]) : undefined
-  if (entry["tipo"] !== "SOLICITACAO" || id === undefined) return undefined
-  return { _tag: "PayoutChanged", id, reference: undefined, endToEndId: matching(END_TO_END_ID, entry["endToEndId"]) }
-}
+const endToEnd = matching(/^[a-zA-Z0-9]{32}$/)
+const txid = matching(/^[a-zA-Z0-9]{1,35}$/)
+const orderId = matching(/^[a-zA-Z0-9]{1,35}$/)
+const reference = matching(/^[a-zA-Z0-9-]{1,64}$/)
 
-const sicoobPayout = (entry: Entry): HookFact | undefined => {
-  const reference = matching(END_TO_END_ID, entry["id"])
-  return reference === undefined
-    ? undefined
-    : { _tag: "PayoutChanged", id: undefined, reference, endToEndId: reference }
-}
+const payoutChanged = (names: Partial<Omit<PayoutChanged, "_tag">>): HookFact => ({
+  _tag: "PayoutChanged",
+  id: undefined,
+  reference: undefined,
+  endToEndId: undefined,
+  ...names
+})
+
+const efiPayout = (entry: unknown): Result.Result<HookFact, string> =>
+  field(entry, "tipo") === "SOLICITACAO"
+    ? Result.map(required(entry, "gnExtras.idEnvio", orderId), (id) =>
+        payoutChanged({ id, endToEndId: endToEnd(field(entry, "endToEndId")) })
+      )
+    : Result.fail("tipo is not SOLICITACAO")
+
+const sicoobPayout = (entry: unknown): Result.Result<HookFact, string> =>
+  Result.map(required(entry, "id", endToEnd), (id) => payoutChanged({ reference: id, endToEndId: id }))
 
 /** The documentation calls the code `codigoSolicitacao`, the SDK `codigoTransacao`. */
-const interCode = (entry: Entry): unknown => entry["codigoSolicitacao"] ?? entry["codigoTransacao"]
+const interCode = (entry: unknown): unknown => field(entry, "codigoSolicitacao") ?? field(entry, "codigoTransacao")
 
-const interPayout = (entry: Entry): HookFact | undefined => {
-  const reference = matching(REFERENCE, interCode(entry))
-  return reference === undefined
-    ? undefined
-    : {
-        _tag: "PayoutChanged",
-        id: undefined,
-        reference,
-        endToEndId: matching(END_TO_END_ID, entry["endToEnd"])
-      }
+const interPayout = (entry: unknown): Result.Result<HookFact, string> => {
+  const code = reference(interCode(entry))
+  return code === undefined
+    ? Result.fail("codigoSolicitacao cannot be read")
+    : Result.succeed(payoutChanged({ reference: code, endToEndId: endToEnd(field(entry, "endToEnd")) }))
 }
-
-const NAME = /^.{1,140}$/
-const DOCUMENT = /^(\d{11}|[0-9A-Z]{12}\d{2})$/
-
-/** `pagador`, or Efí's `gnExtras.pagador`. A masked document is left out. */
-const payerOf = (entry: Entry): HookPayer | undefined => {
-  const extras = entry["gnExtras"]
-  const payer = entry["pagador"] ?? (isRecord(extras) ? extras["pagador"] : undefined)
-  if (!isRecord(payer)) return undefined
-  const name = matching(NAME, payer["nome"])
-  const document = matching(DOCUMENT, payer["cpf"] ?? payer["cnpj"])
-  return name === undefined && document === undefined ? undefined : { name, document }
-}
-
-type Entry = Readonly<Record<string, unknown>>
-
-const matching = (pattern: RegExp, value: unknown): string | undefined =>
-  typeof value === "string" && pattern.test(value) ? value : undefined
-
-const isRecord = (value: unknown): value is Entry =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 const parsed = (text: string): unknown => {
   try {

@@ -8,12 +8,13 @@
  *   states that the documentation names as failures are `NAO_REALIZADO`.
  */
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
+import * as Result from "effect/Result"
+import { ask } from "./Ask.ts"
 import type { Connection } from "./Connection.ts"
-import { absent, atMs, decoder, Text } from "./Decoding.ts"
-import { checkedId, inOtherTerms, repeated, unlessInFlight } from "./Lookup.ts"
+import { type Decode, field, id, instant, matching, optional, positiveAmount, reason, required } from "./Decoding.ts"
+import { checkedId, repeated, unlessInFlight } from "./Lookup.ts"
 import { type Failure, NotFound, type Operation, Unclear } from "./Outcome.ts"
-import type { Payee, Payout, PayoutOrder, Payouts, PayoutStatus } from "./Payouts.ts"
+import type { Payee, Payout, PayoutOrder, PayoutQuestion, Payouts, PayoutStatus } from "./Payouts.ts"
 
 const SEND: Operation = {
   name: "send-payout",
@@ -27,24 +28,6 @@ const PATH = "/banking/v2/pix"
 const ID = /^[0-9a-f]{32}$/
 const REFERENCE = /^[a-zA-Z0-9-]{1,64}$/
 
-const SentMessage = Schema.Struct({
-  codigoSolicitacao: Schema.String.check(Schema.isPattern(REFERENCE)),
-  endToEndId: absent(Text)
-})
-
-const FoundMessage = Schema.Struct({
-  transacaoPix: Schema.Struct({
-    status: Text,
-    valor: Schema.Finite,
-    endToEnd: absent(Schema.String),
-    dataHoraMovimento: absent(Schema.String),
-    dataHoraSolicitacao: absent(Schema.String),
-    erros: absent(
-      Schema.Array(Schema.Struct({ codigoErro: absent(Schema.String), descricaoErro: absent(Schema.String) }))
-    )
-  })
-})
-
 /** The others are not final: `NAO_DEBITADO` may be debited later, and `PARCIALMENTE_PAGO` is not explained. */
 const FINAL: Readonly<Record<string, PayoutStatus>> = {
   PAGO: "REALIZADO",
@@ -57,70 +40,86 @@ const FINAL: Readonly<Record<string, PayoutStatus>> = {
   FALHA: "NAO_REALIZADO"
 }
 
-const payoutFrom = ({ transacaoPix: of }: typeof FoundMessage.Type): Payout => {
-  const status = FINAL[of.status] ?? "EM_PROCESSAMENTO"
-  const [error] = of.erros ?? []
-  const reason = [of.status, error?.codigoErro, error?.descricaoErro].filter((part) => (part ?? "") !== "").join(" ")
-  return {
-    id: undefined,
-    endToEndId: of.endToEnd ?? undefined,
-    cents: Math.round(of.valor * 100),
-    status,
-    reason: status === "NAO_REALIZADO" ? reason : undefined,
-    requestedAtMs: atMs(of.dataHoraSolicitacao),
-    settledAtMs: status === "REALIZADO" ? atMs(of.dataHoraMovimento) : undefined,
-    returns: []
-  }
+const decodeSent: Decode<{ readonly reference: string; readonly endToEndId: string | undefined }> = (message) =>
+  Result.gen(function* () {
+    return {
+      reference: yield* required(message, "codigoSolicitacao", matching(REFERENCE)),
+      endToEndId: yield* optional(message, "endToEndId", id)
+    }
+  })
+
+interface Found {
+  readonly reference: string
+  readonly payout: Payout
 }
 
-const decodeSent = decoder(SentMessage, (of) => ({
-  reference: of.codigoSolicitacao,
-  endToEndId: of.endToEndId ?? undefined
-}))
-const decodePayout = decoder(FoundMessage, payoutFrom)
+const decodeFound: Decode<Found> = (message, reading) =>
+  Result.gen(function* () {
+    const state = yield* required(message, "transacaoPix.status", id)
+    const status = FINAL[state] ?? "EM_PROCESSAMENTO"
+    const error = firstOf(field(message, "transacaoPix.erros"))
+    const why = reason([state, field(error, "codigoErro"), field(error, "descricaoErro")].filter(isText).join(" "))
+    return {
+      reference: yield* required(message, "transacaoPix.codigoSolicitacao", id),
+      payout: {
+        id: undefined,
+        endToEndId: yield* optional(message, "transacaoPix.endToEnd", id),
+        cents: yield* required(message, "transacaoPix.valor", positiveAmount),
+        payerKey: undefined,
+        status,
+        reason: status === "NAO_REALIZADO" ? why : undefined,
+        requestedAtMs: instant(field(message, "transacaoPix.dataHoraSolicitacao"), reading),
+        settledAtMs:
+          status === "REALIZADO" ? instant(field(message, "transacaoPix.dataHoraMovimento"), reading) : undefined,
+        returns: []
+      }
+    }
+  })
+
+const firstOf = (value: unknown): unknown => (Array.isArray(value) ? value[0] : undefined)
+const isText = (value: unknown): value is string => typeof value === "string" && value !== ""
 
 export const makeInterPayouts = (connection: Connection): Payouts => {
   const { limits } = connection
 
-  const look = (id: string, reference: string): Effect.Effect<Payout, Failure> =>
-    checkedId(FIND, REFERENCE, reference).pipe(
-      Effect.andThen(connection.call(FIND, { method: "GET", below: "origin", path: `${PATH}/${reference}` })),
-      Effect.flatMap((answer) => decodePayout(FIND, answer)),
+  const look = (asked: PayoutQuestion, reference: string): Effect.Effect<Payout, Failure> => {
+    const call = { method: "GET", below: "origin", path: `${PATH}/${reference}` } as const
+    return checkedId(FIND, REFERENCE, reference).pipe(
+      Effect.andThen(
+        ask(connection, FIND, call, decodeFound, (found) => ({
+          codigoSolicitacao: found.reference === reference,
+          valor: found.payout.cents === asked.cents
+        }))
+      ),
       (lookUp) => repeated(limits, lookUp),
-      Effect.map((payout) => ({ ...payout, id }))
+      Effect.map(({ payout }) => ({ ...payout, id: asked.id }))
     )
+  }
 
   /** It was accepted before: a payout that is not found is not sent again. */
   const accepted = (order: PayoutOrder, reference: string): Effect.Effect<Payout, Failure> =>
-    look(order.id, reference).pipe(
-      Effect.catchTag("NotFound", () => {
-        const reason = `accepted as ${reference}, which is not found`
-        return Effect.fail(new Unclear({ operation: SEND.name, kind: "unknown-answer", reason }))
-      }),
-      Effect.filterOrFail(
-        ({ cents }) => cents === order.cents,
-        () => inOtherTerms(SEND)
-      )
-    )
+    Effect.catchTag(look(order, reference), "NotFound", () => {
+      const problem = `accepted as ${reference}, which is not found`
+      return Effect.fail(new Unclear({ operation: SEND.name, kind: "unknown-answer", reason: problem }))
+    })
 
-  const submit = (order: PayoutOrder): Effect.Effect<Payout, Failure> =>
-    checkedId(SEND, ID, order.id).pipe(
-      Effect.andThen(
-        connection.call(SEND, {
-          method: "POST",
-          below: "origin",
-          path: PATH,
-          headers: { "x-id-idempotente": uuidOf(order.id) },
-          body: bodyOf(order)
-        })
-      ),
+  const submit = (order: PayoutOrder): Effect.Effect<Payout, Failure> => {
+    const call = {
+      method: "POST",
+      below: "origin",
+      path: PATH,
+      headers: { "x-id-idempotente": uuidOf(order.id) },
+      body: bodyOf(order)
+    } as const
+    return checkedId(SEND, ID, order.id).pipe(
+      Effect.andThen(ask(connection, SEND, call, decodeSent)),
       unlessInFlight(SEND, order.inFlightUntilMs),
-      Effect.flatMap((answer) => decodeSent(SEND, answer)),
       Effect.tap(({ reference }) => order.keepReference(reference)),
       Effect.map(({ endToEndId }) => ({
         id: order.id,
         endToEndId,
         cents: order.cents,
+        payerKey: undefined,
         status: "EM_PROCESSAMENTO" as const,
         reason: undefined,
         requestedAtMs: undefined,
@@ -128,13 +127,14 @@ export const makeInterPayouts = (connection: Connection): Payouts => {
         returns: []
       }))
     )
+  }
 
   return {
     send: (order) => (order.reference === undefined ? submit(order) : accepted(order, order.reference)),
-    find: ({ id, reference }) =>
-      reference === undefined
+    find: (asked) =>
+      asked.reference === undefined
         ? Effect.fail(new NotFound({ operation: FIND.name, code: "no-reference" }))
-        : look(id, reference),
+        : look(asked, asked.reference),
     listSent: undefined
   }
 }

@@ -3,7 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type { Limits } from "./Connection.ts"
-import { Duplicate, type Failure, NotSent, type Operation, Unclear } from "./Outcome.ts"
+import { type Failure, NotSent, type Operation, Unclear } from "./Outcome.ts"
 
 /** A look-up changes nothing, so it is repeated after any failure that may pass. */
 export const repeated = <A>(
@@ -18,14 +18,14 @@ export const repeated = <A>(
 
 /**
  * The state of an order whose answer does not say it: unclear, duplicate, or a refusal that may mean "you have ordered
- * this before". `problemWith` is what is found amiss. If nothing is found, a refusal stands, and anything else is unclear:
- * the order may still be on its way.
+ * this before". `find` fails for an order in other terms; `problemWith` is what else is found amiss. If nothing is found, a
+ * refusal stands, and anything else is unclear: the order may still be on its way.
  */
 export const settledBy =
   <A>(
     operation: Operation,
     find: Effect.Effect<A, Failure>,
-    problemWith: (found: A, order: Failure) => Failure | undefined
+    problemWith: (found: A, order: Failure) => Failure | undefined = () => undefined
   ) =>
   (order: Effect.Effect<A, Failure>): Effect.Effect<A, Failure> =>
     Effect.catchIf(
@@ -56,9 +56,6 @@ export const unlessInFlight =
             )
           )
         )
-
-/** The id is in use for an order in other terms. */
-export const inOtherTerms = ({ name: operation }: Operation) => new Duplicate({ operation, code: "in-other-terms" })
 
 const afterLookup = ({ name: operation }: Operation, order: Failure, lookUp: Failure): Failure => {
   if (lookUp._tag !== "NotFound") {

@@ -2,20 +2,26 @@
  * The answers of the central bank's operations. `devolucoes` is read as a list, and as the object of the published
  * example.
  */
-import * as Schema from "effect/Schema"
+import { parseBrCode } from "@pix-payments/domain/BrCode"
+import * as Result from "effect/Result"
 import {
-  absent,
-  At,
-  atMs,
-  centsOf,
-  Count,
+  amount,
   type Decode,
-  decoder,
-  entriesOf,
-  PageParameters,
-  RawEntries,
-  Reais,
-  Text
+  field,
+  id,
+  instant,
+  instantOrNow,
+  matching,
+  nested,
+  oneOf,
+  optional,
+  pageOf,
+  type Payer,
+  payerOf,
+  pixKey,
+  positiveAmount,
+  reason,
+  required
 } from "./Decoding.ts"
 
 export type CobStatus = "ATIVA" | "CONCLUIDA" | "REMOVIDA_PELO_USUARIO_RECEBEDOR" | "REMOVIDA_PELO_PSP"
@@ -34,12 +40,6 @@ export interface PixReturn {
   readonly reason: string | undefined
 }
 
-export interface Payer {
-  readonly name: string | undefined
-  /** CPF or CNPJ; undefined where it is masked. */
-  readonly document: string | undefined
-}
-
 export interface ReceivedPix {
   readonly endToEndId: string
   readonly txid: string | undefined
@@ -55,137 +55,73 @@ export interface ReceivedPix {
 export interface Cob {
   readonly txid: string
   readonly status: CobStatus
-  readonly revision: number
   readonly cents: number
   readonly key: string
+  /** Empty where the provider sent something else than a BR code of this amount or of none. */
   readonly brCode: string | undefined
   readonly location: string | undefined
   readonly pix: ReadonlyArray<ReceivedPix>
 }
 
-export interface ReceivedPage {
-  readonly pix: ReadonlyArray<ReceivedPix>
-  /** The number of entries that are left out because they cannot be decoded. */
-  readonly unreadable: number
-  readonly page: number
-  readonly pages: number
-}
-
-const ReturnMessage = Schema.Struct({
-  id: Text,
-  rtrId: absent(Text),
-  valor: Reais,
-  natureza: absent(Schema.String),
-  horario: absent(Schema.Struct({ solicitacao: absent(At), liquidacao: absent(At) })),
-  status: Schema.Literals(["EM_PROCESSAMENTO", "DEVOLVIDO", "NAO_REALIZADO"]),
-  motivo: absent(Schema.String)
-})
-
-const PayerMessage = Schema.Struct({
-  nome: absent(Schema.String),
-  cpf: absent(Schema.String),
-  cnpj: absent(Schema.String)
-})
-
-const PixMessage = Schema.Struct({
-  endToEndId: Text,
-  txid: absent(Schema.String),
-  valor: Reais,
-  chave: absent(Schema.String),
-  horario: At,
-  infoPagador: absent(Schema.String),
-  pagador: absent(PayerMessage),
-  gnExtras: absent(Schema.Struct({ pagador: absent(PayerMessage) })),
-  devolucoes: absent(Schema.Union([Schema.Array(ReturnMessage), ReturnMessage]))
-})
-
-const CobMessage = Schema.Struct({
-  txid: Text,
-  status: Schema.Literals(["ATIVA", "CONCLUIDA", "REMOVIDA_PELO_USUARIO_RECEBEDOR", "REMOVIDA_PELO_PSP"]),
-  revisao: absent(Count),
-  valor: Schema.Struct({ original: Reais }),
-  chave: Text,
-  pixCopiaECola: absent(Schema.String),
-  brcode: absent(Schema.String),
-  location: absent(Schema.String),
-  pix: absent(Schema.Array(PixMessage))
-})
-
-const ReceivedMessage = Schema.Struct({
-  parametros: PageParameters,
-  pix: RawEntries
-})
-
-const WebhookMessage = Schema.Struct({ webhookUrl: Text })
-
-const returnFrom = (of: typeof ReturnMessage.Type): PixReturn => ({
-  id: of.id,
-  returnId: of.rtrId ?? undefined,
-  cents: centsOf(of.valor),
-  nature: of.natureza ?? "ORIGINAL",
-  status: of.status,
-  requestedAtMs: atMs(of.horario?.solicitacao),
-  settledAtMs: atMs(of.horario?.liquidacao),
-  reason: of.motivo ?? undefined
-})
-
-const returnsFrom = (of: (typeof PixMessage.Type)["devolucoes"]): ReadonlyArray<PixReturn> => {
-  if (of === null || of === undefined) return []
-  return "id" in of ? [returnFrom(of)] : of.map(returnFrom)
-}
-
-const DOCUMENT = /^(\d{11}|[0-9A-Z]{12}\d{2})$/
-
-const payerFrom = (of: typeof PayerMessage.Type | null | undefined): Payer | undefined => {
-  if (of === null || of === undefined) return undefined
-  const document = (of.cpf ?? of.cnpj ?? "").replaceAll(/[./-]/g, "")
-  const payer = { name: of.nome ?? undefined, document: DOCUMENT.test(document) ? document : undefined }
-  return payer.name === undefined && payer.document === undefined ? undefined : payer
-}
-
-const pixFrom = (of: typeof PixMessage.Type): ReceivedPix => ({
-  endToEndId: of.endToEndId,
-  txid: of.txid ?? undefined,
-  cents: centsOf(of.valor),
-  key: of.chave ?? undefined,
-  atMs: atMs(of.horario)!,
-  payerInfo: of.infoPagador ?? undefined,
-  payer: payerFrom(of.pagador ?? of.gnExtras?.pagador),
-  returns: returnsFrom(of.devolucoes)
-})
-
-const cobFrom =
-  (brCodeField: "pixCopiaECola" | "brcode") =>
-  (of: typeof CobMessage.Type): Cob => ({
-    txid: of.txid,
-    status: of.status,
-    revision: Number(of.revisao ?? 0),
-    cents: centsOf(of.valor.original),
-    key: of.chave,
-    brCode: of[brCodeField] ?? undefined,
-    location: of.location ?? undefined,
-    pix: (of.pix ?? []).map(pixFrom)
+export const decodeReturn: Decode<PixReturn> = (message, reading) =>
+  Result.gen(function* () {
+    return {
+      id: yield* required(message, "id", id),
+      returnId: yield* optional(message, "rtrId", id),
+      cents: yield* required(message, "valor", positiveAmount),
+      status: yield* required(message, "status", oneOf("EM_PROCESSAMENTO", "DEVOLVIDO", "NAO_REALIZADO")),
+      nature: id(field(message, "natureza")) ?? "ORIGINAL",
+      requestedAtMs: instant(field(message, "horario.solicitacao"), reading),
+      settledAtMs: instant(field(message, "horario.liquidacao"), reading),
+      reason: reason(field(message, "motivo"))
+    }
   })
 
-const receivedEntries = entriesOf(PixMessage, pixFrom)
+export const decodeReceivedPix: Decode<ReceivedPix> = (message, reading) =>
+  Result.gen(function* () {
+    return {
+      endToEndId: yield* required(message, "endToEndId", id),
+      txid: yield* optional(message, "txid", id),
+      cents: yield* required(message, "valor", positiveAmount),
+      key: yield* optional(message, "chave", pixKey),
+      atMs: instantOrNow(field(message, "horario"), reading),
+      payerInfo: reason(field(message, "infoPagador")),
+      payer: payerOf(message),
+      returns: nested(message, "devolucoes", decodeReturn, reading)
+    }
+  })
 
-const pageFrom = ({ parametros: { paginacao }, pix }: typeof ReceivedMessage.Type): ReceivedPage => {
-  const { items, unreadable } = receivedEntries(pix)
-  return {
-    pix: items,
-    unreadable,
-    page: Number(paginacao.paginaAtual),
-    pages: Number(paginacao.quantidadeDePaginas)
-  }
+export const decodeReceivedPage = pageOf("pix", decodeReceivedPix)
+
+/** As long as an EMV code can be. */
+const LONGEST_BR_CODE = 512
+
+const brCodeOf = (value: unknown, cents: number): string | undefined => {
+  if (value === undefined || value === null) return undefined
+  const isText = typeof value === "string" && value.length <= LONGEST_BR_CODE && /^[^\p{C}]+$/u.test(value)
+  const parsed = isText ? Result.getOrUndefined(parseBrCode(value)) : undefined
+  return isText && parsed !== undefined && (parsed.amount ?? cents) === cents ? value : ""
 }
 
-const cobDecoders = {
-  pixCopiaECola: decoder(CobMessage, cobFrom("pixCopiaECola")),
-  brcode: decoder(CobMessage, cobFrom("brcode"))
-}
+const location = matching(/^[!-~]{1,200}$/)
 
-export const decodeCob = (brCodeField: "pixCopiaECola" | "brcode"): Decode<Cob> => cobDecoders[brCodeField]
-export const decodeReceivedPix: Decode<ReceivedPix> = decoder(PixMessage, pixFrom)
-export const decodeReceivedPage: Decode<ReceivedPage> = decoder(ReceivedMessage, pageFrom)
-export const decodeReturn: Decode<PixReturn> = decoder(ReturnMessage, returnFrom)
-export const decodeWebhookUrl: Decode<string> = decoder(WebhookMessage, ({ webhookUrl }) => webhookUrl)
+export const decodeCob =
+  (brCodeField: "pixCopiaECola" | "brcode"): Decode<Cob> =>
+  (message, reading) =>
+    Result.gen(function* () {
+      const cents = yield* required(message, "valor.original", amount)
+      return {
+        txid: yield* required(message, "txid", id),
+        status: yield* required(message, "status", cobStatus),
+        cents,
+        key: yield* required(message, "chave", pixKey),
+        brCode: brCodeOf(field(message, brCodeField), cents),
+        location: location(field(message, "location")),
+        pix: nested(message, "pix", decodeReceivedPix, reading)
+      }
+    })
+
+const cobStatus = oneOf("ATIVA", "CONCLUIDA", "REMOVIDA_PELO_USUARIO_RECEBEDOR", "REMOVIDA_PELO_PSP")
+
+export const decodeWebhookUrl: Decode<string> = (message) =>
+  required(message, "webhookUrl", matching(/^[!-~]{1,2048}$/))

@@ -5,7 +5,8 @@
  * - `Refused`, `Duplicate` and `NotFound` come from a documented code in an answer that was read to its end. Anything
  *   else that could have been executed is `Unclear`.
  * - `NotSent`, `RateLimited` and the errors of access mean: not executed. None of them is a refusal of the order.
- * - No error carries a request, a header or a cause.
+ * - 401 is `CredentialsRejected`, whatever its body.
+ * - No error carries a request, a header or a cause. What a provider wrote in it is bounded and has no control character.
  */
 import * as Data from "effect/Data"
 import { type Problem, problemOf } from "./Problem.ts"
@@ -28,8 +29,13 @@ export class NotFound extends Data.TaggedError("NotFound")<{ readonly operation:
 export class Unclear extends Data.TaggedError("Unclear")<{
   readonly operation: string
   readonly kind: "timeout" | "connection-cut" | "server-error" | "unknown-answer" | "not-found-yet"
+  /** Where an answer was not of its question or could not be read, it names the field. */
   readonly reason: string
-}> {}
+}> {
+  override get message() {
+    return this.reason
+  }
+}
 
 export class RateLimited extends Data.TaggedError("RateLimited")<{
   readonly operation: string
@@ -103,12 +109,12 @@ export const failureOf = (
   if (status >= 200 && status < 300) return undefined
   if (status === 429) return new RateLimited({ operation, retryAfterMs: retryAfterMs(answer) })
   const problem = status >= 400 && status < 500 ? problemOf(answer.body, status) : undefined
+  if (status === 401) return new CredentialsRejected({ operation, code: problem?.code ?? "status 401" })
   if (problem === undefined) {
     const kind = status >= 500 ? "server-error" : "unknown-answer"
     return new Unclear({ operation, kind, reason: `status ${status}${shapeOf(answer)}` })
   }
   const { code, detail } = problem
-  if (status === 401) return new CredentialsRejected({ operation, code })
   if (status === 403 && ACCESS_DENIED.has(code)) return new ScopeMissing({ operation, missing: [of.scope] })
   if (isNotFound(profile, of.notFound, status, problem)) return new NotFound({ operation, code })
   if (status === 409 && profile.duplicates.includes(code)) return new Duplicate({ operation, code })

@@ -26,9 +26,13 @@ const pageQuery = (
 })
 
 /** The part of a call that asks for a page, which may take longer than other calls. */
-export const pageOf = ({ limits, profile }: Pick<Connection, "limits" | "profile">, range: PageRange) => ({
+export const callForPage = (
+  { limits, profile }: Pick<Connection, "limits" | "profile">,
+  range: PageRange,
+  filter: Readonly<Record<string, string>> = {}
+) => ({
   method: "GET" as const,
-  query: pageQuery(profile, range),
+  query: { ...pageQuery(profile, range), ...filter },
   timeoutMs: limits.pageTimeoutMs
 })
 

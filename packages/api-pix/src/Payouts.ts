@@ -5,9 +5,11 @@
  * - An order is paid once, however often it is sent. A repeated order gives the state of the first.
  * - Only a documented refusal in an answer that was read to its end is `Refused`, and only a documented final state is
  *   `NAO_REALIZADO`. Anything else may have paid.
+ * - The answer to an order or look-up names its payout and has its amount. Any other answer is `Unclear`.
  * - `NotFound` never means "failed": the order is sent again, under the same id and with its reference.
  */
 import type * as Effect from "effect/Effect"
+import type { Page } from "./Decoding.ts"
 import type { Failure, Unclear } from "./Outcome.ts"
 import type { PageRange } from "./Pages.ts"
 
@@ -32,8 +34,12 @@ export interface PayoutNames {
   readonly reference: string | undefined
 }
 
-export interface PayoutOrder extends PayoutNames {
+/** What a payout is looked up by, and the amount that it must have. */
+export interface PayoutQuestion extends PayoutNames {
   readonly cents: number
+}
+
+export interface PayoutOrder extends PayoutQuestion {
   /** Ours. Efí requires that it has a registered webhook. */
   readonly payerKey: string
   readonly message?: string
@@ -57,6 +63,8 @@ export interface Payout {
   readonly id: string | undefined
   readonly endToEndId: string | undefined
   readonly cents: number
+  /** The key that paid, where the provider names it: a list has the payouts of all keys of the client. */
+  readonly payerKey: string | undefined
   readonly status: PayoutStatus
   /** Of `NAO_REALIZADO`, where the provider says it. */
   readonly reason: string | undefined
@@ -66,18 +74,10 @@ export interface Payout {
   readonly returns: ReadonlyArray<{ readonly returnId: string; readonly cents: number; readonly atMs: number }>
 }
 
-export interface SentPage {
-  readonly payouts: ReadonlyArray<Payout>
-  /** The number of entries that are left out because they cannot be decoded. */
-  readonly unreadable: number
-  readonly page: number
-  readonly pages: number
-}
-
 export interface Payouts {
   /** Sends a payout, or finds the one that was sent under this id. */
   readonly send: (order: PayoutOrder) => Effect.Effect<Payout, Failure>
-  readonly find: (names: PayoutNames) => Effect.Effect<Payout, Failure>
+  readonly find: (payout: PayoutQuestion) => Effect.Effect<Payout, Failure>
   /** What was sent, by the instant of the order. Undefined where the provider lists none. */
-  readonly listSent: ((range: PageRange) => Effect.Effect<SentPage, Failure>) | undefined
+  readonly listSent: ((range: PageRange) => Effect.Effect<Page<Payout>, Failure>) | undefined
 }

@@ -36,6 +36,8 @@ export interface Profile {
   readonly brCodeField: "pixCopiaECola" | "brcode"
   /** The precision of `inicio` and `fim`. */
   readonly instants: "ms" | "s"
+  /** Of instants that it sends without an offset. */
+  readonly zone: string
   /** The header that registers a webhook whose receiver requires no certificate. */
   readonly skipMtlsHeader: string | null
   /** How a hook proves its sender: its client certificate, or a secret in the path. */

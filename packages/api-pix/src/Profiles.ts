@@ -22,6 +22,7 @@ export const bacen: Profile = {
   duplicates: [],
   brCodeField: "pixCopiaECola",
   instants: "ms",
+  zone: "America/Sao_Paulo",
   skipMtlsHeader: null,
   hook: "mtls",
   callbackAddresses: [],

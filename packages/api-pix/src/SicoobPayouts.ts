@@ -11,12 +11,13 @@
  */
 import { formatReais } from "@pix-payments/domain/Cents"
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
+import * as Result from "effect/Result"
+import { ask, type Fits } from "./Ask.ts"
 import type { Connection } from "./Connection.ts"
-import { absent, atMs, decoder, Text } from "./Decoding.ts"
-import { checkedId, inOtherTerms, repeated, settledBy, unlessInFlight } from "./Lookup.ts"
+import { amount, type Decode, field, id, instant, matching, optional, reason, required, text } from "./Decoding.ts"
+import { checkedId, repeated, settledBy, unlessInFlight } from "./Lookup.ts"
 import { type Failure, NotFound, NotSent, type Operation, Refused, Unclear } from "./Outcome.ts"
-import type { Payout, PayoutOrder, Payouts, PayoutStatus } from "./Payouts.ts"
+import type { Payout, PayoutOrder, PayoutQuestion, Payouts, PayoutStatus } from "./Payouts.ts"
 
 const BEGIN: Operation = { name: "begin-payout", scope: "cco_transferencias", refusals: [], notFound: [] }
 const CONFIRM: Operation = { name: "confirm-payout", scope: "cco_transferencias", refusals: [], notFound: [] }
@@ -24,19 +25,6 @@ const FIND: Operation = { name: "find-payout", scope: "cco_consulta", refusals: 
 
 const PATH = "/pix-pagamentos/v2/pagamentos"
 const END_TO_END_ID = /^[a-zA-Z0-9]{32}$/
-
-const BegunMessage = Schema.Struct({
-  endToEndId: Schema.String.check(Schema.isPattern(END_TO_END_ID)),
-  proprietario: absent(Schema.Struct({ identificador: absent(Schema.String) }))
-})
-
-const PaymentMessage = Schema.Struct({
-  endToEndId: Text,
-  estado: absent(Schema.String),
-  valor: Schema.Finite,
-  detalheRejeicao: absent(Schema.String),
-  horario: absent(Schema.String)
-})
 
 /** `unconfirmed`: begun, or another state that the document does not explain. */
 type State = "unconfirmed" | PayoutStatus
@@ -53,47 +41,60 @@ interface Found {
   readonly payout: Payout
 }
 
-const foundFrom = (of: typeof PaymentMessage.Type): Found => {
-  const state = STATES[of.estado ?? "EM_PROCESSAMENTO"] ?? "EM_PROCESSAMENTO"
-  const status = state === "unconfirmed" ? "EM_PROCESSAMENTO" : state
-  return {
-    state,
-    payout: {
-      id: undefined,
-      endToEndId: of.endToEndId,
-      cents: Math.round(of.valor * 100),
-      status,
-      reason: status === "NAO_REALIZADO" ? (of.detalheRejeicao ?? undefined) : undefined,
-      requestedAtMs: undefined,
-      settledAtMs: status === "REALIZADO" ? atMs(of.horario) : undefined,
-      returns: []
+const decodeFound: Decode<Found> = (message, reading) =>
+  Result.gen(function* () {
+    const state = STATES[(yield* optional(message, "estado", text(64))) ?? "EM_PROCESSAMENTO"] ?? "EM_PROCESSAMENTO"
+    const status = state === "unconfirmed" ? "EM_PROCESSAMENTO" : state
+    return {
+      state,
+      payout: {
+        id: undefined,
+        endToEndId: yield* required(message, "endToEndId", id),
+        cents: yield* required(message, "valor", amount),
+        payerKey: undefined,
+        status,
+        reason: status === "NAO_REALIZADO" ? reason(field(message, "detalheRejeicao")) : undefined,
+        requestedAtMs: undefined,
+        settledAtMs: status === "REALIZADO" ? instant(field(message, "horario"), reading) : undefined,
+        returns: []
+      }
     }
-  }
-}
+  })
 
-const decodeBegun = decoder(BegunMessage, (of) => ({
-  endToEndId: of.endToEndId,
-  owner: of.proprietario?.identificador ?? undefined
-}))
-const decodeFound = decoder(PaymentMessage, foundFrom)
+const decodeBegun: Decode<{ readonly endToEndId: string; readonly owner: string | undefined }> = (message) =>
+  Result.gen(function* () {
+    return {
+      endToEndId: yield* required(message, "endToEndId", matching(END_TO_END_ID)),
+      // It says whom the money goes to: where it cannot be read, nothing moves.
+      owner: yield* optional(message, "proprietario.identificador", id)
+    }
+  })
 
 export const makeSicoobPayouts = (connection: Connection): Payouts => {
   const { limits } = connection
 
-  const look = (endToEndId: string): Effect.Effect<Found, Failure> =>
-    checkedId(FIND, END_TO_END_ID, endToEndId).pipe(
-      Effect.andThen(connection.call(FIND, { method: "GET", below: "origin", path: `${PATH}/${endToEndId}` })),
-      Effect.flatMap((answer) => decodeFound(FIND, answer)),
+  /** A payout that was begun has no amount before it is confirmed. */
+  const fitsOf =
+    (endToEndId: string, cents: number): Fits<Found> =>
+    ({ payout, state }) => ({
+      endToEndId: payout.endToEndId === endToEndId,
+      valor: state === "unconfirmed" || payout.cents === cents
+    })
+
+  const look = ({ cents }: PayoutQuestion, endToEndId: string): Effect.Effect<Found, Failure> => {
+    const call = { method: "GET", below: "origin", path: `${PATH}/${endToEndId}` } as const
+    return checkedId(FIND, END_TO_END_ID, endToEndId).pipe(
+      Effect.andThen(ask(connection, FIND, call, decodeFound, fitsOf(endToEndId, cents))),
       (lookUp) => repeated(limits, lookUp)
     )
+  }
 
   /** The end-to-end id of a payout that has moved nothing yet. */
   const begin = (key: string, document: string | undefined): Effect.Effect<string, Failure> =>
-    connection.call(BEGIN, { method: "POST", below: "origin", path: PATH, body: { chave: key } }).pipe(
-      Effect.flatMap((answer) => decodeBegun(BEGIN, answer)),
+    ask(connection, BEGIN, { method: "POST", below: "origin", path: PATH, body: { chave: key } }, decodeBegun).pipe(
       Effect.catchTag("NotFound", ({ code }) => {
-        const reason = `status 404 with the code ${code}, which is not documented here`
-        return Effect.fail(new Unclear({ operation: BEGIN.name, kind: "unknown-answer", reason }))
+        const problem = `status 404 with the code ${code}, which is not documented here`
+        return Effect.fail(new Unclear({ operation: BEGIN.name, kind: "unknown-answer", reason: problem }))
       }),
       Effect.flatMap(({ endToEndId, owner }) =>
         document === undefined || owner === undefined || owner === document
@@ -109,27 +110,25 @@ export const makeSicoobPayouts = (connection: Connection): Payouts => {
       )
     )
 
-  const confirm = (order: PayoutOrder, endToEndId: string): Effect.Effect<Payout, Failure> =>
-    connection
-      .call(CONFIRM, { method: "POST", below: "origin", path: `${PATH}/confirmacao`, body: bodyOf(order, endToEndId) })
-      .pipe(
-        Effect.flatMap((answer) => decodeFound(CONFIRM, answer)),
-        settledBy(CONFIRM, look(endToEndId), (found, failure) => {
-          if (found.payout.cents !== order.cents) return inOtherTerms(CONFIRM)
-          if (found.state !== "unconfirmed") return undefined
-          return failure._tag === "Refused"
-            ? failure
-            : new Unclear({ operation: CONFIRM.name, kind: "not-found-yet", reason: "the payment shows as begun" })
-        }),
-        Effect.map(({ payout }) => named(payout, order))
-      )
+  const confirm = (order: PayoutOrder, endToEndId: string): Effect.Effect<Payout, Failure> => {
+    const body = bodyOf(order, endToEndId)
+    const call = { method: "POST", below: "origin", path: `${PATH}/confirmacao`, body } as const
+    return ask(connection, CONFIRM, call, decodeFound, fitsOf(endToEndId, order.cents)).pipe(
+      settledBy(CONFIRM, look(order, endToEndId), ({ state }, failure) => {
+        if (state !== "unconfirmed") return undefined
+        return failure._tag === "Refused"
+          ? failure
+          : new Unclear({ operation: CONFIRM.name, kind: "not-found-yet", reason: "the payment shows as begun" })
+      }),
+      Effect.map(({ payout }) => named(payout, order))
+    )
+  }
 
   const confirmAgain = (order: PayoutOrder, endToEndId: string): Effect.Effect<Payout, Failure> =>
-    look(endToEndId).pipe(
-      Effect.flatMap(({ state, payout }) => {
-        if (state === "unconfirmed") return confirm(order, endToEndId)
-        return payout.cents === order.cents ? Effect.succeed(named(payout, order)) : Effect.fail(inOtherTerms(CONFIRM))
-      }),
+    look(order, endToEndId).pipe(
+      Effect.flatMap(({ state, payout }) =>
+        state === "unconfirmed" ? confirm(order, endToEndId) : Effect.succeed(named(payout, order))
+      ),
       Effect.catchTag("NotFound", () => confirm(order, endToEndId)),
       // Its reference says that there was an earlier attempt.
       unlessInFlight(CONFIRM, order.inFlightUntilMs ?? Infinity)
@@ -149,10 +148,10 @@ export const makeSicoobPayouts = (connection: Connection): Payouts => {
           )
         : confirmAgain(order, reference)
     },
-    find: (names) =>
-      names.reference === undefined
+    find: (asked) =>
+      asked.reference === undefined
         ? Effect.fail(new NotFound({ operation: FIND.name, code: "no-reference" }))
-        : Effect.map(look(names.reference), ({ payout }) => named(payout, names)),
+        : Effect.map(look(asked, asked.reference), ({ payout }) => named(payout, asked)),
     listSent: undefined
   }
 }

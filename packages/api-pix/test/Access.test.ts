@@ -7,9 +7,12 @@ import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
 import * as Tracer from "effect/Tracer"
 import { inspect } from "node:util"
+import { makeConnection } from "../src/Connection.ts"
 import { makeCredentials } from "../src/Credentials.ts"
 import * as profiles from "../src/Profiles.ts"
+import { answerOf } from "../src/Transport.ts"
 import { connect, emission, startDouble, TXID, withBank } from "./support/Bank.ts"
+import { uncheckedCredentials } from "./support/MachineTransport.ts"
 
 const pem = (cert: string, key: string) => ({ _tag: "Pem" as const, cert, key: Redacted.make(key) })
 const pkcs12 = (bytes: Uint8Array, passphrase: string) => ({
@@ -179,6 +182,22 @@ describe.each(["bacen", "efi"] as const)("%s", (profile) => {
       })
     )
   })
+})
+
+describe("an access token", () => {
+  it.effect("that is no header is none", () =>
+    Effect.gen(function* () {
+      for (const token of ["a\nb: c", "á", "", 7, null, "x".repeat(20_000)]) {
+        const connection = yield* makeConnection({
+          profile: profiles.sicoob,
+          credentials: uncheckedCredentials("id", "secret"),
+          transport: () => Effect.succeed(answerOf(200, undefined, JSON.stringify({ access_token: token })))
+        })
+        const failure = yield* Effect.flip(connection.authenticate)
+        assert.deepInclude(failure, { _tag: "NotSent", reason: "no-access-token" })
+      }
+    }).pipe(Effect.scoped)
+  )
 })
 
 describe("secrets", () => {

@@ -5,6 +5,7 @@ import * as profiles from "../src/Profiles.ts"
 import { emission, TXID, withBank } from "./support/Bank.ts"
 
 const E2E = "E".repeat(32)
+const DAY_MS = 24 * 3_600_000
 
 describe.each(["bacen", "efi"] as const)("%s", (profile) => {
   it.live("a charge is emitted, found, paid, and found with its payment", () =>
@@ -23,14 +24,17 @@ describe.each(["bacen", "efi"] as const)("%s", (profile) => {
     )
   )
 
-  it.live("a charge that exists is ours in the same terms, and a duplicate in others", () =>
+  it.live("a charge that exists is ours in the same terms, and unclear in others", () =>
     withBank({ profile }, ({ double, client }) =>
       Effect.gen(function* () {
         yield* client.emit(emission(double))
         assert.strictEqual((yield* client.emit(emission(double))).cents, 1000)
         assert.strictEqual((yield* client.emitAgain(emission(double))).cents, 1000)
         const other = yield* Effect.flip(client.emitAgain(emission(double, 2000)))
-        assert.deepInclude(other, { _tag: "Duplicate", code: "in-other-terms" })
+        assert.deepInclude(other, {
+          _tag: "Unclear",
+          message: "status 200: valor.original is not that of the question"
+        })
         assert.strictEqual((yield* client.find(TXID)).cents, 1000)
         yield* Effect.fromResult(double.provider.receipts.payCob(TXID))
         assert.strictEqual((yield* client.emit(emission(double))).status, "CONCLUIDA")
@@ -73,7 +77,7 @@ describe.each(["bacen", "efi"] as const)("%s", (profile) => {
         const first = yield* client.listReceived(range)
         const second = yield* client.listReceived({ ...range, page: 1 })
         assert.deepStrictEqual([first.page, first.pages, second.page], [0, 2, 1])
-        const listed = [...first.pix, ...second.pix].map(({ endToEndId }) => endToEndId)
+        const listed = [...first.items, ...second.items].map(({ endToEndId }) => endToEndId)
         assert.deepStrictEqual(listed.toSorted(), ids.toSorted())
         const found = yield* client.findReceived(ids[1]!)
         assert.deepInclude(found, { cents: 200, key: double.key, txid: undefined, returns: [] })
@@ -82,7 +86,29 @@ describe.each(["bacen", "efi"] as const)("%s", (profile) => {
     )
   )
 
-  it.live("a Pix is returned in parts, each once; a return in other terms or beyond the rest is refused", () =>
+  it.live("a Pix that was returned days later is among those that have a return", () =>
+    withBank(
+      {
+        profile,
+        settings: { takenBack: ({ cents }) => (cents === 200 ? { cents: 50, afterMs: 5 * DAY_MS } : undefined) }
+      },
+      ({ double, client }) =>
+        Effect.gen(function* () {
+          const [, late] = [100, 200, 300].map((cents) => double.provider.receipts.receive({ key: double.key, cents }))
+          const range = { fromMs: double.now() - 60_000, toMs: double.now() + 60_000 }
+          assert.deepStrictEqual((yield* client.listReceived(range, { returned: true })).items, [])
+          yield* Effect.promise(() => double.advance(5 * DAY_MS))
+          const { items } = yield* client.listReceived(range, { returned: true })
+          assert.deepStrictEqual(
+            items.map(({ endToEndId, returns }) => [endToEndId, returns.map(({ cents, nature }) => [cents, nature])]),
+            [[late!.endToEndId, [[50, "MED_FRAUDE"]]]]
+          )
+          assert.strictEqual((yield* client.listReceived(range)).items.length, 3)
+        })
+    )
+  )
+
+  it.live("a Pix is returned in parts, each once; one in other terms is unclear, one beyond the rest is refused", () =>
     withBank({ profile }, ({ double, client }) =>
       Effect.gen(function* () {
         const { endToEndId } = double.provider.receipts.receive({ key: double.key, cents: 1000 })
@@ -90,7 +116,8 @@ describe.each(["bacen", "efi"] as const)("%s", (profile) => {
         assert.deepInclude(yield* client.returnPix(order), { id: "r1", cents: 400, status: "EM_PROCESSAMENTO" })
         assert.strictEqual((yield* client.returnPix(order)).id, "r1")
         const other = yield* Effect.flip(client.returnPix({ ...order, cents: 500 }))
-        assert.deepInclude(other, { _tag: "Duplicate", code: "in-other-terms" })
+        assert.strictEqual(other._tag, "Unclear")
+        assert.match(other.message, /valor is not that of the question/)
         const beyond = yield* Effect.flip(client.returnPix({ ...order, id: "r2", cents: 700 }))
         assert.strictEqual(beyond._tag, "Refused")
         yield* Effect.promise(() => double.settle())
@@ -188,7 +215,7 @@ describe("settings of a profile", () => {
           assert.match((yield* client.emit(emission(double))).brCode ?? "", /^000201/)
           double.provider.receipts.receive({ key: double.key, cents: 5 })
           const nowMs = double.now()
-          assert.strictEqual((yield* client.listReceived({ fromMs: nowMs - 60_000, toMs: nowMs })).pix.length, 1)
+          assert.strictEqual((yield* client.listReceived({ fromMs: nowMs - 60_000, toMs: nowMs })).items.length, 1)
         })
     )
   )

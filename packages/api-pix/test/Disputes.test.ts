@@ -41,7 +41,7 @@ describe("disputes", () => {
         const first = yield* disputes.list(range)
         const second = yield* disputes.list({ ...range, page: 1 })
         assert.deepStrictEqual([first.page, first.pages, second.page], [0, 2, 1])
-        const all = new Map([...first.disputes, ...second.disputes].map((dispute) => [dispute.id, dispute]))
+        const all = new Map([...first.items, ...second.items].map((dispute) => [dispute.id, dispute]))
         assert.deepStrictEqual(
           [lost, won, canceled, open].map(({ id }) => all.get(id)?.status),
           ["lost", "won", "won", "open"]
@@ -76,8 +76,40 @@ describe("disputes", () => {
         yield* disputes.defend(dispute, TEXT)
         yield* disputes.defend(dispute, TEXT)
         assert.strictEqual(yield* outcomeOf(disputes.defend(dispute, "Outra")), "Duplicate")
-        const [listed] = (yield* disputes.list(rangeOf(double))).disputes
+        const [listed] = (yield* disputes.list(rangeOf(double))).items
         assert.deepInclude(listed, { status: "under_review" })
+      })
+    )
+  )
+
+  it.live("a defence of several lines is done when it is submitted again", () =>
+    withDisputes({}, (disputes, { double }) =>
+      Effect.gen(function* () {
+        const dispute = yield* opened(double)
+        const lines = `${TEXT}\nAssinado por Ana\n`
+        yield* disputes.defend(dispute, lines)
+        yield* disputes.defend(dispute, lines)
+        assert.strictEqual(yield* outcomeOf(disputes.defend(dispute, `${lines}.`)), "Duplicate")
+      })
+    )
+  )
+
+  it.live("what cannot be read beside the core is absent, and the opening is then that of seeing", () =>
+    withDisputes({}, (disputes, { double }) =>
+      Effect.gen(function* () {
+        const { id } = yield* opened(double)
+        double.faults.once("wrong-types", { path: /infracoes/ })
+        const [dispute] = (yield* disputes.list(rangeOf(double))).items
+        assert.deepInclude(dispute, {
+          id,
+          key: double.key,
+          cents: 300,
+          status: "open",
+          reason: "",
+          outcomeReason: undefined
+        })
+        assert.deepInclude(dispute, { deadlineMs: undefined, closedAtMs: undefined })
+        assert.isAtMost(Math.abs(dispute!.openedAtMs - double.now()), 60_000)
       })
     )
   )

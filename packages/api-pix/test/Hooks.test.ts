@@ -88,16 +88,36 @@ describe("hooks", () => {
     })
   })
 
+  it("the id to ask about is the core: nothing else hides an entry, and names are cleaned", () => {
+    const garbled = { txid: {}, chave: 7, pagador: "Ana", gnExtras: [], devolucoes: "x", horario: 7, valor: "?" }
+    const bodies = [
+      { ...garbled, endToEndId: E2E },
+      { endToEndId: E2E, pagador: { nome: `A\u0000na${"x".repeat(500)}` } }
+    ]
+    const [first, second] = factsOf(efi, { pix: bodies.map((body) => ({ ...body, tipo: null })) })
+    const bare = { _tag: "PixReceived", endToEndId: E2E, txid: undefined, key: undefined, returnIds: [] } as const
+    assert.deepStrictEqual(first, { ...bare, payer: undefined })
+    assert.deepStrictEqual(second, { ...bare, payer: { name: `Ana${"x".repeat(197)}`, document: undefined } })
+    for (const endToEndId of [`${E2E.slice(1)}\u0000`, "\ud800".padEnd(32, "x"), "x".repeat(10_000), { id: E2E }]) {
+      assert.match(reasonOf(bacen, JSON.stringify({ pix: [{ endToEndId }] })), /no entry of a known shape/)
+    }
+  })
+
   it("Efí's check of a URL is recognised, and only at Efí", () => {
     const check = `{"evento":"teste_webhook"}`
     assert.deepStrictEqual(Result.getOrThrow(decodeHook(efi, check)), { _tag: "Check" })
     assert.match(reasonOf(bacen, check), /check of another provider/)
   })
 
-  it("unknown entries are counted; a body of nothing else is unknown", () => {
+  it("unknown entries are set apart; a body of nothing else is unknown", () => {
     const body = { pix: [{ endToEndId: E2E }, { endToEndId: "short" }, { tipo: "OUTRO" }, null, 7] }
     const hook = Result.getOrThrow(decodeHook(efi, JSON.stringify(body)))
-    assert.deepInclude(hook, { _tag: "Facts", skipped: 4 })
+    assert.deepStrictEqual(hook._tag === "Facts" ? hook.unreadable : [], [
+      { text: `{"endToEndId":"short"}`, reason: "endToEndId cannot be read" },
+      { text: `{"tipo":"OUTRO"}`, reason: "tipo is not SOLICITACAO" },
+      { text: "null", reason: "endToEndId is missing" },
+      { text: "7", reason: "endToEndId is missing" }
+    ])
     for (const text of ["", "<html>", "null", "7", "[]", "{}", `{"pix":{}}`, `{"pix":[]}`, `{"pix":[{"tipo":"X"}]}`]) {
       for (const profile of [bacen, efi, sicoob, inter]) assert.notStrictEqual(reasonOf(profile, text), "known", text)
     }

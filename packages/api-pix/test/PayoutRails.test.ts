@@ -103,12 +103,12 @@ describe.each(RAIL_NAMES)("%s", (rail) => {
     )
   )
 
-  it.live("another amount under the same id is a duplicate", () =>
+  it.live("another amount under the same id is unclear", () =>
     withBank(funded(rail), ({ double, payouts }) =>
       Effect.gen(function* () {
         const { order } = keptOrder(double)
         yield* payouts.send(order())
-        assert.strictEqual(yield* outcomeOf(payouts.send({ ...order(), cents: 400 })), "Duplicate")
+        assert.strictEqual(yield* outcomeOf(payouts.send({ ...order(), cents: 400 })), "Unclear: unknown-answer")
         assert.strictEqual(sentOf(double).length, 1)
       })
     )
@@ -178,6 +178,29 @@ describe.each(RAIL_NAMES)("%s", (rail) => {
         yield* payouts.send(order())
         assert.strictEqual(sentOf(double).length, 1)
       })
+    )
+  )
+})
+
+describe.each(RAIL_NAMES)("%s: an outcome that changes", (rail) => {
+  it.live("is shown as it is now, by the look-up, the repeated order and the list", () =>
+    withBank(
+      funded(rail, { settings: { payoutFate: () => ({ _tag: "Done", afterMs: 0, changesAfterMs: 60_000 }) } }),
+      ({ double, payouts }) =>
+        Effect.gen(function* () {
+          const { order } = keptOrder(double)
+          yield* payouts.send(order())
+          const states = Effect.gen(function* () {
+            const range = { fromMs: double.now() - 3_600_000, toMs: double.now() }
+            const { items } = yield* payouts.listSent?.(range) ?? Effect.succeed({ items: [] })
+            return [yield* payouts.find(order()), yield* payouts.send(order()), ...items].map(({ status }) => status)
+          })
+          yield* settled(double)
+          assert.deepStrictEqual(new Set(yield* states), new Set(["REALIZADO"]))
+          yield* Effect.promise(() => double.advance(60_000))
+          assert.deepStrictEqual(new Set(yield* states), new Set(["NAO_REALIZADO"]))
+          assert.strictEqual(double.provider.balanceCents(), OPENING)
+        })
     )
   )
 })

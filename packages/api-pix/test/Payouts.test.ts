@@ -37,7 +37,7 @@ describe("Efí's payouts", () => {
     )
   )
 
-  it.live("a documented refusal is one; an id in other terms is a duplicate; a failed payout is NAO_REALIZADO", () =>
+  it.live("a documented refusal is one; an id in other terms is unclear; a failed payout is NAO_REALIZADO", () =>
     withBank(
       {
         ...EFI,
@@ -53,7 +53,7 @@ describe("Efí's payouts", () => {
         Effect.gen(function* () {
           const order = payout(double)
           yield* payouts.send(order)
-          assert.strictEqual(yield* outcomeOf(payouts.send({ ...order, cents: 400 })), "Duplicate")
+          assert.strictEqual(yield* outcomeOf(payouts.send({ ...order, cents: 400 })), "Unclear: unknown-answer")
           double.provider.payouts.describePayee("nobody@example.com", { _tag: "NotFound" })
           const refused = yield* Effect.flip(
             payouts.send({ ...order, id: "p2", payee: { key: "nobody@example.com", document: "52998224725" } })
@@ -77,7 +77,7 @@ describe("Efí's payouts", () => {
         const first = yield* payouts.listSent!(range)
         const second = yield* payouts.listSent!({ ...range, page: 1 })
         assert.deepStrictEqual([first.page, first.pages, second.page], [0, 2, 1])
-        const listed = [...first.payouts, ...second.payouts]
+        const listed = [...first.items, ...second.items]
         assert.deepStrictEqual(listed.map(({ id }) => id).toSorted(), ["p1", "p2", "p3"])
         const sentBack = listed.find(({ id }) => id === "p1")!
         assert.deepStrictEqual(

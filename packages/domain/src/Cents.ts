@@ -32,4 +32,17 @@ export const payoutFee = (amount: number, fee: FeeSettings): number => {
 export const formatReais = (cents: number): string =>
   `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, "0")}`
 
+/**
+ * Cents of an amount in reais, as text or number with at most two decimals: `"39.9"` and `39.9` are 3990, `97` is 9700.
+ * `undefined` for anything else.
+ */
+export const parseReais = (value: unknown): number | undefined => {
+  if (typeof value === "string") return reais.test(value) ? parseReais(Number(value)) : undefined
+  if (typeof value !== "number") return undefined
+  const cents = Math.round(value * 100)
+  return cents / 100 === value && cents >= 0 && cents <= MAX_CENTS ? Math.abs(cents) : undefined
+}
+
+const reais = /^\d{1,10}(\.\d{1,2})?$/
+
 const BASIS = 10_000

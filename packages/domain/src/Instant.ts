@@ -29,19 +29,20 @@ export const formatInstant = (epochMs: number): string => {
 }
 
 /**
- * Epoch milliseconds of an ISO 8601 instant with an offset or `Z`, or `undefined` if the text is no instant. An instant
- * between two milliseconds is half way, which compares correctly with both.
+ * Epoch milliseconds of an ISO 8601 instant with an offset or `Z`, or `undefined` if the text is no instant. Without an
+ * offset it is read in `zone`, and is no instant where none is given. An instant between two milliseconds is half way, which
+ * compares correctly with both.
  */
-export const parseInstant = (text: string): number | undefined => {
+export const parseInstant = (text: string, zone?: string): number | undefined => {
   const match = instantPattern.exec(text)
   if (match === null) return undefined
-  const [, date, time = "00:00:00", fraction = "", offset = "Z"] = match
+  const [, date, time = "00:00:00", fraction = "", offset] = match
   const seconds = time.length === 5 ? `${time}:00` : time
   const parsed = DateTime.make(`${date}T${seconds}Z`)
   if (Option.isNone(parsed)) return undefined
   const localMs = DateTime.toEpochMillis(parsed.value)
   if (DateTime.formatIso(parsed.value).slice(0, 19) !== `${date}T${seconds}`) return undefined
-  const offsetMs = parseOffset(offset)
+  const offsetMs = offset === undefined ? zoneOffset(zone, localMs) : parseOffset(offset)
   if (offsetMs === undefined) return undefined
   const ms = Number(fraction.slice(0, 3).padEnd(3, "0"))
   const epochMs = localMs - offsetMs + ms + (/[1-9]/.test(fraction.slice(3)) ? 0.5 : 0)
@@ -75,7 +76,13 @@ const dateOf = (day: number): string => {
 
 const two = (value: number): string => (value < 10 ? `0${value}` : String(value))
 
-const instantPattern = /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}(?::\d{2})?)(?:[.,](\d{1,9}))?([Zz]|[+-]\d{2}:?\d{2})$/
+const instantPattern = /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}(?::\d{2})?)(?:[.,](\d{1,9}))?([Zz]|[+-]\d{2}:?\d{2})?$/
+
+/** The offset that clocks of a zone have when they show a time. */
+const zoneOffset = (timeZone: string | undefined, localMs: number): number | undefined =>
+  timeZone === undefined
+    ? undefined
+    : localMs - DateTime.toEpochMillis(DateTime.makeZonedUnsafe(localMs, { timeZone, adjustForTimeZone: true }))
 
 const parseOffset = (offset: string): number | undefined => {
   if (offset === "Z" || offset === "z") return 0

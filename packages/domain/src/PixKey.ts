@@ -37,6 +37,17 @@ export const parsePixKey = (type: PixKeyType, input: string): ParsedPixKey => {
   }
 }
 
+/** Whether two texts are the same key. Providers write keys with a mask or in capitals, and do not say their type. */
+export const isSamePixKey = (one: string, other: string): boolean => comparable(one) === comparable(other)
+
+const comparable = (key: string): string => {
+  for (const type of PixKeyType.literals) {
+    const parsed = parsePixKey(type, key)
+    if (parsed._tag === "Valid") return parsed.value
+  }
+  return key.toLowerCase()
+}
+
 const documentKey = (type: "cpf" | "cnpj", input: string): ParsedPixKey => {
   if (documentShape(stripMask(input)) !== type) return malformed
   const document = parseDocument(input)

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { Cents, formatReais, MAX_CENTS, payoutFee } from "../src/Cents.ts"
+import { Cents, formatReais, MAX_CENTS, parseReais, payoutFee } from "../src/Cents.ts"
 
 const accepts = (value: unknown): boolean => Result.isSuccess(Schema.decodeUnknownResult(Cents)(value))
 
@@ -58,5 +58,34 @@ describe("formatReais", () => {
 
   it.prop("loses no cent", [Cents], ([cents]) => {
     assert.strictEqual(Number(formatReais(cents).replace(".", "")), cents)
+  })
+})
+
+describe("parseReais", () => {
+  it("reads text and numbers with at most two decimals", () => {
+    const cases = [
+      ["50", 5000],
+      ["39.9", 3990],
+      ["39.90", 3990],
+      [97, 9700],
+      [39.9, 3990],
+      [0.07, 7],
+      ["0.00", 0],
+      ["9999999999.99", MAX_CENTS],
+      [9999999999.99, MAX_CENTS]
+    ] as const
+    for (const [value, cents] of cases) assert.strictEqual(parseReais(value), cents, String(value))
+  })
+
+  it("guesses nothing", () => {
+    const others = ["", "1.", ".5", "1,00", "1.000,00", "10.001", "-1", "+1", "1e3", " 1", "1\n", "R$ 1", "10000000000"]
+    for (const value of [...others, 1.001, -1, 1e10, Number.NaN, Infinity, null, undefined, {}, ["1"], true, 1n]) {
+      assert.isUndefined(parseReais(value), String(value))
+    }
+  })
+
+  it.prop("reads every amount as text and as number", [Cents], ([cents]) => {
+    assert.strictEqual(parseReais(formatReais(cents)), cents)
+    assert.strictEqual(parseReais(cents / 100), cents)
   })
 })

@@ -10,4 +10,16 @@ describe("parseInstant", () => {
       assert.isUndefined(parseInstant(text), text)
     }
   })
+
+  it("an instant without an offset is read in a zone, and is none without a zone", () => {
+    const local = "2026-11-21T09:00:00.5"
+    assert.strictEqual(parseInstant(local, "America/Sao_Paulo"), Date.parse("2026-11-21T12:00:00.500Z"))
+    assert.isUndefined(parseInstant(local))
+    // It was summer time then.
+    assert.strictEqual(parseInstant("2018-12-21T09:00:00", "America/Sao_Paulo"), Date.parse("2018-12-21T11:00:00Z"))
+    assert.strictEqual(parseInstant(`${local}+01:00`, "America/Sao_Paulo"), Date.parse("2026-11-21T08:00:00.500Z"))
+    for (const text of ["ontem", "2026-11-21", "2026-02-30T09:00:00", ""]) {
+      assert.isUndefined(parseInstant(text, "America/Sao_Paulo"), text)
+    }
+  })
 })

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { parsePixKey, PixKeyType } from "../src/PixKey.ts"
+import { isSamePixKey, parsePixKey, PixKeyType } from "../src/PixKey.ts"
 import { vectors } from "./vectors.ts"
 
 const valid = (value: string) => ({ _tag: "Valid" as const, value })
@@ -86,4 +86,20 @@ describe("parsePixKey", () => {
       if (parsed._tag === "Valid") assert.deepStrictEqual(parsePixKey(type, parsed.value), parsed)
     }
   )
+})
+
+describe("isSamePixKey", () => {
+  it("compares keys as a provider may write them", () => {
+    const same = [
+      ["Ana@Example.com", "ana@example.com"],
+      ["529.982.247-25", "52998224725"],
+      ["11.222.333/0001-81", "11222333000181"],
+      ["123E4567-e12b-12d1-a456-426655440000", "123e4567-e12b-12d1-a456-426655440000"],
+      ["+5511987654321", "+5511987654321"],
+      ["Chave Livre", "chave livre"]
+    ] as const
+    for (const [one, other] of same) assert.isTrue(isSamePixKey(one, other), one)
+    assert.isFalse(isSamePixKey("ana@example.com", "bia@example.com"))
+    assert.isFalse(isSamePixKey("52998224725", "11144477735"))
+  })
 })

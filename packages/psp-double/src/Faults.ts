@@ -44,7 +44,51 @@ export const REQUEST_FAULTS = [
   /** An error in the shape of another provider, `{ erros: [{ codigo, mensagem, ocorrencia }] }`. */
   "foreign-error"
 ] as const
-export type RequestFault = (typeof REQUEST_FAULTS)[number]
+
+/** Answers that are false, or hostile, to a request that was carried out. `http/Lies.ts` has each as data. */
+export const LIES = [
+  /** Every amount is one cent more. */
+  "other-amount",
+  /** Every key, every txid or every other id is another one of the same form. */
+  "other-key",
+  "other-txid",
+  "other-id",
+  /** A state that no document names. */
+  "unknown-state",
+  /** Amounts with three decimals. */
+  "unreadable-amount",
+  /** Amounts as JSON numbers, and without the decimals that are zero. */
+  "number-amount",
+  "short-amount",
+  /** Ids with NUL, with half of a character, or of 10,000 characters. */
+  "nul-in-id",
+  "surrogate-in-id",
+  "long-id",
+  /** Names and texts with NUL, an escape sequence and half of a character, or of 10,000 characters. */
+  "control-in-text",
+  "long-text",
+  /** Everything but ids, amounts, keys and states has another type. */
+  "wrong-types",
+  /** Returns that cannot be read, in a Pix or a payout that can be. */
+  "unreadable-returns",
+  /** Instants without an offset, as clocks in São Paulo show them, or that are none. */
+  "local-instant",
+  "unreadable-instant",
+  /** A list has one more entry, of a key that is not the client's. */
+  "foreign-entry",
+  /** A list without its page. */
+  "no-page",
+  /** The BR code is empty, of 1 MB, has escape sequences, or names another amount. */
+  "empty-br-code",
+  "long-br-code",
+  "escaped-br-code",
+  "other-br-code",
+  /** Every token is revoked, and 401 has a body that no document names: each time the next of `UNAUTHORIZED_BODIES`. */
+  "odd-unauthorized"
+] as const
+export type Lie = (typeof LIES)[number]
+
+export type RequestFault = (typeof REQUEST_FAULTS)[number] | Lie
 
 export const HOOK_FAULTS = ["hook-twice", "hook-late", "hook-never"] as const
 export type HookFault = (typeof HOOK_FAULTS)[number]
@@ -81,6 +125,8 @@ export const makeFaults = (seed: number, initial: Rates = {}): Faults => {
     return fault
   }
 
+  const kindsOfRequest: ReadonlyArray<RequestFault> = [...REQUEST_FAULTS, ...LIES]
+
   const draw = <F extends Fault>(kinds: ReadonlyArray<F>, method: string, path: string): F | undefined => {
     const name = `${method} ${path}`
     const nth = seen.get(name) ?? 0
@@ -101,7 +147,7 @@ export const makeFaults = (seed: number, initial: Rates = {}): Faults => {
   }
 
   return {
-    ofRequest: (method, path) => draw(REQUEST_FAULTS, method, path),
+    ofRequest: (method, path) => draw(kindsOfRequest, method, path),
     ofHook: (name) => draw(HOOK_FAULTS, "HOOK", name),
     once: (fault, match) => {
       planned.push(plannedOf(fault, match, false))
@@ -139,6 +185,7 @@ const plannedOf = (fault: Fault, match: FaultMatch | undefined, isKept: boolean)
 const canShow = (fault: Fault, method: string, path: string): boolean => {
   switch (fault) {
     case "expired-token":
+    case "odd-unauthorized":
       return !path.endsWith("/oauth/token")
     case "taken-txid-conflict":
     case "taken-txid-update":
@@ -151,7 +198,22 @@ const canShow = (fault: Fault, method: string, path: string): boolean => {
       return method === "GET" && /\/(pix|cob)(\/|$)/.test(path)
     case "unknown-entry":
       return method === "GET" && /\/(pix|enviados|infracoes)$/.test(path)
+    case "other-txid":
+      return /\/(cob|pix)(\/|$)/.test(path) && !BANKS_OWN.test(path)
+    case "foreign-entry":
+    case "no-page":
+      return method === "GET" && /\/(pix|enviados|infracoes)$/.test(path)
+    case "empty-br-code":
+    case "long-br-code":
+    case "escaped-br-code":
+    case "other-br-code":
+      return /\/cob\/[^/]+$/.test(path)
+    case "unreadable-returns":
+      return method === "GET" && /\/(pix|enviados)(\/|$)/.test(path)
     default:
-      return true
+      return !(LIES as ReadonlyArray<Fault>).includes(fault) || /\/(cob|pix|pagamentos|infracoes)(\/|$)/.test(path)
   }
 }
+
+/** Paths that the central bank's document does not have. */
+const BANKS_OWN = /\/(gn|banking)\//

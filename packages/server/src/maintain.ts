@@ -1,9 +1,6 @@
 /**
- * Makes the partitions of the next months and quarters, removes expired ones and rebuilds indexes of past ones, once: for a
- * timer, where the service runs without `MIGRATIONS_DATABASE_URL`.
- *
- * With `--finish-upgrade` it rebuilds no index, and first drops what only servers of the release before use, so that charges and payouts are partitioned
- * too. No such server may run any more.
+ * Makes the partitions of the next months and quarters, removes expired ones, and rebuilds indexes of past ones, once: for a
+ * timer. A service that owns its tables does all but the rebuilds itself.
  *
  * It reads the settings of the server. `MIGRATIONS_DATABASE_URL` is the role that owns the schema.
  */
@@ -16,7 +13,6 @@ import { Settings } from "./base/Settings.ts"
 import { DatabaseLocation } from "./database/Database.ts"
 import type { Rebuilt } from "./schema/partitions/IndexRebuild.ts"
 import * as Maintenance from "./schema/partitions/Maintenance.ts"
-import * as ReleaseBefore from "./schema/partitions/ReleaseBefore.ts"
 import * as StartupMessage from "./startup/StartupMessage.ts"
 
 const settings = DatabaseLocation.layer.pipe(
@@ -35,15 +31,13 @@ const rebuildLine = Option.match({
 })
 
 Effect.gen(function* () {
-  const args = process.argv.slice(2)
-  const unknown = args.find((arg) => arg !== "--finish-upgrade")
+  const [unknown] = process.argv.slice(2)
   if (unknown !== undefined) {
     process.exitCode = 1
-    yield* say(`Nothing was done: ${unknown} is unknown. The only option is --finish-upgrade.`)
+    yield* say(`Nothing was done: ${unknown} is unknown. There are no options.`)
     return
   }
-  const isUpgrade = args.length > 0
-  const { done, made, postponed, removed } = yield* Maintenance.runAfter(isUpgrade ? ReleaseBefore.drop : Effect.void)
+  const { done, made, postponed, removed } = yield* Maintenance.run
   if (!done) {
     process.exitCode = 1
     yield* say("Nothing was done: another process maintains the partitions, or this role does not own the tables.")
@@ -56,7 +50,7 @@ Effect.gen(function* () {
       `Not done: ${postponed.join(", ")}. A transaction is open for long (pg_stat_activity). Repeat it afterwards.`
     )
   }
-  if (!isUpgrade) yield* Effect.flatMap(Maintenance.rebuildIndexes(), (done) => say(rebuildLine(done)))
+  yield* Effect.flatMap(Maintenance.rebuildIndexes(), (done) => say(rebuildLine(done)))
 }).pipe(
   // @effect-diagnostics-next-line strictEffectProvide:off
   Effect.provide(settings),

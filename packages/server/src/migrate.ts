@@ -1,8 +1,6 @@
 /**
  * Migrates the schema and grants the privileges: the step of a deployment before the new servers start.
  *
- * It exits with 1 where a table is not partitioned yet: the schema is usable, and the step must be repeated.
- *
  * It reads the settings of the server. `MIGRATIONS_DATABASE_URL` is the role that owns the schema.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
@@ -12,8 +10,6 @@ import * as Layer from "effect/Layer"
 import { Settings } from "./base/Settings.ts"
 import { DatabaseLocation } from "./database/Database.ts"
 import * as MigratedDatabase from "./schema/MigratedDatabase.ts"
-import { unpartitioned } from "./schema/partitions/Catalog.ts"
-import { partitionedTables } from "./schema/partitions/PartitionedTables.ts"
 import * as StartupMessage from "./startup/StartupMessage.ts"
 
 /** Both are required: one role migrates the schema, and grants privileges to the other. */
@@ -28,14 +24,7 @@ Layer.build(
     Layer.provideMerge(requiredSettings)
   )
 ).pipe(
-  Effect.flatMap((built) => Effect.provideContext(unpartitioned(partitionedTables.map(({ name }) => name)), built)),
-  Effect.tap((tables) =>
-    Effect.sync(() => {
-      if (tables.length === 0) return process.stdout.write("The schema is up to date.\n")
-      process.exitCode = 1
-      return process.stderr.write(`The schema is up to date, but not partitioned: ${tables.join(", ")}. Repeat it.\n`)
-    })
-  ),
+  Effect.tap(() => Effect.sync(() => process.stdout.write("The schema is up to date.\n"))),
   Effect.scoped,
   Effect.tapCause((cause) => Effect.sync(() => process.stderr.write(`${StartupMessage.failureOf(cause)}\n`))),
   (program) => NodeRuntime.runMain(program, { disableErrorReporting: true })

@@ -1,11 +1,11 @@
 /** Inter's payouts, with an idempotency key. Sources: `openapi/inter.yaml`. */
-import { formatInstant } from "@pix-payments/domain/Instant"
 import * as Result from "effect/Result"
 import type { Provider } from "../provider/Provider.ts"
 import type { Refusal } from "../provider/Refusal.ts"
 import type { Payee, Payout } from "../provider/State.ts"
 import { json } from "./Answer.ts"
 import type { Input, Routes } from "./Routes.ts"
+import { localTime } from "./Views.ts"
 
 export const interRoutes = ({ settings, payouts }: Provider): Routes => ({
   "post /banking/v2/pix": ({ headers, body }) => {
@@ -48,8 +48,7 @@ const codeOf = ({ endToEndId }: Payout): string =>
     .toString("hex")
     .replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, "$1-$2-4$3-8$4-$5")
 
-const dayOf = (ms: number) => formatInstant(ms).slice(0, 10)
-const localTime = (ms: number) => formatInstant(ms).slice(0, 19)
+const dayOf = (ms: number) => localTime(ms).slice(0, 10)
 
 const statusOf = ({ status, isHeld, error }: Payout): string => {
   switch (status) {

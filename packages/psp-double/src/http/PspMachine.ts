@@ -11,6 +11,7 @@ import type { Answer } from "./Answer.ts"
 import { type Api, type ApiRequest, makeApi } from "./Api.ts"
 import { type Contract, makeContract } from "./Contract.ts"
 import { documentOf } from "./Document.ts"
+import { lie, oddUnauthorized } from "./Lies.ts"
 import { spoil, tooManyRequests } from "./Spoiling.ts"
 import { makeTokens, type Tokens } from "./Tokens.ts"
 import { hookView } from "./Views.ts"
@@ -98,6 +99,7 @@ export const makePspMachine = (options: PspMachineOptions): PspMachine => {
     batch: options.hookBatch ?? 1
   })
   let facts = 0
+  let unauthorized = 0
 
   const answer = (request: ApiRequest, fault: RequestFault | undefined): Answer | undefined => {
     switch (fault) {
@@ -107,6 +109,9 @@ export const makePspMachine = (options: PspMachineOptions): PspMachine => {
       case "expired-token":
         tokens.revokeAll()
         return api.handle(request)
+      case "odd-unauthorized":
+        tokens.revokeAll()
+        return oddUnauthorized(unauthorized++)
       case "taken-txid-conflict":
         return api.handle(request, { takenTxid: "conflict" })
       case "taken-txid-update":
@@ -135,7 +140,7 @@ export const makePspMachine = (options: PspMachineOptions): PspMachine => {
           if (fault === "too-many-requests") return tooManyRequests(options.retryAfterSeconds ?? 1)
           if (given === undefined || UNANSWERED.has(fault)) return undefined
           const status = given.status === 201 ? profile.createdStatus : given.status
-          return spoil(fault, { ...given, status }, profile)
+          return lie(fault, spoil(fault, { ...given, status }, profile))
         }
       }
     },

@@ -18,6 +18,9 @@ import type {
 
 const instantOrNone = (ms: number | undefined) => (ms === undefined ? undefined : formatInstant(ms))
 
+/** Without an offset, as clocks in São Paulo have shown it since 2019. */
+export const localTime = (ms: number): string => formatInstant(ms - 3 * 3_600_000).slice(0, 19)
+
 const person = ({ name, document }: Person) =>
   document.length === 11 ? { cpf: document, nome: name } : { cnpj: document, nome: name }
 

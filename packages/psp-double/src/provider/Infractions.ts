@@ -23,11 +23,12 @@ export interface Infractions {
   readonly get: (id: string) => Result.Result<Infraction, Refusal>
   readonly list: (range: Range, page: PageRequest) => Page<Infraction>
   readonly defend: (id: string, text: string) => Result.Result<Infraction, Refusal>
-  /** Ends an open dispute. An outcome is final. */
+  /** Ends an open dispute. An outcome is final, unless the provider `overrules` itself. */
   readonly close: (
     id: string,
     status: Exclude<InfractionStatus, "ABERTA" | "EM_DEFESA">,
-    analystReason?: string
+    analystReason?: string,
+    options?: { readonly overrules: boolean }
   ) => Result.Result<Infraction, Refusal>
 }
 
@@ -85,9 +86,9 @@ export const makeInfractions = (state: State, receipts: Receipts): Infractions =
         infraction.updatedAtMs = now
         return Result.succeed(infraction)
       }),
-    close: (id, status, analystReason) =>
+    close: (id, status, analystReason, options) =>
       Result.map(find(id), (infraction) => {
-        if (!isOpen(infraction)) return infraction
+        if (infraction.status === status || (!isOpen(infraction) && options?.overrules !== true)) return infraction
         infraction.status = status
         infraction.analystReason = analystReason
         infraction.closedAtMs = state.now()

@@ -14,6 +14,7 @@ import {
   type Payee,
   type Payout,
   type PayoutError,
+  planOutcome,
   spendableCents,
   type State,
   transferId
@@ -48,8 +49,11 @@ export interface Payouts {
   readonly getByEndToEndId: (endToEndId: string) => Result.Result<Payout, Refusal>
   readonly list: (range: Range, filter: (payout: Payout) => boolean, page: PageRequest) => Page<Payout>
   readonly describePayee: (key: string, payee: KnownPayee) => void
-  /** Ends a payout that is in process. An outcome is final. */
-  readonly settle: (id: string, outcome: { readonly error?: PayoutError }) => Result.Result<Payout, Refusal>
+  /** Ends a payout that is in process. An outcome is final, unless the provider `overrules` itself. */
+  readonly settle: (
+    id: string,
+    outcome: { readonly error?: PayoutError; readonly overrules?: boolean }
+  ) => Result.Result<Payout, Refusal>
   /** The payee's bank returns a part or all of it. */
   readonly receiveReturn: (id: string, cents: number) => Result.Result<Payout, Refusal>
 }
@@ -60,6 +64,9 @@ export const NO_FUNDS: PayoutError = {
   reason: "Saldo insuficiente para realizar o pagamento"
 }
 
+/** Of a payout that was settled and then was not. */
+const UNDONE: PayoutError = { code: "AC03", origin: "PSP do usuário recebedor", reason: "Pagamento desfeito" }
+
 export const makePayouts = (state: State): Payouts => {
   const payees = new Map<string, KnownPayee>()
 
@@ -68,15 +75,30 @@ export const makePayouts = (state: State): Payouts => {
     return payout === undefined ? Result.fail({ _tag: "PayoutNotFound", by: "idEnvio" }) : Result.succeed(payout)
   }
 
-  const settle: Payouts["settle"] = (id, { error }) =>
+  const settle: Payouts["settle"] = (id, { error, overrules = false }) =>
     Result.map(find(id), (payout) => {
-      if (payout.status !== "EM_PROCESSAMENTO") return payout
-      if (error !== undefined) state.balanceCents += payout.cents
-      payout.status = error === undefined ? "REALIZADO" : "NAO_REALIZADO"
+      const status = error === undefined ? "REALIZADO" : "NAO_REALIZADO"
+      if (payout.status === status || (payout.status !== "EM_PROCESSAMENTO" && !overrules)) return payout
+      if (payout.status === "NAO_REALIZADO") state.balanceCents -= payout.cents
+      if (status === "NAO_REALIZADO") state.balanceCents += payout.cents
+      payout.status = status
       payout.settledAtMs = error === undefined ? state.now() : undefined
       payout.error = error
       state.notify({ _tag: "PayoutSettled", key: payout.payerKey, payout: { ...payout } })
+      const later = status === "REALIZADO" ? state.settings.sentBack(payout) : undefined
+      if (later !== undefined) state.after(later.afterMs, () => receiveReturn(id, later.cents))
       return payout
+    })
+
+  const receiveReturn: Payouts["receiveReturn"] = (id, cents) =>
+    Result.flatMap(find(id), (payout): Result.Result<Payout, Refusal> => {
+      const before = payout.returned.reduce((sum, { cents: earlier }) => sum + earlier, 0)
+      if (payout.status !== "REALIZADO" || cents <= 0 || before + cents > payout.cents) {
+        return Result.fail({ _tag: "ReturnExceedsPix" })
+      }
+      payout.returned = [...payout.returned, { rtrId: transferId(state, "D"), cents, atMs: state.now() }]
+      state.balanceCents += cents
+      return Result.succeed(payout)
     })
 
   const check = ({ cents, payerKey, payee }: PayoutOrder): Refusal | undefined => {
@@ -117,8 +139,9 @@ export const makePayouts = (state: State): Payouts => {
     const accepted = { ...payout, isHeld: fate._tag === "Held" }
     state.payouts.set(id, accepted)
     state.balanceCents -= payout.cents
-    if (fate._tag === "Done") state.after(fate.afterMs, () => settle(id, {}))
-    if (fate._tag === "Failed") state.after(fate.afterMs, () => settle(id, { error: fate.with }))
+    planOutcome(state, fate, UNDONE, (error, overrules) => {
+      settle(id, { ...(error !== undefined && { error }), overrules })
+    })
     return Result.succeed(accepted)
   }
 
@@ -154,15 +177,6 @@ export const makePayouts = (state: State): Payouts => {
       payees.set(key, payee)
     },
     settle,
-    receiveReturn: (id, cents) =>
-      Result.flatMap(find(id), (payout): Result.Result<Payout, Refusal> => {
-        const before = payout.returned.reduce((sum, { cents: earlier }) => sum + earlier, 0)
-        if (payout.status !== "REALIZADO" || cents <= 0 || before + cents > payout.cents) {
-          return Result.fail({ _tag: "ReturnExceedsPix" })
-        }
-        payout.returned = [...payout.returned, { rtrId: transferId(state, "D"), cents, atMs: state.now() }]
-        state.balanceCents += cents
-        return Result.succeed(payout)
-      })
+    receiveReturn
   }
 }

@@ -65,7 +65,9 @@ export const DEFAULT_SETTINGS: Settings = {
   openingCents: 0,
   acceptsHttpWebhooks: false,
   returnFate: () => ({ _tag: "Done", afterMs: 0 }),
-  payoutFate: () => ({ _tag: "Done", afterMs: 0 })
+  payoutFate: () => ({ _tag: "Done", afterMs: 0 }),
+  takenBack: () => undefined,
+  sentBack: () => undefined
 }
 
 export const makeProvider = (options: ProviderOptions): Provider => {

@@ -14,6 +14,7 @@ import {
   type Fate,
   type Person,
   type PixReturn,
+  planOutcome,
   type ReceivedPix,
   type ReturnNature,
   spendableCents,
@@ -46,11 +47,11 @@ export interface Receipts {
   readonly list: (range: Range, filter: (pix: ReceivedPix) => boolean, page: PageRequest) => Page<ReceivedPix>
   readonly orderReturn: (endToEndId: string, id: string, order: ReturnOrder) => Result.Result<PixReturn, Refusal>
   readonly getReturn: (endToEndId: string, id: string) => Result.Result<PixReturn, Refusal>
-  /** Ends a return that is in process. An outcome is final. */
+  /** Ends a return that is in process. An outcome is final, unless the provider `overrules` itself. */
   readonly settleReturn: (
     endToEndId: string,
     id: string,
-    outcome: { readonly failedBecause?: string }
+    outcome: { readonly failedBecause?: string; readonly overrules?: boolean }
   ) => Result.Result<PixReturn, Refusal>
   /** A return ordered by the MED, up to what is left of the Pix and of the balance. */
   readonly takeBack: (endToEndId: string, cents: number) => Result.Result<PixReturn | undefined, Refusal>
@@ -96,6 +97,8 @@ export const makeReceipts = (state: State): Receipts => {
     const cob = txid === undefined ? undefined : state.cobs.get(txid)
     if (cob?.status === "ATIVA") cob.status = "CONCLUIDA"
     report("PixReceived", pix)
+    const later = state.settings.takenBack(pix)
+    if (later !== undefined) state.after(later.afterMs, () => takeBack(pix.endToEndId, later.cents))
     return pix
   }
 
@@ -104,14 +107,16 @@ export const makeReceipts = (state: State): Receipts => {
     return changed
   }
 
-  const settleReturn: Receipts["settleReturn"] = (endToEndId, id, { failedBecause }) =>
+  const settleReturn: Receipts["settleReturn"] = (endToEndId, id, { failedBecause, overrules = false }) =>
     Result.flatMap(find(endToEndId), (pix) =>
       Result.map(findReturn(endToEndId, id), (found) => {
-        if (found.status !== "EM_PROCESSAMENTO") return found
-        if (failedBecause !== undefined) state.balanceCents += found.cents
+        const status = failedBecause === undefined ? "DEVOLVIDO" : "NAO_REALIZADO"
+        if (found.status === status || (found.status !== "EM_PROCESSAMENTO" && !overrules)) return found
+        if (found.status === "NAO_REALIZADO") state.balanceCents -= found.cents
+        if (status === "NAO_REALIZADO") state.balanceCents += found.cents
         const settled = replace(pix, {
           ...found,
-          status: failedBecause === undefined ? "DEVOLVIDO" : "NAO_REALIZADO",
+          status,
           settledAtMs: failedBecause === undefined ? state.now() : undefined,
           reason: failedBecause
         })
@@ -136,6 +141,14 @@ export const makeReceipts = (state: State): Receipts => {
     state.balanceCents -= cents
     return ordered
   }
+
+  const takeBack: Receipts["takeBack"] = (endToEndId, cents) =>
+    Result.flatMap(find(endToEndId), (pix) => {
+      const taken = Math.min(cents, returnableCents(pix), Math.max(0, state.balanceCents))
+      if (taken === 0) return Result.succeed(undefined)
+      const { id } = order(pix, alphanumeric(state.random, 32), { cents: taken, nature: "MED_FRAUDE" })
+      return settleReturn(endToEndId, id, {})
+    })
 
   return {
     receive,
@@ -166,20 +179,13 @@ export const makeReceipts = (state: State): Receipts => {
             ? { _tag: "Failed", afterMs: 0, with: "Saldo insuficiente para realizar a devolução." }
             : state.settings.returnFate({ pix, cents })
         const ordered = order(pix, id, returnOrder)
-        if (fate._tag === "Done") state.after(fate.afterMs, () => settleReturn(endToEndId, id, {}))
-        if (fate._tag === "Failed") {
-          state.after(fate.afterMs, () => settleReturn(endToEndId, id, { failedBecause: fate.with }))
-        }
+        planOutcome(state, fate, "Devolução desfeita.", (failedBecause, overrules) => {
+          settleReturn(endToEndId, id, { ...(failedBecause !== undefined && { failedBecause }), overrules })
+        })
         return Result.succeed(ordered)
       }),
     getReturn: findReturn,
     settleReturn,
-    takeBack: (endToEndId, cents) =>
-      Result.flatMap(find(endToEndId), (pix) => {
-        const taken = Math.min(cents, returnableCents(pix), Math.max(0, state.balanceCents))
-        if (taken === 0) return Result.succeed(undefined)
-        const { id } = order(pix, alphanumeric(state.random, 32), { cents: taken, nature: "MED_FRAUDE" })
-        return settleReturn(endToEndId, id, {})
-      })
+    takeBack
   }
 }

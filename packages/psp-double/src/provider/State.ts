@@ -129,11 +129,20 @@ export type Notification =
   | { readonly _tag: "PixReceived" | "ReturnSettled"; readonly key: string; readonly pix: ReceivedPix }
   | { readonly _tag: "PayoutSettled"; readonly key: string; readonly payout: Payout }
 
-/** The outcome of an order and when it comes. `Held`: not before the test settles it. */
+/**
+ * The outcome of an order and when it comes. `Held`: not before the test settles it. `changesAfterMs`: so long after it the
+ * provider says the opposite.
+ */
 export type Fate<Failure> =
-  | { readonly _tag: "Done"; readonly afterMs: number }
-  | { readonly _tag: "Failed"; readonly afterMs: number; readonly with: Failure }
+  | { readonly _tag: "Done"; readonly afterMs: number; readonly changesAfterMs?: number }
+  | { readonly _tag: "Failed"; readonly afterMs: number; readonly with: Failure; readonly changesAfterMs?: number }
   | { readonly _tag: "Held" }
+
+/** A part of a Pix that goes back, and when, days later as well. */
+export interface Later {
+  readonly cents: number
+  readonly afterMs: number
+}
 
 export interface Settings {
   readonly keys: ReadonlyArray<string>
@@ -147,6 +156,10 @@ export interface Settings {
   readonly acceptsHttpWebhooks: boolean
   readonly returnFate: (order: { readonly pix: ReceivedPix; readonly cents: number }) => Fate<string>
   readonly payoutFate: (payout: Payout) => Fate<PayoutError>
+  /** What the MED takes back of a Pix that arrives. */
+  readonly takenBack: (pix: ReceivedPix) => Later | undefined
+  /** What the payee's bank sends back of a payout that is settled. */
+  readonly sentBack: (payout: Payout) => Later | undefined
 }
 
 export interface State {
@@ -163,6 +176,20 @@ export interface State {
   balanceCents: number
   readonly notify: (notification: Notification) => void
   readonly after: (delayMs: number, run: () => void) => void
+}
+
+/** Plans the outcome of an order, and its change: `undefined` is "done". */
+export const planOutcome = <Failure>(
+  state: State,
+  fate: Fate<Failure>,
+  whenChanged: Failure,
+  settle: (failure: Failure | undefined, overrules: boolean) => void
+): void => {
+  if (fate._tag === "Held") return
+  const failure = fate._tag === "Failed" ? fate.with : undefined
+  state.after(fate.afterMs, () => settle(failure, false))
+  if (fate.changesAfterMs === undefined) return
+  state.after(fate.afterMs + fate.changesAfterMs, () => settle(failure === undefined ? whenChanged : undefined, true))
 }
 
 /** `E` or `D`, the ISPB, the minute in UTC, eleven characters. */

@@ -15,6 +15,7 @@ import { ApprovalRequired, Authority, isAuthorized } from "../operators/approval
 import { NotFoundError, type UnknownCursor } from "../base/Errors.ts"
 import { Ids } from "../base/Ids.ts"
 import { Settings, type SettingsShape } from "../base/Settings.ts"
+import { ofAccount } from "../ledger/Ledger.ts"
 import { type Page, readPage } from "../database/statements/Paging.ts"
 import { equals, is, isOneOf } from "../database/statements/Seek.ts"
 import { defaultConnectionId } from "./AccountConnection.ts"
@@ -144,7 +145,7 @@ export class Accounts extends Context.Service<
                   ${input.release_delay ?? 0}::integer, ${input.payout_duplicate_window ?? 0}::integer, to_timestamp(${epochMs}::double precision / 1000))`
               yield* sql`
                 INSERT INTO ledger_accounts (owner_id, kind)
-                SELECT ${id}::uuid, unnest(ARRAY['available', 'pending', 'blocked', 'payouts_in_transit'])`
+                SELECT ${id}::uuid, unnest(${[...ofAccount]}::text[])`
             })
           )
           return yield* Effect.catchTag(get(id), "NotFoundError", Effect.die)

@@ -3,10 +3,7 @@
  *
  * Guarantees:
  * - A sealed text contains the id of its key. A key is rotated by putting the new one first in `SECRETS_KEYS`.
- * - The bound form (`v2.<key>.<bytes>`) opens for its own row only: kind and id of the row are associated data. The form
- *   of the release before (`<key>.<bytes>`) opens for any row.
- * - The credentials of connections, the cookies of sign-ins and the secrets of approvals are sealed in the bound form. Other secrets are with `SECRETS_BIND_TO_ROW` only, because
- *   the release before cannot open it.
+ * - It opens for its own row only: kind and id of the row are associated data.
  * - A process without the key of its database does not start.
  *
  * `SECRETS_KEYS` is a comma separated list of 32 byte keys in base64: the first seals, all open. Without it the first start
@@ -51,10 +48,8 @@ export class Secrets extends Context.Service<
         : yield* keyOfDataDir(settings.dataDir)
       const keys = yield* parseKeys(text)
       yield* checkAgainstDatabase(keys)
-      const isBound = ({ kind }: SecretOwner) =>
-        settings.secretsBindToRow || kind === "connection" || kind === "sign-in" || kind === "approval"
       return Secrets.of({
-        seal: (secret, owner) => (isBound(owner) ? sealBound(keys, secret, owner) : sealUnbound(keys, secret)),
+        seal: (secret, owner) => seal(keys, secret, owner),
         open: (sealed, owner) => open(keys, sealed, owner)
       })
     })
@@ -68,22 +63,16 @@ interface Key {
 
 type Keys = readonly [Key, ...Array<Key>]
 
-const BOUND = "v2"
-
-const sealBound = ([key]: Keys, secret: string, owner: SecretOwner): string =>
-  `${BOUND}.${key.id}.${encrypted(key, secret, associatedData(owner))}`
-
-const sealUnbound = ([key]: Keys, secret: string): string => `${key.id}.${encrypted(key, secret, UNBOUND)}`
+/** `<id of the key>.<base64 of nonce, encrypted text and tag>`. */
+const seal = ([key]: Keys, secret: string, owner: SecretOwner): string =>
+  `${key.id}.${encrypted(key, secret, associatedData(owner))}`
 
 const open = (keys: Keys, sealed: string, owner: SecretOwner): Redacted.Redacted<string> => {
-  const parts = sealed.split(".")
-  const [id, encoded = ""] = parts[0] === BOUND ? parts.slice(1) : parts
+  const [id, encoded = ""] = sealed.split(".")
   const key = keys.find((candidate) => candidate.id === id)
   if (key === undefined) throw new Error("a stored secret was sealed with a key that is not in SECRETS_KEYS")
-  return Redacted.make(decrypted(key, encoded, parts[0] === BOUND ? associatedData(owner) : UNBOUND))
+  return Redacted.make(decrypted(key, encoded, associatedData(owner)))
 }
-
-const UNBOUND = Buffer.alloc(0)
 
 const associatedData = ({ id, kind }: SecretOwner): Buffer => Buffer.from(`${kind}:${id.toLowerCase()}`)
 

@@ -34,8 +34,6 @@ export interface SettingsShape {
   readonly dataDir: string
   /** Keys that encrypt webhook secrets. The first encrypts, all decrypt. Unset: generated in `dataDir`. */
   readonly secretsKeys: Option.Option<Redacted.Redacted<string>>
-  /** Whether an encrypted secret can be decrypted for its own row only. The release before cannot decrypt such secrets. */
-  readonly secretsBindToRow: boolean
   /** `simulator`: also of accounts without a connection. `connections`: those refuse charges and payouts. */
   readonly acquirer: "simulator" | "connections"
   /** The listener of providers' callbacks. Unset: none. */
@@ -165,7 +163,6 @@ const config: Config.Config<SettingsShape> = Config.all({
   databaseConnections: atLeast(3, "DATABASE_CONNECTIONS").pipe(Config.withDefault(16)),
   dataDir: Config.String("DATA_DIR").pipe(Config.withDefault(".data")),
   secretsKeys: Config.option(Config.Redacted("SECRETS_KEYS")),
-  secretsBindToRow: Config.Boolean("SECRETS_BIND_TO_ROW").pipe(Config.withDefault(false)),
   acquirer: Config.Literals(["simulator", "connections"], "ACQUIRER").pipe(Config.withDefault("simulator" as const)),
   acquirerPort: Config.option(port("ACQUIRER_PORT")),
   acquirerHost: Config.String("ACQUIRER_HOST").pipe(Config.withDefault("127.0.0.1")),

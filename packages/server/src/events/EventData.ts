@@ -2,15 +2,13 @@
  * The resource of an event: what a change stores, and the JSON text that is made of it, whose bytes receivers verify.
  *
  * Guarantees:
- * - A change of a charge may store only what the charge had at that change (`changedFieldsOf`). The rest is in columns of the
- *   charge that no statement changes, and a charge is never removed.
- * - Both forms give the same bytes.
+ * - A change of a charge stores only what the charge had at that change (`changedFieldsOf`). The rest is in columns of the
+ *   charge that no statement changes, and a charge is never removed. Other changes store the whole resource.
  * - `fields` has each field of a charge, in the order of its wire form: a field that is missing here does not compile.
  *
  * Measured: 850 bytes less for each change of a charge. To read one costs PostgreSQL 17 µs more and the server 3.5 µs; with
  * the text built in SQL it was 30 µs.
  */
-import { joinBrCode } from "@pix-payments/domain/BrCodeTemplate"
 import type { Charge } from "@pix-payments/domain/Charge"
 
 /** What a charge had at a change. */
@@ -55,8 +53,6 @@ const answered = <A>(of: (charge: Charge) => unknown, value: (read: Read) => A) 
 
 const always = (value: string) => () => value
 
-const amount = number("r.amount::text")
-
 const customer = () => {
   const [name, email, document] = ["name", "email", "document"].map((each) => column(`r.customer_${each}`))
   return (read: Read) => {
@@ -66,22 +62,14 @@ const customer = () => {
 }
 
 const pix = () => {
-  const stored = column("r.br_code")
-  const template = column("s.br_code_template")
-  const brCode = answered(
-    (charge) => charge.pix.br_code,
-    (read) => {
-      const [code, of] = [stored(read), template(read)]
-      return of === null || code === null ? code : joinBrCode(of, code, amount(read))
-    }
-  )
+  const brCode = answered((charge) => charge.pix.br_code, column("r.br_code"))
   const endToEndId = changed((charge) => charge.pix.end_to_end_id)
   return (read: Read) => ({ br_code: brCode(read), end_to_end_id: endToEndId(read) })
 }
 
-/** The receiver is stored in the row, or once for many charges (`payments/charges/Receivers.ts`). */
+/** A receiver is stored once for many charges (`payments/charges/Receivers.ts`). */
 const receiver = () => {
-  const text = column("coalesce(r.receiver, s.receiver)::text")
+  const text = column("s.receiver::text")
   return answered(
     (charge) => charge.receiver,
     (read) => JSON.parse(text(read) ?? "null") as unknown
@@ -92,7 +80,7 @@ const fields: { readonly [Name in keyof Charge]: Field } = {
   id: column("r.id::text"),
   object: always("charge"),
   status: changed(({ status }) => status),
-  amount,
+  amount: number("r.amount::text"),
   currency: always("BRL"),
   method: column("r.method"),
   description: column("r.description"),

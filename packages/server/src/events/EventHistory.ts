@@ -6,7 +6,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { DAY_MS } from "../schema/partitions/Period.ts"
+import { DAY_MS } from "../database/Period.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 
 export interface HistoryEntry {

@@ -20,7 +20,7 @@ import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import { statement, texts, uuids, value } from "../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
-import { eventLogStart } from "../schema/partitions/EventLogStart.ts"
+import { eventLogStart } from "./EventLogStart.ts"
 import { eventData, eventJson } from "./EventData.ts"
 import { textDigest } from "./Outbox.ts"
 

@@ -16,7 +16,6 @@ import { findEvent } from "@pix-payments/domain/EventCatalog"
 import { normalizeUrl } from "@pix-payments/domain/PublicUrl"
 import type { Generated } from "@pix-payments/domain/Uuid"
 import { hash } from "node:crypto"
-import type { ChangedFields } from "./EventData.ts"
 import { instant, integer, names, nullable, text, uuid } from "../database/statements/Column.ts"
 import { part, rows } from "../database/statements/Statement.ts"
 
@@ -29,10 +28,8 @@ export interface Changed {
   readonly sequence: number
   readonly webhookUrl: string | null
   readonly sealedWebhookSecret: string | null
-  /** The resource as its events show it. */
+  /** The resource as its events show it; of a charge, `ChangedFields`. */
   readonly data: unknown
-  /** What a charge has at this change only, where its other fields are read from the charge. */
-  readonly changedFields?: ChangedFields
 }
 
 /** A change as the outbox stores it. */
@@ -57,7 +54,6 @@ export interface OutboxEntry {
     readonly destination_hash?: string
   }
   readonly data: unknown
-  readonly changedFields: ChangedFields | undefined
 }
 
 /** The entry of a change. Actions that make no event of the catalog with `kind` are left out (there is no `charge.card.emitted`). */
@@ -88,14 +84,9 @@ export const outboxEntry = (
             destination_hash: textDigest(destinationOf(changed.webhookUrl))
           })
     },
-    data: changed.data,
-    changedFields: changed.changedFields
+    data: changed.data
   }
 }
-
-/** The entry of a charge that is stored without what its charge has. */
-export const withChangedFields = (entry: OutboxEntry): OutboxEntry =>
-  entry.changedFields === undefined ? entry : { ...entry, data: entry.changedFields }
 
 /**
  * The part of a statement that inserts changes and their outbox rows: CTEs that follow one called `changed`, which

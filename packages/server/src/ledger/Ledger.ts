@@ -18,10 +18,8 @@ import { bigint, instant, text, uuid } from "../database/statements/Column.ts"
 import type { LockMode } from "../database/statements/LockMode.ts"
 import { part, rows, statement, uuids } from "../database/statements/Statement.ts"
 
-/** The owner of rows that only the previous release writes: see migration 0006. */
-export const INSTALLATION = "00000000-0000-0000-0000-000000000000"
-
-const ofAccount = [
+/** The ledger accounts of an account. */
+export const ofAccount = [
   "available",
   "pending",
   "blocked",
@@ -107,11 +105,8 @@ const touchedBy = (transfers: ReadonlyArray<Transfer>) => {
   )
 }
 
-/**
- * The order of all locks of ledger accounts. The rows that a trigger of the previous release locks after all others are the
- * last of each owner.
- */
-const inOrder = (row: string) => `${row}.owner_id, ${row}.kind IN ('acquirer', 'fees'), ${row}.kind`
+/** The order of all locks of ledger accounts. */
+const inOrder = (row: string) => `${row}.owner_id, ${row}.kind`
 
 /** True of an account whose locked `available` covers its transfers. */
 export const isCovered = (accountId: string): string =>
@@ -125,8 +120,8 @@ export const isLocked = (accountId: string): string => `(${accountId} IN (SELECT
 
 const insertTransfers = (transfers: string): string => `
   moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, posted)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at, true
+    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
     FROM ${transfers} AS t
     WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
     RETURNING account_id, debit, credit, amount

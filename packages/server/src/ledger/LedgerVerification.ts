@@ -24,11 +24,11 @@ import * as BackgroundLoop from "../base/observability/BackgroundLoop.ts"
 import { withReportPlanner } from "../database/Database.ts"
 import { statement, uuids, value } from "../database/statements/Statement.ts"
 import { orUnavailable, orUnavailableWithin, type Unavailable } from "../database/Unavailable.ts"
-import { INSTALLATION, type LedgerKind } from "./Ledger.ts"
+import type { LedgerKind } from "./Ledger.ts"
 
-/** A ledger account: its stored balance, and the sum of its transfers, in cents. `accountId` null: see migration 0006. */
+/** A ledger account: its stored balance, and the sum of its transfers, in cents. `ownerId`: an account or a connection. */
 export interface Verified {
-  readonly accountId: string | null
+  readonly ownerId: string
   readonly kind: LedgerKind
   readonly kept: number
   readonly computed: number
@@ -67,13 +67,12 @@ export class LedgerVerification extends Context.Service<
 
       const incremental = Effect.gen(function* () {
         const verified = yield* report(fromCheckpoints, [], INCREMENTAL_TIMEOUT_MS)
-        const suspects = new Set(verified.filter(differs).map(({ accountId }) => accountId))
+        const suspects = new Set(verified.filter(differs).map(({ ownerId }) => ownerId))
         if (suspects.size === 0) return verified
-        if (suspects.has(null)) return yield* full
-        const ownerIds = [...suspects].flatMap((id) => (id === null ? [] : [id]))
+        const ownerIds = [...suspects]
         const rechecked = yield* report(...fromTransfersOf({ ownerIds }), FULL_TIMEOUT_MS)
         yield* orUnavailable(sql.unsafe(...replaceCheckpoints({ ownerIds })))
-        return [...verified.filter(({ accountId }) => !suspects.has(accountId)), ...rechecked]
+        return [...verified.filter(({ ownerId }) => !suspects.has(ownerId)), ...rechecked]
       })
 
       return LedgerVerification.of({
@@ -114,7 +113,7 @@ interface VerifiedRow {
 }
 
 const toVerified = (row: VerifiedRow): Verified => ({
-  accountId: row.owner_id === INSTALLATION ? null : row.owner_id,
+  ownerId: row.owner_id,
   kind: row.kind,
   kept: Number(row.kept),
   computed: Number(row.computed)
@@ -122,29 +121,21 @@ const toVerified = (row: VerifiedRow): Verified => ({
 
 const differs = ({ computed, kept }: Verified) => computed !== kept
 
-// The installation's rows are the sum of what the release before migration 0006 wrote. Its transfers count for their account
-// as well.
 const sumsOf = (transfers: string) => `
   SELECT e.owner_id, e.kind, sum(e.amount)::bigint AS balance
   FROM ${transfers} t CROSS JOIN LATERAL (VALUES
     (t.account_id, t.credit, t.amount),
-    (t.account_id, t.debit, -t.amount),
-    (CASE WHEN NOT t.posted AND t.credit IN ('acquirer', 'fees') THEN '${INSTALLATION}'::uuid END, t.credit, t.amount),
-    (CASE WHEN NOT t.posted AND t.debit IN ('acquirer', 'fees') THEN '${INSTALLATION}'::uuid END, t.debit, -t.amount)
+    (t.account_id, t.debit, -t.amount)
   ) AS e(owner_id, kind, amount)
-  WHERE e.owner_id IS NOT NULL
   GROUP BY 1, 2`
 
-// One statement has one snapshot, in which each commit is on both sides or on neither. The installation is shown where it
-// differs.
+// One statement has one snapshot, in which each commit is on both sides or on neither.
 const compare = (computed: string, owners: string) => `
   WITH computed AS (${computed})
   SELECT coalesce(k.owner_id, c.owner_id) AS owner_id, coalesce(k.kind, c.kind) AS kind,
     coalesce(k.balance, 0) AS kept, coalesce(c.balance, 0) AS computed
   FROM (SELECT * FROM ledger_accounts WHERE ${owners}) k
   FULL JOIN computed c ON c.owner_id = k.owner_id AND c.kind = k.kind
-  WHERE coalesce(k.owner_id, c.owner_id) <> '${INSTALLATION}'::uuid
-    OR coalesce(k.balance, 0) <> coalesce(c.balance, 0)
   ORDER BY 1, 2`
 
 const fromAllTransfers = compare(sumsOf("ledger_transfers"), "true")
@@ -171,7 +162,7 @@ const advance = statement(
   WITH position AS MATERIALIZED (SELECT through_id FROM ledger_checkpoint_position FOR UPDATE SKIP LOCKED),
   slice AS MATERIALIZED (
     SELECT t.* FROM position p CROSS JOIN LATERAL (
-      SELECT id, account_id, debit, credit, amount, posted FROM ledger_transfers
+      SELECT id, account_id, debit, credit, amount FROM ledger_transfers
       WHERE id > p.through_id AND id < ${before} ORDER BY id LIMIT ${TRANSFERS_PER_ROUND}
     ) t
   ),

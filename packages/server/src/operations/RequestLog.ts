@@ -21,7 +21,6 @@ import { Metrics } from "../base/observability/Metrics.ts"
 import { runToCompletionUntimed } from "../database/RunToCompletion.ts"
 import { type InputOf, instant, integer, nullable, text, uuid } from "../database/statements/Column.ts"
 import { rows, statement } from "../database/statements/Statement.ts"
-import { storesForm } from "../schema/StoredForms.ts"
 import type { RequestInfo } from "../base/observability/RequestContext.ts"
 
 export class RequestLog extends Context.Service<
@@ -34,7 +33,6 @@ export class RequestLog extends Context.Service<
     RequestLog,
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const omitsIds = yield* storesForm("omits_generated_request_ids")
       const metrics = yield* Metrics
       let buffer: Array<Line> = []
       // Whether lines of the buffer may be stored already.
@@ -79,7 +77,7 @@ export class RequestLog extends Context.Service<
           const { epochMs, id } = info.arrival
           buffer.push({
             id,
-            request_id: omitsIds && info.requestId === id ? null : info.requestId,
+            request_id: info.requestId === id ? null : info.requestId,
             key_id: info.keyId,
             account_id: info.accountId,
             resource_id: info.resourceId,

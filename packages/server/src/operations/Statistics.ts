@@ -10,10 +10,9 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { unanswered } from "../payments/charges/ChargeLists.ts"
+import { UNANSWERED } from "../payments/charges/ChargeLists.ts"
 import { withReportPlanner } from "../database/Database.ts"
 import { LimitedTo } from "../database/statements/Paging.ts"
-import { makeStartOfStates } from "../schema/partitions/ChargeStates.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 import { forLanes } from "../webhooks/queue/DeliveryClaims.ts"
 import { readTotals } from "../webhooks/deliveries/DeliveryTotals.ts"
@@ -29,7 +28,6 @@ export class Statistics extends Context.Service<
   static readonly layer = Layer.effect(
     Statistics,
     Effect.map(SqlClient, (sql) => {
-      const startOfStates = makeStartOfStates(sql)
       return Statistics.of({
         read: (accountId) =>
           withReportPlanner(
@@ -43,7 +41,7 @@ export class Statistics extends Context.Service<
                 object: "stats" as const,
                 charges: {
                   ...byState(counts.filter(isState("charge"))),
-                  ...byState(yield* sql.unsafe<StateRow>(unansweredCharges(yield* startOfStates), parameters))
+                  ...byState(yield* sql.unsafe<StateRow>(UNANSWERED_CHARGES, parameters))
                 },
                 payouts: byState(counts.filter(isState("payout"))),
                 disputes: byState(yield* sql.unsafe<StateRow>(inStates("disputes"), parameters)),
@@ -87,8 +85,8 @@ const inStates = (table: string) =>
   `SELECT status, count(*) AS count FROM ${table} WHERE ${inAccount("account_id")} GROUP BY status`
 
 /** These have no change yet. */
-const unansweredCharges = (start: string | undefined) => `
-  SELECT 'processing' AS status, count(*) AS count FROM charges WHERE ${unanswered(start)} AND ${inAccount("account_id")}
+const UNANSWERED_CHARGES = `
+  SELECT 'processing' AS status, count(*) AS count FROM charges WHERE ${UNANSWERED} AND ${inAccount("account_id")}
   HAVING count(*) > 0`
 
 /** Deliveries that are due, in flight or waiting for their next attempt. Each part is what a partial index has. */

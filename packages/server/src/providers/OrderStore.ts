@@ -13,7 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { bigint, instant, integer, nullable, type Row, text, uuid } from "../database/statements/Column.ts"
+import { bigint, integer, nullable, type Row, text, uuid } from "../database/statements/Column.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { statement, texts, value } from "../database/statements/Statement.ts"
 import { type Stored, table } from "../database/statements/Table.ts"
@@ -36,9 +36,7 @@ const orderTable = table({
   /** Of these, the cents that were not released yet. */
   pending: bigint(),
   /** How often the provider was asked. */
-  attempts: integer(),
-  /** Set by the previous release only. */
-  dueAtMs: nullable(instant("due_at"))
+  attempts: integer()
 })
 
 export interface StoredOrder extends Stored<typeof orderTable> {}
@@ -57,11 +55,8 @@ export interface ChargeOrder extends StoredOrder {
 export const isChargeOrder = (order: StoredOrder): order is ChargeOrder =>
   order.chargeId !== null && (order.kind === "refund" || order.kind === "cancel")
 
-/** True of an order whose money left the account when it was stored. */
-export const isOfPreviousRelease = ({ dueAtMs }: StoredOrder): boolean => dueAtMs !== null
-
 /** A new order. What it is about is one of the nullable fields. Without `attempts`, its caller asks the provider at once. */
-export type NewOrder = Pick<StoredOrder, "id" | "kind"> & Partial<Omit<StoredOrder, "id" | "kind" | "dueAtMs">>
+export type NewOrder = Pick<StoredOrder, "id" | "kind"> & Partial<Omit<StoredOrder, "id" | "kind">>
 
 export class OrderStore extends Context.Service<
   OrderStore,
@@ -116,7 +111,7 @@ export class OrderStore extends Context.Service<
           }),
         finish: ({ attempts, id }, state) =>
           Effect.map(
-            sql`UPDATE acquirer_orders SET state = ${state}, due_at = NULL, ask_at = NULL
+            sql`UPDATE acquirer_orders SET state = ${state}, ask_at = NULL
               WHERE id = ${id}::uuid AND state = 'ordered' AND (${state} = 'done' OR attempts = ${attempts})
               RETURNING id`,
             ({ length }) => length > 0
@@ -142,8 +137,7 @@ const unset = {
   endToEndId: null,
   amount: 0,
   pending: 0,
-  attempts: 1,
-  dueAtMs: null
+  attempts: 1
 }
 
 const columns = orderTable.columns()
@@ -171,13 +165,10 @@ const lockOpenOf = statement(
     `SELECT ${columns} FROM acquirer_orders WHERE charge_id = ${chargeId} AND state = 'ordered' FOR UPDATE`
 )
 
-// An order of the previous release stays one that it finds.
 const postpone = statement(
   { id: value("uuid"), attempts: value("integer"), inMs: value("double precision") },
   ({ attempts, id, inMs }) => `
-  UPDATE acquirer_orders SET
-    ask_at = CASE WHEN due_at IS NULL THEN now() + ${inMs} * interval '1 millisecond' END,
-    due_at = CASE WHEN due_at IS NOT NULL THEN now() + ${inMs} * interval '1 millisecond' END
+  UPDATE acquirer_orders SET ask_at = now() + ${inMs} * interval '1 millisecond'
   WHERE id = ${id} AND state = 'ordered' AND attempts = ${attempts}`
 )
 
@@ -185,7 +176,6 @@ const postpone = statement(
 const leaseUntil = (leaseMs: string): string =>
   `now() + greatest(${leaseMs}, ${backOffMsSql("(attempts + 1)")}) * interval '1 millisecond'`
 
-// Orders of the previous release are refunds and cancellations at the simulator: a claim of other kinds does not read them.
 const claimMany = statement(
   { kinds: texts, capacity: capacityPart, limit: value("integer"), leaseMs: value("double precision") },
   ({ capacity, kinds, leaseMs, limit }) => `
@@ -210,15 +200,8 @@ const claimMany = statement(
     ) d
     WHERE place <= ${capacity.freeOf("d.connection_id")}
     LIMIT ${limit}
-  ),
-  due_of_previous_release AS MATERIALIZED (
-    SELECT id FROM acquirer_orders WHERE 'refund' = ANY (${kinds}) AND state = 'ordered' AND due_at <= now() AND kind = ANY (${kinds})
-    ORDER BY due_at LIMIT greatest(0, ${capacity.freeOf("NULL")} - (SELECT count(*) FROM due WHERE connection_id IS NULL))
-    FOR UPDATE SKIP LOCKED
   )
-  UPDATE acquirer_orders SET attempts = attempts + 1,
-    ask_at = CASE WHEN due_at IS NULL THEN ${leaseUntil(leaseMs)} END,
-    due_at = CASE WHEN due_at IS NOT NULL THEN ${leaseUntil(leaseMs)} END
-  WHERE id = ANY (ARRAY(SELECT id FROM due UNION ALL SELECT id FROM due_of_previous_release))
+  UPDATE acquirer_orders SET attempts = attempts + 1, ask_at = ${leaseUntil(leaseMs)}
+  WHERE id = ANY (ARRAY(SELECT id FROM due))
   RETURNING ${columns}`
 )

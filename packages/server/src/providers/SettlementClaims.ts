@@ -11,28 +11,18 @@
  *   in any process and through any connection, one waits for the commit of the other;
  * - `AWAITED` becomes a charge or an exception, and an exception becomes a charge. Nothing else changes a claim.
  *
- * Until an operator ends the upgrade, only charges have such rows. The claims of exceptions and of early returns are keys of
- * `acquirer_notifications`, as servers of the release before read and write them.
- *
  * Why: docs/decisions/0040-one-claim-of-a-settlement.md.
  */
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { AWAITED, storesFormNow } from "../schema/StoredForms.ts"
 
-/**
- * Whether `charge_settlements` alone claims settlements, in the caller's transaction. `atStart`: what the server read when it
- * started. Where the answer is no, it stays so until the transaction has ended, because `maintain --finish-upgrade` waits for
- * the table lock.
- */
-export const claimsSettlementsOnce = (sql: SqlClient, atStart: boolean): Effect.Effect<boolean, SqlError> =>
-  atStart
-    ? Effect.succeed(true)
-    : Effect.andThen(
-        sql`LOCK TABLE acquirer_notifications IN ROW EXCLUSIVE MODE`,
-        storesFormNow(sql, "claims_settlements_once")
-      )
+/** The `charge_id` of a settlement whose return or MED arrived before its payment. No charge has this id. */
+export const AWAITED = "00000000-0000-0000-0000-000000000000"
+
+/** True: the claims of `charge_settlements` are the only ones. */
+export const claimsSettlementsOnce = (_sql: SqlClient, atStart: boolean): Effect.Effect<boolean, SqlError> =>
+  Effect.succeed(atStart)
 
 /** True where the payment of a settlement has been applied, or is an exception. */
 export const hasArrived = (sql: SqlClient, endToEndId: string): Effect.Effect<boolean, SqlError> =>

@@ -25,7 +25,6 @@ import { RefundOrders } from "../payments/refunds/RefundOrders.ts"
 import { Ids } from "../base/Ids.ts"
 import { Payouts } from "../payments/payouts/Payouts.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
-import { storesForm } from "../schema/StoredForms.ts"
 import type { Unavailable } from "../database/Unavailable.ts"
 import type { ReturnOutcome } from "../providers/Acquirer.ts"
 import type { AcquirerNotification, Outcome } from "../providers/AcquirerNotification.ts"
@@ -59,7 +58,7 @@ export class AcquirerNotifications extends Context.Service<
       const payments = yield* ChargePayments
       const reversals = yield* Reversals
       const returns = yield* ExceptionReturns
-      const claimsOnceAtStart = yield* storesForm("claims_settlements_once")
+      const claimsOnceAtStart = true
 
       /** For effects that a store commits with the notification; one that changed nothing is recorded here. */
       const batched = (

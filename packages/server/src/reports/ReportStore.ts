@@ -15,7 +15,7 @@ import {
 import { text } from "../database/statements/Column.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
 import { rows, statement, uuids, value } from "../database/statements/Statement.ts"
-import { AWAITED, storesForm } from "../schema/StoredForms.ts"
+import { AWAITED } from "../providers/SettlementClaims.ts"
 import { orUnavailable, type Unavailable } from "../database/Unavailable.ts"
 
 /** Facts: notifications, and ids that may be of an order or payout. */
@@ -71,7 +71,7 @@ export class ReportStore extends Context.Service<
     ReportStore,
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const claimsOnce = yield* storesForm("claims_settlements_once")
+      const claimsOnce = true
       return ReportStore.of({
         known: Effect.fnUntraced(function* (connectionId, { notifications, recordKeys, ...ids }) {
           const keys = new Set([...notifications.flatMap((each) => decisiveKeysOf(each, claimsOnce)), ...recordKeys])

@@ -30,7 +30,6 @@ import { ExceptionReturns } from "../payments/exceptions/ExceptionReturns.ts"
 import { ExceptionStore, type StoredException } from "../payments/exceptions/ExceptionStore.ts"
 import { Ids } from "../base/Ids.ts"
 import { lockLedgerOf } from "../ledger/Ledger.ts"
-import { storesForm } from "../schema/StoredForms.ts"
 import { DeferredStore } from "../payments/exceptions/DeferredStore.ts"
 
 /** The payment was committed while its return was examined: the transaction is repeated. */
@@ -60,7 +59,7 @@ export class Reversals extends Context.Service<
       const exceptions = yield* Exceptions
       const returns = yield* ExceptionReturns
       const store = yield* ExceptionStore
-      const claimsOnce = yield* storesForm("claims_settlements_once")
+      const claimsOnce = true
 
       /** The charge that was paid by the Pix, else the one that the txid names, if it is of the same connection. */
       const findCharge = Effect.fnUntraced(function* ({ endToEndId, txid }: Reversal, connectionId: string) {

@@ -1,15 +1,12 @@
 /** Sealed webhook secrets: they open only for the row that they were sealed for, in both of two releases. */
 import { assert, layer } from "@effect/vitest"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import { createHmac } from "node:crypto"
 import { Secrets } from "../../src/base/Secrets.ts"
 import { create, settled } from "../support/ChargeDeliveries.ts"
-import { createDatabase } from "../support/Postgres.ts"
 import { eventually, loopback, type Received, receiver } from "../support/Receiver.ts"
 import { newKey, TestService } from "../support/TestService.ts"
 import { changed, registered } from "../support/Webhooks.ts"
@@ -28,141 +25,121 @@ const isSignedWith = (secret: string, { bytes, headers }: Received): boolean =>
 const errorsOf = (chargeId: string, deliveries: number) =>
   Effect.map(settled(chargeId, deliveries), (all) => all.map(({ attempts }) => attempts.map(({ error }) => error)))
 
-layer(TestService.layer({ settings: { ...settings, secretsBindToRow: true } }), { excludeTestServices: true })(
-  "SECRETS_BIND_TO_ROW",
-  (it) => {
-    it.effect("signs with the secret of an endpoint, before and after it changes", () =>
-      Effect.gen(function* () {
-        const { makeCaller } = yield* TestService
-        const { key } = yield* makeCaller()
-        const { received, url } = yield* receiver()
-        const endpoint = yield* registered(key, { url, secret: "the first", events: ["charge.pix.created"] })
-        yield* create({ key })
-        yield* eventually(
-          Effect.sync(() => received),
-          ({ length }) => length === 1
-        )
-        // An id in capitals names the same row.
-        yield* changed(key, endpoint.id.toUpperCase(), { secret: "the second" })
-        yield* create({ key })
-        yield* eventually(
-          Effect.sync(() => received),
-          ({ length }) => length === 2
-        )
-        assert.isTrue(isSignedWith("the first", received[0]!))
-        assert.isTrue(isSignedWith("the second", received[1]!))
-      }).pipe(Effect.scoped)
-    )
-
-    it.effect("a secret put into another endpoint's row signs nothing", () =>
-      Effect.gen(function* () {
-        const { makeCaller } = yield* TestService
-        const sql = yield* SqlClient
-        const [ours, theirs] = [yield* makeCaller(), yield* makeCaller()]
-        const hook = yield* receiver()
-        const one = yield* registered(ours.key, {
-          url: hook.url,
-          secret: "our own secret",
-          events: ["charge.pix.created"]
-        })
-        const other = yield* registered(theirs.key, {
-          url: hook.url,
-          secret: "their own secret",
-          events: ["charge.pix.created"]
-        })
-        yield* sql`UPDATE webhook_endpoints SET secret = (SELECT secret FROM webhook_endpoints
-          WHERE id = ${one.id}::uuid) WHERE id = ${other.id}::uuid`
-        const { body: charge } = yield* create({ key: theirs.key })
-        assert.deepStrictEqual(yield* errorsOf(charge.id, 1), [["the secret cannot be opened"]])
-        assert.deepStrictEqual(hook.received, [])
-      }).pipe(Effect.scoped)
-    )
-
-    it.effect("a secret of a charge or a payout signs the events of that resource only", () =>
-      Effect.gen(function* () {
-        const { call, makeCaller, operate } = yield* TestService
-        const sql = yield* SqlClient
-        const { key } = yield* makeCaller()
-        const hook = yield* receiver((_, response) => {
-          response.statusCode = 500
-          response.end()
-        })
-        const { body: one } = yield* create({ key, webhook_url: hook.url, webhook_secret: "of one" })
-        const { body: other } = yield* create({ key, webhook_url: hook.url, webhook_secret: "of the other" })
-        const { body: paid } = yield* create({ key, amount: 5000 })
-        yield* operate("POST", `/operator/v1/simulator/charges/${paid.id}/pay`, { body: {} })
-        const payout = yield* call("POST", "/v1/payouts", {
-          key,
-          idempotencyKey: newKey(),
-          body: {
-            amount: 700,
-            pix_key_type: "email",
-            pix_key: "ana@example.com",
-            webhook_url: hook.url,
-            webhook_secret: "of the payout"
-          }
-        })
-        assert.strictEqual(payout.status, 201, payout.text)
-        const payoutId = String(payout.body["id"])
-        for (const id of [one.id, other.id, payoutId]) yield* settled(id, 2)
-        const secretOf = new Map([
-          [one.id, "of one"],
-          [other.id, "of the other"],
-          [payoutId, "of the payout"]
-        ])
-        assert.strictEqual(hook.received.length, 6)
-        for (const each of hook.received) assert.isTrue(isSignedWith(secretOf.get(each.body.data.id)!, each))
-
-        const before = hook.received.length
-        for (const [from, to] of [
-          [one.id, other.id],
-          [one.id, payoutId]
-        ]) {
-          yield* sql`UPDATE deliveries SET secret = (SELECT webhook_secret FROM charges WHERE id = ${from!}::uuid)
-            WHERE resource_id = ${to!}::uuid`
-          for (const { id } of yield* settled(to!, 2)) {
-            const resent = yield* operate("POST", `/operator/v1/deliveries/${id}/resend`)
-            assert.isBelow(resent.status, 300, resent.text)
-          }
-          const errors = yield* eventually(errorsOf(to!, 2), (all) => all.every(({ length }) => length === 2))
-          assert.deepStrictEqual(errors, [
-            ["status 500", "the secret cannot be opened"],
-            ["status 500", "the secret cannot be opened"]
-          ])
-        }
-        assert.strictEqual(hook.received.length, before)
-      }).pipe(Effect.scoped)
-    )
-  }
-)
-
-layer(Layer.empty, { excludeTestServices: true })("Two releases on one database", (it) => {
-  it.effect("without the setting, secrets have the form that the release before opens; with it, both forms open", () =>
+layer(TestService.layer({ settings }), { excludeTestServices: true })("Sealed secrets", (it) => {
+  it.effect("signs with the secret of an endpoint, before and after it changes", () =>
     Effect.gen(function* () {
-      const databaseUrl = yield* createDatabase()
-      const owner = { kind: "charge", id: "0198c0de-1234-7abc-8def-0123456789ab" } as const
-      const another = { ...owner, id: "0198c0de-1234-7abc-8def-0123456789ac" }
-      const secretsWith = (secretsBindToRow: boolean) =>
-        Effect.map(
-          Layer.build(Layer.fresh(TestService.layer({ settings: { ...settings, secretsBindToRow }, databaseUrl }))),
-          Context.get(Secrets)
-        )
-      const unbound = yield* secretsWith(false)
-      const bound = yield* secretsWith(true)
-      const [old, bindings] = [unbound.seal("segredo é 🔑", owner), bound.seal("segredo é 🔑", owner)]
-      assert.match(old, /^[0-9a-f]{8}\.[A-Za-z0-9+/=]+$/)
-      for (const secrets of [unbound, bound]) {
-        for (const sealed of [sealedBefore, old, bindings]) {
-          assert.strictEqual(Redacted.value(secrets.open(sealed, owner)), "segredo é 🔑")
+      const { makeCaller } = yield* TestService
+      const { key } = yield* makeCaller()
+      const { received, url } = yield* receiver()
+      const endpoint = yield* registered(key, { url, secret: "the first", events: ["charge.pix.created"] })
+      yield* create({ key })
+      yield* eventually(
+        Effect.sync(() => received),
+        ({ length }) => length === 1
+      )
+      // An id in capitals names the same row.
+      yield* changed(key, endpoint.id.toUpperCase(), { secret: "the second" })
+      yield* create({ key })
+      yield* eventually(
+        Effect.sync(() => received),
+        ({ length }) => length === 2
+      )
+      assert.isTrue(isSignedWith("the first", received[0]!))
+      assert.isTrue(isSignedWith("the second", received[1]!))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("a secret put into another endpoint's row signs nothing", () =>
+    Effect.gen(function* () {
+      const { makeCaller } = yield* TestService
+      const sql = yield* SqlClient
+      const [ours, theirs] = [yield* makeCaller(), yield* makeCaller()]
+      const hook = yield* receiver()
+      const one = yield* registered(ours.key, {
+        url: hook.url,
+        secret: "our own secret",
+        events: ["charge.pix.created"]
+      })
+      const other = yield* registered(theirs.key, {
+        url: hook.url,
+        secret: "their own secret",
+        events: ["charge.pix.created"]
+      })
+      yield* sql`UPDATE webhook_endpoints SET secret = (SELECT secret FROM webhook_endpoints
+          WHERE id = ${one.id}::uuid) WHERE id = ${other.id}::uuid`
+      const { body: charge } = yield* create({ key: theirs.key })
+      assert.deepStrictEqual(yield* errorsOf(charge.id, 1), [["the secret cannot be opened"]])
+      assert.deepStrictEqual(hook.received, [])
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("a secret of a charge or a payout signs the events of that resource only", () =>
+    Effect.gen(function* () {
+      const { call, makeCaller, operate } = yield* TestService
+      const sql = yield* SqlClient
+      const { key } = yield* makeCaller()
+      const hook = yield* receiver((_, response) => {
+        response.statusCode = 500
+        response.end()
+      })
+      const { body: one } = yield* create({ key, webhook_url: hook.url, webhook_secret: "of one" })
+      const { body: other } = yield* create({ key, webhook_url: hook.url, webhook_secret: "of the other" })
+      const { body: paid } = yield* create({ key, amount: 5000 })
+      yield* operate("POST", `/operator/v1/simulator/charges/${paid.id}/pay`, { body: {} })
+      const payout = yield* call("POST", "/v1/payouts", {
+        key,
+        idempotencyKey: newKey(),
+        body: {
+          amount: 700,
+          pix_key_type: "email",
+          pix_key: "ana@example.com",
+          webhook_url: hook.url,
+          webhook_secret: "of the payout"
         }
-        assert.throws(() => secrets.open(bindings, another))
-        assert.throws(() => secrets.open(bindings, { ...owner, kind: "payout" }))
-        // Nor does it open as a text of the form before.
-        assert.throws(() => secrets.open(bindings.replace("v2.", ""), owner))
+      })
+      assert.strictEqual(payout.status, 201, payout.text)
+      const payoutId = String(payout.body["id"])
+      for (const id of [one.id, other.id, payoutId]) yield* settled(id, 2)
+      const secretOf = new Map([
+        [one.id, "of one"],
+        [other.id, "of the other"],
+        [payoutId, "of the payout"]
+      ])
+      assert.strictEqual(hook.received.length, 6)
+      for (const each of hook.received) assert.isTrue(isSignedWith(secretOf.get(each.body.data.id)!, each))
+
+      const before = hook.received.length
+      for (const [from, to] of [
+        [one.id, other.id],
+        [one.id, payoutId]
+      ]) {
+        yield* sql`UPDATE deliveries SET secret = (SELECT webhook_secret FROM charges WHERE id = ${from!}::uuid)
+            WHERE resource_id = ${to!}::uuid`
+        for (const { id } of yield* settled(to!, 2)) {
+          const resent = yield* operate("POST", `/operator/v1/deliveries/${id}/resend`)
+          assert.isBelow(resent.status, 300, resent.text)
+        }
+        const errors = yield* eventually(errorsOf(to!, 2), (all) => all.every(({ length }) => length === 2))
+        assert.deepStrictEqual(errors, [
+          ["status 500", "the secret cannot be opened"],
+          ["status 500", "the secret cannot be opened"]
+        ])
       }
+      assert.strictEqual(hook.received.length, before)
     }).pipe(Effect.scoped)
   )
 })
 
-/** What the release before (8ef51bc) sealed with this key. */
-const sealedBefore = "f849d673.B3vJhM0BLsuPHnNOg0CHebGWOw013pjWWmunuo8eHAmmbmoD45yaX0qF6g=="
+layer(TestService.layer({ settings }), { excludeTestServices: true })("A sealed secret", (it) => {
+  it.effect("opens for its own row only", () =>
+    Effect.gen(function* () {
+      const secrets = yield* Secrets
+      const owner = { kind: "charge", id: "0198c0de-1234-7abc-8def-0123456789ab" } as const
+      const sealed = secrets.seal("segredo é 🔑", owner)
+      assert.match(sealed, /^[0-9a-f]{8}\.[A-Za-z0-9+/=]+$/)
+      assert.strictEqual(Redacted.value(secrets.open(sealed, owner)), "segredo é 🔑")
+      assert.throws(() => secrets.open(sealed, { ...owner, id: "0198c0de-1234-7abc-8def-0123456789ac" }))
+      assert.throws(() => secrets.open(sealed, { ...owner, kind: "payout" }))
+    })
+  )
+})

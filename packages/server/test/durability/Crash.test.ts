@@ -43,7 +43,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
           }
           const begun = Promise.all(Array.from({ length: 30 }, caller))
           if (answersBefore === 0) {
-            yield* eventually(sql`SELECT id FROM charges WHERE NOT acquirer_answered`, ({ length }) => length > 0)
+            yield* eventually(sql`SELECT id FROM charges WHERE status = 'processing'`, ({ length }) => length > 0)
             killed.signal("SIGKILL")
           }
           yield* Effect.promise(() => begun)
@@ -67,7 +67,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
           }
         }
 
-        yield* eventually(sql`SELECT id FROM charges WHERE NOT acquirer_answered`, ({ length }) => length === 0)
+        yield* eventually(sql`SELECT id FROM charges WHERE status = 'processing'`, ({ length }) => length === 0)
         const charges = yield* sql<{ id: string; idempotency_key: string; status: string; br_code: string }>`
           SELECT id, idempotency_key, status, br_code FROM charges`
         assert.sameMembers(
@@ -118,7 +118,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process", (it) => {
       )
       const keys = Array.from({ length: 20 }, () => newKey())
       const inFlight = keys.map((key) => createCharge(service, apiKey, key, hanging.url))
-      yield* eventually(sql`SELECT id FROM charges WHERE NOT acquirer_answered`, ({ length }) => length === 20)
+      yield* eventually(sql`SELECT id FROM charges WHERE status = 'processing'`, ({ length }) => length === 20)
       service.signal("SIGTERM")
       const answers = yield* Effect.promise(() => Promise.all(inFlight))
       for (const { body, status } of answers) {

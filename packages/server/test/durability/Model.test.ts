@@ -327,7 +327,7 @@ const actOnce = (
       // In one transaction: another one of the same charge would write the lifetime of an earlier end over its own.
       return SqlClient.use((sql) =>
         sql`UPDATE charges SET expires_at = now() - interval '1 hour' WHERE id = ${id}::uuid
-          AND status = 'pending' AND acquirer_answered`.pipe(
+          AND status = 'pending'`.pipe(
           Effect.andThen(
             sql`UPDATE charge_states s SET lifetime_ms = (extract(epoch FROM c.expires_at - c.created_at) * 1000)::bigint
               FROM charges c WHERE c.id = ${id}::uuid AND s.charge_id = c.id AND s.status = 'pending'`
@@ -409,8 +409,7 @@ const assertStates = Effect.fnUntraced(function* (all: ReadonlyArray<History>) {
   // Not those of an earlier attempt of the test.
   const accounts = all.flatMap(({ callers }) => callers.map(({ account }) => account.id))
   const charges = yield* sql<{ id: string; status: string }>`
-    SELECT id, CASE WHEN NOT acquirer_answered AND status = 'pending' THEN 'processing'
-      WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END AS status
+    SELECT id, CASE WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END AS status
     FROM charges WHERE account_id = ANY (${accounts}::uuid[])`
   const payouts = yield* sql<{ id: string; status: string; duplicate_of: string | null; submitted: boolean }>`
     SELECT id, status, duplicate_of, processed_at IS NOT NULL AS submitted FROM payouts

@@ -1,5 +1,5 @@
 /** The resource of an event, read from what its change stores and from its charge: the bytes are those of the API. */
-import { assert, describe, it, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { eventData, eventJson } from "../../src/events/EventData.ts"
@@ -7,7 +7,6 @@ import { create, retrieve } from "../support/ChargeRequests.ts"
 import { eventually, loopback, receiver } from "../support/Receiver.ts"
 import { simulated } from "../support/Money.ts"
 import { TestService } from "../support/TestService.ts"
-import { upgradedServices } from "../support/UpgradedDatabase.ts"
 import { registered } from "../support/Webhooks.ts"
 
 const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0 }
@@ -77,16 +76,5 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The data 
         assert.strictEqual(changes.at(-1)?.data, answer.text)
       }
     })
-  )
-})
-
-describe("The data of events of an installation that an earlier release may serve", () => {
-  it.live("DLV-4: is stored as a whole until an operator ends the upgrade, with the same bytes", () =>
-    Effect.gen(function* () {
-      const { endUpgrade, start } = yield* upgradedServices(settings)
-      yield* assertSameBytes((stored) => stored.startsWith("{")).pipe(Effect.provide(yield* start))
-      yield* endUpgrade
-      yield* assertSameBytes((stored) => stored.startsWith("[")).pipe(Effect.provide(yield* start))
-    }).pipe(Effect.scoped)
   )
 })

@@ -338,35 +338,13 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The ledge
         VALUES (${accountId}::uuid, 'payouts_in_transit', 500)`
       yield* assertLedgerHolds
       yield* sql`
-        INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at, posted)
-        VALUES (uuidv7(), ${accountId}::uuid, 'acquirer', 'pending', 5, ${id}::uuid, 'x', now(), true)`
+        INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+        VALUES (uuidv7(), ${accountId}::uuid, 'acquirer', 'pending', 5, ${id}::uuid, 'x', now())`
       assert.strictEqual((yield* verification).differences.length, 2)
       yield* sql`UPDATE ledger_accounts SET balance = balance + 5 WHERE owner_id = ${accountId}::uuid
         AND kind = 'pending'`
       yield* sql`UPDATE ledger_accounts SET balance = balance - 5 WHERE owner_id = ${accountId}::uuid
         AND kind = 'acquirer'`
-      yield* assertLedgerHolds
-    })
-  )
-
-  it.effect("a trigger posts the payments of the previous release to the account", () =>
-    Effect.gen(function* () {
-      const { makeCaller } = yield* TestService
-      const sql = yield* SqlClient
-      const { accountId, key } = yield* makeCaller()
-      yield* paidCharge(key, 1000)
-      // As that release stores a payment: it writes to one row of `acquirer`, the installation's.
-      yield* sql`
-        WITH moved AS (
-          INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-          VALUES (uuidv7(), ${accountId}::uuid, 'acquirer', 'available', 700, uuidv7(), 'charge.paid', now())
-        )
-        UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'available' THEN 700 ELSE -700 END
-        WHERE owner_id = ${accountId}::uuid AND kind = 'available'
-          OR owner_id = '00000000-0000-0000-0000-000000000000' AND kind = 'acquirer'`
-      const [kept] = yield* sql`SELECT balance FROM ledger_accounts
-        WHERE owner_id = ${accountId}::uuid AND kind = 'acquirer'`
-      assert.deepStrictEqual(kept, { balance: -1700n })
       yield* assertLedgerHolds
     })
   )

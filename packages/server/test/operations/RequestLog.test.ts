@@ -7,7 +7,6 @@ import { CurrentTransformer, type Transformer } from "effect/sql/Statement"
 import type { Key, List } from "../support/Operator.ts"
 import { eventually } from "../support/Receiver.ts"
 import { newKey, TestService } from "../support/TestService.ts"
-import { upgradedService } from "../support/UpgradedDatabase.ts"
 
 let lost = 0
 
@@ -98,15 +97,3 @@ layer(TestService.layer(), { excludeTestServices: true })("A line of the request
     })
   )
 })
-
-layer(upgradedService(), { excludeTestServices: true })(
-  "A line of the request log, before an upgrade is ended",
-  (it) => {
-    it.effect("ERR-12: has its request id too, which servers of the release before read", () =>
-      Effect.gen(function* () {
-        const { requestId, stored } = yield* unnamed
-        assert.strictEqual(stored, requestId)
-      })
-    )
-  }
-)

@@ -48,8 +48,7 @@ const inTables = (accountId: string) =>
     return {
       charges: yield* counts(
         "charges",
-        `CASE WHEN status <> 'pending' THEN status WHEN NOT acquirer_answered THEN 'processing'
-          WHEN expires_at <= now() THEN 'expired' ELSE status END`
+        "CASE WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END"
       ),
       payouts: yield* counts("payouts", "status"),
       volume

@@ -25,8 +25,7 @@ const orderOf = (connectionId: string, index: number): StoredOrder => ({
   endToEndId: null,
   amount: 100,
   pending: 0,
-  attempts: 1,
-  dueAtMs: null
+  attempts: 1
 })
 
 /** Virtual milliseconds until the `count` orders of the other connection are done, with `hung` due orders before them. */

@@ -1,11 +1,7 @@
-/**
- * A settlement has one effect, whichever server and connection reports it, and whether it is claimed as servers of the
- * release before claim it, in `charge_settlements` alone, or by servers of both kinds.
- */
+/** A settlement has one effect, whichever server and connection reports it. */
 import { assert, describe, it } from "@effect/vitest"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { AcquirerNotification, Outcome } from "../../src/providers/AcquirerNotification.ts"
 import { created, retrieve } from "../support/ChargeRequests.ts"
@@ -21,9 +17,9 @@ import {
 } from "../support/Exceptions.ts"
 import { incompleteKeys } from "../support/KeyTables.ts"
 import { assertLedgerHolds, ledgerBalancesOf, simulated } from "../support/Money.ts"
-import { eventually } from "../support/Receiver.ts"
+import { createDatabase } from "../support/Postgres.ts"
+import { secretsKeys } from "../support/StoppableService.ts"
 import { TestService } from "../support/TestService.ts"
-import { upgradedServices } from "../support/UpgradedDatabase.ts"
 
 const settings = { acquirerTimeoutMs: 5000, simulatorSettleMs: 0 }
 
@@ -46,28 +42,13 @@ const claimsOf = (endToEndId: string) =>
 const returnOf = (endToEndId: string, amount = 1000) =>
   ({ _tag: "charge.refunded", txid: "", endToEndId, amount, externalId: newPix() }) as const
 
-type Pair = readonly [Started, Started]
-type Started = Effect.Success<Effect.Success<ReturnType<typeof upgradedServices>>["start"]>
+/** Two servers of one installation. */
+const pair = Effect.gen(function* () {
+  const service = TestService.layer({ databaseUrl: yield* createDatabase(), settings: { ...settings, secretsKeys } })
+  return [yield* Layer.build(Layer.fresh(service)), yield* Layer.build(Layer.fresh(service))] as const
+})
 
-/** The servers of an installation: as before the upgrade has ended, as after it, and one of each kind. */
-const pairs = {
-  "that claim it as the release before": Effect.gen(function* () {
-    const { start } = yield* upgradedServices(settings)
-    return [yield* start, yield* start] as const
-  }),
-  "that claim it once": Effect.gen(function* () {
-    const { endUpgrade, start } = yield* upgradedServices(settings)
-    yield* start
-    yield* endUpgrade
-    return [yield* start, yield* start] as const
-  }),
-  "of which one started before the upgrade ended": Effect.gen(function* () {
-    const { endUpgrade, start } = yield* upgradedServices(settings)
-    const before = yield* start
-    yield* endUpgrade
-    return [before, yield* start] as const
-  })
-}
+type Pair = Effect.Success<typeof pair>
 
 /** Sends each to both servers, all at once and twice. Gives the outcomes. */
 const raced = (pair: Pair, all: ReadonlyArray<AcquirerNotification>) =>
@@ -77,11 +58,11 @@ const raced = (pair: Pair, all: ReadonlyArray<AcquirerNotification>) =>
     { concurrency: "unbounded" }
   )
 
-describe.each(Object.entries(pairs))("Two servers %s", (_, started) => {
+describe("Two servers", () => {
   const run = <E>(test: (pair: Pair) => Effect.Effect<void, E, TestService | SqlClient>) =>
     Effect.gen(function* () {
-      const pair = yield* started
-      yield* Effect.provide(Effect.andThen(test(pair), assertLedgerHolds), pair[1])
+      const servers = yield* pair
+      yield* Effect.provide(Effect.andThen(test(servers), assertLedgerHolds), servers[1])
     }).pipe(Effect.scoped)
 
   it.live("CHG-8, CHG-9, BAL-11: one settlement that is reported in every way at once has one effect", () =>
@@ -189,9 +170,7 @@ describe.each(Object.entries(pairs))("Two servers %s", (_, started) => {
 describe("A settlement", () => {
   it.live("CHG-9, BAL-11: is claimed in one place, by its charge, its exception or its return", () =>
     Effect.gen(function* () {
-      const { endUpgrade, start } = yield* upgradedServices(settings)
-      yield* start
-      yield* endUpgrade
+      const [server] = yield* pair
       yield* Effect.gen(function* () {
         const { makeCaller } = yield* TestService
         const sql = yield* SqlClient
@@ -214,108 +193,7 @@ describe("A settlement", () => {
         const exception = (yield* exceptionsOf(payment.endToEndId)).find(({ kind }) => kind === "unidentified_payment")
         assert.deepStrictEqual(yield* claimsOf(payment.endToEndId!), { of: [exception!.id], keys: [] })
         assert.deepStrictEqual(yield* sql.unsafe(incompleteKeys), [])
-      }).pipe(Effect.provide(yield* start))
-    }).pipe(Effect.scoped)
-  )
-
-  it.live("CHG-9, BAL-11, DSP-10: that was claimed before the upgrade ended stays claimed", () =>
-    Effect.gen(function* () {
-      const { endUpgrade, start } = yield* upgradedServices(settings)
-      const before = yield* start
-      const left = yield* Effect.gen(function* () {
-        const { makeCaller } = yield* TestService
-        const { key } = yield* makeCaller()
-        const charges = yield* Effect.forEach(Array.from({ length: 5 }), () => created(key, { amount: 1000 }))
-        const [paid, awaited, later, returned, accepted] = charges.map(({ id }) => paymentOf(id))
-        const exception = paymentOf("", { amount: 700 })
-        const held = { ...accepted!, txid: "", amount: 1000 }
-        yield* notified(paid!)
-        for (const each of [exception, held]) yield* notified(each)
-        for (const each of [awaited!, later!, returned!]) yield* notified(returnOf(each.endToEndId!))
-        assert.strictEqual(yield* notified(returned!), "applied")
-        // As servers of the release before store them.
-        const keysOf = (payment: typeof exception) => claimsOf(payment.endToEndId!)
-        assert.deepStrictEqual(yield* keysOf(paid!), { of: [charges[0]!.id], keys: ["paid:E"] })
-        assert.deepStrictEqual(yield* keysOf(exception), { of: [], keys: ["paid:E"] })
-        assert.deepStrictEqual(yield* keysOf(awaited!), { of: [], keys: ["paid:E", "paid:E:before"] })
-        assert.deepStrictEqual(yield* keysOf(returned!), {
-          of: [charges[3]!.id],
-          keys: ["paid:E", "paid:E:after", "paid:E:before"]
-        })
-        return { charges, paid: paid!, awaited: awaited!, later: later!, returned: returned!, exception, held }
-      }).pipe(Effect.provide(before))
-
-      yield* endUpgrade
-      const after = yield* start
-      yield* Effect.gen(function* () {
-        const sql = yield* SqlClient
-        const { awaited, charges, exception, held, later, paid, returned } = left
-        assert.deepStrictEqual((yield* claimsOf(awaited.endToEndId!)).of, [NIL])
-        const raised = (yield* exceptionOf(exception.endToEndId)).id
-        assert.deepStrictEqual((yield* claimsOf(exception.endToEndId!)).of, [raised])
-        assert.deepStrictEqual(yield* sql.unsafe(incompleteKeys), [])
-        const copies = yield* raced(
-          [before, after],
-          [
-            paid,
-            returned,
-            exception,
-            { ...paid, txid: "", amount: 1000 },
-            { ...returned, txid: "", amount: 1000 },
-            paymentOf(charges[4]!.id, { endToEndId: exception.endToEndId! })
-          ]
-        )
-        assert.deepStrictEqual(copies.filter(isEffect), [])
-        // The payments of returns that came before arrive at a server of either kind.
-        assert.strictEqual(yield* Effect.provide(notified(awaited), after), "applied")
-        assert.strictEqual(yield* Effect.provide(notified(later), before), "applied")
-        const again = yield* raced([before, after], [awaited, later])
-        assert.deepStrictEqual(again.filter(isEffect), [])
-        yield* resolved((yield* exceptionOf(held.endToEndId)).id, { action: "accept", charge_id: charges[4]!.id })
-        assert.deepStrictEqual((yield* raced([before, after], [held])).filter(isEffect), [])
-        const statuses = yield* sql<{ status: string }>`SELECT status FROM charges ORDER BY id`
-        assert.deepStrictEqual(
-          statuses.map(({ status }) => status),
-          ["paid", "refunded", "refunded", "refunded", "paid"]
-        )
-        assert.strictEqual(yield* unallocated(), 700)
-        assert.deepStrictEqual(yield* sql.unsafe(incompleteKeys), [])
-        yield* assertLedgerHolds
-      }).pipe(Effect.provide(after))
-    }).pipe(Effect.scoped)
-  )
-
-  it.live("CHG-9, BAL-11: that is claimed while the upgrade ends is claimed for servers that start afterwards", () =>
-    Effect.gen(function* () {
-      const { endUpgrade, start } = yield* upgradedServices(settings)
-      const before = yield* start
-      const owner = Context.get(before, SqlClient)
-      const waiting = (table: string, mode: string) =>
-        eventually(
-          owner`SELECT FROM pg_locks WHERE NOT granted AND relation = ${table}::regclass AND mode = ${mode}`,
-          ({ length }) => length > 0
-        )
-      const payments = [0, 1].map(() => paymentOf("", { amount: 700 })) as [AcquirerNotification, AcquirerNotification]
-      const copies = Effect.forEach(payments, notified)
-
-      // The end waits for the one, which has claimed its key and commits afterwards.
-      const unblocked = yield* Effect.gen(function* () {
-        yield* owner`LOCK TABLE acquirer_exceptions IN SHARE MODE`
-        const first = yield* Effect.forkChild(Effect.provide(notified(payments[0]), before))
-        yield* waiting("acquirer_exceptions", "RowExclusiveLock")
-        const ended = yield* Effect.forkChild(endUpgrade)
-        yield* waiting("acquirer_notifications", "ShareRowExclusiveLock")
-        return { ended, first }
-      }).pipe(owner.withTransaction)
-      assert.strictEqual(yield* Fiber.join(unblocked.first), "exception")
-      yield* Fiber.join(unblocked.ended)
-      // The other one comes to a server that started before.
-      assert.strictEqual(yield* Effect.provide(notified(payments[1]), before), "exception")
-
-      const after = yield* start
-      assert.deepStrictEqual(yield* Effect.provide(copies, after), ["ignored", "ignored"])
-      assert.deepStrictEqual(yield* Effect.provide(copies, before), ["ignored", "ignored"])
-      assert.strictEqual(yield* Effect.provide(unallocated(), after), 1400)
+      }).pipe(Effect.provide(server))
     }).pipe(Effect.scoped)
   )
 })

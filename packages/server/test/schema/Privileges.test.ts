@@ -52,18 +52,10 @@ layer(TestService.layer(), { excludeTestServices: true })("The role of the servi
     })
   )
 
-  it.effect("cannot replace a table of a function that runs with the owner's privileges by a temporary one", () =>
+  it.effect("calls no function that runs with the owner's privileges", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const functions = yield* sql`SELECT proname::text AS name, proconfig AS settings FROM pg_proc
-        WHERE pronamespace = 'public'::regnamespace AND prosecdef ORDER BY 1`
-      assert.deepStrictEqual(
-        functions,
-        ["charge_stores_key", "payout_stores_key"].map((name) => ({
-          name,
-          settings: ["search_path=public, pg_temp"]
-        }))
-      )
+      assert.isEmpty(yield* sql`SELECT FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prosecdef`)
     })
   )
 
@@ -134,20 +126,6 @@ describe("Two roles", () => {
       assert.include(service.written(), "the acquirer is the simulator", "a start without --demo warns")
       const sql = yield* connected(asService(owner))
       assert.isTrue(yield* Effect.provideService(Migrations.areApplied, SqlClient, sql))
-    }).pipe(Effect.scoped)
-  )
-
-  it.live("`migrate` exits with 1 while a table is not partitioned, and partitions the others", () =>
-    Effect.gen(function* () {
-      const owner = yield* createDatabase()
-      const env = { DATABASE_URL: Redacted.value(asService(owner)), MIGRATIONS_DATABASE_URL: Redacted.value(owner) }
-      const sql = yield* connected(owner)
-      yield* sql`CREATE TABLE requests_default (id uuid)`
-      const refused = yield* migrate(env)
-      assert.strictEqual(refused.code, 1)
-      assert.include(refused.written, "not partitioned: requests. Repeat it.")
-      yield* sql`DROP TABLE requests_default`
-      assert.strictEqual((yield* migrate(env)).code, 0)
     }).pipe(Effect.scoped)
   )
 

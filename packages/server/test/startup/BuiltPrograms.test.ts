@@ -44,7 +44,7 @@ const builtByDockerfile = Effect.gen(function* () {
 layer(Layer.empty, { excludeTestServices: true })("The built programs", (it) => {
   it.effect("are made by the Dockerfile, of the files that it copies", () =>
     Effect.gen(function* () {
-      assert.includeMembers(yield* builtByDockerfile, ["index.html", "main.js", "migrate.js", "maintain.js", "cli.js"])
+      assert.includeMembers(yield* builtByDockerfile, ["index.html", "main.js", "migrate.js", "maintain.js"])
     })
   )
 
@@ -57,10 +57,6 @@ layer(Layer.empty, { excludeTestServices: true })("The built programs", (it) => 
         const { code, written } = yield* ran(join(folder, name), env)
         assert.strictEqual(code, 0, written)
       }
-      const operator = { OPERATOR_URL: "http://127.0.0.1:1", OPERATOR_TOKEN: "a token" }
-      const verified = yield* ran(join(folder, "cli"), operator, "ledger", "verify")
-      assert.match(verified.written, /^No service answers at/)
-
       const { operatorUrl, publicUrl } = yield* startProcessIn(folder, env)
       // The script of the documentation is loaded when it is asked for.
       const urls = [`${publicUrl}/docs`, `${publicUrl}/openapi.json`, `${operatorUrl}/charges`]

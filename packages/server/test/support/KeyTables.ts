@@ -1,7 +1,7 @@
 /**
  * Selects charges and payouts without their row in a key table, and rows of key tables that name no such row. A settlement that
  * pays no charge names its exception, or none while a return or MED awaits its payment. Also payments that are exceptions
- * without a settlement, where that is their only claim.
+ * without a settlement.
  */
 export const incompleteKeys = `
   SELECT coalesce(c.id, k.charge_id) AS id FROM charges c
@@ -23,5 +23,4 @@ export const incompleteKeys = `
   UNION ALL
   SELECT e.id FROM acquirer_exceptions e
     WHERE e.end_to_end_id IS NOT NULL AND e.kind NOT IN ('unmatched_return', 'unmatched_dispute')
-      AND EXISTS (SELECT FROM installation WHERE name = 'claims_settlements_once')
       AND NOT EXISTS (SELECT FROM charge_settlements s WHERE s.end_to_end_id = e.end_to_end_id)`

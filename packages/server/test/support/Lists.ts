@@ -36,8 +36,7 @@ export interface ListAsked {
 
 const states = ["scheduled", "delivering", "delivered", "failed", "canceled"]
 
-const chargeStatus = `CASE WHEN NOT acquirer_answered AND status = 'pending' THEN 'processing'
-  WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END`
+const chargeStatus = `CASE WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END`
 
 const deliveryStatus = `CASE WHEN status = 'scheduled' AND EXISTS (
     SELECT 1 FROM webhook_endpoints w WHERE w.id = endpoint_id AND w.deleted_at IS NOT NULL

@@ -4,7 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { isSettled, lifetimeIn } from "../../src/schema/partitions/ChargeStates.ts"
+import { isSettled, lifetimeIn } from "../../src/payments/charges/ChargeStates.ts"
 
 /** Whose rows are made. */
 export interface Tenant {

@@ -93,11 +93,6 @@ export interface IndexPath {
   /** Bounds of the ids in a range, given the values of its columns: SQL of type uuid. */
   readonly from?: ((keys: ReadonlyArray<string>, bind: Bind) => string) | undefined
   readonly before?: ((keys: ReadonlyArray<string>, bind: Bind) => string) | undefined
-  /**
-   * Only ids between those of a row of this SQL: at least its `first_id`, and below its `last_id`. For columns with one value
-   * each, and instead of `from` and `before`.
-   */
-  readonly within?: string | undefined
   /** A condition on the values of a range: other ranges are not read. */
   readonly only?: ((keys: ReadonlyArray<string>) => string) | undefined
 }
@@ -229,9 +224,7 @@ const ranges = (context: Context, path: IndexPath): string => {
     const values = given.filter((value) => value !== undefined)
     const only = path.only === undefined ? [] : [path.only(values)]
     const all = { ...context, filters: [...only, ...context.filters] }
-    if (path.within === undefined) return range(all, path, values, "*", limit)
-    const bounded = { ...path, from: () => "w.first_id", before: () => "w.last_id" }
-    return `SELECT walked.* FROM (${path.within}) w CROSS JOIN LATERAL (${range(all, bounded, values, "*", limit)}) walked`
+    return range(all, path, values, "*", limit)
   }
   const keys = given.map((value, index) => value ?? `k${index}.v`)
   const best = given.map((value, index) => value ?? `best.v${index}`)

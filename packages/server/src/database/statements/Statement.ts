@@ -11,7 +11,11 @@
  */
 import * as PgTypes from "@effect/sql-pg/PgTypes"
 import * as Result from "effect/Result"
+import { channel } from "node:diagnostics_channel"
 import { columnName, type Columns, encoderOf, type InputOf } from "./Column.ts"
+
+/** The channel on which a statement is published when it is made: its text, and the stack of its maker. */
+export const STATEMENT_MADE = "pix-payments.statement"
 
 /** A part of a statement: parameters and the SQL that uses them. */
 export interface Part<in Input, out Sql> {
@@ -39,11 +43,15 @@ export const statement = <const Parts extends AnyParts>(
 ): Statement<InputsOf<Parts>> => {
   const all = part(parts, text, (input: InputsOf<Parts>) => input)
   const numbered = number(all.sql(mark), partNames(parts))
+  if (made.hasSubscribers) made.publish({ text: numbered, stack: new Error().stack })
   return Object.assign(
     (input: InputsOf<Parts>): [string, ReadonlyArray<unknown>] => [numbered, all.parameters(input)],
     { text: numbered }
   )
 }
+
+/** Tells `pnpm run statements` of each statement. */
+const made = channel(STATEMENT_MADE)
 
 /** Makes a part of other parts, for statements of several modules. `inputs` splits its input between them. */
 export const part = <const Parts extends AnyParts, Input, Sql>(

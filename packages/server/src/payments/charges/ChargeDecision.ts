@@ -17,7 +17,7 @@ import {
 import type { ChargeFunds } from "@pix-payments/domain/ChargeMoney"
 import type { Emitted } from "../../providers/Acquirer.ts"
 import type { ReceivedNotification } from "../../providers/NotificationStore.ts"
-import { isOfPreviousRelease, type ChargeOrder } from "../../providers/OrderStore.ts"
+import type { ChargeOrder } from "../../providers/OrderStore.ts"
 import { type OutboxEntry, outboxEntry } from "../../events/Outbox.ts"
 import type { Ids } from "../../base/Ids.ts"
 import { type Transfer, transfer } from "../../ledger/Ledger.ts"
@@ -169,17 +169,12 @@ export const decideMove = (
   { movements, reason, report }: ChargeStep,
   { ids, nowMs }: { readonly ids: Ids["Service"]; readonly nowMs: number }
 ): ChargeMove | undefined => {
-  const { charge, order } = locked
+  const { charge } = locked
   const transition = report === undefined ? undefined : transitionOf(charge, report, nowMs)
   if (report !== undefined && transition === undefined) return undefined
-  // An order of the previous release has its money at `acquirer`.
-  const isAtAcquirer = order !== undefined && isOfPreviousRelease(order)
-  const placeOf = (place: ChargePlace) => (place === "returns_in_transit" && isAtAcquirer ? "acquirer" : place)
-  const transfers = movements.flatMap(({ amount, credit, debit }) => {
-    const ends = { debit: placeOf(debit), credit: placeOf(credit) }
-    if (ends.debit === ends.credit) return []
-    return transfer(ids, { ...ends, accountId: charge.accountId, amount, resourceId: charge.id, reason })
-  })
+  const transfers = movements.flatMap((ends) =>
+    transfer(ids, { ...ends, accountId: charge.accountId, resourceId: charge.id, reason })
+  )
   const after = afterStep(locked, { movements, reason, report })
   return {
     after,

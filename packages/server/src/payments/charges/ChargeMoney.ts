@@ -17,7 +17,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { type ChargeOrder, isOfPreviousRelease, OrderStore } from "../../providers/OrderStore.ts"
+import { OrderStore } from "../../providers/OrderStore.ts"
 import { Ids } from "../../base/Ids.ts"
 import { type Transfer, transfersUnderLock } from "../../ledger/Ledger.ts"
 import { statement, value } from "../../database/statements/Statement.ts"
@@ -64,36 +64,21 @@ export class ChargeMoney extends Context.Service<
           const rows = yield* sql.unsafe<{ kind: string; amount: bigint }>(
             ...sumOf({ chargeId, accountId: charge.accountId })
           )
-          const locked = { charge, order, funds: fundsOf(rows, order) }
-          return locked.funds.available < 0 ? yield* unblock(locked) : locked
+          return { charge, order, funds: fundsOf(rows) }
         }),
         move
       })
-
-      /**
-       * A process of the previous release takes the whole value of a charge, whatever part of it went back before. What it
-       * blocked too much is unblocked here.
-       */
-      function unblock(locked: LockedCharge): Effect.Effect<LockedCharge | undefined, SqlError> {
-        const amount = Math.min(-locked.funds.available, locked.funds.blocked)
-        const movements = [{ debit: "blocked", credit: "available", amount }] as const
-        return amount <= 0 ? Effect.succeed(locked) : move(locked, { reason: "charge.infraction", movements })
-      }
     })
   )
 }
 
-const fundsOf = (
-  rows: ReadonlyArray<{ readonly kind: string; readonly amount: bigint }>,
-  order: ChargeOrder | undefined
-): ChargeFunds => {
+const fundsOf = (rows: ReadonlyArray<{ readonly kind: string; readonly amount: bigint }>): ChargeFunds => {
   const sums = new Map(rows.map(({ amount, kind }) => [kind, Number(amount)]))
-  const ordered = order?.kind === "refund" && isOfPreviousRelease(order) ? order.amount : 0
   return {
     pending: sums.get("pending") ?? 0,
     available: sums.get("available") ?? 0,
     blocked: sums.get("blocked") ?? 0,
-    inTransit: (sums.get("returns_in_transit") ?? 0) + ordered
+    inTransit: sums.get("returns_in_transit") ?? 0
   }
 }
 

@@ -16,7 +16,6 @@ import * as Batching from "../../database/batching/Batching.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { ChargeEmission } from "./ChargeEmission.ts"
 import type { StoredCharge } from "./ChargeTable.ts"
-import { makeStartOfStates } from "../../schema/partitions/ChargeStates.ts"
 import { claimDueRecoveries, endRecoveries, renewRecoveries } from "./RecoveryStore.ts"
 
 export class ChargeRecovery extends Context.Service<
@@ -33,7 +32,6 @@ export class ChargeRecovery extends Context.Service<
       const { emitAgain } = yield* ChargeEmission
       const { acquirerTimeoutMs } = yield* Settings
       const leaseMs = acquirerTimeoutMs + LEASE_MARGIN_MS
-      const startOfStates = makeStartOfStates(sql)
 
       const end = yield* Batching.make<string, void>({
         maxBatch: 500,
@@ -65,8 +63,7 @@ export class ChargeRecovery extends Context.Service<
 
       return ChargeRecovery.of({
         claimDue: (capacity) =>
-          startOfStates.pipe(
-            Effect.flatMap((start) => claimDueRecoveries(sql, capacity, leaseMs, start)),
+          claimDueRecoveries(sql, capacity, leaseMs).pipe(
             Effect.map(({ charges, examined }) => ({
               due: charges.map((charge) => ({
                 connectionId: charge.connectionId,

@@ -28,18 +28,14 @@ export const toCharge = (charge: ShownCharge, nowMs: number): Charge => ({
   sequence: charge.sequence
 })
 
-/** A charge after a change, for its events (EVT-5). */
-export const changedCharge = (charge: StoredCharge, nowMs: number): Changed => {
-  const data = toCharge(charge, nowMs)
-  return {
-    id: charge.id,
-    accountId: charge.accountId,
-    applicationId: charge.applicationId,
-    status: charge.status,
-    sequence: charge.sequence,
-    webhookUrl: charge.webhookUrl,
-    sealedWebhookSecret: charge.sealedWebhookSecret,
-    data,
-    changedFields: changedFieldsOf(data)
-  }
-}
+/** A charge after a change, for its events (EVT-5), whose other fields are read from the charge (`events/EventData.ts`). */
+export const changedCharge = (charge: StoredCharge, nowMs: number): Changed => ({
+  id: charge.id,
+  accountId: charge.accountId,
+  applicationId: charge.applicationId,
+  status: charge.status,
+  sequence: charge.sequence,
+  webhookUrl: charge.webhookUrl,
+  sealedWebhookSecret: charge.sealedWebhookSecret,
+  data: changedFieldsOf(toCharge(charge, nowMs))
+})

@@ -5,25 +5,24 @@ import { currentCallers } from "../../accounts/CallerCache.ts"
 import { keysOf } from "../../providers/AcquirerNotification.ts"
 import { notifications } from "../../providers/NotificationStore.ts"
 import type { ChangedRow } from "../../events/DeliverySignal.ts"
-import { outbox, OUTBOX_ROWS, withChangedFields } from "../../events/Outbox.ts"
+import { outbox, OUTBOX_ROWS } from "../../events/Outbox.ts"
 import { isLocked, lockedTransfers, PASSED_BY } from "../../ledger/Ledger.ts"
 import type { Written } from "../../database/batching/Batching.ts"
 import type { LockMode } from "../../database/statements/LockMode.ts"
 import { bigint, boolean, float8, integer, nullable, type Row, uuid } from "../../database/statements/Column.ts"
-import { isSettled, lifetimeIn } from "../../schema/partitions/ChargeStates.ts"
 import { oneOfIds, type Updates, updatesOf } from "../../database/statements/PrunedIds.ts"
 import { rows, statement, value } from "../../database/statements/Statement.ts"
 import type { ChargeChange } from "./ChargeDecision.ts"
-import { allowedTransitions, chargeColumns, chargeTable, shownChargeTable, statusOf } from "./ChargeTable.ts"
-import { insertedReceivers, type makeReceiverColumns } from "./Receivers.ts"
+import { isSettled, lifetimeIn, listedStateOf } from "./ChargeStates.ts"
+import { allowedTransitions, chargeColumns, chargeTable, shownChargeTable } from "./ChargeTable.ts"
+import { insertedReceivers, storedReceiver } from "./Receivers.ts"
 import { newRecoveries } from "./NewRecoveries.ts"
 
-/** A charge that was inserted, the number of a caller that is as cached, or when a new recovery of a range is due. */
+/** A charge that was inserted, or the number of a caller that is as cached. */
 export interface InsertedRow {
   readonly id: string | null
   readonly n: number | null
   readonly is_paused: boolean
-  readonly range_due_at: string | null
 }
 
 const selectCharge = `SELECT ${chargeColumns} FROM charges`
@@ -93,23 +92,22 @@ export const insertMany = statement(
     RETURNING charge_id
   ),
   inserted AS (
-    INSERT INTO charges (${createdColumns}, acquirer_answered, key_stored)
-    SELECT ${createdColumns}, false, true FROM requested
+    INSERT INTO charges (${createdColumns})
+    SELECT ${createdColumns} FROM requested
     WHERE idempotency_key IS NULL OR (id IN (SELECT charge_id FROM claimed)) IS TRUE
-    RETURNING id, connection_id, account_id, origin, status, ${lifetimeIn("status")} AS lifetime_ms
+    RETURNING id, connection_id, account_id, origin, ${listedStateOf("status")} AS status, ${lifetimeIn("status")} AS lifetime_ms
   ),
   inserted_states AS (
     INSERT INTO charge_states (account_id, status, lifetime_ms, charge_id)
     SELECT account_id, status, lifetime_ms, id FROM inserted WHERE origin = 'api'
   )
-  SELECT id, NULL::integer AS n, ${isConnectionPaused("connection_id")} AS is_paused, NULL AS range_due_at FROM inserted
-  UNION ALL SELECT NULL, n, false, NULL FROM live
-  UNION ALL SELECT NULL, NULL, false, due_at::text FROM inserted_recoveries WHERE first_id IS NOT NULL`
+  SELECT id, NULL::integer AS n, ${isConnectionPaused("connection_id")} AS is_paused FROM inserted
+  UNION ALL SELECT NULL, n, false FROM live`
 )
 
 const changes = {
   charges: updatesOf(
-    chargeTable.rows(["id", "status", "brCode", "endToEndId", "receiver", "paidAtMs", "failureReason", "sequence"], {
+    chargeTable.rows(["id", "status", "brCode", "endToEndId", "paidAtMs", "failureReason", "sequence"], {
       receiverId: nullable(uuid()),
       settlementClaimed: boolean("settlement_claimed")
     })
@@ -118,20 +116,18 @@ const changes = {
   outbox
 }
 
-/** A state may exist already: servers of the release before change none. */
 const changedCtes = (
   p: { readonly charges: Updates; readonly receivers: string; readonly outbox: string },
   guard: string
 ) => `
   changed AS (
     UPDATE charges c SET status = i.status, br_code = i.br_code, end_to_end_id = i.end_to_end_id,
-      receiver = i.receiver, receiver_id = i.receiver_id, paid_at = i.paid_at, failure_reason = i.failure_reason,
-      sequence = i.sequence, acquirer_answered = true, settlement_stored = i.end_to_end_id IS NOT NULL
+      receiver_id = i.receiver_id, paid_at = i.paid_at, failure_reason = i.failure_reason, sequence = i.sequence
     FROM ${p.charges.rows} AS i
-    WHERE ${p.charges.isRow("c", "i")} AND c.sequence = i.sequence - 1 AND (${statusOf("c")}) || '>' || i.status IN (${allowedTransitions})
+    WHERE ${p.charges.isRow("c", "i")} AND c.sequence = i.sequence - 1 AND c.status || '>' || i.status IN (${allowedTransitions})
       AND NOT (i.status = 'paid' AND c.has_deferred_reports) AND ${guard}
-    RETURNING c.id, c.account_id, c.end_to_end_id, new.status, ${lifetimeIn("new.status")} AS lifetime_ms,
-      old.status AS status_before, ${lifetimeIn("old.status")} AS lifetime_ms_before,
+    RETURNING c.id, c.account_id, c.end_to_end_id, ${listedStateOf("new.status")} AS status, ${lifetimeIn("new.status")} AS lifetime_ms,
+      ${listedStateOf("old.status")} AS status_before, ${lifetimeIn("old.status")} AS lifetime_ms_before,
       ${isSettled("new.status", "new.end_to_end_id")} AS is_settled, ${isSettled("old.status", "old.end_to_end_id")} AS was_settled,
       c.origin = 'api' AS is_listed,
       old.end_to_end_id IS DISTINCT FROM new.end_to_end_id AND NOT i.settlement_claimed AS claims_settlement
@@ -154,7 +150,6 @@ const changedCtes = (
   inserted_states AS (
     INSERT INTO charge_states (account_id, status, lifetime_ms, charge_id)
     SELECT account_id, status, lifetime_ms, id FROM other_state WHERE NOT is_settled
-    ON CONFLICT DO NOTHING
   ),${p.receivers},
   ${p.outbox}`
 
@@ -189,36 +184,24 @@ export type WrittenRow = Omit<ChangedRow, "id"> & Written
 
 export const isChanged = (row: WrittenRow): row is WrittenRow & ChangedRow => row.id !== null
 
-/** Which forms of rows are stored (`schema/StoredForms.ts`). */
-export interface ChargeForms {
-  readonly storesChangedFields: boolean
-  readonly receiverColumns: ReturnType<typeof makeReceiverColumns>
-  readonly claimsSettlementsOnce: boolean
-}
-
-export const changeMany = (unordered: ReadonlyArray<ChargeChange>, forms: ChargeForms, lockMode: LockMode) => {
+export const changeMany = (unordered: ReadonlyArray<ChargeChange>, lockMode: LockMode) => {
   // Rows are locked in the order of their ids, so that two processes never wait for each other.
   const ordered = unordered.toSorted((one, other) => (one.charge.id < other.charge.id ? -1 : 1))
-  const charges = ordered.map(({ charge, settlementClaimed = false }) => ({
-    settlementClaimed,
-    id: charge.id,
-    status: charge.status,
-    endToEndId: charge.endToEndId,
-    paidAtMs: charge.paidAtMs,
-    failureReason: charge.failureReason,
-    sequence: charge.sequence,
-    ...forms.receiverColumns(charge)
-  }))
+  const receivers = ordered.map(({ charge: { receiver } }) =>
+    receiver === null ? undefined : storedReceiver(receiver)
+  )
   const changed = {
-    charges,
-    receivers: charges.flatMap(({ stored }) => stored ?? []),
-    outbox: ordered.map(({ outbox }) => (forms.storesChangedFields ? withChangedFields(outbox) : outbox))
+    charges: ordered.map(({ charge, settlementClaimed = false }, index) => ({
+      ...charge,
+      settlementClaimed,
+      receiverId: receivers[index]?.id
+    })),
+    receivers: receivers.flatMap((receiver) => receiver ?? []),
+    outbox: ordered.map(({ outbox }) => outbox)
   }
   const transfers = ordered.flatMap((change) => change.transfers)
   const received = ordered.flatMap(({ charge, received }) =>
-    received === undefined
-      ? []
-      : [{ resourceId: charge.id, received, keys: keysOf(received.notification, forms.claimsSettlementsOnce) }]
+    received === undefined ? [] : [{ resourceId: charge.id, received, keys: keysOf(received.notification, true) }]
   )
   return transfers.length === 0 && received.length === 0
     ? changeStates(changed)

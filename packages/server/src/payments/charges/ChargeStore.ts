@@ -28,14 +28,11 @@ import { lockLedgerOf } from "../../ledger/Ledger.ts"
 import * as Batching from "../../database/batching/Batching.ts"
 import type { Row } from "../../database/statements/Column.ts"
 import { type Page, readPage } from "../../database/statements/Paging.ts"
-import { makeStartOfStates } from "../../schema/partitions/ChargeStates.ts"
-import { storesForm } from "../../schema/StoredForms.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
 import type { ChargeChange } from "./ChargeDecision.ts"
 import { type ChargeFilters, chargeList } from "./ChargeLists.ts"
 import {
   changeMany,
-  type ChargeForms,
   chargePages,
   findAccount,
   findByIds,
@@ -49,8 +46,8 @@ import {
   type WrittenRow
 } from "./ChargeStatements.ts"
 import { chargeTable, type ShownCharge, shownChargeTable, type StoredCharge } from "./ChargeTable.ts"
-import { makeNewRecoveries } from "./NewRecoveries.ts"
-import { makeReceiverColumns, makeReceivers } from "./Receivers.ts"
+import { recoveriesOf } from "./NewRecoveries.ts"
+import { makeReceivers } from "./Receivers.ts"
 
 export class ChargeStore extends Context.Service<
   ChargeStore,
@@ -103,15 +100,6 @@ export class ChargeStore extends Context.Service<
       const signal = yield* DeliverySignal
       const ids = yield* Ids
       const withReceivers = makeReceivers(sql)
-      const startOfStates = makeStartOfStates(sql)
-      const forms: ChargeForms = {
-        storesChangedFields: yield* storesForm("stores_changed_fields"),
-        receiverColumns: makeReceiverColumns({
-          storesReceiversOnce: yield* storesForm("stores_receivers_once"),
-          splitsBrCodes: yield* storesForm("splits_br_codes")
-        }),
-        claimsSettlementsOnce: yield* storesForm("claims_settlements_once")
-      }
 
       const selected = <R extends Row>([text, parameters]: [string, ReadonlyArray<unknown>]) =>
         Effect.flatMap(sql.unsafe<R>(text, parameters), withReceivers)
@@ -121,7 +109,6 @@ export class ChargeStore extends Context.Service<
           row === undefined ? undefined : chargeTable.decode(row)
         )
 
-      const newRecoveries = makeNewRecoveries(ids, yield* storesForm("recovers_ranges"))
       const insert = yield* Batching.make<NewCharge, Inserted>({
         maxBatch: 200,
         writes: sql,
@@ -129,7 +116,8 @@ export class ChargeStore extends Context.Service<
         run: (charges) =>
           Effect.gen(function* () {
             const callers = callersOf(charges, ({ cached }) => cached)
-            const recoveries = newRecoveries.of(
+            const recoveries = recoveriesOf(
+              ids,
               charges.map(({ charge }) => charge.id),
               Math.max(...charges.map(({ recoverInMs }) => recoverInMs))
             )
@@ -140,7 +128,6 @@ export class ChargeStore extends Context.Service<
                 callers: callers.callers
               })
             )
-            newRecoveries.inserted(recoveries, rows.find((row) => row.range_due_at !== null)?.range_due_at ?? undefined)
             const live = new Set(rows.map(({ n }) => n))
             const fresh = new Map(rows.map(({ id, is_paused }) => [id, is_paused]))
             return yield* Effect.forEach(charges, (each): Effect.Effect<Inserted, SqlError> => {
@@ -162,7 +149,7 @@ export class ChargeStore extends Context.Service<
           ({ charge }) => charge.id,
           ({ charge }) => charge.accountId,
           (changes, lockMode) =>
-            Effect.tap(sql.unsafe<WrittenRow>(...changeMany(changes, forms, lockMode)), (written) =>
+            Effect.tap(sql.unsafe<WrittenRow>(...changeMany(changes, lockMode)), (written) =>
               sql.afterCommit(Effect.sync(() => signal.afterCommit(written.filter(isChanged))))
             )
         )
@@ -205,8 +192,7 @@ export class ChargeStore extends Context.Service<
         page: Page,
         nowMs: number
       ) =>
-        startOfStates.pipe(
-          Effect.flatMap((start) => readPage<Row>(chargeList(columns(), accountId, filters, nowMs, start), page)),
+        readPage<Row>(chargeList(columns(), accountId, filters, nowMs), page).pipe(
           Effect.flatMap(withReceivers),
           Effect.map((found) => found.map(decode)),
           Effect.provideService(SqlClient, sql),
@@ -218,7 +204,7 @@ export class ChargeStore extends Context.Service<
         change: (change) => (change.transfers.length === 0 ? changeState(change) : moveMoney(change)),
         changeInTransaction: (change) =>
           Effect.gen(function* () {
-            const done = (yield* sql.unsafe<WrittenRow>(...changeMany([change], forms, "wait"))).filter(isChanged)
+            const done = (yield* sql.unsafe<WrittenRow>(...changeMany([change], "wait"))).filter(isChanged)
             if (done.length !== 1) {
               return yield* Effect.die(new Error(`charge ${change.charge.id} has changed while it was locked`))
             }

@@ -1,43 +1,31 @@
-/** The rows of `charges`: their columns, and the status that a row has. */
+/** The rows of `charges`: their columns. */
 import { type ChargeMethod, type ChargeStatus, chargeTransitions, type Receiver } from "@pix-payments/domain/Charge"
 import {
   bigint,
-  type Column,
   boolean,
+  type Column,
   instant,
   integer,
-  json,
   nullable,
   text,
   uuid
 } from "../../database/statements/Column.ts"
 import { type Stored, table } from "../../database/statements/Table.ts"
 
-/**
- * `processing` is stored as a `pending` charge that no acquirer has answered, so that the answer changes no index (see
- * migration 0004). A status that a process of the previous release has written since is the charge's.
- */
-const status: Column<ChargeStatus> = {
-  ...text<ChargeStatus>(),
-  beside: "acquirer_answered",
-  encode: (value: ChargeStatus) => (value === "processing" ? "pending" : value),
-  decode: (stored: ChargeStatus, row) =>
-    row["acquirer_answered"] === true || stored !== "pending" ? stored : "processing"
+/** Stored as an id; `Receivers.ts` puts the receiver into selected rows. */
+const receiver: Column<Receiver | null> = {
+  type: "uuid",
+  wire: uuid().wire,
+  name: "receiver_id",
+  decode: (_id: string, row) => row["receiver"]
 }
-
-/** The same in SQL, of the row with this alias. */
-export const statusOf = (row: string): string =>
-  `CASE WHEN ${row}.acquirer_answered OR ${row}.status <> 'pending' THEN ${row}.status ELSE 'processing' END`
-
-/** Where the row has the id of it, `Receivers.ts` reads it. */
-const receiver = { ...nullable(json<Receiver>()), beside: "receiver_id" }
 
 /** The columns that `/v1` shows, and those that say who may read them. `expired` is never stored: see `chargeStatusAt`. */
 const shown = {
   id: uuid(),
   accountId: uuid(),
   origin: text<"api" | "checkout">(),
-  status,
+  status: text<ChargeStatus>(),
   method: text<ChargeMethod>(),
   amount: bigint(),
   description: nullable(text()),

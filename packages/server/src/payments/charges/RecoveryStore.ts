@@ -12,34 +12,28 @@ import type { SqlError } from "effect/sql/SqlError"
 import { isConnectionPaused } from "../../accounts/Brakes.ts"
 import { type Capacity, capacityPart } from "../../providers/Bulkheads.ts"
 import type { Row } from "../../database/statements/Column.ts"
-import { HIGHEST } from "../../database/statements/Seek.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import { statement, uuids, value } from "../../database/statements/Statement.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
-import { closeRange } from "./NewRecoveries.ts"
-import { chargeColumns, chargeTable, statusOf, type StoredCharge } from "./ChargeTable.ts"
+import { chargeColumns, chargeTable, type StoredCharge } from "./ChargeTable.ts"
 
 /**
  * Leases charges in `processing` that are due, some of each account in turn, for `leaseMs` or longer: each attempt doubles
  * the time. An account is passed by while the share of the connection of its first charge is used. Charges of a paused
- * connection are leased and left out. `examined` is 0 when no recovery could be claimed. `start` is that of the states.
+ * connection are leased and left out. `examined` is 0 when no recovery could be claimed.
  */
 export const claimDueRecoveries = (
   sql: SqlClient,
   capacity: Capacity,
-  leaseMs: number,
-  start: string | undefined
+  leaseMs: number
 ): Effect.Effect<{ readonly examined: number; readonly charges: ReadonlyArray<StoredCharge> }, Unavailable> =>
   Effect.gen(function* () {
     const claimed = yield* sql.unsafe<Row & { readonly examined: bigint; readonly is_paused: boolean }>(
       ...claimMany({ capacity, limit: capacity.limit, leaseMs })
     )
-    const [split] = yield* sql.unsafe<{ readonly examined: bigint; readonly has_ranges: boolean }>(
-      ...splitMany({ limit: SPLIT_AT_ONCE, start: start ?? HIGHEST })
-    )
-    const examinedOfRange = split?.has_ranges === true ? yield* splitRange(sql) : 0
+    const [split] = yield* sql.unsafe<{ readonly examined: bigint }>(...splitMany({ limit: SPLIT_AT_ONCE }))
     return {
-      examined: Number(claimed[0]?.examined ?? 0) + Number(split?.examined ?? 0) + examinedOfRange,
+      examined: Number(claimed[0]?.examined ?? 0) + Number(split?.examined ?? 0),
       charges: claimed.filter(({ id, is_paused }) => id !== null && !is_paused).map(chargeTable.decode)
     }
   }).pipe(runToCompletion(sql))
@@ -64,110 +58,29 @@ export const renewRecoveries = (
 export const endRecoveries = (sql: SqlClient, ids: ReadonlyArray<string>): Effect.Effect<unknown, SqlError> =>
   sql.unsafe(...endMany({ ids }))
 
-/**
- * Splits a due range, or the first part of a large one. Returns how many charges it has read, 0 if no range could be split: a
- * transaction that inserts charges into it has not ended.
- */
-const splitRange = (sql: SqlClient): Effect.Effect<number, SqlError> =>
-  sql.withTransaction(
-    Effect.gen(function* () {
-      const [range] = yield* sql.unsafe<DueRange>(closeDueRange)
-      if (range === undefined) return 0
-      // A separate statement: its snapshot has all charges that were inserted until the range was closed.
-      const [split] = yield* sql.unsafe<{ readonly examined: number }>(
-        ...splitClosed({ ...range, limit: READ_AT_ONCE })
-      )
-      return Math.max(1, split?.examined ?? 0)
-    })
-  )
-
-interface DueRange {
-  readonly due_at: string
-  readonly id: string
-  readonly first_id: string
-  readonly last_id: string
-}
-
 const SPLIT_AT_ONCE = 200
-
-/** Charges of a range that are read by one statement. */
-const READ_AT_ONCE = 5000
 
 /** The longest time between two attempts. */
 const LONGEST_PAUSE = "interval '5 minutes'"
 
-/**
- * The sum keeps the planner from the index of due times, which has each charge of a backlog. Lists and ranges have their own
- * indexes.
- */
-const IS_DUE = "due_at + interval '0' <= now()"
-const IS_DUE_RANGE = `first_id IS NOT NULL AND ${IS_DUE}`
-
-/** Splits due rows of several charges, and takes over charges of the release before migration 0004. */
+/** Splits due rows of several charges. The sum keeps the planner from the index of due times, which has each charge of a backlog. */
 const splitMany = statement(
-  { limit: value("integer"), start: value("uuid") },
-  ({ limit, start }) => `
+  { limit: value("integer") },
+  ({ limit }) => `
     WITH due AS MATERIALIZED (
       SELECT due_at, id, charge_ids FROM charge_recoveries
-      WHERE account_id IS NULL AND first_id IS NULL AND ${IS_DUE}
+      WHERE account_id IS NULL AND due_at + interval '0' <= now()
       ORDER BY id LIMIT ${limit} FOR UPDATE SKIP LOCKED
-    ),
-    taken_over AS (
-      UPDATE charges SET recover_at = NULL
-      WHERE id IN (
-        SELECT id FROM charges WHERE status = 'processing' AND recover_at <= now() AND id < ${start}
-        ORDER BY recover_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-      )
-      RETURNING id, account_id
     ),
     split AS (
       INSERT INTO charge_recoveries (due_at, id, charge_ids, account_id)
-      SELECT now(), id, ARRAY[id], account_id FROM (
-        SELECT c.id, c.account_id FROM due d CROSS JOIN LATERAL unnest(d.charge_ids) AS listed(id)
-        JOIN charges c ON c.id = listed.id
-        WHERE (${statusOf("c")}) = 'processing'
-        UNION ALL SELECT id, account_id FROM taken_over
-      ) waiting
+      SELECT now(), c.id, ARRAY[c.id], c.account_id FROM due d CROSS JOIN LATERAL unnest(d.charge_ids) AS listed(id)
+      JOIN charges c ON c.id = listed.id
+      WHERE c.status = 'processing'
       ON CONFLICT (id) WHERE account_id IS NOT NULL DO NOTHING
     ),
     done AS (DELETE FROM charge_recoveries n USING due d WHERE n.due_at = d.due_at AND n.id = d.id)
-    SELECT (SELECT count(*) FROM due) + (SELECT count(*) FROM taken_over) AS examined,
-      EXISTS (SELECT FROM charge_recoveries WHERE ${IS_DUE_RANGE}) AS has_ranges`
-)
-
-const closeDueRange = `
-  SELECT due_at::text AS due_at, id, first_id, last_id FROM charge_recoveries
-  WHERE ${IS_DUE_RANGE} AND ${closeRange("id")}
-  ORDER BY first_id LIMIT 1 FOR UPDATE SKIP LOCKED`
-
-const splitClosed = statement(
-  {
-    due_at: value("text"),
-    id: value("uuid"),
-    first_id: value("uuid"),
-    last_id: value("uuid"),
-    limit: value("integer")
-  },
-  (p) => `
-    WITH charges_in_range AS MATERIALIZED (
-      SELECT id, account_id, (${statusOf("charges")}) = 'processing' AS is_waiting FROM charges
-      WHERE id >= ${p.first_id} AND id <= ${p.last_id} ORDER BY id LIMIT ${p.limit}
-    ),
-    last_read AS MATERIALIZED (SELECT id FROM charges_in_range OFFSET ${p.limit} - 1),
-    split AS (
-      INSERT INTO charge_recoveries (due_at, id, charge_ids, account_id)
-      SELECT now(), id, ARRAY[id], account_id FROM charges_in_range WHERE is_waiting
-      ON CONFLICT (id) WHERE account_id IS NOT NULL DO NOTHING
-    ),
-    done AS (
-      DELETE FROM charge_recoveries
-      WHERE due_at = ${p.due_at}::timestamptz AND id = ${p.id} AND NOT EXISTS (SELECT FROM last_read)
-    ),
-    continued AS (
-      UPDATE charge_recoveries n SET first_id = l.id FROM last_read l
-      WHERE n.due_at = ${p.due_at}::timestamptz AND n.id = ${p.id}
-    )
-    SELECT count(*)::integer AS examined FROM charges_in_range`
+    SELECT count(*) AS examined FROM due`
 )
 
 /**
@@ -221,7 +134,7 @@ const claimMany = statement(
       FOR UPDATE OF n SKIP LOCKED
     ),
     waiting AS MATERIALIZED (
-      SELECT c.* FROM claimed t JOIN charges c ON c.id = t.id WHERE (${statusOf("c")}) = 'processing'
+      SELECT c.* FROM claimed t JOIN charges c ON c.id = t.id WHERE c.status = 'processing'
     ),
     done AS (
       DELETE FROM charge_recoveries n USING claimed t

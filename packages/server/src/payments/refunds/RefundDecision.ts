@@ -204,7 +204,7 @@ export const movementsFrom = ({ available, blocked, pending }: ReversalParts, cr
 
 const completed = ({ locked, refunds }: RefundFacts, order: ChargeOrder, ids: Ids["Service"]): RefundChange => {
   const isEmpty = leftOf(locked.funds) === order.amount
-  const refund = refundOf(locked.charge, refunds, order, ids)
+  const refund = refundOf(refunds, order)
   const step: ChargeStep = {
     report: isEmpty ? allowedReport(locked.charge, "refunded") : undefined,
     reason: "charge.refunded",
@@ -225,7 +225,7 @@ const failed = (
   reason: string,
   ids: Ids["Service"]
 ): RefundChange => {
-  const refund = refundOf(locked.charge, refunds, order, ids)
+  const refund = refundOf(refunds, order)
   const ended: StoredRefund = { ...refund, status: "failed", failureReason: reason, completedAtMs: null }
   const blocked = Math.min(order.amount, claims.contested)
   const lost = Math.min(order.amount - blocked, claims.lost)
@@ -335,10 +335,9 @@ const withAmount = (refund: StoredRefund, amount: number): StoredRefund => ({
   pending: Math.min(refund.pending, amount)
 })
 
-/** The refund of an order. The previous release stores its orders without one. */
-const refundOf = (
-  charge: StoredCharge,
-  refunds: ReadonlyArray<StoredRefund>,
-  order: ChargeOrder,
-  ids: Ids["Service"]
-): StoredRefund => refunds.find(({ id }) => id === order.id) ?? orderedRefund(charge, order, null, ids.next().epochMs)
+/** The refund of an order, which was stored with it. */
+const refundOf = (refunds: ReadonlyArray<StoredRefund>, order: ChargeOrder): StoredRefund => {
+  const refund = refunds.find(({ id }) => id === order.id)
+  if (refund === undefined) throw new Error(`order ${order.id} has no refund`)
+  return refund
+}

@@ -108,11 +108,7 @@ export class RefundOrders extends Context.Service<
         provider: Provider,
         { amount, chargeId, endToEndId, id }: ChargeOrder
       ) {
-        // The previous release stores its orders without a refund.
-        const description = yield* store.get(id).pipe(
-          Effect.map((refund) => refund.description),
-          Effect.catchTag("NotFoundError", () => Effect.succeed(null))
-        )
+        const { description } = yield* Effect.catchTag(store.get(id), "NotFoundError", Effect.die)
         return yield* provider.orderReturn({ id, txid: txidFromId(chargeId), endToEndId, amount, description })
       })
 

@@ -3,11 +3,11 @@
  *
  * Guarantees:
  * - Only a documented refusal, in an answer that was read to its end, is a refusal. Access errors, limits, an open circuit and
- *   unknown answers are unclear: the order stays open.
- * - A txid that is in use in other terms is refused: the charge was never emitted in its own.
+ *   unknown answers are unclear: the order stays open. So is an answer that is not of its question.
  * - Each call ends within `timeoutMs`.
  */
 import type { ApiPixClient, Emission as Cobranca } from "@pix-payments/api-pix/ApiPixClient"
+import { type Page, reason } from "@pix-payments/api-pix/Decoding"
 import type { Disputes } from "@pix-payments/api-pix/Disputes"
 import type { Cob, PixReturn, ReceivedPix as Received } from "@pix-payments/api-pix/Messages"
 import { type Failure, Unclear } from "@pix-payments/api-pix/Outcome"
@@ -24,6 +24,7 @@ import {
   AcquirerUnclear,
   type Emission,
   type Emitted,
+  type Paged,
   type PayoutOrder,
   type PayoutProgress,
   type Progress,
@@ -108,27 +109,16 @@ export const makeApiPixProvider = ({
               nature: "ORIGINAL",
               ...(description !== null && { description })
             })
-            .pipe(
-              Effect.map(progressOfReturn),
-              // A return of ours in other terms was not ordered by this order: nothing is known of it.
-              Effect.mapError((failure) =>
-                failure._tag === "Duplicate" ? unclear(failure) : refusedOrUnclear(failure)
-              ),
-              bounded
-            ),
+            .pipe(Effect.map(progressOfReturn), Effect.mapError(refusedOrUnclear), bounded),
 
     received: {
       find: (endToEndId) => bounded(findPix(endToEndId)),
       list: ({ fromMs, page, toMs }) =>
-        client.listReceived({ fromMs, toMs, page, pageSize: LIST_PAGE }).pipe(
-          Effect.map((found) => ({
-            items: found.pix.map(receivedFrom),
-            unreadable: found.unreadable,
-            hasMore: page + 1 < found.pages
-          })),
-          Effect.mapError(unclear),
-          (call) => bounded(call, LIST_TIMEOUT_MS)
-        )
+        client
+          .listReceived({ fromMs, toMs, page, pageSize: LIST_PAGE })
+          .pipe(Effect.map(pagedFrom(page, receivedFrom)), Effect.mapError(unclear), (call) =>
+            bounded(call, LIST_TIMEOUT_MS)
+          )
     },
 
     ...(payouts !== undefined && { payouts: railOf(payouts, pixKey, bounded) }),
@@ -144,19 +134,17 @@ type Bounded = <A, E>(
 const disputesOf = (disputes: Disputes, bounded: Bounded): NonNullable<Provider["disputes"]> => ({
   list: ({ fromMs, page, toMs }) =>
     disputes.list({ fromMs, toMs, page, pageSize: LIST_PAGE }).pipe(
-      Effect.map((found) => ({
-        items: found.disputes.map((of) => ({
+      Effect.map(
+        pagedFrom(page, (of) => ({
           externalId: of.id,
           endToEndId: of.endToEndId,
           amount: of.cents,
           status: of.status,
           reason: of.reason,
           openedAtMs: of.openedAtMs,
-          defenseDeadlineAtMs: of.deadlineMs
-        })),
-        unreadable: found.unreadable,
-        hasMore: page + 1 < found.pages
-      })),
+          defenseDeadlineAtMs: of.deadlineMs ?? null
+        }))
+      ),
       // A merchant may do without the scope of disputes. The sweep of its payments is complete all the same.
       Effect.catchTag("ScopeMissing", () => Effect.succeed({ items: [], unreadable: 0, hasMore: false })),
       Effect.mapError(unclear),
@@ -184,8 +172,8 @@ const railOf = (payouts: Payouts, pixKey: string, bounded: Bounded): NonNullable
         bounded
       )
     },
-    outcome: ({ id, reference }) =>
-      payouts.find({ id: providerIdOf(id), reference: reference ?? undefined }).pipe(
+    outcome: ({ amount, id, reference }) =>
+      payouts.find({ id: providerIdOf(id), reference: reference ?? undefined, cents: amount }).pipe(
         Effect.map(progressOfPayout),
         Effect.catchTag("NotFound", () => Effect.succeed<PayoutProgress>({ _tag: "NotFound" })),
         Effect.mapError(unclear),
@@ -194,8 +182,8 @@ const railOf = (payouts: Payouts, pixKey: string, bounded: Bounded): NonNullable
     ...(listSent !== undefined && {
       list: ({ fromMs, page, toMs }) =>
         listSent({ fromMs, toMs, page, pageSize: LIST_PAGE }).pipe(
-          Effect.map((found) => ({
-            items: found.payouts.map((payout) => ({
+          Effect.map(
+            pagedFrom(page, (payout) => ({
               id: payout.id === undefined ? null : (idFromTxid(payout.id) ?? null),
               endToEndId: payout.endToEndId ?? null,
               amount: payout.cents,
@@ -205,16 +193,23 @@ const railOf = (payouts: Payouts, pixKey: string, bounded: Bounded): NonNullable
                 amount: cents,
                 atMs
               }))
-            })),
-            unreadable: found.unreadable,
-            hasMore: page + 1 < found.pages
-          })),
+            }))
+          ),
           Effect.mapError(unclear),
           (call) => bounded(call, LIST_TIMEOUT_MS)
         )
     })
   }
 }
+
+/** Providers count their pages from 0 or from 1. */
+const pagedFrom =
+  <A, B>(page: number, from: (item: A) => B) =>
+  (found: Page<A>): Paged<B> => ({
+    items: found.items.map(from),
+    unreadable: found.unreadable.length,
+    hasMore: page + 1 < found.pages
+  })
 
 const LIST_PAGE = 1000
 /** A page of 1,000 Pix: longer than a connection's limit of one, so that the end of that one counts for its circuit. */
@@ -223,7 +218,9 @@ const LIST_TIMEOUT_MS = 30_000
 const reasonOf = (failure: Failure): string => {
   switch (failure._tag) {
     case "Refused":
-      return failure.detail === undefined ? failure.code : `${failure.code}: ${failure.detail}`
+      return failure.detail === undefined
+        ? failure.code
+        : (reason(`${failure.code}: ${failure.detail}`) ?? failure.code)
     case "Unclear":
       return failure.reason
     case "NotSent":

@@ -6,7 +6,7 @@
  *   that does not expire within a day. Default partitions and tables without partitions stay as they are.
  * - Reads and writes go on. One process rebuilds one index at a time, under `REBUILD_LOCK`.
  * - A failed rebuild is logged and stops no other one. The next round repeats it, after those that were never tried.
- * - A round ends where its connection, disk space or memory fails, or where a rebuild is canceled, as by a migration.
+ * - A round ends where its connection, disk space or memory fails, or where a rebuild is canceled.
  * - A killed rebuild leaves an invalid index. The next round drops it.
  *
  * How an index records its state, in its storage parameters, so that no table has to follow what REINDEX does:
@@ -19,7 +19,6 @@
  *
  * Why: docs/decisions/0041-rebuilt-indexes.md.
  */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -29,12 +28,10 @@ import { sqlErrorIn, sqlStateOf } from "../../database/SqlState.ts"
 import { databaseTime, partitionsOf } from "./Catalog.ts"
 import { exclusively, REBUILD_LOCK } from "./MaintenanceLock.ts"
 import { hasRetention, partitionedTables, type RetentionDays } from "./PartitionedTables.ts"
-import { DAY_MS, timeOf } from "./Period.ts"
+import { DAY_MS, timeOf } from "../../database/Period.ts"
 import { expired, limitOf } from "./Retention.ts"
 
 export interface RebuildOptions {
-  /** No rebuild begins later than this in a round. Without it, the round ends with the last index. */
-  readonly startWithinMs?: number
   readonly leastBytes?: number
   readonly lockTimeoutMs?: number
 }
@@ -48,12 +45,11 @@ export interface Rebuilt {
 /** Rebuilds what is due. `None` where another process does. */
 export const rebuildIndexes = Effect.fn("IndexRebuild.rebuildIndexes")(function* (
   days: RetentionDays,
-  { leastBytes = LEAST_BYTES, lockTimeoutMs = LOCK_TIMEOUT_MS, startWithinMs = Infinity }: RebuildOptions = {}
+  { leastBytes = LEAST_BYTES, lockTimeoutMs = LOCK_TIMEOUT_MS }: RebuildOptions = {}
 ) {
   const sql = yield* SqlClient
   const connection = yield* sql.reserve
   const round = Effect.gen(function* () {
-    const end = (yield* Clock.currentTimeMillis) + startWithinMs
     yield* connection.executeRaw(`SET lock_timeout = ${lockTimeoutMs}`, [])
     yield* connection.executeRaw(`SET statement_timeout = ${STATEMENT_TIMEOUT_MS}`, [])
     const rebuilt: Array<string> = []
@@ -67,7 +63,6 @@ export const rebuildIndexes = Effect.fn("IndexRebuild.rebuildIndexes")(function*
       }))
     ]
     for (const { isLeftover, name, run } of work) {
-      if ((yield* Clock.currentTimeMillis) >= end) break
       const exit = yield* Effect.exit(run)
       if (Exit.isSuccess(exit)) {
         if (!isLeftover) rebuilt.push(name)
@@ -113,7 +108,7 @@ const dropLeftover = Effect.fnUntraced(function* (connection: Connection, name: 
 const duePartitions = Effect.fnUntraced(function* (days: RetentionDays) {
   const now = yield* databaseTime
   const names = yield* Effect.forEach(partitionedTables, (table) =>
-    Effect.map(partitionsOf(table.name), (known = []) => {
+    Effect.map(partitionsOf(table.name), (known) => {
       // A partition that expires tomorrow is left out, because its removal would wait for the rebuild.
       const gone = hasRetention(table) ? expired(known, limitOf(table, days, now + DAY_MS)) : []
       return known

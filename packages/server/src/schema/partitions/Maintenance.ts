@@ -1,10 +1,9 @@
 /**
- * The maintenance of partitions: makes those of the next periods, removes expired ones, and then rebuilds indexes of past
- * ones (`IndexRebuild.ts`).
+ * The maintenance of partitions: makes those of the next periods and removes expired ones. The command also rebuilds indexes of
+ * past ones (`IndexRebuild.ts`), which may take hours.
  *
  * Guarantees:
  * - One process at a time, under an advisory lock. The others go on.
- * - A rebuild delays no other work: it runs last, under another lock. A round of the service begins none after ten minutes.
  * - It runs as the role that owns the tables: that of `MIGRATIONS_DATABASE_URL`, or the service's role where it owns them.
  *   Where neither may, each process says so in its log and metrics, and `pnpm run maintain` does it.
  *
@@ -18,11 +17,10 @@ import * as Option from "effect/Option"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as BackgroundLoop from "../../base/observability/BackgroundLoop.ts"
-import { describeCause } from "../../base/observability/SafeCause.ts"
 import { Metrics } from "../../base/observability/Metrics.ts"
 import { Settings } from "../../base/Settings.ts"
 import { DatabaseLocation } from "../../database/Database.ts"
-import { databaseTime, partitionsOf, unpartitioned } from "./Catalog.ts"
+import { databaseTime, partitionsOf } from "./Catalog.ts"
 import { forEachTable } from "./EachTable.ts"
 import * as IndexRebuild from "./IndexRebuild.ts"
 import type { RebuildOptions } from "./IndexRebuild.ts"
@@ -40,14 +38,11 @@ export interface Maintained {
   readonly postponed: ReadonlyArray<string>
 }
 
-/** One run, after `first`, both under the lock. It rebuilds no index. */
-export const runAfter = Effect.fnUntraced(function* <E>(first: Effect.Effect<void, E, SqlClient>) {
+/** One run. It rebuilds no index. */
+export const run = Effect.gen(function* () {
   const settings = yield* Settings
-  return Option.getOrElse(yield* asOwner(maintain(settings, first)), () => nothing)
+  return Option.getOrElse(yield* asOwner(maintain(settings)), () => nothing)
 })
-
-/** One run. */
-export const run = runAfter(Effect.void)
 
 /** Rebuilds indexes. `None` where the role may not, or another process does. */
 export const rebuildIndexes = Effect.fnUntraced(function* (options?: RebuildOptions) {
@@ -79,12 +74,11 @@ const asOwner = Effect.fnUntraced(function* <A, E>(work: Effect.Effect<Option.Op
   return yield* Effect.provideService(work, SqlClient, sql)
 }, Effect.scoped)
 
-const maintain = Effect.fnUntraced(function* <E>(days: RetentionDays, first: Effect.Effect<void, E, SqlClient>) {
+const maintain = Effect.fnUntraced(function* (days: RetentionDays) {
   const connection = yield* Effect.flatMap(SqlClient, (sql) => sql.reserve)
-  const maintained: Effect.Effect<Option.Option<Maintained>, SqlError | E, SqlClient> = exclusively(
+  const maintained: Effect.Effect<Option.Option<Maintained>, SqlError, SqlClient> = exclusively(
     connection,
     Effect.gen(function* () {
-      yield* first
       const now = yield* databaseTime
       const { postponed, results } = yield* forEachTable((table) =>
         Effect.gen(function* () {
@@ -106,15 +100,12 @@ const inspect = Effect.gen(function* () {
   const metrics = yield* Metrics
   const settings = yield* Settings
   const now = yield* databaseTime
-  const unpartitionedNow = yield* unpartitioned(partitionedTables.map(({ name }) => name))
   for (const table of partitionedTables) {
     const known = yield* partitionsOf(table.name).pipe(Effect.provideService(SqlClient, sql))
-    // A table that cannot be partitioned yet is no problem.
-    if (known === undefined && !unpartitionedNow.includes(table.name)) continue
-    const aheadSeconds = (coveredUntil(table.period, known ?? [], now) - now) / 1000
+    const aheadSeconds = (coveredUntil(table.period, known, now) - now) / 1000
     metrics.partitions(table.name, {
       aheadSeconds,
-      expired: hasRetention(table) ? expired(known ?? [], limitOf(table, settings, now)).length : 0
+      expired: hasRetention(table) ? expired(known, limitOf(table, settings, now)).length : 0
     })
     if (aheadSeconds < WARNING_SECONDS) {
       yield* Effect.logWarning(
@@ -135,12 +126,6 @@ export const loop = Layer.effectDiscard(
         for (const { table } of removed) metrics.partitionRemoved(table)
       }
       yield* inspect
-      // A failure waits for the next hour: a failed round would be repeated within seconds.
-      if (isStarted) {
-        yield* Effect.catchCause(rebuildIndexes({ startWithinMs: REBUILDS_START_WITHIN_MS }), (cause) =>
-          Effect.logWarning("indexes were not rebuilt; the next round repeats it", describeCause(cause))
-        )
-      }
       return 0
     })
     const pause = Effect.suspend(() => {
@@ -153,4 +138,3 @@ export const loop = Layer.effectDiscard(
 )
 
 const WARNING_SECONDS = 30 * 86_400
-const REBUILDS_START_WITHIN_MS = 600_000

@@ -2,13 +2,9 @@
  * The tables that are partitioned by id, which is by the month or quarter of creation.
  */
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
-import type * as Effect from "effect/Effect"
-import type { SqlClient } from "effect/sql/SqlClient"
-import type { SqlError } from "effect/sql/SqlError"
-import { indexesOfStates, makeIndexOfPaid, startAt, storeAll } from "./ChargeStates.ts"
-import { recordEventLogStart } from "./EventLogStart.ts"
 import type { SettingsShape } from "../../base/Settings.ts"
-import { DAY_MS, type Period, timeOf } from "./Period.ts"
+import { DAY_MS, type Period, timeOf } from "../../database/Period.ts"
+import { recordEventLogStart } from "../../events/EventLogStart.ts"
 
 /** For how many days rows are kept. */
 export type RetentionDays = Pick<
@@ -25,19 +21,6 @@ export interface PartitionedTable {
   readonly period: Period
   /** Storage parameters of each partition. */
   readonly storage: string
-  /** What else its conversion to a partitioned table does. */
-  readonly conversion?: Conversion
-}
-
-export interface Conversion {
-  /** Indexes that the first partition keeps where the table is large, and other partitions do not have. */
-  readonly replacedIndexes: ReadonlyArray<string>
-  /** Before the table is locked. */
-  readonly prepare: Effect.Effect<void, SqlError, SqlClient>
-  /** How long the table may be locked. */
-  readonly timeoutMs: number
-  /** Statements once the table is partitioned, while nobody else uses it. The first partition ends before an id. */
-  readonly statements: (end: string, isSmall: boolean) => ReadonlyArray<string>
 }
 
 /** A table whose old partitions are removed. No partition of another table ever is. */
@@ -135,18 +118,7 @@ export const partitionedTables: ReadonlyArray<PartitionedTable | RetainedTable> 
     recordRemoval: recordEventLogStart
   },
   // Money has no retention. Three tenths of each page of charges are for their updates.
-  {
-    name: "charges",
-    period: "quarter",
-    storage: "fillfactor = 70",
-    conversion: {
-      replacedIndexes: indexesOfStates,
-      prepare: makeIndexOfPaid,
-      // A small table has up to 15,000 charges, whose states are stored in half a second.
-      timeoutMs: 4000,
-      statements: (end, isSmall) => (isSmall ? storeAll : [startAt(end)])
-    }
-  },
+  { name: "charges", period: "quarter", storage: "fillfactor = 70" },
   { name: "payouts", period: "quarter", storage: "fillfactor = 100" }
 ]
 

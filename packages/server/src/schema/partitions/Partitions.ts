@@ -11,10 +11,18 @@ import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { databaseTime, distinctValuesOf, isSmall, type Partition, partitionsOf } from "./Catalog.ts"
 import { type Constraint, dropConstraint, whileValid } from "./Constraint.ts"
-import { convert } from "./Conversion.ts"
 import { forEachTable } from "./EachTable.ts"
 import { defaultPartitionOf, type PartitionedTable } from "./PartitionedTables.ts"
-import { boundOf, MARGIN_MS, type Period, periodAfter, periodName, periodOf, PERIODS_AHEAD, timeOf } from "./Period.ts"
+import {
+  boundOf,
+  MARGIN_MS,
+  type Period,
+  periodAfter,
+  periodName,
+  periodOf,
+  PERIODS_AHEAD,
+  timeOf
+} from "../../database/Period.ts"
 import { runStep } from "./Step.ts"
 
 /** Prepares every table. Returns how many partitions it made. */
@@ -24,14 +32,9 @@ export const prepare = Effect.gen(function* () {
   return results.reduce((sum, made) => sum + made, 0)
 })
 
-/**
- * Makes a table partitioned, and partitions for this period and the next `PERIODS_AHEAD`. Returns how many it made. `now` is
- * by the database's clock.
- */
+/** Makes partitions for this period and the next `PERIODS_AHEAD`. Returns how many it made. `now` is by the database's clock. */
 export const prepareTable = Effect.fnUntraced(function* (table: PartitionedTable, now: number) {
-  yield* convert(table, now)
   const known = yield* partitionsOf(table.name)
-  if (known === undefined) return 0
   yield* dropConstraint(periodConstraint(table.name))
   const made = yield* Effect.forEach(missingPeriods(table.period, known, now), (from) =>
     makePartition(table, from, now)
@@ -76,7 +79,7 @@ const makePartition = Effect.fnUntraced(function* (
     `SELECT count(*) AS count FROM (SELECT 1 FROM ${rest} WHERE ${ofPeriod} LIMIT ${MOST_MOVED + 1}) r`
   )
   const count = Number(rows?.count)
-  const distinctValues = yield* distinctValuesOf(table, "n_distinct_inherited")
+  const distinctValues = yield* distinctValuesOf(table)
   const create = [
     `CREATE TABLE ${partition} (LIKE ${table} INCLUDING ALL) WITH (${storage})`,
     ...distinctValues.map(

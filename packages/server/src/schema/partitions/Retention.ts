@@ -15,18 +15,18 @@
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { type Partition, partitionsOf } from "./Catalog.ts"
-import { boundOf, DAY_MS, timeOf } from "./Period.ts"
+import { boundOf, DAY_MS, timeOf } from "../../database/Period.ts"
 import { defaultPartitionOf, type RetainedTable, type RetentionDays } from "./PartitionedTables.ts"
 import { runStep } from "./Step.ts"
 
 /** Removes everything of a table from before the limit. Returns the names of the removed partitions. */
 export const removeExpired = Effect.fn("Retention.removeExpired")(function* (table: RetainedTable, limit: number) {
   const removed: Array<string> = []
-  const known = (yield* partitionsOf(table.name)) ?? []
+  const known = yield* partitionsOf(table.name)
   for (const partition of expired(known, limit)) {
     if (yield* removePartition(table, partition)) removed.push(partition.name)
   }
-  if (known.length > 0) yield* deleteExpiredFromDefault(table, limit)
+  yield* deleteExpiredFromDefault(table, limit)
   return removed
 })
 

@@ -19,7 +19,7 @@ import {
   type IndexPath,
   type AccessPath
 } from "../../database/statements/Seek.ts"
-import { timeOf } from "../../schema/partitions/Period.ts"
+import { timeOf } from "../../database/Period.ts"
 
 /** How far the times in ids of different processes may differ. */
 export const CLOCK_SKEW_MS = 24 * 60 * 60 * 1000

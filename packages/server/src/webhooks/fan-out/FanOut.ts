@@ -22,7 +22,6 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Metrics } from "../../base/observability/Metrics.ts"
 import { attemptWrite, bisect, type StatementFailed } from "../../database/batching/Bisection.ts"
-import { storesForm } from "../../schema/StoredForms.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
 import {
   type ClaimedDelivery,
@@ -75,7 +74,7 @@ export class FanOut extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const metrics = yield* Metrics
-      const leasesChanges = yield* storesForm("leases_changes")
+      const leasesChanges = true
       const quarantine = makeFanOutQuarantine(sql, metrics, yield* Clock.Clock)
       // The account after which the next round begins.
       let afterAccount = NIL_UUID

@@ -62,7 +62,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A batch t
       const { key } = yield* makeCaller()
       const ids = [yield* created(key), yield* created(key)].map(({ id }) => id)
       const [low = "", high = ""] = ids.toSorted()
-      yield* sql`UPDATE charges SET acquirer_answered = false, sequence = 1 WHERE ${sql.in("id", ids)}`
+      yield* sql`UPDATE charges SET status = 'processing', sequence = 1 WHERE ${sql.in("id", ids)}`
       const changes = [yield* changeOf(high, "emitted"), yield* changeOf(low, "emitted")]
       const batch = yield* sql.withTransaction(
         Effect.gen(function* () {
@@ -115,7 +115,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A batch t
       // As a server of the release before does, whose keys a trigger stores.
       const insertElsewhere = (idempotencyKey: string) => sql`
         INSERT INTO charges SELECT (jsonb_populate_record(c,
-          jsonb_build_object('id', uuidv7(), 'idempotency_key', ${idempotencyKey}::text, 'key_stored', false))).*
+          jsonb_build_object('id', uuidv7(), 'idempotency_key', ${idempotencyKey}::text))).*
         FROM charges c WHERE id = ${id}::uuid`
       const batch = yield* sql.withTransaction(
         Effect.gen(function* () {

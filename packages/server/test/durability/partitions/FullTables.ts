@@ -1,13 +1,10 @@
-/**
- * A database that is migrated and not partitioned, whose tables have more rows than are read under a lock: that of an
- * installation of the release before, after its migrations.
- */
+/** A database whose tables have more rows than are read under a lock. */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { grantTo } from "../../../src/schema/Privileges.ts"
 import { copyRows } from "../../support/Copies.ts"
 import { createDatabase, SERVICE_ROLE } from "../../support/Postgres.ts"
-import { upgrade } from "../../support/UpgradedDatabase.ts"
+import * as Migrations from "../../../src/schema/Migrations.ts"
 import { connected } from "./Crashes.ts"
 
 /** The URL and a client of the schema's owner. */
@@ -15,7 +12,7 @@ export const fullDatabase = Effect.gen(function* () {
   const url = yield* createDatabase()
   const owner = yield* connected(url)
   yield* Effect.gen(function* () {
-    yield* upgrade
+    yield* Migrations.run
     yield* grantTo(SERVICE_ROLE)
   }).pipe(Effect.provideService(SqlClient, owner))
   for (const statement of fill) yield* owner.unsafe(statement)
@@ -35,9 +32,9 @@ const fill = [
   `INSERT INTO requests (id, request_id, route, status, duration_us, at)
     SELECT uuidv7(-(n || ' minutes')::interval), 'request-' || n, 'GET /v1/balance', 200, n, now()
     FROM generate_series(1, ${ROWS}) n`,
-  `INSERT INTO deliveries (id, change_id, event, resource_id, account_id, url, destination, status, attempts_made, created_at)
+  `INSERT INTO deliveries (id, change_id, event, resource_id, account_id, url, destination, destination_hash, status, attempts_made, created_at)
     SELECT uuidv7(-(n || ' minutes')::interval), uuidv7(), 'charge.pix.paid', uuidv7(), uuidv7(), 'https://example.com',
-      'https://example.com', 'delivered', 1, now()
+      'https://example.com', text_digest('https://example.com'), 'delivered', 1, now()
     FROM generate_series(1, ${ROWS}) n`,
   `INSERT INTO changes (id, resource_id, account_id, kind, actions, status, sequence, data, created_at, transaction_id)
     SELECT uuidv7(-(n || ' minutes')::interval), uuidv7(), uuidv7(), 'charge.pix', '{created}', 'pending', 1, '{}', now(), '0'

@@ -151,7 +151,7 @@ export const makeBooksInstitutions = (options: {
   const reconcile = async () => {
     const broken: Array<string> = []
     const charges = await query<{ id: string; status: string; amount: bigint; end_to_end_id: string | null }>(
-      `SELECT id, CASE WHEN NOT acquirer_answered AND status = 'pending' THEN 'processing' WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END AS status, amount,
+      `SELECT id, CASE WHEN status = 'pending' AND expires_at <= now() THEN 'expired' ELSE status END AS status, amount,
          end_to_end_id FROM charges`
     )
     const fitting: Readonly<Record<string, ReadonlyArray<string>>> = {

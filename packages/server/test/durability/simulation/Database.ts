@@ -126,18 +126,13 @@ const preparation = [
   `CREATE TABLE simulation_moves (
     order_no bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind text NOT NULL, id uuid NOT NULL, was text,
     is_now text NOT NULL, sequence integer, amount bigint)`,
-  // A charge that no acquirer has answered is in `processing`, whatever is stored.
-  `CREATE FUNCTION simulation_status(resource jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN (resource ->> 'acquirer_answered')::boolean IS FALSE AND resource ->> 'status' = 'pending' THEN 'processing'
-      ELSE resource ->> 'status' END $$`,
   `CREATE FUNCTION simulation_move() RETURNS trigger LANGUAGE plpgsql AS $$
-    DECLARE is_now text := simulation_status(to_jsonb(NEW));
     BEGIN
       IF TG_OP = 'INSERT' THEN
-        INSERT INTO simulation_moves (kind, id, is_now, sequence) VALUES (TG_TABLE_NAME, NEW.id, is_now, NEW.sequence);
-      ELSIF is_now <> simulation_status(to_jsonb(OLD)) OR NEW.sequence <> OLD.sequence THEN
+        INSERT INTO simulation_moves (kind, id, is_now, sequence) VALUES (TG_TABLE_NAME, NEW.id, NEW.status, NEW.sequence);
+      ELSIF NEW.status <> OLD.status OR NEW.sequence <> OLD.sequence THEN
         INSERT INTO simulation_moves (kind, id, was, is_now, sequence)
-          VALUES (TG_TABLE_NAME, NEW.id, simulation_status(to_jsonb(OLD)), is_now, NEW.sequence);
+          VALUES (TG_TABLE_NAME, NEW.id, OLD.status, NEW.status, NEW.sequence);
       END IF;
       RETURN NULL;
     END $$`,

@@ -163,7 +163,7 @@ const fundsBelowZero = `
   WHERE ends.kind <> 'acquirer' GROUP BY t.resource_id, ends.kind HAVING sum(ends.amount) < 0`
 
 const waitingRows = `
-  SELECT 'charge' AS what, id, 'processing' AS status FROM charges WHERE NOT acquirer_answered AND status = 'pending'
+  SELECT 'charge' AS what, id, 'processing' AS status FROM charges WHERE status = 'processing'
   UNION ALL SELECT 'payout', id, status FROM payouts WHERE status = 'processing'
   UNION ALL SELECT 'delivery', d.id, d.status FROM deliveries d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
     WHERE d.status IN ('scheduled', 'delivering') AND w.deleted_at IS NULL

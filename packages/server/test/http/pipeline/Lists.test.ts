@@ -96,7 +96,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Lists", (it) => {
       yield* sql`UPDATE charges SET expires_at = NULL WHERE id = ${pending.at(-1)!.id}::uuid`
       yield* sql`UPDATE charges SET expires_at = now() + interval '1 hour' WHERE id = ${pending.at(-3)!.id}::uuid`
       yield* sql`UPDATE charges SET expires_at = now() - interval '1 millisecond' WHERE id = ${pending.at(-4)!.id}::uuid`
-      yield* sql`UPDATE charges SET acquirer_answered = false WHERE id = ${pending.at(-2)!.id}::uuid`
+      yield* sql`UPDATE charges SET status = 'processing' WHERE id = ${pending.at(-2)!.id}::uuid`
       yield* storeStates
       yield* sql`INSERT INTO charge_recoveries (due_at, id, charge_ids)
         VALUES (now() + interval '1 hour', ${randomUUID()}::uuid, ARRAY[${pending.at(-2)!.id}::uuid])`

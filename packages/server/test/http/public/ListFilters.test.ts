@@ -31,8 +31,7 @@ layer(TestService.layer(), { excludeTestServices: true })("GET /v1/charges", (it
           const { id } = yield* created(key)
           byStatus.set(status, id)
           if (status === "expired") yield* sql`UPDATE charges SET expires_at = now() WHERE id = ${id}::uuid`
-          else if (status === "processing")
-            yield* sql`UPDATE charges SET acquirer_answered = false WHERE id = ${id}::uuid`
+          else if (status === "processing") yield* sql`UPDATE charges SET status = 'processing' WHERE id = ${id}::uuid`
           else yield* sql`UPDATE charges SET status = ${status} WHERE id = ${id}::uuid`
         }
         yield* storeStates

@@ -47,21 +47,6 @@ const move = (charge: StoredCharge, step: Partial<ChargeStep>, locked: Partial<L
 const movements = (transfers: ReadonlyArray<{ debit: string; credit: string; amount: number }> | undefined) =>
   transfers?.map(({ amount, credit, debit }) => `${debit} > ${credit}: ${amount}`)
 
-const openRefund = {
-  id: "order",
-  kind: "refund",
-  chargeId: "charge",
-  accountId: "account",
-  exceptionId: null,
-  disputeId: null,
-  connectionId: null,
-  endToEndId: null,
-  amount: 1000,
-  pending: 0,
-  attempts: 1,
-  dueAtMs: null
-} as const
-
 describe("A new charge", () => {
   it("CHG-1, CHG-14: waits for the acquirer, and expires after the account's time unless the request names one", () => {
     assert.strictEqual(created.status, "processing")
@@ -155,19 +140,6 @@ describe("The move of a charge's money", () => {
     const won = move(chargeIn("infraction"), { report: "dispute_won" })
     assert.strictEqual(won?.after.charge.status, "paid")
     assert.deepStrictEqual(won?.change?.outbox.row.actions, [], "charge.pix.paid is emitted once in a charge's life")
-  })
-
-  it("an order of the previous release has its money at `acquirer`", () => {
-    const order = { ...openRefund, dueAtMs: CREATED }
-    const funds = { ...noFunds, inTransit: 1000 }
-    const complete = [{ debit: "returns_in_transit", credit: "acquirer", amount: 1000 }] as const
-    const done = move(chargeIn("paid"), { report: "refunded", movements: complete }, { order, funds })
-    assert.deepStrictEqual(done?.transfers, [], "it went there with the order")
-    const giveBack = [{ debit: "returns_in_transit", credit: "available", amount: 1000 }] as const
-    const failed = move(chargeIn("paid"), { movements: giveBack }, { order, funds })
-    assert.deepStrictEqual(movements(failed?.transfers), ["acquirer > available: 1000"])
-    const own = move(chargeIn("paid"), { movements: giveBack }, { order: openRefund, funds })
-    assert.deepStrictEqual(movements(own?.transfers), ["returns_in_transit > available: 1000"])
   })
 
   it("a canceled charge has no money that could move", () => {

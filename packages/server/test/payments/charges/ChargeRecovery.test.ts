@@ -58,7 +58,7 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
         for (const attempt of attempts) {
           const { body } = yield* create({ key })
           // Its account does not exist, so that no attempt succeeds.
-          yield* sql`UPDATE charges SET acquirer_answered = false, account_id = id WHERE id = ${body.id}::uuid`
+          yield* sql`UPDATE charges SET status = 'processing', account_id = id WHERE id = ${body.id}::uuid`
           yield* sql`INSERT INTO charge_recoveries (due_at, id, charge_ids, account_id, attempts)
             VALUES (now(), ${body.id}::uuid, ARRAY[${body.id}::uuid], ${accountId}::uuid, ${attempt}::integer)`
           const [taken] = yield* eventually(
@@ -84,7 +84,7 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
         const id = body.id
         const recovery = sql<{ due_at: Date; attempts: number }>`SELECT due_at, attempts FROM charge_recoveries
           WHERE id = ${id}::uuid AND account_id IS NOT NULL`
-        yield* sql`UPDATE charges SET acquirer_answered = false, sequence = 1 WHERE id = ${id}::uuid`
+        yield* sql`UPDATE charges SET status = 'processing', sequence = 1 WHERE id = ${id}::uuid`
         const isLocked = Deferred.makeUnsafe<void>()
         const release = Deferred.makeUnsafe<void>()
         const lock = yield* Effect.forkChild(
@@ -140,28 +140,6 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
       })
     )
 
-    it.effect("leaves a charge without an acquirer's answer as the previous release changed it", () =>
-      Effect.gen(function* () {
-        const { makeCaller, operate } = yield* TestService
-        const { key } = yield* makeCaller()
-        const sql = yield* SqlClient
-        const { body: created } = yield* create({ key, customer: { email: "timeout@simulator.test" } })
-        assert.strictEqual(created.status, "processing")
-        // It reads `pending`, cancels, and ignores `acquirer_answered`.
-        yield* sql`UPDATE charges SET status = 'canceled', sequence = 2 WHERE id = ${created.id}::uuid`
-        yield* sql`UPDATE charge_recoveries SET due_at = now()`
-        yield* eventually(
-          sql`SELECT id FROM charge_recoveries WHERE ${created.id}::uuid = ANY (charge_ids)
-            OR ${created.id}::uuid BETWEEN first_id AND last_id`,
-          ({ length }) => length === 0
-        )
-        const repeated = yield* operate("POST", `/operator/v1/simulator/charges/${created.id}/pay`)
-        assert.strictEqual(repeated.status, 202, "its payment is an exception")
-        const charge = yield* reaching(key, created.id, "canceled")
-        assert.strictEqual(charge.sequence, 2)
-      })
-    )
-
     it.effect("settles a charge that is still processing when its notification arrives", () =>
       Effect.gen(function* () {
         const { makeCaller, operate } = yield* TestService
@@ -208,7 +186,7 @@ layer(TestService.layer({ settings: { ...settings, acquirerTimeoutMs: 3_600_000 
         const sql = yield* SqlClient
         const { key } = yield* makeCaller()
         const { body } = yield* create({ key })
-        yield* sql`UPDATE charges SET acquirer_answered = false, sequence = 1 WHERE id = ${body.id}::uuid`
+        yield* sql`UPDATE charges SET status = 'processing', sequence = 1 WHERE id = ${body.id}::uuid`
         yield* sql`UPDATE charge_recoveries SET due_at = now()`
         yield* reaching(key, body.id, "pending")
         yield* eventually(sql`SELECT FROM charge_recoveries WHERE id = ${body.id}::uuid`, ({ length }) => length === 0)
@@ -228,7 +206,7 @@ layer(TestService.layer({ settings: { ...settings, acquirerTimeoutMs: 3_600_000 
         )
         // The acquirer knows none of them, and does not answer the first call.
         yield* sql`DELETE FROM simulator_charges`
-        yield* sql`UPDATE charges SET acquirer_answered = false, sequence = 1, customer_email = 'timeout@simulator.test'`
+        yield* sql`UPDATE charges SET status = 'processing', sequence = 1, customer_email = 'timeout@simulator.test'`
         yield* sql`DELETE FROM charge_recoveries`
         yield* sql`INSERT INTO charge_recoveries (due_at, id, charge_ids, account_id)
           SELECT now() - CASE WHEN account_id = ${many.accountId}::uuid THEN interval '1 hour' ELSE interval '0' END,

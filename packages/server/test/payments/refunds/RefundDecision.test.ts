@@ -62,7 +62,7 @@ class History {
     assert.isUndefined(refusal)
     const { amount, pending, step } = decision
     const { accountId, id: chargeId } = this.locked.charge
-    const unset = { exceptionId: null, disputeId: null, connectionId: null, endToEndId: null, dueAtMs: null }
+    const unset = { exceptionId: null, disputeId: null, connectionId: null, endToEndId: null }
     const order: ChargeOrder = {
       ...unset,
       id: ids.next().id,

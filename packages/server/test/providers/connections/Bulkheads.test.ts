@@ -136,9 +136,9 @@ const due = Effect.gen(function* () {
       SELECT id, 'defend', dispute_id, ${accountId}::uuid, ${connectionId}::uuid, 0, 0, 'ordered',
         now() - ${ageS}::integer * interval '1 second', now() FROM filed`
     yield* sql`INSERT INTO charges (id, account_id, application_id, origin, status, method, amount, expires_at, created_at,
-        sequence, acquirer_answered, connection_id)
-      SELECT uuidv7(), ${accountId}::uuid, ${accountId}::uuid, 'checkout', 'pending', 'pix', 500, now() + interval '1 hour',
-        now(), 1, false, ${connectionId}::uuid FROM generate_series(1, ${calls}::integer)`
+        sequence, connection_id)
+      SELECT uuidv7(), ${accountId}::uuid, ${accountId}::uuid, 'checkout', 'processing', 'pix', 500, now() + interval '1 hour',
+        now(), 1, ${connectionId}::uuid FROM generate_series(1, ${calls}::integer)`
     yield* sql`INSERT INTO charge_recoveries (due_at, id, charge_ids, account_id)
       SELECT now() - ${ageS}::integer * interval '1 second', id, ARRAY[id], account_id FROM charges
       WHERE account_id = ${accountId}::uuid`

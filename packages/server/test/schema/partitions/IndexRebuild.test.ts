@@ -6,12 +6,10 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import { SqlClient } from "effect/sql/SqlClient"
-import * as Migrations from "../../../src/schema/Migrations.ts"
 import { partitionsOf } from "../../../src/schema/partitions/Catalog.ts"
 import type { RebuildOptions } from "../../../src/schema/partitions/IndexRebuild.ts"
 import * as Maintenance from "../../../src/schema/partitions/Maintenance.ts"
-import { withoutRebuild } from "../../../src/schema/partitions/MaintenanceLock.ts"
-import { timeOf } from "../../../src/schema/partitions/Period.ts"
+import { timeOf } from "../../../src/database/Period.ts"
 import { ahead, DAY_MS } from "../../support/DatabaseTime.ts"
 import { eventually } from "../../support/Receiver.ts"
 import { TestService } from "../../support/TestService.ts"
@@ -117,12 +115,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Indexes of past parti
       const before = yield* indexes
 
       // Too early; expired tomorrow; and at a size that none has.
-      for (const nothing of [
-        after(6),
-        after(29),
-        after(8, { leastBytes: 100_000_000 }),
-        after(8, { startWithinMs: 0 })
-      ]) {
+      for (const nothing of [after(6), after(29), after(8, { leastBytes: 100_000_000 })]) {
         const { failed, rebuilt } = yield* nothing
         assert.deepStrictEqual(
           rebuilt.filter((name) => name.startsWith(first)),
@@ -257,29 +250,5 @@ layer(TestService.layer(), { excludeTestServices: true })("Indexes of past parti
         assert.deepStrictEqual((yield* Fiber.join(run)).failed, [])
         assert.deepStrictEqual(yield* invalid, [{ name: "plain_ccnew" }])
       }).pipe(Effect.scoped)
-  )
-
-  it.effect("give way to a migration, and to nothing else", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient
-      yield* forget
-      const transaction = yield* openTransaction
-      const run = yield* Effect.forkScoped(after(8))
-      yield* rebuildWaits
-      // A start without migrations.
-      yield* Migrations.run
-      yield* rebuildWaits
-      yield* sql`DELETE FROM effect_sql_migrations
-        WHERE migration_id = (SELECT max(migration_id) FROM effect_sql_migrations)`
-      yield* Migrations.run
-      assert.isTrue(yield* Migrations.areApplied)
-      const { failed } = yield* Fiber.join(run)
-      assert.lengthOf(failed, 1)
-      yield* transaction.commit
-      const connection = yield* sql.reserve
-      const meanwhile = yield* withoutRebuild(connection, Maintenance.rebuildIndexes())
-      assert.deepStrictEqual(meanwhile, Option.none())
-      assert.include((yield* after(8)).rebuilt, failed[0]!)
-    }).pipe(Effect.scoped)
   )
 })

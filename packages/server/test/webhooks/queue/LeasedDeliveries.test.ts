@@ -11,7 +11,6 @@ import { eventually, loopback, type Receiver, receiver } from "../../support/Rec
 import { stoppable } from "../../support/StoppableService.ts"
 import { leaseOf } from "../../support/Leases.ts"
 import { newKey, TestService } from "../../support/TestService.ts"
-import { upgradedServices } from "../../support/UpgradedDatabase.ts"
 import { deliveriesOf, registered } from "../../support/Webhooks.ts"
 
 // Retries are due after the test has ended; a receiver that hangs is waited for.
@@ -159,30 +158,6 @@ describe("A process that stops", () => {
       const byDelivery = Map.groupBy(receivedOf(hooks, id), ({ body }) => body.id)
       assert.strictEqual(byDelivery.size, 2)
       for (const [first, again] of byDelivery.values()) assert.deepStrictEqual(again?.bytes, first?.bytes)
-    }).pipe(Effect.scoped)
-  )
-})
-
-describe("An installation that an earlier release may serve", () => {
-  it.live("DLV-4: stores deliveries before they are sent, until an operator ends the upgrade", () =>
-    Effect.gen(function* () {
-      const { endUpgrade, start } = yield* upgradedServices(settings)
-      const { answerAll, hooks } = yield* hanging
-      const sent = Effect.gen(function* () {
-        const { makeCaller } = yield* TestService
-        const { key } = yield* makeCaller()
-        const { id } = yield* created(key, { webhook_url: hooks.url })
-        yield* receivedBy(hooks, id, 2)
-        const stored = yield* rowsOf(id)
-        answerAll()
-        yield* attempted(id, 1, 2)
-        return stored.map(({ status }) => status)
-      })
-      // The first service stops before the second one starts.
-      const served = Effect.scoped(Effect.flatMap(start, (built) => Effect.provide(sent, built)))
-      assert.deepStrictEqual(yield* served, ["delivering", "delivering"])
-      yield* endUpgrade
-      assert.deepStrictEqual(yield* served, [])
     }).pipe(Effect.scoped)
   )
 })

@@ -27,8 +27,8 @@ export const ledgerHandlers = Effect.gen(function* () {
     verify: ({ query }) =>
       verification.verify(query.full === "true" ? "full" : "since-checkpoint").pipe(
         Effect.map((verified) => {
-          const accounts = verified.map(({ accountId, computed, kept, kind }) => ({
-            account: { account_id: accountId, name: kind },
+          const accounts = verified.map(({ computed, kept, kind, ownerId }) => ({
+            account: { account_id: ownerId, name: kind },
             kept,
             computed
           }))

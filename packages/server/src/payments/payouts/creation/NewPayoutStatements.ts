@@ -132,8 +132,8 @@ const insertText = (
     RETURNING payout_id
   ),
   changed AS (
-    INSERT INTO payouts (${createdColumns}, hand_over_at, key_stored)
-    SELECT ${createdColumns}, CASE WHEN status = 'processing' THEN now() END, true FROM requested
+    INSERT INTO payouts (${createdColumns}, hand_over_at)
+    SELECT ${createdColumns}, CASE WHEN status = 'processing' THEN now() END FROM requested
     WHERE idempotency_key IS NULL OR (id IN (SELECT payout_id FROM claimed)) IS TRUE
     RETURNING id
   ),

@@ -1,0 +1,211 @@
+/** What the client makes of a bank that lies: every lie of the double, over every operation of every profile. */
+import { assert, describe, it } from "@effect/vitest"
+import { LIES, type Lie } from "@pix-payments/psp-double/Faults"
+import { UNAUTHORIZED_BODIES } from "@pix-payments/psp-double/http/Lies"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { type Failure, Unclear } from "../src/Outcome.ts"
+import { profiles } from "../src/Profiles.ts"
+import { executions, LISTS, lyingBank, NOW, SINGLE, type Single } from "./support/LyingBank.ts"
+
+type Names = ReadonlyArray<Single>
+
+const EMISSIONS: Names = ["emit", "emit-again"]
+const COBS: Names = [...EMISSIONS, "find", "cancel"]
+const RETURNS: Names = ["return", "find-return"]
+const PAYOUTS: Names = ["send-payout", "find-payout"]
+const ALL: Names = [...COBS, "find-received", ...RETURNS, ...PAYOUTS]
+
+/** The operations that a lie makes unclear, and the fields that the reason may name. Every other lie changes nothing there. */
+const UNCLEAR: Partial<Record<Lie, readonly [Names, RegExp]>> = {
+  "other-amount": [[...EMISSIONS, "return", ...PAYOUTS], /valor(\.original)? is not that/],
+  "other-key": [EMISSIONS, /chave is not that/],
+  "other-txid": [COBS, /txid is not that/],
+  "other-id": [["find-received", ...RETURNS, ...PAYOUTS], /(endToEndId|id|idEnvio|codigoSolicitacao) is not that/],
+  "unknown-state": [[...COBS, ...RETURNS, ...PAYOUTS], /status cannot be read/],
+  "unreadable-amount": [ALL, /valor(\.original)? cannot be read/],
+  "nul-in-id": [ALL, ID_UNREADABLE()],
+  "surrogate-in-id": [ALL, ID_UNREADABLE()],
+  "long-id": [ALL, ID_UNREADABLE()],
+  "empty-br-code": [EMISSIONS, BR_CODE()],
+  "long-br-code": [EMISSIONS, BR_CODE()],
+  "escaped-br-code": [EMISSIONS, BR_CODE()],
+  "other-br-code": [EMISSIONS, BR_CODE()]
+}
+
+function ID_UNREADABLE() {
+  return /(txid|endToEndId|e2eId|id|rtrId|idEnvio|codigoSolicitacao) cannot be read/
+}
+function BR_CODE() {
+  return /(pixCopiaECola|brcode) is not that/
+}
+
+/** Lies of fields that the question does not name: the answer is believed, and its reader decides. */
+const BELIEVED: Partial<Record<Lie, Names>> = {
+  "other-amount": ["find", "cancel", "find-received", "find-return"],
+  "other-key": ["find", "cancel", "find-received"],
+  "other-txid": ["find-received"],
+  "other-id": ["find-return"]
+}
+
+/** What a rail cannot know, because its answer does not repeat it or its states are open. */
+const UNKNOWABLE: Readonly<Record<string, Partial<Record<Single, ReadonlyArray<Lie>>>>> = {
+  sicoob: { "send-payout": ["unknown-state", "other-id"], "find-payout": ["unknown-state"] },
+  inter: {
+    "send-payout": ["unknown-state", "other-id", "other-amount", "unreadable-amount"],
+    "find-payout": ["unknown-state"]
+  }
+}
+
+const LASTING = LIES.filter((told) => told !== "odd-unauthorized")
+
+const run = <A>(effect: Effect.Effect<A, Failure> | undefined) => Effect.exit(effect ?? Effect.die("not offered"))
+
+describe.each(profiles)("$name", (profile) => {
+  it.effect("an answer is that of its question, or unclear with the field's name; an order is done once", () =>
+    Effect.gen(function* () {
+      for (const name of Object.keys(SINGLE) as ReadonlyArray<Single>) {
+        const honest = yield* lyingBank(profile)
+        const offered = SINGLE[name](honest)
+        if (offered === undefined) continue
+        const truth: unknown = yield* offered
+        const done = executions(honest)
+        for (const told of LASTING) {
+          const what = `${name}: ${told}`
+          if (UNKNOWABLE[profile.name]?.[name]?.includes(told) === true) continue
+          const bank = yield* lyingBank(profile)
+          const end = bank.machine.faults.always(told)
+          const exit = yield* run<unknown>(SINGLE[name](bank))
+          const [names, field] = UNCLEAR[told] ?? [[], /never/]
+          if (names.includes(name)) {
+            const failure = Exit.isFailure(exit) ? yield* Effect.flip(exit) : undefined
+            assert.instanceOf(failure, Unclear, what)
+            assert.match(failure?.message ?? "", field, what)
+          } else if (BELIEVED[told]?.includes(name) !== true) {
+            assert.deepStrictEqual(exit, Exit.succeed(truth), what)
+          }
+          end()
+          // The order is asked again, and was carried out once.
+          assert.deepStrictEqual(yield* run<unknown>(SINGLE[name](bank)), Exit.succeed(truth), what)
+          assert.deepStrictEqual(executions(bank), done, what)
+          assert.deepStrictEqual([bank.machine.api.violations, bank.machine.api.defects], [[], []], what)
+        }
+      }
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("an order whose first answer alone is a lie is done in the same call", () =>
+    Effect.gen(function* () {
+      for (const name of ["emit", "return", "send-payout"] as const) {
+        for (const told of ["other-amount", "nul-in-id", "wrong-types", "unreadable-amount", "long-text"] as const) {
+          if (UNKNOWABLE[profile.name]?.[name]?.includes(told) === true) continue
+          // The phase that names a payout of Sicoob moves nothing: it is asked again by the next order.
+          if (profile.name === "sicoob" && name === "send-payout") continue
+          const bank = yield* lyingBank(profile)
+          bank.machine.faults.once(told)
+          const exit = yield* run<unknown>(SINGLE[name](bank) ?? Effect.void)
+          // An answer that does not name Inter's payout leaves nothing to look it up by.
+          const isNamed = profile.name !== "inter" || name !== "send-payout" || told !== "nul-in-id"
+          assert.strictEqual(Exit.isSuccess(exit), isNamed, `${name}: ${told}`)
+        }
+      }
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("a page gives what can be read, and sets the rest apart", () =>
+    Effect.gen(function* () {
+      for (const [name, list] of Object.entries(LISTS)) {
+        const offered = list(yield* lyingBank(profile))
+        if (offered === undefined) continue
+        const truth = yield* offered
+        assert.deepStrictEqual([truth.items.length, truth.unreadable], [2, []], name)
+        for (const told of LASTING) {
+          const bank = yield* lyingBank(profile)
+          bank.machine.faults.always(told)
+          const asked = list(bank)!
+          if (told === "no-page") {
+            const failure = yield* Effect.flip(asked)
+            assert.instanceOf(failure, Unclear, name)
+            assert.match(failure.message, /parametros\.paginacao\.paginaAtual is missing/)
+            continue
+          }
+          const { items, unreadable } = yield* asked
+          const what = `${name}: ${told}`
+          assert.deepStrictEqual(items.at(-1), truth.items.at(-1), what)
+          assert.strictEqual(items.length, lengthOf(name, told), what)
+          assert.isTrue(unreadable.length > 0 === isSetApart(name, told), `${what}: ${JSON.stringify(unreadable)}`)
+          for (const { reason, text } of unreadable) {
+            assert.match(reason, /^[a-zA-Z0-9]+ (cannot be read|is missing)$/, what)
+            assert.isAtMost(Buffer.byteLength(text), 4096, what)
+            // oxlint-disable-next-line no-control-regex -- that is what is looked for
+            assert.notMatch(text, /[\u0000-\u001f]|\p{Cs}/u, what)
+          }
+        }
+      }
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("401 renews the token once and repeats the call, whatever its body, and is no loop", () =>
+    Effect.gen(function* () {
+      for (const [name, operation] of Object.entries(SINGLE)) {
+        const bank = yield* lyingBank(profile)
+        const { counts } = bank.machine.faults
+        for (const body of UNAUTHORIZED_BODIES) {
+          bank.machine.faults.once("odd-unauthorized")
+          const exit = yield* run<unknown>(operation(bank) ?? Effect.void)
+          assert.isTrue(Exit.isSuccess(exit), `${name}: ${body}`)
+        }
+        const end = bank.machine.faults.always("odd-unauthorized")
+        const before = counts.get("odd-unauthorized") ?? 0
+        const failure = yield* Effect.flip(bank.client.find("x".repeat(26)))
+        assert.strictEqual(failure._tag, "CredentialsRejected")
+        assert.strictEqual((counts.get("odd-unauthorized") ?? 0) - before, 2)
+        end()
+      }
+    }).pipe(Effect.scoped)
+  )
+})
+
+/** Lies that make the first entry of a list unreadable. */
+const HIDING: ReadonlySet<Lie> = new Set(["unreadable-amount", "nul-in-id", "surrogate-in-id", "long-id"])
+
+const lengthOf = (name: string, told: Lie): number => {
+  if (told === "foreign-entry") return 3
+  const isOpenState = told === "unknown-state" && (name === "list-sent" || name === "list-disputes")
+  return HIDING.has(told) || isOpenState ? 1 : 2
+}
+
+const isSetApart = (name: string, told: Lie): boolean =>
+  HIDING.has(told) || told === "unknown-state" || (told === "unreadable-returns" && name !== "list-disputes")
+
+describe("decorations", () => {
+  const [, efi] = profiles
+  const found = Effect.fnUntraced(function* (told: Lie) {
+    const bank = yield* lyingBank(efi!)
+    bank.machine.faults.always(told)
+    return yield* bank.client.findReceived(bank.endToEndIds[0])
+  }, Effect.scoped)
+
+  it.effect("of another type are absent, and an instant that cannot be read is that of seeing", () =>
+    Effect.gen(function* () {
+      const pix = yield* found("wrong-types")
+      assert.deepInclude(pix, { payer: undefined, payerInfo: undefined, atMs: NOW })
+      assert.deepInclude(pix.returns[0], { nature: "ORIGINAL", requestedAtMs: undefined, settledAtMs: undefined })
+      assert.strictEqual((yield* found("unreadable-instant")).atMs, NOW)
+      assert.deepStrictEqual((yield* found("unreadable-returns")).returns, [])
+    })
+  )
+
+  it.effect("an instant without an offset is one of the profile's zone", () =>
+    Effect.map(found("local-instant"), (pix) => assert.strictEqual(pix.atMs, NOW))
+  )
+
+  it.effect("text has no control character and no half of a character, and is cut", () =>
+    Effect.gen(function* () {
+      const clean = yield* found("control-in-text")
+      assert.deepStrictEqual([clean.payer?.name, clean.payerInfo], ["[31mFulano de Tal", "[31mPedido 7"])
+      const long = yield* found("long-text")
+      assert.deepStrictEqual([long.payer?.name?.length, long.payerInfo?.length], [200, 300])
+    })
+  )
+})

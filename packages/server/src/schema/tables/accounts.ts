@@ -1,0 +1,155 @@
+/** Tables of connections, accounts, their keys, and the ledger. */
+import { AccountStatus, OnboardingStatus } from "@pix-payments/domain/Account"
+import { connectionKinds, exceptionRules, SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
+import { oneOf } from "../Statements.ts"
+
+const ledgerKinds = [
+  "available",
+  "pending",
+  "blocked",
+  "payouts_in_transit",
+  "returns_in_transit",
+  "acquirer",
+  "fees",
+  "unallocated"
+]
+
+export const accountTables = [
+  `-- A client at a provider, through which accounts collect and pay out. Every installation has that of the simulator.
+  CREATE TABLE acquirer_connections (
+    id uuid PRIMARY KEY,
+    name text NOT NULL,
+    kind text NOT NULL ${oneOf("kind", connectionKinds)},
+    profile text, -- which provider; null: the simulator
+    settings json NOT NULL DEFAULT '{}',
+    credentials text, -- sealed
+    pix_key text,
+    exception_rule text NOT NULL DEFAULT 'hold' ${oneOf("exception_rule", exceptionRules)}, -- what becomes of money that fits no charge
+    paused boolean NOT NULL DEFAULT false,
+    payouts_paused boolean NOT NULL DEFAULT false,
+    charges_paused boolean NOT NULL DEFAULT false,
+    is_default boolean NOT NULL DEFAULT false, -- of accounts without a connection of their own
+    pays_out boolean NOT NULL DEFAULT false,
+    certificate_expires_at timestamptz,
+    certificate_warned_days integer, -- the last warning: days before the certificate expires
+    webhook_secret text, -- sealed
+    webhook_registered_at timestamptz,
+    checked_at timestamptz,
+    check_result json,
+    swept_until timestamptz, -- payments before it have been read from the provider
+    deep_swept_at timestamptz, -- the last sweep of several days
+    sweep_at timestamptz, -- the next sweep
+    version integer NOT NULL DEFAULT 1, -- grows with each change, so that a process sees that it must reconnect
+    created_at timestamptz NOT NULL
+  )`,
+  `CREATE UNIQUE INDEX acquirer_connections_default ON acquirer_connections (is_default) WHERE is_default`,
+  `INSERT INTO acquirer_connections (id, name, kind, pays_out, created_at)
+    VALUES ('${SIMULATOR_CONNECTION}', 'Simulator', 'simulator', true, now())`,
+
+  `-- A merchant of the installation, with its settings.
+  CREATE TABLE accounts (
+    id uuid PRIMARY KEY,
+    name text NOT NULL,
+    legal_name text NOT NULL,
+    document text NOT NULL, -- CPF or CNPJ without punctuation
+    document_type text NOT NULL ${oneOf("document_type", ["cpf", "cnpj"])},
+    phone text NOT NULL,
+    status text NOT NULL ${oneOf("status", AccountStatus.literals)},
+    onboarding_status text NOT NULL ${oneOf("onboarding_status", OnboardingStatus.literals)},
+    auto_payout_enabled boolean NOT NULL, -- false: an operator approves each payout
+    payout_fee_fixed bigint NOT NULL CHECK (payout_fee_fixed >= 0), -- cents
+    payout_fee_basis_points integer NOT NULL CHECK (payout_fee_basis_points >= 0),
+    payout_duplicate_window integer NOT NULL DEFAULT 0 CHECK (payout_duplicate_window >= 0), -- seconds
+    default_expires_in integer NOT NULL CHECK (default_expires_in > 0), -- seconds
+    release_delay integer NOT NULL CHECK (release_delay >= 0), -- seconds from pending to available
+    approval_limit bigint CHECK (approval_limit >= 0), -- cents that one operator may approve; null: no limit
+    payouts_paused boolean NOT NULL DEFAULT false,
+    charges_paused boolean NOT NULL DEFAULT false,
+    connection_id uuid REFERENCES acquirer_connections, -- null: the default one
+    created_at timestamptz NOT NULL
+  )`,
+  `CREATE INDEX accounts_of_connection ON accounts (connection_id) WHERE connection_id IS NOT NULL`,
+  `CREATE INDEX accounts_of_document ON accounts (document, id)`,
+
+  `-- A client system of an account: its keys, and the scope of its idempotency keys and endpoints.
+  CREATE TABLE applications (
+    id uuid PRIMARY KEY,
+    account_id uuid NOT NULL REFERENCES accounts,
+    name text NOT NULL,
+    active boolean NOT NULL,
+    created_at timestamptz NOT NULL
+  )`,
+  `CREATE INDEX applications_of_account ON applications (account_id, id)`,
+
+  `-- API keys. A key itself is stored nowhere.
+  CREATE TABLE api_keys (
+    id uuid PRIMARY KEY,
+    application_id uuid NOT NULL REFERENCES applications,
+    name text NOT NULL,
+    prefix text NOT NULL, -- the first characters, for people
+    hash text NOT NULL UNIQUE, -- SHA-256
+    scopes text[] NOT NULL,
+    expires_at timestamptz,
+    revoked_at timestamptz,
+    last_used_at timestamptz,
+    created_at timestamptz NOT NULL
+  )`,
+  `CREATE INDEX api_keys_of_application ON api_keys (application_id, id)`,
+
+  `-- Balances of ledger accounts, in the commit of the transfers that change them.
+  CREATE TABLE ledger_accounts (
+    owner_id uuid NOT NULL, -- an account; of unallocated money, a connection
+    kind text NOT NULL ${oneOf("kind", ledgerKinds)},
+    balance bigint NOT NULL DEFAULT 0, -- cents
+    PRIMARY KEY (owner_id, kind)
+  )`,
+  `INSERT INTO ledger_accounts (owner_id, kind)
+    VALUES ('${SIMULATOR_CONNECTION}', 'unallocated'), ('${SIMULATOR_CONNECTION}', 'acquirer')`,
+
+  `-- Movements of money. One row has both ends, so no movement is unbalanced. Rows are inserted, never changed.
+  CREATE TABLE ledger_transfers (
+    id uuid PRIMARY KEY,
+    account_id uuid NOT NULL, -- the owner of both ledger accounts
+    debit text NOT NULL ${oneOf("debit", ledgerKinds)},
+    credit text NOT NULL ${oneOf("credit", ledgerKinds)},
+    amount bigint NOT NULL CHECK (amount > 0), -- cents
+    resource_id uuid NOT NULL, -- the charge, payout, refund, dispute or exception that explains it
+    reason text NOT NULL,
+    created_at timestamptz NOT NULL,
+    CHECK (debit <> credit)
+  )`,
+  `CREATE INDEX ledger_transfers_of_resource ON ledger_transfers (resource_id)`,
+  `CREATE INDEX ledger_transfers_of_account ON ledger_transfers (account_id, id)`,
+  `CREATE FUNCTION ledger_is_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      RAISE EXCEPTION 'ledger transfers cannot be changed or deleted';
+    END
+  $$`,
+  `CREATE TRIGGER ledger_transfers_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger_transfers
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger_is_append_only()`,
+
+  `-- The sum of the transfers of each ledger account up to a position, so that a verification reads the later ones only.
+  CREATE TABLE ledger_checkpoints (
+    owner_id uuid NOT NULL,
+    kind text NOT NULL,
+    balance bigint NOT NULL, -- cents
+    PRIMARY KEY (owner_id, kind)
+  )`,
+  `-- Which transfers the checkpoints have. One row.
+  CREATE TABLE ledger_checkpoint_position (
+    singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
+    through_id uuid NOT NULL
+  )`,
+  `INSERT INTO ledger_checkpoint_position (through_id) VALUES ('00000000-0000-0000-0000-000000000000')`,
+
+  `-- Money of paid charges that becomes available later.
+  CREATE TABLE releases (
+    charge_id uuid PRIMARY KEY,
+    account_id uuid NOT NULL,
+    amount bigint NOT NULL CHECK (amount >= 0), -- cents that are left to release
+    due_at timestamptz NOT NULL,
+    released_at timestamptz
+  )`,
+  `CREATE INDEX releases_due ON releases (due_at) WHERE released_at IS NULL`,
+  `CREATE INDEX releases_due_of_account ON releases (account_id, due_at) WHERE released_at IS NULL`
+]

@@ -1,0 +1,145 @@
+/** Tables of the installation, its operators, and what they ask each other to approve. */
+import { ApprovalAction, approverRoles, APPROVERS_FOR_FOUR_EYES, ApprovalStatus } from "@pix-payments/domain/Approval"
+import { FourEyes } from "@pix-payments/domain/Installation"
+import { OperatorRole } from "@pix-payments/domain/Operator"
+import { oneOf } from "../Statements.ts"
+
+const roles = approverRoles.map((role) => `'${role}'`).join(", ")
+
+const countApprovers = `UPDATE installation_settings SET four_eyes_since = now()
+  WHERE four_eyes_since IS NULL AND (SELECT count(*) FROM operators
+    WHERE active AND role IN (${roles}) AND account_ids IS NULL) >= ${APPROVERS_FOR_FOUR_EYES}`
+
+export const operatorTables = [
+  `-- What starts and maintenance record, by name.
+  CREATE TABLE installation (
+    name text PRIMARY KEY,
+    value text NOT NULL
+  )`,
+
+  `-- What operators set for the installation. One row.
+  CREATE TABLE installation_settings (
+    id boolean PRIMARY KEY DEFAULT true CHECK (id),
+    name text NOT NULL,
+    payouts_paused boolean NOT NULL DEFAULT false,
+    charges_paused boolean NOT NULL DEFAULT false,
+    four_eyes text NOT NULL DEFAULT 'auto' ${oneOf("four_eyes", FourEyes.literals)},
+    four_eyes_since timestamptz -- since when two operators may approve; null: never yet
+  )`,
+  `INSERT INTO installation_settings (name) VALUES ('Pix')`,
+
+  `-- People who operate the installation.
+  CREATE TABLE operators (
+    id uuid PRIMARY KEY,
+    name text NOT NULL,
+    email text NOT NULL,
+    role text NOT NULL ${oneOf("role", OperatorRole.literals)},
+    account_ids uuid[], -- the accounts that the operator is limited to; null: all
+    active boolean NOT NULL,
+    created_at timestamptz NOT NULL,
+    CHECK (role <> 'admin' OR account_ids IS NULL)
+  )`,
+  `CREATE UNIQUE INDEX operators_by_email ON operators (lower(email))`,
+  `CREATE FUNCTION approvers_are_counted() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      ${countApprovers};
+      RETURN NULL;
+    END
+  $$`,
+  // Before a change too: two operators that were created at the same moment did not see each other.
+  `CREATE TRIGGER approvers_are_counted_before BEFORE INSERT OR UPDATE ON operators
+    FOR EACH STATEMENT EXECUTE FUNCTION approvers_are_counted()`,
+  `CREATE TRIGGER approvers_are_counted_after AFTER INSERT OR UPDATE ON operators
+    FOR EACH STATEMENT EXECUTE FUNCTION approvers_are_counted()`,
+
+  `-- Personal tokens, and links that start one session. A token itself is stored nowhere.
+  CREATE TABLE operator_tokens (
+    id uuid PRIMARY KEY,
+    operator_id uuid REFERENCES operators, -- null: a link of the installation's token
+    kind text NOT NULL ${oneOf("kind", ["personal", "link"])},
+    name text NOT NULL,
+    prefix text NOT NULL, -- the first characters, for people
+    hash text NOT NULL UNIQUE, -- SHA-256
+    expires_at timestamptz,
+    revoked_at timestamptz,
+    last_used_at timestamptz,
+    created_at timestamptz NOT NULL,
+    CHECK (kind = 'link' OR operator_id IS NOT NULL)
+  )`,
+  `CREATE INDEX operator_tokens_of_operator ON operator_tokens (operator_id, id) WHERE kind = 'personal'`,
+
+  `-- Sessions of browsers.
+  CREATE TABLE operator_sessions (
+    id uuid PRIMARY KEY,
+    operator_id uuid REFERENCES operators, -- null: a session of the installation's token
+    hash text NOT NULL UNIQUE, -- SHA-256 of the cookie
+    address text NOT NULL,
+    user_agent text,
+    role text ${oneOf("role", OperatorRole.literals)}, -- what the identity provider allows; null: the operator's role
+    state_hash text, -- SHA-256 of the sign-in's state, which starts one session
+    created_at timestamptz NOT NULL,
+    last_seen_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    ended_at timestamptz
+  )`,
+  `CREATE INDEX operator_sessions_of_operator ON operator_sessions (operator_id, id)`,
+  `CREATE UNIQUE INDEX operator_sessions_by_state ON operator_sessions (state_hash) WHERE state_hash IS NOT NULL`,
+
+  `-- Who the subjects of identity providers are. A subject is one operator for good.
+  CREATE TABLE operator_identities (
+    issuer text NOT NULL CHECK (length(issuer) <= 1000),
+    subject text NOT NULL CHECK (length(subject) <= 255),
+    operator_id uuid NOT NULL REFERENCES operators,
+    created_at timestamptz NOT NULL,
+    PRIMARY KEY (issuer, subject),
+    UNIQUE (operator_id, issuer)
+  )`,
+
+  `-- Requests that a second operator approves.
+  CREATE TABLE approvals (
+    id uuid PRIMARY KEY,
+    action text NOT NULL ${oneOf("action", ApprovalAction.literals)},
+    resource_id uuid, -- what the action changes; null: it creates something
+    account_id uuid REFERENCES accounts,
+    concerns uuid REFERENCES operators, -- the operator whose rights change
+    request json NOT NULL, -- what was asked, without secrets
+    before json, -- the values that the request replaces
+    payout json, -- the payout that a release is of
+    sealed text, -- the secrets of the request
+    fingerprint text NOT NULL, -- equal requests have the same one
+    requested_by uuid NOT NULL REFERENCES operators,
+    status text NOT NULL ${oneOf("status", ApprovalStatus.literals)},
+    decided_by uuid REFERENCES operators,
+    decided_at timestamptz,
+    reason text,
+    expires_at timestamptz NOT NULL,
+    used_at timestamptz, -- when the action was done
+    result_id uuid, -- what the action created
+    created_at timestamptz NOT NULL,
+    CONSTRAINT approvals_by_another CHECK (decided_by <> requested_by),
+    CONSTRAINT approvals_not_by_the_concerned CHECK (decided_by <> concerns),
+    CONSTRAINT approvals_decided CHECK ((decided_at IS NOT NULL) = (status IN ('approved', 'rejected'))),
+    CONSTRAINT approvals_rejected_with_reason CHECK (status <> 'rejected' OR reason IS NOT NULL),
+    CONSTRAINT approvals_used_once_approved CHECK (used_at IS NULL OR status = 'approved')
+  )`,
+  `CREATE UNIQUE INDEX approvals_pending ON approvals (fingerprint) WHERE status = 'pending'`,
+  `CREATE INDEX approvals_approved ON approvals (fingerprint) WHERE status = 'approved' AND used_at IS NULL`,
+  `CREATE INDEX approvals_by_status ON approvals (status, id)`,
+  `CREATE INDEX approvals_of_account ON approvals (account_id, id)`,
+  // What was asked stays, and so does a decision. An approval that is used stays as it is.
+  `CREATE FUNCTION approvals_stay() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF OLD.used_at IS NOT NULL
+        OR (OLD.status <> 'pending' AND (NEW.status, NEW.decided_by) IS DISTINCT FROM (OLD.status, OLD.decided_by))
+        OR (NEW.id, NEW.action, NEW.resource_id, NEW.account_id, NEW.concerns, NEW.request::text, NEW.sealed,
+            NEW.requested_by, NEW.created_at)
+          IS DISTINCT FROM (OLD.id, OLD.action, OLD.resource_id, OLD.account_id, OLD.concerns, OLD.request::text,
+            OLD.sealed, OLD.requested_by, OLD.created_at)
+        OR NEW.expires_at > OLD.expires_at
+      THEN RAISE EXCEPTION 'a decided approval stays as it is';
+      END IF;
+      RETURN NEW;
+    END
+  $$`,
+  `CREATE TRIGGER approvals_stay BEFORE UPDATE ON approvals FOR EACH ROW EXECUTE FUNCTION approvals_stay()`
+]

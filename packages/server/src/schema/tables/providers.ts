@@ -1,0 +1,112 @@
+/** Tables of what providers say and are asked, and of the simulated institution. */
+import { exceptionActions, exceptionKinds, exceptionStatuses } from "@pix-payments/domain/AcquirerException"
+import { oneOf } from "../Statements.ts"
+
+export const providerTables = [
+  `-- Notifications of providers, each with its outcome. Partitioned by the month of receipt.
+  CREATE TABLE acquirer_reports (
+    id uuid NOT NULL,
+    subject text NOT NULL, -- the charge, payout or settlement that it is about
+    report json NOT NULL,
+    outcome text NOT NULL ${oneOf("outcome", ["applied", "deferred", "ignored", "unknown", "exception"])},
+    received_at timestamptz NOT NULL,
+    connection_id uuid -- null: the simulator's
+  ) PARTITION BY RANGE (id)`,
+  `CREATE INDEX acquirer_reports_of_subject ON acquirer_reports (subject)`,
+
+  `-- Keys of the notifications that had an effect: each fact has one once.
+  CREATE TABLE acquirer_notifications (
+    key text PRIMARY KEY,
+    report_id uuid NOT NULL
+  )`,
+
+  `-- Notifications that wait for the payment of their charge.
+  CREATE TABLE deferred_reports (
+    charge_id uuid NOT NULL,
+    id uuid NOT NULL,
+    report json NOT NULL,
+    due_at timestamptz NOT NULL,
+    PRIMARY KEY (charge_id, id)
+  )`,
+  `CREATE INDEX deferred_reports_due ON deferred_reports (due_at)`,
+
+  `-- Orders to providers, stored before they are sent: refunds, cancellations, returns of exceptions, defenses.
+  CREATE TABLE acquirer_orders (
+    id uuid PRIMARY KEY,
+    kind text NOT NULL ${oneOf("kind", ["refund", "cancel", "return", "defend"])},
+    charge_id uuid,
+    exception_id uuid,
+    dispute_id uuid,
+    account_id uuid,
+    connection_id uuid, -- null: the simulator's
+    end_to_end_id text, -- of the payment that is returned
+    amount bigint NOT NULL CHECK (amount >= 0), -- cents
+    pending bigint NOT NULL CHECK (pending >= 0 AND pending <= amount), -- cents of it that were not released yet
+    state text NOT NULL ${oneOf("state", ["ordered", "done", "refused"])},
+    attempts integer NOT NULL DEFAULT 1,
+    ask_at timestamptz, -- the next request to the provider
+    created_at timestamptz NOT NULL
+  )`,
+  `CREATE UNIQUE INDEX acquirer_orders_open ON acquirer_orders (charge_id) WHERE state = 'ordered'`,
+  `CREATE UNIQUE INDEX acquirer_orders_of_exception ON acquirer_orders (exception_id) WHERE state = 'ordered'`,
+  `CREATE UNIQUE INDEX acquirer_orders_of_dispute ON acquirer_orders (dispute_id) WHERE state = 'ordered'`,
+  `CREATE INDEX acquirer_orders_to_ask ON acquirer_orders (ask_at) WHERE state = 'ordered' AND ask_at IS NOT NULL`,
+  `CREATE INDEX acquirer_orders_of_connection ON acquirer_orders (connection_id, kind, ask_at)
+    WHERE state = 'ordered' AND ask_at IS NOT NULL`,
+  `CREATE INDEX acquirer_orders_of_charge ON acquirer_orders (charge_id, id) WHERE charge_id IS NOT NULL`,
+
+  `-- Money and notifications that fit nothing, for operators.
+  CREATE TABLE acquirer_exceptions (
+    id uuid PRIMARY KEY,
+    connection_id uuid NOT NULL,
+    kind text NOT NULL ${oneOf("kind", exceptionKinds)},
+    status text NOT NULL ${oneOf("status", exceptionStatuses)},
+    amount bigint NOT NULL CHECK (amount > 0), -- cents
+    expected_amount bigint, -- cents
+    unallocated bigint NOT NULL, -- cents of it that are still in the connection's ledger account of that name
+    end_to_end_id text,
+    txid text,
+    external_id text, -- the provider's id of the return or MED
+    pix_key text,
+    payer json,
+    occurred_at timestamptz NOT NULL,
+    charge_id uuid,
+    account_id uuid,
+    action text ${oneOf("action", exceptionActions)},
+    reason text,
+    failure_reason text,
+    resolved_by text,
+    resolved_at timestamptz,
+    created_at timestamptz NOT NULL
+  )`,
+  `CREATE INDEX acquirer_exceptions_by_status ON acquirer_exceptions (status, id)`,
+  `CREATE INDEX acquirer_exceptions_by_kind ON acquirer_exceptions (kind, id)`,
+  `CREATE INDEX acquirer_exceptions_of_account ON acquirer_exceptions (account_id, status, id) WHERE account_id IS NOT NULL`,
+  `CREATE INDEX acquirer_exceptions_of_charge ON acquirer_exceptions (charge_id) WHERE charge_id IS NOT NULL`,
+  `CREATE INDEX acquirer_exceptions_of_pix ON acquirer_exceptions (end_to_end_id) WHERE end_to_end_id IS NOT NULL`,
+  `CREATE INDEX acquirer_exceptions_of_txid ON acquirer_exceptions (txid) WHERE txid IS NOT NULL`,
+
+  `-- Charges that the simulated institution has accepted.
+  CREATE TABLE simulator_charges (
+    txid text PRIMARY KEY,
+    accepted_at timestamptz NOT NULL
+  )`,
+  `-- Payouts that were sent to the simulated institution, and their outcomes.
+  CREATE TABLE simulator_payouts (
+    payout_id uuid PRIMARY KEY,
+    amount bigint NOT NULL, -- cents
+    pix_key text NOT NULL,
+    fails boolean NOT NULL,
+    reason text,
+    end_to_end_id text,
+    settles_at timestamptz
+  )`,
+  `-- Notifications that the simulated institution will send, or has sent.
+  CREATE TABLE simulator_reports (
+    id uuid PRIMARY KEY,
+    report json NOT NULL,
+    due_at timestamptz NOT NULL,
+    reported_at timestamptz
+  )`,
+  `CREATE INDEX simulator_reports_due ON simulator_reports (due_at) WHERE reported_at IS NULL`
+]
