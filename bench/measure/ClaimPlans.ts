@@ -1,7 +1,8 @@
 /**
- * How long PostgreSQL takes to claim deliveries: EXPLAIN ANALYZE of the statements that our delivery queue sends.
+ * How long PostgreSQL takes to find due deliveries: EXPLAIN ANALYZE of the statements that our delivery queue sends.
  */
 import { Metrics } from "@pix-payments/server/base/observability/Metrics"
+import { NIL_UUID } from "@pix-payments/server/webhooks/deliveries/Delivery"
 import { now } from "@pix-payments/server/webhooks/queue/DeliveryClaims"
 import { DeliveryQueue } from "@pix-payments/server/webhooks/queue/DeliveryQueue"
 import * as Context from "effect/Context"
@@ -17,8 +18,8 @@ export interface Statement {
   readonly parameters: ReadonlyArray<unknown>
 }
 
-/** The claim in the order of due times and the sweep over all destinations, captured from a queue without database. */
-export const claimStatements = Effect.gen(function* () {
+/** The look in the order of due times and the sweep over all destinations, captured from a queue without database. */
+export const lookStatements = Effect.gen(function* () {
   const captured: Array<Statement> = []
   const recorder = {
     unsafe: (statement: string, parameters: ReadonlyArray<unknown>) => {
@@ -32,30 +33,24 @@ export const claimStatements = Effect.gen(function* () {
   )
   const context = yield* Layer.build(layer)
   const queue = Context.get(context, DeliveryQueue)
-  const nobody = new Set<string>()
-  const capacity = {
-    limit: 100,
-    perAccount: 192,
-    perDestination: 50,
-    perOrigin: 100,
-    saturatedAccounts: nobody,
-    saturatedDestinations: nobody,
-    saturatedOrigins: nobody
-  }
-  const limits = { ...capacity, leaseMs: 30_000, excluded: [] }
-  // The recorder returns no rows, which the queue may reject.
+  // The recorder returns no rows, which the queue rejects.
   yield* Effect.exit(
-    queue.claim("first", { ...limits, from: { ...now, dueAt: "-infinity" }, backlogged: [], isOfAllTime: false })
+    queue.look("first", {
+      from: { ...now, dueAt: "-infinity" },
+      isOfAllTime: false,
+      backlogged: [],
+      perDestination: 50
+    })
   )
-  yield* Effect.exit(queue.sweep("first", { ...limits, afterAccount: "", resume: [] }))
-  const [claim, sweep] = captured
-  return claim !== undefined && sweep !== undefined
-    ? { claim, sweep }
-    : yield* new BenchError({ message: "the delivery queue sends no claim" })
+  yield* Effect.exit(queue.sweep("first", { afterAccount: NIL_UUID, resumed: [] }))
+  const [look, sweep] = captured
+  return look !== undefined && sweep !== undefined
+    ? { look, sweep }
+    : yield* new BenchError({ message: "the delivery queue does not look for deliveries" })
 }).pipe(Effect.scoped)
 
-/** Execution times in milliseconds of five claims with `count` deliveries due. All changes are rolled back. */
-export const claimDurations = async (
+/** Execution times in milliseconds of five executions with `count` deliveries due. All changes are rolled back. */
+export const lookDurations = async (
   database: Client,
   { parameters, statement }: Statement,
   url: string,

@@ -14,7 +14,7 @@ import { makeHistogram } from "../load/Histogram.ts"
 import type { ReceiverCommand, ReceiverResult } from "../load/receiver.ts"
 import { chargeData } from "../load/SampleCharge.ts"
 import type { PostCommand } from "../peers/plain-undici.ts"
-import { claimDurations, claimStatements, type Statement } from "./ClaimPlans.ts"
+import { lookDurations, lookStatements, type Statement } from "./ClaimPlans.ts"
 import { violationsIn, withDatabase } from "./Database.ts"
 import { areAllRecorded, checkDeliveries, insertBacklog, insertDue } from "./DeliveryRows.ts"
 import type { Measurement, RunSettings } from "./Measurement.ts"
@@ -110,25 +110,25 @@ export const measureDeliveries = Effect.fnUntraced(function* (
     } satisfies Turn
   })
 
-  const claimNote = Effect.fnUntraced(function* ({ backlog, databaseUrl }: (typeof started)[number]) {
-    const { claim, sweep } = yield* claimStatements
+  const lookNote = Effect.fnUntraced(function* ({ backlog, databaseUrl }: (typeof started)[number]) {
+    const { look, sweep } = yield* lookStatements
     const spread = (statement: Statement) =>
       Effect.map(
-        withDatabase(databaseUrl, (database) => claimDurations(database, statement, url, settings.deliveries)),
+        withDatabase(databaseUrl, (database) => lookDurations(database, statement, url, settings.deliveries)),
         (durations) => spreadOf(durations, 2)
       )
     return (
-      `Claim of 50 with ${settings.deliveries} due and ${backlog} not due, EXPLAIN ANALYZE, ms: ` +
-      `${yield* spread(claim)}; by a sweep: ${yield* spread(sweep)}.`
+      `Look with ${settings.deliveries} due and ${backlog} not due, EXPLAIN ANALYZE, ms: ` +
+      `${yield* spread(look)}; sweep: ${yield* spread(sweep)}.`
     )
   })
 
   yield* Effect.forEach(withRows, ({ backlog, databaseUrl }) =>
     withDatabase(databaseUrl, (database) => insertBacklog(database, url, backlog))
   )
-  const claimNotes = yield* Effect.forEach(
+  const lookNotes = yield* Effect.forEach(
     withRows.filter(({ name }) => name === "pix-payments"),
-    claimNote
+    lookNote
   )
   yield* Effect.forEach(started, (sender) => turn(sender, 0, Math.ceil(settings.deliveries / 2)))
   yield* Effect.forEach(withRows, ({ databaseUrl }) =>
@@ -164,7 +164,7 @@ export const measureDeliveries = Effect.fnUntraced(function* (
           .map(({ name, share }) => `${Math.round(settings.deliveries * share)} of ${name}`)
       ].join(", ")}.`,
       ...larger.map((size) => scalingOf(turns, names, smallest, size)),
-      ...claimNotes
+      ...lookNotes
     ],
     answered: Object.fromEntries(
       names.map((name) => [

@@ -89,7 +89,7 @@ const stored: Omit<StoredCharge, "id"> = {
   createdAtMs: 1_767_225_600_000,
   sequence: 2,
   connectionId: null,
-  hasDeferredNotifications: false
+  hasEarlyReversals: false
 }
 
 /** A service with only the methods that the jobs call. */

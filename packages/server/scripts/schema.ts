@@ -22,7 +22,7 @@ const groups = {
 }
 
 /** The tables that a newcomer meets, and which of their columns name a row of another one. */
-const drawn = [
+const drawn = new Set([
   "accounts",
   "applications",
   "api_keys",
@@ -35,7 +35,7 @@ const drawn = [
   "outbox",
   "deliveries",
   "webhook_endpoints"
-]
+])
 const named: Readonly<Record<string, string>> = {
   account_id: "accounts",
   application_id: "applications",
@@ -68,7 +68,7 @@ const tablesOf = (statements: ReadonlyArray<string>): ReadonlyArray<Table> =>
 const all = Object.values(groups).flatMap(tablesOf)
 
 const arrows = all
-  .filter(({ name }) => drawn.includes(name))
+  .filter(({ name }) => drawn.has(name))
   .flatMap(({ columns, name }) =>
     columns.flatMap((column) => {
       const to = named[column.name]

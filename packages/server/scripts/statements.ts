@@ -14,7 +14,7 @@ import { STATEMENT_MADE } from "../src/database/statements/Statement.ts"
 
 const server = join(import.meta.dirname, "..")
 const file = join(server, "statements.sql")
-const programs = ["main.ts", "migrate.ts", "maintain.ts"]
+const programs = new Set(["main.ts", "migrate.ts", "maintain.ts"])
 
 interface Made {
   readonly text: string
@@ -28,7 +28,7 @@ subscribe(STATEMENT_MADE, (message) => {
 })
 
 for (const path of readdirSync(join(server, "src"), { recursive: true, encoding: "utf8" }).toSorted()) {
-  if (path.endsWith(".ts") && !programs.includes(path)) await import(join(server, "src", path))
+  if (path.endsWith(".ts") && !programs.has(path)) await import(join(server, "src", path))
 }
 
 /** The module and the constant or function that made the statement. */

@@ -8,9 +8,8 @@ import { Accounts } from "./accounts/Accounts.ts"
 import { ApiKeys } from "./accounts/ApiKeys.ts"
 import { AcquirerNotifications } from "./reports/AcquirerNotifications.ts"
 import { ChargePayments } from "./reports/ChargePayments.ts"
-import { DeferredNotifications } from "./reports/DeferredNotifications.ts"
-import { DeferredStore } from "./payments/exceptions/DeferredStore.ts"
-import { Reversals } from "./reports/Reversals.ts"
+import { EarlyReversals } from "./payments/exceptions/EarlyReversals.ts"
+import { Reversals } from "./payments/exceptions/Reversals.ts"
 import * as ExceptionMetrics from "./payments/exceptions/ExceptionMetrics.ts"
 import { ExceptionResolution } from "./payments/exceptions/ExceptionResolution.ts"
 import { ExceptionReturns } from "./payments/exceptions/ExceptionReturns.ts"
@@ -94,6 +93,7 @@ import { TestDeliveries } from "./webhooks/endpoints/TestDeliveries.ts"
 import * as DeliveryTotals from "./webhooks/deliveries/DeliveryTotals.ts"
 import * as OutboxMaintenance from "./webhooks/fan-out/OutboxMaintenance.ts"
 import { PublicAddress } from "./base/network/PublicAddress.ts"
+import { EndpointHealth } from "./webhooks/endpoints/EndpointHealth.ts"
 import { WebhookEndpoints } from "./webhooks/endpoints/WebhookEndpoints.ts"
 import * as WebhookScheduler from "./webhooks/sending/WebhookScheduler.ts"
 import { WebhookSender } from "./webhooks/sending/WebhookSender.ts"
@@ -120,7 +120,7 @@ export const stores = Layer.mergeAll(
   PayoutClaims.layer,
   ParkedPayouts.ParkedPayouts.layer,
   DisputeStore.layer,
-  DeferredStore.layer,
+  EarlyReversals.layer,
   ExceptionStore.layer,
   LedgerReports.layer,
   LedgerVerification.LedgerVerification.layer,
@@ -151,7 +151,12 @@ export const stores = Layer.mergeAll(
 export const storesLayer = stores.pipe(Layer.provideMerge(foundation))
 
 /** The services with the rules, over any acquirer. */
-export const deciders = Layer.mergeAll(AcquirerNotifications.layer, WebhookEndpoints.layer, TestDeliveries.layer).pipe(
+export const deciders = Layer.mergeAll(
+  AcquirerNotifications.layer,
+  WebhookEndpoints.layer,
+  EndpointHealth.layer,
+  TestDeliveries.layer
+).pipe(
   Layer.provideMerge(
     Layer.mergeAll(
       RefundOrders.layer,
@@ -161,7 +166,7 @@ export const deciders = Layer.mergeAll(AcquirerNotifications.layer, WebhookEndpo
       PayoutSubmission.PayoutSubmission.layer
     )
   ),
-  Layer.provideMerge(Layer.merge(DeferredNotifications.layer, ExceptionResolution.layer)),
+  Layer.provideMerge(ExceptionResolution.layer),
   Layer.provideMerge(Reversals.layer),
   Layer.provideMerge(ExceptionReturns.layer),
   Layer.provideMerge(Exceptions.layer),
@@ -212,11 +217,6 @@ export const loops = Layer.mergeAll(
     ExceptionReturns.use(({ claimDue }) => Effect.succeed(OrderLoop.loop("returns of exceptions", claimDue)))
   ),
   ExceptionMetrics.loop,
-  backgroundLoop(
-    "deferred notifications",
-    DeferredNotifications.use(({ applyDue }) => applyDue),
-    "1 second"
-  ),
   backgroundLoop(
     "releases",
     Releases.use(({ releaseDue }) => releaseDue),

@@ -59,7 +59,7 @@ export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   acquirer_reports: append,
   acquirer_notifications: append,
   acquirer_orders: update,
-  deferred_reports: all,
+  early_reversals: ["SELECT", "INSERT", "DELETE"],
   acquirer_connections: update,
   acquirer_exceptions: update,
   refunds: update,

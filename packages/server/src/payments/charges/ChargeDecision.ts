@@ -55,8 +55,6 @@ export interface ChargeChange {
   readonly releaseInMs?: number | undefined
   /** The acquirer's notification of the change, recorded with it. */
   readonly received?: ReceivedNotification | undefined
-  /** The transaction has claimed the settlement of this payment for this charge. */
-  readonly settlementClaimed?: boolean
 }
 
 /** A charge with its money, locked for a transaction. */
@@ -124,7 +122,7 @@ export const newCharge = (
   createdAtMs,
   sequence: 1,
   connectionId: merchant.connectionId ?? null,
-  hasDeferredNotifications: false
+  hasEarlyReversals: false
 })
 
 /** The transition of a charge by a report at an instant; `undefined` where its state does not allow it. */

@@ -2,7 +2,6 @@
 import { pagesOf } from "../../accounts/AccountPages.ts"
 import { isConnectionPaused } from "../../accounts/Brakes.ts"
 import { currentCallers } from "../../accounts/CallerCache.ts"
-import { keysOf } from "../../providers/AcquirerNotification.ts"
 import { notifications } from "../../providers/NotificationStore.ts"
 import type { ChangedRow } from "../../events/DeliverySignal.ts"
 import { outbox, OUTBOX_ROWS } from "../../events/Outbox.ts"
@@ -16,6 +15,7 @@ import type { ChargeChange } from "./ChargeDecision.ts"
 import { isSettled, lifetimeIn, listedStateOf } from "./ChargeStates.ts"
 import { allowedTransitions, chargeColumns, chargeTable, shownChargeTable } from "./ChargeTable.ts"
 import { insertedReceivers, storedReceiver } from "./Receivers.ts"
+import { connectionIn } from "./Settlements.ts"
 import { newRecoveries } from "./NewRecoveries.ts"
 
 /** A charge that was inserted, or the number of a caller that is as cached. */
@@ -66,7 +66,7 @@ const created = chargeTable.fieldsExcept(
   "receiver",
   "paidAtMs",
   "failureReason",
-  "hasDeferredNotifications"
+  "hasEarlyReversals"
 )
 
 const createdColumns = chargeTable.names(created)
@@ -125,22 +125,24 @@ const changedCtes = (
       receiver_id = i.receiver_id, paid_at = i.paid_at, failure_reason = i.failure_reason, sequence = i.sequence
     FROM ${p.charges.rows} AS i
     WHERE ${p.charges.isRow("c", "i")} AND c.sequence = i.sequence - 1 AND c.status || '>' || i.status IN (${allowedTransitions})
-      AND NOT (i.status = 'paid' AND c.has_deferred_reports) AND ${guard}
-    RETURNING c.id, c.account_id, c.end_to_end_id, ${listedStateOf("new.status")} AS status, ${lifetimeIn("new.status")} AS lifetime_ms,
+      AND NOT (i.status = 'paid' AND c.has_early_reversals) AND ${guard}
+    RETURNING c.id, c.account_id, ${connectionIn("c")}::uuid AS connection_id, c.amount, c.end_to_end_id,
+      ${listedStateOf("new.status")} AS status, ${lifetimeIn("new.status")} AS lifetime_ms,
       ${listedStateOf("old.status")} AS status_before, ${lifetimeIn("old.status")} AS lifetime_ms_before,
       ${isSettled("new.status", "new.end_to_end_id")} AS is_settled, ${isSettled("old.status", "old.end_to_end_id")} AS was_settled,
       c.origin = 'api' AS is_listed,
       old.end_to_end_id IS DISTINCT FROM new.end_to_end_id AND NOT i.settlement_claimed AS claims_settlement
   ),
   inserted_settlements AS (
-    INSERT INTO charge_settlements (end_to_end_id, charge_id, account_id)
-    SELECT end_to_end_id, id, CASE WHEN is_settled AND is_listed THEN account_id END
+    INSERT INTO charge_settlements (end_to_end_id, connection_id, charge_id, amount, account_id)
+    SELECT end_to_end_id, connection_id, id, amount, CASE WHEN is_settled AND is_listed THEN account_id END
     FROM changed WHERE claims_settlement AND end_to_end_id IS NOT NULL
   ),
   other_state AS MATERIALIZED (SELECT * FROM changed WHERE is_listed AND status <> status_before),
   changed_settlements AS (
     UPDATE charge_settlements s SET account_id = CASE WHEN m.is_settled THEN m.account_id END
-    FROM other_state m WHERE m.is_settled <> m.was_settled AND NOT m.claims_settlement AND s.end_to_end_id = m.end_to_end_id
+    FROM other_state m WHERE m.is_settled <> m.was_settled AND NOT m.claims_settlement
+      AND s.end_to_end_id = m.end_to_end_id AND s.connection_id = m.connection_id
   ),
   deleted_states AS (
     DELETE FROM charge_states s USING other_state m
@@ -184,14 +186,15 @@ export type WrittenRow = Omit<ChangedRow, "id"> & Written
 
 export const isChanged = (row: WrittenRow): row is WrittenRow & ChangedRow => row.id !== null
 
-export const changeMany = (unordered: ReadonlyArray<ChargeChange>, lockMode: LockMode) => {
+/** `settlementClaimed`: the transaction has claimed the settlement of a payment before (`Settlements.ts`). */
+export const changeMany = (unordered: ReadonlyArray<ChargeChange>, lockMode: LockMode, settlementClaimed = false) => {
   // Rows are locked in the order of their ids, so that two processes never wait for each other.
   const ordered = unordered.toSorted((one, other) => (one.charge.id < other.charge.id ? -1 : 1))
   const receivers = ordered.map(({ charge: { receiver } }) =>
     receiver === null ? undefined : storedReceiver(receiver)
   )
   const changed = {
-    charges: ordered.map(({ charge, settlementClaimed = false }, index) => ({
+    charges: ordered.map(({ charge }, index) => ({
       ...charge,
       settlementClaimed,
       receiverId: receivers[index]?.id
@@ -201,7 +204,7 @@ export const changeMany = (unordered: ReadonlyArray<ChargeChange>, lockMode: Loc
   }
   const transfers = ordered.flatMap((change) => change.transfers)
   const received = ordered.flatMap(({ charge, received }) =>
-    received === undefined ? [] : [{ resourceId: charge.id, received, keys: keysOf(received.notification, true) }]
+    received === undefined ? [] : [{ resourceId: charge.id, received }]
   )
   return transfers.length === 0 && received.length === 0
     ? changeStates(changed)

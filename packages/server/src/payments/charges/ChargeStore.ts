@@ -5,7 +5,7 @@
  * - a row of `charge_keys` claims the idempotency key: of two calls with one key, one inserts and the other gets that
  *   charge (IDEM-5);
  * - a row of `charge_settlements` claims the end-to-end id of a payment, so that no settlement is credited twice
- *   (`providers/SettlementClaims.ts`);
+ *   (`Settlements.ts`);
  * - a change is guarded by the transition table and by the sequence on which it was decided; its outbox entry, ledger
  *   transfers and notification are in the same commit;
  * - a new charge has a recovery, so that it is found if the acquirer's answer never arrives (CHG-4, `NewRecoveries.ts`).
@@ -63,7 +63,7 @@ export class ChargeStore extends Context.Service<
     ) => Effect.Effect<Insertion, StaleCaller | Unavailable>
     /** Applies a change; false when the charge has changed since it was decided. */
     readonly change: (change: ChargeChange) => Effect.Effect<boolean, Unavailable>
-    /** The same in the caller's transaction, which has locked the charge. */
+    /** The same in the caller's transaction, which has locked the charge, and claimed the settlement that pays it. */
     readonly changeInTransaction: (change: ChargeChange) => Effect.Effect<void, SqlError>
     /** Locks the ledger of a charge's account, then the charge, for the caller's transaction. */
     readonly lock: (id: string) => Effect.Effect<StoredCharge | undefined, SqlError>
@@ -204,7 +204,7 @@ export class ChargeStore extends Context.Service<
         change: (change) => (change.transfers.length === 0 ? changeState(change) : moveMoney(change)),
         changeInTransaction: (change) =>
           Effect.gen(function* () {
-            const done = (yield* sql.unsafe<WrittenRow>(...changeMany([change], "wait"))).filter(isChanged)
+            const done = (yield* sql.unsafe<WrittenRow>(...changeMany([change], "wait", true))).filter(isChanged)
             if (done.length !== 1) {
               return yield* Effect.die(new Error(`charge ${change.charge.id} has changed while it was locked`))
             }

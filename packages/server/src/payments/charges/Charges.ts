@@ -45,7 +45,7 @@ export class Charges extends Context.Service<
     readonly find: (id: string) => Effect.Effect<StoredCharge, NotFoundError | Unavailable>
     /**
      * Changes a charge as the acquirer notifies; `ignored` where the state does not allow it. A charge in `processing` is
-     * emitted first. A payment that does not fit the charge, or that other notifications overtook, is `overtaken`, and left
+     * emitted first. A payment that does not fit the charge, or that a return or MED of the charge overtook, is `overtaken`, and left
      * to `paymentOf`.
      */
     readonly report: (
@@ -100,7 +100,7 @@ export class Charges extends Context.Service<
           if (charge.status === "processing") return yield* new Unavailable({ reason: "too-slow" })
           const change = yield* changeBy(charge, kind, facts)
           if (change === undefined) return "ignored" as const
-          if (kind === "paid" && charge.hasDeferredNotifications) return "overtaken" as const
+          if (kind === "paid" && charge.hasEarlyReversals) return "overtaken" as const
           // False after a concurrent change: decide again on the charge as it is now.
           if (yield* store.change({ ...change, received })) return "applied" as const
         }

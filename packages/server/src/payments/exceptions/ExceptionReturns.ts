@@ -17,8 +17,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import { isUuid } from "@pix-payments/domain/Uuid"
 import { Acquirer, type ReturnOutcome } from "../../providers/Acquirer.ts"
-import { keysOf } from "../../providers/AcquirerNotification.ts"
-import { claimKey } from "../../providers/NotificationStore.ts"
+import { claimKeyOf } from "../../providers/NotificationStore.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
 import { OrderStore, type StoredOrder } from "../../providers/OrderStore.ts"
 import { InvalidStateError } from "../../base/Errors.ts"
@@ -94,7 +93,7 @@ export class ExceptionReturns extends Context.Service<
       const commit = (order: ExceptionReturn, outcome: ReturnOutcome, refused?: number) =>
         Effect.gen(function* () {
           if (!(yield* end(order.id, outcome, refused))) return
-          for (const key of keysOf(reportOf(order))) yield* claimKey(sql, key, order.id)
+          yield* claimKeyOf(sql, reportOf(order), order.id)
         }).pipe(sql.withTransaction, runToCompletion(sql))
 
       const execute = Effect.fnUntraced(function* (order: ExceptionReturn) {

@@ -8,7 +8,6 @@ import type { ChangedRow } from "../../events/DeliverySignal.ts"
 import { outbox, OUTBOX_ROWS } from "../../events/Outbox.ts"
 import { isLocked, lockedTransfers, PASSED_BY } from "../../ledger/Ledger.ts"
 import { authorityPart, type IsAuthorized } from "../../operators/approvals/Authority.ts"
-import { keysOf } from "../../providers/AcquirerNotification.ts"
 import { notifications } from "../../providers/NotificationStore.ts"
 import type { PayoutChange } from "./PayoutDecision.ts"
 import { allowedTransitions, payoutColumns, payoutTable } from "./PayoutTable.ts"
@@ -95,9 +94,7 @@ export const changePayouts = (unordered: ReadonlyArray<PayoutChange>, lockMode: 
   // Rows are locked in the order of their ids, so that two processes never wait for each other.
   const ordered = unordered.toSorted((one, other) => (one.payout.id < other.payout.id ? -1 : 1))
   const received = ordered.flatMap(({ payout, received: notification }) =>
-    notification === undefined
-      ? []
-      : [{ resourceId: payout.id, received: notification, keys: keysOf(notification.notification) }]
+    notification === undefined ? [] : [{ resourceId: payout.id, received: notification }]
   )
   const changed = {
     payouts: ordered.map(({ payout }) => payout),

@@ -25,8 +25,7 @@ import { Settings } from "../../base/Settings.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { Acquirer, type Provider, type ReturnOutcome } from "../../providers/Acquirer.ts"
-import { keysOf } from "../../providers/AcquirerNotification.ts"
-import { claimKey } from "../../providers/NotificationStore.ts"
+import { claimKeyOf } from "../../providers/NotificationStore.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
 import { type ChargeOrder, isChargeOrder, OrderStore } from "../../providers/OrderStore.ts"
 import { Cancellations } from "../charges/Cancellations.ts"
@@ -92,7 +91,7 @@ export class RefundOrders extends Context.Service<
           if (answer._tag === "Completed") {
             const connection = order.connectionId === null ? {} : { connectionId: order.connectionId }
             const report = { _tag: "return.completed", orderId: order.id, ...connection } as const
-            for (const key of keysOf(report)) yield* claimKey(sql, key, order.id)
+            yield* claimKeyOf(sql, report, order.id)
           }
           yield* refunds.end(
             locked,

@@ -1,7 +1,7 @@
 /**
  * SQL conditions: whether the application and the account of a delivery are active.
  *
- * Guarantees: both are read without a lock. A delivery that is parked while they become active again is rescheduled by
+ * Guarantees: both are read without a lock. A delivery that is paused while they become active again is rescheduled by
  * the next poll of `PausedDeliveries`.
  */
 

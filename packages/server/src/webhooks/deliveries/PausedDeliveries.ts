@@ -1,11 +1,11 @@
 /**
- * Reschedules deliveries that were parked because their endpoint, application or account was not active.
+ * Reschedules deliveries that were paused because their endpoint, application or account was not active.
  *
  * Guarantees:
  * - in batches, in any process: resuming takes no longer for a million deliveries than for one, and a process that dies
- *   leaves none parked;
- * - a delivery that fell due while it was parked is due now; any other keeps its due time;
- * - parked deliveries of a deleted endpoint are canceled;
+ *   leaves none paused;
+ * - a delivery that fell due while it was paused is due now; any other keeps its due time;
+ * - paused deliveries of a deleted endpoint are canceled;
  * - a round that fails is bisected, and a delivery that fails alone is skipped for a while;
  * - a round visits a bounded number of owners and is shared by their accounts, however much one of them resumes.
  */
@@ -56,7 +56,7 @@ export const loop = Layer.effectDiscard(
     let total = 0
     const bisectRound = ([find, parameters]: readonly [string, ReadonlyArray<unknown>], failure: StatementFailed) =>
       Effect.gen(function* () {
-        yield* Effect.logWarning(`rescheduling parked deliveries failed and is bisected: ${failure.code}`)
+        yield* Effect.logWarning(`rescheduling paused deliveries failed and is bisected: ${failure.code}`)
         const rows = yield* orUnavailable(sql.unsafe<Row>(find, parameters))
         const rescheduled = yield* bisect(
           rows.flatMap(({ id }) => (id === null ? [] : [id])),
@@ -64,7 +64,7 @@ export const loop = Layer.effectDiscard(
           (id, { code }) =>
             Effect.andThen(
               Effect.sync(() => cooldown.add(id)),
-              Effect.logError(`parked delivery ${id} cannot be rescheduled: ${code}`)
+              Effect.logError(`paused delivery ${id} cannot be rescheduled: ${code}`)
             )
         )
         return [...rows.slice(0, 1).map((row) => ({ ...row, id: null })), ...rescheduled.flat()]
@@ -76,8 +76,8 @@ export const loop = Layer.effectDiscard(
         total = 0
       }
       const input = { excludedIds: cooldown.ids(), afterOwner }
-      const rows = yield* attemptWrite(sql, sql.unsafe<Row>(...rescheduleParked(input))).pipe(
-        Effect.catchTag("StatementFailed", (failure) => bisectRound(parkedCandidates(input), failure))
+      const rows = yield* attemptWrite(sql, sql.unsafe<Row>(...reschedulePaused(input))).pipe(
+        Effect.catchTag("StatementFailed", (failure) => bisectRound(pausedCandidates(input), failure))
       )
       const count = rows.filter(({ id }) => id !== null).length
       total += count
@@ -86,7 +86,7 @@ export const loop = Layer.effectDiscard(
       return afterOwner === NIL_UUID ? total : 1
     })
     yield* Effect.forkScoped(
-      BackgroundLoop.run("parked deliveries", round, Effect.timeoutOption(paused.await, POLL_INTERVAL))
+      BackgroundLoop.run("paused deliveries", round, Effect.timeoutOption(paused.await, POLL_INTERVAL))
     )
   })
 )
@@ -107,22 +107,22 @@ interface Row {
 /** How soon another process continues the work of one that died. */
 const POLL_INTERVAL = "15 seconds"
 
-// All parked deliveries of an owner have the same endpoint, application and account, so that one of them is checked. The
+// All paused deliveries of an owner have the same endpoint, application and account, so that one of them is checked. The
 // index has the owner: the endpoint, or the application of a delivery without one, or the account of one without either.
 const owner = "coalesce(endpoint_id, application_id, account_id)"
 
-const parked = (condition: string) => `
+const nextOwner = (condition: string) => `
   SELECT ${owner} AS owner FROM deliveries WHERE held_due_at IS NOT NULL ${condition} ORDER BY ${owner} LIMIT 1`
 
 const parts = { excludedIds: uuids, afterOwner: value("uuid") }
 
 const resumable = (p: { readonly [Name in keyof typeof parts]: string }, lock: string) => `
-  holding AS (
-    (${parked(`AND ${owner} > ${p.afterOwner}`)})
+  paused_owners AS (
+    (${nextOwner(`AND ${owner} > ${p.afterOwner}`)})
     UNION ALL
-    SELECT (${parked(`AND ${owner} > h.owner`)}) FROM holding h WHERE h.owner IS NOT NULL
+    SELECT (${nextOwner(`AND ${owner} > h.owner`)}) FROM paused_owners h WHERE h.owner IS NOT NULL
   ),
-  visited AS MATERIALIZED (SELECT owner FROM holding WHERE owner IS NOT NULL LIMIT ${MAX_OWNERS}),
+  visited AS MATERIALIZED (SELECT owner FROM paused_owners WHERE owner IS NOT NULL LIMIT ${MAX_OWNERS}),
   owners AS MATERIALIZED (
     SELECT h.owner, o.account_id, o.deleted_at, row_number() OVER (PARTITION BY o.account_id ORDER BY h.owner) AS nth,
       count(*) OVER (PARTITION BY o.account_id) AS of_account
@@ -167,7 +167,7 @@ const rescheduled = `
     RETURNING d.id
   )`
 
-const rescheduleParked = statement(
+const reschedulePaused = statement(
   parts,
   (p) => `
   WITH RECURSIVE ${resumable(p, "FOR UPDATE SKIP LOCKED")},${rescheduled}
@@ -175,7 +175,7 @@ const rescheduleParked = statement(
 )
 
 /** Finds what the next round would reschedule, without locks. */
-const parkedCandidates = statement(
+const pausedCandidates = statement(
   parts,
   (p) => `
   WITH RECURSIVE ${resumable(p, "")}

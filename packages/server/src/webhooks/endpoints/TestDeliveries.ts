@@ -4,7 +4,7 @@
  * Guarantees:
  * - The change of a test names no event, so that neither the event stream nor a fan-out knows of it.
  * - An endpoint has one test in flight at a time. A test makes one attempt, and so does a resend of it.
- * - A test is refused where its delivery would be parked.
+ * - A test is refused where its delivery would be paused.
  *
  * Rules: OPR-153 to OPR-155.
  */

@@ -1,10 +1,10 @@
 /**
- * Registered endpoints: where the events of an application go, besides the `webhook_url` of each resource.
+ * Registered endpoints, as their application uses them: where its events go, besides the `webhook_url` of each resource.
  *
  * Guarantees:
  * - an application sees and changes only its own endpoints, and has a bounded number of them;
  * - a secret is sealed at rest and never returned;
- * - pausing an endpoint parks its due deliveries, resuming reschedules them, deleting cancels them;
+ * - deliveries that fall due while their endpoint is paused are paused; resuming reschedules them, deleting cancels them;
  * - deliveries read their endpoint when they are claimed or shown, so that no change takes longer for what waits.
  *
  * Rules: END-1 to END-9.
@@ -21,14 +21,12 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import { NotFoundError, RequestRefused, type UnknownCursor } from "../../base/Errors.ts"
+import { NotFoundError, RequestRefused } from "../../base/Errors.ts"
 import { destinationOf } from "../../events/Outbox.ts"
 import { Ids } from "../../base/Ids.ts"
 import { Secrets } from "../../base/Secrets.ts"
 import { Settings } from "../../base/Settings.ts"
-import { type List, type Page, readPage } from "../../database/statements/Paging.ts"
 import { runToCompletion } from "../../database/RunToCompletion.ts"
-import { type AccessPath, is, isOneOf, oneOfIds } from "../../database/statements/Seek.ts"
 import { statement, value } from "../../database/statements/Statement.ts"
 import { orUnavailable, type Unavailable } from "../../database/Unavailable.ts"
 import { PausedDeliveries } from "../deliveries/PausedDeliveries.ts"
@@ -44,41 +42,10 @@ export interface EndpointRow {
   readonly created_at: Date
 }
 
-/** An endpoint with the results of its deliveries. */
-export interface HealthRow extends EndpointRow {
-  readonly account_id: string
-  readonly application_id: string
-  readonly application_name: string
-  readonly consecutive_failures: number
-  readonly successes: bigint
-  readonly failures: bigint
-  /** Its parked deliveries, up to `MAX_PARKED`. */
-  readonly parked: number
-  readonly last_success_at: Date | null
-  readonly last_failure_at: Date | null
-}
-
-export interface EndpointFilters {
-  readonly accountId?: string | undefined
-  /** Only active endpoints whose last attempt failed. */
-  readonly failing?: boolean | undefined
-}
-
 export class WebhookEndpoints extends Context.Service<
   WebhookEndpoints,
   {
     readonly list: (applicationId: string) => Effect.Effect<ReadonlyArray<EndpointRow>, Unavailable>
-    /** Lists endpoints with their health, for operators. */
-    readonly listWithHealth: (applicationId: string) => Effect.Effect<ReadonlyArray<HealthRow>, Unavailable>
-    /** A page of the endpoints of all applications with their health, for operators. */
-    readonly listAll: (
-      filters: EndpointFilters,
-      page: Page
-    ) => Effect.Effect<ReadonlyArray<HealthRow>, UnknownCursor | Unavailable>
-    /** Up to `limit + 1` ids of endpoints that fail. */
-    readonly failing: (limit: number) => Effect.Effect<ReadonlyArray<{ readonly id: string }>, Unavailable>
-    /** An endpoint with its health, for operators. */
-    readonly findWithHealth: (id: string) => Effect.Effect<HealthRow, NotFoundError | Unavailable>
     readonly find: (applicationId: string, id: string) => Effect.Effect<EndpointRow, NotFoundError | Unavailable>
     readonly create: (
       caller: Caller,
@@ -89,8 +56,6 @@ export class WebhookEndpoints extends Context.Service<
       id: string,
       changes: UpdateWebhookEndpoint
     ) => Effect.Effect<EndpointRow, NotFoundError | RequestRefused | Unavailable>
-    /** Disables an endpoint for an operator, or enables it again. Its application cannot undo that. */
-    readonly setEnabled: (id: string, isEnabled: boolean) => Effect.Effect<HealthRow, NotFoundError | Unavailable>
     readonly remove: (caller: Caller, id: string) => Effect.Effect<void, NotFoundError | Unavailable>
   }
 >()("@pix-payments/server/WebhookEndpoints") {
@@ -122,40 +87,11 @@ export class WebhookEndpoints extends Context.Service<
         list: (applicationId) =>
           orUnavailable(
             sql.unsafe<EndpointRow>(
-              `SELECT ${columns} FROM webhook_endpoints
+              `SELECT ${endpointColumns} FROM webhook_endpoints
                WHERE application_id = $1::uuid AND deleted_at IS NULL ORDER BY id DESC`,
               [applicationId]
             )
           ),
-
-        listWithHealth: (applicationId) =>
-          orUnavailable(
-            sql.unsafe<HealthRow>(
-              `${selectHealth} WHERE application_id = $1::uuid AND deleted_at IS NULL
-               ORDER BY webhook_endpoints.id DESC`,
-              [applicationId]
-            )
-          ),
-
-        listAll: (filters, page) =>
-          readPage<HealthRow>({ ...endpointList(filters), columns: healthColumns, join: healthJoin }, page).pipe(
-            Effect.provideService(SqlClient, sql),
-            orUnavailable
-          ),
-
-        failing: (limit) =>
-          readPage<{ readonly id: string }>(
-            { ...endpointList({ failing: true }), columns: "webhook_endpoints.id" },
-            { limit, startingAfter: undefined }
-          ).pipe(Effect.provideService(SqlClient, sql), Effect.catchTag("UnknownCursor", Effect.die), orUnavailable),
-
-        findWithHealth: Effect.fn("WebhookEndpoints.findWithHealth")(function* (id) {
-          const [row] = yield* sql.unsafe<HealthRow>(
-            `${selectHealth} WHERE webhook_endpoints.id = $1::uuid AND deleted_at IS NULL`,
-            [id]
-          )
-          return row ?? (yield* new NotFoundError())
-        }, orUnavailable),
 
         create: Effect.fn("WebhookEndpoints.create")(function* (caller, input) {
           yield* checkAddress(input.url, caller)
@@ -209,18 +145,6 @@ export class WebhookEndpoints extends Context.Service<
           return rows[0] ?? (yield* new NotFoundError())
         }),
 
-        setEnabled: Effect.fn("WebhookEndpoints.setEnabled")(function* (id, isEnabled) {
-          const [row] = yield* sql.unsafe<{ readonly id: string }>(
-            `UPDATE webhook_endpoints SET disabled_at = CASE WHEN NOT $2::boolean THEN coalesce(disabled_at, now()) END
-             WHERE id = $1::uuid AND deleted_at IS NULL RETURNING id`,
-            [id, isEnabled]
-          )
-          if (row === undefined) return yield* new NotFoundError()
-          paused.wake()
-          const [found] = yield* sql.unsafe<HealthRow>(`${selectHealth} WHERE webhook_endpoints.id = $1::uuid`, [id])
-          return found ?? (yield* new NotFoundError())
-        }, runToCompletion(sql)),
-
         remove: Effect.fn("WebhookEndpoints.remove")(function* (caller, id) {
           yield* find(caller.applicationId, id)
           const removed = yield* runToCompletion(
@@ -247,15 +171,16 @@ export const toWebhookEndpoint = (row: EndpointRow): WebhookEndpoint => ({
   created_at: row.created_at.toISOString()
 })
 
-// An endpoint that an operator disabled is shown as not active.
-const columns = "id, url, description, events, active AND disabled_at IS NULL AS active, secret, created_at"
+/** The columns of an `EndpointRow`. An endpoint that an operator disabled is shown as not active. */
+export const endpointColumns =
+  "id, url, description, events, active AND disabled_at IS NULL AS active, secret, created_at"
 
 const ownParts = { id: value("uuid"), applicationId: value("uuid") }
 
 const isOwn = (p: { readonly [Name in keyof typeof ownParts]: string }): string =>
   `id = ${p.id} AND application_id = ${p.applicationId} AND deleted_at IS NULL`
 
-const findOwn = statement(ownParts, (p) => `SELECT ${columns} FROM webhook_endpoints WHERE ${isOwn(p)}`)
+const findOwn = statement(ownParts, (p) => `SELECT ${endpointColumns} FROM webhook_endpoints WHERE ${isOwn(p)}`)
 
 // A deleted endpoint fails no more.
 const deleteOwn = statement(
@@ -268,82 +193,6 @@ const deleteOwn = statement(
   )
   SELECT id FROM removed`
 )
-
-const MAX_PARKED = 1000
-
-// The expression of the parked ones is that of their index (`PausedDeliveries.ts`).
-const healthColumns = `webhook_endpoints.id, url, description, events, active AND disabled_at IS NULL AS active, secret,
-  created_at, account_id, application_id,
-  (SELECT p.name FROM applications p WHERE p.id = application_id) AS application_name,
-  coalesce(h.consecutive_failures, 0) AS consecutive_failures, coalesce(h.successes, 0) AS successes,
-  coalesce(h.failures, 0) AS failures, h.last_success_at, h.last_failure_at, (
-    SELECT count(*)::integer FROM (
-      SELECT 1 FROM deliveries d
-      WHERE d.held_due_at IS NOT NULL
-        AND coalesce(d.endpoint_id, d.application_id, d.account_id) = webhook_endpoints.id
-      LIMIT ${MAX_PARKED}
-    ) counted
-  ) AS parked`
-
-const healthJoin = "LEFT JOIN webhook_endpoint_health h ON h.endpoint_id = webhook_endpoints.id"
-
-const selectHealth = `SELECT ${healthColumns} FROM webhook_endpoints ${healthJoin}`
-
-const isListed = "deleted_at IS NULL"
-
-/** The endpoints that are asked whether they fail: those that failed and were disabled since are among them. */
-const MOST_FAILING = 5000
-
-const isActive = `${isListed} AND active AND disabled_at IS NULL`
-
-// Few endpoints fail. They are found by their health, the newest first. Each step of the walk is a look-up, whatever the
-// statistics say.
-const failingPath: AccessPath = {
-  source: `(
-      WITH RECURSIVE walk AS (
-        (SELECT f.endpoint_id, 1 AS n FROM webhook_endpoint_health f WHERE f.consecutive_failures > 0
-          ORDER BY f.endpoint_id DESC LIMIT 1)
-        UNION ALL
-        SELECT next.endpoint_id, n + 1 FROM walk CROSS JOIN LATERAL (
-          SELECT f.endpoint_id FROM webhook_endpoint_health f
-          WHERE f.consecutive_failures > 0 AND f.endpoint_id < walk.endpoint_id
-          ORDER BY f.endpoint_id DESC LIMIT 1
-        ) next WHERE n < ${MOST_FAILING}
-      )
-      SELECT endpoint_id FROM walk
-    ) failing CROSS JOIN LATERAL (
-      SELECT * FROM webhook_endpoints e WHERE e.id = failing.endpoint_id OFFSET 0
-    ) webhook_endpoints`,
-  selective: () => isActive
-}
-
-// An account has few endpoints. A scalar subquery stays a look-up for each of them.
-const failingOf = (accountIds: ReadonlyArray<string>): AccessPath => ({
-  selective: (bind) => `${isOneOf("account_id", accountIds)(bind)} AND ${isActive} AND (
-      SELECT f.consecutive_failures FROM webhook_endpoint_health f WHERE f.endpoint_id = webhook_endpoints.id
-    ) > 0`,
-  most: MOST_FAILING
-})
-
-const endpointList = ({ accountId, failing = false }: EndpointFilters): Omit<List, "columns"> => {
-  const ofAccount = accountId === undefined ? [] : [is("account_id", "uuid", accountId)]
-  return {
-    table: "webhook_endpoints",
-    account: "account_id",
-    scope: [() => isListed],
-    ...(failing
-      ? {
-          paths: [accountId === undefined ? failingPath : failingOf([accountId])],
-          pathsOf: (accountIds) => [failingOf(accountId === undefined ? accountIds : [accountId])]
-        }
-      : {
-          paths: [{ columns: ofAccount, predicate: isListed }],
-          ...(accountId === undefined && {
-            pathsOf: (accountIds) => [{ columns: [oneOfIds("account_id", accountIds)], predicate: isListed }]
-          })
-        })
-  }
-}
 
 const insertOne = statement(
   {
@@ -367,7 +216,7 @@ const insertOne = statement(
   WHERE (
     SELECT count(*) FROM webhook_endpoints WHERE application_id = ${p.applicationId} AND deleted_at IS NULL
   ) < ${p.maxEndpoints}
-  RETURNING ${columns}`
+  RETURNING ${endpointColumns}`
 )
 
 const updateOwn = statement(
@@ -392,5 +241,5 @@ const updateOwn = statement(
     secret = CASE WHEN ${p.hasSecret} THEN ${p.secret} ELSE secret END,
     active = coalesce(${p.active}, active)
   WHERE ${isOwn(p)}
-  RETURNING ${columns}`
+  RETURNING ${endpointColumns}`
 )

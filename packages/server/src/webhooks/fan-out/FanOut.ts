@@ -5,13 +5,12 @@
  * - accounts take turns, in any process;
  * - deliveries go to the endpoints that were subscribed when the change was committed, at their current address; none to
  *   an endpoint deleted since, and a `webhook_url` that was folded into such an endpoint gets its own;
- * - while there is capacity, deliveries are sent at once. Their change is leased to this process until they are stored
- *   (`LeasedChanges.ts`);
- * - others are inserted `scheduled` after a moment, or parked, so that the fan-out of others does not wait for capacity.
- *   An outbox row is deleted in the commit that inserts the last delivery of its change;
+ * - a change is leased to this process, which sends its deliveries and then stores them (`LeasedChanges.ts`). While too many
+ *   wait for capacity, deliveries are inserted `scheduled`, so that the fan-out of others does not wait. Those that may not be
+ *   sent now are inserted paused;
+ * - an outbox row is deleted in the commit that inserts the last delivery of its change;
  * - delivery ids are derived, so that a repeated fan-out makes the same ids and bytes;
- * - a change is leased once. If its lease expires, its deliveries are inserted before they are sent, as are those of changes
- *   that other releases may read (`schema/StoredForms.ts`);
+ * - a change is leased once. If its lease expires, its deliveries are inserted before they are sent;
  * - a round that fails is bisected by account; an account that fails alone is quarantined for a while
  *   (`FanOutQuarantine.ts`).
  */
@@ -30,43 +29,32 @@ import {
   toClaimedDelivery,
   type UnstoredDelivery
 } from "../deliveries/Delivery.ts"
-import {
-  type Change,
-  makeFanOutQuarantine,
-  MAX_CHANGES,
-  MAX_DELIVERIES,
-  NO_LEASES,
-  type QuarantineRound
-} from "./FanOutQuarantine.ts"
+import { type Change, makeFanOutQuarantine, MAX_CHANGES, MAX_DELIVERIES } from "./FanOutQuarantine.ts"
 import * as statements from "./FanOutStatements.ts"
-import type { Capacity } from "../queue/InFlightDeliveries.ts"
 
 export interface FanOutRequest {
-  /** Undefined if none is left. */
-  readonly capacity: Capacity | undefined
+  /** Else all deliveries are inserted. */
+  readonly mayLease: boolean
   readonly leaseMs: number
-  /** Backlogged destinations that use much of their capacity: new deliveries wait for claims too. */
-  readonly busy: ReadonlyArray<string>
 }
 
 export interface FanOutRound {
-  readonly claimed: ReadonlyArray<ClaimedDelivery>
-  /** Destinations with deliveries that were inserted `scheduled`. */
-  readonly backlogged: ReadonlyArray<string>
+  /** Deliveries of changes that are leased. They are not stored. */
+  readonly leased: ReadonlyArray<ClaimedDelivery>
+  /** Whether deliveries were inserted `scheduled`: they wait for a claim. */
+  readonly hasScheduled: boolean
   /** Whether there may be more to do at once. */
   readonly isMore: boolean
   /** How many changes wait for a locked endpoint. */
   readonly waiting: number
-  /** How many changes wait for capacity. */
-  readonly postponed: number
 }
 
 export class FanOut extends Context.Service<
   FanOut,
   {
     readonly round: (request: FanOutRequest) => Effect.Effect<FanOutRound, Unavailable>
-    /** Serves each quarantined account, with a bounded number of statements. */
-    readonly quarantine: Effect.Effect<QuarantineRound, Unavailable>
+    /** Serves each quarantined account, with a bounded number of statements. Returns how many changes were completed. */
+    readonly quarantine: Effect.Effect<number, Unavailable>
   }
 >()("@pix-payments/server/FanOut") {
   static readonly layer = Layer.effect(
@@ -74,7 +62,6 @@ export class FanOut extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const metrics = yield* Metrics
-      const leasesChanges = true
       const quarantine = makeFanOutQuarantine(sql, metrics, yield* Clock.Clock)
       // The account after which the next round begins.
       let afterAccount = NIL_UUID
@@ -85,11 +72,7 @@ export class FanOut extends Context.Service<
           const changes = yield* orUnavailable(sql.unsafe<Change & Pick<RoundRow, "last_account">>(find, parameters))
           const rounds = yield* bisect(
             [...Map.groupBy(changes, ({ account_id }) => account_id).values()],
-            (some) =>
-              attemptWrite(
-                sql,
-                sql.unsafe<RoundRow>(...statements.fanOutChanges({ ...NO_LEASES, picked: some.flat() }))
-              ),
+            (some) => attemptWrite(sql, sql.unsafe<RoundRow>(...statements.fanOutChanges({ picked: some.flat() }))),
             ([change], { code }) => quarantine.add(change!.account_id, code)
           )
           const last_account = changes[0]?.last_account ?? null
@@ -97,7 +80,7 @@ export class FanOut extends Context.Service<
         })
 
       return FanOut.of({
-        round: ({ busy, capacity, leaseMs }) =>
+        round: ({ leaseMs, mayLease }) =>
           Effect.gen(function* () {
             const changes = {
               afterAccount,
@@ -105,22 +88,9 @@ export class FanOut extends Context.Service<
               deliveries: MAX_DELIVERIES,
               ...quarantine.excluded()
             }
-            const leases =
-              capacity === undefined
-                ? NO_LEASES
-                : {
-                    limit: capacity.limit,
-                    leaseMs,
-                    perDestination: capacity.perDestination,
-                    perAccount: capacity.perAccount,
-                    excludedAccounts: [...capacity.saturatedAccounts],
-                    excluded: [...new Set([...busy, ...capacity.saturatedDestinations])],
-                    excludedOrigins: [...capacity.saturatedOrigins],
-                    perOrigin: capacity.perOrigin
-                  }
             const rows = yield* attemptWrite(
               sql,
-              sql.unsafe<RoundRow>(...statements.fanOutRound({ ...leases, ...changes, leasesChanges, busy }))
+              sql.unsafe<RoundRow>(...statements.fanOutRound({ mayLease, leaseMs, ...changes }))
             ).pipe(
               Effect.catchTag("StatementFailed", (failure) => bisectRound(statements.roundCandidates(changes), failure))
             )
@@ -129,13 +99,10 @@ export class FanOut extends Context.Service<
             const isComplete = afterAccount === NIL_UUID && lastAccount === NIL_UUID
             afterAccount = lastAccount
             return {
-              claimed: rows.flatMap((row) =>
-                row.id === null ? [] : [toClaimedDelivery(row, row.is_stored ? undefined : unstoredOf(row))]
-              ),
-              backlogged: [...new Set(rows.flatMap(({ backlogged }) => backlogged ?? []))],
+              leased: rows.flatMap((row) => (row.id === null ? [] : [toClaimedDelivery(row, unstoredOf(row))])),
+              hasScheduled: rows.some(({ has_scheduled }) => has_scheduled),
               isMore: !isComplete || (rows[0]?.is_more ?? true),
-              waiting: Math.max(0, ...rows.map(({ waiting }) => waiting)),
-              postponed: Math.max(0, ...rows.map(({ postponed }) => postponed))
+              waiting: Math.max(0, ...rows.map(({ waiting }) => waiting))
             }
           }),
         quarantine: quarantine.round
@@ -144,7 +111,7 @@ export class FanOut extends Context.Service<
   )
 }
 
-const unstoredOf = (row: SentRow): UnstoredDelivery => ({
+const unstoredOf = (row: LeasedRow): UnstoredDelivery => ({
   changeId: row.change_id,
   applicationId: row.application_id,
   origin: row.origin,
@@ -152,21 +119,18 @@ const unstoredOf = (row: SentRow): UnstoredDelivery => ({
 })
 
 /** A delivery to send. */
-interface SentRow extends ClaimedRow {
+interface LeasedRow extends ClaimedRow {
   readonly change_id: string
   readonly application_id: string | null
   readonly origin: string
-  /** Whether it is inserted. */
-  readonly is_stored: boolean
 }
 
 /** A delivery to send, or the only row of a round that has none. */
-type RoundRow = (SentRow | { readonly id: null }) & {
+type RoundRow = (LeasedRow | { readonly id: null }) & {
   readonly waiting: number
-  readonly postponed: number
+  readonly has_scheduled: boolean
   /** Whether an account may have more than its share of the round. */
   readonly is_more: boolean
-  readonly backlogged: ReadonlyArray<string> | null
   /** The last account, if there may be others after it. */
   readonly last_account: string | null
 }

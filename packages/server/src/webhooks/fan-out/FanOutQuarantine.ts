@@ -7,7 +7,7 @@
  * - what fails is bisected down to one change, and a change that fails alone down to its endpoints, so that one endpoint of
  *   n costs about 2 log2(n) statements. Endpoints that fail alone are stored in `outbox_failures`.
  *
- * Deliveries are inserted without leases: claims find them.
+ * Deliveries are inserted `scheduled`: claims find them.
  */
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -21,13 +21,6 @@ import * as statements from "./FanOutStatements.ts"
 export interface Change {
   readonly account_id: string
   readonly change_id: string
-}
-
-export interface QuarantineRound {
-  /** Destinations with deliveries that were inserted `scheduled`. */
-  readonly backlogged: ReadonlyArray<string>
-  /** How many changes were completed. */
-  readonly completed: number
 }
 
 /** Changes of one round, and the deliveries that it inserts, unless one change has more. */
@@ -55,53 +48,19 @@ export const makeFanOutQuarantine = (sql: SqlClient, metrics: Metrics["Service"]
     )
 
   /** Bisects the endpoints of a change that failed alone, and stores which fail. Returns whether the change is completed. */
-  const bisectChange = (change: Change, failure: StatementFailed, backlogged: Set<string>) =>
+  const bisectChange = (change: Change, failure: StatementFailed) =>
     Effect.gen(function* () {
-      const { account_id, change_id } = change
-      yield* Effect.logWarning(`the fan-out of change ${change_id} fails alone: ${failure.code}`)
-      const failures: Array<{ readonly endpoint_id: string | null; readonly error: string }> = []
-      let isTooSlow = false
-      const endpoints = yield* attemptWrite(
-        sql,
-        sql.unsafe<{ readonly endpoint_id: string | null }>(
-          ...statements.endpointsOf({ account: account_id, change: change_id })
-        )
-      ).pipe(
-        Effect.catchTag("StatementFailed", ({ isTimeout, message }) => {
-          if (isTimeout) isTooSlow = true
-          else failures.push({ endpoint_id: null, error: message })
-          return Effect.succeed([])
-        })
-      )
-      const rows = yield* bisect(
-        endpoints,
-        (some) =>
-          isTooSlow
-            ? Effect.succeed([])
-            : attemptWrite(
-                sql,
-                sql.unsafe<RoundRow>(
-                  ...statements.fanOutToEndpoints({
-                    ...NO_LEASES,
-                    picked: [change],
-                    endpoints: some.map(({ endpoint_id }) => endpoint_id)
-                  })
-                )
-              ),
-        ({ endpoint_id }, { isTimeout, message }) =>
-          Effect.sync(() => {
-            if (isTimeout) isTooSlow = true
-            else failures.push({ endpoint_id, error: message })
-          })
-      )
-      for (const row of rows.flat()) row.backlogged?.forEach((destination) => backlogged.add(destination))
+      yield* Effect.logWarning(`the fan-out of change ${change.change_id} fails alone: ${failure.code}`)
+      const inserted = yield* insertByEndpoint(sql, change)
       // A timeout may pass: the change is tried again later.
-      if (isTooSlow) {
-        cooldown.add(change_id)
-        return false
-      }
-      // An endpoint is locked, or another process has the change: the next turn completes it.
-      if (rows.flat().some(({ picked, waiting }) => waiting > 0 || picked === 0)) return false
+      if (inserted.isTooSlow) cooldown.add(change.change_id)
+      if (inserted.isTooSlow || inserted.isUnfinished) return false
+      return yield* complete(change, inserted.failures)
+    })
+
+  /** Stores the failures of a change. */
+  const complete = ({ account_id, change_id }: Change, failures: ReadonlyArray<EndpointFailure>) =>
+    Effect.gen(function* () {
       for (const { endpoint_id } of failures) {
         metrics.fanOutSetAside()
         yield* Effect.logError(
@@ -123,14 +82,13 @@ export const makeFanOutQuarantine = (sql: SqlClient, metrics: Metrics["Service"]
       )
     })
 
-  /** An account's turn, which ends when its statements are used up. */
+  /** An account's turn, which ends when its statements are used up. Returns how many changes were completed. */
   const serve = (accountId: string) =>
     Effect.gen(function* () {
       const account = accounts.get(accountId)
-      if (account === undefined) return { backlogged: [], completed: 0 }
+      if (account === undefined) return 0
       let statementsLeft = STATEMENTS_PER_TURN
       let completed = 0
-      const backlogged = new Set<string>()
       const changes = yield* orUnavailable(
         sql.unsafe<Change>(
           ...statements.accountCandidates({
@@ -142,10 +100,9 @@ export const makeFanOutQuarantine = (sql: SqlClient, metrics: Metrics["Service"]
         )
       )
       const fanOut = (picked: ReadonlyArray<Change>) =>
-        attemptWrite(sql, sql.unsafe<RoundRow>(...statements.fanOutChanges({ ...NO_LEASES, picked }))).pipe(
+        attemptWrite(sql, sql.unsafe<RoundRow>(...statements.fanOutChanges({ picked }))).pipe(
           Effect.map(([row]) => {
             completed += row?.completed ?? 0
-            row?.backlogged?.forEach((destination) => backlogged.add(destination))
           }),
           Effect.tapError((failure) =>
             Effect.sync(() => {
@@ -159,7 +116,7 @@ export const makeFanOutQuarantine = (sql: SqlClient, metrics: Metrics["Service"]
         changes,
         (some) => (statementsLeft-- > 0 ? fanOut(some) : Effect.void),
         (change, failure) =>
-          Effect.map(bisectChange(change, failure, backlogged), (isCompleted) => {
+          Effect.map(bisectChange(change, failure), (isCompleted) => {
             if (isCompleted) completed++
           })
       )
@@ -167,32 +124,64 @@ export const makeFanOutQuarantine = (sql: SqlClient, metrics: Metrics["Service"]
       if (statementsLeft > 0) account.maxChanges = MAX_CHANGES
       else if (completed === 0) account.maxChanges = Math.max(1, account.maxChanges >> 3)
       if (account.untilMs <= clock.currentTimeMillisUnsafe()) accounts.delete(accountId)
-      return { backlogged: [...backlogged], completed }
+      return completed
     })
 
   return {
     add,
     /** What common rounds exclude. */
     excluded: () => ({ excludedChanges: cooldown.ids(), quarantined: [...accounts.keys()] }),
+    /** Returns how many changes were completed. */
     round: Effect.suspend(() =>
-      Effect.map(Effect.forEach([...accounts.keys()], serve), (turns): QuarantineRound => ({
-        backlogged: turns.flatMap(({ backlogged }) => backlogged),
-        completed: turns.reduce((sum, { completed }) => sum + completed, 0)
-      }))
+      Effect.map(Effect.forEach([...accounts.keys()], serve), (turns) => turns.reduce((sum, count) => sum + count, 0))
     )
   }
 }
 
-/** Parameters of a round that leases nothing. */
-export const NO_LEASES = {
-  limit: 0,
-  leaseMs: 0,
-  perDestination: 0,
-  perAccount: 0,
-  excludedAccounts: [],
-  excluded: [],
-  excludedOrigins: [],
-  perOrigin: 0
+/** Inserts the deliveries of a change, in halves of its endpoints. */
+const insertByEndpoint = (sql: SqlClient, change: Change) =>
+  Effect.gen(function* () {
+    const failures: Array<EndpointFailure> = []
+    let isTooSlow = false
+    const failed = (endpoint_id: string | null, { isTimeout, message }: StatementFailed) => {
+      if (isTimeout) isTooSlow = true
+      else failures.push({ endpoint_id, error: message })
+    }
+    const endpoints = yield* attemptWrite(
+      sql,
+      sql.unsafe<{ readonly endpoint_id: string | null }>(
+        ...statements.endpointsOf({ account: change.account_id, change: change.change_id })
+      )
+    ).pipe(
+      Effect.catchTag("StatementFailed", (failure) => {
+        failed(null, failure)
+        return Effect.succeed([])
+      })
+    )
+    const rows = yield* bisect(
+      endpoints.map(({ endpoint_id }) => endpoint_id),
+      (some) =>
+        isTooSlow
+          ? Effect.succeed([])
+          : attemptWrite(
+              sql,
+              sql.unsafe<RoundRow>(...statements.fanOutToEndpoints({ picked: [change], endpoints: some }))
+            ),
+      (endpointId, failure) => Effect.sync(() => failed(endpointId, failure))
+    )
+    return {
+      failures,
+      isTooSlow,
+      /** An endpoint is locked, or another process has the change: the next turn completes it. */
+      isUnfinished: rows.flat().some(({ picked, waiting }) => waiting > 0 || picked === 0)
+    }
+  })
+
+interface EndpointFailure {
+  /** Null for the resource's own address. */
+  readonly endpoint_id: string | null
+  /** PostgreSQL's message. */
+  readonly error: string
 }
 
 interface Quarantined {
@@ -206,7 +195,6 @@ interface RoundRow {
   readonly waiting: number
   /** How many changes the statement found free. */
   readonly picked: number
-  readonly backlogged: ReadonlyArray<string> | null
   readonly completed: number
 }
 

@@ -7,7 +7,6 @@ import { eventCatalog } from "@pix-payments/domain/EventCatalog"
 import { eventData } from "../../events/EventData.ts"
 import { nullable, text, uuid } from "../../database/statements/Column.ts"
 import { rows, statement, uuids, value } from "../../database/statements/Statement.ts"
-import { DESTINATION_KEY, destinations } from "../deliveries/Delivery.ts"
 import { commitMode } from "../queue/DeliveryClaims.ts"
 import { isActiveOwnerIn } from "../deliveries/OwnerStatus.ts"
 
@@ -16,34 +15,16 @@ const dispatched = eventCatalog
   .map(({ event }) => `'${event}'`)
   .join(", ")
 
-/**
- * For so long a change waits for capacity. A burst is sent within it without an insert, a claim and an update of each
- * delivery; a receiver that hangs delays the others of its account by it.
- */
-const POSTPONED_MS = 500
-
 /** Accounts in one round. */
 const ACCOUNTS = 50
 
 const outboxColumns = "account_id, change_id, endpoints_version, normalized_hash, destination_hash"
 
 /** Of changes whose deliveries are inserted before they are sent. */
-const NOT_LEASED = "false AS may_be_leased, false AS is_first"
+const NOT_LEASED = "false AS may_be_leased"
 
 /** The condition of changes that no process sends. */
 const IS_FREE = "(leased_until IS NULL OR leased_until <= now())"
-
-/** What a round may lease. */
-const leaseParts = {
-  limit: value("integer"),
-  leaseMs: value("double precision"),
-  perDestination: value("integer"),
-  perAccount: value("integer"),
-  excludedAccounts: uuids,
-  excluded: destinations,
-  excludedOrigins: uuids,
-  perOrigin: value("integer")
-}
 
 /** Which changes a round takes: at most `changes`, with some `deliveries`. */
 const batchParts = {
@@ -82,16 +63,16 @@ const accountsInTurn = (p: Placeholders<typeof roundParts>): string => `
  * The oldest changes of each account of `turn`: the round's changes divided by the accounts, and fewer of an account with
  * many endpoints, so that a round inserts a bounded number of deliveries. At least one change of each account.
  */
-const oldestChanges = (p: Placeholders<typeof batchParts>, lock: string, leasesChanges = "false"): string => `
+const oldestChanges = (p: Placeholders<typeof batchParts>, lock: string, mayLease = "false"): string => `
   picked AS MATERIALIZED (
-    SELECT o.*, t.share, row_number() OVER (PARTITION BY t.account_id ORDER BY o.change_id) = 1 AS is_first FROM (
+    SELECT o.*, t.share FROM (
       SELECT t.account_id, greatest(1, least(
         ${p.changes} / s.accounts, ${p.deliveries} / (s.accounts * (1 + coalesce(n.live, 0)))
       )) AS share
       FROM turn t CROSS JOIN (SELECT count(*) AS accounts FROM turn) s
       LEFT JOIN webhook_endpoint_counters n ON n.account_id = t.account_id
     ) t CROSS JOIN LATERAL (
-      SELECT ${outboxColumns}, leased_until IS NULL AND ${leasesChanges} AS may_be_leased FROM outbox
+      SELECT ${outboxColumns}, leased_until IS NULL AND ${mayLease} AS may_be_leased FROM outbox
       WHERE account_id = t.account_id AND change_id <> ALL (${p.excludedChanges}) AND ${IS_FREE}
       ORDER BY change_id LIMIT t.share ${lock}
     ) o
@@ -114,8 +95,7 @@ const deliveryId = (change: string, event: string, endpoint: string): string => 
     )`
 
 const eventColumns =
-  "change_id, may_be_leased, is_first, account_id, application_id, resource_id, event, created_at, normalized_hash, " +
-  "destination_hash"
+  "change_id, may_be_leased, account_id, application_id, resource_id, event, created_at, normalized_hash, destination_hash"
 
 const subscriptions = (condition: string): string => `
     SELECT ${eventColumns
@@ -126,14 +106,10 @@ const subscriptions = (condition: string): string => `
       ON ${condition} AND v.to_version > e.endpoints_version AND v.from_version <= e.endpoints_version
         AND e.event = ANY (v.events)`
 
-/** What a process needs of a delivery to send it. */
-const sentColumns =
-  "id, event, change_id, account_id, application_id, resource_id, endpoint_id, url, destination, destination_hash, secret"
-
 /** The endpoints that were subscribed to the events of `picked` when they were committed. */
 const subscribed = `
   events AS MATERIALIZED (
-    SELECT p.change_id, p.may_be_leased, p.is_first, p.account_id, p.endpoints_version, p.normalized_hash,
+    SELECT p.change_id, p.may_be_leased, p.account_id, p.endpoints_version, p.normalized_hash,
       p.destination_hash, c.application_id,
       c.resource_id, c.created_at, c.kind || '.' || a.action AS event
     FROM picked p JOIN changes c ON c.id = p.change_id CROSS JOIN LATERAL unnest(c.actions) AS a(action)
@@ -152,8 +128,7 @@ const subscribed = `
  */
 const fanOutOf = (
   picked: string,
-  p: Placeholders<typeof leaseParts>,
-  only: Readonly<Record<"lock" | "waiting" | "target" | "postponed" | "completion" | "lastAccount", string>>
+  only: Readonly<Record<"lock" | "waiting" | "target" | "completion" | "lastAccount", string>>
 ): string => `
   WITH RECURSIVE ${picked},
   ${subscribed},
@@ -174,14 +149,14 @@ const fanOutOf = (
   targets AS MATERIALIZED (
     SELECT ${deliveryId("s.change_id", "s.event", "s.endpoint_id")} AS id, s.change_id, s.event, s.resource_id,
       s.account_id, w.application_id, s.endpoint_id, w.url, w.destination, w.destination_hash, NULL AS secret, w.active,
-      s.created_at, s.may_be_leased, s.is_first
+      s.created_at, s.may_be_leased
     FROM subscribed s JOIN endpoints w ON w.id = s.endpoint_id
     WHERE w.deleted_at IS NULL AND (s.change_id IN (SELECT change_id FROM waiting)) IS FALSE
     UNION ALL
     SELECT ${deliveryId("e.change_id", "e.event", "'webhook_url'")}, e.change_id, e.event, e.resource_id,
       e.account_id, e.application_id, NULL, r.webhook_url,
       coalesce(substring(r.webhook_url FROM '^[^:/?#]+:/*[^/?#]*'), r.webhook_url), e.destination_hash, r.webhook_secret,
-      true, e.created_at, e.may_be_leased, e.is_first
+      true, e.created_at, e.may_be_leased
     FROM events e CROSS JOIN LATERAL (
       SELECT webhook_url, webhook_secret FROM charges WHERE id = e.resource_id
       UNION ALL SELECT webhook_url, webhook_secret FROM payouts WHERE id = e.resource_id
@@ -193,42 +168,15 @@ const fanOutOf = (
   checked AS MATERIALIZED (
     SELECT *, active AND ${isActiveOwnerIn("targets")} AS is_active FROM targets t WHERE ${only.target}
   ),
-  ranked AS MATERIALIZED (
-    SELECT id, account_id, destination_hash,
-      row_number() OVER (PARTITION BY account_id, destination_hash ORDER BY id) AS nth
-    FROM checked
-    WHERE is_active AND account_id <> ALL (${p.excludedAccounts}) AND destination_hash <> ALL (${p.excludedOrigins})
-      AND (account_id, destination_hash) NOT IN (SELECT * FROM ${p.excluded})
-  ),
-  limited AS MATERIALIZED (
-    SELECT id, row_number() OVER (PARTITION BY account_id ORDER BY nth, id) AS nth,
-      row_number() OVER (PARTITION BY destination_hash ORDER BY nth, id) AS nth_of_origin
-    FROM ranked WHERE nth <= ${p.perDestination}
-  ),
-  leased AS MATERIALIZED (
-    SELECT id FROM limited
-    WHERE nth <= ${p.perAccount} AND nth_of_origin <= ${p.perOrigin}
-    ORDER BY nth, id LIMIT ${p.limit}
-  ),
-  ${only.postponed},
-  unstored AS MATERIALIZED (
-    SELECT * FROM checked
-    WHERE may_be_leased AND (id IN (SELECT id FROM leased)) IS TRUE
-      AND (change_id IN (SELECT change_id FROM postponed)) IS FALSE
-  ),
+  leased AS MATERIALIZED (SELECT * FROM checked WHERE may_be_leased AND is_active),
   inserted AS (
     INSERT INTO deliveries (id, change_id, event, resource_id, account_id, application_id, endpoint_id, url,
       destination, destination_hash, secret, status, due_at, held_due_at, created_at)
-    SELECT j.id, j.change_id, j.event, j.resource_id, j.account_id, j.application_id, j.endpoint_id, j.url,
-      j.destination, j.destination_hash, j.secret,
-      CASE WHEN j.id IN (SELECT id FROM leased) THEN 'delivering' ELSE 'scheduled' END,
-      CASE WHEN NOT j.is_active THEN NULL WHEN j.id IN (SELECT id FROM leased)
-        THEN now() + ${p.leaseMs} * interval '1 millisecond' ELSE now() END,
-      CASE WHEN NOT j.is_active THEN now() END, j.created_at
-    FROM checked j
-    WHERE (j.id IN (SELECT id FROM unstored)) IS FALSE AND (j.change_id IN (SELECT change_id FROM postponed)) IS FALSE
+    SELECT id, change_id, event, resource_id, account_id, application_id, endpoint_id, url, destination, destination_hash,
+      secret, 'scheduled', CASE WHEN is_active THEN now() END, CASE WHEN NOT is_active THEN now() END, created_at
+    FROM checked WHERE NOT (may_be_leased AND is_active)
     ON CONFLICT (id) DO NOTHING
-    RETURNING ${sentColumns}, status, due_at
+    RETURNING due_at
   ),
   ${only.completion}
   SELECT t.*, m.*,
@@ -236,93 +184,68 @@ const fanOutOf = (
   FROM (
     SELECT (SELECT count(*)::integer FROM waiting) AS waiting,
       (SELECT count(*)::integer FROM picked) AS picked,
-      (SELECT count(*)::integer FROM postponed) AS postponed,
-      (
-        SELECT json_agg(DISTINCT ${DESTINATION_KEY}) FROM inserted
-        WHERE status = 'scheduled' AND due_at IS NOT NULL
-      ) AS backlogged, ${only.lastAccount} AS last_account,
+      EXISTS (SELECT FROM inserted WHERE due_at IS NOT NULL) AS has_scheduled,
+      ${only.lastAccount} AS last_account,
       EXISTS (SELECT 1 FROM picked GROUP BY account_id, share HAVING count(*) >= share) AS is_more,
       (SELECT count(*)::integer FROM done) AS completed
   ) m LEFT JOIN (
-    SELECT i.id, i.event, i.change_id, i.account_id, i.application_id, i.resource_id, i.endpoint_id, i.url,
-      i.destination AS origin, i.is_stored, i.destination_hash,
-      i.destination_hash AS previous_hash, CASE WHEN i.endpoint_id IS NULL THEN i.secret ELSE w.secret END AS secret,
-      0 AS attempts_made, 0 AS curve_from, c.created_at, c.sequence, ${eventData} AS data
-    FROM (
-      SELECT ${sentColumns}, true AS is_stored FROM inserted WHERE status = 'delivering'
-      UNION ALL SELECT ${sentColumns}, false FROM unstored
-    ) i JOIN changes c ON c.id = i.change_id LEFT JOIN endpoints w ON w.id = i.endpoint_id
+    SELECT l.id, l.event, l.change_id, l.account_id, l.application_id, l.resource_id, l.endpoint_id, l.url,
+      l.destination AS origin, l.destination_hash, l.destination_hash AS previous_hash,
+      CASE WHEN l.endpoint_id IS NULL THEN l.secret ELSE w.secret END AS secret, 0 AS attempts_made, 0 AS curve_from,
+      c.created_at, c.sequence, ${eventData} AS data
+    FROM leased l JOIN changes c ON c.id = l.change_id LEFT JOIN endpoints w ON w.id = l.endpoint_id
   ) t ON true
   ORDER BY t.id`
 
-const completed = (p: Placeholders<typeof leaseParts>): string => `
+const completed = `
   done AS (
     DELETE FROM outbox o USING picked p
     WHERE o.account_id = p.account_id AND o.change_id = p.change_id
       AND (p.change_id IN (SELECT change_id FROM waiting)) IS FALSE
-      AND (p.change_id IN (SELECT change_id FROM unstored)) IS FALSE
-      AND (p.change_id IN (SELECT change_id FROM postponed)) IS FALSE
+      AND (p.change_id IN (SELECT change_id FROM leased)) IS FALSE
     RETURNING o.change_id
-  ),
-  leased_changes AS (
-    UPDATE outbox o SET leased_until = now() + ${p.leaseMs} * interval '1 millisecond'
-    FROM (SELECT DISTINCT account_id, change_id FROM unstored) u
-    WHERE o.account_id = u.account_id AND o.change_id = u.change_id
   ),
   recovered AS (DELETE FROM outbox_failures f WHERE f.change_id IN (SELECT change_id FROM done))`
 
-const wholeChanges = (p: Placeholders<typeof leaseParts>) => ({
+const leasedChanges = (leaseMs: string): string => `,
+  leased_changes AS (
+    UPDATE outbox o SET leased_until = now() + ${leaseMs} * interval '1 millisecond'
+    FROM (SELECT DISTINCT account_id, change_id FROM leased) l
+    WHERE o.account_id = l.account_id AND o.change_id = l.change_id
+  )`
+
+const wholeChanges = {
   lock: "FOR SHARE SKIP LOCKED",
   waiting: "",
   target: "true",
-  postponed: "postponed AS (SELECT change_id FROM picked WHERE false)",
-  completion: completed(p),
+  completion: completed,
   lastAccount: "NULL::uuid"
-})
-
-/**
- * Changes that wait for capacity: of the last moments, and not of saturated accounts, or to saturated origins or destinations
- * that are busy with a backlog. The oldest one of an account does not wait if some of its deliveries can be sent. A change
- * may be from the future, where clocks differ: none waits for longer.
- */
-const postponed = (p: Placeholders<typeof leaseParts>, busy: string): string => `
-  postponed AS MATERIALIZED (
-    SELECT change_id FROM checked
-    WHERE may_be_leased AND is_active AND ${p.limit} > 0
-      AND abs(extract(epoch FROM now() - created_at)) < ${POSTPONED_MS / 1000}
-    GROUP BY change_id, is_first
-    HAVING bool_or((id IN (SELECT id FROM leased)) IS FALSE)
-      AND NOT (is_first AND bool_or(id IN (SELECT id FROM leased)))
-      AND NOT bool_or((account_id, destination_hash) IN (SELECT * FROM ${busy})
-        OR account_id = ANY (${p.excludedAccounts}) OR destination_hash = ANY (${p.excludedOrigins}))
-  )`
+}
 
 /** The last account of `turn`, if there may be others after it. */
 const lastAccount = `(SELECT account_id FROM turn OFFSET ${ACCOUNTS - 1} LIMIT 1)`
 
-/** Fans out the oldest changes of the next accounts. */
+/** Fans out the oldest changes of the next accounts: leases them, or inserts their deliveries. */
 export const fanOutRound = statement(
-  { ...leaseParts, ...roundParts, leasesChanges: value("boolean"), busy: destinations },
+  { ...roundParts, mayLease: value("boolean"), leaseMs: value("double precision") },
   (p) =>
-    fanOutOf(`${accountsInTurn(p)},${oldestChanges(p, "FOR UPDATE SKIP LOCKED", p.leasesChanges)}`, p, {
-      ...wholeChanges(p),
-      postponed: postponed(p, p.busy),
+    fanOutOf(`${accountsInTurn(p)},${oldestChanges(p, "FOR UPDATE SKIP LOCKED", p.mayLease)}`, {
+      ...wholeChanges,
+      completion: completed + leasedChanges(p.leaseMs),
       lastAccount
     })
 )
 
-/** Fans these changes out. */
-export const fanOutChanges = statement({ ...leaseParts, picked: changeRows }, (p) =>
-  fanOutOf(theseChanges(p.picked), p, wholeChanges(p))
-)
+/** Inserts the deliveries of these changes. */
+export const fanOutChanges = statement({ picked: changeRows }, (p) => fanOutOf(theseChanges(p.picked), wholeChanges))
 
 /** Inserts the deliveries of one change to some endpoints, null for the resource's own address; the change stays. */
-export const fanOutToEndpoints = statement({ ...leaseParts, picked: changeRows, endpoints: uuids }, (p) => {
+export const fanOutToEndpoints = statement({ picked: changeRows, endpoints: uuids }, (p) => {
   // The deliveries to the resource's own address depend on which endpoints have the same one.
   const concerns = (endpoint: string): string =>
     ` AND (array_position(${p.endpoints}, NULL::uuid) IS NOT NULL OR ${endpoint} = ANY (${p.endpoints}))`
-  return fanOutOf(theseChanges(p.picked), p, {
-    ...wholeChanges(p),
+  return fanOutOf(theseChanges(p.picked), {
+    ...wholeChanges,
     lock: `${concerns("id")} FOR SHARE SKIP LOCKED`,
     waiting: concerns("endpoint_id"),
     target: `array_position(${p.endpoints}, t.endpoint_id) IS NOT NULL`,

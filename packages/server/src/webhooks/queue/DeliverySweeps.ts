@@ -1,55 +1,26 @@
 /**
- * The SQL that claims due deliveries destination by destination, whenever they fell due.
+ * The SQL that finds destinations with due deliveries, whenever these fell due.
  *
- * Guarantees: a sweep steps through an index from destination to destination, and costs as many steps, however many
- * deliveries wait at each.
+ * Guarantees: a sweep steps through an index from account to account, and within each from destination to destination. It
+ * costs as many steps, however many deliveries wait at each.
  */
-import { statement, uuids, value } from "../../database/statements/Statement.ts"
-import { destinations, NIL_UUID } from "../deliveries/Delivery.ts"
-import {
-  allDestinations,
-  claimCtes,
-  commitMode,
-  dueAtDestination,
-  type DueDeliveries,
-  dueDeliveries,
-  forLanes,
-  type Lock,
-  lockedDestinations,
-  type RowOrNone
-} from "./DeliveryClaims.ts"
-
-export interface SweepResult extends DueDeliveries {
-  /** The last account, if the sweep stopped at `SWEEP_LIMIT`. */
-  readonly lastAccount: string | undefined
-  readonly visitedAccounts: ReadonlyArray<string>
-  /** Destinations at which it stopped in accounts that have more of them. */
-  readonly unfinished: ReadonlyArray<string>
-}
+import { statement, value } from "../../database/statements/Statement.ts"
+import { accountOf, DESTINATION_KEY, destinations, NIL_UUID } from "../deliveries/Delivery.ts"
+import { forLanes } from "./DeliveryClaims.ts"
 
 /** Destinations that one sweep visits, in all and of one account: they keep it within the statement timeout. */
 const SWEEP_LIMIT = 2000
 const SWEEP_LIMIT_PER_ACCOUNT = 20
 
-const sweepParts = {
-  limit: value("integer"),
-  leaseMs: value("double precision"),
-  perDestination: value("integer"),
-  excludedIds: uuids,
-  excludedAccounts: uuids,
-  afterAccount: value("uuid"),
-  excluded: destinations,
-  resume: destinations,
-  excludedOrigins: uuids
-}
+/** Accounts in which a sweep resumes. */
+const MAX_RESUMED = 1000
 
-// Steps through the index from account to account, and within each from destination to destination.
-const dueByDestination = (
-  lane: string,
-  p: { readonly [Name in keyof typeof sweepParts]: string },
-  lock: Lock
-): string => `
-  tenants AS (
+/** Visits the destinations of the accounts after one; in some accounts from a destination on. */
+export const sweep = forLanes((lane) =>
+  statement(
+    { afterAccount: value("uuid"), resumed: destinations },
+    (p) => `
+  WITH RECURSIVE tenants AS (
     (SELECT account_id FROM deliveries WHERE ${lane} AND account_id > ${p.afterAccount} ORDER BY account_id LIMIT 1)
     UNION ALL
     SELECT (
@@ -58,7 +29,7 @@ const dueByDestination = (
     )
     FROM tenants t WHERE t.account_id IS NOT NULL
   ),
-  resumed AS MATERIALIZED (SELECT * FROM ${p.resume} AS r(account_id, destination_hash)),
+  resumed AS MATERIALIZED (SELECT * FROM ${p.resumed} AS r(account_id, destination_hash)),
   visited AS MATERIALIZED (
     SELECT t.account_id, b.destination_hash, b.nth
     FROM tenants t CROSS JOIN LATERAL (
@@ -82,56 +53,49 @@ const dueByDestination = (
     WHERE t.account_id IS NOT NULL
     LIMIT ${SWEEP_LIMIT}
   ),
-  due AS MATERIALIZED (
-    SELECT t.id, t.endpoint_id, t.change_id, b.account_id, b.destination_hash
-    FROM visited b CROSS JOIN LATERAL (${dueAtDestination(lane, p, lock)}
-    ) t
-    WHERE b.destination_hash IS NOT NULL AND b.account_id <> ALL (${p.excludedAccounts})
-      AND b.destination_hash <> ALL (${p.excludedOrigins})
-      AND (b.account_id, b.destination_hash) NOT IN (SELECT * FROM ${p.excluded})
-    LIMIT ${p.limit}
-  )`
-
-/** Claims what is due at each destination of some accounts, whenever it fell due. */
-export const sweep = forLanes((lane) =>
-  statement(
-    sweepParts,
-    (p) => `
-  WITH RECURSIVE ${dueByDestination(lane, p, "FOR UPDATE SKIP LOCKED")},
-  ${claimCtes(p.leaseMs)}
-  SELECT t.*, e.*, ${lockedDestinations}, ${commitMode}
-  FROM (
-    SELECT (SELECT account_id FROM visited OFFSET ${SWEEP_LIMIT - 1} LIMIT 1) AS last_account,
-      (SELECT json_agg(DISTINCT account_id) FROM visited) AS visited_accounts,
-      (
-        SELECT ${allDestinations} FROM visited
-        WHERE nth = ${SWEEP_LIMIT_PER_ACCOUNT} AND destination_hash IS NOT NULL
-      ) AS unfinished
-  ) e LEFT JOIN claimed t ON true ORDER BY t.account_id, t.previous_hash, t.id`
+  due AS (
+    SELECT v.account_id, v.destination_hash FROM visited v CROSS JOIN LATERAL (
+      SELECT FROM deliveries
+      WHERE ${lane} AND account_id = v.account_id AND destination_hash = v.destination_hash AND due_at <= now() LIMIT 1
+    ) d
+    WHERE v.destination_hash IS NOT NULL
+  )
+  SELECT l.account_id AS last_account,
+    (SELECT json_agg(${DESTINATION_KEY}) FROM due) AS due,
+    (
+      SELECT json_agg(${DESTINATION_KEY}) FROM visited
+      WHERE destination_hash IS NOT NULL
+        AND (nth = ${SWEEP_LIMIT_PER_ACCOUNT} OR (account_id = l.account_id AND destination_hash = l.destination_hash))
+    ) AS unfinished
+  FROM (SELECT 1) one
+    LEFT JOIN (SELECT account_id, destination_hash FROM visited OFFSET ${SWEEP_LIMIT - 1} LIMIT 1) l ON true`
   )
 )
 
-/** Finds what a sweep with the same parameters would take, without locks. */
-export const sweepCandidates = forLanes((lane) =>
-  statement(
-    sweepParts,
-    (p) => `WITH RECURSIVE ${dueByDestination(lane, p, "")} SELECT id, account_id FROM due WHERE ${p.leaseMs} >= 0`
-  )
-)
-
-export type SweepRow = RowOrNone & {
+export interface SweepRow {
+  /** The last account, if the sweep stopped at `SWEEP_LIMIT`. */
   readonly last_account: string | null
-  readonly visited_accounts: ReadonlyArray<string> | null
-  readonly locked: ReadonlyArray<string> | null
+  /** Destinations with due deliveries. */
+  readonly due: ReadonlyArray<string> | null
+  /** The destinations at which it stopped in accounts that have more of them. */
   readonly unfinished: ReadonlyArray<string> | null
 }
 
-export const sweepResult = (rows: ReadonlyArray<SweepRow>): SweepResult => ({
-  ...dueDeliveries(
-    rows.filter((row) => row.id !== null),
-    rows[0]?.locked
-  ),
-  lastAccount: rows[0]?.last_account ?? undefined,
-  visitedAccounts: rows[0]?.visited_accounts ?? [],
-  unfinished: rows[0]?.unfinished ?? []
-})
+/** Where sweeps go on: round and round over all accounts, and in an account that one sweep does not finish. */
+export const makeSweepPosition = () => {
+  let afterAccount = NIL_UUID
+  /** By account. */
+  const resumed = new Map<string, string>()
+  return {
+    next: () => ({ afterAccount, resumed: [...resumed.values()] }),
+    swept: ({ last_account, unfinished }: SweepRow): void => {
+      for (const account of resumed.keys()) {
+        if (account > afterAccount && (last_account === null || account <= last_account)) resumed.delete(account)
+      }
+      for (const destination of unfinished ?? []) {
+        if (resumed.size < MAX_RESUMED) resumed.set(accountOf(destination), destination)
+      }
+      afterAccount = last_account ?? NIL_UUID
+    }
+  }
+}

@@ -2,11 +2,14 @@
  * A lane of deliveries, first attempts or retries: claims them, sends them and records their attempts.
  *
  * Guarantees:
- * - each lane has its own capacity;
- * - a claim is not interrupted, so that every claimed delivery is either sent or released;
- * - after a resend or a resume in this process, a claim reads deliveries of any age; those of other processes that are weeks
- *   old are left to the sweeps;
- * - when the scope ends, attempts are interrupted first and their leases released afterwards.
+ * - Each lane has its own capacity. `Admission.ts` decides which deliveries it sends, whether they come from a claim or from
+ *   the fan-out.
+ * - No due delivery is skipped for good. What a look finds and does not claim is in the backlog; what no look finds is found
+ *   by the sweeps, which visit all accounts and destinations.
+ * - A claim is not interrupted, so that every claimed delivery is either sent or released.
+ * - After a resend or a resume in this process, a look reads deliveries of any age; those of other processes that are weeks
+ *   old are left to the sweeps.
+ * - When the scope ends, attempts are interrupted first and their leases released afterwards.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -15,16 +18,16 @@ import * as Latch from "effect/Latch"
 import { DeliverySignal } from "../../events/DeliverySignal.ts"
 import * as BackgroundLoop from "../../base/observability/BackgroundLoop.ts"
 import { describeCause } from "../../base/observability/SafeCause.ts"
-import { makeClaimCursor } from "../queue/ClaimCursor.ts"
 import type { ClaimedDelivery, CompletedAttempt, Lane } from "../deliveries/Delivery.ts"
+import { DESTINATION_LIMIT } from "../queue/Admission.ts"
+import { makeBacklog } from "../queue/Backlog.ts"
+import { now } from "../queue/DeliveryClaims.ts"
 import { DeliveryQueue } from "../queue/DeliveryQueue.ts"
-import { type Capacity, makeInFlightDeliveries } from "../queue/InFlightDeliveries.ts"
+import { makeSweepPosition } from "../queue/DeliverySweeps.ts"
+import { makeInFlightDeliveries } from "../queue/InFlightDeliveries.ts"
 import { makeLeasedChanges } from "../queue/LeasedChanges.ts"
 
-export type DeliveryLane = Effect.Success<ReturnType<typeof makeDeliveryLane>>
-
-/** Runs a lane until the scope ends. */
-export const makeDeliveryLane = Effect.fnUntraced(function* (options: {
+interface LaneOptions {
   readonly lane: Lane
   /** The name of its loops in logs. */
   readonly name: string
@@ -32,114 +35,214 @@ export const makeDeliveryLane = Effect.fnUntraced(function* (options: {
   readonly maxPerClaim: number
   readonly leaseMs: number
   readonly send: (delivery: ClaimedDelivery) => Effect.Effect<CompletedAttempt>
-}) {
-  const { lane, leaseMs, maxInFlight, maxPerClaim, name, send } = options
+}
+
+export type DeliveryLane = Effect.Success<ReturnType<typeof makeDeliveryLane>>
+
+/** Runs a lane until the scope ends. */
+export const makeDeliveryLane = Effect.fnUntraced(function* (options: LaneOptions) {
+  const { lane, name } = options
   const queue = yield* DeliveryQueue
   const signal = (yield* DeliverySignal)[lane]
-  const capacityFreed = Latch.makeUnsafe(false)
-  const inFlight = makeInFlightDeliveries(maxInFlight, maxPerClaim, () => void capacityFreed.openUnsafe())
-  const leasedChanges = makeLeasedChanges(queue, leaseMs)
-  const cursor = makeClaimCursor()
-  // Whether deliveries of any age may have become due since the last claim that read them all.
-  let isOfAllTime = true
-  let claimIdleMs = POLL_MS
-  let sweepIdleMs = POLL_MS
-
-  // Before the fibers, so that it runs after they are interrupted.
-  yield* Effect.addFinalizer(() =>
-    Effect.suspend(() => {
-      const unrecorded = inFlight.all()
-      const released = unrecorded.length === 0 ? Effect.void : Effect.ignore(queue.release(unrecorded))
-      return Effect.andThen(released, leasedChanges.release)
-    })
-  )
-  const fibers = yield* FiberSet.make<void>()
-
-  const deliver = (delivery: ClaimedDelivery) =>
-    Effect.gen(function* () {
-      const completed = yield* send(delivery)
-      yield* Effect.uninterruptible(
-        leasedChanges.record(completed).pipe(
-          // Its lease expires, and the same bytes are sent again.
-          Effect.catchCause((cause) =>
-            Effect.logWarning("a delivery attempt could not be recorded", describeCause(cause))
-          ),
-          Effect.andThen(Effect.sync(() => inFlight.remove(delivery)))
-        )
-      )
-    })
-
-  const start = Effect.fnUntraced(function* (claimed: ReadonlyArray<ClaimedDelivery>) {
-    yield* leasedChanges.add(claimed)
-    for (const delivery of claimed) {
-      inFlight.add(delivery)
-      yield* FiberSet.run(fibers, deliver(delivery))
-    }
-  })
-
-  const claim = Effect.gen(function* () {
-    if (yield* signal.rest) isOfAllTime = true
-    yield* capacityFreed.close
-    const capacity = inFlight.capacity()
-    if (capacity === undefined) return 0
-    const next = cursor.nextClaim(capacity)
-    const result = yield* queue.claim(lane, { ...capacity, ...next, isOfAllTime, leaseMs })
-    isOfAllTime = isOfAllTime && !result.isCaughtUp
-    yield* start(result.claimed)
-    claimIdleMs = Math.min(POLL_MS, Math.max(MIN_IDLE_MS, result.nextInMs ?? POLL_MS))
-    const isMore = cursor.claimed(result, next.backlogged, capacity)
-    // Only locked endpoints are left: pause before trying them again.
-    if (result.isCaughtUp && result.claimed.length === 0 && result.locked.size > 0) {
-      claimIdleMs = MIN_IDLE_MS
-      return 0
-    }
-    return isMore ? 1 : 0
-  }).pipe(Effect.uninterruptible)
-
-  const sweep = Effect.gen(function* () {
-    const capacity = inFlight.capacity()
-    if (capacity === undefined) return 0
-    const result = yield* queue.sweep(lane, { ...capacity, ...cursor.nextSweep(capacity), leaseMs })
-    yield* start(result.claimed)
-    return cursor.swept(result, capacity) ? 1 : 0
-  }).pipe(
-    Effect.uninterruptible,
-    Effect.timed,
-    Effect.map(([took, count]) => {
-      sweepIdleMs = Math.min(MAX_SWEEP_IDLE_MS, Math.max(POLL_MS, IDLE_PER_SWEEP * Duration.toMillis(took)))
-      return count
-    })
-  )
+  /** Opens when a claim is worthwhile before the next poll. */
+  const claimable = Latch.makeUnsafe(false)
+  const wake = () => void claimable.openUnsafe()
+  const backlog = makeBacklog()
+  const sending = yield* makeSending(options, backlog, wake)
+  const claims = makeClaimRounds(options, { queue, backlog, sending, rest: signal.rest })
+  const sweeps = makeSweepRounds(options, { queue, backlog, wake })
 
   yield* Effect.forkScoped(
     BackgroundLoop.run(
       name,
-      claim,
-      Effect.raceAllFirst([signal.await, capacityFreed.await, Effect.suspend(() => Effect.sleep(claimIdleMs))])
+      Effect.andThen(claimable.close, claims.round),
+      Effect.raceAllFirst([signal.await, claimable.await, Effect.suspend(() => Effect.sleep(claims.idleMs()))])
     )
   )
   yield* Effect.forkScoped(
     BackgroundLoop.run(
       `${name}, sweep`,
-      sweep,
-      Effect.suspend(() => Effect.sleep(sweepIdleMs))
+      sweeps.round,
+      Effect.suspend(() => Effect.sleep(sweeps.idleMs()))
     )
   )
-
   return {
-    capacity: inFlight.capacity,
-    /** Backlogged destinations that have half of their capacity in flight. */
-    busy: ({ perDestination }: Capacity): ReadonlyArray<string> =>
-      cursor.backlogged().filter((destination) => inFlight.countOf(destination) * BUSY_PART >= perDestination),
-    addBacklogged: cursor.addBacklogged,
-    storeOverdue: leasedChanges.storeOverdue,
-    /** Sends deliveries that are leased to this process. */
-    start
+    /** Whether the fan-out may lease more deliveries to this process. */
+    hasRoom: sending.hasRoom,
+    /** Sends deliveries that are leased to this process, or leaves them to claims. */
+    offer: sending.offer,
+    storeOverdue: sending.storeOverdue,
+    wake
   }
 })
 
-// Of a backlogged destination. Where less is in flight, the receiver is fast and its backlog ends soon.
-const BUSY_PART = 2
+type Sending = Effect.Success<ReturnType<typeof makeSending>>
+
+/** Sends deliveries and records their attempts. */
+const makeSending = Effect.fnUntraced(function* (
+  { leaseMs, maxInFlight, send }: LaneOptions,
+  backlog: ReturnType<typeof makeBacklog>,
+  wake: () => void
+) {
+  const queue = yield* DeliveryQueue
+  const inFlight = makeInFlightDeliveries(maxInFlight)
+  const leasedChanges = makeLeasedChanges({ queue, leaseMs, onScheduled: wake })
+  const unrecorded = new Set<ClaimedDelivery>()
+
+  // Before the fibers, so that it runs after they are interrupted.
+  yield* Effect.addFinalizer(() =>
+    Effect.suspend(() => {
+      const released = unrecorded.size === 0 ? Effect.void : Effect.ignore(queue.release([...unrecorded]))
+      return Effect.andThen(released, leasedChanges.release)
+    })
+  )
+  const fibers = yield* FiberSet.make<void>()
+
+  const deliver = (delivery: ClaimedDelivery): Effect.Effect<void> =>
+    Effect.gen(function* () {
+      const completed = yield* send(delivery)
+      yield* Effect.uninterruptible(
+        Effect.gen(function* () {
+          yield* leasedChanges.record(completed).pipe(
+            // Its lease expires, and the same bytes are sent again.
+            Effect.catchCause((cause) =>
+              Effect.logWarning("a delivery attempt could not be recorded", describeCause(cause))
+            )
+          )
+          unrecorded.delete(delivery)
+          if (!inFlight.remove(delivery)) return
+          wake()
+          yield* sendWaiting
+        })
+      )
+    })
+
+  const start = (deliveries: ReadonlyArray<ClaimedDelivery>) =>
+    Effect.forEach(
+      deliveries,
+      (delivery) => {
+        unrecorded.add(delivery)
+        return FiberSet.run(fibers, deliver(delivery))
+      },
+      { discard: true }
+    )
+
+  /** Beyond half of its limit, a destination with a backlog is left to claims: the backlog is older. */
+  const isLeftToClaims = ({ destination }: ClaimedDelivery) =>
+    backlog.has(destination) && inFlight.isHalfFull(destination)
+
+  const sendWaiting = Effect.suspend(() => {
+    const waiting = leasedChanges.waiting().filter((delivery) => !isLeftToClaims(delivery))
+    const admitted = inFlight.admit(waiting, Infinity)
+    admitted.forEach(leasedChanges.start)
+    return start(admitted)
+  })
+
+  return {
+    inFlight,
+
+    /** Sends claimed deliveries, in the place of those that were admitted. */
+    replace: (admitted: Parameters<typeof inFlight.admit>[0], claimed: ReadonlyArray<ClaimedDelivery>) =>
+      Effect.suspend(() => {
+        claimed.forEach(inFlight.add)
+        admitted.forEach(inFlight.remove)
+        return start(claimed)
+      }),
+
+    /**
+     * Sends those for which there is capacity. Others wait for it, unless their destination has a backlog, or its account or
+     * origin is full too.
+     */
+    offer: (leased: ReadonlyArray<ClaimedDelivery>) =>
+      Effect.gen(function* () {
+        yield* leasedChanges.add(leased)
+        yield* sendWaiting
+        const left = leasedChanges
+          .waiting()
+          .filter(({ destination }) => backlog.has(destination) || inFlight.fullScope(destination) !== destination)
+        yield* leasedChanges.leaveToClaims(left)
+      }),
+
+    hasRoom: leasedChanges.hasRoom,
+    storeOverdue: leasedChanges.storeOverdue
+  }
+})
+
+/** Rounds that find what is due, admit some of it, and claim that. */
+const makeClaimRounds = (
+  { lane, leaseMs, maxPerClaim }: LaneOptions,
+  of: {
+    readonly queue: DeliveryQueue["Service"]
+    readonly backlog: ReturnType<typeof makeBacklog>
+    readonly sending: Sending
+    readonly rest: Effect.Effect<boolean>
+  }
+) => {
+  const { backlog, queue, rest } = of
+  const { inFlight, replace } = of.sending
+  let from = now
+  // Whether deliveries of any age may have become due since the last look that read them all.
+  let isOfAllTime = true
+  let idleMs = POLL_MS
+
+  const isFree = (destination: string) => inFlight.fullScope(destination) === undefined
+
+  const round = Effect.gen(function* () {
+    if (yield* rest) isOfAllTime = true
+    const backlogged = backlog.next(isFree, MAX_TURNS)
+    const perDestination = Math.min(DESTINATION_LIMIT, Math.ceil((2 * maxPerClaim) / Math.max(1, backlogged.length)))
+    const look = yield* queue.look(lane, { from, isOfAllTime, backlogged, perDestination })
+    // What is newly due at a destination with a backlog comes after the backlog.
+    const due = look.due.filter(({ destination, isNewlyDue }) => !isNewlyDue || !backlog.has(destination))
+    const admitted = inFlight.admit(due, maxPerClaim)
+    const { changed, claimed, left } =
+      admitted.length === 0
+        ? { changed: 0, claimed: [], left: [] }
+        : yield* Effect.tapCause(queue.claim(admitted, leaseMs), () => replace(admitted, []))
+    yield* replace(admitted, claimed)
+    from = look.reached
+    isOfAllTime = isOfAllTime && !look.isCaughtUp
+
+    const taken = new Set(admitted)
+    const refused = due.filter((delivery) => !taken.has(delivery)).map(({ destination }) => destination)
+    // There may be more where a look reads as many as it may.
+    const counts = Map.groupBy(look.due, ({ destination }) => destination)
+    const emptied = backlogged.filter((destination) => (counts.get(destination)?.length ?? 0) < perDestination)
+    emptied.forEach(backlog.remove)
+    for (const destination of [...refused, ...left]) backlog.add(destination)
+
+    idleMs = left.length > 0 ? MIN_IDLE_MS : Math.min(POLL_MS, Math.max(MIN_IDLE_MS, look.nextInMs ?? POLL_MS))
+    return changed + emptied.length + (look.isCaughtUp ? 0 : 1)
+  }).pipe(Effect.uninterruptible)
+  return { round, idleMs: () => idleMs }
+}
+
+/** Rounds that add destinations with due deliveries to the backlog, whenever they fell due. */
+const makeSweepRounds = (
+  { lane }: LaneOptions,
+  of: {
+    readonly queue: DeliveryQueue["Service"]
+    readonly backlog: ReturnType<typeof makeBacklog>
+    readonly wake: () => void
+  }
+) => {
+  const position = makeSweepPosition()
+  let idleMs = POLL_MS
+  const round = Effect.suspend(() => of.queue.sweep(lane, position.next())).pipe(
+    Effect.timed,
+    Effect.map(([took, swept]) => {
+      position.swept(swept)
+      idleMs = Math.min(MAX_SWEEP_IDLE_MS, Math.max(POLL_MS, IDLE_PER_SWEEP * Duration.toMillis(took)))
+      for (const destination of swept.due ?? []) of.backlog.add(destination)
+      if (swept.due !== null) of.wake()
+      return 0
+    })
+  )
+  return { round, idleMs: () => idleMs }
+}
+
+/** Destinations with a backlog in one look. */
+const MAX_TURNS = 100
 const POLL_MS = 500
 // Retries fall due one by one; a claim waits until some are due together.
 const MIN_IDLE_MS = 20

@@ -16,24 +16,17 @@ export const run = Effect.fnUntraced(function* (first: DeliveryLane, leaseMs: nu
   const signal = yield* DeliverySignal
   let idleMs = POLL_MS
 
-  const leaveToClaims = (backlogged: ReadonlyArray<string>) => {
-    first.addBacklogged(backlogged)
-    if (backlogged.length > 0) signal.wake()
-  }
-
   const round = Effect.gen(function* () {
     yield* signal.rest
-    const capacity = first.capacity()
-    const busy = capacity === undefined ? [] : first.busy(capacity)
-    const result = yield* fanOut.round({ capacity, leaseMs, busy })
-    yield* first.start(result.claimed)
-    leaveToClaims(result.backlogged)
-    idleMs = result.postponed > 0 ? POSTPONED_IDLE_MS : result.waiting > 0 ? LOCKED_ENDPOINT_IDLE_MS : POLL_MS
-    return result.isMore && result.waiting === 0 && result.postponed === 0 ? 1 : 0
+    const result = yield* fanOut.round({ mayLease: first.hasRoom(), leaseMs })
+    yield* first.offer(result.leased)
+    if (result.hasScheduled) first.wake()
+    idleMs = result.waiting > 0 ? LOCKED_ENDPOINT_IDLE_MS : POLL_MS
+    return result.isMore && result.waiting === 0 ? 1 : 0
   }).pipe(Effect.uninterruptible)
 
-  const quarantine = Effect.map(fanOut.quarantine, ({ backlogged, completed }) => {
-    leaveToClaims(backlogged)
+  const quarantine = Effect.map(fanOut.quarantine, (completed) => {
+    if (completed > 0) first.wake()
     return completed
   })
 
@@ -48,5 +41,3 @@ export const run = Effect.fnUntraced(function* (first: DeliveryLane, leaseMs: nu
 
 const POLL_MS = 500
 const LOCKED_ENDPOINT_IDLE_MS = 20
-// A receiver that answers fast has capacity again.
-const POSTPONED_IDLE_MS = 5

@@ -23,7 +23,7 @@ import { Settings } from "../../base/Settings.ts"
 import type { Attempt, ClaimedDelivery } from "../deliveries/Delivery.ts"
 import { type NotReachable, PublicAddress } from "../../base/network/PublicAddress.ts"
 import { type ReceiverResponse, ResponseTooLarge, makeReceiverClient, PostFailed } from "./ReceiverClient.ts"
-import { DESTINATION_LIMIT } from "../queue/InFlightDeliveries.ts"
+import { DESTINATION_LIMIT } from "../queue/Admission.ts"
 
 export class WebhookSender extends Context.Service<
   WebhookSender,
@@ -40,8 +40,8 @@ export class WebhookSender extends Context.Service<
       const client = yield* makeReceiverClient({
         lookup: addresses.lookup,
         timeoutMs: webhookTimeoutMs,
-        // No delivery waits for a connection: in each lane, a claim and a sweep may each take the limit while almost as
-        // many are in flight.
+        // No delivery waits for a connection: each lane admits twice the limit to one origin. Half as many are for endpoints
+        // that have moved there since.
         connections: 6 * DESTINATION_LIMIT
       })
 

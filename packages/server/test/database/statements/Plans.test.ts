@@ -49,13 +49,12 @@ const queues: Readonly<Record<string, RegExp>> = {
   "accounts with releases that are due": /WITH RECURSIVE\s+waiting AS \([^]*FROM releases/,
   "simulated reports that are due": /UPDATE simulator_reports SET due_at/,
   "orders to the acquirer": /UPDATE acquirer_orders SET attempts/,
-  "deferred reports": /UPDATE deferred_reports SET due_at/,
   "changes to fan out": /WITH RECURSIVE\s+walk AS/,
-  "first attempts, as they fall due": /WITH\s+seen AS[^]*attempts_made = 0/,
-  "retries, as they fall due": /WITH\s+seen AS[^]*attempts_made > 0/,
+  "first attempts, as they fall due": /WITH\s+newly_due AS[^]*attempts_made = 0/,
+  "retries, as they fall due": /WITH\s+newly_due AS[^]*attempts_made > 0/,
   "first attempts, by account": /WITH RECURSIVE\s+tenants[^]*attempts_made = 0 AND account_id/,
   "retries, by account": /WITH RECURSIVE\s+tenants[^]*attempts_made > 0 AND account_id/,
-  "parked deliveries": /WITH RECURSIVE\s+holding/
+  "paused deliveries": /WITH RECURSIVE\s+paused_owners/
 }
 
 const recorder = makeRecorder()
@@ -221,7 +220,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
       })
     )
 
-    it.effect("a claim walks the index of due times, however much more is due than when it was planned", () =>
+    it.effect("a look walks the index of due times, however much more is due than when it was planned", () =>
       Effect.gen(function* () {
         const { databaseUrl, makeCaller } = yield* TestService
         const tenant = tenantOf(yield* makeCaller())
@@ -244,7 +243,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
             ),
           ["deliveries"],
           // From the beginning of all times on.
-          claims.map(({ parameters, text }) => ({ text, parameters: parameters.with(5, "-infinity") })),
+          claims.map(({ parameters, text }) => ({ text, parameters: parameters.with(0, "-infinity") })),
           deliveries(20_000, "now() - n * interval '1 millisecond'")
         )
         assert.deepStrictEqual(

@@ -343,32 +343,6 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
       assert.deepStrictEqual(disputes, [{ status: "lost" }])
     })
   )
-
-  it.effect.each([{ ends: "done" }, { ends: "refused" }])(
-    "a MED that a process of the release before opens meanwhile takes nothing twice (the refund is $ends)",
-    ({ ends }) =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient
-        answer = Effect.fail(new AcquirerUnclear({ reason: "no answer" }))
-        const { accountId, id } = yield* charged(0)
-        yield* refund(id)
-        yield* sql`UPDATE charges SET status = 'infraction', sequence = sequence + 1 WHERE id = ${id}::uuid`
-        yield* sql`INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-          VALUES (uuidv7(), ${accountId}::uuid, 'available', 'blocked', 1000, ${id}::uuid, 'charge.infraction', now())`
-        yield* sql`UPDATE ledger_accounts SET balance = balance + CASE kind WHEN 'blocked' THEN 1000 ELSE -1000 END
-          WHERE owner_id = ${accountId}::uuid AND kind IN ('available', 'blocked')`
-        assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: -1000, blocked: 1000 })
-        answer = ends === "done" ? DONE : Effect.succeed({ _tag: "Failed", reason: "no" })
-        yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid`
-        assert.strictEqual(yield* finishDue, 1)
-        assert.strictEqual(yield* statusOf(id), ends === "done" ? "refunded" : "infraction")
-        assert.deepInclude(yield* ledgerBalancesOf(accountId), {
-          available: 0,
-          blocked: ends === "done" ? 0 : 1000,
-          returns_in_transit: 0
-        })
-      })
-  )
 })
 
 const finishDue = RefundOrders.use(({ claimDue }) => runDue(claimDue))

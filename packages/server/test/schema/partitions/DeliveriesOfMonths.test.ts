@@ -10,7 +10,7 @@ import { randomUUID } from "node:crypto"
 import { databaseTime, partitionsOf } from "../../../src/schema/partitions/Catalog.ts"
 import { boundOf, periodAfter, timeOf } from "../../../src/database/Period.ts"
 import { destinationKey, NIL_UUID } from "../../../src/webhooks/deliveries/Delivery.ts"
-import { type Candidate, claimCandidates } from "../../../src/webhooks/queue/DeliveryClaims.ts"
+import { look, type LookRow } from "../../../src/webhooks/queue/DeliveryClaims.ts"
 import { DAY_MS } from "../../support/DatabaseTime.ts"
 import { operated, paidCharge } from "../../support/Money.ts"
 import { makeExplainer, makeRecorder, type Sent } from "../../support/Plans.ts"
@@ -108,7 +108,7 @@ layer(TestService.layer({ settings }).pipe(Layer.provide(recorder.layer)), { exc
       }).pipe(Effect.scoped)
     )
 
-    it.effect("DLV-8: are claimed with a backlog, and else by a claim that reads all months", () =>
+    it.effect("DLV-8: are found with a backlog, and else by a look that reads all months", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient
         const old = lowestIdAt((yield* databaseTime) - 500 * DAY_MS)
@@ -118,42 +118,30 @@ layer(TestService.layer({ settings }).pipe(Layer.provide(recorder.layer)), { exc
             destination_hash, status, due_at, created_at)
           VALUES (${old}::uuid, uuidv7(), 'charge.pix.paid', uuidv7(), ${accountId}::uuid, 'https://example.com',
             'https://example.com', ${origin}::uuid, 'scheduled', now() - interval '1 second', now())`
-        const candidates = (isOfAllTime: boolean, backlogged: ReadonlyArray<string>) =>
+        const found = (isOfAllTime: boolean, backlogged: ReadonlyArray<string>) =>
           Effect.map(
-            sql.unsafe<Candidate>(
-              ...claimCandidates.first({
-                limit: 100,
-                leaseMs: 0,
-                perDestination: 50,
-                perAccount: 100,
-                perOrigin: 100,
-                newlyDueLimit: 75,
+            sql.unsafe<LookRow>(
+              ...look.first({
                 fromDueAt: "-infinity",
                 fromId: NIL_UUID,
-                excludedIds: [],
-                excludedAccounts: [],
-                excludedOrigins: [],
-                excluded: backlogged,
+                isOfAllTime,
                 backlogged,
-                isOfAllTime
+                perDestination: 50,
+                excludedIds: []
               })
             ),
-            (rows) => rows.map(({ id }) => id)
+            (rows) => rows.flatMap(({ id }) => (id === null ? [] : [id]))
           )
         // In a transaction, of which the service sees nothing.
-        const found = yield* sql.withTransaction(
+        const each = yield* sql.withTransaction(
           Effect.gen(function* () {
             yield* insert
-            const each = [
-              yield* candidates(false, []),
-              yield* candidates(true, []),
-              yield* candidates(false, [destination])
-            ]
+            const ids = [yield* found(false, []), yield* found(true, []), yield* found(false, [destination])]
             yield* sql`DELETE FROM deliveries WHERE id = ${old}::uuid`
-            return each
+            return ids
           })
         )
-        assert.deepStrictEqual(found, [[], [old], [old]])
+        assert.deepStrictEqual(each, [[], [old], [old]])
       })
     )
 
@@ -209,17 +197,17 @@ layer(TestService.layer({ settings }).pipe(Layer.provide(recorder.layer)), { exc
         const idle = [0, 1].flatMap((lane) => {
           const made = lane === 0 ? "= 0" : "> 0"
           return [
-            ["claim", new RegExp(`WITH\\s+seen AS[^]*attempts_made ${made}`), 5 * 8],
+            ["look", new RegExp(`WITH\\s+newly_due AS[^]*attempts_made ${made}`), 5 * 8],
             ["sweep", new RegExp(`WITH RECURSIVE\\s+tenants[^]*attempts_made ${made}`), 16 * MONTHS]
           ] as const
         })
         for (const [title, words, pages] of idle) {
           const { parameters, text } = sentAs(words)
-          // Not the claim after a resend.
+          // Not the look after a resend.
           const usual = parameters.map((parameter) => (parameter === true ? false : parameter))
           assertReads(title, yield* explain({ text, parameters: usual }), 10, pages)
         }
-        assertReads("parked", yield* explain(sentAs(/WITH RECURSIVE\s+holding/)), 10, 4 * MONTHS)
+        assertReads("paused", yield* explain(sentAs(/WITH RECURSIVE\s+paused_owners/)), 10, 4 * MONTHS)
         assertReads("find", yield* explain(sentAs(/FROM deliveries LEFT JOIN[^]*deliveries\.id = \$1/)), 2, 10)
         assertReads("resend", yield* explain(sentAs(/^\s*UPDATE deliveries d SET status = 'scheduled'/)), 10, 60)
         const pagesOfLists = [...recorder.seen.values()].filter(({ text }) =>

@@ -18,7 +18,10 @@ const noted = (changeId: string, count: number, storing: Effect.Effect<void, Una
   const note = (change: SentChange) =>
     Effect.sync(() => {
       const states = change.deliveries.map(({ completed, dueInMs }) =>
-        [completed?.outcome.status ?? "in flight", ...(dueInMs === null ? [] : [dueInMs])].join(" ")
+        [
+          completed?.outcome.status ?? (dueInMs === 0 ? "scheduled" : "in flight"),
+          ...(dueInMs === null ? [] : [dueInMs])
+        ].join(" ")
       )
       calls.push(`store ${change.changeId}: ${states.join(", ")}`)
     })
@@ -30,19 +33,22 @@ const noted = (changeId: string, count: number, storing: Effect.Effect<void, Una
     ...leaseOf(`delivery ${index}`, NIL_UUID, 0),
     unstored: { changeId, applicationId: null, origin: "https://shop.example", createdAtMs: 0 }
   }))
-  const changes = makeLeasedChanges(queue, 60_000)
+  const changes = makeLeasedChanges({ queue, leaseMs: 60_000, onScheduled: () => void calls.push("scheduled") })
   const ended = (index: number, outcome: CompletedAttempt["outcome"] = { status: "delivered" }) =>
     Effect.flatMap(Effect.zip(attemptNow(), Clock.currentTimeMillis), ([attempt, atMs]) =>
       changes.record({ delivery: deliveries[index]!, attempt: { ...attempt, atMs, durationMs: 0 }, outcome })
     )
-  return { calls, changes, deliveries, ended }
+  /** Leases all of them, and starts the first ones. */
+  const started = (some = count) =>
+    Effect.map(changes.add(deliveries), () => deliveries.slice(0, some).forEach(changes.start))
+  return { calls, changes, deliveries, ended, started }
 }
 
 describe("Leased changes", () => {
   it.effect("are stored once, with the last attempt", () =>
     Effect.gen(function* () {
-      const { calls, changes, deliveries, ended } = noted("a", 3)
-      yield* changes.add(deliveries)
+      const { calls, changes, ended, started } = noted("a", 3)
+      yield* started()
       yield* ended(1)
       yield* ended(2, { status: "failed" })
       assert.deepStrictEqual(calls, [])
@@ -57,8 +63,8 @@ describe("Leased changes", () => {
 
   it.effect("are stored while attempts are in flight, whose ends are recorded afterwards", () =>
     Effect.gen(function* () {
-      const { calls, changes, deliveries, ended } = noted("a", 2)
-      yield* changes.add(deliveries)
+      const { calls, changes, ended, started } = noted("a", 2)
+      yield* started()
       yield* ended(0)
       yield* TestClock.adjust(STORE_AFTER_MS - 1)
       yield* changes.storeOverdue
@@ -72,11 +78,11 @@ describe("Leased changes", () => {
 
   it.effect("are stored by a process that stops: what is in flight is due at once", () =>
     Effect.gen(function* () {
-      const { calls, changes, deliveries, ended } = noted("a", 2)
-      yield* changes.add(deliveries)
+      const { calls, changes, ended, started } = noted("a", 2)
+      yield* started()
       yield* ended(0)
       yield* changes.release
-      assert.deepStrictEqual(calls, ["store a: delivered, in flight 0"])
+      assert.deepStrictEqual(calls, ["store a: delivered, scheduled 0"])
     })
   )
 
@@ -84,7 +90,6 @@ describe("Leased changes", () => {
     Effect.gen(function* () {
       const { calls, changes, deliveries } = noted("a", 1)
       const stored = { ...deliveries[0]!, unstored: undefined }
-      yield* changes.add([stored])
       yield* changes.record({ delivery: stored, attempt: yield* attemptNow(), outcome: { status: "delivered" } })
       assert.deepStrictEqual(calls, ["record delivered"])
     })
@@ -93,8 +98,8 @@ describe("Leased changes", () => {
   it.effect("are recorded after the statement that stores them", () =>
     Effect.gen(function* () {
       const isStored = Latch.makeUnsafe(false)
-      const { calls, changes, deliveries, ended } = noted("a", 1, isStored.await)
-      yield* changes.add(deliveries)
+      const { calls, changes, ended, started } = noted("a", 1, isStored.await)
+      yield* started()
       yield* TestClock.adjust(STORE_AFTER_MS)
       const storing = yield* Effect.forkChild(changes.storeOverdue, { startImmediately: true })
       const recording = yield* Effect.forkChild(ended(0), { startImmediately: true })
@@ -112,8 +117,8 @@ describe("Leased changes", () => {
       const failing = Effect.suspend(() =>
         failures-- > 0 ? Effect.fail(new Unavailable({ reason: "database-away" })) : Effect.void
       )
-      const { calls, changes, deliveries, ended } = noted("a", 2, failing)
-      yield* changes.add(deliveries)
+      const { calls, changes, ended, started } = noted("a", 2, failing)
+      yield* started()
       yield* ended(0)
       yield* TestClock.adjust(STORE_AFTER_MS)
       yield* changes.storeOverdue
@@ -122,7 +127,7 @@ describe("Leased changes", () => {
       yield* changes.storeOverdue
       assert.deepStrictEqual(calls, ["store a: delivered, delivered"])
       const slow = noted("c", 1, Effect.fail(new Unavailable({ reason: "too-slow" })))
-      yield* slow.changes.add(slow.deliveries)
+      yield* slow.started()
       yield* TestClock.adjust(STORE_AFTER_MS)
       yield* slow.changes.storeOverdue
       yield* slow.changes.release
@@ -130,7 +135,7 @@ describe("Leased changes", () => {
       assert.deepStrictEqual(slow.calls, ["record delivered"])
       failures = Infinity
       const other = noted("b", 1, failing)
-      yield* other.changes.add(other.deliveries)
+      yield* other.started()
       yield* TestClock.adjust(59_999)
       yield* other.changes.storeOverdue
       yield* TestClock.adjust(1)
@@ -144,12 +149,59 @@ describe("Leased changes", () => {
 
   it.effect("DLV-3: are due again by the end of their attempt, not by when it is stored", () =>
     Effect.gen(function* () {
-      const { calls, changes, deliveries, ended } = noted("a", 2)
-      yield* changes.add(deliveries)
+      const { calls, ended, started } = noted("a", 2)
+      yield* started()
       yield* ended(0, { status: "scheduled", delayMs: 5000 })
       yield* TestClock.adjust(900)
       yield* ended(1)
       assert.deepStrictEqual(calls, ["store a: scheduled 4100, delivered"])
+    })
+  )
+
+  it.effect("DLV-9: that wait for capacity are stored as scheduled after a while, and are not sent after that", () =>
+    Effect.gen(function* () {
+      const { calls, changes, deliveries, ended, started } = noted("a", 3)
+      yield* started(2)
+      assert.deepStrictEqual(changes.waiting(), [deliveries[2]!])
+      yield* ended(0)
+      yield* TestClock.adjust(STORE_AFTER_MS)
+      yield* changes.storeOverdue
+      assert.deepStrictEqual(changes.waiting(), [])
+      yield* ended(1)
+      assert.deepStrictEqual(calls, [
+        "store a: delivered, in flight 60000, scheduled 0",
+        "scheduled",
+        "record delivered"
+      ])
+    })
+  )
+
+  it.effect("DLV-9: that are left to claims are stored with the last attempt of the others, or at once", () =>
+    Effect.gen(function* () {
+      const { calls, changes, deliveries, ended, started } = noted("a", 3)
+      yield* started(1)
+      yield* changes.leaveToClaims([deliveries[1]!])
+      yield* ended(0)
+      assert.deepStrictEqual(changes.waiting(), [deliveries[2]!])
+      assert.deepStrictEqual(calls, [])
+      changes.start(deliveries[2]!)
+      yield* ended(2)
+      assert.deepStrictEqual(calls, ["store a: delivered, delivered, scheduled 0", "scheduled"])
+      const none = noted("b", 2)
+      yield* none.started(0)
+      yield* none.changes.leaveToClaims(none.deliveries)
+      assert.deepStrictEqual(none.calls, ["store b: scheduled 0, scheduled 0", "scheduled"])
+    })
+  )
+
+  it.effect("are bounded in how many wait for capacity", () =>
+    Effect.gen(function* () {
+      const { changes, deliveries, started } = noted("a", 500)
+      assert.isTrue(changes.hasRoom())
+      yield* started(0)
+      assert.isFalse(changes.hasRoom())
+      changes.start(deliveries[0]!)
+      assert.isTrue(changes.hasRoom())
     })
   )
 })

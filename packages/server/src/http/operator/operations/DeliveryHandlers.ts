@@ -11,7 +11,8 @@ import { AuditLog } from "../../../operations/AuditLog.ts"
 import { type AttemptRow, type DeliveryRow, DeliveryStore } from "../../../webhooks/deliveries/DeliveryStore.ts"
 import { type OutboxFailureRow, OutboxFailures } from "../../../webhooks/fan-out/OutboxFailures.ts"
 import { TestDeliveries } from "../../../webhooks/endpoints/TestDeliveries.ts"
-import { type HealthRow, toWebhookEndpoint, WebhookEndpoints } from "../../../webhooks/endpoints/WebhookEndpoints.ts"
+import { EndpointHealth, type HealthRow } from "../../../webhooks/endpoints/EndpointHealth.ts"
+import { toWebhookEndpoint } from "../../../webhooks/endpoints/WebhookEndpoints.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
 import { invalidState, notFound, refusedAs, unknownCursor } from "../../pipeline/WireTranslation.ts"
 import { answer } from "../../pipeline/Answer.ts"
@@ -89,31 +90,31 @@ export const deliveryActionHandlers = Effect.gen(function* () {
 
 export const webhookEndpointHandlers = Effect.gen(function* () {
   const accounts = yield* Accounts
-  const endpoints = yield* WebhookEndpoints
+  const endpoints = yield* EndpointHealth
 
   const handlers: OperatorHandlers<"webhookEndpoints"> = {
     list: ({ params }) =>
       Effect.gen(function* () {
         const application = yield* accounts.getApplication(yield* knownId(params))
-        const rows = yield* endpoints.listWithHealth(application.id)
+        const rows = yield* endpoints.ofApplication(application.id)
         return answer(200, { object: "list" as const, data: rows.map(toOperatorEndpoint), has_more: false })
       }).pipe(Effect.catchTags({ NotFoundError: notFound })),
     listAll: ({ query }) =>
       Effect.gen(function* () {
         const page = pageFrom(query)
         const filters = { accountId: query.account_id, failing: query.failing === "true" }
-        return listAnswer(yield* endpoints.listAll(filters, page), toOperatorEndpoint, page)
+        return listAnswer(yield* endpoints.list(filters, page), toOperatorEndpoint, page)
       }).pipe(Effect.catchTags({ UnknownCursor: unknownCursor })),
     retrieve: ({ params }) =>
       Effect.gen(function* () {
-        return answer(200, toOperatorEndpoint(yield* endpoints.findWithHealth(yield* knownId(params))))
+        return answer(200, toOperatorEndpoint(yield* endpoints.find(yield* knownId(params))))
       }).pipe(Effect.catchTags({ NotFoundError: notFound }))
   }
   return handlers
 })
 
 export const webhookEndpointActionHandlers = Effect.gen(function* () {
-  const endpoints = yield* WebhookEndpoints
+  const endpoints = yield* EndpointHealth
   const tests = yield* TestDeliveries
   const audit = yield* AuditLog
 
@@ -225,7 +226,7 @@ const toOperatorEndpoint = (row: HealthRow): OperatorWebhookEndpoint => {
     application_name: row.application_name,
     consecutive_failures: row.consecutive_failures,
     success_rate: attempts === 0 ? null : Number(row.successes) / attempts,
-    parked: row.parked,
+    parked: row.paused,
     last_success_at: row.last_success_at?.toISOString() ?? null,
     last_failure_at: row.last_failure_at?.toISOString() ?? null
   }

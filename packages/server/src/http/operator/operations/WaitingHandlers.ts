@@ -8,7 +8,7 @@ import { ApprovalStore } from "../../../operators/approvals/ApprovalStore.ts"
 import { DisputeStore } from "../../../payments/disputes/DisputeStore.ts"
 import { ExceptionStore } from "../../../payments/exceptions/ExceptionStore.ts"
 import { OutboxFailures } from "../../../webhooks/fan-out/OutboxFailures.ts"
-import { WebhookEndpoints } from "../../../webhooks/endpoints/WebhookEndpoints.ts"
+import { EndpointHealth } from "../../../webhooks/endpoints/EndpointHealth.ts"
 import { answer } from "../../pipeline/Answer.ts"
 import type { OperatorHandlers } from "../OperatorHandlers.ts"
 
@@ -16,7 +16,7 @@ export const waitingHandlers = Effect.gen(function* () {
   const approvals = yield* ApprovalStore
   const disputes = yield* DisputeStore
   const exceptions = yield* ExceptionStore
-  const endpoints = yield* WebhookEndpoints
+  const endpoints = yield* EndpointHealth
   const failures = yield* OutboxFailures
   const page = { limit: MAX_WAITING, startingAfter: undefined }
 
