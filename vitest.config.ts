@@ -22,7 +22,7 @@ const browser = ["packages/server/test/browser/*.test.ts"]
 const service = [
   "bench/test/**/*.test.ts",
   "examples/test/**/*.test.ts",
-  "packages/cli/test/**/{BrowserLogin,Commands,Completions,Drill,Export,Listen,Package,Robustness,Terminal,Trigger}.test.ts",
+  "packages/cli/test/**/{BrowserLogin,Commands,Completions,Drill,Export,Listen,Package,ReceiverAnswers,Robustness,Terminal,Trigger}.test.ts",
   "packages/client*/test/**/{FlakyNetwork,Package,Payments,PaymentsClient,Toolchains}.test.ts",
   "packages/api-pix/test/**/*.test.ts",
   "packages/embedded-postgres/test/**/*.test.ts",

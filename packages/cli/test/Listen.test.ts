@@ -122,7 +122,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("pix liste
           yield* created(key)
           yield* eventually(
             Effect.sync(first.err),
-            (err) => err.includes("The receiver is away (ECONNREFUSED)"),
+            (err) => err.includes("The receiver is away (connection refused)"),
             WITHIN_MS
           )
           yield* local.open

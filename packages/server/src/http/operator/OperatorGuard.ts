@@ -2,6 +2,7 @@
  * Authenticates a request to `/operator/v1` and checks what its operator may do.
  *
  * Guarantees:
+ * - A body is not waited for without a token or session that is accepted; both are checked again once it has arrived.
  * - Checks run in this order: token or session, body size, role, account, idempotency key, query. A use of the
  *   installation's token is recorded after the first.
  * - Roles and the limit to accounts are those of the endpoint's declaration (`Access`).
@@ -32,7 +33,7 @@ import { SignIns } from "../../operators/SignIns.ts"
 import { LimitedTo } from "../../database/statements/Paging.ts"
 import type { Unavailable } from "../../database/Unavailable.ts"
 import { type Answer, codeAnswer, type WireError } from "../pipeline/Answer.ts"
-import type { Guard, Operation, ReadRequest, Route } from "../pipeline/CompiledApi.ts"
+import type { Guard, Operation, ReadRequest, Route, Unread } from "../pipeline/CompiledApi.ts"
 import { headerOf } from "../pipeline/HttpServer.ts"
 import { InstallationUses } from "./InstallationUses.ts"
 import { OperatorToken } from "./sign-in/OperatorToken.ts"
@@ -77,11 +78,11 @@ export const make = Effect.gen(function* () {
     )
 
   /** Runs `then` with the operator of the request's credential. */
-  const authenticated = (
-    { credentials, info }: Request,
+  const authenticated = <A extends Answer | undefined>(
+    { credentials, info }: Unread<OperatorCredentials>,
     hasBody: boolean,
-    then: (operator: Operator) => Answered
-  ): Answered => {
+    then: (operator: Operator) => Effect.Effect<A, WireError | Unavailable>
+  ): Effect.Effect<A | Answer, WireError | Unavailable> => {
     const { connection, secret, token } = credentials
     info.address = connection.address
     const isToken = token !== undefined && token !== ""
@@ -93,10 +94,13 @@ export const make = Effect.gen(function* () {
     const authenticate: Effect.Effect<Operator | "ended" | undefined, Unavailable> = isToken
       ? ofToken(credential)
       : sessions.authenticate(credential)
-    return Effect.flatMap(signIns.attempt(connection.address, credential, authenticate), (signIn): Answered => {
-      if (signIn._tag !== "Accepted") return refused(metrics, connection.address, signIn, info)
-      return signIn.value === "ended" ? Effect.fail(new Unauthorized({})) : then(signIn.value)
-    })
+    return Effect.flatMap(
+      signIns.attempt(connection.address, credential, authenticate),
+      (signIn): Effect.Effect<A | Answer, WireError | Unavailable> => {
+        if (signIn._tag !== "Accepted") return refused(metrics, connection.address, signIn, info)
+        return signIn.value === "ended" ? Effect.fail(new Unauthorized({})) : then(signIn.value)
+      }
+    )
   }
 
   const protect = (operation: OperatorOperation): Route<OperatorCredentials>["answer"] => {
@@ -199,6 +203,14 @@ export const make = Effect.gen(function* () {
       connection: connectionOf(request)
     }),
     accountOf: () => undefined,
+    beforeBody: (endpoint, request) =>
+      endpoint.middlewares.has(OperatorAuthentication)
+        ? // After a turn of the event loop, in which a small body arrives: its connection is then kept.
+          Effect.andThen(
+            Effect.yieldNow,
+            authenticated(request, false, () => Effect.undefined)
+          )
+        : undefined,
     protect
   }
   return guard

@@ -11,7 +11,7 @@
 import { BodyLimit } from "@pix-payments/api/BodyLimit"
 import { IdempotencyKeyRequired, ValidationError } from "@pix-payments/api/WireErrors"
 import { isIdempotencyKey } from "@pix-payments/domain/IdempotencyKey"
-import { refusalOf as refusalOfFields, violationsOf } from "@pix-payments/domain/Request"
+import { refusalOf as refusalOfFields, UnreadableBody, violationsOf } from "@pix-payments/domain/Request"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -35,7 +35,7 @@ export interface Call<Caller, Params, Query, Key> {
   /** A string where the endpoint requires one. */
   readonly idempotencyKey: Key
   readonly lastEventId: string | undefined
-  /** The parsed body; `undefined` without a body or where it is not JSON. */
+  /** The parsed body; `undefined` without a body or where it is not JSON; `UnreadableBody` where it is not text. */
   readonly body: unknown
 }
 
@@ -85,9 +85,15 @@ export interface ReadRequest<Credentials> {
   /** The query string, without its question mark. */
   readonly search: string
   /** `undefined` where the body was too large. */
-  readonly body: string | undefined
+  readonly body: string | UnreadableBody | undefined
   readonly info: RequestInfo
 }
+
+/** A request whose body has not arrived. */
+export type Unread<Credentials> = Pick<ReadRequest<Credentials>, "credentials" | "info">
+
+/** Ends without an answer where the sender of a body is known. */
+export type Authentication = Effect.Effect<Answer | undefined, WireError | Unavailable>
 
 /** Called with the caller's account once it is known. False where the account's share of the listener is used up. */
 export type Admit = (accountId: string | undefined) => boolean
@@ -100,6 +106,7 @@ export interface Route<Credentials> {
   readonly takesBody: boolean
   /** Undefined is the listener's. */
   readonly maxBodyBytes: number | undefined
+  readonly beforeBody: (request: Unread<Credentials>) => Authentication | undefined
   readonly answer: (request: ReadRequest<Credentials>, admit: Admit) => Effect.Effect<Answer, WireError | Unavailable>
 }
 
@@ -123,14 +130,17 @@ export interface Guard<Credentials, Caller, R> {
   readonly credentialsOf: (request: IncomingMessage) => Credentials
   /** The account that a request most probably comes from, for its share of the listener. */
   readonly accountOf: (credentials: Credentials) => string | undefined
+  /** Refuses a body of an unknown sender before it is read; `undefined` where there is nothing to find out. */
+  readonly beforeBody: (endpoint: HttpApiEndpoint.Top, request: Unread<Credentials>) => Authentication | undefined
   readonly protect: (operation: Operation<Credentials, Caller, R>) => Route<Credentials>["answer"]
 }
 
-/** Compiles every route of the declaration. */
+/** Compiles every route of the declaration. `refusesUnknownQuery` says where a query has declared parameters only. */
 export const compile = <Id extends string, Groups extends HttpApiGroup.Constraint, Credentials, Caller, R>(
   api: HttpApi.HttpApi<Id, Groups>,
   handlers: Handlers<HttpApi.HttpApi<Id, Groups>["groups"], Caller, R>,
-  guard: Guard<Credentials, Caller, R>
+  guard: Guard<Credentials, Caller, R>,
+  refusesUnknownQuery: (endpoint: HttpApiEndpoint.Top) => boolean = () => false
 ): ReadonlyArray<Route<Credentials>> => {
   const routes: Array<Route<Credentials>> = []
   // `Handlers` has checked each handler against its endpoint.
@@ -140,7 +150,7 @@ export const compile = <Id extends string, Groups extends HttpApiGroup.Constrain
     onEndpoint: ({ endpoint, group }) => {
       const handler = all[group.identifier]?.[endpoint.identifier]
       if (handler === undefined) throw new Error(`${group.identifier}.${endpoint.identifier} has no handler`)
-      const operation = operationOf<Credentials, Caller, R>(endpoint, handler)
+      const operation = operationOf<Credentials, Caller, R>(endpoint, handler, refusesUnknownQuery(endpoint))
       const path = endpoint.path.replace(/\/$/, "")
       routes.push({
         method: endpoint.method,
@@ -148,6 +158,7 @@ export const compile = <Id extends string, Groups extends HttpApiGroup.Constrain
         segments: path.split("/").slice(1),
         takesBody: operation.takesBody,
         maxBodyBytes: Context.get(endpoint.annotations, BodyLimit),
+        beforeBody: (request) => guard.beforeBody(endpoint, request),
         answer: guard.protect(operation)
       })
     }
@@ -161,10 +172,14 @@ type AnyHandler<Caller, R> =
 
 const operationOf = <Credentials, Caller, R>(
   endpoint: HttpApiEndpoint.Top,
-  handler: AnyHandler<Caller, R>
+  handler: AnyHandler<Caller, R>,
+  refusesUnknownQuery: boolean
 ): Operation<Credentials, Caller, R> => {
   const takesBody = endpoint.payload.size > 0
-  const decodeQuery = endpoint.query === undefined ? undefined : queryDecoder(endpoint.query)
+  const decodeQuery =
+    endpoint.query === undefined && !refusesUnknownQuery
+      ? undefined
+      : queryDecoder(endpoint.query ?? Schema.Struct({}), refusesUnknownQuery)
   const keyRefusal = endpoint.headers === undefined ? undefined : keyCheck(endpoint.headers)
   const isRevalidating = "revalidating" in handler
   const handle = isRevalidating ? handler.revalidating : handler
@@ -201,7 +216,8 @@ const keyCheck = (headers: Schema.Top) => {
   }
 }
 
-const queryDecoder = (schema: Schema.Top) => {
+const queryDecoder = (schema: Schema.Top, refusesUnknown: boolean) => {
+  const known = new Set(namesOf(schema))
   const decode = Schema.decodeUnknownExit(
     Schema.toCodecArrayFromSingle(schema) as Schema.Codec<unknown, unknown>,
     // All bad fields at once, as for a body.
@@ -209,13 +225,22 @@ const queryDecoder = (schema: Schema.Top) => {
   )
   return (search: string): Exit.Exit<unknown, ValidationError> => {
     const fields = fieldsOf(search)
+    const unknown = refusesUnknown ? Object.keys(fields).filter((name) => !known.has(name)) : NONE
     const decoded = decode(fields)
-    if (Exit.isSuccess(decoded)) return Exit.succeed(decoded.value)
+    if (Exit.isSuccess(decoded)) {
+      return unknown.length === 0 ? Exit.succeed(decoded.value) : Exit.fail(new ValidationError({ details: unknown }))
+    }
     const violations = violationsOf(decoded.cause, fields).map(({ code, path }) => ({ code, path: path.slice(0, 1) }))
-    const { details } = refusalOfFields(violations, fields)
-    return Exit.fail(new ValidationError(details === undefined ? {} : { details }))
+    const { details = NONE } = refusalOfFields(violations, fields)
+    return Exit.fail(new ValidationError({ details: [...details, ...unknown] }))
   }
 }
+
+const NONE: ReadonlyArray<string> = []
+
+/** The names of a query's parameters. */
+const namesOf = ({ ast }: Schema.Top): ReadonlyArray<string> =>
+  ast._tag === "Objects" ? ast.propertySignatures.map(({ name }) => String(name)) : NONE
 
 /** The fields of a query. A repeated field is the list of its values. */
 const fieldsOf = (search: string): Record<string, string | Array<string>> => {
@@ -228,8 +253,8 @@ const fieldsOf = (search: string): Record<string, string | Array<string>> => {
   return fields
 }
 
-const parse = (body: string | undefined): unknown => {
-  if (body === undefined) return undefined
+const parse = (body: string | UnreadableBody | undefined): unknown => {
+  if (typeof body !== "string") return body
   try {
     return JSON.parse(body)
   } catch {

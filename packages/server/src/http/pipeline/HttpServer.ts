@@ -7,6 +7,7 @@
  * - A defect is logged with the request id and answered `INTERNAL_ERROR`. No stack and no SQL reaches a caller.
  * - Beyond `MAX_REQUESTS_IN_FLIGHT`, or the account's share of it (`InFlight`), a request is answered 503 at once, before
  *   any query. A request counts from the end of its body until its answer has left.
+ * - The sender of a body is authenticated while it arrives: a refusal does not wait for its end.
  * - A streamed answer has bounds beside these (`Streams`), and takes no slot.
  * - A request runs to its end whether or not its caller waits for the answer, also while the listener closes.
  *
@@ -29,12 +30,12 @@ import { describeCause } from "../../base/observability/SafeCause.ts"
 import { Settings } from "../../base/Settings.ts"
 import { Unavailable } from "../../database/Unavailable.ts"
 import { type Answer, codeAnswer, errorAnswer, type StreamedBody, type WireError } from "./Answer.ts"
-import type { Guard, Route } from "./CompiledApi.ts"
+import type { Guard, ReadRequest, Route } from "./CompiledApi.ts"
 import * as InFlight from "./InFlight.ts"
 import { hostOf, LONGEST_REQUEST_MS, makeServer } from "./Listener.ts"
 import { refuse } from "./LowLevelRefusals.ts"
 import { makePageLimiter, negotiated, type Page } from "./Pages.ts"
-import { makeBodies } from "./RequestBody.ts"
+import { type BodyReader, heldBack, makeBodies, textOf } from "./RequestBody.ts"
 import { findRoute, makeTable } from "./Router.ts"
 import { apiHeaders } from "./SecurityHeaders.ts"
 import type { BoundedResponse } from "./SocketBounds.ts"
@@ -192,8 +193,7 @@ export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
     // Node discards the rest of the body.
     if (inFlight.isFull()) return shed("all")
 
-    const run = (body: string | undefined) => {
-      const credentials = guard.credentialsOf(request)
+    const run = (body: ReadRequest<Credentials>["body"], credentials: Credentials) => {
       const slot = inFlight.take(guard.accountOf(credentials))
       if (slot === undefined) return shed(inFlight.isFull() ? "all" : "account")
       const read = {
@@ -217,16 +217,34 @@ export const listen = Effect.fnUntraced(function* <Credentials, Caller, R>(
         response.whenLeft(() => inFlight.release(slot))
       })
     }
-    if (!route.takesBody) return run("")
-    const reader = {
-      onDone: run,
+    const credentials = guard.credentialsOf(request)
+    if (!route.takesBody) return run("", credentials)
+    const authentication = route.beforeBody({ credentials, info })
+    const reader: BodyReader = {
+      onDone: (body) =>
+        run(
+          body === undefined ? undefined : textOf(request, body),
+          // Authentication may have found the caller.
+          authentication === undefined ? credentials : guard.credentialsOf(request)
+        ),
       onAborted: () => answered(CLIENT_CLOSED),
       onEvicted: () => {
         response.shouldKeepAlive = false
         shed("bodies")
       }
     }
-    bodies.read(request, reader, route.maxBodyBytes)
+    if (authentication === undefined) return void bodies.read(request, reader, route.maxBodyBytes)
+    const slot = inFlight.take(undefined)
+    if (slot === undefined) return shed("all")
+    const held = heldBack(reader)
+    const drop = bodies.read(request, held.reader, route.maxBodyBytes)
+    runFork(authentication).addObserver((exit) => {
+      inFlight.release(slot)
+      if (Exit.isSuccess(exit) && exit.value === undefined) return held.release()
+      drop()
+      if (!request.complete) response.shouldKeepAlive = false
+      finishWith(Exit.map(exit, (refusal) => refusal ?? codeAnswer("UNAUTHORIZED")))
+    })
   }
 
   const logDefect = (cause: Cause.Cause<unknown>, info: RequestInfo) => {

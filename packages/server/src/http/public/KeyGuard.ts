@@ -2,6 +2,7 @@
  * Authenticates the API key of a `/v1` request, and checks its rate limit and scopes.
  *
  * Guarantees:
+ * - A body is not waited for without a key that is known.
  * - Checks run in the contract's order: key, body size, rate limit, scopes, idempotency key, query.
  * - A request is never refused on cached data. A `revalidating` operation runs with the cached caller. Where its statement
  *   finds that key, application or account changed, or where no statement re-checks them, the request starts again with a
@@ -43,8 +44,21 @@ export const make = (
     return { key, cached: key === undefined ? undefined : keys.cached(key) }
   },
   accountOf: ({ cached }) => cached?.account.id,
+  beforeBody: (_, { credentials: { cached, key } }) => {
+    if (cached !== undefined) return undefined
+    if (key === undefined || key === "") return withoutKey
+    return Effect.flatMap(keys.authenticate(key), (caller) =>
+      caller === undefined ? Effect.fail(new Unauthorized({})) : Effect.undefined
+    )
+  },
   protect: (operation) => protect(operation, keys, limit)
 })
+
+// After a turn of the event loop, in which a small body arrives: its connection is then kept.
+const withoutKey = Effect.andThen(
+  Effect.yieldNow,
+  Effect.suspend(() => Effect.fail(new Unauthorized({})))
+)
 
 type Request = ReadRequest<KeyCredentials>
 

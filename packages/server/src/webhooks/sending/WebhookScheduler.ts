@@ -14,6 +14,7 @@
  * Rules: DLV-1 to DLV-9, END-5.
  */
 import { retrySchedule } from "@pix-payments/domain/RetryCurve"
+import { isSuccess } from "@pix-payments/domain/ReceiverAnswer"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -25,7 +26,7 @@ import { Settings } from "../../base/Settings.ts"
 import type { Attempt, ClaimedDelivery, CompletedAttempt } from "../deliveries/Delivery.ts"
 import { makeDeliveryLane } from "./DeliveryLane.ts"
 import * as FanOutLoop from "./FanOutLoop.ts"
-import { isSuccess, WebhookSender } from "./WebhookSender.ts"
+import { WebhookSender } from "./WebhookSender.ts"
 
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {

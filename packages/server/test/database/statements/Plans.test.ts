@@ -42,7 +42,7 @@ const ALL = 9
 
 /** Background work, by words that only its statement has. */
 const queues: Readonly<Record<string, RegExp>> = {
-  "charges to recover": /taken_over AS/,
+  "charges to recover": /WITH\s+due AS MATERIALIZED[^]*unnest\(d.charge_ids\)/,
   "charges to recover again": /WITH RECURSIVE accounts AS[^]*FROM charge_recoveries/,
   "payouts to hand over": /WITH RECURSIVE\s+longest_due AS/,
   "parked payouts": /WITH RECURSIVE\s+places\(account_id, connection_id, n\) AS/,

@@ -55,7 +55,9 @@ layer(
       const half = Buffer.alloc(255 * 1024, "x")
       const sockets = yield* Effect.forEach(Array.from({ length: 300 }), () => open(publicUrl), { concurrency: 50 })
       for (const socket of sockets) {
-        socket.write(`POST /v1/charges HTTP/1.1\r\nhost: x\r\ncontent-length: ${256 * 1024}\r\n\r\n`)
+        socket.write(
+          `POST /v1/charges HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\ncontent-length: ${256 * 1024}\r\n\r\n`
+        )
         socket.write(half)
       }
       const most = Math.floor(MAX_BUFFERED_BYTES / half.length)
@@ -177,7 +179,7 @@ layer(
   it.effect("an incomplete request is answered 408 after its time, and is not executed when the rest arrives", () =>
     Effect.gen(function* () {
       const times = { headersTimeout: 50, requestTimeout: 50, connectionsCheckingInterval: 10 }
-      const limits = { maxConnections: 10, answerTimeoutMs: 400, isStopping: () => false, prepare: () => {} }
+      const limits = { maxConnections: 10, answerTimeoutMs: 400, isStopping: () => false, prepare: () => true }
       const server = yield* Effect.acquireRelease(
         Effect.sync(() => new BoundedServer(times, limits, () => {})),
         (server) => Effect.sync(() => server.close())

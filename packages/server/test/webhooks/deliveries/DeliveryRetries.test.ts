@@ -8,7 +8,7 @@ import { TestService } from "../../support/TestService.ts"
 
 const settings = {
   webhookAllowedNetworks: loopback,
-  webhookTimeoutMs: 1000,
+  webhookTimeoutMs: 2000,
   webhookRetryDelaysMs: [20, 20, 20, 20, 20, 20, 20]
 }
 
@@ -26,30 +26,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Retries",
           response.end("no")
         })
         const silent = yield* receiver(() => {})
-        const dripping = yield* receiver((_, response) => {
-          response.writeHead(200)
-          const timer = setInterval(() => response.write("."), 50)
-          response.on("close", () => clearInterval(timer))
-        })
-        const cut = yield* receiver((_, response) => {
-          response.writeHead(200, { "content-length": "100" })
-          response.write("half", () => response.destroy())
-        })
         const resetting = yield* peer((socket) => socket.resetAndDestroy())
-        const closing = yield* peer((socket) => socket.end())
         const garbage = yield* peer((socket) => socket.end("220 mail.example ESMTP\r\n"))
-        const otherGarbage = yield* peer((socket) => socket.end("HTTP/9.9 abc\r\n\r\n"))
-        const dripsHeaders = yield* peer((socket) => {
-          socket.write("HTTP/1.1 200 OK\r\n")
-          const timer = setInterval(() => socket.write("x: y\r\n"), 50)
-          socket.on("close", () => clearInterval(timer))
-        })
-        const hugeHeaders = yield* peer((socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${"y".repeat(40_000)}\r\n\r\n`))
-        // No complete answer; `ReceiverClient.test.ts` has endless ones.
+        // No complete answer; `RawAnswers.ts` has more, and `ReceiverClient.test.ts` endless ones.
         const informing = yield* peer((socket) => socket.write("HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1500)))
-        const upgrading = yield* peer((socket) =>
-          socket.end("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n")
-        )
         const refusing = `http://127.0.0.1:${yield* closedPort}/`
 
         const answered = (status: number) => ({
@@ -64,17 +44,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Retries",
           ),
           [`${answering.url}/304`, { ...answered(304), response_body: "" }],
           [silent.url, broken("timeout")],
-          [dripping.url, broken("timeout")],
-          [dripsHeaders.url, broken("timeout")],
-          [cut.url, broken("connection closed")],
           [resetting.url, broken("connection reset")],
-          [closing.url, broken("connection closed")],
           [refusing, broken("connection refused")],
           [garbage.url, broken("not HTTP")],
-          [otherGarbage.url, broken("not HTTP")],
-          [hugeHeaders.url, broken("headers too large")],
           [informing.url, broken("answer too large")],
-          [upgrading.url, broken("connection closed")],
           ["http://nobody.invalid/", broken("name does not resolve")]
         ]
         const charges = yield* Effect.forEach(
