@@ -12,7 +12,9 @@ import { Acquirer, SimulatedProvider } from "@pix-payments/server/providers/Acqu
 import type { Cached, Confirmed } from "@pix-payments/server/accounts/Caller"
 import { ApiKeys, hashOf } from "@pix-payments/server/accounts/ApiKeys"
 import * as Simulator from "@pix-payments/server/providers/simulator/Simulator"
+import { ChargeEmission } from "@pix-payments/server/payments/charges/ChargeEmission"
 import { Charges } from "@pix-payments/server/payments/charges/Charges"
+import { NewCharges } from "@pix-payments/server/payments/charges/NewCharges"
 import { ChargeStore } from "@pix-payments/server/payments/charges/ChargeStore"
 import type { StoredCharge } from "@pix-payments/server/payments/charges/ChargeTable"
 import { Drain } from "@pix-payments/server/http/pipeline/Drain"
@@ -21,6 +23,7 @@ import * as PublicServer from "@pix-payments/server/http/public/PublicServer"
 import { Ids } from "@pix-payments/server/base/Ids"
 import { LedgerReports } from "@pix-payments/server/ledger/LedgerReports"
 import { Metrics } from "@pix-payments/server/base/observability/Metrics"
+import { NewPayouts } from "@pix-payments/server/payments/payouts/creation/NewPayouts"
 import { Payouts } from "@pix-payments/server/payments/payouts/Payouts"
 import { Secrets } from "@pix-payments/server/base/Secrets"
 import { Settings } from "@pix-payments/server/base/Settings"
@@ -121,6 +124,7 @@ const memory = Layer.mergeAll(
   }),
   only(Accounts, {}),
   only(Payouts, {}),
+  only(NewPayouts, {}),
   only(LedgerReports, {}),
   only(WebhookEndpoints, {}),
   only(Secrets, {}),
@@ -130,11 +134,12 @@ const memory = Layer.mergeAll(
 
 const acquirer = Layer.effect(
   Acquirer,
-  Effect.map(SimulatedProvider, (provider) => Acquirer.of({ of: () => Effect.succeed(provider) }))
+  Effect.map(SimulatedProvider, (provider) => Acquirer.of({ providerFor: () => Effect.succeed(provider) }))
 ).pipe(Layer.provide(Simulator.layer))
 
 const layer = PublicServer.layer.pipe(
-  Layer.provide(Charges.layer),
+  Layer.provide(Layer.merge(Charges.layer, NewCharges.layer)),
+  Layer.provide(ChargeEmission.layer),
   Layer.provide(acquirer),
   Layer.provide([memory, Ids.layer, Metrics.layer, PublicAddress.layer, ListenAddresses.layer, Drain.layer]),
   Layer.provide(Settings.layer)

@@ -1997,24 +1997,23 @@ WITH
   ),
   requested AS MATERIALIZED (
     SELECT
-      id, account_id, application_id, origin, idempotency_key, status, method, amount, description, reference, customer_name,
-      customer_email, customer_document, customer_phone, webhook_url, webhook_secret, expires_at, created_at, sequence,
-      connection_id
+      id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
+      webhook_url, expires_at, created_at, sequence, application_id, idempotency_key, customer_phone, webhook_secret, connection_id
     FROM
       (
         SELECT
-          id, account_id, application_id, origin, idempotency_key, status, method, amount, description, reference, customer_name,
-          customer_email, customer_document, customer_phone, webhook_url, webhook_secret, expires_at, created_at, sequence,
+          id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
+          webhook_url, expires_at, created_at, sequence, application_id, idempotency_key, customer_phone, webhook_secret,
           connection_id, generation, key_expires_at
         FROM
           unnest(
-            $1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[],
-            $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::timestamptz[],
-            $18::timestamptz[], $19::integer[], $20::uuid[], $21::uuid[], $22::timestamptz[]
+            $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::text[],
+            $10::text[], $11::text[], $12::text[], $13::timestamptz[], $14::timestamptz[], $15::integer[], $16::uuid[], $17::text[],
+            $18::text[], $19::text[], $20::uuid[], $21::uuid[], $22::timestamptz[]
           ) AS t (
-            id, account_id, application_id, origin, idempotency_key, status, method, amount, description, reference, customer_name,
-            customer_email, customer_document, customer_phone, webhook_url, webhook_secret, expires_at, created_at, sequence,
-            connection_id, generation, key_expires_at
+            id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email,
+            customer_document, webhook_url, expires_at, created_at, sequence, application_id, idempotency_key, customer_phone,
+            webhook_secret, connection_id, generation, key_expires_at
           )
       ) AS c
     WHERE
@@ -2032,14 +2031,13 @@ WITH
   inserted AS (
     INSERT INTO
       charges (
-        id, account_id, application_id, origin, idempotency_key, status, method, amount, description, reference, customer_name,
-        customer_email, customer_document, customer_phone, webhook_url, webhook_secret, expires_at, created_at, sequence,
+        id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
+        webhook_url, expires_at, created_at, sequence, application_id, idempotency_key, customer_phone, webhook_secret,
         connection_id
       )
     SELECT
-      id, account_id, application_id, origin, idempotency_key, status, method, amount, description, reference, customer_name,
-      customer_email, customer_document, customer_phone, webhook_url, webhook_secret, expires_at, created_at, sequence,
-      connection_id
+      id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
+      webhook_url, expires_at, created_at, sequence, application_id, idempotency_key, customer_phone, webhook_secret, connection_id
     FROM requested
     WHERE idempotency_key IS NULL OR (id IN (SELECT charge_id FROM claimed)) IS TRUE
     RETURNING
@@ -2469,6 +2467,250 @@ WITH
 SELECT id
 FROM changed;
 
+-- payments/payouts/ParkedPayouts.ts rescheduleStatement
+WITH RECURSIVE
+  places (account_id, connection_id, n) AS (
+    (
+      SELECT f.*, 1
+      FROM
+        (
+          SELECT
+            p.account_id,
+            (
+              CASE
+                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                ELSE '00000000-0000-0000-0000-000000000000'::uuid
+              END
+            ) AS connection_id
+          FROM payouts p
+          WHERE
+            p.status || '' = 'processing'
+            AND p.hand_over_at IS NULL
+            AND (
+              p.account_id,
+              (
+                CASE
+                  WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                  ELSE '00000000-0000-0000-0000-000000000000'::uuid
+                END
+              )
+            ) > ($1::uuid, $2::uuid)
+          ORDER BY
+            p.account_id,
+            (
+              CASE
+                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                ELSE '00000000-0000-0000-0000-000000000000'::uuid
+              END
+            )
+          LIMIT 1
+        ) f
+      WHERE NOT (SELECT i.payouts_paused FROM installation_settings i WHERE i.id)
+    )
+    UNION ALL
+    SELECT f.account_id, f.connection_id, w.n + 1
+    FROM
+      places w
+      CROSS JOIN LATERAL (
+        SELECT
+          p.account_id,
+          (
+            CASE
+              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+              ELSE '00000000-0000-0000-0000-000000000000'::uuid
+            END
+          ) AS connection_id
+        FROM payouts p
+        WHERE
+          p.status || '' = 'processing'
+          AND p.hand_over_at IS NULL
+          AND (
+            p.account_id,
+            (
+              CASE
+                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                ELSE '00000000-0000-0000-0000-000000000000'::uuid
+              END
+            )
+          ) > (w.account_id, w.connection_id)
+        ORDER BY
+          p.account_id,
+          (
+            CASE
+              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+              ELSE '00000000-0000-0000-0000-000000000000'::uuid
+            END
+          )
+        LIMIT 1
+      ) f
+    WHERE w.n < 200
+  ),
+  free AS MATERIALIZED (
+    SELECT w.account_id, w.connection_id, 1000 / count(*) OVER () AS share
+    FROM
+      places w
+      JOIN accounts a ON a.id = w.account_id
+      AND NOT (
+        (a.status <> 'active' OR a.payouts_paused OR (SELECT i.payouts_paused FROM installation_settings i WHERE i.id))
+        OR coalesce(a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)) IS NULL
+      )
+    WHERE
+      NOT (
+        (
+          CASE
+            WHEN w.connection_id = '00000000-0000-0000-0000-000000000000' THEN nullif(
+              coalesce(a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)),
+              '00000000-0000-7000-8000-000000000001'
+            )
+            ELSE w.connection_id
+          END
+        ) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused OR k.payouts_paused))
+      ) IS TRUE
+  ),
+  due AS MATERIALIZED (
+    SELECT d.id
+    FROM
+      free f
+      CROSS JOIN LATERAL (
+        SELECT p.id
+        FROM payouts p
+        WHERE
+          p.status || '' = 'processing'
+          AND p.hand_over_at IS NULL
+          AND p.account_id = f.account_id
+          AND (
+            CASE
+              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+              ELSE '00000000-0000-0000-0000-000000000000'::uuid
+            END
+          ) = f.connection_id
+        ORDER BY p.id
+        LIMIT f.share
+        FOR UPDATE SKIP LOCKED
+      ) d
+  ), rescheduled AS (UPDATE payouts p SET hand_over_at = now() FROM due d WHERE p.id = d.id RETURNING p.id)
+SELECT (SELECT count(*) FROM rescheduled) AS rescheduled, l.account_id AS last_account, l.connection_id AS last_connection
+FROM (SELECT 1) s LEFT JOIN (SELECT * FROM places WHERE n = 200) l ON true;
+
+-- payments/payouts/ParkedPayouts.ts rescheduleStatement
+WITH RECURSIVE
+  places (account_id, connection_id, n) AS (
+    (
+      SELECT f.*, 1
+      FROM
+        (
+          SELECT
+            p.account_id,
+            (
+              CASE
+                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                ELSE '00000000-0000-0000-0000-000000000000'::uuid
+              END
+            ) AS connection_id
+          FROM payouts p
+          WHERE
+            p.status || '' = 'processing'
+            AND p.hand_over_at IS NULL
+            AND (
+              p.account_id,
+              (
+                CASE
+                  WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                  ELSE '00000000-0000-0000-0000-000000000000'::uuid
+                END
+              )
+            ) > ($1::uuid, $2::uuid)
+          ORDER BY
+            p.account_id,
+            (
+              CASE
+                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                ELSE '00000000-0000-0000-0000-000000000000'::uuid
+              END
+            )
+          LIMIT 1
+        ) f
+      WHERE NOT (SELECT i.payouts_paused FROM installation_settings i WHERE i.id)
+    )
+    UNION ALL
+    SELECT f.account_id, f.connection_id, w.n + 1
+    FROM
+      places w
+      CROSS JOIN LATERAL (
+        SELECT
+          p.account_id,
+          (
+            CASE
+              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+              ELSE '00000000-0000-0000-0000-000000000000'::uuid
+            END
+          ) AS connection_id
+        FROM payouts p
+        WHERE
+          p.status || '' = 'processing'
+          AND p.hand_over_at IS NULL
+          AND (
+            p.account_id,
+            (
+              CASE
+                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                ELSE '00000000-0000-0000-0000-000000000000'::uuid
+              END
+            )
+          ) > (w.account_id, w.connection_id)
+        ORDER BY
+          p.account_id,
+          (
+            CASE
+              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+              ELSE '00000000-0000-0000-0000-000000000000'::uuid
+            END
+          )
+        LIMIT 1
+      ) f
+    WHERE w.n < 200
+  ),
+  free AS MATERIALIZED (
+    SELECT w.account_id, w.connection_id, 1000 / count(*) OVER () AS share
+    FROM
+      places w
+      JOIN accounts a ON a.id = w.account_id
+      AND NOT (a.status <> 'active' OR a.payouts_paused OR (SELECT i.payouts_paused FROM installation_settings i WHERE i.id))
+    WHERE
+      NOT (
+        (
+          CASE
+            WHEN w.connection_id = '00000000-0000-0000-0000-000000000000' THEN nullif(a.connection_id, '00000000-0000-7000-8000-000000000001')
+            ELSE w.connection_id
+          END
+        ) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused OR k.payouts_paused))
+      ) IS TRUE
+  ),
+  due AS MATERIALIZED (
+    SELECT d.id
+    FROM
+      free f
+      CROSS JOIN LATERAL (
+        SELECT p.id
+        FROM payouts p
+        WHERE
+          p.status || '' = 'processing'
+          AND p.hand_over_at IS NULL
+          AND p.account_id = f.account_id
+          AND (
+            CASE
+              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+              ELSE '00000000-0000-0000-0000-000000000000'::uuid
+            END
+          ) = f.connection_id
+        ORDER BY p.id
+        LIMIT f.share
+        FOR UPDATE SKIP LOCKED
+      ) d
+  ), rescheduled AS (UPDATE payouts p SET hand_over_at = now() FROM due d WHERE p.id = d.id RETURNING p.id)
+SELECT (SELECT count(*) FROM rescheduled) AS rescheduled, l.account_id AS last_account, l.connection_id AS last_connection
+FROM (SELECT 1) s LEFT JOIN (SELECT * FROM places WHERE n = 200) l ON true;
+
 -- payments/payouts/PayoutClaims.ts claimStatement
 WITH RECURSIVE
   longest_due AS MATERIALIZED (
@@ -2775,250 +3017,6 @@ SELECT c.*, r.parked, r.next_account
 FROM
   (SELECT (SELECT count(*) FROM parked) AS parked, (SELECT account_id FROM further ORDER BY n DESC LIMIT 1) AS next_account) r
   LEFT JOIN claimed c ON true;
-
--- payments/payouts/PayoutClaims.ts rescheduleStatement
-WITH RECURSIVE
-  places (account_id, connection_id, n) AS (
-    (
-      SELECT f.*, 1
-      FROM
-        (
-          SELECT
-            p.account_id,
-            (
-              CASE
-                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-                ELSE '00000000-0000-0000-0000-000000000000'::uuid
-              END
-            ) AS connection_id
-          FROM payouts p
-          WHERE
-            p.status || '' = 'processing'
-            AND p.hand_over_at IS NULL
-            AND (
-              p.account_id,
-              (
-                CASE
-                  WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-                  ELSE '00000000-0000-0000-0000-000000000000'::uuid
-                END
-              )
-            ) > ($1::uuid, $2::uuid)
-          ORDER BY
-            p.account_id,
-            (
-              CASE
-                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-                ELSE '00000000-0000-0000-0000-000000000000'::uuid
-              END
-            )
-          LIMIT 1
-        ) f
-      WHERE NOT (SELECT i.payouts_paused FROM installation_settings i WHERE i.id)
-    )
-    UNION ALL
-    SELECT f.account_id, f.connection_id, w.n + 1
-    FROM
-      places w
-      CROSS JOIN LATERAL (
-        SELECT
-          p.account_id,
-          (
-            CASE
-              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-              ELSE '00000000-0000-0000-0000-000000000000'::uuid
-            END
-          ) AS connection_id
-        FROM payouts p
-        WHERE
-          p.status || '' = 'processing'
-          AND p.hand_over_at IS NULL
-          AND (
-            p.account_id,
-            (
-              CASE
-                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-                ELSE '00000000-0000-0000-0000-000000000000'::uuid
-              END
-            )
-          ) > (w.account_id, w.connection_id)
-        ORDER BY
-          p.account_id,
-          (
-            CASE
-              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-              ELSE '00000000-0000-0000-0000-000000000000'::uuid
-            END
-          )
-        LIMIT 1
-      ) f
-    WHERE w.n < 200
-  ),
-  free AS MATERIALIZED (
-    SELECT w.account_id, w.connection_id, 1000 / count(*) OVER () AS share
-    FROM
-      places w
-      JOIN accounts a ON a.id = w.account_id
-      AND NOT (
-        (a.status <> 'active' OR a.payouts_paused OR (SELECT i.payouts_paused FROM installation_settings i WHERE i.id))
-        OR coalesce(a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)) IS NULL
-      )
-    WHERE
-      NOT (
-        (
-          CASE
-            WHEN w.connection_id = '00000000-0000-0000-0000-000000000000' THEN nullif(
-              coalesce(a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)),
-              '00000000-0000-7000-8000-000000000001'
-            )
-            ELSE w.connection_id
-          END
-        ) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused OR k.payouts_paused))
-      ) IS TRUE
-  ),
-  due AS MATERIALIZED (
-    SELECT d.id
-    FROM
-      free f
-      CROSS JOIN LATERAL (
-        SELECT p.id
-        FROM payouts p
-        WHERE
-          p.status || '' = 'processing'
-          AND p.hand_over_at IS NULL
-          AND p.account_id = f.account_id
-          AND (
-            CASE
-              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-              ELSE '00000000-0000-0000-0000-000000000000'::uuid
-            END
-          ) = f.connection_id
-        ORDER BY p.id
-        LIMIT f.share
-        FOR UPDATE SKIP LOCKED
-      ) d
-  ), rescheduled AS (UPDATE payouts p SET hand_over_at = now() FROM due d WHERE p.id = d.id RETURNING p.id)
-SELECT (SELECT count(*) FROM rescheduled) AS rescheduled, l.account_id AS last_account, l.connection_id AS last_connection
-FROM (SELECT 1) s LEFT JOIN (SELECT * FROM places WHERE n = 200) l ON true;
-
--- payments/payouts/PayoutClaims.ts rescheduleStatement
-WITH RECURSIVE
-  places (account_id, connection_id, n) AS (
-    (
-      SELECT f.*, 1
-      FROM
-        (
-          SELECT
-            p.account_id,
-            (
-              CASE
-                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-                ELSE '00000000-0000-0000-0000-000000000000'::uuid
-              END
-            ) AS connection_id
-          FROM payouts p
-          WHERE
-            p.status || '' = 'processing'
-            AND p.hand_over_at IS NULL
-            AND (
-              p.account_id,
-              (
-                CASE
-                  WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-                  ELSE '00000000-0000-0000-0000-000000000000'::uuid
-                END
-              )
-            ) > ($1::uuid, $2::uuid)
-          ORDER BY
-            p.account_id,
-            (
-              CASE
-                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-                ELSE '00000000-0000-0000-0000-000000000000'::uuid
-              END
-            )
-          LIMIT 1
-        ) f
-      WHERE NOT (SELECT i.payouts_paused FROM installation_settings i WHERE i.id)
-    )
-    UNION ALL
-    SELECT f.account_id, f.connection_id, w.n + 1
-    FROM
-      places w
-      CROSS JOIN LATERAL (
-        SELECT
-          p.account_id,
-          (
-            CASE
-              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-              ELSE '00000000-0000-0000-0000-000000000000'::uuid
-            END
-          ) AS connection_id
-        FROM payouts p
-        WHERE
-          p.status || '' = 'processing'
-          AND p.hand_over_at IS NULL
-          AND (
-            p.account_id,
-            (
-              CASE
-                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-                ELSE '00000000-0000-0000-0000-000000000000'::uuid
-              END
-            )
-          ) > (w.account_id, w.connection_id)
-        ORDER BY
-          p.account_id,
-          (
-            CASE
-              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-              ELSE '00000000-0000-0000-0000-000000000000'::uuid
-            END
-          )
-        LIMIT 1
-      ) f
-    WHERE w.n < 200
-  ),
-  free AS MATERIALIZED (
-    SELECT w.account_id, w.connection_id, 1000 / count(*) OVER () AS share
-    FROM
-      places w
-      JOIN accounts a ON a.id = w.account_id
-      AND NOT (a.status <> 'active' OR a.payouts_paused OR (SELECT i.payouts_paused FROM installation_settings i WHERE i.id))
-    WHERE
-      NOT (
-        (
-          CASE
-            WHEN w.connection_id = '00000000-0000-0000-0000-000000000000' THEN nullif(a.connection_id, '00000000-0000-7000-8000-000000000001')
-            ELSE w.connection_id
-          END
-        ) = ANY (ARRAY(SELECT k.id FROM acquirer_connections k WHERE k.paused OR k.payouts_paused))
-      ) IS TRUE
-  ),
-  due AS MATERIALIZED (
-    SELECT d.id
-    FROM
-      free f
-      CROSS JOIN LATERAL (
-        SELECT p.id
-        FROM payouts p
-        WHERE
-          p.status || '' = 'processing'
-          AND p.hand_over_at IS NULL
-          AND p.account_id = f.account_id
-          AND (
-            CASE
-              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
-              ELSE '00000000-0000-0000-0000-000000000000'::uuid
-            END
-          ) = f.connection_id
-        ORDER BY p.id
-        LIMIT f.share
-        FOR UPDATE SKIP LOCKED
-      ) d
-  ), rescheduled AS (UPDATE payouts p SET hand_over_at = now() FROM due d WHERE p.id = d.id RETURNING p.id)
-SELECT (SELECT count(*) FROM rescheduled) AS rescheduled, l.account_id AS last_account, l.connection_id AS last_connection
-FROM (SELECT 1) s LEFT JOIN (SELECT * FROM places WHERE n = 200) l ON true;
 
 -- payments/payouts/PayoutClaims.ts storeReference
 UPDATE payouts
@@ -3527,23 +3525,169 @@ UNION ALL
 SELECT NULL, 0, p.owner_id
 FROM (SELECT owner_id FROM unlocked) p;
 
--- payments/payouts/PayoutStatements.ts findKnown
+-- payments/payouts/PayoutStatements.ts findPayouts
 SELECT
-  p.id, p.account_id, p.application_id, p.origin, p.idempotency_key, p.status, p.method, p.amount, p.fee, p.description,
-  p.reference, p.recipient_name, p.recipient_document, p.pix_key_type, p.bank_account, p.pix_key, p.webhook_url, p.webhook_secret,
-  p.end_to_end_id, p.failure_reason, p.duplicate_of, p.processed_at, p.created_at, p.sequence, p.connection_id, p.provider_reference
-FROM
-  (
-    SELECT scope_id, origin, idempotency_key
-    FROM unnest($1::uuid[], $2::text[], $3::text[]) AS t (scope_id, origin, idempotency_key)
-  ) AS k
-  JOIN payout_keys d ON d.digest = idempotency_digest (k.scope_id, k.origin, k.idempotency_key)
-  JOIN payouts p ON p.id = d.payout_id
-  AND coalesce(p.application_id, p.account_id) = k.scope_id
-  AND p.origin = k.origin
-  AND p.idempotency_key = k.idempotency_key;
+  id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
+  recipient_document, pix_key_type, bank_account, pix_key, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of,
+  processed_at, created_at, sequence, connection_id, provider_reference
+FROM payouts
+WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
 
--- payments/payouts/PayoutStatements.ts findLatestOfIntents
+-- payments/payouts/PayoutStatements.ts releasePayouts
+WITH
+  touched AS MATERIALIZED (
+    SELECT *
+    FROM (SELECT owner_id, kind, taken FROM unnest($30::uuid[], $31::text[], $32::bigint[]) AS t (owner_id, kind, taken)) AS t
+  ),
+  locked AS MATERIALIZED (
+    SELECT l.owner_id, l.kind, l.balance, t.taken
+    FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
+    ORDER BY l.owner_id, l.kind
+    FOR NO KEY UPDATE OF l
+  ),
+  unlocked AS MATERIALIZED (
+    SELECT owner_id
+    FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
+    GROUP BY owner_id
+    HAVING sum(n) > 0
+  ),
+  changed AS (
+    UPDATE payouts p
+    SET
+      status = i.status, end_to_end_id = i.end_to_end_id, failure_reason = i.failure_reason,
+      processed_at = coalesce(p.processed_at, i.processed_at), sequence = i.sequence,
+      hand_over_at = CASE WHEN i.status = 'processing' THEN now()
+      END
+    FROM
+      (
+        SELECT *
+        FROM
+          (
+            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence
+            FROM
+              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence)
+          ) AS r
+        LIMIT $7::integer
+      ) AS i
+    WHERE
+      p.id = i.id
+      AND p.id >= $8::uuid
+      AND p.sequence = i.sequence - 1
+      AND p.status || '>' || i.status IN ('pending>processing', 'pending>canceled', 'processing>completed', 'processing>failed')
+      AND EXISTS (
+        SELECT 1
+        FROM accounts a
+        WHERE
+          a.id = p.account_id
+          AND a.status = 'active'
+          AND (
+            a.approval_limit IS NULL
+            OR p.amount <= a.approval_limit
+            OR (
+              $34::boolean
+              OR NOT EXISTS (
+                SELECT
+                FROM installation_settings
+                WHERE
+                  four_eyes = 'on'
+                  OR (
+                    four_eyes = 'auto'
+                    AND (
+                      four_eyes_since IS NOT NULL
+                      OR (
+                        SELECT count(*)
+                        FROM operators o
+                        WHERE o.active AND o.role IN ('operator', 'admin') AND o.account_ids IS NULL
+                      ) >= 2
+                    )
+                  )
+              )
+              OR EXISTS (
+                SELECT
+                FROM approvals a
+                WHERE
+                  a.id = $33::uuid
+                  AND a.action = 'payout.release'
+                  AND a.status = 'approved'
+                  AND a.used_at IS NULL
+                  AND a.expires_at > now()
+                  AND a.resource_id IS NOT DISTINCT FROM p.id
+              )
+            )
+          )
+      )
+      AND (p.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
+    RETURNING p.id
+  ),
+  events AS MATERIALIZED (
+    SELECT e.*
+    FROM
+      (
+        SELECT
+          id, resource_id, account_id, application_id, kind, actions::text[] AS actions, dispatched::text[] AS dispatched, status,
+          sequence, created_at, normalized_hash, destination_hash, data
+        FROM
+          unnest(
+            $9::uuid[], $10::uuid[], $11::uuid[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[], $17::integer[],
+            $18::timestamptz[], $19::uuid[], $20::uuid[], $21::text[]
+          ) AS t (
+            id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
+            destination_hash, data
+          )
+      ) AS e
+    WHERE (e.resource_id IN (SELECT id FROM changed)) IS TRUE
+  ),
+  inserted_changes AS (
+    INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at)
+    SELECT id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at
+    FROM events
+  ),
+  inserted_outbox AS (
+    INSERT INTO outbox (account_id, change_id, endpoints_version, normalized_hash, destination_hash)
+    SELECT h.account_id, h.id, coalesce(v.version, 0), h.normalized_hash, h.destination_hash
+    FROM events h LEFT JOIN webhook_endpoint_counters v ON v.account_id = h.account_id
+    WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
+    RETURNING change_id
+  ),
+  moved AS (
+    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
+    FROM
+      (
+        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
+        FROM
+          unnest(
+            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::text[], $29::timestamptz[]
+          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
+      ) AS t
+    WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
+    RETURNING account_id, debit, credit, amount
+  ),
+  sums AS MATERIALIZED (
+    SELECT owner_id, kind, sum(amount)::bigint AS amount
+    FROM
+      (
+        SELECT account_id AS owner_id, credit AS kind, amount
+        FROM moved
+        UNION ALL
+        SELECT account_id, debit, - amount
+        FROM moved
+      ) ends
+    GROUP BY owner_id, kind
+  ),
+  balanced AS (
+    UPDATE ledger_accounts l
+    SET balance = l.balance + s.amount
+    FROM sums s
+    WHERE l.owner_id = s.owner_id AND l.kind = s.kind
+  )
+SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
+FROM changed
+UNION ALL
+SELECT NULL, 0, p.owner_id
+FROM (SELECT owner_id FROM unlocked) p;
+
+-- payments/payouts/creation/NewPayoutStatements.ts findDuplicates
 SELECT DISTINCT ON (k.account_id, k.pix_key_type, k.pix_key, k.amount) t.id, k.account_id, k.pix_key_type, k.pix_key, k.amount
 FROM
   (
@@ -3565,15 +3709,23 @@ FROM
     LIMIT 1
   ) t;
 
--- payments/payouts/PayoutStatements.ts findPayouts
+-- payments/payouts/creation/NewPayoutStatements.ts findKnown
 SELECT
-  id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
-  recipient_document, pix_key_type, bank_account, pix_key, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of,
-  processed_at, created_at, sequence, connection_id, provider_reference
-FROM payouts
-WHERE id = ANY ($1::uuid[]) AND id >= $2::uuid;
+  p.id, p.account_id, p.application_id, p.origin, p.idempotency_key, p.status, p.method, p.amount, p.fee, p.description,
+  p.reference, p.recipient_name, p.recipient_document, p.pix_key_type, p.bank_account, p.pix_key, p.webhook_url, p.webhook_secret,
+  p.end_to_end_id, p.failure_reason, p.duplicate_of, p.processed_at, p.created_at, p.sequence, p.connection_id, p.provider_reference
+FROM
+  (
+    SELECT scope_id, origin, idempotency_key
+    FROM unnest($1::uuid[], $2::text[], $3::text[]) AS t (scope_id, origin, idempotency_key)
+  ) AS k
+  JOIN payout_keys d ON d.digest = idempotency_digest (k.scope_id, k.origin, k.idempotency_key)
+  JOIN payouts p ON p.id = d.payout_id
+  AND coalesce(p.application_id, p.account_id) = k.scope_id
+  AND p.origin = k.origin
+  AND p.idempotency_key = k.idempotency_key;
 
--- payments/payouts/PayoutStatements.ts insertOfOperator
+-- payments/payouts/creation/NewPayoutStatements.ts insertOfOperator
 WITH
   touched AS MATERIALIZED (
     SELECT *
@@ -3743,7 +3895,7 @@ UNION ALL
 SELECT NULL, 0, p.owner_id
 FROM (SELECT owner_id FROM unlocked) p;
 
--- payments/payouts/PayoutStatements.ts insertStatement
+-- payments/payouts/creation/NewPayoutStatements.ts insertStatement
 WITH
   touched AS MATERIALIZED (
     SELECT *
@@ -3883,7 +4035,7 @@ UNION ALL
 SELECT NULL, 0, p.owner_id
 FROM (SELECT owner_id FROM unlocked) p;
 
--- payments/payouts/PayoutStatements.ts insertStatement
+-- payments/payouts/creation/NewPayoutStatements.ts insertStatement
 WITH
   touched AS MATERIALIZED (
     SELECT *
@@ -4023,7 +4175,7 @@ UNION ALL
 SELECT NULL, 0, p.owner_id
 FROM (SELECT owner_id FROM unlocked) p;
 
--- payments/payouts/PayoutStatements.ts readTerms
+-- payments/payouts/creation/NewPayoutStatements.ts readTerms
 SELECT
   a.id, a.status, a.onboarding_status, a.auto_payout_enabled, a.payout_fee_fixed, a.payout_fee_basis_points,
   a.payout_duplicate_window, a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default) AS default_connection_id,
@@ -4035,160 +4187,6 @@ SELECT
   extract(epoch FROM now())::float8 * 1000 AS now_ms
 FROM accounts a JOIN ledger_accounts l ON l.owner_id = a.id AND l.kind = 'available'
 WHERE a.id = ANY ($1::uuid[]);
-
--- payments/payouts/PayoutStatements.ts releasePayouts
-WITH
-  touched AS MATERIALIZED (
-    SELECT *
-    FROM (SELECT owner_id, kind, taken FROM unnest($30::uuid[], $31::text[], $32::bigint[]) AS t (owner_id, kind, taken)) AS t
-  ),
-  locked AS MATERIALIZED (
-    SELECT l.owner_id, l.kind, l.balance, t.taken
-    FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind
-    FOR NO KEY UPDATE OF l
-  ),
-  unlocked AS MATERIALIZED (
-    SELECT owner_id
-    FROM (SELECT owner_id, 1 AS n FROM touched UNION ALL SELECT owner_id, -1 FROM locked) rows
-    GROUP BY owner_id
-    HAVING sum(n) > 0
-  ),
-  changed AS (
-    UPDATE payouts p
-    SET
-      status = i.status, end_to_end_id = i.end_to_end_id, failure_reason = i.failure_reason,
-      processed_at = coalesce(p.processed_at, i.processed_at), sequence = i.sequence,
-      hand_over_at = CASE WHEN i.status = 'processing' THEN now()
-      END
-    FROM
-      (
-        SELECT *
-        FROM
-          (
-            SELECT id, status, end_to_end_id, failure_reason, processed_at, sequence
-            FROM
-              unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[]) AS t (id, status, end_to_end_id, failure_reason, processed_at, sequence)
-          ) AS r
-        LIMIT $7::integer
-      ) AS i
-    WHERE
-      p.id = i.id
-      AND p.id >= $8::uuid
-      AND p.sequence = i.sequence - 1
-      AND p.status || '>' || i.status IN ('pending>processing', 'pending>canceled', 'processing>completed', 'processing>failed')
-      AND EXISTS (
-        SELECT 1
-        FROM accounts a
-        WHERE
-          a.id = p.account_id
-          AND a.status = 'active'
-          AND (
-            a.approval_limit IS NULL
-            OR p.amount <= a.approval_limit
-            OR (
-              $34::boolean
-              OR NOT EXISTS (
-                SELECT
-                FROM installation_settings
-                WHERE
-                  four_eyes = 'on'
-                  OR (
-                    four_eyes = 'auto'
-                    AND (
-                      four_eyes_since IS NOT NULL
-                      OR (
-                        SELECT count(*)
-                        FROM operators o
-                        WHERE o.active AND o.role IN ('operator', 'admin') AND o.account_ids IS NULL
-                      ) >= 2
-                    )
-                  )
-              )
-              OR EXISTS (
-                SELECT
-                FROM approvals a
-                WHERE
-                  a.id = $33::uuid
-                  AND a.action = 'payout.release'
-                  AND a.status = 'approved'
-                  AND a.used_at IS NULL
-                  AND a.expires_at > now()
-                  AND a.resource_id IS NOT DISTINCT FROM p.id
-              )
-            )
-          )
-      )
-      AND (p.account_id IN (SELECT owner_id FROM unlocked)) IS FALSE
-    RETURNING p.id
-  ),
-  events AS MATERIALIZED (
-    SELECT e.*
-    FROM
-      (
-        SELECT
-          id, resource_id, account_id, application_id, kind, actions::text[] AS actions, dispatched::text[] AS dispatched, status,
-          sequence, created_at, normalized_hash, destination_hash, data
-        FROM
-          unnest(
-            $9::uuid[], $10::uuid[], $11::uuid[], $12::uuid[], $13::text[], $14::text[], $15::text[], $16::text[], $17::integer[],
-            $18::timestamptz[], $19::uuid[], $20::uuid[], $21::text[]
-          ) AS t (
-            id, resource_id, account_id, application_id, kind, actions, dispatched, status, sequence, created_at, normalized_hash,
-            destination_hash, data
-          )
-      ) AS e
-    WHERE (e.resource_id IN (SELECT id FROM changed)) IS TRUE
-  ),
-  inserted_changes AS (
-    INSERT INTO changes (id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at)
-    SELECT id, resource_id, account_id, application_id, kind, actions, status, sequence, data, created_at
-    FROM events
-  ),
-  inserted_outbox AS (
-    INSERT INTO outbox (account_id, change_id, endpoints_version, normalized_hash, destination_hash)
-    SELECT h.account_id, h.id, coalesce(v.version, 0), h.normalized_hash, h.destination_hash
-    FROM events h LEFT JOIN webhook_endpoint_counters v ON v.account_id = h.account_id
-    WHERE h.dispatched && v.events OR (h.destination_hash IS NOT NULL AND h.dispatched <> '{}')
-    RETURNING change_id
-  ),
-  moved AS (
-    INSERT INTO ledger_transfers (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-    SELECT t.id, t.account_id, t.debit, t.credit, t.amount, t.resource_id, t.reason, t.created_at
-    FROM
-      (
-        SELECT id, account_id, debit, credit, amount, resource_id, reason, created_at
-        FROM
-          unnest(
-            $22::uuid[], $23::uuid[], $24::text[], $25::text[], $26::bigint[], $27::uuid[], $28::text[], $29::timestamptz[]
-          ) AS t (id, account_id, debit, credit, amount, resource_id, reason, created_at)
-      ) AS t
-    WHERE (t.resource_id IN (SELECT id FROM changed)) IS TRUE
-    RETURNING account_id, debit, credit, amount
-  ),
-  sums AS MATERIALIZED (
-    SELECT owner_id, kind, sum(amount)::bigint AS amount
-    FROM
-      (
-        SELECT account_id AS owner_id, credit AS kind, amount
-        FROM moved
-        UNION ALL
-        SELECT account_id, debit, - amount
-        FROM moved
-      ) ends
-    GROUP BY owner_id, kind
-  ),
-  balanced AS (
-    UPDATE ledger_accounts l
-    SET balance = l.balance + s.amount
-    FROM sums s
-    WHERE l.owner_id = s.owner_id AND l.kind = s.kind
-  )
-SELECT id, (SELECT count(*)::integer FROM inserted_outbox) AS outbox_rows, NULL::uuid AS passed_by
-FROM changed
-UNION ALL
-SELECT NULL, 0, p.owner_id
-FROM (SELECT owner_id FROM unlocked) p;
 
 -- payments/refunds/RefundStore.ts findOfCharges
 SELECT

@@ -20,8 +20,8 @@ import { Disputes } from "../payments/disputes/Disputes.ts"
 import type { NotFoundError } from "../base/Errors.ts"
 import { connectionOf, isThrough, type Payment } from "../payments/exceptions/Exceptions.ts"
 import { ExceptionReturns } from "../payments/exceptions/ExceptionReturns.ts"
+import { RefundOrders } from "../payments/refunds/RefundOrders.ts"
 import { type PaymentArrived, Reversals } from "../payments/exceptions/Reversals.ts"
-import { ChargeOrders } from "../payments/orders/ChargeOrders.ts"
 import { Ids } from "../base/Ids.ts"
 import { Payouts } from "../payments/payouts/Payouts.ts"
 import { runToCompletion } from "../database/RunToCompletion.ts"
@@ -46,7 +46,7 @@ export class AcquirerNotifications extends Context.Service<
       const charges = yield* Charges
       const payouts = yield* Payouts
       const disputes = yield* Disputes
-      const orders = yield* ChargeOrders
+      const orders = yield* RefundOrders
       const payments = yield* ChargePayments
       const reversals = yield* Reversals
       const returns = yield* ExceptionReturns
@@ -86,7 +86,7 @@ export class AcquirerNotifications extends Context.Service<
       /** The outcome of a return that the service ordered: of an exception's money, or of a charge's. */
       const returned = Effect.fnUntraced(function* (orderId: string, outcome: ReturnOutcome) {
         if (yield* returns.finish(orderId, outcome)) return "applied" as const
-        return appliedIf((yield* orders.settleRefund(orderId, outcome)).isApplied)
+        return appliedIf((yield* orders.settle(orderId, outcome)).isApplied)
       })
 
       /** Pays the charge in a batch where it can be paid as it is; everything else is decided with the charge locked. */

@@ -57,28 +57,15 @@ export const findAccount = statement(
 
 export const lockOne = statement({ id: value("uuid") }, ({ id }) => `${selectCharge} WHERE id = ${id} FOR UPDATE`)
 
-const created = [
-  "id",
-  "accountId",
-  "applicationId",
-  "origin",
-  "idempotencyKey",
-  "status",
-  "method",
-  "amount",
-  "description",
-  "reference",
-  "customerName",
-  "customerEmail",
-  "customerDocument",
-  "customerPhone",
-  "webhookUrl",
-  "sealedWebhookSecret",
-  "expiresAtMs",
-  "createdAtMs",
-  "sequence",
-  "connectionId"
-] as const
+/** What a new charge has. The acquirer's answer, its payment and what waits for that write the other columns. */
+const created = chargeTable.fieldsExcept(
+  "brCode",
+  "endToEndId",
+  "receiver",
+  "paidAtMs",
+  "failureReason",
+  "hasEarlyReversals"
+)
 
 const createdColumns = chargeTable.names(created)
 

@@ -10,7 +10,8 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { decideChange } from "../../../src/payments/charges/ChargeDecision.ts"
 import { ChargeStore } from "../../../src/payments/charges/ChargeStore.ts"
 import { Ids } from "../../../src/base/Ids.ts"
-import { transition } from "../../../src/payments/payouts/PayoutChange.ts"
+import { NewPayoutStore } from "../../../src/payments/payouts/creation/NewPayoutStore.ts"
+import { decideChange as decidePayoutChange } from "../../../src/payments/payouts/PayoutDecision.ts"
 import { PayoutStore } from "../../../src/payments/payouts/PayoutStore.ts"
 import { created } from "../../support/ChargeRequests.ts"
 import {
@@ -87,7 +88,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A batch t
       const [low = "", high = ""] = payoutIds.toSorted()
       const nowMs = yield* Clock.currentTimeMillis
       const changes = yield* Effect.forEach([high, low], (id) =>
-        Effect.map(store.find(id), (payout) => transition(payout!, "canceled", {}, nowMs, ids)!)
+        Effect.map(store.find(id), (payout) => decidePayoutChange(payout!, "canceled", {}, nowMs, ids)!)
       )
       const batch = yield* sql.withTransaction(
         Effect.gen(function* () {
@@ -196,14 +197,15 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A locked 
   it.effect("is passed by: another account's payout that is decided under the lock is stored meanwhile", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
-      const store = yield* PayoutStore
+      const payouts = yield* PayoutStore
+      const { create } = yield* NewPayoutStore
       const ids = yield* Ids
       // Accounts with a duplicate guard: their payouts are decided under the lock.
       const [own, other] = [yield* funded(5000), yield* funded(5000)]
       const requests = yield* Effect.forEach([own, other], ({ accountId, key }) =>
         Effect.gen(function* () {
           yield* operated("PATCH", `/accounts/${accountId}`, { payout_duplicate_window: 60 })
-          const payout = (yield* store.find((yield* paidOut(key)).id))!
+          const payout = (yield* payouts.find((yield* paidOut(key)).id))!
           const requested = { ...payout, id: ids.next().id, amount: 700, idempotencyKey: newKey(), sequence: 1 }
           return { requested, caller: undefined }
         })
@@ -212,7 +214,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A locked 
         Effect.gen(function* () {
           yield* sql`SELECT FROM ledger_accounts WHERE owner_id = ${own.accountId}::uuid FOR UPDATE`
           const [locked, free] = yield* Effect.forEach(requests, (request) =>
-            Effect.forkChild(store.create(request), { startImmediately: true })
+            Effect.forkChild(create(request), { startImmediately: true })
           )
           assert.strictEqual((yield* Fiber.join(free!))._tag, "Created")
           assert.isUndefined(locked!.pollUnsafe())

@@ -17,8 +17,9 @@ import {
   type ReturnOrder
 } from "../../../src/providers/Acquirer.ts"
 import { AcquirerNotifications } from "../../../src/reports/AcquirerNotifications.ts"
-import { ChargeOrders } from "../../../src/payments/orders/ChargeOrders.ts"
+import { RefundOrders } from "../../../src/payments/refunds/RefundOrders.ts"
 import { Charges } from "../../../src/payments/charges/Charges.ts"
+import { NewCharges } from "../../../src/payments/charges/NewCharges.ts"
 import { Releases } from "../../../src/ledger/Releases.ts"
 import { Accounts } from "../../../src/accounts/Accounts.ts"
 import { runDue } from "../../support/DueCalls.ts"
@@ -118,8 +119,8 @@ const counting = Layer.effect(
   Acquirer,
   Effect.map(Acquirer, (simulated) =>
     Acquirer.of({
-      of: (connectionId) =>
-        Effect.map(simulated.of(connectionId), (provider) => ({
+      providerFor: (connectionId) =>
+        Effect.map(simulated.providerFor(connectionId), (provider) => ({
           ...provider,
           orderReturn: (order) =>
             Effect.suspend(() => {
@@ -134,7 +135,7 @@ const counting = Layer.effect(
 const charged = (releaseDelay: number) =>
   Effect.gen(function* () {
     const accounts = yield* Accounts
-    const charges = yield* Charges
+    const charges = yield* NewCharges
     const reports = yield* AcquirerNotifications
     const account = yield* accounts.create({
       name: "Loja",
@@ -157,7 +158,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
   excludeTestServices: true
 })("Orders to the acquirer", (it) => {
   const statusOf = (id: string) => Charges.use(({ find }) => Effect.map(find(id), ({ status }) => status))
-  const refund = (id: string) => ChargeOrders.use((orders) => Effect.exit(orders.refund(id)))
+  const refund = (id: string) => RefundOrders.use((orders) => Effect.exit(orders.refund(id)))
 
   it.effect("CHG-26, OPR-20: two refunds at once call the acquirer once; meanwhile the money cannot be spent", () =>
     Effect.gen(function* () {
@@ -313,7 +314,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
       const gate = yield* Deferred.make<Progress>()
       answer = Deferred.await(gate)
       calls.length = 0
-      const round = yield* Effect.forkChild(ChargeOrders.use(({ claimDue }) => runDue(claimDue, 8)))
+      const round = yield* Effect.forkChild(RefundOrders.use(({ claimDue }) => runDue(claimDue, 8)))
       yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => calls.length >= 8 })
       const taken = yield* sql`SELECT 1 FROM acquirer_orders WHERE state = 'ordered' AND ask_at > now()`
       assert.strictEqual(taken.length, calls.length)
@@ -344,4 +345,4 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
   )
 })
 
-const finishDue = ChargeOrders.use(({ claimDue }) => runDue(claimDue))
+const finishDue = RefundOrders.use(({ claimDue }) => runDue(claimDue))

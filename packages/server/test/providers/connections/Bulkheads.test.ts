@@ -62,7 +62,7 @@ const providerOf = (simulated: Provider, connectionId: string): Provider => ({
 const providers = Layer.effect(
   Acquirer,
   Effect.map(SimulatedProvider, (simulated) =>
-    Acquirer.of({ of: (id) => Effect.succeed(id === null ? simulated : providerOf(simulated, id)) })
+    Acquirer.of({ providerFor: (id) => Effect.succeed(id === null ? simulated : providerOf(simulated, id)) })
   )
 )
 

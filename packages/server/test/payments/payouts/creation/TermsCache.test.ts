@@ -1,7 +1,7 @@
 /** The cached terms that payouts are decided on first. */
 import { assert, describe, it } from "@effect/vitest"
-import type { PayoutRequest, PayoutTerms } from "../../../src/payments/payouts/PayoutDecision.ts"
-import { makeTermsCache } from "../../../src/payments/payouts/TermsCache.ts"
+import type { PayoutRequest, PayoutTerms } from "../../../../src/payments/payouts/creation/PayoutCreation.ts"
+import { makeTermsCache } from "../../../../src/payments/payouts/creation/TermsCache.ts"
 
 const terms = (changes: Partial<PayoutTerms> = {}): PayoutTerms => ({
   status: "active",

@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import type { Payout } from "@pix-payments/domain/Payout"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { assertRefused, created } from "../../support/ChargeRequests.ts"
+import { assertRefused, created } from "../../../support/ChargeRequests.ts"
 import {
   availableOf,
   funded,
@@ -16,9 +16,9 @@ import {
   payoutReaching,
   retrievePayout,
   somePayout
-} from "../../support/Money.ts"
-import { loopback } from "../../support/Receiver.ts"
-import { type Fields, newKey, TestService } from "../../support/TestService.ts"
+} from "../../../support/Money.ts"
+import { loopback } from "../../../support/Receiver.ts"
+import { type Fields, newKey, TestService } from "../../../support/TestService.ts"
 
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0, webhookAllowedNetworks: loopback }
 

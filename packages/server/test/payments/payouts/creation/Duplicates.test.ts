@@ -4,7 +4,7 @@ import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { assertRefused } from "../../support/ChargeRequests.ts"
+import { assertRefused } from "../../../support/ChargeRequests.ts"
 import {
   availableOf,
   failing,
@@ -19,9 +19,9 @@ import {
   payoutReaching,
   somePayout,
   eventStatusesOf
-} from "../../support/Money.ts"
-import { eventually, loopback } from "../../support/Receiver.ts"
-import { type Fields, newKey, TestService } from "../../support/TestService.ts"
+} from "../../../support/Money.ts"
+import { eventually, loopback } from "../../../support/Receiver.ts"
+import { type Fields, newKey, TestService } from "../../../support/TestService.ts"
 
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0, webhookAllowedNetworks: loopback }
 

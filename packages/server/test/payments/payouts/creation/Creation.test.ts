@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { MAX_CENTS, payoutFee } from "@pix-payments/domain/Cents"
 import * as Effect from "effect/Effect"
-import { assertRefused, instant, uuid7 } from "../../support/ChargeRequests.ts"
+import { assertRefused, instant, uuid7 } from "../../../support/ChargeRequests.ts"
 import {
   availableOf,
   funded,
@@ -14,9 +14,9 @@ import {
   paidOut,
   payOut,
   simulated
-} from "../../support/Money.ts"
-import { loopback, receiver } from "../../support/Receiver.ts"
-import { type Fields, newKey, TestService } from "../../support/TestService.ts"
+} from "../../../support/Money.ts"
+import { loopback, receiver } from "../../../support/Receiver.ts"
+import { type Fields, newKey, TestService } from "../../../support/TestService.ts"
 
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0, webhookAllowedNetworks: loopback }
 

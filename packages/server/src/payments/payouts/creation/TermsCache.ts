@@ -3,9 +3,9 @@
  *
  * A payout is decided on them first. The statement that stores it checks them, so that they may be out of date.
  */
-import { connectionOf } from "../../accounts/AccountConnection.ts"
-import type { SettingsShape } from "../../base/Settings.ts"
-import type { PayoutRequest, PayoutTerms } from "./PayoutDecision.ts"
+import { connectionOf } from "../../../accounts/AccountConnection.ts"
+import type { SettingsShape } from "../../../base/Settings.ts"
+import type { PayoutRequest, PayoutTerms } from "./PayoutCreation.ts"
 
 /** Terms as `readTerms` selects them. */
 export interface StoredTerms {

@@ -18,9 +18,8 @@ import type { SqlError } from "effect/sql/SqlError"
 import { Acquirer, AcquirerRefused, type Provider } from "../../providers/Acquirer.ts"
 import * as OrderLoop from "../../providers/OrderLoop.ts"
 import { OrderStore, type StoredOrder } from "../../providers/OrderStore.ts"
-import { isLastRequest } from "../../providers/Retries.ts"
-import { Disputes } from "../disputes/Disputes.ts"
-import { DisputeStore, type StoredDispute } from "../disputes/DisputeStore.ts"
+import { Disputes } from "./Disputes.ts"
+import { DisputeStore, type StoredDispute } from "./DisputeStore.ts"
 import { InvalidStateError, type NotFoundError } from "../../base/Errors.ts"
 import { Ids } from "../../base/Ids.ts"
 import { Settings } from "../../base/Settings.ts"
@@ -38,8 +37,8 @@ export interface Defense {
   readonly files: ReadonlyArray<{ readonly name: string; readonly contentType: string; readonly base64: string }>
 }
 
-export class DefenseOrders extends Context.Service<
-  DefenseOrders,
+export class Defenses extends Context.Service<
+  Defenses,
   {
     /**
      * Files the defense of an open dispute, and gives the dispute after the provider's first answer: it may still be open.
@@ -53,9 +52,9 @@ export class DefenseOrders extends Context.Service<
     /** Claims defenses whose answer is not known, to repeat them. */
     readonly claimDue: OrderLoop.ClaimDue
   }
->()("@pix-payments/server/DefenseOrders") {
+>()("@pix-payments/server/Defenses") {
   static readonly layer = Layer.effect(
-    DefenseOrders,
+    Defenses,
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const acquirer = yield* Acquirer
@@ -118,22 +117,21 @@ export class DefenseOrders extends Context.Service<
       const execute = Effect.fnUntraced(function* (order: StoredOrder) {
         const dispute = order.disputeId === null ? undefined : yield* store.find(order.disputeId)
         if (dispute === undefined) return undefined
-        const answer = yield* acquirer.of(order.connectionId).pipe(
+        const asked = acquirer.providerFor(order.connectionId).pipe(
           Effect.flatMap((provider) => askFor(provider, order, dispute)),
-          Effect.as({ isFinal: true, refusal: undefined }),
-          Effect.catchTags({
-            AcquirerRefused: ({ reason }) =>
-              Effect.succeed({ isFinal: isLastRequest(order.attempts), refusal: reason }),
-            AcquirerUnclear: () => Effect.succeed({ isFinal: false, refusal: undefined })
-          })
+          Effect.as({ _tag: "Accepted" } as const)
         )
-        if (answer.isFinal) return (yield* finish(order, dispute, answer.refusal)) ? answer.refusal : undefined
-        yield* orders.askAgain(order)
-        return undefined
+        const answer = yield* OrderLoop.answerTo(order, asked)
+        if (answer === undefined) {
+          yield* orders.askAgain(order)
+          return undefined
+        }
+        const refusal = answer._tag === "Refused" ? answer.reason : undefined
+        return (yield* finish(order, dispute, refusal)) ? refusal : undefined
       })
 
-      return DefenseOrders.of({
-        file: Effect.fn("DefenseOrders.file")(function* (disputeId, defense, audited = Effect.void) {
+      return Defenses.of({
+        file: Effect.fn("Defenses.file")(function* (disputeId, defense, audited = Effect.void) {
           const dispute = yield* disputes.find(disputeId)
           const order = yield* Effect.tap(insert(dispute, defense), () => audited).pipe(
             sql.withTransaction,

@@ -1,7 +1,7 @@
 /** Payouts that operators create, by Pix and by TED. */
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { assertRefused } from "../../support/ChargeRequests.ts"
+import { assertRefused } from "../../../support/ChargeRequests.ts"
 import {
   availableOf,
   deliveredOf,
@@ -16,9 +16,9 @@ import {
   someAccount,
   somePayout,
   eventStatusesOf
-} from "../../support/Money.ts"
-import { loopback, receiver } from "../../support/Receiver.ts"
-import { type Fields, TestService } from "../../support/TestService.ts"
+} from "../../../support/Money.ts"
+import { loopback, receiver } from "../../../support/Receiver.ts"
+import { type Fields, TestService } from "../../../support/TestService.ts"
 
 const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0, webhookAllowedNetworks: loopback }
 
