@@ -6,7 +6,7 @@
  * - It reads the rows of the pages and no others, in one index, and `MAX_ROWS` at most. A list by status or method may pass
  *   over rows: it is a statement of its own, after a lookup of its caller.
  *
- * Rules: CHG-20, KEY-4, LIST-1 to LIST-5. Why: docs/decisions/0038-shared-pages.md.
+ * Rules: CHG-20, KEY-4, LIST-1 to LIST-5. Why: docs/decisions/0013-lists-walk-an-index.md.
  */
 import type { Caller } from "@pix-payments/api/Security"
 import { defaultLimit } from "@pix-payments/domain/List"

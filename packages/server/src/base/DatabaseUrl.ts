@@ -8,7 +8,7 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 
 /** What the driver understands. */
-const parameters: ReadonlyArray<string> = [
+const parameters: ReadonlySet<string> = new Set([
   "host",
   "port",
   "user",
@@ -18,7 +18,7 @@ const parameters: ReadonlyArray<string> = [
   "options",
   "connect_timeout",
   "sslmode"
-]
+])
 
 /** What to do instead, where that is not obvious. */
 const advice: Readonly<Record<string, string>> = {
@@ -49,7 +49,7 @@ const problemOf = (text: string): string | undefined => {
   }
   if (url === null) return "it is not a valid URL. Special characters in a password are percent-encoded"
   if (url.hash !== "") return "it has a #. Write %23 in a password"
-  const unknown = [...new Set(url.searchParams.keys())].filter((name) => !parameters.includes(name))
+  const unknown = [...new Set(url.searchParams.keys())].filter((name) => !parameters.has(name))
   if (unknown.length === 0) return undefined
   const advised = new Set(unknown.flatMap((name) => advice[name] ?? []))
   return [`parameters are not understood: ${unknown.map(shown).join(", ")}. Remove them`, ...advised].join(". ")

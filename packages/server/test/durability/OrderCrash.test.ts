@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
-import { createDatabase, temporaryFolder } from "../support/Postgres.ts"
+import { createMigratedDatabase, temporaryFolder } from "../support/Postgres.ts"
 import { type ServiceProcess, startProcess } from "../support/Process.ts"
 import { eventually } from "../support/Receiver.ts"
 
@@ -58,7 +58,7 @@ const stepsOf = (index: number, id: string): ReadonlyArray<ReadonlyArray<Call>> 
 layer(Layer.empty, { excludeTestServices: true })("A process that is killed while money goes back", (it) => {
   it.effect("does what was ordered and reported once, and forgets nothing of it", () =>
     Effect.gen(function* () {
-      const databaseUrl = yield* createDatabase()
+      const databaseUrl = yield* createMigratedDatabase
       const sql = Context.get(yield* Layer.build(PgClient.layer({ url: databaseUrl })), SqlClient)
       const env = {
         DATABASE_URL: Redacted.value(databaseUrl),

@@ -23,7 +23,7 @@ import {
 } from "../support/Exceptions.ts"
 import { incompleteKeys } from "../support/KeyTables.ts"
 import { assertLedgerHolds, eventStatusesOf, ledgerBalancesOf, operated, simulated } from "../support/Money.ts"
-import { createDatabase } from "../support/Postgres.ts"
+import { createMigratedDatabase } from "../support/Postgres.ts"
 import { secretsKeys } from "../support/StoppableService.ts"
 import { TestService } from "../support/TestService.ts"
 
@@ -36,7 +36,7 @@ class Servers extends Context.Service<Servers, readonly [Context.Context<Server>
 /** Two servers on one database. The second one answers the tests' own requests. */
 const servers = Layer.effectContext(
   Effect.gen(function* () {
-    const databaseUrl = yield* createDatabase()
+    const databaseUrl = yield* createMigratedDatabase
     const service = TestService.layer({
       databaseUrl,
       settings: { acquirerTimeoutMs: 5000, simulatorSettleMs: 0, secretsKeys }

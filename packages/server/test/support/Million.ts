@@ -133,12 +133,12 @@ export const loadRows = Effect.fnUntraced(function* (tenants: ReadonlyArray<Tena
      ) s`
   )
   yield* insert(
-    `INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination, status,
+    `INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination, destination_hash, status,
        attempts_made, due_at, created_at)
      SELECT ${idOf("deliveries", "at")}, ${idOf("changes", "at")},
        CASE WHEN n % 5 = 1 AND n <= ${FEW} THEN 'dispute.pix.lost' ELSE 'charge.pix.paid' END,
        ${idOf("charges", "at")}, account_id, CASE WHEN n % 4 > 0 THEN endpoint_id END, 'https://example.com/',
-       'https://example.com', s.status, 1,
+       'https://example.com', text_digest('https://example.com'), s.status, 1,
        CASE WHEN s.status IN ('scheduled', 'delivering') THEN now() + interval '1 day' END, at
      FROM ${rows("deliveries")} CROSS JOIN LATERAL (
        SELECT ${few(["scheduled", "delivering", "failed", "canceled", "failed"], "'delivered'")} AS status

@@ -9,7 +9,7 @@
  *   for the commit of the other, so that neither misses the other, and a copy of a payment has no effect;
  * - an awaited settlement becomes a charge's or an exception, and an exception becomes a charge's. Nothing else changes it.
  *
- * Why: docs/decisions/0040-one-claim-of-a-settlement.md.
+ * Why: docs/decisions/0028-keys.md.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Effect from "effect/Effect"

@@ -8,8 +8,8 @@
  * - a retry is a row with a due time, so that a restart loses none;
  * - a process that stops releases the leases of deliveries that it has not sent.
  *
- * A first attempt normally comes straight from the fan-out. Claims find deliveries that it inserted without a lease,
- * retries, and deliveries that the previous release inserted. Rows are polled; `DeliverySignal` wakes the poll at a commit.
+ * A first attempt normally comes straight from the fan-out. Claims find deliveries that it inserted without a lease
+ * and retries. Rows are polled; `DeliverySignal` wakes the poll at a commit.
  *
  * Rules: DLV-1 to DLV-9, END-5.
  */

@@ -112,8 +112,11 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A batch t
       const { key } = yield* makeCaller()
       const { id } = yield* created(key)
       const charge = (yield* store.find(id))!
-      // As a server of the release before does, whose keys a trigger stores.
       const insertElsewhere = (idempotencyKey: string) => sql`
+        WITH claimed AS (
+          INSERT INTO charge_keys (digest, charge_id)
+          SELECT idempotency_digest(application_id, origin, ${idempotencyKey}), id FROM charges WHERE id = ${id}::uuid
+        )
         INSERT INTO charges SELECT (jsonb_populate_record(c,
           jsonb_build_object('id', uuidv7(), 'idempotency_key', ${idempotencyKey}::text))).*
         FROM charges c WHERE id = ${id}::uuid`

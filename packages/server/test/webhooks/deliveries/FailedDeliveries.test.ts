@@ -48,7 +48,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("One bad d
       const { accountId } = yield* makeCaller()
       const hooks = yield* receiver()
       const sql = yield* SqlClient
-      // Due without a lease, as the fan-out or the previous release inserts it.
+      // Due without a lease, as the fan-out inserts it.
       const due = (path: string, count: number) => sql<{ id: string }>`
         WITH made AS (
           INSERT INTO changes (id, resource_id, account_id, kind, actions, status, sequence, data, created_at)
