@@ -113,13 +113,15 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A batch t
       const { id } = yield* created(key)
       const charge = (yield* store.find(id))!
       const insertElsewhere = (idempotencyKey: string) => sql`
-        WITH claimed AS (
+        WITH made AS MATERIALIZED (SELECT uuidv7() AS id),
+        claimed AS (
           INSERT INTO charge_keys (digest, charge_id)
-          SELECT idempotency_digest(application_id, origin, ${idempotencyKey}), id FROM charges WHERE id = ${id}::uuid
+          SELECT idempotency_digest(c.application_id, c.origin, ${idempotencyKey}), made.id FROM charges c, made
+          WHERE c.id = ${id}::uuid
         )
         INSERT INTO charges SELECT (jsonb_populate_record(c,
-          jsonb_build_object('id', uuidv7(), 'idempotency_key', ${idempotencyKey}::text))).*
-        FROM charges c WHERE id = ${id}::uuid`
+          jsonb_build_object('id', made.id, 'idempotency_key', ${idempotencyKey}::text))).*
+        FROM charges c, made WHERE c.id = ${id}::uuid`
       const batch = yield* sql.withTransaction(
         Effect.gen(function* () {
           yield* insertElsewhere("key a")

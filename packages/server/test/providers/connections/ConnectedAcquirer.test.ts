@@ -48,7 +48,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 60_000 }), { excludeTestServices:
         SELECT credentials, (SELECT string_agg(kind, ',' ORDER BY kind) FROM ledger_accounts WHERE owner_id = c.id) AS kinds
         FROM acquirer_connections c WHERE id = ${id}::uuid`
       assert.strictEqual(row?.kinds, "acquirer,unallocated")
-      assert.match(row?.credentials ?? "", /^v2\./)
+      assert.match(row?.credentials ?? "", /^[0-9a-f]{8}\./)
       assert.notInclude(row?.credentials, double.clientSecret)
       const { open } = yield* Secrets
       assert.throws(() => open(row?.credentials ?? "", { kind: "connection", id: newId() }))
