@@ -19,10 +19,10 @@ export interface Growth {
 
 /** The tables of a paid charge with one endpoint. Those of the simulator and its calls have no rows with a real bank. */
 const tables = [
-  "charge_keys",
+  "idempotency_keys",
   "charge_settlements",
   "ledger_transfers",
-  "acquirer_reports",
+  "notifications",
   "changes",
   "deliveries",
   "delivery_attempts",

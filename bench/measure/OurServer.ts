@@ -112,8 +112,5 @@ export const maintain = Effect.fnUntraced(function* (databaseUrl: string) {
 
 /** Settings that remove no row. */
 export const keepsAll = Object.fromEntries(
-  ["REQUESTS", "ATTEMPTS", "ACQUIRER_REPORTS", "DELIVERIES", "EVENTS"].map((kind) => [
-    `RETENTION_${kind}_DAYS`,
-    "36500"
-  ])
+  ["REQUESTS", "ATTEMPTS", "NOTIFICATIONS", "DELIVERIES", "EVENTS"].map((kind) => [`RETENTION_${kind}_DAYS`, "36500"])
 )

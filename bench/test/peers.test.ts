@@ -329,7 +329,7 @@ const chargeRows = `
 const payoutRows = `
   SELECT p.status, p.amount, p.fee, p.description, p.reference, p.recipient_name, p.recipient_document, p.pix_key_type,
     p.pix_key, p.webhook_url, p.webhook_secret IS NOT NULL AS has_secret, p.failure_reason, p.duplicate_of, p.sequence,
-    p.end_to_end_id IS NOT NULL AS has_end_to_end_id, p.processed_at IS NOT NULL AS was_processed, p.hand_over_at,
+    p.end_to_end_id IS NOT NULL AS has_end_to_end_id, p.processed_at IS NOT NULL AS was_processed, p.due_at,
     (SELECT array_agg(e.name || e.sequence || e.status ORDER BY e.name) FROM events e WHERE e.resource_id = p.id) AS events,
     (SELECT array_agg(d.event || d.url || d.destination ORDER BY d.event) FROM deliveries d WHERE d.resource_id = p.id)
       AS deliveries,

@@ -229,7 +229,7 @@ FROM ledger_accounts l
 WHERE
   l.owner_id = ANY ($1::uuid[])
   AND l.kind IN ('available', 'pending', 'blocked', 'payouts_in_transit', 'returns_in_transit', 'acquirer', 'fees', 'unallocated')
-ORDER BY l.owner_id, l.kind
+ORDER BY l.owner_id, l.kind <> 'available', l.kind
 FOR NO KEY UPDATE;
 
 -- ledger/Ledger.ts lockAllWith
@@ -238,7 +238,7 @@ FROM ledger_accounts l
 WHERE
   l.owner_id = ANY ($1::uuid[])
   AND l.kind IN ('available', 'pending', 'blocked', 'payouts_in_transit', 'returns_in_transit', 'acquirer', 'fees', 'unallocated')
-ORDER BY l.owner_id, l.kind
+ORDER BY l.owner_id, l.kind <> 'available', l.kind
 FOR NO KEY UPDATE SKIP LOCKED;
 
 -- ledger/LedgerReports.ts findBalances
@@ -356,7 +356,7 @@ WITH
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
     FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind
+    ORDER BY l.owner_id, l.kind <> 'available', l.kind
     FOR NO KEY UPDATE OF l
   ),
   unlocked AS MATERIALIZED (
@@ -1019,7 +1019,7 @@ WHERE n.id = $1::uuid AND n.account_id IS NOT NULL;
 
 -- operations/TimelineStore.ts findSubmission
 SELECT
-  id, 'payout' AS kind, amount, hand_overs AS attempts, connection_id, created_at,
+  id, 'payout' AS kind, amount, attempts, connection_id, created_at,
   CASE
     WHEN status = 'processing' THEN 'ordered'
     WHEN status = 'completed' THEN 'done'
@@ -1027,7 +1027,7 @@ SELECT
     ELSE 'failed'
   END AS state
 FROM payouts
-WHERE id = $1::uuid AND hand_overs > 0;
+WHERE id = $1::uuid AND attempts > 0;
 
 -- operators/OperatorIdentities.ts findOne
 SELECT o.id AS operator_id, o.name AS operator_name, o.email, o.role, o.account_ids, o.active
@@ -1556,7 +1556,7 @@ WITH
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
     FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind
+    ORDER BY l.owner_id, l.kind <> 'available', l.kind
     FOR NO KEY UPDATE OF l
   ),
   unlocked AS MATERIALIZED (
@@ -1717,7 +1717,7 @@ WITH
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
   ),
   inserted_notifications AS (
-    INSERT INTO acquirer_reports (id, subject, report, outcome, connection_id, received_at)
+    INSERT INTO notifications (id, subject, report, outcome, connection_id, received_at)
     SELECT r.id, r.subject, r.report, 'applied', r.connection_id, r.received_at
     FROM
       (
@@ -1728,7 +1728,7 @@ WITH
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
-    INSERT INTO acquirer_notifications (key, report_id)
+    INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
     FROM (SELECT key, id, resource_id FROM unnest($48::text[], $49::uuid[], $50::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
@@ -1758,7 +1758,7 @@ WITH
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
     FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind
+    ORDER BY l.owner_id, l.kind <> 'available', l.kind
     FOR NO KEY UPDATE OF l SKIP LOCKED
   ),
   unlocked AS MATERIALIZED (
@@ -1919,7 +1919,7 @@ WITH
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
   ),
   inserted_notifications AS (
-    INSERT INTO acquirer_reports (id, subject, report, outcome, connection_id, received_at)
+    INSERT INTO notifications (id, subject, report, outcome, connection_id, received_at)
     SELECT r.id, r.subject, r.report, 'applied', r.connection_id, r.received_at
     FROM
       (
@@ -1930,7 +1930,7 @@ WITH
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
-    INSERT INTO acquirer_notifications (key, report_id)
+    INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
     FROM (SELECT key, id, resource_id FROM unnest($48::text[], $49::uuid[], $50::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
@@ -1971,7 +1971,7 @@ SELECT
   idempotency_key, customer_phone, webhook_secret, connection_id, has_early_reversals
 FROM charges
 WHERE
-  id = (SELECT charge_id FROM charge_keys WHERE digest = idempotency_digest ($1::uuid, $2::text, $3::text))
+  id = (SELECT resource_id FROM idempotency_keys WHERE digest = idempotency_digest ($1::uuid, 'charge', $2::text, $3::text))
   AND application_id = $1::uuid
   AND origin = $2::text
   AND idempotency_key = $3::text;
@@ -2021,12 +2021,12 @@ WITH
       AND (c.key_expires_at IS NULL OR c.key_expires_at > now())
   ),
   claimed AS (
-    INSERT INTO charge_keys (digest, charge_id)
-    SELECT idempotency_digest (application_id, origin, idempotency_key), id
+    INSERT INTO idempotency_keys (digest, resource_id)
+    SELECT idempotency_digest (application_id, 'charge', origin, idempotency_key), id
     FROM requested
     WHERE idempotency_key IS NOT NULL
     ON CONFLICT (digest) DO NOTHING
-    RETURNING charge_id
+    RETURNING resource_id
   ),
   inserted AS (
     INSERT INTO
@@ -2039,7 +2039,7 @@ WITH
       id, account_id, origin, status, method, amount, description, reference, customer_name, customer_email, customer_document,
       webhook_url, expires_at, created_at, sequence, application_id, idempotency_key, customer_phone, webhook_secret, connection_id
     FROM requested
-    WHERE idempotency_key IS NULL OR (id IN (SELECT charge_id FROM claimed)) IS TRUE
+    WHERE idempotency_key IS NULL OR (id IN (SELECT resource_id FROM claimed)) IS TRUE
     RETURNING
       id, connection_id, account_id, origin, CASE status WHEN 'processing' THEN 'pending' ELSE status
       END AS status,
@@ -2478,19 +2478,19 @@ WITH RECURSIVE
             p.account_id,
             (
               CASE
-                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                WHEN p.attempts > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
                 ELSE '00000000-0000-0000-0000-000000000000'::uuid
               END
             ) AS connection_id
           FROM payouts p
           WHERE
             p.status || '' = 'processing'
-            AND p.hand_over_at IS NULL
+            AND p.due_at IS NULL
             AND (
               p.account_id,
               (
                 CASE
-                  WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                  WHEN p.attempts > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
                   ELSE '00000000-0000-0000-0000-000000000000'::uuid
                 END
               )
@@ -2499,7 +2499,7 @@ WITH RECURSIVE
             p.account_id,
             (
               CASE
-                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                WHEN p.attempts > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
                 ELSE '00000000-0000-0000-0000-000000000000'::uuid
               END
             )
@@ -2516,19 +2516,19 @@ WITH RECURSIVE
           p.account_id,
           (
             CASE
-              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+              WHEN p.attempts > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
               ELSE '00000000-0000-0000-0000-000000000000'::uuid
             END
           ) AS connection_id
         FROM payouts p
         WHERE
           p.status || '' = 'processing'
-          AND p.hand_over_at IS NULL
+          AND p.due_at IS NULL
           AND (
             p.account_id,
             (
               CASE
-                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                WHEN p.attempts > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
                 ELSE '00000000-0000-0000-0000-000000000000'::uuid
               END
             )
@@ -2537,7 +2537,7 @@ WITH RECURSIVE
           p.account_id,
           (
             CASE
-              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+              WHEN p.attempts > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
               ELSE '00000000-0000-0000-0000-000000000000'::uuid
             END
           )
@@ -2576,11 +2576,11 @@ WITH RECURSIVE
         FROM payouts p
         WHERE
           p.status || '' = 'processing'
-          AND p.hand_over_at IS NULL
+          AND p.due_at IS NULL
           AND p.account_id = f.account_id
           AND (
             CASE
-              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+              WHEN p.attempts > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
               ELSE '00000000-0000-0000-0000-000000000000'::uuid
             END
           ) = f.connection_id
@@ -2588,7 +2588,7 @@ WITH RECURSIVE
         LIMIT f.share
         FOR UPDATE SKIP LOCKED
       ) d
-  ), rescheduled AS (UPDATE payouts p SET hand_over_at = now() FROM due d WHERE p.id = d.id RETURNING p.id)
+  ), rescheduled AS (UPDATE payouts p SET due_at = now() FROM due d WHERE p.id = d.id RETURNING p.id)
 SELECT (SELECT count(*) FROM rescheduled) AS rescheduled, l.account_id AS last_account, l.connection_id AS last_connection
 FROM (SELECT 1) s LEFT JOIN (SELECT * FROM places WHERE n = 200) l ON true;
 
@@ -2603,19 +2603,19 @@ WITH RECURSIVE
             p.account_id,
             (
               CASE
-                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                WHEN p.attempts > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
                 ELSE '00000000-0000-0000-0000-000000000000'::uuid
               END
             ) AS connection_id
           FROM payouts p
           WHERE
             p.status || '' = 'processing'
-            AND p.hand_over_at IS NULL
+            AND p.due_at IS NULL
             AND (
               p.account_id,
               (
                 CASE
-                  WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                  WHEN p.attempts > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
                   ELSE '00000000-0000-0000-0000-000000000000'::uuid
                 END
               )
@@ -2624,7 +2624,7 @@ WITH RECURSIVE
             p.account_id,
             (
               CASE
-                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                WHEN p.attempts > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
                 ELSE '00000000-0000-0000-0000-000000000000'::uuid
               END
             )
@@ -2641,19 +2641,19 @@ WITH RECURSIVE
           p.account_id,
           (
             CASE
-              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+              WHEN p.attempts > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
               ELSE '00000000-0000-0000-0000-000000000000'::uuid
             END
           ) AS connection_id
         FROM payouts p
         WHERE
           p.status || '' = 'processing'
-          AND p.hand_over_at IS NULL
+          AND p.due_at IS NULL
           AND (
             p.account_id,
             (
               CASE
-                WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+                WHEN p.attempts > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
                 ELSE '00000000-0000-0000-0000-000000000000'::uuid
               END
             )
@@ -2662,7 +2662,7 @@ WITH RECURSIVE
           p.account_id,
           (
             CASE
-              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+              WHEN p.attempts > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
               ELSE '00000000-0000-0000-0000-000000000000'::uuid
             END
           )
@@ -2695,11 +2695,11 @@ WITH RECURSIVE
         FROM payouts p
         WHERE
           p.status || '' = 'processing'
-          AND p.hand_over_at IS NULL
+          AND p.due_at IS NULL
           AND p.account_id = f.account_id
           AND (
             CASE
-              WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
+              WHEN p.attempts > 0 THEN coalesce(p.connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
               ELSE '00000000-0000-0000-0000-000000000000'::uuid
             END
           ) = f.connection_id
@@ -2707,7 +2707,7 @@ WITH RECURSIVE
         LIMIT f.share
         FOR UPDATE SKIP LOCKED
       ) d
-  ), rescheduled AS (UPDATE payouts p SET hand_over_at = now() FROM due d WHERE p.id = d.id RETURNING p.id)
+  ), rescheduled AS (UPDATE payouts p SET due_at = now() FROM due d WHERE p.id = d.id RETURNING p.id)
 SELECT (SELECT count(*) FROM rescheduled) AS rescheduled, l.account_id AS last_account, l.connection_id AS last_connection
 FROM (SELECT 1) s LEFT JOIN (SELECT * FROM places WHERE n = 200) l ON true;
 
@@ -2716,8 +2716,8 @@ WITH RECURSIVE
   longest_due AS MATERIALIZED (
     SELECT account_id
     FROM payouts
-    WHERE status = 'processing' AND hand_over_at <= now()
-    ORDER BY hand_over_at
+    WHERE status = 'processing' AND due_at <= now()
+    ORDER BY due_at
     LIMIT 1
   ),
   further (account_id, n) AS (
@@ -2725,8 +2725,8 @@ WITH RECURSIVE
       (
         SELECT p.account_id
         FROM payouts p
-        WHERE p.status = 'processing' AND p.hand_over_at IS NOT NULL AND (p.account_id, p.hand_over_at) > ($6::uuid, 'infinity')
-        ORDER BY p.account_id, p.hand_over_at
+        WHERE p.status = 'processing' AND p.due_at IS NOT NULL AND (p.account_id, p.due_at) > ($6::uuid, 'infinity')
+        ORDER BY p.account_id, p.due_at
         LIMIT 1
       ), 1
     WHERE EXISTS (SELECT FROM longest_due)
@@ -2735,8 +2735,8 @@ WITH RECURSIVE
       (
         SELECT p.account_id
         FROM payouts p
-        WHERE p.status = 'processing' AND p.hand_over_at IS NOT NULL AND (p.account_id, p.hand_over_at) > (f.account_id, 'infinity')
-        ORDER BY p.account_id, p.hand_over_at
+        WHERE p.status = 'processing' AND p.due_at IS NOT NULL AND (p.account_id, p.due_at) > (f.account_id, 'infinity')
+        ORDER BY p.account_id, p.due_at
         LIMIT 1
       ), f.n + 1
     FROM further f
@@ -2754,7 +2754,7 @@ WITH RECURSIVE
         '00000000-0000-7000-8000-000000000001'
       ) AS connection_id,
       CASE
-        WHEN h.hand_overs = 0 THEN nullif(
+        WHEN h.attempts = 0 THEN nullif(
           coalesce(a.connection_id, (SELECT d.id FROM acquirer_connections d WHERE d.is_default)),
           '00000000-0000-7000-8000-000000000001'
         )
@@ -2764,17 +2764,17 @@ WITH RECURSIVE
       (SELECT account_id FROM longest_due UNION SELECT account_id FROM further WHERE account_id IS NOT NULL) t
       JOIN accounts a ON a.id = t.account_id
       CROSS JOIN LATERAL (
-        SELECT p.hand_over_at, p.hand_overs, p.connection_id
+        SELECT p.due_at, p.attempts, p.connection_id
         FROM payouts p
         WHERE
           p.status = 'processing'
-          AND p.hand_over_at IS NOT NULL
-          AND (p.account_id, p.hand_over_at) >= (t.account_id, '-infinity')
+          AND p.due_at IS NOT NULL
+          AND (p.account_id, p.due_at) >= (t.account_id, '-infinity')
           AND p.account_id <= t.account_id
-        ORDER BY p.account_id, p.hand_over_at
+        ORDER BY p.account_id, p.due_at
         LIMIT 1
       ) h
-    WHERE h.hand_over_at <= now()
+    WHERE h.due_at <= now()
   ),
   turns AS MATERIALIZED (
     SELECT h.*, count(*) OVER () AS turns, count(*) OVER (PARTITION BY h.head_connection_id) AS turns_of_connection
@@ -2804,20 +2804,20 @@ WITH RECURSIVE
   ),
   locked AS MATERIALIZED (
     SELECT
-      d.id, d.hand_over_at, d.processed_at, s.account_id, s.connection_id, s.is_stopped,
-      CASE WHEN d.hand_overs = 0 THEN s.connection_id ELSE d.connection_id
+      d.id, d.due_at, d.processed_at, s.account_id, s.connection_id, s.is_stopped,
+      CASE WHEN d.attempts = 0 THEN s.connection_id ELSE d.connection_id
       END AS called_connection_id
     FROM
       shares s
       CROSS JOIN LATERAL (
-        SELECT p.id, p.processed_at, p.hand_over_at, p.hand_overs, p.connection_id
+        SELECT p.id, p.processed_at, p.due_at, p.attempts, p.connection_id
         FROM payouts p
         WHERE
           p.status = 'processing'
-          AND p.hand_over_at IS NOT NULL
-          AND (p.account_id, p.hand_over_at) >= (s.account_id, '-infinity')
-          AND (p.account_id, p.hand_over_at) <= (s.account_id, now())
-        ORDER BY p.account_id, p.hand_over_at
+          AND p.due_at IS NOT NULL
+          AND (p.account_id, p.due_at) >= (s.account_id, '-infinity')
+          AND (p.account_id, p.due_at) <= (s.account_id, now())
+        ORDER BY p.account_id, p.due_at
         LIMIT s.share
         FOR UPDATE SKIP LOCKED
       ) d
@@ -2838,8 +2838,8 @@ WITH RECURSIVE
     SELECT t.*
     FROM
       (
-        SELECT l.*, row_number() OVER (PARTITION BY l.is_parked, l.called_connection_id ORDER BY l.turn, l.hand_over_at) AS place
-        FROM (SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY hand_over_at) AS turn FROM judged) l
+        SELECT l.*, row_number() OVER (PARTITION BY l.is_parked, l.called_connection_id ORDER BY l.turn, l.due_at) AS place
+        FROM (SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY due_at) AS turn FROM judged) l
       ) t
     WHERE
       t.is_parked
@@ -2850,12 +2850,12 @@ WITH RECURSIVE
           WHERE k.connection_id = coalesce(t.called_connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
         ), $3::integer
       )
-  ), parked AS (UPDATE payouts p SET hand_over_at = NULL FROM taken t WHERE p.id = t.id AND t.is_parked RETURNING p.id),
+  ), paused AS (UPDATE payouts p SET due_at = NULL FROM taken t WHERE p.id = t.id AND t.is_parked RETURNING p.id),
   claimed AS (
     UPDATE payouts p
     SET
-      hand_over_at = now() + $5::double precision * interval '1 millisecond', hand_overs = p.hand_overs + 1,
-      connection_id = CASE WHEN p.hand_overs = 0 THEN t.connection_id ELSE p.connection_id
+      due_at = now() + $5::double precision * interval '1 millisecond', attempts = p.attempts + 1,
+      connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id
       END
     FROM taken t
     WHERE p.id = t.id AND NOT t.is_parked
@@ -2863,11 +2863,11 @@ WITH RECURSIVE
       p.id, p.account_id, p.application_id, p.origin, p.idempotency_key, p.status, p.method, p.amount, p.fee, p.description,
       p.reference, p.recipient_name, p.recipient_document, p.pix_key_type, p.bank_account, p.pix_key, p.webhook_url,
       p.webhook_secret, p.end_to_end_id, p.failure_reason, p.duplicate_of, p.processed_at, p.created_at, p.sequence,
-      p.connection_id, p.provider_reference, p.hand_overs, t.is_paused
+      p.connection_id, p.provider_reference, p.attempts, t.is_paused
   )
-SELECT c.*, r.parked, r.next_account
+SELECT c.*, r.paused, r.next_account
 FROM
-  (SELECT (SELECT count(*) FROM parked) AS parked, (SELECT account_id FROM further ORDER BY n DESC LIMIT 1) AS next_account) r
+  (SELECT (SELECT count(*) FROM paused) AS paused, (SELECT account_id FROM further ORDER BY n DESC LIMIT 1) AS next_account) r
   LEFT JOIN claimed c ON true;
 
 -- payments/payouts/PayoutClaims.ts claimStatement
@@ -2875,8 +2875,8 @@ WITH RECURSIVE
   longest_due AS MATERIALIZED (
     SELECT account_id
     FROM payouts
-    WHERE status = 'processing' AND hand_over_at <= now()
-    ORDER BY hand_over_at
+    WHERE status = 'processing' AND due_at <= now()
+    ORDER BY due_at
     LIMIT 1
   ),
   further (account_id, n) AS (
@@ -2884,8 +2884,8 @@ WITH RECURSIVE
       (
         SELECT p.account_id
         FROM payouts p
-        WHERE p.status = 'processing' AND p.hand_over_at IS NOT NULL AND (p.account_id, p.hand_over_at) > ($6::uuid, 'infinity')
-        ORDER BY p.account_id, p.hand_over_at
+        WHERE p.status = 'processing' AND p.due_at IS NOT NULL AND (p.account_id, p.due_at) > ($6::uuid, 'infinity')
+        ORDER BY p.account_id, p.due_at
         LIMIT 1
       ), 1
     WHERE EXISTS (SELECT FROM longest_due)
@@ -2894,8 +2894,8 @@ WITH RECURSIVE
       (
         SELECT p.account_id
         FROM payouts p
-        WHERE p.status = 'processing' AND p.hand_over_at IS NOT NULL AND (p.account_id, p.hand_over_at) > (f.account_id, 'infinity')
-        ORDER BY p.account_id, p.hand_over_at
+        WHERE p.status = 'processing' AND p.due_at IS NOT NULL AND (p.account_id, p.due_at) > (f.account_id, 'infinity')
+        ORDER BY p.account_id, p.due_at
         LIMIT 1
       ), f.n + 1
     FROM further f
@@ -2906,23 +2906,23 @@ WITH RECURSIVE
       t.account_id,
       (a.status <> 'active' OR a.payouts_paused OR (SELECT i.payouts_paused FROM installation_settings i WHERE i.id)) AS is_stopped,
       nullif(a.connection_id, '00000000-0000-7000-8000-000000000001') AS connection_id,
-      CASE WHEN h.hand_overs = 0 THEN nullif(a.connection_id, '00000000-0000-7000-8000-000000000001') ELSE h.connection_id
+      CASE WHEN h.attempts = 0 THEN nullif(a.connection_id, '00000000-0000-7000-8000-000000000001') ELSE h.connection_id
       END AS head_connection_id
     FROM
       (SELECT account_id FROM longest_due UNION SELECT account_id FROM further WHERE account_id IS NOT NULL) t
       JOIN accounts a ON a.id = t.account_id
       CROSS JOIN LATERAL (
-        SELECT p.hand_over_at, p.hand_overs, p.connection_id
+        SELECT p.due_at, p.attempts, p.connection_id
         FROM payouts p
         WHERE
           p.status = 'processing'
-          AND p.hand_over_at IS NOT NULL
-          AND (p.account_id, p.hand_over_at) >= (t.account_id, '-infinity')
+          AND p.due_at IS NOT NULL
+          AND (p.account_id, p.due_at) >= (t.account_id, '-infinity')
           AND p.account_id <= t.account_id
-        ORDER BY p.account_id, p.hand_over_at
+        ORDER BY p.account_id, p.due_at
         LIMIT 1
       ) h
-    WHERE h.hand_over_at <= now()
+    WHERE h.due_at <= now()
   ),
   turns AS MATERIALIZED (
     SELECT h.*, count(*) OVER () AS turns, count(*) OVER (PARTITION BY h.head_connection_id) AS turns_of_connection
@@ -2952,20 +2952,20 @@ WITH RECURSIVE
   ),
   locked AS MATERIALIZED (
     SELECT
-      d.id, d.hand_over_at, d.processed_at, s.account_id, s.connection_id, s.is_stopped,
-      CASE WHEN d.hand_overs = 0 THEN s.connection_id ELSE d.connection_id
+      d.id, d.due_at, d.processed_at, s.account_id, s.connection_id, s.is_stopped,
+      CASE WHEN d.attempts = 0 THEN s.connection_id ELSE d.connection_id
       END AS called_connection_id
     FROM
       shares s
       CROSS JOIN LATERAL (
-        SELECT p.id, p.processed_at, p.hand_over_at, p.hand_overs, p.connection_id
+        SELECT p.id, p.processed_at, p.due_at, p.attempts, p.connection_id
         FROM payouts p
         WHERE
           p.status = 'processing'
-          AND p.hand_over_at IS NOT NULL
-          AND (p.account_id, p.hand_over_at) >= (s.account_id, '-infinity')
-          AND (p.account_id, p.hand_over_at) <= (s.account_id, now())
-        ORDER BY p.account_id, p.hand_over_at
+          AND p.due_at IS NOT NULL
+          AND (p.account_id, p.due_at) >= (s.account_id, '-infinity')
+          AND (p.account_id, p.due_at) <= (s.account_id, now())
+        ORDER BY p.account_id, p.due_at
         LIMIT s.share
         FOR UPDATE SKIP LOCKED
       ) d
@@ -2986,8 +2986,8 @@ WITH RECURSIVE
     SELECT t.*
     FROM
       (
-        SELECT l.*, row_number() OVER (PARTITION BY l.is_parked, l.called_connection_id ORDER BY l.turn, l.hand_over_at) AS place
-        FROM (SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY hand_over_at) AS turn FROM judged) l
+        SELECT l.*, row_number() OVER (PARTITION BY l.is_parked, l.called_connection_id ORDER BY l.turn, l.due_at) AS place
+        FROM (SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY due_at) AS turn FROM judged) l
       ) t
     WHERE
       t.is_parked
@@ -2998,12 +2998,12 @@ WITH RECURSIVE
           WHERE k.connection_id = coalesce(t.called_connection_id, '00000000-0000-7000-8000-000000000001'::uuid)
         ), $3::integer
       )
-  ), parked AS (UPDATE payouts p SET hand_over_at = NULL FROM taken t WHERE p.id = t.id AND t.is_parked RETURNING p.id),
+  ), paused AS (UPDATE payouts p SET due_at = NULL FROM taken t WHERE p.id = t.id AND t.is_parked RETURNING p.id),
   claimed AS (
     UPDATE payouts p
     SET
-      hand_over_at = now() + $5::double precision * interval '1 millisecond', hand_overs = p.hand_overs + 1,
-      connection_id = CASE WHEN p.hand_overs = 0 THEN t.connection_id ELSE p.connection_id
+      due_at = now() + $5::double precision * interval '1 millisecond', attempts = p.attempts + 1,
+      connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id
       END
     FROM taken t
     WHERE p.id = t.id AND NOT t.is_parked
@@ -3011,11 +3011,11 @@ WITH RECURSIVE
       p.id, p.account_id, p.application_id, p.origin, p.idempotency_key, p.status, p.method, p.amount, p.fee, p.description,
       p.reference, p.recipient_name, p.recipient_document, p.pix_key_type, p.bank_account, p.pix_key, p.webhook_url,
       p.webhook_secret, p.end_to_end_id, p.failure_reason, p.duplicate_of, p.processed_at, p.created_at, p.sequence,
-      p.connection_id, p.provider_reference, p.hand_overs, t.is_paused
+      p.connection_id, p.provider_reference, p.attempts, t.is_paused
   )
-SELECT c.*, r.parked, r.next_account
+SELECT c.*, r.paused, r.next_account
 FROM
-  (SELECT (SELECT count(*) FROM parked) AS parked, (SELECT account_id FROM further ORDER BY n DESC LIMIT 1) AS next_account) r
+  (SELECT (SELECT count(*) FROM paused) AS paused, (SELECT account_id FROM further ORDER BY n DESC LIMIT 1) AS next_account) r
   LEFT JOIN claimed c ON true;
 
 -- payments/payouts/PayoutClaims.ts storeReference
@@ -3026,7 +3026,7 @@ RETURNING id;
 
 -- payments/payouts/PayoutClaims.ts storeSubmissions
 UPDATE payouts p
-SET processed_at = coalesce(p.processed_at, i.processed_at), hand_over_at = now() + i.delay_ms * interval '1 millisecond'
+SET processed_at = coalesce(p.processed_at, i.processed_at), due_at = now() + i.delay_ms * interval '1 millisecond'
 FROM
   (
     SELECT *
@@ -3048,7 +3048,7 @@ WITH
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
     FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind
+    ORDER BY l.owner_id, l.kind <> 'available', l.kind
     FOR NO KEY UPDATE OF l
   ),
   unlocked AS MATERIALIZED (
@@ -3062,7 +3062,7 @@ WITH
     SET
       status = i.status, end_to_end_id = i.end_to_end_id, failure_reason = i.failure_reason,
       processed_at = coalesce(p.processed_at, i.processed_at), sequence = i.sequence,
-      hand_over_at = CASE WHEN i.status = 'processing' THEN now()
+      due_at = CASE WHEN i.status = 'processing' THEN now()
       END
     FROM
       (
@@ -3161,7 +3161,7 @@ WITH
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
     FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind
+    ORDER BY l.owner_id, l.kind <> 'available', l.kind
     FOR NO KEY UPDATE OF l SKIP LOCKED
   ),
   unlocked AS MATERIALIZED (
@@ -3175,7 +3175,7 @@ WITH
     SET
       status = i.status, end_to_end_id = i.end_to_end_id, failure_reason = i.failure_reason,
       processed_at = coalesce(p.processed_at, i.processed_at), sequence = i.sequence,
-      hand_over_at = CASE WHEN i.status = 'processing' THEN now()
+      due_at = CASE WHEN i.status = 'processing' THEN now()
       END
     FROM
       (
@@ -3274,7 +3274,7 @@ WITH
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
     FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind
+    ORDER BY l.owner_id, l.kind <> 'available', l.kind
     FOR NO KEY UPDATE OF l
   ),
   unlocked AS MATERIALIZED (
@@ -3288,7 +3288,7 @@ WITH
     SET
       status = i.status, end_to_end_id = i.end_to_end_id, failure_reason = i.failure_reason,
       processed_at = coalesce(p.processed_at, i.processed_at), sequence = i.sequence,
-      hand_over_at = CASE WHEN i.status = 'processing' THEN now()
+      due_at = CASE WHEN i.status = 'processing' THEN now()
       END
     FROM
       (
@@ -3373,7 +3373,7 @@ WITH
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
   ),
   inserted_notifications AS (
-    INSERT INTO acquirer_reports (id, subject, report, outcome, connection_id, received_at)
+    INSERT INTO notifications (id, subject, report, outcome, connection_id, received_at)
     SELECT r.id, r.subject, r.report, 'applied', r.connection_id, r.received_at
     FROM
       (
@@ -3384,7 +3384,7 @@ WITH
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
-    INSERT INTO acquirer_notifications (key, report_id)
+    INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
     FROM (SELECT key, id, resource_id FROM unnest($39::text[], $40::uuid[], $41::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
@@ -3404,7 +3404,7 @@ WITH
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
     FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind
+    ORDER BY l.owner_id, l.kind <> 'available', l.kind
     FOR NO KEY UPDATE OF l SKIP LOCKED
   ),
   unlocked AS MATERIALIZED (
@@ -3418,7 +3418,7 @@ WITH
     SET
       status = i.status, end_to_end_id = i.end_to_end_id, failure_reason = i.failure_reason,
       processed_at = coalesce(p.processed_at, i.processed_at), sequence = i.sequence,
-      hand_over_at = CASE WHEN i.status = 'processing' THEN now()
+      due_at = CASE WHEN i.status = 'processing' THEN now()
       END
     FROM
       (
@@ -3503,7 +3503,7 @@ WITH
     WHERE l.owner_id = s.owner_id AND l.kind = s.kind
   ),
   inserted_notifications AS (
-    INSERT INTO acquirer_reports (id, subject, report, outcome, connection_id, received_at)
+    INSERT INTO notifications (id, subject, report, outcome, connection_id, received_at)
     SELECT r.id, r.subject, r.report, 'applied', r.connection_id, r.received_at
     FROM
       (
@@ -3514,7 +3514,7 @@ WITH
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
-    INSERT INTO acquirer_notifications (key, report_id)
+    INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id
     FROM (SELECT key, id, resource_id FROM unnest($39::text[], $40::uuid[], $41::uuid[]) AS t (key, id, resource_id)) AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
@@ -3542,7 +3542,7 @@ WITH
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
     FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind
+    ORDER BY l.owner_id, l.kind <> 'available', l.kind
     FOR NO KEY UPDATE OF l
   ),
   unlocked AS MATERIALIZED (
@@ -3556,7 +3556,7 @@ WITH
     SET
       status = i.status, end_to_end_id = i.end_to_end_id, failure_reason = i.failure_reason,
       processed_at = coalesce(p.processed_at, i.processed_at), sequence = i.sequence,
-      hand_over_at = CASE WHEN i.status = 'processing' THEN now()
+      due_at = CASE WHEN i.status = 'processing' THEN now()
       END
     FROM
       (
@@ -3719,8 +3719,8 @@ FROM
     SELECT scope_id, origin, idempotency_key
     FROM unnest($1::uuid[], $2::text[], $3::text[]) AS t (scope_id, origin, idempotency_key)
   ) AS k
-  JOIN payout_keys d ON d.digest = idempotency_digest (k.scope_id, k.origin, k.idempotency_key)
-  JOIN payouts p ON p.id = d.payout_id
+  JOIN idempotency_keys d ON d.digest = idempotency_digest (k.scope_id, 'payout', k.origin, k.idempotency_key)
+  JOIN payouts p ON p.id = d.resource_id
   AND coalesce(p.application_id, p.account_id) = k.scope_id
   AND p.origin = k.origin
   AND p.idempotency_key = k.idempotency_key;
@@ -3734,7 +3734,7 @@ WITH
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
     FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind
+    ORDER BY l.owner_id, l.kind <> 'available', l.kind
     FOR NO KEY UPDATE OF l
   ),
   unlocked AS MATERIALIZED (
@@ -3804,19 +3804,19 @@ WITH
       )
   ),
   claimed AS (
-    INSERT INTO payout_keys (digest, payout_id)
-    SELECT idempotency_digest (coalesce(application_id, account_id), origin, idempotency_key), id
+    INSERT INTO idempotency_keys (digest, resource_id)
+    SELECT idempotency_digest (coalesce(application_id, account_id), 'payout', origin, idempotency_key), id
     FROM requested
     WHERE idempotency_key IS NOT NULL
     ON CONFLICT (digest) DO NOTHING
-    RETURNING payout_id
+    RETURNING resource_id
   ),
   changed AS (
     INSERT INTO
       payouts (
         id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
         recipient_name, recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of,
-        processed_at, created_at, sequence, pix_key_type, pix_key, hand_over_at
+        processed_at, created_at, sequence, pix_key_type, pix_key, due_at
       )
     SELECT
       id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
@@ -3824,7 +3824,7 @@ WITH
       created_at, sequence, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
       END
     FROM requested
-    WHERE idempotency_key IS NULL OR (id IN (SELECT payout_id FROM claimed)) IS TRUE
+    WHERE idempotency_key IS NULL OR (id IN (SELECT resource_id FROM claimed)) IS TRUE
     RETURNING id
   ),
   events AS MATERIALIZED (
@@ -3904,7 +3904,7 @@ WITH
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
     FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind
+    ORDER BY l.owner_id, l.kind <> 'available', l.kind
     FOR NO KEY UPDATE OF l
   ),
   unlocked AS MATERIALIZED (
@@ -3944,19 +3944,19 @@ WITH
       AND p.origin = 'api'
   ),
   claimed AS (
-    INSERT INTO payout_keys (digest, payout_id)
-    SELECT idempotency_digest (coalesce(application_id, account_id), origin, idempotency_key), id
+    INSERT INTO idempotency_keys (digest, resource_id)
+    SELECT idempotency_digest (coalesce(application_id, account_id), 'payout', origin, idempotency_key), id
     FROM requested
     WHERE idempotency_key IS NOT NULL
     ON CONFLICT (digest) DO NOTHING
-    RETURNING payout_id
+    RETURNING resource_id
   ),
   changed AS (
     INSERT INTO
       payouts (
         id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
         recipient_name, recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of,
-        processed_at, created_at, sequence, pix_key_type, pix_key, hand_over_at
+        processed_at, created_at, sequence, pix_key_type, pix_key, due_at
       )
     SELECT
       id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
@@ -3964,7 +3964,7 @@ WITH
       created_at, sequence, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
       END
     FROM requested
-    WHERE idempotency_key IS NULL OR (id IN (SELECT payout_id FROM claimed)) IS TRUE
+    WHERE idempotency_key IS NULL OR (id IN (SELECT resource_id FROM claimed)) IS TRUE
     RETURNING id
   ),
   events AS MATERIALIZED (
@@ -4044,7 +4044,7 @@ WITH
   locked AS MATERIALIZED (
     SELECT l.owner_id, l.kind, l.balance, t.taken
     FROM touched t JOIN ledger_accounts l ON l.owner_id = t.owner_id AND l.kind = t.kind
-    ORDER BY l.owner_id, l.kind
+    ORDER BY l.owner_id, l.kind <> 'available', l.kind
     FOR NO KEY UPDATE OF l SKIP LOCKED
   ),
   unlocked AS MATERIALIZED (
@@ -4084,19 +4084,19 @@ WITH
       AND p.origin = 'api'
   ),
   claimed AS (
-    INSERT INTO payout_keys (digest, payout_id)
-    SELECT idempotency_digest (coalesce(application_id, account_id), origin, idempotency_key), id
+    INSERT INTO idempotency_keys (digest, resource_id)
+    SELECT idempotency_digest (coalesce(application_id, account_id), 'payout', origin, idempotency_key), id
     FROM requested
     WHERE idempotency_key IS NOT NULL
     ON CONFLICT (digest) DO NOTHING
-    RETURNING payout_id
+    RETURNING resource_id
   ),
   changed AS (
     INSERT INTO
       payouts (
         id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference,
         recipient_name, recipient_document, bank_account, webhook_url, webhook_secret, end_to_end_id, failure_reason, duplicate_of,
-        processed_at, created_at, sequence, pix_key_type, pix_key, hand_over_at
+        processed_at, created_at, sequence, pix_key_type, pix_key, due_at
       )
     SELECT
       id, account_id, application_id, origin, idempotency_key, status, method, amount, fee, description, reference, recipient_name,
@@ -4104,7 +4104,7 @@ WITH
       created_at, sequence, pix_key_type, pix_key, CASE WHEN status = 'processing' THEN now()
       END
     FROM requested
-    WHERE idempotency_key IS NULL OR (id IN (SELECT payout_id FROM claimed)) IS TRUE
+    WHERE idempotency_key IS NULL OR (id IN (SELECT resource_id FROM claimed)) IS TRUE
     RETURNING id
   ),
   events AS MATERIALIZED (
@@ -4242,15 +4242,15 @@ GROUP BY resource_id;
 -- providers/OrderStore.ts claimMany
 WITH
   due_of_kinds AS MATERIALIZED (
-    SELECT o.id, o.ask_at, c.id AS connection_id
+    SELECT o.id, o.due_at, c.id AS connection_id
     FROM
       acquirer_connections c
       CROSS JOIN unnest(string_to_array($1, ',')) AS k (kind)
       CROSS JOIN LATERAL (
-        SELECT id, ask_at
+        SELECT id, due_at
         FROM acquirer_orders
-        WHERE state = 'ordered' AND ask_at IS NOT NULL AND ask_at <= now() AND kind = k.kind AND connection_id = c.id
-        ORDER BY ask_at
+        WHERE state = 'ordered' AND due_at IS NOT NULL AND due_at <= now() AND kind = k.kind AND connection_id = c.id
+        ORDER BY due_at
         LIMIT
           greatest(
             0,
@@ -4265,14 +4265,14 @@ WITH
         FOR UPDATE SKIP LOCKED
       ) o
     UNION ALL
-    SELECT o.id, o.ask_at, NULL
+    SELECT o.id, o.due_at, NULL
     FROM
       unnest(string_to_array($1, ',')) AS k (kind)
       CROSS JOIN LATERAL (
-        SELECT id, ask_at
+        SELECT id, due_at
         FROM acquirer_orders
-        WHERE state = 'ordered' AND ask_at IS NOT NULL AND ask_at <= now() AND kind = k.kind AND connection_id IS NULL
-        ORDER BY ask_at
+        WHERE state = 'ordered' AND due_at IS NOT NULL AND due_at <= now() AND kind = k.kind AND connection_id IS NULL
+        ORDER BY due_at
         LIMIT
           greatest(
             0,
@@ -4289,7 +4289,7 @@ WITH
   ),
   due AS MATERIALIZED (
     SELECT id, connection_id
-    FROM (SELECT *, row_number() OVER (PARTITION BY connection_id ORDER BY ask_at) AS place FROM due_of_kinds) d
+    FROM (SELECT *, row_number() OVER (PARTITION BY connection_id ORDER BY due_at) AS place FROM due_of_kinds) d
     WHERE
       place <= coalesce(
         (
@@ -4303,7 +4303,7 @@ WITH
 UPDATE acquirer_orders
 SET
   attempts = attempts + 1,
-  ask_at = now() + greatest($6::double precision, least(1000 * 2 ^ least((attempts + 1) - 1, 30), 120000)) * interval '1 millisecond'
+  due_at = now() + greatest($6::double precision, least(1000 * 2 ^ least((attempts + 1) - 1, 30), 120000)) * interval '1 millisecond'
 WHERE id = ANY (ARRAY(SELECT id FROM due))
 RETURNING id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts;
 
@@ -4316,7 +4316,7 @@ WHERE id = $1::uuid;
 INSERT INTO
   acquirer_orders (
     id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, state,
-    ask_at, created_at
+    due_at, created_at
   )
 SELECT
   id, kind, charge_id, account_id, exception_id, dispute_id, connection_id, end_to_end_id, amount, pending, attempts, 'ordered',
@@ -4345,11 +4345,11 @@ FOR UPDATE;
 
 -- providers/OrderStore.ts postpone
 UPDATE acquirer_orders
-SET ask_at = now() + $3::double precision * interval '1 millisecond'
+SET due_at = now() + $3::double precision * interval '1 millisecond'
 WHERE id = $1::uuid AND state = 'ordered' AND attempts = $2::integer;
 
 -- providers/simulator/Simulator.ts acceptPayouts
-INSERT INTO simulator_payouts (payout_id, amount, pix_key, fails, settles_at)
+INSERT INTO simulator_payouts (payout_id, amount, pix_key, fails, due_at)
 SELECT
   p.payout_id, p.amount, p.pix_key, p.pix_key = 'fail@simulator.test',
   CASE WHEN p.pix_key <> 'hold@simulator.test' THEN now() + $4::double precision * interval '1 millisecond'
@@ -4361,7 +4361,7 @@ RETURNING payout_id;
 -- providers/simulator/Simulator.ts findPayouts
 SELECT payout_id, fails AS failed, reason, end_to_end_id
 FROM simulator_payouts
-WHERE payout_id = ANY ($1::uuid[]) AND settles_at <= now();
+WHERE payout_id = ANY ($1::uuid[]) AND due_at <= now();
 
 -- reports/ReportStore.ts findDisputes
 SELECT id, external_id, status
@@ -4373,7 +4373,7 @@ WHERE
 
 -- reports/ReportStore.ts findKnown
 SELECT 'key' AS kind, key AS name, NULL::bigint AS amount
-FROM acquirer_notifications
+FROM notification_keys
 WHERE key = ANY (ARRAY(SELECT k.name FROM (SELECT name FROM unnest($2::text[]) AS t (name)) AS k))
 UNION ALL
 SELECT 'settlement', end_to_end_id, amount
@@ -4393,7 +4393,7 @@ WHERE id = ANY ($5::uuid[]) AND connection_id = $1::uuid AND status || '' = 'pro
 
 -- reports/ReportStore.ts makeInquiriesDue
 UPDATE payouts
-SET hand_over_at = now()
+SET due_at = now()
 WHERE
   id IN (
     SELECT id
@@ -4409,17 +4409,17 @@ WHERE
   AND connection_id = $1::uuid
   AND status || '' = 'processing'
   AND processed_at IS NOT NULL
-  AND hand_over_at > now()
+  AND due_at > now()
 RETURNING id;
 
 -- webhooks/deliveries/DeliveryOutcomes.ts failAttempted
 UPDATE deliveries
-SET status = 'failed', due_at = NULL, held_due_at = NULL, reason = $2::text
+SET status = 'failed', due_at = NULL, paused_due_at = NULL, reason = $2::text
 WHERE id = $1::uuid AND status = 'delivering' AND attempts_made = $3::integer;
 
 -- webhooks/deliveries/DeliveryOutcomes.ts failDue
 UPDATE deliveries
-SET status = 'failed', due_at = NULL, held_due_at = NULL, reason = $2::text
+SET status = 'failed', due_at = NULL, paused_due_at = NULL, reason = $2::text
 WHERE id = $1::uuid AND status IN ('scheduled', 'delivering') AND due_at <= now();
 
 -- webhooks/deliveries/DeliveryOutcomes.ts record
@@ -4560,7 +4560,7 @@ ORDER BY id;
 -- webhooks/deliveries/DeliveryStore.ts resendMany
 UPDATE deliveries d
 SET
-  status = 'scheduled', due_at = now(), held_due_at = NULL, reason = NULL,
+  status = 'scheduled', due_at = now(), paused_due_at = NULL, reason = NULL,
   curve_from = d.attempts_made - CASE WHEN (d.resource_id IS NOT DISTINCT FROM d.endpoint_id) THEN 1000 ELSE 0
   END
 WHERE
@@ -4576,7 +4576,7 @@ RETURNING d.id;
 -- webhooks/deliveries/DeliveryStore.ts resendOne
 UPDATE deliveries d
 SET
-  status = 'scheduled', due_at = now(), held_due_at = NULL, reason = NULL,
+  status = 'scheduled', due_at = now(), paused_due_at = NULL, reason = NULL,
   curve_from = d.attempts_made - CASE WHEN (d.resource_id IS NOT DISTINCT FROM d.endpoint_id) THEN 1000 ELSE 0
   END
 WHERE
@@ -4592,7 +4592,7 @@ WITH RECURSIVE
     (
       SELECT coalesce(endpoint_id, application_id, account_id) AS owner
       FROM deliveries
-      WHERE held_due_at IS NOT NULL AND coalesce(endpoint_id, application_id, account_id) > $2::uuid
+      WHERE paused_due_at IS NOT NULL AND coalesce(endpoint_id, application_id, account_id) > $2::uuid
       ORDER BY coalesce(endpoint_id, application_id, account_id)
       LIMIT 1
     )
@@ -4601,7 +4601,7 @@ WITH RECURSIVE
       (
         SELECT coalesce(endpoint_id, application_id, account_id) AS owner
         FROM deliveries
-        WHERE held_due_at IS NOT NULL AND coalesce(endpoint_id, application_id, account_id) > h.owner
+        WHERE paused_due_at IS NOT NULL AND coalesce(endpoint_id, application_id, account_id) > h.owner
         ORDER BY coalesce(endpoint_id, application_id, account_id)
         LIMIT 1
       )
@@ -4632,7 +4632,7 @@ WITH RECURSIVE
           (
             SELECT endpoint_id, application_id, account_id
             FROM deliveries
-            WHERE held_due_at IS NOT NULL AND coalesce(endpoint_id, application_id, account_id) = h.owner
+            WHERE paused_due_at IS NOT NULL AND coalesce(endpoint_id, application_id, account_id) = h.owner
             LIMIT 1
           ) d
           LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
@@ -4650,7 +4650,7 @@ WITH RECURSIVE
       CROSS JOIN LATERAL (
         SELECT id
         FROM deliveries
-        WHERE held_due_at IS NOT NULL AND coalesce(endpoint_id, application_id, account_id) = o.owner AND id <> ALL ($1::uuid[])
+        WHERE paused_due_at IS NOT NULL AND coalesce(endpoint_id, application_id, account_id) = o.owner AND id <> ALL ($1::uuid[])
         LIMIT o.share
       ) t
     LIMIT 2000
@@ -4663,7 +4663,7 @@ WITH
   resumable AS MATERIALIZED (
     SELECT d.id, w.deleted_at
     FROM deliveries d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
-    WHERE d.id = ANY ($1::uuid[]) AND d.held_due_at IS NOT NULL
+    WHERE d.id = ANY ($1::uuid[]) AND d.paused_due_at IS NOT NULL
     FOR UPDATE OF d SKIP LOCKED
   ),
   rescheduled AS (
@@ -4671,8 +4671,8 @@ WITH
     SET
       status = CASE WHEN f.deleted_at IS NULL THEN d.status ELSE 'canceled'
       END, reason = CASE WHEN f.deleted_at IS NULL THEN d.reason ELSE 'endpoint deleted'
-      END, due_at = CASE WHEN f.deleted_at IS NULL THEN greatest(d.held_due_at, now())
-      END, held_due_at = NULL
+      END, due_at = CASE WHEN f.deleted_at IS NULL THEN greatest(d.paused_due_at, now())
+      END, paused_due_at = NULL
     FROM resumable f
     WHERE d.id = f.id
     RETURNING d.id
@@ -4686,7 +4686,7 @@ WITH RECURSIVE
     (
       SELECT coalesce(endpoint_id, application_id, account_id) AS owner
       FROM deliveries
-      WHERE held_due_at IS NOT NULL AND coalesce(endpoint_id, application_id, account_id) > $2::uuid
+      WHERE paused_due_at IS NOT NULL AND coalesce(endpoint_id, application_id, account_id) > $2::uuid
       ORDER BY coalesce(endpoint_id, application_id, account_id)
       LIMIT 1
     )
@@ -4695,7 +4695,7 @@ WITH RECURSIVE
       (
         SELECT coalesce(endpoint_id, application_id, account_id) AS owner
         FROM deliveries
-        WHERE held_due_at IS NOT NULL AND coalesce(endpoint_id, application_id, account_id) > h.owner
+        WHERE paused_due_at IS NOT NULL AND coalesce(endpoint_id, application_id, account_id) > h.owner
         ORDER BY coalesce(endpoint_id, application_id, account_id)
         LIMIT 1
       )
@@ -4726,7 +4726,7 @@ WITH RECURSIVE
           (
             SELECT endpoint_id, application_id, account_id
             FROM deliveries
-            WHERE held_due_at IS NOT NULL AND coalesce(endpoint_id, application_id, account_id) = h.owner
+            WHERE paused_due_at IS NOT NULL AND coalesce(endpoint_id, application_id, account_id) = h.owner
             LIMIT 1
           ) d
           LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
@@ -4744,7 +4744,7 @@ WITH RECURSIVE
       CROSS JOIN LATERAL (
         SELECT id
         FROM deliveries
-        WHERE held_due_at IS NOT NULL AND coalesce(endpoint_id, application_id, account_id) = o.owner AND id <> ALL ($1::uuid[])
+        WHERE paused_due_at IS NOT NULL AND coalesce(endpoint_id, application_id, account_id) = o.owner AND id <> ALL ($1::uuid[])
         LIMIT o.share
         FOR UPDATE SKIP LOCKED
       ) t
@@ -4755,8 +4755,8 @@ WITH RECURSIVE
     SET
       status = CASE WHEN f.deleted_at IS NULL THEN d.status ELSE 'canceled'
       END, reason = CASE WHEN f.deleted_at IS NULL THEN d.reason ELSE 'endpoint deleted'
-      END, due_at = CASE WHEN f.deleted_at IS NULL THEN greatest(d.held_due_at, now())
-      END, held_due_at = NULL
+      END, due_at = CASE WHEN f.deleted_at IS NULL THEN greatest(d.paused_due_at, now())
+      END, paused_due_at = NULL
     FROM resumable f
     WHERE d.id = f.id
     RETURNING d.id
@@ -5096,7 +5096,7 @@ WITH RECURSIVE
     INSERT INTO
       deliveries (
         id, change_id, event, resource_id, account_id, application_id, endpoint_id, url, destination, destination_hash, secret,
-        status, due_at, held_due_at, created_at
+        status, due_at, paused_due_at, created_at
       )
     SELECT
       id, change_id, event, resource_id, account_id, application_id, endpoint_id, url, destination, destination_hash, secret,
@@ -5327,7 +5327,7 @@ WITH RECURSIVE
     INSERT INTO
       deliveries (
         id, change_id, event, resource_id, account_id, application_id, endpoint_id, url, destination, destination_hash, secret,
-        status, due_at, held_due_at, created_at
+        status, due_at, paused_due_at, created_at
       )
     SELECT
       id, change_id, event, resource_id, account_id, application_id, endpoint_id, url, destination, destination_hash, secret,
@@ -5544,7 +5544,7 @@ WITH RECURSIVE
     INSERT INTO
       deliveries (
         id, change_id, event, resource_id, account_id, application_id, endpoint_id, url, destination, destination_hash, secret,
-        status, due_at, held_due_at, created_at
+        status, due_at, paused_due_at, created_at
       )
     SELECT
       id, change_id, event, resource_id, account_id, application_id, endpoint_id, url, destination, destination_hash, secret,
@@ -5715,7 +5715,7 @@ WITH
     SET
       status = CASE WHEN j.end_reason IS NOT NULL THEN 'canceled' WHEN NOT j.active THEN 'scheduled' ELSE 'delivering'
       END, due_at = CASE WHEN j.end_reason IS NULL AND j.active THEN now() + $3::double precision * interval '1 millisecond'
-      END, held_due_at = CASE WHEN j.end_reason IS NULL AND NOT j.active THEN d.due_at
+      END, paused_due_at = CASE WHEN j.end_reason IS NULL AND NOT j.active THEN d.due_at
       END, reason = j.end_reason, application_id = j.application_id, url = coalesce(j.url, d.url),
       destination = coalesce(j.destination, d.destination), destination_hash = coalesce(j.destination_hash, d.destination_hash)
     FROM checked j

@@ -24,7 +24,7 @@ export const OperatorWebhookEndpoint = Schema.Struct({
   success_rate: Schema.NullOr(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))).annotateKey({
     description: "Successful attempts divided by all attempts. Null before the first attempt."
   }),
-  parked: Count.annotateKey({
+  paused: Count.annotateKey({
     description: "Deliveries that wait until the endpoint is active again. At most 1,000 are counted."
   }),
   last_success_at: Schema.NullOr(Instant),
@@ -90,7 +90,7 @@ export class WebhookEndpointActionsGroup extends HttpApiGroup.make("webhookEndpo
       .annotate(OpenApi.Summary, "Disable or enable a webhook endpoint")
       .annotate(
         OpenApi.Description,
-        "While the endpoint is disabled, its deliveries are parked. They are sent when it is enabled again. An endpoint that its application paused stays paused."
+        "While the endpoint is disabled, its deliveries are paused. They are sent when it is enabled again. An endpoint that its application paused stays paused."
       ),
     HttpApiEndpoint.post("test", "/webhooks/:id/test", {
       params: byId,

@@ -140,7 +140,7 @@ const Health = ({ deliveries, endpoint }: HealthProps) => {
           [fields.failures, endpoint && String(endpoint.consecutive_failures)],
           [text.lastFailure, endpoint?.last_failure_at && <Time of={endpoint.last_failure_at} key="failure" />],
           [text.lastSuccess, endpoint?.last_success_at && <Time of={endpoint.last_success_at} key="success" />],
-          [text.parked, endpoint && parkedCount(endpoint.parked)],
+          [text.paused, endpoint && parkedCount(endpoint.paused)],
           [text.subscribed, endpoint?.events.join(", ")],
           [text.secret, endpoint && (endpoint.has_secret ? cards.yes : cards.no)],
           [fields.description, endpoint?.description],

@@ -54,7 +54,7 @@ export const Endpoints = () => {
         { name: fields.status, cell: (endpoint) => <State of={endpointState(endpoint)} /> },
         { name: fields.success_rate, cell: ({ success_rate: rate }) => percent(rate), right: true },
         { name: fields.failures, cell: (endpoint) => endpoint.consecutive_failures, right: true, wide: true },
-        { name: text.parked, cell: ({ parked }) => parkedCount(parked), right: true, wide: true },
+        { name: text.paused, cell: ({ paused }) => parkedCount(paused), right: true, wide: true },
         {
           name: text.lastFailure,
           cell: ({ last_failure_at: at }) => at !== null && <Time of={at} />,

@@ -73,7 +73,7 @@ export interface SettingsShape {
   /** For how many days attempts of deliveries are kept. */
   readonly retentionAttemptsDays: number
   /** For how many days notifications of the acquirer are kept. */
-  readonly retentionReportsDays: number
+  readonly retentionNotificationsDays: number
   /** For how many days deliveries are kept. */
   readonly retentionDeliveriesDays: number
   /** For how many days events and the history of resources are kept. */
@@ -192,7 +192,7 @@ const config: Config.Config<SettingsShape> = Config.all({
   shutdownDelayMs: atLeast(0, "SHUTDOWN_DELAY_MS").pipe(Config.withDefault(5000)),
   retentionRequestsDays: atLeast(1, "RETENTION_REQUESTS_DAYS").pipe(Config.withDefault(30)),
   retentionAttemptsDays: atLeast(1, "RETENTION_ATTEMPTS_DAYS").pipe(Config.withDefault(30)),
-  retentionReportsDays: atLeast(1, "RETENTION_ACQUIRER_REPORTS_DAYS").pipe(Config.withDefault(396)),
+  retentionNotificationsDays: atLeast(1, "RETENTION_NOTIFICATIONS_DAYS").pipe(Config.withDefault(396)),
   retentionDeliveriesDays: atLeast(1, "RETENTION_DELIVERIES_DAYS").pipe(Config.withDefault(396)),
   retentionEventsDays: atLeast(1, "RETENTION_EVENTS_DAYS").pipe(Config.withDefault(396)),
   processes: atLeast(1, "PROCESSES").pipe(Config.withDefault(1)),

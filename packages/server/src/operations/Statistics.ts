@@ -94,13 +94,13 @@ const inLanes = Object.values(
   forLanes((lane) => `SELECT status, due_at, endpoint_id, account_id FROM deliveries WHERE ${lane}`)
 ).join(" UNION ALL ")
 
-const parked = "SELECT status, due_at, endpoint_id, account_id FROM deliveries WHERE held_due_at IS NOT NULL"
+const paused = "SELECT status, due_at, endpoint_id, account_id FROM deliveries WHERE paused_due_at IS NOT NULL"
 
 // Scheduled deliveries of a deleted endpoint count as canceled.
 const deliveriesByState = `
   SELECT status, count(*) AS count FROM (
     SELECT CASE WHEN d.status = 'scheduled' AND w.deleted_at IS NOT NULL THEN 'canceled' ELSE d.status END AS status
-    FROM (${inLanes} UNION ALL ${parked}) d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
+    FROM (${inLanes} UNION ALL ${paused}) d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
     WHERE ${inAccount("d.account_id")}
     UNION ALL
     SELECT status FROM deliveries WHERE status IN ('failed', 'canceled') AND ${inAccount("account_id")}

@@ -98,7 +98,7 @@ export class TimelineStore extends Context.Service<
         submissionOf: (payoutId) => orUnavailable(sql.unsafe<OrderRow>(...findSubmission({ id: payoutId }))),
         notificationsOf: (subjects, limit) =>
           newest<NotificationRow>(
-            { table: "acquirer_reports", columns: "id, report, outcome, connection_id, received_at" },
+            { table: "notifications", columns: "id, report, outcome, connection_id, received_at" },
             { selective: (bind) => `subject = ANY (${bind(textArray(subjects))}::text[])` },
             limit
           ),
@@ -139,10 +139,10 @@ const findEmission = statement(
 const findSubmission = statement(
   { id: value("uuid") },
   ({ id }) => `
-  SELECT id, 'payout' AS kind, amount, hand_overs AS attempts, connection_id, created_at,
+  SELECT id, 'payout' AS kind, amount, attempts, connection_id, created_at,
     CASE WHEN status = 'processing' THEN 'ordered' WHEN status = 'completed' THEN 'done'
       WHEN processed_at IS NULL THEN 'refused' ELSE 'failed' END AS state
-  FROM payouts WHERE id = ${id} AND hand_overs > 0`
+  FROM payouts WHERE id = ${id} AND attempts > 0`
 )
 
 const findAttempts = statement(

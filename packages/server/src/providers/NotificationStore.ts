@@ -54,12 +54,12 @@ export const notifications = part(
   },
   ({ keys, received }) => `
   inserted_notifications AS (
-    INSERT INTO acquirer_reports (id, subject, report, outcome, connection_id, received_at)
+    INSERT INTO notifications (id, subject, report, outcome, connection_id, received_at)
     SELECT r.id, r.subject, r.report, 'applied', r.connection_id, r.received_at FROM ${received} AS r
     WHERE (r.resource_id IN (SELECT id FROM changed)) IS TRUE
   ),
   claimed_keys AS (
-    INSERT INTO acquirer_notifications (key, report_id)
+    INSERT INTO notification_keys (key, notification_id)
     SELECT k.key, k.id FROM ${keys} AS k
     WHERE (k.resource_id IN (SELECT id FROM changed)) IS TRUE
   )`,
@@ -91,7 +91,7 @@ export const isDuplicate = (defect: unknown): boolean =>
   UNIQUE_CONSTRAINTS.has(defect.reason.constraint ?? "")
 
 /** They refuse a second notification of one key, and a second charge of one settlement. */
-const UNIQUE_CONSTRAINTS = new Set(["acquirer_notifications_pkey", "charge_settlements_pkey"])
+const UNIQUE_CONSTRAINTS = new Set(["notification_keys_pkey", "charge_settlements_pkey"])
 
 /** Records a notification with its outcome. A repeated one without an effect is not recorded again. */
 export const record = (
@@ -102,11 +102,11 @@ export const record = (
   const key = isEffect(outcome) ? undefined : recordKeyOf(notification)
   return Effect.asVoid(sql`
     WITH first AS (
-      INSERT INTO acquirer_notifications (key, report_id)
+      INSERT INTO notification_keys (key, notification_id)
       SELECT ${key ?? null}::text, ${id}::uuid WHERE ${key !== undefined}::boolean
       ON CONFLICT DO NOTHING RETURNING key
     )
-    INSERT INTO acquirer_reports (id, subject, report, outcome, connection_id, received_at)
+    INSERT INTO notifications (id, subject, report, outcome, connection_id, received_at)
     SELECT ${id}::uuid, ${subjectOf(notification)}::text, ${JSON.stringify(notification)}::json, ${outcome}::text,
       ${notification.connectionId ?? null}::uuid, to_timestamp(${receivedAtMs}::double precision / 1000)
     WHERE ${key === undefined}::boolean OR EXISTS (SELECT FROM first)`)
@@ -122,7 +122,7 @@ export const claimKeyOf = (
   return key === undefined
     ? Effect.succeed(true)
     : Effect.map(
-        sql`INSERT INTO acquirer_notifications (key, report_id) VALUES (${key}, ${notificationId}::uuid)
+        sql`INSERT INTO notification_keys (key, notification_id) VALUES (${key}, ${notificationId}::uuid)
           ON CONFLICT DO NOTHING RETURNING key`,
         ({ length }) => length > 0
       )
@@ -156,7 +156,7 @@ const isClaimed = (sql: SqlClient, notification: AcquirerNotification): Effect.E
   const key = keyOf(notification)
   return key === undefined
     ? Effect.succeed(false)
-    : Effect.map(sql`SELECT FROM acquirer_notifications WHERE key = ${key}`, ({ length }) => length > 0)
+    : Effect.map(sql`SELECT FROM notification_keys WHERE key = ${key}`, ({ length }) => length > 0)
 }
 
 /** A duplicate was committed meanwhile: the transaction is repeated. */

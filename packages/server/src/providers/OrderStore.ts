@@ -111,7 +111,7 @@ export class OrderStore extends Context.Service<
           }),
         finish: ({ attempts, id }, state) =>
           Effect.map(
-            sql`UPDATE acquirer_orders SET state = ${state}, ask_at = NULL
+            sql`UPDATE acquirer_orders SET state = ${state}, due_at = NULL
               WHERE id = ${id}::uuid AND state = 'ordered' AND (${state} = 'done' OR attempts = ${attempts})
               RETURNING id`,
             ({ length }) => length > 0
@@ -145,7 +145,7 @@ const columns = orderTable.columns()
 const insertOne = statement(
   { orders: orderTable.rows(orderTable.fields), leaseMs: value("double precision") },
   (p) => `
-  INSERT INTO acquirer_orders (${columns}, state, ask_at, created_at)
+  INSERT INTO acquirer_orders (${columns}, state, due_at, created_at)
   SELECT ${columns}, 'ordered', now() + ${p.leaseMs} * interval '1 millisecond', now() FROM ${p.orders} AS o`
 )
 
@@ -168,7 +168,7 @@ const lockOpenOf = statement(
 const postpone = statement(
   { id: value("uuid"), attempts: value("integer"), inMs: value("double precision") },
   ({ attempts, id, inMs }) => `
-  UPDATE acquirer_orders SET ask_at = now() + ${inMs} * interval '1 millisecond'
+  UPDATE acquirer_orders SET due_at = now() + ${inMs} * interval '1 millisecond'
   WHERE id = ${id} AND state = 'ordered' AND attempts = ${attempts}`
 )
 
@@ -180,28 +180,28 @@ const claimMany = statement(
   { kinds: texts, capacity: capacityPart, limit: value("integer"), leaseMs: value("double precision") },
   ({ capacity, kinds, leaseMs, limit }) => `
   WITH due_of_kinds AS MATERIALIZED (
-    SELECT o.id, o.ask_at, c.id AS connection_id
+    SELECT o.id, o.due_at, c.id AS connection_id
     FROM acquirer_connections c CROSS JOIN unnest(${kinds}) AS k (kind) CROSS JOIN LATERAL (
-      SELECT id, ask_at FROM acquirer_orders
-      WHERE state = 'ordered' AND ask_at IS NOT NULL AND ask_at <= now() AND kind = k.kind AND connection_id = c.id
-      ORDER BY ask_at LIMIT greatest(0, ${capacity.freeOf("c.id")}) FOR UPDATE SKIP LOCKED
+      SELECT id, due_at FROM acquirer_orders
+      WHERE state = 'ordered' AND due_at IS NOT NULL AND due_at <= now() AND kind = k.kind AND connection_id = c.id
+      ORDER BY due_at LIMIT greatest(0, ${capacity.freeOf("c.id")}) FOR UPDATE SKIP LOCKED
     ) o
     UNION ALL
-    SELECT o.id, o.ask_at, NULL
+    SELECT o.id, o.due_at, NULL
     FROM unnest(${kinds}) AS k (kind) CROSS JOIN LATERAL (
-      SELECT id, ask_at FROM acquirer_orders
-      WHERE state = 'ordered' AND ask_at IS NOT NULL AND ask_at <= now() AND kind = k.kind AND connection_id IS NULL
-      ORDER BY ask_at LIMIT greatest(0, ${capacity.freeOf("NULL")}) FOR UPDATE SKIP LOCKED
+      SELECT id, due_at FROM acquirer_orders
+      WHERE state = 'ordered' AND due_at IS NOT NULL AND due_at <= now() AND kind = k.kind AND connection_id IS NULL
+      ORDER BY due_at LIMIT greatest(0, ${capacity.freeOf("NULL")}) FOR UPDATE SKIP LOCKED
     ) o
   ),
   due AS MATERIALIZED (
     SELECT id, connection_id FROM (
-      SELECT *, row_number() OVER (PARTITION BY connection_id ORDER BY ask_at) AS place FROM due_of_kinds
+      SELECT *, row_number() OVER (PARTITION BY connection_id ORDER BY due_at) AS place FROM due_of_kinds
     ) d
     WHERE place <= ${capacity.freeOf("d.connection_id")}
     LIMIT ${limit}
   )
-  UPDATE acquirer_orders SET attempts = attempts + 1, ask_at = ${leaseUntil(leaseMs)}
+  UPDATE acquirer_orders SET attempts = attempts + 1, due_at = ${leaseUntil(leaseMs)}
   WHERE id = ANY (ARRAY(SELECT id FROM due))
   RETURNING ${columns}`
 )

@@ -142,7 +142,7 @@ const named = (list: ReadonlyArray<string>) => list.map((name) => ({ name }))
 const findKnown = statement(
   { connectionId: value("uuid"), keys: names, endToEndIds: names, orderIds: uuids, payoutIds: uuids },
   (p) => `
-  SELECT 'key' AS kind, key AS name, NULL::bigint AS amount FROM acquirer_notifications
+  SELECT 'key' AS kind, key AS name, NULL::bigint AS amount FROM notification_keys
   WHERE key = ANY (ARRAY(SELECT k.name FROM ${p.keys} AS k))
   UNION ALL
   SELECT 'settlement', end_to_end_id, amount FROM charge_settlements
@@ -168,13 +168,13 @@ const findDisputes = statement(
 const makeInquiriesDue = statement(
   { connectionId: value("uuid"), ids: uuids, references: names },
   (p) => `
-  UPDATE payouts SET hand_over_at = now()
+  UPDATE payouts SET due_at = now()
   WHERE id IN (
     SELECT id FROM payouts WHERE id = ANY (${p.ids})
     UNION ALL
     SELECT id FROM payouts WHERE provider_reference IS NOT NULL
       AND provider_reference = ANY (ARRAY(SELECT r.name FROM ${p.references} AS r))
   ) AND connection_id = ${p.connectionId} AND status || '' = 'processing' AND processed_at IS NOT NULL
-    AND hand_over_at > now()
+    AND due_at > now()
   RETURNING id`
 )

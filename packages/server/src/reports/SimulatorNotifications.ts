@@ -37,7 +37,7 @@ export class SimulatorNotifications extends Context.Service<
 
       const sendOne = Effect.fnUntraced(function* (row: DueRow) {
         const outcome = yield* receiver.receive(yield* Effect.orDie(decodeNotification(row.report)))
-        yield* runToCompletion(sql)(sql`UPDATE simulator_reports SET reported_at = now() WHERE id = ${row.id}::uuid`)
+        yield* runToCompletion(sql)(sql`UPDATE simulator_notifications SET sent_at = now() WHERE id = ${row.id}::uuid`)
         return outcome
       })
 
@@ -67,9 +67,9 @@ export class SimulatorNotifications extends Context.Service<
 
         sendDue: Effect.gen(function* () {
           const due = yield* runToCompletion(sql)(sql<DueRow>`
-            UPDATE simulator_reports SET due_at = now() + ${LEASE_MS}::double precision * interval '1 millisecond'
+            UPDATE simulator_notifications SET due_at = now() + ${LEASE_MS}::double precision * interval '1 millisecond'
             WHERE id IN (
-              SELECT id FROM simulator_reports WHERE reported_at IS NULL AND due_at <= now()
+              SELECT id FROM simulator_notifications WHERE sent_at IS NULL AND due_at <= now()
               ORDER BY due_at LIMIT 100 FOR UPDATE SKIP LOCKED
             )
             RETURNING id, report`)

@@ -48,7 +48,7 @@ export class SweepStore extends Context.Service<
       const dueIn = (connectionId: string, inMs: number) =>
         Effect.asVoid(
           write(sql`
-            UPDATE acquirer_connections SET sweep_at = now() + ${inMs}::double precision * interval '1 millisecond'
+            UPDATE acquirer_connections SET due_at = now() + ${inMs}::double precision * interval '1 millisecond'
             WHERE id = ${connectionId}::uuid`)
         )
 
@@ -58,12 +58,12 @@ export class SweepStore extends Context.Service<
             Effect.map(
               sql<DueRow>`
                 UPDATE acquirer_connections
-                SET sweep_at = now() + ${leaseMs}::double precision * interval '1 millisecond',
+                SET due_at = now() + ${leaseMs}::double precision * interval '1 millisecond',
                   swept_until = CASE WHEN swept_until > now() THEN now() ELSE swept_until END
                 WHERE id IN (
                   SELECT id FROM acquirer_connections
-                  WHERE id <> ${SIMULATOR_CONNECTION}::uuid AND (sweep_at IS NULL OR sweep_at <= now())
-                  ORDER BY sweep_at NULLS FIRST LIMIT ${limit}::integer FOR UPDATE SKIP LOCKED
+                  WHERE id <> ${SIMULATOR_CONNECTION}::uuid AND (due_at IS NULL OR due_at <= now())
+                  ORDER BY due_at NULLS FIRST LIMIT ${limit}::integer FOR UPDATE SKIP LOCKED
                 )
                 RETURNING id, now() AS now, created_at, swept_until,
                   (deep_swept_at <= now() - ${DEEP_EVERY_MS}::double precision * interval '1 millisecond') IS NOT FALSE

@@ -30,13 +30,12 @@ export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   api_keys: update,
   caller_generation: ["SELECT", "UPDATE"],
   charges: update,
-  charge_keys: append,
+  idempotency_keys: append,
   charge_settlements: update,
   charge_states: all,
   charge_recoveries: all,
   receivers: append,
   payouts: update,
-  payout_keys: append,
   disputes: update,
   dispute_messages: append,
   releases: update,
@@ -57,8 +56,8 @@ export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   webhook_endpoint_versions: all,
   outbox: all,
   outbox_failures: all,
-  acquirer_reports: append,
-  acquirer_notifications: append,
+  notifications: append,
+  notification_keys: append,
   acquirer_orders: update,
   early_reversals: ["SELECT", "INSERT", "DELETE"],
   acquirer_connections: update,
@@ -75,7 +74,7 @@ export const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   audit: append,
   simulator_charges: append,
   simulator_payouts: update,
-  simulator_reports: update
+  simulator_notifications: update
 }
 
 /** Grants a role these privileges and revokes all others. It changes nothing where they are granted already. */

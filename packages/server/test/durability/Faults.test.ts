@@ -192,10 +192,10 @@ const letLeasesRunOut = (url: Redacted.Redacted<string>) =>
     // Work in progress has no expired lease.
     yield* sql`UPDATE deliveries SET due_at = least(due_at, now() + interval '1 second') WHERE id IN (
       SELECT id FROM deliveries WHERE status = 'delivering' FOR UPDATE SKIP LOCKED)`
-    yield* sql`UPDATE payouts SET hand_over_at = least(hand_over_at, now() + interval '1 second') WHERE id IN (
+    yield* sql`UPDATE payouts SET due_at = least(due_at, now() + interval '1 second') WHERE id IN (
       SELECT id FROM payouts WHERE status = 'processing' FOR UPDATE SKIP LOCKED)`
-    yield* sql`UPDATE simulator_reports SET due_at = least(due_at, now() + interval '1 second') WHERE id IN (
-      SELECT id FROM simulator_reports WHERE reported_at IS NULL FOR UPDATE SKIP LOCKED)`
+    yield* sql`UPDATE simulator_notifications SET due_at = least(due_at, now() + interval '1 second') WHERE id IN (
+      SELECT id FROM simulator_notifications WHERE sent_at IS NULL FOR UPDATE SKIP LOCKED)`
   })
 
 const someAnswers = (load: Load) => {

@@ -363,7 +363,7 @@ const runLoop = Effect.fnUntraced(function* (loop: Loop) {
     case "submit":
       // Twice: an unclear answer is queried again.
       for (let round = 0; round < 2; round++) {
-        yield* sql`UPDATE payouts SET hand_over_at = now() WHERE status = 'processing'`
+        yield* sql`UPDATE payouts SET due_at = now() WHERE status = 'processing'`
         yield* untilNothingIsDue(runDue(submission.claimDue))
       }
       return

@@ -23,7 +23,7 @@ const kills: ReadonlyArray<{ readonly what: keyof typeof counts; readonly more: 
 
 const counts = {
   orders: "SELECT count(*) FROM acquirer_orders",
-  deferred: "SELECT count(*) FROM acquirer_reports WHERE outcome = 'deferred'",
+  deferred: "SELECT count(*) FROM notifications WHERE outcome = 'deferred'",
   ended: "SELECT count(*) FROM charges WHERE status IN ('refunded', 'canceled', 'infraction', 'charged_back')"
 }
 
@@ -118,7 +118,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process that is killed whil
       yield* eventually(
         sql<{ count: bigint }>`SELECT (SELECT count(*) FROM acquirer_orders WHERE state = 'ordered')
             + (SELECT count(*) FROM early_reversals)
-            + (SELECT count(*) FROM simulator_reports WHERE reported_at IS NULL) AS count`,
+            + (SELECT count(*) FROM simulator_notifications WHERE sent_at IS NULL) AS count`,
         ([row]) => row?.count === 0n
       )
       // Every notification is repeated, and changes nothing.
@@ -174,8 +174,8 @@ layer(Layer.empty, { excludeTestServices: true })("A process that is killed whil
 
 const letLeasesRunOut = (sql: SqlClient) =>
   Effect.all([
-    sql`UPDATE acquirer_orders SET ask_at = now() WHERE state = 'ordered'`,
-    sql`UPDATE simulator_reports SET due_at = now() WHERE reported_at IS NULL`
+    sql`UPDATE acquirer_orders SET due_at = now() WHERE state = 'ordered'`,
+    sql`UPDATE simulator_notifications SET due_at = now() WHERE sent_at IS NULL`
   ])
 
 /** Balances match states and orders; each order has its origin, each effect its key, each early reversal its mark. */
@@ -203,16 +203,16 @@ const assertWhole = Effect.fnUntraced(function* (sql: SqlClient) {
     SELECT 1 FROM audit a WHERE a.resource_id = o.charge_id AND a.action = 'chargeActions.' || o.kind)`
   assert.deepStrictEqual(unnoted, [])
   const unnamed = yield* sql`
-    SELECT r.report FROM acquirer_reports r WHERE r.outcome IN ('applied', 'deferred')
-      AND NOT EXISTS (SELECT 1 FROM acquirer_notifications n WHERE n.report_id = r.id)
+    SELECT r.report FROM notifications r WHERE r.outcome IN ('applied', 'deferred')
+      AND NOT EXISTS (SELECT 1 FROM notification_keys n WHERE n.notification_id = r.id)
       AND NOT EXISTS (SELECT 1 FROM charge_settlements s JOIN charges c ON c.id = s.charge_id
         WHERE r.report ->> '_tag' = 'charge.paid' AND s.end_to_end_id = r.report ->> 'endToEndId'
           AND replace(c.id::text, '-', '') = r.subject)
     UNION ALL
-    SELECT to_json(n.key) FROM acquirer_notifications n
-    WHERE NOT EXISTS (SELECT 1 FROM acquirer_reports r
-        WHERE r.id = n.report_id AND (r.outcome IN ('applied', 'deferred') OR n.key LIKE 'seen:%'))
-      AND NOT EXISTS (SELECT 1 FROM acquirer_orders o WHERE o.id = n.report_id AND o.state = 'done')`
+    SELECT to_json(n.key) FROM notification_keys n
+    WHERE NOT EXISTS (SELECT 1 FROM notifications r
+        WHERE r.id = n.notification_id AND (r.outcome IN ('applied', 'deferred') OR n.key LIKE 'seen:%'))
+      AND NOT EXISTS (SELECT 1 FROM acquirer_orders o WHERE o.id = n.notification_id AND o.state = 'done')`
   assert.deepStrictEqual(unnamed, [])
   const unmarked = yield* sql`SELECT c.id FROM charges c
     WHERE c.has_early_reversals <> EXISTS (SELECT 1 FROM early_reversals e WHERE e.charge_id = c.id)`

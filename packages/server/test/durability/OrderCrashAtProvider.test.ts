@@ -76,8 +76,8 @@ layer(Layer.empty, { excludeTestServices: true })(
               (answer) => bodyOf(answer, 200).data
             )
           const swept = (next: "now" | "infinity") =>
-            sql`UPDATE acquirer_connections SET sweep_at = ${next}::timestamptz
-            WHERE id = ${connectionId}::uuid AND coalesce(sweep_at, now()) <= now() + interval '61 seconds' RETURNING id`
+            sql`UPDATE acquirer_connections SET due_at = ${next}::timestamptz
+            WHERE id = ${connectionId}::uuid AND coalesce(due_at, now()) <= now() + interval '61 seconds' RETURNING id`
           const found = yield* eventually(
             Effect.andThen(
               swept("now"),
@@ -142,7 +142,7 @@ layer(Layer.empty, { excludeTestServices: true })(
             before.map(({ kind, state }) => `${kind} ${state}`),
             ["defend ordered", "refund ordered", "return ordered"]
           )
-          const leasesEnd = sql`UPDATE acquirer_orders SET ask_at = now() WHERE state = 'ordered'`
+          const leasesEnd = sql`UPDATE acquirer_orders SET due_at = now() WHERE state = 'ordered'`
           yield* leasesEnd
           const service = yield* startProcess(env)
           const restarted = yield* clientOf(service, OPERATOR_TOKEN)

@@ -77,7 +77,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process that is killed whil
         // The stored rows are consistent after every kill.
         yield* assertWhole(sql)
         // Leases run out.
-        yield* sql`UPDATE payouts SET hand_over_at = now() WHERE status = 'processing'`
+        yield* sql`UPDATE payouts SET due_at = now() WHERE status = 'processing'`
         service = yield* startProcess(env)
       }
 

@@ -62,8 +62,8 @@ layer(Layer.empty, { excludeTestServices: true })("A process that is killed whil
         const statusOf = Effect.map(call<Charge>("GET", `/v1/charges/${id}`, { key }), ({ body }) => body.status)
         yield* eventually(statusOf, (status) => status === "pending")
         Result.getOrThrow(double.provider.receipts.payCob(txidFromId(id), { cents: FUNDS }))
-        const swept = sql`UPDATE acquirer_connections SET sweep_at = now() WHERE id = ${connectionId}::uuid
-            AND coalesce(sweep_at, now()) <= now() + interval '61 seconds'`
+        const swept = sql`UPDATE acquirer_connections SET due_at = now() WHERE id = ${connectionId}::uuid
+            AND coalesce(due_at, now()) <= now() + interval '61 seconds'`
         yield* eventually(Effect.andThen(swept, statusOf), (status) => status === "paid")
 
         double.faults.once("hang", { method: "POST", path })
@@ -78,7 +78,7 @@ layer(Layer.empty, { excludeTestServices: true })("A process that is killed whil
         const sent = () => double.provider.payouts.list(ALWAYS, () => true, { page: 0, size: 10 }).items
         assert.lengthOf(sent(), request === "the payout is named" ? 0 : 1)
 
-        const due = sql`UPDATE payouts SET hand_over_at = now() WHERE status = 'processing'`
+        const due = sql`UPDATE payouts SET due_at = now() WHERE status = 'processing'`
         yield* due
         const service = yield* startProcess(env)
         const restarted = yield* clientOf(service, OPERATOR_TOKEN)

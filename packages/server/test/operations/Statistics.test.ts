@@ -180,7 +180,7 @@ layer(service, { excludeTestServices: true })("Statistics", (it) => {
       const { accountId, key } = yield* makeCaller()
       const [refunded, paid] = [yield* paidCharge(key), yield* paidCharge(key)]
       yield* counted
-      // Of the first, `pending` is kept, as its delivery may be parked; of the second, nothing.
+      // Of the first, `pending` is kept, as its delivery may be paused; of the second, nothing.
       yield* sql`DELETE FROM changes WHERE resource_id = ${refunded.id}::uuid AND status = 'paid'`
       yield* sql`DELETE FROM changes WHERE resource_id = ${paid.id}::uuid`
       yield* simulated(`/charges/${refunded.id}/return`, { as: "refunded" })

@@ -110,7 +110,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
       assertRefused(yield* operate("POST", path, { body: report }), "INVALID_STATE")
       const settled = yield* sql<{
         payout_id: string
-      }>`SELECT payout_id FROM simulator_payouts WHERE settles_at <= now()`
+      }>`SELECT payout_id FROM simulator_payouts WHERE due_at <= now()`
       assert.notInclude(
         settled.map(({ payout_id }) => payout_id),
         payouts[1].id
@@ -133,8 +133,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
           SELECT replace(id::text, '-', '') AS subject, xmin FROM charges
           UNION ALL SELECT id::text, xmin FROM payouts
         ) m
-        JOIN acquirer_reports r ON r.subject = m.subject
-        LEFT JOIN acquirer_notifications n ON n.report_id = r.id
+        JOIN notifications r ON r.subject = m.subject
+        LEFT JOIN notification_keys n ON n.notification_id = r.id
         LEFT JOIN charge_settlements s ON s.end_to_end_id = r.report ->> 'endToEndId' AND r.report ->> '_tag' = 'charge.paid'
         WHERE m.subject IN ${sql.in([id.replaceAll("-", ""), payout.id])}
           OR (m.subject = ${contested.id.replaceAll("-", "")} AND n.key LIKE 'med:%')`
@@ -156,7 +156,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A copy of
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 1000 })
       // A notification without effect is recorded, too.
       const sql = yield* SqlClient
-      const outcomes = yield* sql<{ outcome: string }>`SELECT outcome FROM acquirer_reports
+      const outcomes = yield* sql<{ outcome: string }>`SELECT outcome FROM notifications
         WHERE subject IN ${sql.in([one.id, other.id].map((id) => id.replaceAll("-", "")))} ORDER BY id`
       assert.deepStrictEqual(outcomes, [{ outcome: "applied" }, { outcome: "ignored" }])
     })

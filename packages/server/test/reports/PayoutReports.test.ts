@@ -23,7 +23,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
         yield* sweepNow(bank)
         assert.deepStrictEqual([yield* statusOf(done), yield* statusOf(failing)], ["completed", "failed"])
         const sql = yield* SqlClient
-        const recorded = sql`SELECT 1 FROM acquirer_reports WHERE connection_id = ${bank.connectionId}::uuid`
+        const recorded = sql`SELECT 1 FROM notifications WHERE connection_id = ${bank.connectionId}::uuid`
         assert.lengthOf(yield* recorded, 2)
         yield* sweepNow(bank)
         assert.lengthOf(yield* recorded, 2)
@@ -34,7 +34,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       Effect.gen(function* () {
         const sql = yield* SqlClient
         const bank = yield* connectedBank({ profile: "efi", settings: { openingCents: 100_000 } })
-        yield* sql`UPDATE acquirer_connections SET sweep_at = 'infinity'`
+        yield* sql`UPDATE acquirer_connections SET due_at = 'infinity'`
         bank.double.provider.webhooks.put(bank.double.key, bank.url)
         const id = yield* acceptedPayout(bank)
         yield* Effect.promise(() => bank.double.settle())
@@ -56,7 +56,7 @@ const acceptedPayout = Effect.fnUntraced(function* (bank: ConnectedBank) {
   const { id } = (yield* Ids).next()
   yield* sql`
     INSERT INTO payouts (id, account_id, origin, status, method, amount, fee, pix_key_type, pix_key, created_at, sequence,
-      processed_at, hand_over_at, hand_overs, connection_id)
+      processed_at, due_at, attempts, connection_id)
     VALUES (${id}::uuid, ${bank.accountId}::uuid, 'dashboard', 'processing', 'pix', 500, 0, 'email', 'ana@example.com', now(),
       1, now(), now() + interval '1 hour', 1, ${bank.connectionId}::uuid)`
   bank.double.provider.payouts.send(providerIdOf(id), orderOf(bank))

@@ -28,9 +28,9 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }).pipe(Layer.provide(re
     Effect.gen(function* () {
       const sql = yield* SqlClient
       const reports = yield* sql<{ tag: string; outcome: string }>`
-        SELECT report ->> '_tag' AS tag, outcome FROM acquirer_reports
+        SELECT report ->> '_tag' AS tag, outcome FROM notifications
         WHERE connection_id = ${connectionId}::uuid ORDER BY received_at, id`
-      const [keys] = yield* sql<{ count: number }>`SELECT count(*)::int AS count FROM acquirer_notifications`
+      const [keys] = yield* sql<{ count: number }>`SELECT count(*)::int AS count FROM notification_keys`
       return { reports: reports.map(({ outcome, tag }) => `${tag} ${outcome}`), keys: keys!.count }
     })
 
@@ -51,7 +51,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }).pipe(Layer.provide(re
         id: string
       }>`SELECT id FROM acquirer_orders WHERE charge_id = ${charges[0]!.id}::uuid`
       Result.getOrThrow(receipts.settleReturn(failing!.endToEndId, txidFromId(order!.id), { failedBecause: "closed" }))
-      yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE id = ${order!.id}::uuid`
+      yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE id = ${order!.id}::uuid`
       yield* until(
         sql<{ state: string }>`SELECT state FROM acquirer_orders WHERE id = ${order!.id}::uuid`,
         ([found]) => found!.state === "refused"
@@ -74,7 +74,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }).pipe(Layer.provide(re
       for (let sweeps = 0; sweeps < 10; sweeps += 1) yield* sweepNow(bank)
       assert.deepStrictEqual(yield* recorded(bank), before)
       assert.deepStrictEqual(
-        recorder.take().filter(({ text }) => /acquirer_reports|INTO acquirer_notifications/.test(text)),
+        recorder.take().filter(({ text }) => /notifications|INTO notification_keys/.test(text)),
         []
       )
       yield* assertLedgerHolds

@@ -65,7 +65,7 @@ const claimsOf = (endToEndId: string) =>
     const rows = yield* sql<{ charge_id: string | null }>`
       SELECT charge_id FROM charge_settlements WHERE end_to_end_id = ${endToEndId}`
     const keys = yield* sql<{ key: string }>`
-      SELECT replace(key, ${endToEndId}, 'E') AS key FROM acquirer_notifications
+      SELECT replace(key, ${endToEndId}, 'E') AS key FROM notification_keys
       WHERE key LIKE ${`%${endToEndId}%`} AND key LIKE 'paid:%' ORDER BY 1`
     return { of: rows.map(({ charge_id }) => charge_id), keys: keys.map(({ key }) => key) }
   })

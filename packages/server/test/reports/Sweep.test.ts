@@ -47,7 +47,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       assert.strictEqual(yield* availableOf(bank.key), 25_000)
       // What is known is skipped: the sweeps after it record no notification.
       const sql = yield* SqlClient
-      const recorded = sql`SELECT 1 FROM acquirer_reports WHERE connection_id = ${bank.connectionId}::uuid`
+      const recorded = sql`SELECT 1 FROM notifications WHERE connection_id = ${bank.connectionId}::uuid`
       const before = (yield* recorded).length
       yield* sweepNow(bank)
       assert.strictEqual((yield* recorded).length, before)
@@ -196,7 +196,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       ]
       const before = yield* progressOf(failing)
       payAll(failing, yield* pendingCharges(failing, 1))
-      yield* sql`UPDATE acquirer_connections SET sweep_at = NULL`
+      yield* sql`UPDATE acquirer_connections SET due_at = NULL`
       yield* eventually(statusesOf(sound), (all) => all.length === 4 && all.every((status) => status === "paid"))
       yield* sweepNow(failing)
       assert.deepStrictEqual((yield* progressOf(failing)).swept_until, before.swept_until)
@@ -316,7 +316,7 @@ layer(connectedServiceLayer({ acquirerTimeoutMs: 10_000 }), { excludeTestService
       const listed = listings(bank)
       const swept = yield* until(
         Effect.andThen(
-          sql`UPDATE acquirer_connections SET sweep_at = CASE WHEN id = ${bank.connectionId}::uuid THEN now() ELSE 'infinity' END`,
+          sql`UPDATE acquirer_connections SET due_at = CASE WHEN id = ${bank.connectionId}::uuid THEN now() ELSE 'infinity' END`,
           claimDue(1)
         ),
         ({ length }) => length === 1

@@ -142,13 +142,13 @@ const paymentAt = (endToEndId: string, atMs: number): Payment => ({ endToEndId, 
 const withoutSweeps = ({ connectionId }: ConnectedBank) =>
   Effect.flatMap(
     SqlClient,
-    (sql) => sql`UPDATE acquirer_connections SET sweep_at = 'infinity' WHERE id = ${connectionId}::uuid`
+    (sql) => sql`UPDATE acquirer_connections SET due_at = 'infinity' WHERE id = ${connectionId}::uuid`
   )
 
 const withSweeps = ({ connectionId }: ConnectedBank) =>
   Effect.flatMap(
     SqlClient,
-    (sql) => sql`UPDATE acquirer_connections SET sweep_at = now() WHERE id = ${connectionId}::uuid`
+    (sql) => sql`UPDATE acquirer_connections SET due_at = now() WHERE id = ${connectionId}::uuid`
   )
 
 /** Each makes an account whose money goes through it. */

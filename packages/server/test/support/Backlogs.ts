@@ -13,7 +13,7 @@ export const queueTables = [
   "payouts",
   "deliveries",
   "releases",
-  "simulator_reports",
+  "simulator_notifications",
   "charge_recoveries",
   "acquirer_orders",
   "outbox"
@@ -30,20 +30,20 @@ export const fillQueues = Effect.fnUntraced(function* (sql: SqlClient, accounts:
   yield* insert(
     "payouts",
     `id, account_id, application_id, origin, status, method, amount, fee, pix_key_type, pix_key, created_at, sequence,
-      hand_over_at`,
+      due_at`,
     `uuidv7(), account_id, account_id, 'api', 'processing', 'pix', 1000, 0, 'email', 'a@example.com', due, 1,
       CASE WHEN n % 3 > 0 THEN due END`
   )
   yield* insert(
     "deliveries",
     `id, change_id, event, resource_id, account_id, application_id, endpoint_id, url, destination, destination_hash,
-      status, attempts_made, due_at, held_due_at, created_at`,
+      status, attempts_made, due_at, paused_due_at, created_at`,
     `uuidv7(), uuidv7(), 'charge.pix.paid', uuidv7(), account_id, account_id, NULL, 'https://example.com/',
       'https://example.com', md5((n % 5)::text)::uuid, 'scheduled', n % 2, CASE WHEN n % 3 > 0 THEN due END,
       CASE WHEN n % 3 = 0 THEN due END, due`
   )
   yield* insert("releases", "charge_id, account_id, amount, due_at", "uuidv7(), account_id, 1, due")
-  yield* insert("simulator_reports", "id, report, due_at", "uuidv7(), '{}', due")
+  yield* insert("simulator_notifications", "id, report, due_at", "uuidv7(), '{}', due")
   yield* insert(
     "charge_recoveries",
     "due_at, id, charge_ids, account_id",
@@ -51,7 +51,7 @@ export const fillQueues = Effect.fnUntraced(function* (sql: SqlClient, accounts:
   )
   yield* insert(
     "acquirer_orders",
-    "id, kind, charge_id, account_id, amount, pending, state, ask_at, created_at",
+    "id, kind, charge_id, account_id, amount, pending, state, due_at, created_at",
     `uuidv7(), (ARRAY['refund', 'cancel', 'return', 'defend'])[1 + n % 4], uuidv7(), account_id, 1, 0, 'ordered', due, due`
   )
   yield* insert("outbox", "account_id, change_id, endpoints_version", "account_id, uuidv7(), 1")

@@ -113,7 +113,7 @@ export const sweepNow = ({ connectionId }: ConnectedBank) =>
     const sql = yield* SqlClient
     // The sweep before may still be running.
     yield* released(connectionId)
-    yield* sql`UPDATE acquirer_connections SET sweep_at = NULL WHERE id = ${connectionId}::uuid`
+    yield* sql`UPDATE acquirer_connections SET due_at = NULL WHERE id = ${connectionId}::uuid`
     yield* released(connectionId)
   })
 
@@ -121,7 +121,7 @@ export const sweepNow = ({ connectionId }: ConnectedBank) =>
 const released = (connectionId: string) =>
   Effect.flatMap(SqlClient, (sql) =>
     eventually(
-      sql`SELECT 1 FROM acquirer_connections WHERE id = ${connectionId}::uuid AND sweep_at <= now() + interval '61 seconds'`,
+      sql`SELECT 1 FROM acquirer_connections WHERE id = ${connectionId}::uuid AND due_at <= now() + interval '61 seconds'`,
       ({ length }) => length > 0
     )
   )

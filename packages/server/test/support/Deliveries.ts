@@ -61,12 +61,12 @@ export const attempted = (resourceId: string, attempts: number, count?: number) 
 export const statusOf = (endpointId: string, status: string, count: number) =>
   eventually(deliveriesOf(`endpoint_id=${endpointId}&status=${status}`), ({ length }) => length === count)
 
-/** Waits until this many deliveries of an endpoint are parked. */
+/** Waits until this many deliveries of an endpoint are paused. */
 export const parkedOf = (endpointId: string, count: number) =>
   eventually(
     Effect.flatMap(
       SqlClient,
-      (sql) => sql`SELECT id FROM deliveries WHERE endpoint_id = ${endpointId}::uuid AND held_due_at IS NOT NULL`
+      (sql) => sql`SELECT id FROM deliveries WHERE endpoint_id = ${endpointId}::uuid AND paused_due_at IS NOT NULL`
     ),
     ({ length }) => length === count
   )

@@ -8,15 +8,14 @@ const NO_PAYMENT = "'unmatched_return', 'unmatched_dispute', 'conflicting_settle
  * returns and MEDs that wait although their payment has arrived.
  */
 export const incompleteKeys = `
-  SELECT coalesce(c.id, k.charge_id) AS id FROM charges c
-    FULL JOIN charge_keys k ON k.charge_id = c.id
-      AND k.digest = idempotency_digest(c.application_id, c.origin, c.idempotency_key)
-    WHERE (c.id IS NULL OR k.charge_id IS NULL) AND (k.charge_id IS NOT NULL OR c.idempotency_key IS NOT NULL)
-  UNION ALL
-  SELECT coalesce(p.id, k.payout_id) FROM payouts p
-    FULL JOIN payout_keys k ON k.payout_id = p.id
-      AND k.digest = idempotency_digest(coalesce(p.application_id, p.account_id), p.origin, p.idempotency_key)
-    WHERE (p.id IS NULL OR k.payout_id IS NULL) AND (k.payout_id IS NOT NULL OR p.idempotency_key IS NOT NULL)
+  SELECT coalesce(r.id, k.resource_id) AS id FROM (
+      SELECT id, idempotency_digest(application_id, 'charge', origin, idempotency_key) AS digest FROM charges
+      WHERE idempotency_key IS NOT NULL
+      UNION ALL SELECT id, idempotency_digest(coalesce(application_id, account_id), 'payout', origin, idempotency_key)
+      FROM payouts WHERE idempotency_key IS NOT NULL
+    ) r
+    FULL JOIN idempotency_keys k ON k.resource_id = r.id AND k.digest = r.digest
+    WHERE r.id IS NULL OR k.resource_id IS NULL
   UNION ALL
   SELECT coalesce(c.id, s.charge_id) FROM charges c
     FULL JOIN charge_settlements s ON s.charge_id = c.id AND s.end_to_end_id = c.end_to_end_id

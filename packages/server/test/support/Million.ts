@@ -25,7 +25,7 @@ const rowsOf = {
   disputes: 30_000,
   audit: 20_000,
   releases: 20_000,
-  simulator_reports: 20_000
+  simulator_notifications: 20_000
 } as const
 
 /**
@@ -124,7 +124,7 @@ export const loadRows = Effect.fnUntraced(function* (tenants: ReadonlyArray<Tena
   )
   yield* insert(
     `INSERT INTO payouts (id, account_id, application_id, origin, status, method, amount, fee, pix_key_type, pix_key,
-       created_at, sequence, hand_over_at)
+       created_at, sequence, due_at)
      SELECT ${idOf("payouts", "at")}, account_id, application_id, 'api', s.status,
        CASE WHEN n % 7 = 1 AND n <= ${FEW} THEN 'ted' ELSE 'pix' END, 1000, 0, 'email', 'a@example.com', at, 2,
        CASE WHEN s.status = 'processing' THEN now() + interval '1 day' END
@@ -173,10 +173,10 @@ export const loadRows = Effect.fnUntraced(function* (tenants: ReadonlyArray<Tena
      FROM ${rows("releases")}`
   )
   yield* insert(
-    `INSERT INTO simulator_reports (id, report, due_at, reported_at)
+    `INSERT INTO simulator_notifications (id, report, due_at, sent_at)
      SELECT ${idOf("reports", "at")}, '{}', CASE WHEN n <= ${FEW} THEN now() + interval '1 day' ELSE at END,
        CASE WHEN n > ${FEW} THEN at END
-     FROM ${rows("simulator_reports")}`
+     FROM ${rows("simulator_notifications")}`
   )
 })
 

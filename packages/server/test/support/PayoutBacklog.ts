@@ -20,7 +20,7 @@ export const payoutBacklog = Effect.fnUntraced(function* (count: number, dueAgoS
   const first = (yield* Ids).next().id
   yield* sql`
     INSERT INTO payouts (id, account_id, origin, status, method, amount, fee, pix_key_type, pix_key, created_at, sequence,
-      hand_over_at)
+      due_at)
     SELECT CASE WHEN n = 1 THEN ${first}::uuid ELSE uuidv7() END, ${id}::uuid, 'dashboard', 'processing', 'pix', 500, 0,
       'email', ${somePayout.pix_key}, now(), 1, now() - ${dueAgoS}::integer * interval '1 second' + n * interval '1 microsecond'
     FROM generate_series(1, ${count}::integer) AS n`

@@ -22,7 +22,7 @@ export interface EndpointHealth extends WebhookEndpoint {
   readonly application_id: string
   readonly consecutive_failures: number
   readonly success_rate: number | null
-  readonly parked: number
+  readonly paused: number
   readonly last_success_at: string | null
   readonly last_failure_at: string | null
 }

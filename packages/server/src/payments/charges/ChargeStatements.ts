@@ -30,8 +30,8 @@ export const findOneByKey = statement(
   { applicationId: value("uuid"), origin: value("text"), idempotencyKey: value("text") },
   (p) => `${selectCharge}
   WHERE id = (
-      SELECT charge_id FROM charge_keys
-      WHERE digest = idempotency_digest(${p.applicationId}, ${p.origin}, ${p.idempotencyKey})
+      SELECT resource_id FROM idempotency_keys
+      WHERE digest = idempotency_digest(${p.applicationId}, 'charge', ${p.origin}, ${p.idempotencyKey})
     ) AND application_id = ${p.applicationId} AND origin = ${p.origin} AND idempotency_key = ${p.idempotencyKey}`
 )
 
@@ -78,16 +78,16 @@ export const insertMany = statement(
   WITH ${p.recoveries},
   requested AS MATERIALIZED (SELECT ${createdColumns} FROM ${p.charges} AS c WHERE ${isProven("c")}),
   claimed AS (
-    INSERT INTO charge_keys (digest, charge_id)
-    SELECT idempotency_digest(application_id, origin, idempotency_key), id FROM requested
+    INSERT INTO idempotency_keys (digest, resource_id)
+    SELECT idempotency_digest(application_id, 'charge', origin, idempotency_key), id FROM requested
     WHERE idempotency_key IS NOT NULL
     ON CONFLICT (digest) DO NOTHING
-    RETURNING charge_id
+    RETURNING resource_id
   ),
   inserted AS (
     INSERT INTO charges (${createdColumns})
     SELECT ${createdColumns} FROM requested
-    WHERE idempotency_key IS NULL OR (id IN (SELECT charge_id FROM claimed)) IS TRUE
+    WHERE idempotency_key IS NULL OR (id IN (SELECT resource_id FROM claimed)) IS TRUE
     RETURNING id, connection_id, account_id, origin, ${listedStateOf("status")} AS status, ${lifetimeIn("status")} AS lifetime_ms
   ),
   inserted_states AS (

@@ -2,7 +2,7 @@
  * Charges in PostgreSQL, many in one statement and one commit.
  *
  * Guarantees:
- * - a row of `charge_keys` claims the idempotency key: of two calls with one key, one inserts and the other gets that
+ * - a row of `idempotency_keys` claims the idempotency key: of two calls with one key, one inserts and the other gets that
  *   charge (IDEM-5);
  * - a row of `charge_settlements` claims the end-to-end id of a payment, so that no settlement is credited twice
  *   (`Settlements.ts`);

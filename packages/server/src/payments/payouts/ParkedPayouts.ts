@@ -21,7 +21,7 @@ export class ParkedPayouts extends Context.Service<
   ParkedPayouts,
   {
     /**
-     * Reschedules parked payouts that may be sent again, some of each account in turn. `isWalkComplete` is false where the
+     * Reschedules paused payouts that may be sent again, some of each account in turn. `isWalkComplete` is false where the
      * next round looks at further accounts.
      */
     readonly reschedule: Effect.Effect<{ readonly rescheduled: number; readonly isWalkComplete: boolean }, Unavailable>
@@ -56,7 +56,7 @@ export const loop = Layer.effectDiscard(
   ParkedPayouts.use(({ reschedule }) =>
     Effect.forkScoped(
       BackgroundLoop.run(
-        "parked payouts",
+        "paused payouts",
         // A round that found nothing to send goes on while accounts are left.
         Effect.map(reschedule, ({ isWalkComplete, rescheduled }) => rescheduled + (isWalkComplete ? 0 : 1)),
         Effect.sleep("1 second")
@@ -70,17 +70,17 @@ const RESCHEDULED_PER_ROUND = 1000
 /** How many accounts, or connections of accounts, a round looks at. */
 const PLACES_PER_ROUND = 200
 
-/** In the index of parked payouts, the connection of those that follow their account's. */
+/** In the index of paused payouts, the connection of those that follow their account's. */
 const ACCOUNTS_CONNECTION = "00000000-0000-0000-0000-000000000000"
 
-/** Where a walk over parked payouts begins. */
+/** Where a walk over paused payouts begins. */
 export const START_OF_PARKED = { accountId: FIRST_ACCOUNT, connectionId: ACCOUNTS_CONNECTION }
 
-/** The connection that a parked payout waits for; `ACCOUNTS_CONNECTION` where it was never claimed. */
-const parkedFor = `(CASE WHEN p.hand_overs > 0 THEN coalesce(p.connection_id, '${SIMULATOR_CONNECTION}'::uuid)
+/** The connection that a paused payout waits for; `ACCOUNTS_CONNECTION` where it was never claimed. */
+const parkedFor = `(CASE WHEN p.attempts > 0 THEN coalesce(p.connection_id, '${SIMULATOR_CONNECTION}'::uuid)
         ELSE '${ACCOUNTS_CONNECTION}'::uuid END)`
 
-const isParked = "p.status || '' = 'processing' AND p.hand_over_at IS NULL"
+const isParked = "p.status || '' = 'processing' AND p.due_at IS NULL"
 
 const parkedPlaceAfter = (account: string, connection: string) => `
       SELECT p.account_id, ${parkedFor} AS connection_id FROM payouts p
@@ -112,7 +112,7 @@ const rescheduleStatement = (acquirer: AcquirerKind) =>
       ORDER BY p.id LIMIT f.share FOR UPDATE SKIP LOCKED
     ) d
   ),
-  rescheduled AS (UPDATE payouts p SET hand_over_at = now() FROM due d WHERE p.id = d.id RETURNING p.id)
+  rescheduled AS (UPDATE payouts p SET due_at = now() FROM due d WHERE p.id = d.id RETURNING p.id)
   SELECT (SELECT count(*) FROM rescheduled) AS rescheduled, l.account_id AS last_account, l.connection_id AS last_connection
   FROM (SELECT 1) s LEFT JOIN (SELECT * FROM places WHERE n = ${PLACES_PER_ROUND}) l ON true`
   )

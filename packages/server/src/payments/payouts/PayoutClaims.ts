@@ -8,13 +8,13 @@
  *   share is used. Those of other connections are claimed as if they were alone.
  * - What a claim reads is bounded, however much waits: one payout where nothing is due; else some accounts, from where the
  *   last claim ended, and the account of the payout that is due longest.
- * - A payout that a brake stops (of its account, its connection or the installation) is parked when it is claimed
- *   (`hand_over_at` is null then), and `ParkedPayouts` reschedules it once it may be sent. A claim that begins after a brake was committed sends
+ * - A payout that a brake stops (of its account, its connection or the installation) is paused when it is claimed
+ *   (`due_at` is null then), and `ParkedPayouts` reschedules it once it may be sent. A claim that begins after a brake was committed sends
  *   nothing that the brake stops. A payout that the acquirer has is followed to its end. One that was claimed before with an
- *   unclear answer is parked too: an inquiry may send it, and a sent payout cannot be recalled. Its outcome may still be
+ *   unclear answer is paused too: an inquiry may send it, and a sent payout cannot be recalled. Its outcome may still be
  *   reported meanwhile.
  * - The first claim fixes the connection of a payout, so that no retry reaches another provider. With `ACQUIRER=connections`
- *   a payout whose account has no connection is parked until it has one.
+ *   a payout whose account has no connection is paused until it has one.
  */
 import { SIMULATOR_CONNECTION } from "@pix-payments/domain/AcquirerConnection"
 import * as Context from "effect/Context"
@@ -54,14 +54,14 @@ export class PayoutClaims extends Context.Service<
   PayoutClaims,
   {
     /**
-     * Leases due payouts for `leaseMs`. `parked`: how many it parked instead. `isWalkComplete` is false where the next claim
+     * Leases due payouts for `leaseMs`. `paused`: how many it paused instead. `isWalkComplete` is false where the next claim
      * looks at further accounts.
      */
     readonly claim: (
       capacity: Capacity,
       leaseMs: number
     ) => Effect.Effect<
-      { readonly due: ReadonlyArray<ClaimedPayout>; readonly parked: number; readonly isWalkComplete: boolean },
+      { readonly due: ReadonlyArray<ClaimedPayout>; readonly paused: number; readonly isWalkComplete: boolean },
       Unavailable
     >
     /**
@@ -95,9 +95,9 @@ export class PayoutClaims extends Context.Service<
                   due: found.flatMap((row) =>
                     row.id === null
                       ? []
-                      : [{ payout: payoutTable.decode(row), attempts: row.hand_overs, isPaused: row.is_paused }]
+                      : [{ payout: payoutTable.decode(row), attempts: row.attempts, isPaused: row.is_paused }]
                   ),
-                  parked: Number(found[0]?.parked ?? 0n),
+                  paused: Number(found[0]?.paused ?? 0n),
                   isWalkComplete: afterAccount === FIRST_ACCOUNT
                 }
               }),
@@ -125,9 +125,9 @@ export class PayoutClaims extends Context.Service<
 interface ClaimRow extends Row {
   /** Null in the only row where nothing was claimed. */
   readonly id: string | null
-  readonly hand_overs: number
+  readonly attempts: number
   readonly is_paused: boolean
-  readonly parked: bigint
+  readonly paused: bigint
   readonly next_account: string | null
 }
 
@@ -153,9 +153,9 @@ export const FIRST_ACCOUNT = "00000000-0000-0000-0000-000000000000"
 
 const accountAfter = (account: string) => `(
       SELECT p.account_id FROM payouts p
-      WHERE p.status = 'processing' AND p.hand_over_at IS NOT NULL
-        AND (p.account_id, p.hand_over_at) > (${account}, 'infinity')
-      ORDER BY p.account_id, p.hand_over_at LIMIT 1
+      WHERE p.status = 'processing' AND p.due_at IS NOT NULL
+        AND (p.account_id, p.due_at) > (${account}, 'infinity')
+      ORDER BY p.account_id, p.due_at LIMIT 1
     )`
 
 // The due payouts of an account are a range of the index by account. An equality could be answered by the index of all due
@@ -170,8 +170,8 @@ const claimStatement = (acquirer: AcquirerKind) =>
     },
     (p) => `
   WITH RECURSIVE longest_due AS MATERIALIZED (
-    SELECT account_id FROM payouts WHERE status = 'processing' AND hand_over_at <= now()
-    ORDER BY hand_over_at LIMIT 1
+    SELECT account_id FROM payouts WHERE status = 'processing' AND due_at <= now()
+    ORDER BY due_at LIMIT 1
   ),
   further(account_id, n) AS (
     SELECT ${accountAfter(p.afterAccount)}, 1 WHERE EXISTS (SELECT FROM longest_due)
@@ -181,16 +181,16 @@ const claimStatement = (acquirer: AcquirerKind) =>
   ),
   heads AS MATERIALIZED (
     SELECT t.account_id, ${isStopped[acquirer]} AS is_stopped, ${routeOf(acquirer)} AS connection_id,
-      CASE WHEN h.hand_overs = 0 THEN ${routeOf(acquirer)} ELSE h.connection_id END AS head_connection_id
+      CASE WHEN h.attempts = 0 THEN ${routeOf(acquirer)} ELSE h.connection_id END AS head_connection_id
     FROM (SELECT account_id FROM longest_due UNION SELECT account_id FROM further WHERE account_id IS NOT NULL) t
     JOIN accounts a ON a.id = t.account_id
     CROSS JOIN LATERAL (
-      SELECT p.hand_over_at, p.hand_overs, p.connection_id FROM payouts p
-      WHERE p.status = 'processing' AND p.hand_over_at IS NOT NULL
-        AND (p.account_id, p.hand_over_at) >= (t.account_id, '-infinity') AND p.account_id <= t.account_id
-      ORDER BY p.account_id, p.hand_over_at LIMIT 1
+      SELECT p.due_at, p.attempts, p.connection_id FROM payouts p
+      WHERE p.status = 'processing' AND p.due_at IS NOT NULL
+        AND (p.account_id, p.due_at) >= (t.account_id, '-infinity') AND p.account_id <= t.account_id
+      ORDER BY p.account_id, p.due_at LIMIT 1
     ) h
-    WHERE h.hand_over_at <= now()
+    WHERE h.due_at <= now()
   ),
   turns AS MATERIALIZED (
     SELECT h.*, count(*) OVER () AS turns, count(*) OVER (PARTITION BY h.head_connection_id) AS turns_of_connection
@@ -207,14 +207,14 @@ const claimStatement = (acquirer: AcquirerKind) =>
     FROM turns t
   ),
   locked AS MATERIALIZED (
-    SELECT d.id, d.hand_over_at, d.processed_at, s.account_id, s.connection_id, s.is_stopped,
-      CASE WHEN d.hand_overs = 0 THEN s.connection_id ELSE d.connection_id END AS called_connection_id
+    SELECT d.id, d.due_at, d.processed_at, s.account_id, s.connection_id, s.is_stopped,
+      CASE WHEN d.attempts = 0 THEN s.connection_id ELSE d.connection_id END AS called_connection_id
     FROM shares s CROSS JOIN LATERAL (
-      SELECT p.id, p.processed_at, p.hand_over_at, p.hand_overs, p.connection_id FROM payouts p
-      WHERE p.status = 'processing' AND p.hand_over_at IS NOT NULL
-        AND (p.account_id, p.hand_over_at) >= (s.account_id, '-infinity')
-        AND (p.account_id, p.hand_over_at) <= (s.account_id, now())
-      ORDER BY p.account_id, p.hand_over_at LIMIT s.share FOR UPDATE SKIP LOCKED
+      SELECT p.id, p.processed_at, p.due_at, p.attempts, p.connection_id FROM payouts p
+      WHERE p.status = 'processing' AND p.due_at IS NOT NULL
+        AND (p.account_id, p.due_at) >= (s.account_id, '-infinity')
+        AND (p.account_id, p.due_at) <= (s.account_id, now())
+      ORDER BY p.account_id, p.due_at LIMIT s.share FOR UPDATE SKIP LOCKED
     ) d
   ),
   judged AS MATERIALIZED (
@@ -224,23 +224,23 @@ const claimStatement = (acquirer: AcquirerKind) =>
   ),
   taken AS MATERIALIZED (
     SELECT t.* FROM (
-      SELECT l.*, row_number() OVER (PARTITION BY l.is_parked, l.called_connection_id ORDER BY l.turn, l.hand_over_at) AS place
-      FROM (SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY hand_over_at) AS turn FROM judged) l
+      SELECT l.*, row_number() OVER (PARTITION BY l.is_parked, l.called_connection_id ORDER BY l.turn, l.due_at) AS place
+      FROM (SELECT *, row_number() OVER (PARTITION BY account_id ORDER BY due_at) AS turn FROM judged) l
     ) t
     WHERE t.is_parked OR t.place <= ${p.capacity.freeOf("t.called_connection_id")}
   ),
-  parked AS (
-    UPDATE payouts p SET hand_over_at = NULL FROM taken t WHERE p.id = t.id AND t.is_parked RETURNING p.id
+  paused AS (
+    UPDATE payouts p SET due_at = NULL FROM taken t WHERE p.id = t.id AND t.is_parked RETURNING p.id
   ),
   claimed AS (
-    UPDATE payouts p SET hand_over_at = now() + ${p.leaseMs} * interval '1 millisecond',
-      hand_overs = p.hand_overs + 1,
-      connection_id = CASE WHEN p.hand_overs = 0 THEN t.connection_id ELSE p.connection_id END
+    UPDATE payouts p SET due_at = now() + ${p.leaseMs} * interval '1 millisecond',
+      attempts = p.attempts + 1,
+      connection_id = CASE WHEN p.attempts = 0 THEN t.connection_id ELSE p.connection_id END
     FROM taken t WHERE p.id = t.id AND NOT t.is_parked
-    RETURNING ${payoutTable.columns("p")}, p.hand_overs, t.is_paused
+    RETURNING ${payoutTable.columns("p")}, p.attempts, t.is_paused
   )
-  SELECT c.*, r.parked, r.next_account FROM (
-    SELECT (SELECT count(*) FROM parked) AS parked,
+  SELECT c.*, r.paused, r.next_account FROM (
+    SELECT (SELECT count(*) FROM paused) AS paused,
       (SELECT account_id FROM further ORDER BY n DESC LIMIT 1) AS next_account
   ) r LEFT JOIN claimed c ON true`
   )
@@ -268,7 +268,7 @@ const storeSubmissions = statement(
   },
   (p) => `
   UPDATE payouts p SET processed_at = coalesce(p.processed_at, i.processed_at),
-    hand_over_at = now() + i.delay_ms * interval '1 millisecond'
+    due_at = now() + i.delay_ms * interval '1 millisecond'
   FROM ${p.submitted.rows} AS i
   WHERE ${p.submitted.isRow("p", "i")} AND p.status || '' = 'processing'`
 )

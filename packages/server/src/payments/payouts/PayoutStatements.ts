@@ -48,7 +48,7 @@ const changeCtes = (
   changed AS (
     UPDATE payouts p SET status = i.status, end_to_end_id = i.end_to_end_id, failure_reason = i.failure_reason,
       processed_at = coalesce(p.processed_at, i.processed_at), sequence = i.sequence,
-      hand_over_at = CASE WHEN i.status = 'processing' THEN now() END
+      due_at = CASE WHEN i.status = 'processing' THEN now() END
     FROM ${p.payouts.rows} AS i
     WHERE ${p.payouts.isRow("p", "i")} AND p.sequence = i.sequence - 1 AND p.status || '>' || i.status IN (${allowedTransitions})
       AND ${guard}

@@ -35,10 +35,10 @@ import type { StoredPayout } from "./PayoutTable.ts"
 export class PayoutSubmission extends Context.Service<
   PayoutSubmission,
   {
-    /** Claims due payouts. Each call submits one, or asks for its outcome. `parked`: how many may not be sent now. */
+    /** Claims due payouts. Each call submits one, or asks for its outcome. `paused`: how many may not be sent now. */
     readonly claimDue: (
       capacity: Bulkheads.Capacity
-    ) => Effect.Effect<Bulkheads.Claimed & { readonly parked: number }, Unavailable>
+    ) => Effect.Effect<Bulkheads.Claimed & { readonly paused: number }, Unavailable>
   }
 >()("@pix-payments/server/PayoutSubmission") {
   static readonly layer = Layer.effect(
@@ -134,9 +134,9 @@ export class PayoutSubmission extends Context.Service<
         claimDue: (capacity) =>
           Effect.map(
             claims.claim(capacity, acquirerTimeoutMs + LEASE_MARGIN_MS),
-            ({ due, isWalkComplete, parked }) => ({
-              parked,
-              hasMore: parked > 0 || !isWalkComplete,
+            ({ due, isWalkComplete, paused }) => ({
+              paused,
+              hasMore: paused > 0 || !isWalkComplete,
               due: due.map((each) => ({
                 connectionId: each.payout.connectionId,
                 call: Effect.catchCause(submit(each), (cause) =>

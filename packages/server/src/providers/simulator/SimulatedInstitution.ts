@@ -17,10 +17,10 @@ export const settlePayout = Effect.fnUntraced(function* (
   const sql = yield* SqlClient
   const fails = notification._tag === "payout.failed"
   yield* sql`
-    INSERT INTO simulator_payouts (payout_id, amount, pix_key, fails, reason, settles_at)
+    INSERT INTO simulator_payouts (payout_id, amount, pix_key, fails, reason, due_at)
     VALUES (${notification.payoutId}::uuid, 0, '', ${fails}::boolean, ${fails ? notification.reason : null}, now())
-    ON CONFLICT (payout_id) DO UPDATE SET fails = excluded.fails, reason = excluded.reason, settles_at = now()
-      WHERE simulator_payouts.settles_at IS NULL OR simulator_payouts.settles_at > now()`
+    ON CONFLICT (payout_id) DO UPDATE SET fails = excluded.fails, reason = excluded.reason, due_at = now()
+      WHERE simulator_payouts.due_at IS NULL OR simulator_payouts.due_at > now()`
 })
 
 /**
@@ -35,7 +35,7 @@ export const dueNotification = Effect.fnUntraced(function* (
   const sql = yield* SqlClient
   const made = ids.next()
   const row: DueRow = { id: made.id, report: identified(notification, made) }
-  yield* sql`INSERT INTO simulator_reports (id, report, due_at)
+  yield* sql`INSERT INTO simulator_notifications (id, report, due_at)
     VALUES (${row.id}::uuid, ${JSON.stringify(row.report)}::json, ${formatInstant(dueAtMs)}::timestamptz)`
   return row
 })

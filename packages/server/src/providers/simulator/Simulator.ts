@@ -152,7 +152,7 @@ const acceptPayouts = statement(
     settleMs: value("double precision")
   },
   ({ payouts, settleMs }) => `
-  INSERT INTO simulator_payouts (payout_id, amount, pix_key, fails, settles_at)
+  INSERT INTO simulator_payouts (payout_id, amount, pix_key, fails, due_at)
   SELECT p.payout_id, p.amount, p.pix_key, p.pix_key = 'fail@simulator.test',
     CASE WHEN p.pix_key <> 'hold@simulator.test' THEN now() + ${settleMs} * interval '1 millisecond' END
   FROM ${payouts} AS p
@@ -163,7 +163,7 @@ const findPayouts = statement(
   { ids: uuids },
   ({ ids }) => `
   SELECT payout_id, fails AS failed, reason, end_to_end_id FROM simulator_payouts
-  WHERE payout_id = ANY (${ids}) AND settles_at <= now()`
+  WHERE payout_id = ANY (${ids}) AND due_at <= now()`
 )
 
 const progressOf = (settled: SettledRow | undefined): PayoutProgress => {

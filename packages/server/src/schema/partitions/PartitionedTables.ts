@@ -11,7 +11,7 @@ export type RetentionDays = Pick<
   SettingsShape,
   | "retentionRequestsDays"
   | "retentionAttemptsDays"
-  | "retentionReportsDays"
+  | "retentionNotificationsDays"
   | "retentionDeliveriesDays"
   | "retentionEventsDays"
 >
@@ -59,8 +59,8 @@ const updatedOnce =
 
 const scheduled = "d.status IN ('scheduled', 'delivering') AND d.due_at IS NOT NULL AND d.attempts_made"
 
-/** Deliveries `d` that are due, in flight or parked: the conditions of the partial indexes. */
-const openDeliveries = [`${scheduled} = 0`, `${scheduled} > 0`, "d.held_due_at IS NOT NULL"]
+/** Deliveries `d` that are due, in flight or paused: the conditions of the partial indexes. */
+const openDeliveries = [`${scheduled} = 0`, `${scheduled} > 0`, "d.paused_due_at IS NOT NULL"]
 
 /** Changes before an id whose deliveries are not all made. */
 const unfinishedFanOuts = (before: string): string => `
@@ -71,9 +71,9 @@ export const partitionedTables: ReadonlyArray<PartitionedTable | RetainedTable> 
   { name: "requests", period: "month", retention: "retentionRequestsDays", storage: appendOnly },
   { name: "delivery_attempts", period: "month", retention: "retentionAttemptsDays", storage: appendOnly },
   {
-    name: "acquirer_reports",
+    name: "notifications",
     period: "month",
-    retention: "retentionReportsDays",
+    retention: "retentionNotificationsDays",
     storage: appendOnly,
     // The notification of a return or a MED that still waits for its payment, which is read when the payment arrives.
     neededIds: () => `
@@ -85,7 +85,7 @@ export const partitionedTables: ReadonlyArray<PartitionedTable | RetainedTable> 
     period: "month",
     retention: "retentionDeliveriesDays",
     storage: updatedOnce,
-    // Deliveries that are due, in flight or parked, and those whose change has endpoints that the fan-out failed for: its
+    // Deliveries that are due, in flight or paused, and those whose change has endpoints that the fan-out failed for: its
     // repetition would insert them again.
     neededIds: (rows, before) => {
       const ofChange = (end: string) => `(left(o.change_id::text, 18) || '${end}')::uuid`
@@ -101,7 +101,7 @@ export const partitionedTables: ReadonlyArray<PartitionedTable | RetainedTable> 
     period: "month",
     retention: "retentionEventsDays",
     storage: appendOnly,
-    // Changes without deliveries yet, and those of deliveries that are due, in flight or parked. A delivery is made at most a
+    // Changes without deliveries yet, and those of deliveries that are due, in flight or paused. A delivery is made at most a
     // day after its change. Also changes that the statistics have not counted, and those of charges with an open dispute.
     neededIds: (rows, before) => {
       const latest = lowestIdAt(timeOf(before) + DAY_MS)

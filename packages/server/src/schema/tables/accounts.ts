@@ -39,7 +39,7 @@ export const accountTables = [
     check_result json,
     swept_until timestamptz, -- payments before it have been read from the provider
     deep_swept_at timestamptz, -- the last sweep of several days
-    sweep_at timestamptz, -- the next sweep
+    due_at timestamptz, -- the next sweep
     version integer NOT NULL DEFAULT 1, -- grows with each change, so that a process sees that it must reconnect
     created_at timestamptz NOT NULL
   )`,

@@ -173,7 +173,7 @@ export const eventTables = [
     attempts_made integer NOT NULL DEFAULT 0,
     curve_from integer NOT NULL DEFAULT 0, -- attempts before a resend began the retry delays again
     due_at timestamptz, -- the next attempt; while delivering, the end of the lease
-    held_due_at timestamptz, -- when it was due before it was paused; due_at is then null
+    paused_due_at timestamptz, -- when it was due before it was paused; due_at is then null
     reason text, -- why it ended without success
     created_at timestamptz NOT NULL,
     first_attempt_at timestamptz, -- a first attempt that succeeds is stored here
@@ -196,9 +196,9 @@ export const eventTables = [
   `CREATE INDEX deliveries_repeated_due ON deliveries (due_at, id) WHERE ${retryDue}`,
   `CREATE INDEX deliveries_first_places ON deliveries (account_id, destination_hash, due_at) WHERE ${firstDue}`,
   `CREATE INDEX deliveries_repeated_places ON deliveries (account_id, destination_hash, due_at) WHERE ${retryDue}`,
-  `CREATE INDEX deliveries_held ON deliveries (endpoint_id) WHERE held_due_at IS NOT NULL`,
-  `CREATE INDEX deliveries_parked ON deliveries ((coalesce(endpoint_id, application_id, account_id)), id)
-    WHERE held_due_at IS NOT NULL`,
+  `CREATE INDEX deliveries_paused_of_endpoint ON deliveries (endpoint_id) WHERE paused_due_at IS NOT NULL`,
+  `CREATE INDEX deliveries_paused ON deliveries ((coalesce(endpoint_id, application_id, account_id)), id)
+    WHERE paused_due_at IS NOT NULL`,
 
   `-- Attempts, except a first one that succeeds. Partitioned by the month of the attempt.
   CREATE TABLE delivery_attempts (

@@ -48,12 +48,13 @@ export const paymentTables = [
   `CREATE INDEX charges_of_email ON charges (customer_email, account_id, id) WHERE customer_email IS NOT NULL`,
 
   // STABLE, as convert_to is, so that PostgreSQL inlines it.
-  `CREATE FUNCTION idempotency_digest(scope uuid, origin text, key text) RETURNS uuid LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN encode(substr(sha256(convert_to(scope || ' ' || origin || ' ' || key, 'UTF8')), 1, 16), 'hex')::uuid`,
-  `-- Idempotency keys of charges: unique over all partitions.
-  CREATE TABLE charge_keys (
-    digest uuid PRIMARY KEY, -- of application, origin and key
-    charge_id uuid NOT NULL
+  `CREATE FUNCTION idempotency_digest(scope uuid, kind text, origin text, key text) RETURNS uuid LANGUAGE sql STABLE
+    PARALLEL SAFE
+    RETURN encode(substr(sha256(convert_to(concat_ws(' ', scope, kind, origin, key), 'UTF8')), 1, 16), 'hex')::uuid`,
+  `-- Idempotency keys of charges and payouts: unique over all partitions. Rows are inserted, never changed.
+  CREATE TABLE idempotency_keys (
+    digest uuid PRIMARY KEY, -- of scope (application, or account where an operator asked), kind, origin and key
+    resource_id uuid NOT NULL
   )`,
 
   // The end-to-end id comes first in the key: searches know it alone. It is text, not a digest: ids of one bank begin with the
@@ -125,8 +126,8 @@ export const paymentTables = [
     processed_at timestamptz,
     created_at timestamptz NOT NULL,
     sequence integer NOT NULL, -- grows with each change
-    hand_over_at timestamptz, -- the next request to the provider; null: paused, or not processing
-    hand_overs integer NOT NULL DEFAULT 0,
+    due_at timestamptz, -- the next request to the provider; null: paused, or not processing
+    attempts integer NOT NULL DEFAULT 0,
     connection_id uuid, -- through which it is sent; null: the simulator's
     provider_reference text -- what the provider named it before its money could move
   ) PARTITION BY RANGE (id)`,
@@ -138,15 +139,15 @@ export const paymentTables = [
   `CREATE INDEX payouts_of_pix_key ON payouts (pix_key, account_id, id) WHERE pix_key IS NOT NULL`,
   `CREATE INDEX payouts_of_end_to_end_id ON payouts (end_to_end_id) WHERE end_to_end_id IS NOT NULL`,
   `CREATE INDEX payouts_of_provider_reference ON payouts (provider_reference) WHERE provider_reference IS NOT NULL`,
-  `CREATE INDEX payouts_to_hand_over ON payouts (hand_over_at) WHERE status = 'processing'`,
-  `CREATE INDEX payouts_due_of_account ON payouts (account_id, hand_over_at)
-    WHERE status = 'processing' AND hand_over_at IS NOT NULL`,
+  `CREATE INDEX payouts_due ON payouts (due_at) WHERE status = 'processing'`,
+  `CREATE INDEX payouts_due_of_account ON payouts (account_id, due_at)
+    WHERE status = 'processing' AND due_at IS NOT NULL`,
   // Paused payouts by the connection that they wait for. Those that were never claimed follow their account's connection. No
   // other index has this condition, so that the planner has no choice.
-  `CREATE INDEX payouts_parked_by_connection ON payouts (account_id,
-      (CASE WHEN hand_overs > 0 THEN coalesce(connection_id, '${SIMULATOR_CONNECTION}'::uuid)
+  `CREATE INDEX payouts_paused ON payouts (account_id,
+      (CASE WHEN attempts > 0 THEN coalesce(connection_id, '${SIMULATOR_CONNECTION}'::uuid)
         ELSE '00000000-0000-0000-0000-000000000000'::uuid END), id)
-    WHERE status || '' = 'processing' AND hand_over_at IS NULL`,
+    WHERE status || '' = 'processing' AND due_at IS NULL`,
   // The last barrier: the code decides it too.
   `CREATE FUNCTION payouts_stay_covered() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
@@ -163,12 +164,6 @@ export const paymentTables = [
   $$`,
   `CREATE TRIGGER payouts_stay_covered AFTER INSERT ON payouts
     REFERENCING NEW TABLE AS stored FOR EACH STATEMENT EXECUTE FUNCTION payouts_stay_covered()`,
-  `-- Idempotency keys of payouts: unique over all partitions.
-  CREATE TABLE payout_keys (
-    digest uuid PRIMARY KEY, -- of application (or account, where an operator asked), origin and key
-    payout_id uuid NOT NULL
-  )`,
-
   `-- Returns of a charge's money. One that the service ordered has the id of its order.
   CREATE TABLE refunds (
     id uuid PRIMARY KEY,

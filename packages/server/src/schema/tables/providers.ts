@@ -4,7 +4,7 @@ import { oneOf } from "../Statements.ts"
 
 export const providerTables = [
   `-- Notifications of providers, each with its outcome. Partitioned by the month of receipt.
-  CREATE TABLE acquirer_reports (
+  CREATE TABLE notifications (
     id uuid NOT NULL,
     subject text NOT NULL, -- the charge, payout or settlement that it is about
     report json NOT NULL,
@@ -12,12 +12,12 @@ export const providerTables = [
     received_at timestamptz NOT NULL,
     connection_id uuid -- null: the simulator's
   ) PARTITION BY RANGE (id)`,
-  `CREATE INDEX acquirer_reports_of_subject ON acquirer_reports (subject)`,
+  `CREATE INDEX notifications_of_subject ON notifications (subject)`,
 
   `-- Keys of the notifications that had an effect: each fact has one once.
-  CREATE TABLE acquirer_notifications (
+  CREATE TABLE notification_keys (
     key text PRIMARY KEY,
-    report_id uuid NOT NULL
+    notification_id uuid NOT NULL
   )`,
 
   `-- Returns and MEDs that wait for the payment of their Pix, or of their charge where they name no Pix.
@@ -46,15 +46,15 @@ export const providerTables = [
     pending bigint NOT NULL CHECK (pending >= 0 AND pending <= amount), -- cents of it that were not released yet
     state text NOT NULL ${oneOf("state", ["ordered", "done", "refused"])},
     attempts integer NOT NULL DEFAULT 1,
-    ask_at timestamptz, -- the next request to the provider
+    due_at timestamptz, -- the next request to the provider
     created_at timestamptz NOT NULL
   )`,
   `CREATE UNIQUE INDEX acquirer_orders_open ON acquirer_orders (charge_id) WHERE state = 'ordered'`,
   `CREATE UNIQUE INDEX acquirer_orders_of_exception ON acquirer_orders (exception_id) WHERE state = 'ordered'`,
   `CREATE UNIQUE INDEX acquirer_orders_of_dispute ON acquirer_orders (dispute_id) WHERE state = 'ordered'`,
-  `CREATE INDEX acquirer_orders_to_ask ON acquirer_orders (ask_at) WHERE state = 'ordered' AND ask_at IS NOT NULL`,
-  `CREATE INDEX acquirer_orders_of_connection ON acquirer_orders (connection_id, kind, ask_at)
-    WHERE state = 'ordered' AND ask_at IS NOT NULL`,
+  `CREATE INDEX acquirer_orders_due ON acquirer_orders (due_at) WHERE state = 'ordered' AND due_at IS NOT NULL`,
+  `CREATE INDEX acquirer_orders_of_connection ON acquirer_orders (connection_id, kind, due_at)
+    WHERE state = 'ordered' AND due_at IS NOT NULL`,
   `CREATE INDEX acquirer_orders_of_charge ON acquirer_orders (charge_id, id) WHERE charge_id IS NOT NULL`,
 
   `-- Money and notifications that fit nothing, for operators.
@@ -101,14 +101,14 @@ export const providerTables = [
     fails boolean NOT NULL,
     reason text,
     end_to_end_id text,
-    settles_at timestamptz
+    due_at timestamptz
   )`,
   `-- Notifications that the simulated institution will send, or has sent.
-  CREATE TABLE simulator_reports (
+  CREATE TABLE simulator_notifications (
     id uuid PRIMARY KEY,
     report json NOT NULL,
     due_at timestamptz NOT NULL,
-    reported_at timestamptz
+    sent_at timestamptz
   )`,
-  `CREATE INDEX simulator_reports_due ON simulator_reports (due_at) WHERE reported_at IS NULL`
+  `CREATE INDEX simulator_notifications_due ON simulator_notifications (due_at) WHERE sent_at IS NULL`
 ]

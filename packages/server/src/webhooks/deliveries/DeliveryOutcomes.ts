@@ -127,7 +127,7 @@ export const outcomesOf = (completed: ReadonlyArray<CompletedAttempt>) => ({
 })
 
 const failWhere = (reason: string, id: string, condition: string): string => `
-  UPDATE deliveries SET status = 'failed', due_at = NULL, held_due_at = NULL, reason = ${reason}
+  UPDATE deliveries SET status = 'failed', due_at = NULL, paused_due_at = NULL, reason = ${reason}
   WHERE id = ${id} AND ${condition}`
 
 /** Fails a delivery that fails every claim, if it is still due. `reason` is PostgreSQL's message. */

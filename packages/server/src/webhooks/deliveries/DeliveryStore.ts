@@ -145,7 +145,7 @@ const CAN_BE_SENT = `NOT EXISTS (
   ) AND (SELECT true FROM changes c WHERE c.id = d.change_id) IS TRUE`
 
 const resendWhere = (condition: string): string => `
-  UPDATE deliveries d SET status = 'scheduled', due_at = now(), held_due_at = NULL, reason = NULL,
+  UPDATE deliveries d SET status = 'scheduled', due_at = now(), paused_due_at = NULL, reason = NULL,
     curve_from = d.attempts_made - CASE WHEN ${isTest("d")} THEN ${ATTEMPTS_BEFORE_TEST} ELSE 0 END
   WHERE ${condition} AND d.status IN ('scheduled', 'delivered', 'failed') AND ${CAN_BE_SENT}
   RETURNING d.id`

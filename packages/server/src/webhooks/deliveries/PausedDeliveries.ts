@@ -112,7 +112,7 @@ const POLL_INTERVAL = "15 seconds"
 const owner = "coalesce(endpoint_id, application_id, account_id)"
 
 const nextOwner = (condition: string) => `
-  SELECT ${owner} AS owner FROM deliveries WHERE held_due_at IS NOT NULL ${condition} ORDER BY ${owner} LIMIT 1`
+  SELECT ${owner} AS owner FROM deliveries WHERE paused_due_at IS NOT NULL ${condition} ORDER BY ${owner} LIMIT 1`
 
 const parts = { excludedIds: uuids, afterOwner: value("uuid") }
 
@@ -134,7 +134,7 @@ const resumable = (p: { readonly [Name in keyof typeof parts]: string }, lock: s
       ) AS is_resumable
       FROM (
         SELECT endpoint_id, application_id, account_id FROM deliveries
-        WHERE held_due_at IS NOT NULL AND ${owner} = h.owner LIMIT 1
+        WHERE paused_due_at IS NOT NULL AND ${owner} = h.owner LIMIT 1
       ) d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
     ) o
     WHERE o.is_resumable
@@ -148,7 +148,7 @@ const resumable = (p: { readonly [Name in keyof typeof parts]: string }, lock: s
     ) o
     CROSS JOIN LATERAL (
       SELECT id FROM deliveries
-      WHERE held_due_at IS NOT NULL AND ${owner} = o.owner AND id <> ALL (${p.excludedIds})
+      WHERE paused_due_at IS NOT NULL AND ${owner} = o.owner AND id <> ALL (${p.excludedIds})
       LIMIT o.share ${lock}
     ) t
     LIMIT ${MAX_DELIVERIES}
@@ -161,8 +161,8 @@ const rescheduled = `
     UPDATE deliveries d SET
       status = CASE WHEN f.deleted_at IS NULL THEN d.status ELSE 'canceled' END,
       reason = CASE WHEN f.deleted_at IS NULL THEN d.reason ELSE 'endpoint deleted' END,
-      due_at = CASE WHEN f.deleted_at IS NULL THEN greatest(d.held_due_at, now()) END,
-      held_due_at = NULL
+      due_at = CASE WHEN f.deleted_at IS NULL THEN greatest(d.paused_due_at, now()) END,
+      paused_due_at = NULL
     FROM resumable f WHERE d.id = f.id
     RETURNING d.id
   )`
@@ -187,7 +187,7 @@ const rescheduleByIds = statement(
   ({ ids }) => `
   WITH resumable AS MATERIALIZED (
     SELECT d.id, w.deleted_at FROM deliveries d LEFT JOIN webhook_endpoints w ON w.id = d.endpoint_id
-    WHERE d.id = ANY (${ids}) AND d.held_due_at IS NOT NULL FOR UPDATE OF d SKIP LOCKED
+    WHERE d.id = ANY (${ids}) AND d.paused_due_at IS NOT NULL FOR UPDATE OF d SKIP LOCKED
   ),${rescheduled}
   SELECT id, NULL::uuid AS last_owner FROM rescheduled`
 )

@@ -117,7 +117,7 @@ const healthColumns = `webhook_endpoints.${endpointColumns}, account_id, applica
   coalesce(h.failures, 0) AS failures, h.last_success_at, h.last_failure_at, (
     SELECT count(*)::integer FROM (
       SELECT 1 FROM deliveries d
-      WHERE d.held_due_at IS NOT NULL
+      WHERE d.paused_due_at IS NOT NULL
         AND coalesce(d.endpoint_id, d.application_id, d.account_id) = webhook_endpoints.id
       LIMIT ${MAX_PAUSED}
     ) counted

@@ -171,7 +171,7 @@ const fanOutOf = (
   leased AS MATERIALIZED (SELECT * FROM checked WHERE may_be_leased AND is_active),
   inserted AS (
     INSERT INTO deliveries (id, change_id, event, resource_id, account_id, application_id, endpoint_id, url,
-      destination, destination_hash, secret, status, due_at, held_due_at, created_at)
+      destination, destination_hash, secret, status, due_at, paused_due_at, created_at)
     SELECT id, change_id, event, resource_id, account_id, application_id, endpoint_id, url, destination, destination_hash,
       secret, 'scheduled', CASE WHEN is_active THEN now() END, CASE WHEN NOT is_active THEN now() END, created_at
     FROM checked WHERE NOT (may_be_leased AND is_active)

@@ -223,7 +223,7 @@ export const claim = statement(
       status = CASE WHEN j.end_reason IS NOT NULL THEN 'canceled' WHEN NOT j.active THEN 'scheduled' ELSE 'delivering' END,
       due_at = CASE WHEN j.end_reason IS NULL AND j.active
         THEN now() + ${p.leaseMs} * interval '1 millisecond' END,
-      held_due_at = CASE WHEN j.end_reason IS NULL AND NOT j.active THEN d.due_at END,
+      paused_due_at = CASE WHEN j.end_reason IS NULL AND NOT j.active THEN d.due_at END,
       reason = j.end_reason,
       application_id = j.application_id,
       url = coalesce(j.url, d.url),

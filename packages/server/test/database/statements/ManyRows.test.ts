@@ -95,7 +95,7 @@ layer(TestService.layer().pipe(Layer.provide(recorder.layer)), { excludeTestServ
         const names = [{ id: undefined, reference: `reference-${MANY / 2}` }]
         recorder.take()
         yield* recorder.record(store.inquireNow(randomUUID(), names))
-        const sent = recorder.take().filter(({ text }) => /UPDATE payouts SET hand_over_at/.test(text))
+        const sent = recorder.take().filter(({ text }) => /UPDATE payouts SET due_at/.test(text))
         assert.lengthOf(sent, 1)
         const [work] = yield* explain(["payouts"], (sql) => sql.unsafe(payouts), sent)
         assert.include(work!.indexes, "payouts_of_provider_reference")
@@ -120,11 +120,11 @@ function deliveries(accountId: string, count: number): string {
 }
 
 const orders = (kind: string, connectionId: string, count: number): string =>
-  `INSERT INTO acquirer_orders (id, kind, connection_id, amount, pending, state, ask_at, created_at)
+  `INSERT INTO acquirer_orders (id, kind, connection_id, amount, pending, state, due_at, created_at)
     SELECT uuidv7(), '${kind}', ${connectionId}::uuid, 1, 0, 'ordered', now() - n * interval '1 millisecond', now()
     FROM generate_series(1, ${count}) n`
 
 const payouts = `INSERT INTO payouts (id, account_id, application_id, origin, status, method, amount, fee, pix_key_type, pix_key,
-    created_at, sequence, hand_over_at, processed_at, provider_reference)
+    created_at, sequence, due_at, processed_at, provider_reference)
   SELECT uuidv7(), uuidv7(), uuidv7(), 'api', 'processing', 'pix', 1000, 0, 'email', 'a@example.com', now(), 1,
     now() + interval '1 hour', now(), 'reference-' || n FROM generate_series(1, ${MANY}) n`

@@ -115,8 +115,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("A batch t
       const insertElsewhere = (idempotencyKey: string) => sql`
         WITH made AS MATERIALIZED (SELECT uuidv7() AS id),
         claimed AS (
-          INSERT INTO charge_keys (digest, charge_id)
-          SELECT idempotency_digest(c.application_id, c.origin, ${idempotencyKey}), made.id FROM charges c, made
+          INSERT INTO idempotency_keys (digest, resource_id)
+          SELECT idempotency_digest(c.application_id, 'charge', c.origin, ${idempotencyKey}), made.id FROM charges c, made
           WHERE c.id = ${id}::uuid
         )
         INSERT INTO charges SELECT (jsonb_populate_record(c,

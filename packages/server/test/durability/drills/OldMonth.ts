@@ -1,6 +1,6 @@
 /**
  * A month of long ago, as an installation has it after more than a year: finished rows in every table with a retention, and
- * deliveries that are still due, in flight and parked.
+ * deliveries that are still due, in flight and paused.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -85,7 +85,7 @@ export const openDeliveries = Effect.fnUntraced(function* (finished: number, ope
     const charge = yield* paidCharge(key)
     const [made] = yield* eventually(
       sql<{ id: string }>`SELECT id FROM deliveries WHERE resource_id = ${charge.id}::uuid
-        AND (status = 'delivered' OR held_due_at IS NOT NULL)`,
+        AND (status = 'delivered' OR paused_due_at IS NOT NULL)`,
       ({ length }) => length === 1
     )
     return { id: made!.id, resume: changed(key, endpointId, { active: true }) }
@@ -105,13 +105,13 @@ export const openDeliveries = Effect.fnUntraced(function* (finished: number, ope
     id: "drill_id(n, 0)",
     delivery_id: "drill_delivery_id(n, 0)"
   })
-  for (const table of ["requests", "acquirer_reports"]) {
+  for (const table of ["requests", "notifications"]) {
     yield* eventually(sql.unsafe(`SELECT FROM ${table} LIMIT 1`), ({ length }) => length === 1)
     yield* copyRows(table, "true", finished, { id: "drill_id(n, 0)" })
   }
 
-  const [failing, hanging, parked] = yield* Effect.forEach(["/failing", "/silent", "/parked"], delivery)
-  for (const [index, { id }] of [failing!, hanging!, parked!].entries()) yield* copyDeliveries(id, open, 1 + index)
+  const [failing, hanging, paused] = yield* Effect.forEach(["/failing", "/silent", "/paused"], delivery)
+  for (const [index, { id }] of [failing!, hanging!, paused!].entries()) yield* copyDeliveries(id, open, 1 + index)
   yield* failing!.resume
   yield* hanging!.resume
   const attempted = sql`SELECT FROM deliveries WHERE url = ${`${hooks.url}/failing`} AND attempts_made = 0`
@@ -125,13 +125,13 @@ export const openDeliveries = Effect.fnUntraced(function* (finished: number, ope
   return {
     /** Those of the month that are open, by id. */
     open: sql<OpenDelivery>`
-      SELECT id, CASE WHEN held_due_at IS NOT NULL THEN 'parked' WHEN status = 'delivering' THEN 'in flight' ELSE 'due' END AS state
+      SELECT id, CASE WHEN paused_due_at IS NOT NULL THEN 'paused' WHEN status = 'delivering' THEN 'in flight' ELSE 'due' END AS state
       FROM deliveries WHERE id < ${bound}::uuid AND status IN ('scheduled', 'delivering') ORDER BY id`,
     /** Lets all of them be delivered. Returns the ids that the receivers have taken, as often as they have. */
     finished: Effect.gen(function* () {
       isUp = true
       for (const take of silent) take()
-      yield* parked!.resume
+      yield* paused!.resume
       yield* sql`UPDATE deliveries SET due_at = now() WHERE status = 'scheduled' AND due_at IS NOT NULL`
       const left = sql`SELECT FROM deliveries WHERE status IN ('scheduled', 'delivering')`
       yield* eventually(left, ({ length }) => length === 0)
@@ -142,7 +142,7 @@ export const openDeliveries = Effect.fnUntraced(function* (finished: number, ope
 
 export interface OpenDelivery {
   readonly id: string
-  readonly state: "due" | "in flight" | "parked"
+  readonly state: "due" | "in flight" | "paused"
 }
 
 /** Rows and bytes of the month in each table. */

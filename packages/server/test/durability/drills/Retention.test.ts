@@ -1,6 +1,6 @@
 /**
  * `pnpm run drill:retention`: a full month is removed by `maintain` while callers create and pay out, and while deliveries of
- * that month are due, in flight and parked. Prints how long each table was locked and how callers were answered.
+ * that month are due, in flight and paused. Prints how long each table was locked and how callers were answered.
  *
  * `npm test` runs it with fewer rows.
  */
@@ -25,7 +25,7 @@ const size = isDrill ? { callers: 16, open: 100, answers: 300 } : { callers: 4, 
 
 layer(Layer.empty, { excludeTestServices: true })("The removal of a month", (it) => {
   it.effect(
-    "takes milliseconds of each table while callers go on, and loses no delivery of it that is due, in flight or parked",
+    "takes milliseconds of each table while callers go on, and loses no delivery of it that is due, in flight or paused",
     () =>
       Effect.gen(function* () {
         const url = yield* createDatabase()
@@ -55,7 +55,7 @@ layer(Layer.empty, { excludeTestServices: true })("The removal of a month", (it)
         const deliveries = yield* given(openDeliveries(rows, size.open))
         const filled = yield* given(sizesOfMonth)
         const before = yield* deliveries.open
-        assert.deepStrictEqual(new Set(before.map(({ state }) => state)), new Set(["due", "in flight", "parked"]))
+        assert.deepStrictEqual(new Set(before.map(({ state }) => state)), new Set(["due", "in flight", "paused"]))
 
         const load = yield* startLoad(service, yield* receiver(), size.callers)
         const more = (count: number) => {

@@ -79,7 +79,7 @@ export const makeTraffic = Effect.fnUntraced(function* (owner: SqlClient) {
   })
   const retried = yield* deliveryReaching("/failing", "attempts_made = 1")
   const inFlight = yield* deliveryReaching("/silent", "status = 'delivering'")
-  const parked = yield* deliveryReaching("/paused", "held_due_at IS NOT NULL", true)
+  const paused = yield* deliveryReaching("/paused", "paused_due_at IS NOT NULL", true)
   const fannedOut = yield* deliveryReaching("/", "status = 'delivered'")
   // Another endpoint of its change has no delivery yet.
   const [failure] = yield* owner<{ id: string }>`
@@ -88,7 +88,7 @@ export const makeTraffic = Effect.fnUntraced(function* (owner: SqlClient) {
     WHERE id = ${fannedOut.id}::uuid RETURNING id`
   const pending = yield* created(key)
   const processing = yield* paidOut(key, holding)
-  const openIds = [retried, inFlight, parked, fannedOut].map(({ id }) => `'${id}'`).join()
+  const openIds = [retried, inFlight, paused, fannedOut].map(({ id }) => `'${id}'`).join()
   const open = Effect.all([
     owner.unsafe(`SELECT d.id, d.status, d.attempts_made, d.due_at IS NULL AS is_parked, c.id AS change_id, c.status AS change
       FROM deliveries d LEFT JOIN changes c ON c.id = d.change_id WHERE d.id IN (${openIds}) ORDER BY d.id`),
@@ -116,7 +116,7 @@ export const makeTraffic = Effect.fnUntraced(function* (owner: SqlClient) {
     assertFinishes: Effect.gen(function* () {
       status = 200
       for (const response of silent) response.writeHead(200).end()
-      yield* parked.resume
+      yield* paused.resume
       yield* operated("POST", `/deliveries/${retried.id}/resend`, undefined, 202)
       yield* operated("POST", `/outbox-failures/${failure!.id}/retry`, undefined, 202)
       yield* simulated(`/charges/${pending.id}/pay`)
@@ -125,7 +125,7 @@ export const makeTraffic = Effect.fnUntraced(function* (owner: SqlClient) {
       yield* round
       const receipts = () => Map.groupBy(hooks.received, ({ body }) => body.id)
       yield* eventually(
-        Effect.sync(() => [retried, inFlight, parked].map(({ id }) => receipts().get(id)?.length)),
+        Effect.sync(() => [retried, inFlight, paused].map(({ id }) => receipts().get(id)?.length)),
         ([ofRetried, ofInFlight, ofParked]) => ofRetried === 2 && ofInFlight === 1 && ofParked === 1
       )
       const finishedIds = [...operations.map(({ id }) => id), pending.id, processing.id]

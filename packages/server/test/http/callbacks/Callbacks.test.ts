@@ -20,7 +20,7 @@ import { until } from "../../support/ChargeRequests.ts"
 import { assertLedgerHolds, availableOf } from "../../support/Money.ts"
 
 /** Sweeps stay away, so that what is credited came by a callback. */
-const withoutSweeps = Effect.flatMap(SqlClient, (sql) => sql`UPDATE acquirer_connections SET sweep_at = 'infinity'`)
+const withoutSweeps = Effect.flatMap(SqlClient, (sql) => sql`UPDATE acquirer_connections SET due_at = 'infinity'`)
 
 const registered = (bank: ConnectedBank, url = bank.url) => {
   bank.double.provider.webhooks.put(bank.double.key, url)

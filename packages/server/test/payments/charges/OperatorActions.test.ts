@@ -64,9 +64,12 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
       assert.strictEqual(refunded.status, "refunded")
       assert.deepStrictEqual(yield* eventStatusesOf(id), [...paidEvents, "charge.pix.refunded refunded"])
       // The acquirer's own notification of it is accepted, and changes nothing.
-      yield* Effect.repeat(Effect.delay(sql`SELECT id FROM simulator_reports WHERE reported_at IS NULL`, "20 millis"), {
-        until: (rows) => rows.length === 0
-      })
+      yield* Effect.repeat(
+        Effect.delay(sql`SELECT id FROM simulator_notifications WHERE sent_at IS NULL`, "20 millis"),
+        {
+          until: (rows) => rows.length === 0
+        }
+      )
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 101, blocked: 0 })
       assert.deepStrictEqual(yield* disputesOf(id), [])
       const pending = yield* created(key)

@@ -115,7 +115,7 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
         // Notifications of the acquirer: the second changes nothing, and the loop continues with the third.
         const { body: e } = yield* create({ key })
         const notify = (report: Readonly<Record<string, string>>) =>
-          sql`INSERT INTO simulator_reports (id, report, due_at)
+          sql`INSERT INTO simulator_notifications (id, report, due_at)
             VALUES (uuidv7(), ${JSON.stringify(report)}::json, now())`
         yield* notify({ _tag: "charge.paid", txid: txidOf(b!), endToEndId: settlement })
         yield* notify({ _tag: "charge.paid", txid: "no txid of ours", endToEndId: "E99999010202611210800CCCCCCCCCCC" })
@@ -124,7 +124,7 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
         yield* notify({ _tag: "charge.paid", txid: txidOf(e.id), endToEndId: "E99999010202611210800DDDDDDDDDDD" })
         yield* reaching(key, e.id, "paid")
         const outcomes = yield* eventually(
-          sql<{ outcome: string }>`SELECT outcome FROM acquirer_reports
+          sql<{ outcome: string }>`SELECT outcome FROM notifications
             WHERE subject IN (${txidOf(b!)}, ${"no txid of ours"}, ${"0".repeat(32)}) ORDER BY outcome`,
           ({ length }) => length === 3
         )
@@ -134,9 +134,9 @@ layer(TestService.layer({ settings: { ...settings, databaseConnections: 3 } }), 
           ["ignored", "unknown", "unknown"]
         )
         // A notification that cannot be read is kept.
-        const [kept] = yield* sql<{ reported_at: Date | null }>`SELECT reported_at FROM simulator_reports
+        const [kept] = yield* sql<{ sent_at: Date | null }>`SELECT sent_at FROM simulator_notifications
           WHERE report ->> '_tag' = 'of a later version'`
-        assert.isNull(kept?.reported_at)
+        assert.isNull(kept?.sent_at)
 
         assert.strictEqual((yield* pay(b, "E99999010202611210800EEEEEEEEEEE")).status, 200)
         const { body: account } = yield* operate<OperatorAccount>("GET", `/operator/v1/accounts/${accountId}`)

@@ -121,7 +121,7 @@ const disputed = Effect.gen(function* () {
   return dispute!
 })
 
-const lease = SqlClient.use((sql) => sql`UPDATE acquirer_orders SET ask_at = now() WHERE kind = 'defend'`)
+const lease = SqlClient.use((sql) => sql`UPDATE acquirer_orders SET due_at = now() WHERE kind = 'defend'`)
 const finishDue = Defenses.use(({ claimDue }) => runDue(claimDue))
 const filed = (disputeId: string) =>
   Defenses.use((orders) =>

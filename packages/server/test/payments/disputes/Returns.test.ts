@@ -193,7 +193,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Returns",
         }
         yield* simulated(`/charges/${id}/pay`, {}, 202)
         assert.deepStrictEqual((yield* retrieve(key, id)).body, before.body)
-        const ignored = yield* sql`SELECT id FROM acquirer_reports
+        const ignored = yield* sql`SELECT id FROM notifications
           WHERE subject = ${id.replaceAll("-", "")} AND outcome = 'ignored'`
         assert.strictEqual(ignored.length, actions.length)
         assert.deepStrictEqual(yield* disputesOf(id), [])

@@ -84,7 +84,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Money tha
       const sql = yield* SqlClient
       const commits = yield* sql<Readonly<Record<"exception" | "report" | "key" | "transfer" | "outcome", string>>>`
         SELECT e.xmin::text AS exception, r.xmin::text AS report, s.xmin::text AS key, t.xmin::text AS transfer, r.outcome
-        FROM acquirer_exceptions e JOIN acquirer_reports r ON r.id = e.id
+        FROM acquirer_exceptions e JOIN notifications r ON r.id = e.id
         JOIN charge_settlements s ON s.charge_id = e.id JOIN ledger_transfers t ON t.resource_id = e.id
         WHERE e.end_to_end_id = ${second.endToEndId!}`
       assert.lengthOf(commits, 1)

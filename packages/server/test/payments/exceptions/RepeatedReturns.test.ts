@@ -118,6 +118,6 @@ const orderOf = (id: string) =>
 const claimed = (id: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
-    yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE exception_id = ${id}::uuid`
+    yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE exception_id = ${id}::uuid`
     return (yield* (yield* ExceptionReturns).claimDue(unusedCapacity(1))).due
   })

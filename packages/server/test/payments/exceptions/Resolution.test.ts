@@ -262,7 +262,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("The rule 
       const sql = yield* SqlClient
       const [order] = yield* sql<{ id: string }>`
         INSERT INTO acquirer_orders (id, kind, exception_id, connection_id, end_to_end_id, amount, pending, state, attempts,
-          ask_at, created_at)
+          due_at, created_at)
         VALUES (uuidv7(), 'return', ${exception.id}::uuid, ${exception.connection_id}::uuid, ${exception.end_to_end_id},
           1000, 0, 'ordered', 1, now() + interval '1 hour', now())
         RETURNING id`

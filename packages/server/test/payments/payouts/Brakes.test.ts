@@ -36,7 +36,7 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
           yield* operated("POST", `/payouts/${pending.id}/approve`)
           for (const { id } of [automatic, pending]) {
             yield* eventually(
-              sql`SELECT 1 FROM payouts WHERE id = ${id}::uuid AND status = 'processing' AND hand_over_at IS NULL`,
+              sql`SELECT 1 FROM payouts WHERE id = ${id}::uuid AND status = 'processing' AND due_at IS NULL`,
               ({ length }) => length === 1
             )
             assert.lengthOf(yield* sql`SELECT 1 FROM simulator_payouts WHERE payout_id = ${id}::uuid`, 0)
@@ -78,16 +78,16 @@ layer(TestService.layer({ settings: { simulatorSettleMs: 0 } }), { excludeTestSe
         yield* braked({ payouts_paused: true })
         // On a slow machine, the brake may come after all of them.
         const made = [...(yield* Fiber.join(creating)), yield* paidOut(key)]
-        // What a claim took before the brake arrives at the acquirer; all others are parked.
+        // What a claim took before the brake arrives at the acquirer; all others are paused.
         yield* eventually(
-          sql`SELECT 1 FROM payouts p WHERE status = 'processing' AND processed_at IS NULL AND hand_over_at IS NOT NULL`,
+          sql`SELECT 1 FROM payouts p WHERE status = 'processing' AND processed_at IS NULL AND due_at IS NOT NULL`,
           ({ length }) => length === 0
         )
-        const parked = yield* sql<{ was_sent: boolean }>`
+        const paused = yield* sql<{ was_sent: boolean }>`
             SELECT EXISTS (SELECT FROM simulator_payouts s WHERE s.payout_id = p.id) AS was_sent
-            FROM payouts p WHERE status = 'processing' AND hand_over_at IS NULL`
-        assert.isAbove(parked.length, 0)
-        assert.isFalse(parked.some(({ was_sent }) => was_sent))
+            FROM payouts p WHERE status = 'processing' AND due_at IS NULL`
+        assert.isAbove(paused.length, 0)
+        assert.isFalse(paused.some(({ was_sent }) => was_sent))
         yield* released
         for (const { id } of made) yield* payoutReaching(key, id, "completed")
         const twice = yield* sql`SELECT 1 FROM ledger_transfers
@@ -116,7 +116,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
     Installation.use(({ update }) => update({ payouts_paused }, () => Effect.void))
 
   const forget = SqlClient.use(
-    (sql) => sql`UPDATE payouts SET status = 'failed', hand_over_at = NULL WHERE status = 'processing'`
+    (sql) => sql`UPDATE payouts SET status = 'failed', due_at = NULL WHERE status = 'processing'`
   )
 
   it.effect(
@@ -134,7 +134,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
           yield* session.executeRaw("COMMIT", [])
         }).pipe(Effect.scoped)
         const after = yield* submission.claimDue(capacity)
-        assert.deepStrictEqual([after.due.length, after.parked], [0, 2])
+        assert.deepStrictEqual([after.due.length, after.paused], [0, 2])
         yield* brake(false)
         yield* forget
       })
@@ -158,15 +158,15 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
         for (const id of [stopped, moved]) yield* accounts.update(id, { connection_id: slow })
         yield* accounts.update(other, { connection_id: good })
         // One of `stopped` was accepted by the provider, one of `moved` has an unclear answer.
-        yield* sql`UPDATE payouts SET hand_overs = 1, connection_id = ${slow}::uuid, processed_at = now()
+        yield* sql`UPDATE payouts SET attempts = 1, connection_id = ${slow}::uuid, processed_at = now()
         WHERE id = (SELECT id FROM payouts WHERE account_id = ${stopped}::uuid ORDER BY id LIMIT 1)`
-        yield* sql`UPDATE payouts SET hand_overs = 1, connection_id = ${slow}::uuid
+        yield* sql`UPDATE payouts SET attempts = 1, connection_id = ${slow}::uuid
         WHERE id = (SELECT id FROM payouts WHERE account_id = ${moved}::uuid ORDER BY id LIMIT 1)`
         yield* connections.update(slow, brakes)
         yield* accounts.update(moved, { connection_id: good })
 
-        const { due, parked } = yield* submission.claimDue(capacity)
-        assert.strictEqual(parked, 2)
+        const { due, paused } = yield* submission.claimDue(capacity)
+        assert.strictEqual(paused, 2)
         assert.deepStrictEqual(
           due.map(({ connectionId }) => connectionId).toSorted(),
           [slow, good, good, good].toSorted()
@@ -189,7 +189,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
       const many = yield* payoutBacklog(4000, 60)
       const others = yield* Effect.forEach([1, 2, 3], () => payoutBacklog(3, 1))
       yield* brake(true)
-      yield* sql`UPDATE payouts SET hand_over_at = NULL WHERE status = 'processing'`
+      yield* sql`UPDATE payouts SET due_at = NULL WHERE status = 'processing'`
       yield* sql`ANALYZE payouts`
       assert.deepStrictEqual(yield* reschedule, { rescheduled: 0, isWalkComplete: true })
 
@@ -202,7 +202,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
       // That was the first round.
       const waiting = (accountId: string) =>
         Effect.map(
-          sql`SELECT 1 FROM payouts WHERE account_id = ${accountId}::uuid AND hand_over_at IS NULL`,
+          sql`SELECT 1 FROM payouts WHERE account_id = ${accountId}::uuid AND due_at IS NULL`,
           ({ length }) => length
         )
       for (const other of others) assert.strictEqual(yield* waiting(other), 0)

@@ -85,8 +85,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Outcomes 
           assert.strictEqual(status, "processing")
           const completed = yield* payoutReaching(key, id, "completed")
           assert.match(String(completed.end_to_end_id), /^E00000000/)
-          const [row] = yield* sql<{ hand_overs: number }>`SELECT hand_overs FROM payouts WHERE id = ${id}::uuid`
-          assert.isAtLeast(row!.hand_overs, 1, "its first answer was unclear")
+          const [row] = yield* sql<{ attempts: number }>`SELECT attempts FROM payouts WHERE id = ${id}::uuid`
+          assert.isAtLeast(row!.attempts, 1, "its first answer was unclear")
           const taken = yield* sql<{
             amount: bigint
           }>`SELECT amount FROM simulator_payouts WHERE payout_id = ${id}::uuid`
@@ -117,16 +117,16 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Outcomes 
         END $$`)
       yield* sql`CREATE TRIGGER poison BEFORE UPDATE ON payouts FOR EACH ROW EXECUTE FUNCTION poison()`
       // Approved by SQL, so that one round finds them all.
-      yield* sql`UPDATE payouts SET status = 'processing', sequence = 2, hand_over_at = now()
+      yield* sql`UPDATE payouts SET status = 'processing', sequence = 2, due_at = now()
         WHERE id IN ${sql.in([poisoned, ...others])}`
       for (const id of others) {
         yield* payoutReaching(key, id, "completed")
-        const [row] = yield* sql<{ hand_overs: number }>`SELECT hand_overs FROM payouts WHERE id = ${id}::uuid`
-        assert.isAtLeast(row!.hand_overs, 1, "its first answer was waited for")
+        const [row] = yield* sql<{ attempts: number }>`SELECT attempts FROM payouts WHERE id = ${id}::uuid`
+        assert.isAtLeast(row!.attempts, 1, "its first answer was waited for")
       }
       assert.strictEqual((yield* retrievePayout(key, poisoned)).body.status, "processing")
       yield* sql`DROP TRIGGER poison ON payouts`
-      yield* sql`UPDATE payouts SET hand_over_at = now() WHERE id = ${poisoned}::uuid`
+      yield* sql`UPDATE payouts SET due_at = now() WHERE id = ${poisoned}::uuid`
       yield* payoutReaching(key, poisoned, "completed")
     })
   )

@@ -31,11 +31,11 @@ const settings = { acquirerTimeoutMs: 300, simulatorSettleMs: 0 }
 const patched = (accountId: string, body: Readonly<Record<string, unknown>>) =>
   operated<Readonly<Record<string, unknown>>>("PATCH", `/accounts/${accountId}`, body)
 
-/** A parked payout, which no round reads. */
-const parked = (id: string) =>
+/** A paused payout, which no round reads. */
+const paused = (id: string) =>
   Effect.flatMap(SqlClient, (sql) =>
     eventually(
-      sql`SELECT 1 FROM payouts WHERE id = ${id}::uuid AND status = 'processing' AND hand_over_at IS NULL
+      sql`SELECT 1 FROM payouts WHERE id = ${id}::uuid AND status = 'processing' AND due_at IS NULL
         AND NOT EXISTS (SELECT 1 FROM simulator_payouts WHERE payout_id = ${id}::uuid)`,
       ({ length }) => length > 0
     )
@@ -50,7 +50,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Pauses of
       assert.deepInclude(shown, { payouts_paused: true, charges_paused: false, status: "active" })
       const sent = yield* paidOut(key)
       assert.strictEqual(sent.status, "processing")
-      yield* parked(sent.id)
+      yield* paused(sent.id)
       assertRefused(yield* operate("POST", `/operator/v1/simulator/payouts/${sent.id}/complete`), "INVALID_STATE")
       yield* patched(accountId, { auto_payout_enabled: false })
       const pending = yield* paidOut(key, { amount: 600 })
@@ -58,7 +58,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Pauses of
         (yield* operated<{ status: string }>("POST", `/payouts/${pending.id}/approve`)).status,
         "processing"
       )
-      yield* parked(pending.id)
+      yield* paused(pending.id)
       yield* patched(accountId, { payouts_paused: false })
       for (const { id } of [sent, pending]) yield* payoutReaching(key, id, "completed")
     })
@@ -101,7 +101,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Pauses of
         yield* submittedPayout(key, sent.id)
         yield* patched(accountId, { payouts_paused: true })
         yield* operated("POST", `/payouts/${waiting.id}/approve`)
-        yield* parked(waiting.id)
+        yield* paused(waiting.id)
         yield* patched(accountId, { status: "inactive", payouts_paused: false })
 
         assertRefused(yield* operate("POST", `/operator/v1/payouts/${pending.id}/approve`), "INVALID_STATE")
@@ -158,13 +158,13 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
         assert.lengthOf((yield* submission.claimDue(unusedCapacity(1))).due, 1)
         yield* accounts.update(accountId, stop)
         // The lease runs out.
-        yield* sql`UPDATE payouts SET hand_over_at = now() WHERE account_id = ${accountId}::uuid`
-        const { due, parked: parkedNow } = yield* submission.claimDue(unusedCapacity(1))
+        yield* sql`UPDATE payouts SET due_at = now() WHERE account_id = ${accountId}::uuid`
+        const { due, paused: parkedNow } = yield* submission.claimDue(unusedCapacity(1))
         assert.deepStrictEqual([due.length, parkedNow], [0, 1], JSON.stringify(stop))
         yield* accounts.update(accountId, { payouts_paused: false, status: "active" })
         assert.strictEqual((yield* reschedule).rescheduled, 1)
         assert.lengthOf((yield* submission.claimDue(unusedCapacity(1))).due, 1)
-        yield* sql`UPDATE payouts SET status = 'failed', hand_over_at = NULL WHERE account_id = ${accountId}::uuid`
+        yield* sql`UPDATE payouts SET status = 'failed', due_at = NULL WHERE account_id = ${accountId}::uuid`
       }
     })
   )
@@ -183,11 +183,11 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
 
         const claimedOf = (accountId: string) =>
           Effect.map(
-            sql`SELECT 1 FROM payouts WHERE account_id = ${accountId}::uuid AND hand_overs > 0`,
+            sql`SELECT 1 FROM payouts WHERE account_id = ${accountId}::uuid AND attempts > 0`,
             ({ length }) => length
           )
         // The first claim reaches every account, behind 40,000 payouts that are due before.
-        const { due, parked: parkedAtOnce } = yield* submission.claimDue(unusedCapacity(200))
+        const { due, paused: parkedAtOnce } = yield* submission.claimDue(unusedCapacity(200))
         assert.isAtMost(due.length + parkedAtOnce, 200)
         for (const other of others) assert.strictEqual(yield* claimedOf(other), 1)
         assert.isAbove(yield* claimedOf(many), 0)
@@ -206,12 +206,12 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 300, simulatorSettleMs: 0, databa
         const plan = Object.values(explained!)[0]![0]!.Plan
         assert.isAtMost(mostRows(plan), 1000, "rows that a step of the claim reads")
 
-        // Each paused payout is claimed once, and then parked.
+        // Each paused payout is claimed once, and then paused.
         let rounds = 0
-        let found = { due: 0, parked: 1 }
-        while (found.due + found.parked > 0) {
+        let found = { due: 0, paused: 1 }
+        while (found.due + found.paused > 0) {
           const claim = yield* submission.claimDue(unusedCapacity(200))
-          found = { due: claim.due.length, parked: claim.parked }
+          found = { due: claim.due.length, paused: claim.paused }
           rounds++
         }
         assert.isAtMost(rounds, 402)

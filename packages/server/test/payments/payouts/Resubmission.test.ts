@@ -163,7 +163,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 1000, simulatorSettleMs: 0, datab
           assert.isAbove(dueWhileSending, 110_000, request)
         }
         assert.strictEqual(
-          (yield* sql<{ hand_overs: number }>`SELECT hand_overs FROM payouts WHERE id = ${id}::uuid`)[0]?.hand_overs,
+          (yield* sql<{ attempts: number }>`SELECT attempts FROM payouts WHERE id = ${id}::uuid`)[0]?.attempts,
           9
         )
       })
@@ -203,7 +203,7 @@ const processing = Effect.gen(function* () {
   const { id } = (yield* Ids).next()
   yield* sql`
     INSERT INTO payouts (id, account_id, origin, status, method, amount, fee, pix_key_type, pix_key, created_at, sequence,
-      hand_over_at)
+      due_at)
     VALUES (${id}::uuid, ${accountId}::uuid, 'dashboard', 'processing', 'pix', 500, 0, 'email', 'ana@example.com', now(), 1,
       now())`
   return id
@@ -213,7 +213,7 @@ const processing = Effect.gen(function* () {
 const submitDue = Effect.fnUntraced(function* (id: string) {
   const sql = yield* SqlClient
   const { claimDue } = yield* PayoutSubmission
-  yield* sql`UPDATE payouts SET hand_over_at = CASE WHEN id = ${id}::uuid THEN now() ELSE now() + interval '1 hour' END
+  yield* sql`UPDATE payouts SET due_at = CASE WHEN id = ${id}::uuid THEN now() ELSE now() + interval '1 hour' END
     WHERE status = 'processing'`
   assert.strictEqual(yield* runDue(claimDue), 1)
 })
@@ -228,7 +228,7 @@ const longAgo = (id: string) =>
 const row = Effect.fnUntraced(function* (id: string) {
   const sql = yield* SqlClient
   const [found] = yield* sql<{ status: string; processed_at: Date | null; due_in_ms: number }>`
-    SELECT status, processed_at, (extract(epoch FROM hand_over_at - now()) * 1000)::double precision AS due_in_ms
+    SELECT status, processed_at, (extract(epoch FROM due_at - now()) * 1000)::double precision AS due_in_ms
     FROM payouts WHERE id = ${id}::uuid`
   return found!
 })

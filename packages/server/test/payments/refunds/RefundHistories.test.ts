@@ -215,7 +215,7 @@ const settle = Effect.fnUntraced(function* (history: History) {
     steps.push(`asked again: ${outcome}`)
     answers.set(txidFromId(id), outcomes[outcome])
     yield* SqlClient.use(
-      (sql) => sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid AND state = 'ordered'`
+      (sql) => sql`UPDATE acquirer_orders SET due_at = now() WHERE charge_id = ${id}::uuid AND state = 'ordered'`
     )
     yield* RefundOrders.use(({ claimDue }) => runDue(claimDue))
     return end(history, open, outcome)

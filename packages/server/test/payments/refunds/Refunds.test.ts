@@ -220,7 +220,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
         assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, returns_in_transit: 1000 })
         // The lease runs out.
         answer = DONE
-        yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid`
+        yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE charge_id = ${id}::uuid`
         const finished = yield* Effect.all([finishDue, finishDue], { concurrency: 2 })
         assert.deepStrictEqual(finished.toSorted(), [0, 1])
         assert.deepStrictEqual(new Set(calls.map((call) => call.id)).size, 1)
@@ -239,9 +239,9 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
         const sql = yield* SqlClient
         const ask = Effect.gen(function* () {
           const [row] = yield* sql<{ seconds: number }>`
-            SELECT extract(epoch FROM ask_at - now())::float8 AS seconds FROM acquirer_orders
+            SELECT extract(epoch FROM due_at - now())::float8 AS seconds FROM acquirer_orders
             WHERE charge_id = ${id}::uuid AND state = 'ordered'`
-          yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid AND state = 'ordered'`
+          yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE charge_id = ${id}::uuid AND state = 'ordered'`
           yield* finishDue
           return row?.seconds
         })
@@ -275,13 +275,13 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
       yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => calls.length > 0 })
       // Its lease runs out while it waits.
       answer = Effect.fail(new AcquirerUnclear({ reason: "the connection was cut" }))
-      yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid`
+      yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE charge_id = ${id}::uuid`
       assert.strictEqual(yield* finishDue, 1)
       yield* Deferred.fail(gate, new AcquirerRefused({ reason: "no" }))
       assert.strictEqual((yield* Fiber.join(first))._tag, "Success", "in progress")
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, returns_in_transit: 1000 })
       answer = DONE
-      yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid`
+      yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE charge_id = ${id}::uuid`
       assert.strictEqual(yield* finishDue, 1)
       assert.strictEqual(yield* statusOf(id), "refunded")
     })
@@ -310,13 +310,13 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
       const sql = yield* SqlClient
       answer = Effect.fail(new AcquirerUnclear({ reason: "no answer" }))
       for (let n = 0; n < 12; n++) yield* refund((yield* charged(0)).id)
-      yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE state = 'ordered'`
+      yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE state = 'ordered'`
       const gate = yield* Deferred.make<Progress>()
       answer = Deferred.await(gate)
       calls.length = 0
       const round = yield* Effect.forkChild(RefundOrders.use(({ claimDue }) => runDue(claimDue, 8)))
       yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => calls.length >= 8 })
-      const taken = yield* sql`SELECT 1 FROM acquirer_orders WHERE state = 'ordered' AND ask_at > now()`
+      const taken = yield* sql`SELECT 1 FROM acquirer_orders WHERE state = 'ordered' AND due_at > now()`
       assert.strictEqual(taken.length, calls.length)
       yield* Deferred.succeed(gate, { _tag: "Completed" })
       yield* Fiber.join(round)
@@ -336,7 +336,7 @@ layer(domainServicesLayer({ acquirerTimeoutMs: 50, simulatorSettleMs: 0, databas
       assert.strictEqual(yield* receive({ _tag: "med.opened", txid, externalId: id, reason: "x" }), "applied")
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, pending: 0, blocked: 0 })
       assert.strictEqual(yield* receive({ _tag: "charge.refunded", txid, externalId: calls.at(-1)!.id }), "applied")
-      yield* sql`UPDATE acquirer_orders SET ask_at = now() WHERE charge_id = ${id}::uuid AND state = 'ordered'`
+      yield* sql`UPDATE acquirer_orders SET due_at = now() WHERE charge_id = ${id}::uuid AND state = 'ordered'`
       assert.strictEqual(yield* finishDue, 0)
       assert.deepInclude(yield* ledgerBalancesOf(accountId), { available: 0, pending: 0, blocked: 0 })
       const disputes = yield* sql<{ status: string }>`SELECT status FROM disputes WHERE charge_id = ${id}::uuid`

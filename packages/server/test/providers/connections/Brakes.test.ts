@@ -52,7 +52,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Brakes of
         yield* operated("PATCH", `/accounts/${accountId}`, { auto_payout_enabled: false })
         const approved = yield* paidOut(key)
         yield* operated("POST", `/payouts/${approved.id}/approve`)
-        for (const payout of [automatic, approved]) yield* isPayout(payout.id, "hand_over_at IS NULL")
+        for (const payout of [automatic, approved]) yield* isPayout(payout.id, "due_at IS NULL")
         assert.strictEqual((yield* created(key)).status, "pending")
         yield* Effect.promise(() => double.advance(60_000))
         yield* payoutReaching(key, sent.id, "completed")

@@ -113,20 +113,20 @@ const due = Effect.gen(function* () {
     })
     yield* sql`UPDATE accounts SET connection_id = ${connectionId}::uuid WHERE id = ${accountId}::uuid`
     yield* sql`INSERT INTO payouts (id, account_id, origin, status, method, amount, fee, pix_key_type, pix_key, created_at,
-        sequence, hand_over_at)
+        sequence, due_at)
       SELECT uuidv7(), ${accountId}::uuid, 'dashboard', 'processing', 'pix', 500, 0, 'email', 'ana@example.com', now(), 1,
         now() - ${ageS}::integer * interval '1 second' FROM generate_series(1, ${calls}::integer)`
     const dueOrder = sql`${connectionId}::uuid, 100, 0, 'ordered', now() - ${ageS}::integer * interval '1 second', now()
       FROM generate_series(1, ${calls}::integer) AS n`
     yield* sql`WITH ordered AS (
-        INSERT INTO acquirer_orders (id, kind, charge_id, account_id, connection_id, amount, pending, state, ask_at, created_at)
+        INSERT INTO acquirer_orders (id, kind, charge_id, account_id, connection_id, amount, pending, state, due_at, created_at)
         SELECT uuidv7(), (ARRAY['cancel', 'refund'])[1 + n % 2], uuidv7(), ${accountId}::uuid, ${dueOrder} RETURNING *
       )
       INSERT INTO refunds (id, charge_id, account_id, connection_id, origin, status, amount, pending, created_at)
       SELECT id, charge_id, account_id, connection_id, 'operator', 'processing', amount, pending, created_at
       FROM ordered WHERE kind = 'refund'`
     yield* sql`INSERT INTO acquirer_orders (id, kind, exception_id, end_to_end_id, connection_id, amount, pending, state,
-        ask_at, created_at)
+        due_at, created_at)
       SELECT uuidv7(), 'return', uuidv7(), 'E' || n, ${dueOrder}`
     yield* sql`WITH opened AS (
         INSERT INTO disputes (id, charge_id, account_id, application_id, status, amount, opened_at, arrived_resolved, sequence)
@@ -136,7 +136,7 @@ const due = Effect.gen(function* () {
         INSERT INTO dispute_messages (id, dispute_id, author, text, at)
         SELECT uuidv7(), id, 'operator', 'delivered', now() FROM opened RETURNING id, dispute_id
       )
-      INSERT INTO acquirer_orders (id, kind, dispute_id, account_id, connection_id, amount, pending, state, ask_at, created_at)
+      INSERT INTO acquirer_orders (id, kind, dispute_id, account_id, connection_id, amount, pending, state, due_at, created_at)
       SELECT id, 'defend', dispute_id, ${accountId}::uuid, ${connectionId}::uuid, 0, 0, 'ordered',
         now() - ${ageS}::integer * interval '1 second', now() FROM filed`
     yield* sql`INSERT INTO charges (id, account_id, application_id, origin, status, method, amount, expires_at, created_at,

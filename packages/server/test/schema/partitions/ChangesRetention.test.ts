@@ -69,7 +69,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Changes",
         const endpoint = yield* registered(key, { url, events: ["charge.pix.paid"] })
         const paused = yield* registered(key, { url: `${url}/paused`, events: ["charge.pix.emitted"] })
 
-        // One delivered, one scheduled again, one parked, one whose fan-out failed, and one whose deliveries are not made.
+        // One delivered, one scheduled again, one paused, one whose fan-out failed, and one whose deliveries are not made.
         isUp.value = true
         const delivered = yield* paidCharge(key)
         yield* eventually(
@@ -81,12 +81,12 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Changes",
         const open = yield* paidCharge(key)
         yield* eventually(
           sql`SELECT FROM deliveries WHERE resource_id = ${open.id}::uuid
-          AND (held_due_at IS NOT NULL OR status = 'scheduled' AND attempts_made = 1)`,
+          AND (paused_due_at IS NOT NULL OR status = 'scheduled' AND attempts_made = 1)`,
           ({ length }) => length === 2
         )
         const failed = yield* created(key)
         yield* eventually(
-          sql`SELECT FROM deliveries WHERE resource_id = ${failed.id}::uuid AND held_due_at IS NOT NULL`,
+          sql`SELECT FROM deliveries WHERE resource_id = ${failed.id}::uuid AND paused_due_at IS NOT NULL`,
           ({ length }) => length === 1
         )
         yield* sql`INSERT INTO outbox_failures (id, change_id, account_id, endpoints_version, error, first_failed_at,

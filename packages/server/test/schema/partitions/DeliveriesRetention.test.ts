@@ -37,12 +37,12 @@ const partitionsOfRows = Effect.flatMap(
 const deliveryReaching = Effect.fnUntraced(function* (
   key: string,
   endpointId: string,
-  isReached: (delivery: { readonly status: string; readonly attempts_made: number; held_due_at: unknown }) => boolean
+  isReached: (delivery: { readonly status: string; readonly attempts_made: number; paused_due_at: unknown }) => boolean
 ) {
   const sql = yield* SqlClient
   const { id } = yield* paidCharge(key)
   const [delivery] = yield* eventually(
-    sql<{ id: string; status: string; attempts_made: number; held_due_at: unknown }>`SELECT * FROM deliveries
+    sql<{ id: string; status: string; attempts_made: number; paused_due_at: unknown }>`SELECT * FROM deliveries
       WHERE resource_id = ${id}::uuid AND endpoint_id = ${endpointId}::uuid`,
     ([found]) => found !== undefined && isReached(found)
   )
@@ -83,7 +83,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
       const retried = yield* deliveryReaching(failing!.key, failing!.id, (row) => row.attempts_made === 1)
       const inFlight = yield* deliveryReaching(hanging!.key, hanging!.id, (row) => row.status === "delivering")
       yield* changed(paused!.key, paused!.id, { active: false })
-      const parked = yield* deliveryReaching(paused!.key, paused!.id, (row) => row.held_due_at !== null)
+      const waiting = yield* deliveryReaching(paused!.key, paused!.id, (row) => row.paused_due_at !== null)
       // It was delivered, and is due again.
       yield* resend(resent)
       yield* eventually(deliveryOf(resent), (row) => row.status === "scheduled" && row.attempts_made === 2)
@@ -94,7 +94,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
       assert.deepStrictEqual(early.removed.filter(isOfDeliveries), [])
       const { removed } = yield* ahead(end + 396 * DAY_MS, Maintenance.run)
       assert.deepStrictEqual(removed.filter(isOfDeliveries), [{ table: "deliveries", name: first!.name }])
-      const open = [fannedOut, retried, inFlight, parked, resent].toSorted()
+      const open = [fannedOut, retried, inFlight, waiting, resent].toSorted()
       assert.deepStrictEqual(
         yield* partitionsOfRows,
         open.map((id) => ({ id, partition: "deliveries_default" }))
@@ -117,12 +117,12 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
       for (const response of silent) response.writeHead(200).end()
       yield* changed(paused!.key, paused!.id, { active: true })
       for (const id of [retried, resent]) yield* resend(id)
-      for (const id of [retried, resent, inFlight, parked]) yield* eventually(deliveryOf(id), isDelivered)
+      for (const id of [retried, resent, inFlight, waiting]) yield* eventually(deliveryOf(id), isDelivered)
       yield* operated("POST", `/outbox-failures/${failure!.id}/retry`, undefined, 202)
       yield* eventually(sql`SELECT FROM outbox_failures`, ({ length }) => length === 0)
       const sent = Map.groupBy(hooks.received, ({ body }) => body.id)
       assert.deepStrictEqual(
-        [delivered, fannedOut, retried, inFlight, parked, resent].map((id) => sent.get(id)?.length),
+        [delivered, fannedOut, retried, inFlight, waiting, resent].map((id) => sent.get(id)?.length),
         [1, 1, 2, 1, 1, 3]
       )
 

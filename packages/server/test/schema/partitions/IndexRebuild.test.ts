@@ -15,7 +15,7 @@ import { eventually } from "../../support/Receiver.ts"
 import { TestService } from "../../support/TestService.ts"
 
 const LEAST_BYTES = 200_000
-const TABLES = ["requests", "acquirer_reports"] as const
+const TABLES = ["requests", "notifications"] as const
 
 /** Runs with the database's clock `days` after the end of the first month. */
 const after = Effect.fnUntraced(function* (days: number, options: RebuildOptions = {}) {
@@ -38,7 +38,7 @@ const fill = Effect.fnUntraced(function* (table: (typeof TABLES)[number], at: st
     table === "requests"
       ? `INSERT INTO requests (id, request_id, route, status, duration_us, at)
           SELECT ${id}, 'request ' || md5(n::text), 'GET /v1/balance', 200, n, now() FROM generate_series(1, 20000) n`
-      : `INSERT INTO acquirer_reports (id, subject, report, outcome, received_at)
+      : `INSERT INTO notifications (id, subject, report, outcome, received_at)
           SELECT ${id}, 'subject ' || md5(n::text), '{}', 'applied', now() FROM generate_series(1, 20000) n`
   )
 })
@@ -109,7 +109,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Indexes of past parti
       const now = yield* Clock.currentTimeMillis
       const ofNext = `interval '${timeOf(known[0]!.before) - now + 3 * DAY_MS} milliseconds'`
       for (const at of ["interval '0'", ofNext, "interval '10 years'"]) yield* fill("requests", at)
-      yield* fill("acquirer_reports", "interval '0'")
+      yield* fill("notifications", "interval '0'")
       yield* sql`CREATE TABLE IF NOT EXISTS plain AS SELECT id FROM requests`
       yield* sql`CREATE INDEX IF NOT EXISTS plain_ids ON plain (id)`
       const before = yield* indexes

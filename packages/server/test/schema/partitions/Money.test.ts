@@ -118,7 +118,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Charges a
           `UPDATE ${table} SET id = uuidv7('100 days'::interval) WHERE id = '${id}' RETURNING id, tableoid::regclass::text AS place`
         )
         assert.notStrictEqual(moved!.place, before![own])
-        yield* sql.unsafe(`UPDATE ${own}_keys SET ${own}_id = '${moved!.id}' WHERE ${own}_id = '${id}'`)
+        yield* sql.unsafe(`UPDATE idempotency_keys SET resource_id = '${moved!.id}' WHERE resource_id = '${id}'`)
         later[own] = moved!.id
       }
       const charges = yield* Effect.forEach(Array.from({ length: 20 }), () => create(key, {}, keys.charge), {

@@ -98,7 +98,7 @@ layer(TestService.layer(), { excludeTestServices: true })("Maintenance", (it) =>
       const old = "uuidv7('-1 day'::interval)"
       const [waiting] = yield* sql.unsafe<{ id: string }>(
         `WITH report AS (
-          INSERT INTO acquirer_reports (id, subject, report, outcome, received_at)
+          INSERT INTO notifications (id, subject, report, outcome, received_at)
           VALUES (${old}, 'waits', '{}', 'exception', now()), (${old}, 'applied', '{}', 'applied', now())
           RETURNING id, subject
         )
@@ -113,14 +113,14 @@ layer(TestService.layer(), { excludeTestServices: true })("Maintenance", (it) =>
       const { removed } = yield* inTwoYears
       assert.includeMembers(
         removed.map(({ table }) => table),
-        ["delivery_attempts", "acquirer_reports"]
+        ["delivery_attempts", "notifications"]
       )
       assert.deepStrictEqual(yield* sql`SELECT id FROM delivery_attempts`, [])
-      const reports = sql`SELECT id, subject, tableoid::regclass::text AS partition FROM acquirer_reports`
+      const reports = sql`SELECT id, subject, tableoid::regclass::text AS partition FROM notifications`
       assert.deepStrictEqual(yield* reports, [
-        { id: waiting!.id, subject: "waits", partition: "acquirer_reports_default" }
+        { id: waiting!.id, subject: "waits", partition: "notifications_default" }
       ])
-      const kept = yield* sql`SELECT kept FROM removed_partitions WHERE parent = 'acquirer_reports' AND kept > 0`
+      const kept = yield* sql`SELECT kept FROM removed_partitions WHERE parent = 'notifications' AND kept > 0`
       assert.deepStrictEqual(kept, [{ kept: 1n }])
 
       yield* sql`UPDATE acquirer_exceptions SET resolved_by = 'payment' WHERE id = ${waiting!.id}::uuid`

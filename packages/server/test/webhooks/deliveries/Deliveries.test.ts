@@ -228,7 +228,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Deliverie
       // Every fact is recorded once, with its outcome.
       const sql = yield* SqlClient
       const reports = yield* sql<{ tag: string; outcome: string }>`
-        SELECT report ->> '_tag' AS tag, outcome FROM acquirer_reports
+        SELECT report ->> '_tag' AS tag, outcome FROM notifications
         WHERE subject = ${created.id.replaceAll("-", "")} ORDER BY outcome, tag`
       assert.deepStrictEqual(
         reports.map(({ outcome, tag }) => `${tag} ${outcome}`),

@@ -54,7 +54,7 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
         ...owner,
         consecutive_failures: 0,
         success_rate: null,
-        parked: 0,
+        paused: 0,
         last_success_at: null,
         last_failure_at: null
       }
@@ -88,7 +88,7 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })("
           ...owner,
           consecutive_failures,
           success_rate,
-          parked: 0,
+          paused: 0,
           last_success_at: lastSuccess,
           last_failure_at: lastFailure
         })

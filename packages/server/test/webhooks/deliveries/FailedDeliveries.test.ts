@@ -23,7 +23,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("One bad d
       yield* changed(hostile.key, endpoint.id, { active: false })
       yield* created(hostile.key)
       yield* eventually(
-        sql`SELECT id FROM deliveries WHERE endpoint_id = ${endpoint.id}::uuid AND held_due_at IS NOT NULL`,
+        sql`SELECT id FROM deliveries WHERE endpoint_id = ${endpoint.id}::uuid AND paused_due_at IS NOT NULL`,
         ({ length }) => length === 1
       )
       yield* sql`UPDATE webhook_endpoints SET url = ${longUrl}, normalized_url = ${longUrl},

@@ -12,7 +12,7 @@ const settings = { webhookAllowedNetworks: loopback, simulatorSettleMs: 0, webho
 
 layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators", (it) => {
   it.effect(
-    "OPR-28, OPR-156: disable an endpoint, which its application cannot undo; its deliveries are parked until it is enabled",
+    "OPR-28, OPR-156: disable an endpoint, which its application cannot undo; its deliveries are paused until it is enabled",
     () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
@@ -23,8 +23,8 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
         assert.deepInclude(disabled, { id: endpoint.id, active: false })
         assert.isFalse((yield* changed(key, endpoint.id, { active: true })).active)
         yield* created(key)
-        yield* parked(`endpoint_id = '${endpoint.id}'`, 1)
-        assert.strictEqual((yield* healthOf(applicationId))[0]!.parked, 1)
+        yield* paused(`endpoint_id = '${endpoint.id}'`, 1)
+        assert.strictEqual((yield* healthOf(applicationId))[0]!.paused, 1)
         assert.deepStrictEqual(hooks.received, [])
         assert.deepInclude(yield* operated("PATCH", `/webhooks/${endpoint.id}`, { active: true }), { active: true })
         yield* eventually(
@@ -37,7 +37,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
       })
   )
 
-  it.effect("OPR-28: disable an application or an account: its deliveries are parked, to its `webhook_url`s too", () =>
+  it.effect("OPR-28: disable an application or an account: its deliveries are paused, to its `webhook_url`s too", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
       const { accountId, applicationId, key } = yield* makeCaller()
@@ -60,7 +60,7 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
         )
         yield* disable[whose]()
         yield* simulated(`/charges/${charge.id}/pay`)
-        yield* parked(`resource_id = '${charge.id}'`, 2)
+        yield* paused(`resource_id = '${charge.id}'`, 2)
         assert.lengthOf(hooks.received, seen + 2)
         yield* enable[whose]()
         yield* eventually(
@@ -72,10 +72,10 @@ layer(TestService.layer({ settings }), { excludeTestServices: true })("Operators
   )
 })
 
-const parked = (condition: string, count: number) =>
+const paused = (condition: string, count: number) =>
   Effect.flatMap(SqlClient, (sql) =>
     eventually(
-      sql.unsafe(`SELECT id FROM deliveries WHERE ${condition} AND held_due_at IS NOT NULL AND due_at IS NULL`),
+      sql.unsafe(`SELECT id FROM deliveries WHERE ${condition} AND paused_due_at IS NOT NULL AND due_at IS NULL`),
       ({ length }) => length === count
     )
   )

@@ -1,4 +1,4 @@
-/** Deliveries that were parked are rescheduled in rounds that accounts share. */
+/** Deliveries that were paused are rescheduled in rounds that accounts share. */
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -6,7 +6,7 @@ import { eventually } from "../../support/Receiver.ts"
 import { TestService } from "../../support/TestService.ts"
 import { changed, registered } from "../../support/Webhooks.ts"
 
-layer(TestService.layer({}), { excludeTestServices: true })("What was parked and is resumed", (it) => {
+layer(TestService.layer({}), { excludeTestServices: true })("What was paused and is resumed", (it) => {
   it.effect("comes in the first round, however much another account resumes at the same time", () =>
     Effect.gen(function* () {
       const { makeCaller } = yield* TestService
@@ -16,7 +16,7 @@ layer(TestService.layer({}), { excludeTestServices: true })("What was parked and
         const { id } = yield* registered(key)
         yield* changed(key, id, { active: false })
         yield* sql`INSERT INTO deliveries (id, change_id, event, resource_id, account_id, endpoint_id, url, destination, destination_hash,
-            status, held_due_at, created_at)
+            status, paused_due_at, created_at)
           SELECT uuidv7(), uuidv7(), 'charge.pix.paid', uuidv7(), w.account_id, w.id, w.url, w.destination, w.destination_hash, 'scheduled',
             now(), now()
           FROM webhook_endpoints w CROSS JOIN generate_series(1, ${count}) WHERE w.id = ${id}::uuid`
@@ -28,13 +28,13 @@ layer(TestService.layer({}), { excludeTestServices: true })("What was parked and
       yield* sql`CREATE FUNCTION resumed() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN INSERT INTO resumed (endpoint_id) VALUES (NEW.endpoint_id); RETURN NULL; END $$`
       yield* sql`CREATE TRIGGER resumed AFTER UPDATE ON deliveries FOR EACH ROW
-        WHEN (OLD.held_due_at IS NOT NULL AND NEW.held_due_at IS NULL) EXECUTE FUNCTION resumed()`
+        WHEN (OLD.paused_due_at IS NOT NULL AND NEW.paused_due_at IS NULL) EXECUTE FUNCTION resumed()`
       // In the order of owners its endpoint is the first.
       const large = yield* parkedFor(9000)
       const small = yield* parkedFor(10)
       yield* sql`UPDATE webhook_endpoints SET active = true WHERE id IN (${large.id}::uuid, ${small.id}::uuid)`
       yield* changed(small.key, small.id, { active: true })
-      yield* eventually(sql`SELECT id FROM deliveries WHERE held_due_at IS NOT NULL`, ({ length }) => length === 0)
+      yield* eventually(sql`SELECT id FROM deliveries WHERE paused_due_at IS NOT NULL`, ({ length }) => length === 0)
       const [last] = yield* sql<{ nth: number; count: number }>`
         SELECT max(nth)::integer AS nth, count(*)::integer AS count FROM resumed WHERE endpoint_id = ${small.id}::uuid`
       assert.strictEqual(last?.count, 10)

@@ -38,11 +38,11 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })(
         const [retried] = yield* attempted(charge.id, 1)
         yield* changed(key, endpoint.id, { active: false })
 
-        // A retry that becomes due, and a first attempt: both are parked.
+        // A retry that becomes due, and a first attempt: both are paused.
         yield* simulate(`/charges/${charge.id}/pay`)
         yield* makeDue(retried!.id)
         const held = yield* eventually(
-          Effect.flatMap(SqlClient, (sql) => sql`SELECT id FROM deliveries WHERE held_due_at IS NOT NULL`),
+          Effect.flatMap(SqlClient, (sql) => sql`SELECT id FROM deliveries WHERE paused_due_at IS NOT NULL`),
           ({ length }) => length === 2
         )
         for (const { id } of held) assert.strictEqual((yield* deliveryOf(String(id))).status, "scheduled")
@@ -85,7 +85,7 @@ layer(TestService.layer({ settings: patient }), { excludeTestServices: true })(
       })
     )
 
-    it.effect("EVT-9: Where the equal endpoint is paused, its delivery is parked", () =>
+    it.effect("EVT-9: Where the equal endpoint is paused, its delivery is paused", () =>
       Effect.gen(function* () {
         const { makeCaller } = yield* TestService
         const { key } = yield* makeCaller()

@@ -176,12 +176,12 @@ layer(TestService.layer({ settings: { ...settings, webhookRetryDelaysMs: Array.f
         (count) => count === 100
       )
       yield* eventually(
-        sql`SELECT id FROM deliveries WHERE held_due_at IS NOT NULL AND status = 'scheduled' AND attempts_made = 0`,
+        sql`SELECT id FROM deliveries WHERE paused_due_at IS NOT NULL AND status = 'scheduled' AND attempts_made = 0`,
         ({ length }) => length === 10_000
       )
       // Transaction ids show the order: the first turn of the others came when few were paused.
       const [before] = yield* sql<{ count: number }>`
-        SELECT count(*)::integer AS count FROM deliveries WHERE held_due_at IS NOT NULL
+        SELECT count(*)::integer AS count FROM deliveries WHERE paused_due_at IS NOT NULL
           AND xmin::text::bigint < (SELECT min(d.xmin::text::bigint) FROM deliveries d
             WHERE d.url = ${hooks.url} AND d.status = 'delivered')`
       assert.isAtMost(before?.count ?? Infinity, 5000)

@@ -226,7 +226,7 @@ const toOperatorEndpoint = (row: HealthRow): OperatorWebhookEndpoint => {
     application_name: row.application_name,
     consecutive_failures: row.consecutive_failures,
     success_rate: attempts === 0 ? null : Number(row.successes) / attempts,
-    parked: row.paused,
+    paused: row.paused,
     last_success_at: row.last_success_at?.toISOString() ?? null,
     last_failure_at: row.last_failure_at?.toISOString() ?? null
   }

@@ -33,8 +33,8 @@ export const findKnown = statement(
   ({ keys }) => `
   SELECT ${payoutTable.columns("p")}
   FROM ${keys} AS k
-  JOIN payout_keys d ON d.digest = idempotency_digest(k.scope_id, k.origin, k.idempotency_key)
-  JOIN payouts p ON p.id = d.payout_id AND coalesce(p.application_id, p.account_id) = k.scope_id AND p.origin = k.origin
+  JOIN idempotency_keys d ON d.digest = idempotency_digest(k.scope_id, 'payout', k.origin, k.idempotency_key)
+  JOIN payouts p ON p.id = d.resource_id AND coalesce(p.application_id, p.account_id) = k.scope_id AND p.origin = k.origin
     AND p.idempotency_key = k.idempotency_key`
 )
 
@@ -99,16 +99,16 @@ const insertText = (
     WHERE ${isLocked("p.account_id")} AND ${isCovered("p.account_id")} AND ${isProven("p")} AND ${guard}
   ),
   claimed AS (
-    INSERT INTO payout_keys (digest, payout_id)
-    SELECT idempotency_digest(coalesce(application_id, account_id), origin, idempotency_key), id FROM requested
+    INSERT INTO idempotency_keys (digest, resource_id)
+    SELECT idempotency_digest(coalesce(application_id, account_id), 'payout', origin, idempotency_key), id FROM requested
     WHERE idempotency_key IS NOT NULL
     ON CONFLICT (digest) DO NOTHING
-    RETURNING payout_id
+    RETURNING resource_id
   ),
   changed AS (
-    INSERT INTO payouts (${createdColumns}, hand_over_at)
+    INSERT INTO payouts (${createdColumns}, due_at)
     SELECT ${createdColumns}, CASE WHEN status = 'processing' THEN now() END FROM requested
-    WHERE idempotency_key IS NULL OR (id IN (SELECT payout_id FROM claimed)) IS TRUE
+    WHERE idempotency_key IS NULL OR (id IN (SELECT resource_id FROM claimed)) IS TRUE
     RETURNING id
   ),
   ${p.outbox},
