@@ -5782,7 +5782,7 @@ WITH
     LIMIT 1
   )
 SELECT
-  d.id, d.account_id, d.destination_hash, d.is_newly_due, r.due_at::text AS reached_due_at, r.id AS reached_id, r.is_caught_up,
+  r.due_at::text AS reached_due_at, r.id AS reached_id, r.is_caught_up,
   (
     SELECT extract(epoch FROM due_at - now())::double precision * 1000
     FROM deliveries
@@ -5799,9 +5799,9 @@ SELECT
       AND due_at > now()
     ORDER BY due_at
     LIMIT 1
-  ) AS next_in_ms
-FROM reached r LEFT JOIN due d ON true
-ORDER BY d.due_at, d.id;
+  ) AS next_in_ms,
+  (SELECT json_agg(json_build_array(id, account_id || '/' || destination_hash, is_newly_due) ORDER BY due_at, id) FROM due) AS due
+FROM reached r;
 
 -- webhooks/queue/DeliveryClaims.ts look
 WITH
@@ -5854,7 +5854,7 @@ WITH
     LIMIT 1
   )
 SELECT
-  d.id, d.account_id, d.destination_hash, d.is_newly_due, r.due_at::text AS reached_due_at, r.id AS reached_id, r.is_caught_up,
+  r.due_at::text AS reached_due_at, r.id AS reached_id, r.is_caught_up,
   (
     SELECT extract(epoch FROM due_at - now())::double precision * 1000
     FROM deliveries
@@ -5871,9 +5871,9 @@ SELECT
       AND due_at > now()
     ORDER BY due_at
     LIMIT 1
-  ) AS next_in_ms
-FROM reached r LEFT JOIN due d ON true
-ORDER BY d.due_at, d.id;
+  ) AS next_in_ms,
+  (SELECT json_agg(json_build_array(id, account_id || '/' || destination_hash, is_newly_due) ORDER BY due_at, id) FROM due) AS due
+FROM reached r;
 
 -- webhooks/queue/DeliverySweeps.ts sweep
 WITH RECURSIVE

@@ -80,6 +80,10 @@ export const fullScope = (destination: string, inFlight: InFlight): string | und
   return countOf(destination) >= perDestination ? destination : undefined
 }
 
+/** How many more deliveries a destination may have, as far as its own limit goes. */
+export const roomAt = (destination: string, inFlight: InFlight): number =>
+  Math.max(0, limitsOf(inFlight).perDestination - (inFlight.counts.get(destination) ?? 0))
+
 /** Whether half of what a destination may have is in flight. */
 export const isHalfFull = (destination: string, inFlight: InFlight): boolean =>
   (inFlight.counts.get(destination) ?? 0) * 2 >= limitsOf(inFlight).perDestination

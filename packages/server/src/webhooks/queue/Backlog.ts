@@ -40,6 +40,9 @@ export const makeBacklog = () => {
     },
     remove,
     has: (destination: string): boolean => accounts.get(accountOf(destination))?.has(destination) === true,
+    /** Whether there is a destination for which this holds. */
+    hasNext: (isFree: (destination: string) => boolean): boolean =>
+      first(1, inTurns([...accounts.values()].map((ofAccount) => those(ofAccount, isFree)))).length > 0,
     /** The next destinations for which this holds, at most `limit`. They are last in the turns that follow. */
     next: (isFree: (destination: string) => boolean, limit: number): ReadonlyArray<string> => {
       const taken = first(limit, inTurns([...accounts.values()].map((ofAccount) => those(ofAccount, isFree))))

@@ -14,14 +14,7 @@
 import { lowestIdAt } from "@pix-payments/domain/Uuid"
 import { eventData } from "../../events/EventData.ts"
 import { statement, uuids, value } from "../../database/statements/Statement.ts"
-import {
-  type ClaimedRow,
-  DESTINATION_KEY,
-  destinationKey,
-  destinations,
-  type Lane,
-  NIL_UUID
-} from "../deliveries/Delivery.ts"
+import { type ClaimedRow, DESTINATION_KEY, destinations, type Lane, NIL_UUID } from "../deliveries/Delivery.ts"
 import { isActiveOwnerIn } from "../deliveries/OwnerStatus.ts"
 
 /** A point in the order of due times: an instant in microseconds, and the id of a delivery. */
@@ -135,50 +128,30 @@ export const look = forLanes((lane) =>
     UNION ALL SELECT now() - ${COMMIT_SKEW}, '${NIL_UUID}', true
     LIMIT 1
   )
-  SELECT d.id, d.account_id, d.destination_hash, d.is_newly_due, r.due_at::text AS reached_due_at, r.id AS reached_id,
-    r.is_caught_up, (
+  SELECT r.due_at::text AS reached_due_at, r.id AS reached_id, r.is_caught_up, (
       SELECT extract(epoch FROM due_at - now())::double precision * 1000 FROM deliveries
       WHERE ${inTime(lane, p.isOfAllTime)} AND due_at > now() ORDER BY due_at LIMIT 1
-    ) AS next_in_ms
-  FROM reached r LEFT JOIN due d ON true ORDER BY d.due_at, d.id`
+    ) AS next_in_ms, (
+      SELECT json_agg(json_build_array(id, ${DESTINATION_KEY}, is_newly_due) ORDER BY due_at, id) FROM due
+    ) AS due
+  FROM reached r`
   )
 )
 
-/** A due delivery, or the only row of a look that found none. */
-export type LookRow = (
-  | {
-      readonly id: string
-      readonly account_id: string
-      readonly destination_hash: string
-      readonly is_newly_due: boolean
-    }
-  | { readonly id: null }
-) & {
+export interface LookRow {
   readonly reached_due_at: string
   readonly reached_id: string
   readonly is_caught_up: boolean
   readonly next_in_ms: number | null
+  readonly due: ReadonlyArray<readonly [id: string, destination: string, isNewlyDue: boolean]> | null
 }
 
-/** Undefined for a look without rows, which PostgreSQL never returns. */
-export const lookOf = (rows: ReadonlyArray<LookRow>): Look | undefined => {
-  const [first] = rows
-  if (first === undefined) return undefined
-  return {
-    due: rows.flatMap((row) =>
-      row.id === null
-        ? []
-        : {
-            id: row.id,
-            destination: destinationKey(row.account_id, row.destination_hash),
-            isNewlyDue: row.is_newly_due
-          }
-    ),
-    reached: { dueAt: first.reached_due_at, id: first.reached_id },
-    isCaughtUp: first.is_caught_up,
-    nextInMs: first.next_in_ms ?? undefined
-  }
-}
+export const lookOf = (row: LookRow): Look => ({
+  due: (row.due ?? []).map(([id, destination, isNewlyDue]) => ({ id, destination, isNewlyDue })),
+  reached: { dueAt: row.reached_due_at, id: row.reached_id },
+  isCaughtUp: row.is_caught_up,
+  nextInMs: row.next_in_ms ?? undefined
+})
 
 /**
  * Claims these deliveries, if they are still due: leases them, pauses those of an inactive endpoint, application or account,

@@ -77,10 +77,9 @@ export class DeliveryQueue extends Context.Service<
             perDestination,
             excludedIds: cooldown.ids()
           }
-          return Effect.flatMap(orUnavailable(sql.unsafe<LookRow>(...look[lane](input))), (rows) => {
-            const found = lookOf(rows)
-            return found === undefined ? Effect.die(new Error("a look returned no row")) : Effect.succeed(found)
-          })
+          return Effect.flatMap(orUnavailable(sql.unsafe<LookRow>(...look[lane](input))), ([row]) =>
+            row === undefined ? Effect.die(new Error("a look returned no row")) : Effect.succeed(lookOf(row))
+          )
         },
         claim: yield* makeIsolatedClaims(sql, failAlone),
         sweep: (lane, position) =>

@@ -13,6 +13,7 @@ import {
   DESTINATION_LIMIT,
   fullScope,
   isHalfFull,
+  roomAt,
   scopesOf
 } from "./Admission.ts"
 
@@ -60,6 +61,7 @@ export const makeInFlightDeliveries = (most: number) => {
       if (scope !== undefined) awaitCapacity(scope)
       return scope
     },
+    roomAt: (destination: string): number => roomAt(destination, counters),
     isHalfFull: (destination: string): boolean => isHalfFull(destination, counters),
     add,
     /** Returns whether a scope that refused deliveries has enough capacity again. */

@@ -19,7 +19,6 @@ import { DeliverySignal } from "../../events/DeliverySignal.ts"
 import * as BackgroundLoop from "../../base/observability/BackgroundLoop.ts"
 import { describeCause } from "../../base/observability/SafeCause.ts"
 import type { ClaimedDelivery, CompletedAttempt, Lane } from "../deliveries/Delivery.ts"
-import { DESTINATION_LIMIT } from "../queue/Admission.ts"
 import { makeBacklog } from "../queue/Backlog.ts"
 import { now } from "../queue/DeliveryClaims.ts"
 import { DeliveryQueue } from "../queue/DeliveryQueue.ts"
@@ -190,7 +189,10 @@ const makeClaimRounds = (
   const round = Effect.gen(function* () {
     if (yield* rest) isOfAllTime = true
     const backlogged = backlog.next(isFree, MAX_TURNS)
-    const perDestination = Math.min(DESTINATION_LIMIT, Math.ceil((2 * maxPerClaim) / Math.max(1, backlogged.length)))
+    const perDestination = Math.min(
+      Math.ceil((2 * maxPerClaim) / Math.max(1, backlogged.length)),
+      Math.max(1, ...backlogged.map(inFlight.roomAt))
+    )
     const look = yield* queue.look(lane, { from, isOfAllTime, backlogged, perDestination })
     // What is newly due at a destination with a backlog comes after the backlog.
     const due = look.due.filter(({ destination, isNewlyDue }) => !isNewlyDue || !backlog.has(destination))
@@ -212,7 +214,8 @@ const makeClaimRounds = (
     for (const destination of [...refused, ...left]) backlog.add(destination)
 
     idleMs = left.length > 0 ? MIN_IDLE_MS : Math.min(POLL_MS, Math.max(MIN_IDLE_MS, look.nextInMs ?? POLL_MS))
-    return changed + emptied.length + (look.isCaughtUp ? 0 : 1)
+    const isProgress = changed + emptied.length > 0
+    return !look.isCaughtUp || (isProgress && backlog.hasNext(isFree)) ? 1 : 0
   }).pipe(Effect.uninterruptible)
   return { round, idleMs: () => idleMs }
 }

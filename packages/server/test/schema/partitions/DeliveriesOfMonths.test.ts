@@ -10,7 +10,7 @@ import { randomUUID } from "node:crypto"
 import { databaseTime, partitionsOf } from "../../../src/schema/partitions/Catalog.ts"
 import { boundOf, periodAfter, timeOf } from "../../../src/database/Period.ts"
 import { destinationKey, NIL_UUID } from "../../../src/webhooks/deliveries/Delivery.ts"
-import { look, type LookRow } from "../../../src/webhooks/queue/DeliveryClaims.ts"
+import { look, lookOf, type LookRow } from "../../../src/webhooks/queue/DeliveryClaims.ts"
 import { DAY_MS } from "../../support/DatabaseTime.ts"
 import { operated, paidCharge } from "../../support/Money.ts"
 import { makeExplainer, makeRecorder, type Sent } from "../../support/Plans.ts"
@@ -130,7 +130,7 @@ layer(TestService.layer({ settings }).pipe(Layer.provide(recorder.layer)), { exc
                 excludedIds: []
               })
             ),
-            (rows) => rows.flatMap(({ id }) => (id === null ? [] : [id]))
+            ([row]) => lookOf(row!).due.map(({ id }) => id)
           )
         // In a transaction, of which the service sees nothing.
         const each = yield* sql.withTransaction(

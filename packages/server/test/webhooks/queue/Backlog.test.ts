@@ -33,6 +33,8 @@ describe("Backlog", () => {
       ["x/b", "y/a"]
     )
     assert.deepStrictEqual(backlog.next(all, 1), ["x/a"])
+    assert.isTrue(backlog.hasNext((destination) => destination === "y/a"))
+    assert.isFalse(backlog.hasNext(() => false))
   })
 
   it("DLV-9: has another account in the next turns, however many destinations of one account wait", () => {
