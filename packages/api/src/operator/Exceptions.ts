@@ -12,8 +12,9 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { OperatorAuthentication, RequestErrors } from "../Security.ts"
-import { InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
+import { IdempotencyKeyReused, InvalidState, NotFound, ValidationError } from "../WireErrors.ts"
 import { Access } from "./Access.ts"
+import { optionalIdempotencyKey } from "./OptionalIdempotencyKey.ts"
 import { byId, Id } from "./Fields.ts"
 
 /** An exception: what arrived, what was expected, and how it was resolved. */
@@ -97,9 +98,10 @@ export class ExceptionActionsGroup extends HttpApiGroup.make("exceptionActions")
   .add(
     HttpApiEndpoint.post("resolve", "/:id/resolve", {
       params: byId,
+      headers: optionalIdempotencyKey,
       payload: ResolveException,
       success: AcquirerException,
-      error: [NotFound, ValidationError, InvalidState]
+      error: [NotFound, ValidationError, InvalidState, IdempotencyKeyReused]
     })
       .annotate(Access, { roles: ["operator"], accounts: "resource" })
       .annotate(OpenApi.Summary, "Return, accept or dismiss an exception")

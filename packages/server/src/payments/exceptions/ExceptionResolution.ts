@@ -42,12 +42,12 @@ export class ExceptionResolution extends Context.Service<
   ExceptionResolution,
   {
     /** Resolves an open exception. `audited` runs in the transaction of the decision. */
-    readonly resolve: <R = never>(
+    readonly resolve: <E = never, R = never>(
       id: string,
       decision: Decision,
       by: string,
-      audited?: Effect.Effect<void, SqlError, R>
-    ) => Effect.Effect<StoredException, NotFoundError | InvalidStateError | RequestRefused | Unavailable, R>
+      audited?: Effect.Effect<void, SqlError | E, R>
+    ) => Effect.Effect<StoredException, NotFoundError | InvalidStateError | RequestRefused | Unavailable | E, R>
     /** Applies the rule of its connection to a new exception, in the transaction that raises it. */
     readonly applyRule: (id: string) => Effect.Effect<void, SqlError | Unavailable>
     readonly find: (id: string) => Effect.Effect<StoredException, NotFoundError | Unavailable>

@@ -65,15 +65,15 @@ export class ChargeOrders extends Context.Service<
     ) => Effect.Effect<StoredCharge, NotFoundError | InvalidStateError | Unavailable, R>
     /**
      * Returns money of a `paid` charge to its payer, and gives the charge after the provider's first answer: the refund
-     * may be in progress still. `audited` runs in the transaction of the order.
+     * may be in progress still. `audited` runs in the transaction of the order, with the refund's id.
      */
-    readonly refund: <R = never>(
+    readonly refund: <E = never, R = never>(
       id: string,
       request?: RefundRequest,
-      audited?: Effect.Effect<void, SqlError, R>
+      audited?: (refundId: string) => Effect.Effect<void, SqlError | E, R>
     ) => Effect.Effect<
       StoredCharge,
-      NotFoundError | InvalidStateError | InsufficientBalanceError | RefundRejected | Unavailable,
+      NotFoundError | InvalidStateError | InsufficientBalanceError | RefundRejected | Unavailable | E,
       R
     >
     /** Applies the final outcome of a refund as the provider reports it, in a transaction. */
@@ -206,19 +206,21 @@ export class ChargeOrders extends Context.Service<
         return false
       })
 
-      const stored = <A, E, R>(make: Effect.Effect<A, E | SqlError>, audited: Effect.Effect<void, SqlError, R>) =>
-        Effect.tap(make, () => audited).pipe(sql.withTransaction, runToCompletion(sql))
+      const stored = <E, E2, R>(
+        make: Effect.Effect<ChargeOrder, E | SqlError>,
+        audited: (orderId: string) => Effect.Effect<void, SqlError | E2, R>
+      ) => Effect.tap(make, (order) => audited(order.id)).pipe(sql.withTransaction, runToCompletion(sql))
 
       return ChargeOrders.of({
         cancel: Effect.fn("ChargeOrders.cancel")(function* (id, audited = Effect.void) {
-          const order = yield* stored(orderCancel(id), audited)
+          const order = yield* stored(orderCancel(id), () => audited)
           if (!(yield* execute(order))) return yield* new Unavailable({ reason: "too-slow" })
           const charge = yield* charges.find(order.chargeId)
           if (charge?.status === "canceled") return charge
           return yield* new InvalidStateError({ status: charge?.status ?? "canceled" })
         }),
 
-        refund: Effect.fn("ChargeOrders.refund")(function* (id, request = {}, audited = Effect.void) {
+        refund: Effect.fn("ChargeOrders.refund")(function* (id, request = {}, audited = () => Effect.void) {
           const order = yield* stored(orderRefund(id, request), audited)
           yield* execute(order)
           // A report of the provider may have ended it before the call.

@@ -95,6 +95,15 @@ export const operatorTables = [
     UNIQUE (operator_id, issuer)
   )`,
 
+  `-- Idempotency keys of the requests of operators that order money.
+  CREATE TABLE operator_order_keys (
+    digest text PRIMARY KEY, -- of operation, resource and key
+    fingerprint text NOT NULL, -- of the body
+    operator_id uuid REFERENCES operators, -- null: the installation's token
+    result_id uuid, -- what the request made: a refund, an exception, a payout, a charge or an approval; null: not yet
+    created_at timestamptz NOT NULL
+  )`,
+
   `-- Requests that a second operator approves.
   CREATE TABLE approvals (
     id uuid PRIMARY KEY,

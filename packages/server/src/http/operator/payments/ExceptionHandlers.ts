@@ -16,10 +16,11 @@ import { type Decision, ExceptionResolution } from "../../../payments/exceptions
 import { ExceptionStore, type StoredException } from "../../../payments/exceptions/ExceptionStore.ts"
 import { AuditLog } from "../../../operations/AuditLog.ts"
 import { AccountOf } from "../../../operators/AccountOf.ts"
+import { OrderKeys } from "../../../operators/OrderKeys.ts"
 import { answer } from "../../pipeline/Answer.ts"
 import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
-import { invalidState, notFound, refusedAs, unknownCursor } from "../../pipeline/WireTranslation.ts"
+import { invalidState, keyReused, notFound, refusedAs, unknownCursor } from "../../pipeline/WireTranslation.ts"
 import type { OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const exceptionHandlers = Effect.gen(function* () {
@@ -46,9 +47,10 @@ export const exceptionActionHandlers = Effect.gen(function* () {
   const exceptions = yield* ExceptionResolution
   const audit = yield* AuditLog
   const accountOf = yield* AccountOf
+  const keys = yield* OrderKeys
 
   const handlers: OperatorHandlers<"exceptionActions"> = {
-    resolve: ({ body, params }) =>
+    resolve: ({ body, idempotencyKey, params }) =>
       Effect.gen(function* () {
         const { id } = yield* exceptions.find(params.id)
         const input = yield* decodeBody(body, decodeResolveException)
@@ -61,12 +63,18 @@ export const exceptionActionHandlers = Effect.gen(function* () {
           if (!isOwn) return yield* new RequestRefused({ code: "VALIDATION_ERROR", details: ["charge_id"] })
         }
         const audited = audit.record("exceptionActions.resolve", id, { after: input })
-        return answer(200, toException(yield* exceptions.resolve(id, decision, name, audited)))
+        const resolved = yield* keys.once(
+          { operation: "exceptionActions.resolve", resourceId: id, key: idempotencyKey, body },
+          (done) => exceptions.resolve(id, decision, name, Effect.andThen(audited, done(id))),
+          () => exceptions.find(id)
+        )
+        return answer(200, toException(resolved))
       }).pipe(
         Effect.catchTags({
           RequestRefused: refusedAs("VALIDATION_ERROR"),
           NotFoundError: notFound,
-          InvalidStateError: invalidState
+          InvalidStateError: invalidState,
+          KeyReused: keyReused
         })
       )
   }

@@ -8,7 +8,11 @@ import {
 } from "@pix-payments/api/operator/Payouts"
 import * as Effect from "effect/Effect"
 import { Accounts } from "../../../accounts/Accounts.ts"
-import type { ApprovalRequest, RequestedPayoutFacts } from "../../../operators/approvals/ApprovalStore.ts"
+import {
+  type ApprovalRequest,
+  ApprovalStore,
+  type RequestedPayoutFacts
+} from "../../../operators/approvals/ApprovalStore.ts"
 import { Ids } from "../../../base/Ids.ts"
 import { AuditLog, withoutSecrets } from "../../../operations/AuditLog.ts"
 import { toPayout } from "../../../payments/payouts/PayoutResource.ts"
@@ -21,12 +25,15 @@ import {
   accountRestricted,
   insufficientBalance,
   invalidState,
+  keyReused,
   notFound,
   refusedAs,
   unknownCursor
 } from "../../pipeline/WireTranslation.ts"
 import { answer, created } from "../../pipeline/Answer.ts"
 import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
+import { OrderKeys } from "../../../operators/OrderKeys.ts"
+import { toApproval } from "../approvals/ApprovalResource.ts"
 import { fourEyes } from "../approvals/FourEyes.ts"
 import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
 
@@ -55,6 +62,8 @@ export const payoutActionHandlers = Effect.gen(function* () {
   const audit = yield* AuditLog
   const ids = yield* Ids
   const secrets = yield* Secrets
+  const keys = yield* OrderKeys
+  const approvals = yield* ApprovalStore
   const { run } = yield* fourEyes
 
   const decided = (decision: "approved" | "canceled") => ({ before: { status: "pending" }, after: { decision } })
@@ -64,7 +73,7 @@ export const payoutActionHandlers = Effect.gen(function* () {
       Effect.gen(function* () {
         const account = yield* accounts.get(yield* knownId(params))
         const input = yield* decodeBody(body, decodeCreateDashboardPayout)
-        return yield* run(
+        const creation = run(
           Effect.map(payouts.previewForOperator(account.id, idempotencyKey, input), ({ payout, replayed }) =>
             replayed ? undefined : creationOf(account.id, idempotencyKey, input, payout)
           ),
@@ -73,6 +82,16 @@ export const payoutActionHandlers = Effect.gen(function* () {
             audit.recordAfter("payoutActions.create", { after: withoutSecrets(input) })
           ),
           ({ payout, replayed }) => created(toOperatorPayout(payout), replayed)
+        )
+        return yield* keys.once(
+          { operation: "payoutActions.create", resourceId: account.id, key: idempotencyKey, body },
+          (done) => Effect.tap(creation, (answered) => Effect.ignore(done(answered.body?.id ?? ""))),
+          (resultId) =>
+            Effect.filterOrElse(
+              openApproval(resultId),
+              (waits) => waits !== undefined,
+              () => creation
+            )
         )
       }).pipe(
         Effect.catchTags({
@@ -85,7 +104,8 @@ export const payoutActionHandlers = Effect.gen(function* () {
           NotFoundError: notFound,
           AccountInactiveError: accountInactive,
           AccountRestrictedError: accountRestricted,
-          InsufficientBalanceError: insufficientBalance
+          InsufficientBalanceError: insufficientBalance,
+          KeyReused: keyReused
         })
       ),
     approve: ({ params }) =>
@@ -107,6 +127,13 @@ export const payoutActionHandlers = Effect.gen(function* () {
         Effect.catchTags({ NotFoundError: notFound, InvalidStateError: invalidState })
       )
   }
+
+  /** The request for an approval, until its payout exists; `undefined` for what needed none. */
+  const openApproval = (id: string) =>
+    approvals.get(id).pipe(
+      Effect.map((approval) => (approval.used_at === null ? answer(202, toApproval(approval)) : undefined)),
+      Effect.catchTag("NotFoundError", () => Effect.undefined)
+    )
 
   const creationOf = (
     accountId: string,
