@@ -10,7 +10,7 @@
  *   Revealing it is an entry of the audit log before the answer leaves.
  * - Failed sign-ins are limited by address (`SignIns`), counted and logged. A request without a credential is not one.
  * - A request with a cookie is refused unless it comes from the same origin, and unless its body is JSON.
- * - Each request with the installation's token is counted, and is an entry of the audit log before it is served.
+ * - Each request with the installation's token, or in a session of it, is counted, and is an entry of the audit log before it is served.
  *
  * Rules: OPR-2, OPR-5, OPR-37 to OPR-40, OPR-46, OPR-48, OPR-49, OPR-201.
  */
@@ -95,7 +95,7 @@ export const make = Effect.gen(function* () {
     const authenticate: Effect.Effect<Operator | "ended" | undefined, Unavailable> = isToken
       ? ofToken(credential)
       : sessions.authenticate(credential)
-    return Effect.flatMap(signIns.attempt(connection.address, credential, authenticate), (signIn): Answered => {
+    return Effect.flatMap(signIns.attempt(connection.address, authenticate), (signIn): Answered => {
       if (signIn._tag !== "Accepted") return refused(metrics, connection.address, signIn, info)
       return signIn.value === "ended" ? Effect.fail(new Unauthorized({})) : then(signIn.value)
     })
@@ -153,7 +153,7 @@ export const make = Effect.gen(function* () {
     return (request, admit) =>
       authenticated(request, takesBody && request.body !== "", (operator) => {
         if (!admit(shareOf(operator))) return Effect.fail(new ServiceUnavailable({}))
-        const recorded = operator.via === "installation" ? uses.record(request.info, endpoint.method) : Effect.void
+        const recorded = operator.id === null ? uses.record(request.info, endpoint.method) : Effect.void
         return recorded.pipe(
           Effect.andThen(takesBody && request.body === undefined ? Effect.fail(new PayloadTooLarge({})) : Effect.void),
           Effect.andThen(includesRole(operator.role, roles) ? Effect.void : Effect.fail(new Forbidden({}))),

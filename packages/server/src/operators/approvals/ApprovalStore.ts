@@ -23,6 +23,7 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { NotFoundError, type UnknownCursor } from "../../base/Errors.ts"
+import { isDeepStrictEqual } from "node:util"
 import { Ids } from "../../base/Ids.ts"
 import { fingerprint } from "../Fingerprint.ts"
 import { type List, type Page, readPage } from "../../database/statements/Paging.ts"
@@ -196,6 +197,10 @@ export class ApprovalStore extends Context.Service<
     })
   )
 }
+
+/** The fields whose values are not those `before`. */
+export const changedFields = (before: Fields | null, now: Fields): ReadonlyArray<string> =>
+  Object.entries(before ?? {}).flatMap(([name, seen]) => (isDeepStrictEqual(now[name] ?? null, seen) ? [] : [name]))
 
 /** Equal for requests of the same thing. Who asks counts where only they get the answer. */
 const fingerprintOf = (by: string, { action, key, request, resourceId }: ApprovalRequest): string => {

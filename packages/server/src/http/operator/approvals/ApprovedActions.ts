@@ -14,10 +14,9 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { isDeepStrictEqual } from "node:util"
 import { Accounts } from "../../../accounts/Accounts.ts"
 import type { ApprovalRequired } from "../../../operators/approvals/Authority.ts"
-import type { ApprovalRow, Fields } from "../../../operators/approvals/ApprovalStore.ts"
+import { type ApprovalRow, changedFields, type Fields } from "../../../operators/approvals/ApprovalStore.ts"
 import type { PreparedChanges, PreparedConnection } from "../../../providers/connections/Connections.ts"
 import { ConnectionStore } from "../../../providers/connections/ConnectionStore.ts"
 import {
@@ -73,10 +72,10 @@ export const approvedActions = Effect.gen(function* () {
 
   /** Fails where a value that the request replaces is not what the requester saw. */
   const unchanged = ({ before }: ApprovalRow, now: Fields): Effect.Effect<void, Outdated> => {
-    const changed = Object.entries(before ?? {}).filter(([name, seen]) => !isDeepStrictEqual(now[name] ?? null, seen))
+    const changed = changedFields(before, now)
     return changed.length === 0
       ? Effect.void
-      : Effect.fail(new Outdated({ reason: `It was changed since: ${changed.map(([name]) => name).join(", ")}.` }))
+      : Effect.fail(new Outdated({ reason: `It was changed since: ${changed.join(", ")}.` }))
   }
 
   const releasePayout = Effect.fnUntraced(function* (id: string) {
@@ -112,6 +111,13 @@ export const approvedActions = Effect.gen(function* () {
     return yield* operators
       .update(id, row.request as OperatorChanges)
       .pipe(audit.recordWith("operators.update", changeOf(row)))
+  })
+
+  /** A token is created when its requester repeats the request (OPR-115), for an owner as it was. */
+  const checkOwner = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
+    yield* lock("operators", id)
+    yield* unchanged(row, { ...(yield* operators.get(id)) })
+    return { id: null }
   })
 
   const updateConnection = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
@@ -154,6 +160,10 @@ export const approvedActions = Effect.gen(function* () {
         return updateInstallation(row)
       case "connection.update":
         return updateConnection(row, id)
+      case "key.create":
+        return Effect.succeed({ id: null })
+      case "operator_token.create":
+        return checkOwner(row, id)
       default:
         return Effect.die(new Error(`${row.action} is not done with its approval`))
     }
