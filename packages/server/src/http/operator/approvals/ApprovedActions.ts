@@ -8,7 +8,7 @@
  * Rules: OPR-113, OPR-114.
  */
 import { decodeCreateDashboardPayout } from "@pix-payments/api/operator/Payouts"
-import type { CurrentOperator } from "@pix-payments/api/Security"
+import { CurrentOperator } from "@pix-payments/api/Security"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -29,6 +29,7 @@ import {
 import { AuditLog } from "../../../operations/AuditLog.ts"
 import { Installation, type InstallationChanges } from "../../../operators/Installation.ts"
 import { type OperatorChanges, Operators } from "../../../operators/Operators.ts"
+import { ExceptionResolution } from "../../../payments/exceptions/ExceptionResolution.ts"
 import { type AccountRestrictedError, Payouts } from "../../../payments/payouts/Payouts.ts"
 import { Secrets } from "../../../base/Secrets.ts"
 import type { Unavailable } from "../../../database/Unavailable.ts"
@@ -63,6 +64,7 @@ export const approvedActions = Effect.gen(function* () {
   const operators = yield* Operators
   const connections = yield* ConnectionStore
   const installation = yield* Installation
+  const exceptions = yield* ExceptionResolution
   const secrets = yield* Secrets
   const audit = yield* AuditLog
 
@@ -113,6 +115,18 @@ export const approvedActions = Effect.gen(function* () {
       .pipe(audit.recordWith("operators.update", changeOf(row)))
   })
 
+  const acceptException = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
+    yield* unchanged(row, { ...(yield* exceptions.find(id)) })
+    const { charge_id, reason } = row.request
+    const decision = {
+      action: "accept",
+      chargeId: String(charge_id),
+      reason: reason === null ? null : String(reason)
+    } as const
+    const { name } = yield* CurrentOperator
+    return yield* exceptions.resolve(id, decision, name, audit.record("exceptionActions.resolve", id, changeOf(row)))
+  })
+
   /** A token is created when its requester repeats the request (OPR-115), for an owner as it was. */
   const checkOwner = Effect.fnUntraced(function* (row: ApprovalRow, id: string) {
     yield* lock("operators", id)
@@ -158,6 +172,8 @@ export const approvedActions = Effect.gen(function* () {
           .pipe(audit.recordWith("connectionActions.create"))
       case "installation.update":
         return updateInstallation(row)
+      case "exception.accept":
+        return acceptException(row, id)
       case "connection.update":
         return updateConnection(row, id)
       case "key.create":

@@ -21,6 +21,7 @@ import { answer } from "../../pipeline/Answer.ts"
 import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
 import { decodeBody } from "../../pipeline/RequestDecoding.ts"
 import { invalidState, keyReused, notFound, refusedAs, unknownCursor } from "../../pipeline/WireTranslation.ts"
+import { fourEyes, openApprovals } from "../approvals/FourEyes.ts"
 import type { OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const exceptionHandlers = Effect.gen(function* () {
@@ -48,11 +49,14 @@ export const exceptionActionHandlers = Effect.gen(function* () {
   const audit = yield* AuditLog
   const accountOf = yield* AccountOf
   const keys = yield* OrderKeys
+  const openApproval = yield* openApprovals
+  const { run } = yield* fourEyes
 
   const handlers: OperatorHandlers<"exceptionActions"> = {
     resolve: ({ body, idempotencyKey, params }) =>
       Effect.gen(function* () {
-        const { id } = yield* exceptions.find(params.id)
+        const exception = yield* exceptions.find(params.id)
+        const { id } = exception
         const input = yield* decodeBody(body, decodeResolveException)
         const decision = yield* decisionOf(input)
         const { accountIds, name } = yield* CurrentOperator
@@ -63,12 +67,26 @@ export const exceptionActionHandlers = Effect.gen(function* () {
           if (!isOwn) return yield* new RequestRefused({ code: "VALIDATION_ERROR", details: ["charge_id"] })
         }
         const audited = audit.record("exceptionActions.resolve", id, { after: input })
-        const resolved = yield* keys.once(
+        const shown = (resolved: StoredException) => answer(200, toException(resolved))
+        return yield* keys.once(
           { operation: "exceptionActions.resolve", resourceId: id, key: idempotencyKey, body },
-          (done) => exceptions.resolve(id, decision, name, Effect.andThen(audited, done(id))),
-          () => exceptions.find(id)
+          (done) =>
+            run(
+              acceptanceOf(exception, decision),
+              exceptions.resolve(id, decision, name, Effect.andThen(audited, done(id))),
+              shown
+            ).pipe(
+              Effect.tap(({ body: asked }) =>
+                asked?.object === "approval" ? Effect.ignore(done(asked.id)) : Effect.void
+              )
+            ),
+          (resultId) =>
+            Effect.filterOrElse(
+              openApproval(resultId),
+              (waits) => waits !== undefined,
+              () => Effect.map(exceptions.find(id), shown)
+            )
         )
-        return answer(200, toException(resolved))
       }).pipe(
         Effect.catchTags({
           RequestRefused: refusedAs("VALIDATION_ERROR"),
@@ -78,6 +96,24 @@ export const exceptionActionHandlers = Effect.gen(function* () {
         })
       )
   }
+
+  /** What a second operator approves: money for another charge than the payment names. */
+  const acceptanceOf = Effect.fnUntraced(function* (exception: StoredException, decision: Decision) {
+    const { action, id, status, unallocated } = exception
+    // What cannot be accepted is refused by the action itself.
+    if (decision.action !== "accept" || status !== "open" || action !== null || unallocated <= 0) return undefined
+    const { charge, isNamed } = yield* exceptions.acceptanceOf(exception, decision.chargeId)
+    return isNamed
+      ? undefined
+      : ({
+          action: "exception.accept",
+          resourceId: id,
+          accountId: charge.accountId,
+          concerns: null,
+          request: { charge_id: charge.id, reason: decision.reason },
+          before: { status, unallocated }
+        } as const)
+  })
   return handlers
 })
 

@@ -8,11 +8,7 @@ import {
 } from "@pix-payments/api/operator/Payouts"
 import * as Effect from "effect/Effect"
 import { Accounts } from "../../../accounts/Accounts.ts"
-import {
-  type ApprovalRequest,
-  ApprovalStore,
-  type RequestedPayoutFacts
-} from "../../../operators/approvals/ApprovalStore.ts"
+import type { ApprovalRequest, RequestedPayoutFacts } from "../../../operators/approvals/ApprovalStore.ts"
 import { Ids } from "../../../base/Ids.ts"
 import { AuditLog, withoutSecrets } from "../../../operations/AuditLog.ts"
 import { toPayout } from "../../../payments/payouts/PayoutResource.ts"
@@ -33,8 +29,7 @@ import {
 import { answer, created } from "../../pipeline/Answer.ts"
 import { listAnswer, pageFrom } from "../../pipeline/Lists.ts"
 import { OrderKeys } from "../../../operators/OrderKeys.ts"
-import { toApproval } from "../approvals/ApprovalResource.ts"
-import { fourEyes } from "../approvals/FourEyes.ts"
+import { fourEyes, openApprovals } from "../approvals/FourEyes.ts"
 import { knownId, type OperatorHandlers } from "../OperatorHandlers.ts"
 
 export const payoutHandlers = Effect.gen(function* () {
@@ -63,7 +58,7 @@ export const payoutActionHandlers = Effect.gen(function* () {
   const ids = yield* Ids
   const secrets = yield* Secrets
   const keys = yield* OrderKeys
-  const approvals = yield* ApprovalStore
+  const openApproval = yield* openApprovals
   const { run } = yield* fourEyes
 
   const decided = (decision: "approved" | "canceled") => ({ before: { status: "pending" }, after: { decision } })
@@ -127,13 +122,6 @@ export const payoutActionHandlers = Effect.gen(function* () {
         Effect.catchTags({ NotFoundError: notFound, InvalidStateError: invalidState })
       )
   }
-
-  /** The request for an approval, until its payout exists; `undefined` for what needed none. */
-  const openApproval = (id: string) =>
-    approvals.get(id).pipe(
-      Effect.map((approval) => (approval.used_at === null ? answer(202, toApproval(approval)) : undefined)),
-      Effect.catchTag("NotFoundError", () => Effect.undefined)
-    )
 
   const creationOf = (
     accountId: string,
